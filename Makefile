@@ -1,0 +1,35 @@
+# npm runs under the Node that the project brings, so that engine checks do not skip the servers' packages.
+NODE_VERSION := 24
+NPM := npm exec --yes --package=node@$(NODE_VERSION) -- npm
+export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
+
+.DEFAULT_GOAL := help
+.PHONY: help run test check bench generate chaos
+
+help: ## List the targets
+	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  %-10s %s\n", $$1, $$2 }'
+
+node_modules/.installed: package.json package-lock.json
+	$(NPM) ci
+	@touch $@
+
+run: node_modules/.installed ## Start everything: PostgreSQL, NATS, the gateway, a demo workspace
+	@exec node src/main.ts serve $(ARGS)
+
+test: node_modules/.installed ## Run the tests on embedded servers
+	tap $(ARGS)
+
+check: node_modules/.installed ## Types, lint, format, import rules, generated files
+	tsc -p .
+	biome check .
+	depcruise --config .dependency-cruiser.cjs src
+	node schemas/generate.ts --check
+
+bench: node_modules/.installed ## Measure against a bare relay, and assert that the ledger equals the upstream's count
+	node test/bench/main.ts $(ARGS)
+
+chaos: node_modules/.installed ## The long forms of the kill tests
+	CHAOS_ROUNDS=10 tap test/flows/*kill* test/flows/*stopped* $(ARGS)
+
+generate: node_modules/.installed ## Write the types of the schemas
+	node schemas/generate.ts
