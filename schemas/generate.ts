@@ -1,0 +1,57 @@
+// Writes the TypeScript types of every schema, so that the schema stays the one contract. Run by `make generate`.
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { compile, type JSONSchema } from 'json-schema-to-typescript'
+
+const banner = '// Generated from schemas/ by `make generate`. Do not edit.\n'
+const options = {
+  bannerComment: '',
+  style: { semi: false, singleQuote: true, printWidth: 120 },
+  declareExternallyReferenced: true,
+  additionalProperties: false,
+}
+
+const readSchema = (path: string): JSONSchema => JSON.parse(readFileSync(new URL(path, import.meta.url), 'utf8'))
+
+const eventTypes = readdirSync(new URL('events/', import.meta.url))
+  .filter((file) => file.endsWith('.v1.json'))
+  .map((file) => file.replace('.v1.json', ''))
+  .sort()
+
+const shared = new Set<string>()
+const withoutRepeats = (source: string): string =>
+  source
+    .split(/\n(?=(?:\/\*\*|export interface|export type))/)
+    .filter((block) => {
+      const name = /export (?:interface|type) (\w+)/.exec(block)?.[1]
+      if (name === undefined) return true
+      if (shared.has(name)) return false
+      shared.add(name)
+      return true
+    })
+    .join('\n')
+
+const readonly = (source: string): string =>
+  source
+    .replace(/^(\s+)(?!export|readonly|\*|\/)([A-Za-z_0-9]+\??: )/gm, '$1readonly $2')
+    .replace(/^(\s+)(\[k: string\]: )/gm, '$1readonly $2')
+
+const bodies: string[] = []
+for (const type of eventTypes) {
+  const schema = readSchema(`events/${type}.v1.json`)
+  bodies.push(withoutRepeats(await compile(schema, type, { ...options, maxItems: -1, ignoreMinAndMaxItems: true })))
+}
+const map = eventTypes.map((type) => `  readonly ${type}: ${type}`).join('\n')
+writeFileSync(
+  new URL('../src/events/types.ts', import.meta.url),
+  `${banner}\n${readonly(bodies.join('\n'))}\n/** The data of every event, by type. */\nexport interface EventData {\n${map}\n}\n`,
+)
+
+const requests: [string, string, string][] = []
+for (const [file, name, target] of requests) {
+  const source = await compile(readSchema(`requests/${file}.json`), name, {
+    ...options,
+    additionalProperties: true,
+    ignoreMinAndMaxItems: true,
+  })
+  writeFileSync(new URL(target, import.meta.url), `${banner}\n${readonly(source)}`)
+}

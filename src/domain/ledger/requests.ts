@@ -1,0 +1,37 @@
+import type { EventOf } from '../../events/envelope.ts'
+
+export type Routed = EventOf<'RequestRouted'>
+export type Closing = EventOf<'UsageRecorded'> | EventOf<'RequestFailed'>
+
+/** A request of which one side is in the log and the other is not yet. */
+export interface OpenRequest {
+  readonly routed: Routed | null
+  readonly closing: Closing | null
+  /** Sequence of the frame of whichever side came. */
+  readonly sequence: number
+}
+
+/** A request both of whose sides are in the log. */
+export interface ClosedRequest {
+  readonly routed: Routed
+  readonly closing: Closing
+}
+
+export type OpenRequests = Map<string, OpenRequest>
+
+/**
+ * Takes one side of a request and answers with the whole once both are there, in whichever order writers stored them.
+ * A second closing event waits for a routing event that never comes: it is never honoured, and stays listed.
+ */
+export const pairRequest = (open: OpenRequests, event: Routed | Closing, sequence: number): ClosedRequest | null => {
+  const { requestId } = event.data
+  const waiting = open.get(requestId)
+  const routed = event.type === 'RequestRouted' ? event : (waiting?.routed ?? null)
+  const closing = event.type === 'RequestRouted' ? (waiting?.closing ?? null) : (waiting?.closing ?? event)
+  if (routed !== null && closing !== null) {
+    open.delete(requestId)
+    return { routed, closing }
+  }
+  if (waiting === undefined) open.set(requestId, { routed, closing, sequence })
+  return null
+}

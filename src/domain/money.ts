@@ -1,0 +1,32 @@
+/** Amounts are bigint pico-dollars (1e-12 USD) inside, decimal USD strings outside. */
+
+export const picosPerUsd = 1_000_000_000_000n
+const decimalsMax = 12
+const usdPattern = /^(-?)(0|[1-9][0-9]{0,14})(?:\.([0-9]{1,12}))?$/
+
+/** '2.50' → 2_500_000_000_000n. Throws RangeError for anything that is not a plain decimal with at most 12 decimals. */
+export const parseUsd = (text: string): bigint => {
+  const match = usdPattern.exec(text)
+  if (match === null) throw new RangeError(`not an amount in USD: ${JSON.stringify(text)}`)
+  const [, sign, whole, fraction = ''] = match
+  const picos = BigInt(whole + fraction.padEnd(decimalsMax, '0'))
+  return sign === '-' ? -picos : picos
+}
+
+/** 2_500_000_000_000n → '2.5': the shortest exact decimal. */
+export const formatUsd = (picos: bigint): string => {
+  const sign = picos < 0n ? '-' : ''
+  const digits = (picos < 0n ? -picos : picos).toString().padStart(decimalsMax + 1, '0')
+  const whole = digits.slice(0, -decimalsMax)
+  const fraction = digits.slice(-decimalsMax).replace(/0+$/, '')
+  return fraction === '' ? sign + whole : `${sign}${whole}.${fraction}`
+}
+
+/** The only rounding there is. Both arguments are zero or above, the divisor above zero. */
+export const divideRoundingHalfUp = (dividend: bigint, divisor: bigint): bigint =>
+  (2n * dividend + divisor) / (2n * divisor)
+
+export const maxOf = (first: bigint, ...others: readonly bigint[]): bigint =>
+  others.reduce((most, each) => (each > most ? each : most), first)
+export const minOf = (first: bigint, ...others: readonly bigint[]): bigint =>
+  others.reduce((least, each) => (each < least ? each : least), first)

@@ -1,0 +1,27 @@
+import type { PricePublished } from '../../events/types.ts'
+
+/** One published price sheet, as the log holds it. */
+export interface PublishedPrice extends PricePublished {
+  readonly effectiveFromMs: number
+}
+
+/** Every published sheet, by public model id, in the order of taking effect; of two from the same instant the later published counts. */
+export type PriceBook = Map<string, PublishedPrice[]>
+
+export const publishPrice = (book: PriceBook, published: PricePublished): void => {
+  const sheets = book.get(published.model) ?? []
+  const price = { ...published, effectiveFromMs: Date.parse(published.effectiveFrom) }
+  const after = sheets.findLastIndex((sheet) => sheet.effectiveFromMs <= price.effectiveFromMs)
+  book.set(published.model, sheets.toSpliced(after + 1, 0, price))
+}
+
+/** The sheet in force for a model at an instant (milliseconds since the epoch). */
+export const priceAt = (book: PriceBook, model: string, atMs: number): PublishedPrice | undefined =>
+  book.get(model)?.findLast((sheet) => sheet.effectiveFromMs <= atMs)
+
+/** True when publishing this sheet would change nothing: it already is what counts from its instant on. */
+export const isPublished = (book: PriceBook, price: PricePublished): boolean => {
+  const effectiveFromMs = Date.parse(price.effectiveFrom)
+  const standing = book.get(price.model)?.findLast((sheet) => sheet.effectiveFromMs === effectiveFromMs)
+  return standing?.version === price.version
+}

@@ -1,0 +1,77 @@
+import type { PriceSheet } from '../../events/types.ts'
+import { maxOf, parseUsd } from '../money.ts'
+import { perTokenPicos } from './charge.ts'
+
+type Rates = PriceSheet['per_million_tokens']
+
+/** The most that a request can ask of a model. */
+export interface Demand {
+  /** No tokenizer makes more tokens of the input than this. */
+  readonly inputTokensMax: number
+  /** The caller's own limit on all output together; null when it set none. */
+  readonly outputTokensMax: number | null
+  /** How many answers were asked for; each may use the whole output limit. */
+  readonly choices: number
+  readonly audio: boolean
+  readonly image: boolean
+  /** Built-in tool calls, the most of each. */
+  readonly toolCallsMax: { readonly [tool: string]: number }
+}
+
+/** A request may fall into any tier up to the size of its prompt: the dearest of them counts. */
+const reachableRates = (sheet: PriceSheet, demand: Demand): readonly Rates[] => [
+  sheet.per_million_tokens,
+  ...(sheet.tiers ?? [])
+    .filter((tier) => demand.inputTokensMax > tier.prompt_tokens_above)
+    .map((tier) => tier.per_million_tokens),
+]
+
+const dearest = (prices: readonly (string | undefined)[]): bigint =>
+  maxOf(0n, ...prices.filter((price) => price !== undefined).map(perTokenPicos))
+
+const inputRatePicos = (sheet: PriceSheet, demand: Demand): bigint =>
+  dearest(
+    reachableRates(sheet, demand).flatMap((rates) => [
+      rates.input,
+      rates.cache_write_5m,
+      rates.cache_write_1h,
+      demand.audio ? rates.audio_input : undefined,
+      demand.image ? rates.image_input : undefined,
+    ]),
+  )
+
+const outputRatePicos = (sheet: PriceSheet, demand: Demand): bigint =>
+  dearest(
+    reachableRates(sheet, demand).flatMap((rates) => [
+      rates.output,
+      rates.reasoning,
+      rates.image_output,
+      demand.audio ? rates.audio_output : undefined,
+    ]),
+  )
+
+/** All output tokens that the model can answer this request with. */
+export const outputTokensOf = (sheet: PriceSheet, demand: Demand): number =>
+  Math.min(demand.outputTokensMax ?? sheet.max_output_tokens, sheet.max_output_tokens) * demand.choices
+
+const beforeOutputPicos = (sheet: PriceSheet, demand: Demand): bigint =>
+  Object.entries(demand.toolCallsMax).reduce(
+    (sum, [tool, calls]) => sum + BigInt(calls) * parseUsd(sheet.per_call?.[tool] ?? '0'),
+    BigInt(demand.inputTokensMax) * inputRatePicos(sheet, demand),
+  )
+
+/** The most that the request can cost with this sheet, in picos. `outputCap` bounds the output of each answer, where the wallet set one. */
+export const worstCasePicos = (sheet: PriceSheet, demand: Demand, outputCap: number | null = null): bigint => {
+  const tokens = outputTokensOf(sheet, demand)
+  const capped = outputCap === null ? tokens : Math.min(tokens, outputCap * demand.choices)
+  return beforeOutputPicos(sheet, demand) + BigInt(capped) * outputRatePicos(sheet, demand)
+}
+
+/** The output tokens of each answer that `budgetPicos` pays for, never more than the model gives; below zero never. */
+export const affordableOutputTokens = (sheet: PriceSheet, demand: Demand, budgetPicos: bigint): number => {
+  const left = budgetPicos - beforeOutputPicos(sheet, demand)
+  if (left < 0n) return 0
+  const most = outputTokensOf(sheet, demand) / demand.choices
+  const rate = outputRatePicos(sheet, demand) * BigInt(demand.choices)
+  return rate === 0n ? most : Math.min(most, Number(left / rate))
+}

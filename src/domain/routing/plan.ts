@@ -1,0 +1,112 @@
+import { GatewayError } from '../../errors.ts'
+import type { PriceSheet } from '../../events/types.ts'
+import { type PriceBook, priceAt } from '../pricing/price-book.ts'
+
+/** One provider + model id, with all that a proxy needs to call it: it looks nothing up. */
+export interface Candidate {
+  /** Public model id, `<provider>/<model>`. */
+  readonly model: string
+  readonly provider: string
+  readonly upstreamModel: string
+  readonly priceVersion: string
+  readonly sheet: PriceSheet
+}
+
+/** What can be called, by name. */
+export interface Catalog {
+  /** By provider name: its models that are called otherwise upstream. */
+  readonly providers: ReadonlyMap<string, { readonly models: Readonly<Record<string, string>> }>
+  readonly aliases: Readonly<Record<string, string>>
+  readonly routers: Readonly<Record<string, { readonly candidates: readonly string[] }>>
+}
+
+/** What a caller asked for: one name, or a chain that replaces it. */
+export interface Ask {
+  readonly model: string
+  readonly chain: readonly string[] | null
+}
+
+/** The ordered candidates of a request. */
+export interface Plan {
+  readonly candidates: readonly Candidate[]
+  /** The router the caller named, without `gateway/`. */
+  readonly router: string | null
+  /** True when the caller named a chain: its answer tells the level. */
+  readonly chain: boolean
+}
+
+const routerPrefix = 'gateway/'
+
+const routerOf = (name: string): string | null =>
+  name.startsWith(routerPrefix) ? name.slice(routerPrefix.length) : null
+
+/** A name as `<provider>/<model>`: an alias once resolved is one, and so is every candidate of a router. */
+const modelIdsOf = (catalog: Catalog, name: string): readonly string[] => {
+  const router = routerOf(name)
+  const named =
+    router === null ? [name] : Object.hasOwn(catalog.routers, router) ? catalog.routers[router]!.candidates : []
+  return named.map((each) => (Object.hasOwn(catalog.aliases, each) ? catalog.aliases[each]! : each))
+}
+
+/** Provider and upstream model of a public model id; undefined where no such provider is configured. */
+export const locateModel = (
+  catalog: Catalog,
+  model: string,
+): { provider: string; upstreamModel: string } | undefined => {
+  const slash = model.indexOf('/')
+  const provider = model.slice(0, Math.max(0, slash))
+  const name = model.slice(slash + 1)
+  const models = catalog.providers.get(provider)?.models
+  if (models === undefined || name === '') return undefined
+  return { provider, upstreamModel: Object.hasOwn(models, name) ? models[name]! : name }
+}
+
+const candidateOf = (catalog: Catalog, prices: PriceBook, model: string, atMs: number): Candidate | undefined => {
+  const located = locateModel(catalog, model)
+  const price = priceAt(prices, model, atMs)
+  if (located === undefined || price === undefined) return undefined
+  return { model, ...located, priceVersion: price.version, sheet: price.sheet }
+}
+
+const refuseUnpriced = (catalog: Catalog, prices: PriceBook, names: readonly string[]): void => {
+  const awaited = names
+    .flatMap((name) => modelIdsOf(catalog, name))
+    .find((model) => prices.has(model) && locateModel(catalog, model))
+  if (awaited !== undefined)
+    throw new GatewayError('invalid_value', `No price of the model \`${awaited}\` is in force yet.`, { param: 'model' })
+}
+
+const noCandidate = (ask: Ask): GatewayError =>
+  ask.chain !== null && ask.chain.length > 1
+    ? new GatewayError('invalid_value', 'None of the models in the fallback chain is available.', {
+        param: 'extra_body.models',
+      })
+    : new GatewayError(
+        'model_not_found',
+        `The model \`${ask.chain?.[0] ?? ask.model}\` does not exist or is not available here.`,
+        { param: 'model' },
+      )
+
+/**
+ * The candidates of a request in the order in which they are tried, each with the price in force at `atMs`.
+ * Names that resolve to nothing are passed over; throws `model_not_found` or `invalid_value` when none is left.
+ */
+export const planRequest = (catalog: Catalog, prices: PriceBook, ask: Ask, atMs: number): Plan => {
+  const names = ask.chain ?? [ask.model]
+  const candidates = names
+    .flatMap((name) => modelIdsOf(catalog, name))
+    .map((model) => candidateOf(catalog, prices, model, atMs))
+    .filter((candidate) => candidate !== undefined)
+  if (candidates.length === 0) {
+    refuseUnpriced(catalog, prices, names)
+    throw noCandidate(ask)
+  }
+  return { candidates, router: ask.chain === null ? routerOf(ask.model) : null, chain: ask.chain !== null }
+}
+
+/** Every model that can be called at an instant: configured and priced. */
+export const callableModels = (catalog: Catalog, prices: PriceBook, atMs: number): readonly Candidate[] =>
+  [...prices.keys()]
+    .sort()
+    .map((model) => candidateOf(catalog, prices, model, atMs))
+    .filter((candidate) => candidate !== undefined)

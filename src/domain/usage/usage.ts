@@ -1,0 +1,78 @@
+import type { Usage } from '../../events/types.ts'
+
+export type { Usage }
+
+/** Where a usage figure came from: the provider's word, or a tokenizer's count. */
+export type UsageSource = 'reported' | 'estimated'
+
+export const noUsage: Usage = {
+  inputUncached: 0,
+  cacheRead: 0,
+  cacheWrite5m: 0,
+  cacheWrite1h: 0,
+  inputAudio: 0,
+  inputImage: 0,
+  outputTotal: 0,
+  outputReasoning: 0,
+  outputAudio: 0,
+  outputImage: 0,
+  toolCalls: {},
+  promptTotal: 0,
+}
+
+/** What a provider says of the input: the whole prompt, and parts of it. */
+export interface PromptTokens {
+  readonly total: number
+  readonly cacheRead?: number
+  readonly cacheWrite5m?: number
+  readonly cacheWrite1h?: number
+  readonly audio?: number
+  readonly image?: number
+}
+
+/** What a provider says of the output: all of it, and parts of it. */
+export interface OutputTokens {
+  readonly total: number
+  readonly reasoning?: number
+  readonly audio?: number
+  readonly image?: number
+}
+
+/** Takes up to `wanted` from what is left, so that parts never add up to more than their whole. */
+const allot = (left: number, wanted: number | undefined): number => Math.min(left, Math.max(0, wanted ?? 0))
+
+/**
+ * Splits the prompt and the output into parts that add up to the whole. A provider's parts may overlap (cached audio is both);
+ * the cache parts are taken first, since the provider's bill does the same.
+ */
+export const usageOf = (prompt: PromptTokens, output: OutputTokens, toolCalls: Usage['toolCalls'] = {}): Usage => {
+  let left = Math.max(0, prompt.total)
+  const take = (wanted: number | undefined): number => {
+    const taken = allot(left, wanted)
+    left -= taken
+    return taken
+  }
+  const cacheRead = take(prompt.cacheRead)
+  const cacheWrite5m = take(prompt.cacheWrite5m)
+  const cacheWrite1h = take(prompt.cacheWrite1h)
+  const inputAudio = take(prompt.audio)
+  const inputImage = take(prompt.image)
+  const outputTotal = Math.max(0, output.total)
+  const outputReasoning = allot(outputTotal, output.reasoning)
+  const outputAudio = allot(outputTotal - outputReasoning, output.audio)
+  const outputImage = allot(outputTotal - outputReasoning - outputAudio, output.image)
+  return {
+    inputUncached: left,
+    cacheRead,
+    cacheWrite5m,
+    cacheWrite1h,
+    inputAudio,
+    inputImage,
+    outputTotal,
+    outputReasoning,
+    outputAudio,
+    outputImage,
+    toolCalls,
+    promptTotal: Math.max(0, prompt.total),
+  }
+}

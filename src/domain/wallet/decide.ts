@@ -1,0 +1,83 @@
+import { formatUsd, maxOf, minOf } from '../money.ts'
+import { creditKey, type WalletFact } from './evolve.ts'
+import { availablePicos, type Wallet } from './wallet.ts'
+
+export type WalletCommand =
+  | {
+      readonly type: 'PlaceAllowance'
+      readonly holdId: string
+      /** Less than this is of no use to whoever asks. */
+      readonly minimumPicos: bigint
+      readonly desiredPicos: bigint
+      /** ISO 8601. */
+      readonly deadline: string
+      readonly owner: string
+    }
+  | { readonly type: 'ReleaseHold'; readonly holdId: string; readonly reason: 'returned' | 'expired' | 'submit_failed' }
+  | { readonly type: 'Credit'; readonly amountPicos: bigint; readonly reference: string; readonly note: string }
+
+export type WalletDecision = { readonly facts: readonly WalletFact[] } | { readonly refused: WalletRefusal }
+
+export type WalletRefusal =
+  | { readonly reason: 'insufficient'; readonly availablePicos: bigint }
+  | { readonly reason: 'reference_differs'; readonly creditedPicos: bigint }
+
+/** A slice never takes more than half of what is available unless one request needs it: other edges want some too. */
+const sliceDivisor = 2n
+
+const placeAllowance = (command: WalletCommand & { type: 'PlaceAllowance' }, wallet: Wallet): WalletDecision => {
+  const available = availablePicos(wallet)
+  if (available <= 0n || available < command.minimumPicos)
+    return { refused: { reason: 'insufficient', availablePicos: available } }
+  const amountPicos = maxOf(command.minimumPicos, minOf(command.desiredPicos, available / sliceDivisor))
+  if (amountPicos <= 0n) return { refused: { reason: 'insufficient', availablePicos: available } }
+  const { holdId, deadline, owner } = command
+  const { workspaceId } = wallet
+  return {
+    facts: [
+      {
+        type: 'HoldPlaced',
+        data: { holdId, workspaceId, purpose: 'allowance', amount: formatUsd(amountPicos), deadline, owner },
+      },
+    ],
+  }
+}
+
+const releaseHold = (command: WalletCommand & { type: 'ReleaseHold' }, wallet: Wallet): WalletDecision => {
+  if (!wallet.holds.has(command.holdId)) return { facts: [] }
+  return {
+    facts: [
+      {
+        type: 'HoldReleased',
+        data: { holdId: command.holdId, workspaceId: wallet.workspaceId, reason: command.reason },
+      },
+    ],
+  }
+}
+
+const credit = (command: WalletCommand & { type: 'Credit' }, wallet: Wallet): WalletDecision => {
+  const { amountPicos, reference, note } = command
+  const creditedPicos = wallet.references.get(creditKey(reference))
+  if (creditedPicos === amountPicos) return { facts: [] }
+  if (creditedPicos !== undefined) return { refused: { reason: 'reference_differs', creditedPicos } }
+  return {
+    facts: [
+      {
+        type: 'WalletCredited',
+        data: { workspaceId: wallet.workspaceId, amount: formatUsd(amountPicos), reference, note },
+      },
+    ],
+  }
+}
+
+/** Decides what a command adds to the wallet's subject: nothing for a command that was carried out before. */
+export const decideWallet = (command: WalletCommand, wallet: Wallet): WalletDecision => {
+  switch (command.type) {
+    case 'PlaceAllowance':
+      return placeAllowance(command, wallet)
+    case 'ReleaseHold':
+      return releaseHold(command, wallet)
+    case 'Credit':
+      return credit(command, wallet)
+  }
+}

@@ -1,0 +1,135 @@
+import type { FactOf } from '../../events/envelope.ts'
+import { maxOf, minOf, parseUsd } from '../money.ts'
+import { balancePicos, type Hold, type Wallet } from './wallet.ts'
+
+export type MovementKind = 'credit' | 'charge' | 'excess' | 'adjustment' | 'hold' | 'release'
+
+/** One line of a statement: what a fact did to a wallet, and how the wallet stood after it. */
+export interface Movement {
+  readonly workspaceId: string
+  readonly kind: MovementKind
+  /** What it did to the balance; zero for a hold and a release. */
+  readonly amountPicos: bigint
+  /** What it did to the money held. */
+  readonly heldPicos: bigint
+  readonly balanceAfterPicos: bigint
+  readonly heldAfterPicos: bigint
+  /** The request, hold, credit reference or adjustment it stands for. */
+  readonly reference: string
+}
+
+export type WalletFact = FactOf<'WalletCredited' | 'HoldPlaced' | 'HoldReleased' | 'AdjustmentPosted'>
+
+const movement = (
+  wallet: Wallet,
+  kind: MovementKind,
+  reference: string,
+  amountPicos: bigint,
+  heldPicos: bigint,
+): Movement => ({
+  workspaceId: wallet.workspaceId,
+  kind,
+  amountPicos,
+  heldPicos,
+  balanceAfterPicos: balancePicos(wallet),
+  heldAfterPicos: wallet.heldPicos,
+  reference,
+})
+
+const credit = (wallet: Wallet, { reference, amount }: FactOf<'WalletCredited'>['data']): readonly Movement[] => {
+  const key = creditKey(reference)
+  if (wallet.references.has(key)) return []
+  const amountPicos = parseUsd(amount)
+  wallet.references.set(key, amountPicos)
+  wallet.creditsPicos += amountPicos
+  return [movement(wallet, 'credit', reference, amountPicos, 0n)]
+}
+
+const adjust = (wallet: Wallet, { adjustmentId, amount }: FactOf<'AdjustmentPosted'>['data']): readonly Movement[] => {
+  const key = adjustmentKey(adjustmentId)
+  if (wallet.references.has(key)) return []
+  const amountPicos = parseUsd(amount)
+  wallet.references.set(key, amountPicos)
+  wallet.adjustmentsPicos += amountPicos
+  return [movement(wallet, 'adjustment', adjustmentId, amountPicos, 0n)]
+}
+
+const placeHold = (wallet: Wallet, data: FactOf<'HoldPlaced'>['data']): readonly Movement[] => {
+  if (wallet.holds.has(data.holdId)) return []
+  const amountPicos = parseUsd(data.amount)
+  const { holdId, workspaceId, purpose, owner } = data
+  wallet.holds.set(holdId, {
+    holdId,
+    workspaceId,
+    purpose,
+    owner,
+    amountPicos,
+    remainingPicos: amountPicos,
+    deadlineMs: Date.parse(data.deadline),
+  })
+  wallet.heldPicos += amountPicos
+  return [movement(wallet, 'hold', holdId, 0n, amountPicos)]
+}
+
+const releaseHold = (wallet: Wallet, { holdId }: FactOf<'HoldReleased'>['data']): readonly Movement[] => {
+  const hold = wallet.holds.get(holdId)
+  if (hold === undefined) return []
+  wallet.holds.delete(holdId)
+  wallet.heldPicos -= hold.remainingPicos
+  return [movement(wallet, 'release', holdId, 0n, -hold.remainingPicos)]
+}
+
+export const creditKey = (reference: string): string => `credit:${reference}`
+export const adjustmentKey = (adjustmentId: string): string => `adjustment:${adjustmentId}`
+
+/** Applies a fact of the wallet's own subject; a fact that repeats or comes after the end of its hold moves nothing. */
+export const evolveWallet = (wallet: Wallet, fact: WalletFact): readonly Movement[] => {
+  switch (fact.type) {
+    case 'WalletCredited':
+      return credit(wallet, fact.data)
+    case 'AdjustmentPosted':
+      return adjust(wallet, fact.data)
+    case 'HoldPlaced':
+      return placeHold(wallet, fact.data)
+    case 'HoldReleased':
+      return releaseHold(wallet, fact.data)
+  }
+}
+
+const drawFromHold = (wallet: Wallet, hold: Hold | undefined, amountPicos: bigint): bigint => {
+  if (hold === undefined) return 0n
+  const drawnPicos = minOf(hold.remainingPicos, amountPicos)
+  hold.remainingPicos -= drawnPicos
+  wallet.heldPicos -= drawnPicos
+  return drawnPicos
+}
+
+const chargePart = (
+  wallet: Wallet,
+  kind: 'charge' | 'excess',
+  reference: string,
+  amountPicos: bigint,
+  hold: Hold | undefined,
+): Movement => {
+  wallet.chargesPicos += amountPicos
+  const drawnPicos = drawFromHold(wallet, hold, amountPicos)
+  return movement(wallet, kind, reference, -amountPicos, -drawnPicos)
+}
+
+/**
+ * Charges a request. The balance and the allowance it spends from fall together, so `available` stays as it was;
+ * what goes beyond the reservation is a movement of its own.
+ */
+export const chargeWallet = (
+  wallet: Wallet,
+  reference: string,
+  totalPicos: bigint,
+  reservedPicos: bigint,
+  holdId: string | null,
+): readonly Movement[] => {
+  const hold = holdId === null ? undefined : wallet.holds.get(holdId)
+  const coveredPicos = minOf(totalPicos, reservedPicos)
+  const excessPicos = maxOf(0n, totalPicos - reservedPicos)
+  const charged = [chargePart(wallet, 'charge', reference, coveredPicos, hold)]
+  return excessPicos === 0n ? charged : [...charged, chargePart(wallet, 'excess', reference, excessPicos, hold)]
+}

@@ -1,0 +1,104 @@
+/** Every way the gateway says no. One table below turns a code into what the wire shows. */
+export type ErrorCode =
+  | 'invalid_request'
+  | 'invalid_json'
+  | 'missing_required_parameter'
+  | 'invalid_value'
+  | 'unsupported_parameter'
+  | 'unsupported_value'
+  | 'context_length_exceeded'
+  | 'content_policy_violation'
+  | 'missing_api_key'
+  | 'invalid_api_key'
+  | 'insufficient_user_quota'
+  | 'access_denied'
+  | 'model_not_found'
+  | 'not_found'
+  | 'method_not_allowed'
+  | 'request_too_large'
+  | 'unsupported_media_type'
+  | 'rate_limit_exceeded'
+  | 'concurrency_limit_exceeded'
+  | 'internal_error'
+  | 'not_implemented'
+  | 'upstream_error'
+  | 'upstream_timeout'
+  | 'upstream_stream_interrupted'
+  | 'fallback_exhausted'
+  | 'log_unavailable'
+  | 'read_models_unavailable'
+  | 'no_available_channel'
+
+export type ErrorType =
+  | 'invalid_request_error'
+  | 'authentication_error'
+  | 'insufficient_quota'
+  | 'permission_error'
+  | 'rate_limit_error'
+  | 'api_error'
+  | 'upstream_error'
+
+/** HTTP status and `error.type` of each code. */
+export const errorTable: { readonly [C in ErrorCode]: { readonly status: number; readonly type: ErrorType } } = {
+  invalid_request: { status: 400, type: 'invalid_request_error' },
+  invalid_json: { status: 400, type: 'invalid_request_error' },
+  missing_required_parameter: { status: 400, type: 'invalid_request_error' },
+  invalid_value: { status: 400, type: 'invalid_request_error' },
+  unsupported_parameter: { status: 400, type: 'invalid_request_error' },
+  unsupported_value: { status: 400, type: 'invalid_request_error' },
+  context_length_exceeded: { status: 400, type: 'invalid_request_error' },
+  content_policy_violation: { status: 400, type: 'invalid_request_error' },
+  missing_api_key: { status: 401, type: 'authentication_error' },
+  invalid_api_key: { status: 401, type: 'authentication_error' },
+  insufficient_user_quota: { status: 402, type: 'insufficient_quota' },
+  access_denied: { status: 403, type: 'permission_error' },
+  model_not_found: { status: 404, type: 'invalid_request_error' },
+  not_found: { status: 404, type: 'invalid_request_error' },
+  method_not_allowed: { status: 405, type: 'invalid_request_error' },
+  request_too_large: { status: 413, type: 'invalid_request_error' },
+  unsupported_media_type: { status: 415, type: 'invalid_request_error' },
+  rate_limit_exceeded: { status: 429, type: 'rate_limit_error' },
+  concurrency_limit_exceeded: { status: 429, type: 'rate_limit_error' },
+  internal_error: { status: 500, type: 'api_error' },
+  not_implemented: { status: 501, type: 'api_error' },
+  upstream_error: { status: 502, type: 'upstream_error' },
+  upstream_timeout: { status: 502, type: 'upstream_error' },
+  upstream_stream_interrupted: { status: 502, type: 'upstream_error' },
+  fallback_exhausted: { status: 502, type: 'upstream_error' },
+  log_unavailable: { status: 503, type: 'api_error' },
+  read_models_unavailable: { status: 503, type: 'api_error' },
+  no_available_channel: { status: 503, type: 'api_error' },
+}
+
+export interface ErrorDetails {
+  readonly cause?: unknown
+  /** The request field at fault, as a path: `extra_body.route`. */
+  readonly param?: string
+  /** Whole seconds, at least 1. */
+  readonly retryAfterSeconds?: number
+  /** Set where an upstream's own 4xx status is passed on. */
+  readonly status?: number
+  /** The last candidate that was tried, for the headers of the error. */
+  readonly failedAt?: { readonly level: number; readonly model: string }
+}
+
+/** An error that its caller can be told. Anything else that is thrown is a fault of ours and shows as 500. */
+export class GatewayError extends Error {
+  readonly code: ErrorCode
+  readonly param: string | null
+  readonly status: number
+  readonly type: ErrorType
+  readonly retryAfterSeconds: number | undefined
+  readonly failedAt: ErrorDetails['failedAt']
+
+  constructor(code: ErrorCode, message: string, details: ErrorDetails = {}) {
+    super(message, { cause: details.cause })
+    this.name = 'GatewayError'
+    this.code = code
+    this.param = details.param ?? null
+    this.status = details.status ?? errorTable[code].status
+    this.type = errorTable[code].type
+    this.retryAfterSeconds = details.retryAfterSeconds
+    this.failedAt = details.failedAt
+  }
+}

@@ -1,0 +1,468 @@
+// Generated from schemas/ by `make generate`. Do not edit.
+
+/**
+ * A correction of something charged.
+ */
+export interface AdjustmentPosted {
+  /**
+   * Posted once.
+   */
+  readonly adjustmentId: string
+  /**
+   * The workspace who pays.
+   */
+  readonly workspaceId: string
+  /**
+   * USD; above zero gives money back.
+   */
+  readonly amount: string
+  readonly reason: 'undelivered' | 'reconciliation'
+  /**
+   * The request or task it corrects.
+   */
+  readonly corrects: string
+  readonly note: string
+}
+
+/**
+ * Money is set aside.
+ */
+export interface HoldPlaced {
+  /**
+   * The hold.
+   */
+  readonly holdId: string
+  /**
+   * The workspace who pays.
+   */
+  readonly workspaceId: string
+  readonly purpose: 'task' | 'allowance'
+  /**
+   * USD, above zero.
+   */
+  readonly amount: string
+  /**
+   * When the scheduler gives it back.
+   */
+  readonly deadline: string
+  /**
+   * The writer that placed it.
+   */
+  readonly owner: string
+}
+
+/**
+ * What is left of a hold goes back.
+ */
+export interface HoldReleased {
+  /**
+   * The hold.
+   */
+  readonly holdId: string
+  /**
+   * The workspace who pays.
+   */
+  readonly workspaceId: string
+  readonly reason: 'returned' | 'expired' | 'submit_failed'
+}
+
+/**
+ * A key calls for a workspace. Only its SHA-256 and a display prefix are kept.
+ */
+export interface KeyIssued {
+  /**
+   * The key.
+   */
+  readonly keyId: string
+  /**
+   * The workspace who pays.
+   */
+  readonly workspaceId: string
+  readonly name: string
+  readonly sha256: string
+  readonly prefix: string
+}
+
+/**
+ * A key stops working.
+ */
+export interface KeyRevoked {
+  /**
+   * The key.
+   */
+  readonly keyId: string
+  /**
+   * The workspace who pays.
+   */
+  readonly workspaceId: string
+}
+
+/**
+ * One model's price sheet from an instant on.
+ */
+export interface PricePublished {
+  /**
+   * Public model id, <provider>/<model>.
+   */
+  readonly model: string
+  /**
+   * Names one published price sheet: the start of the SHA-256 of its content.
+   */
+  readonly version: string
+  /**
+   * In force from here on, until a later sheet.
+   */
+  readonly effectiveFrom: string
+  /**
+   * Where the price was read.
+   */
+  readonly source: string
+  readonly sheet: PriceSheet
+}
+/**
+ * What a provider publishes for one model.
+ */
+export interface PriceSheet {
+  readonly currency: 'USD'
+  readonly per_million_tokens: {
+    /**
+     * USD per 1,000,000 tokens.
+     */
+    readonly input: string
+    /**
+     * USD per 1,000,000 tokens.
+     */
+    readonly cached_input?: string
+    /**
+     * USD per 1,000,000 tokens.
+     */
+    readonly cache_write_5m?: string
+    /**
+     * USD per 1,000,000 tokens.
+     */
+    readonly cache_write_1h?: string
+    /**
+     * USD per 1,000,000 tokens.
+     */
+    readonly output: string
+    /**
+     * USD per 1,000,000 tokens.
+     */
+    readonly reasoning?: string
+    /**
+     * USD per 1,000,000 tokens.
+     */
+    readonly audio_input?: string
+    /**
+     * USD per 1,000,000 tokens.
+     */
+    readonly audio_output?: string
+    /**
+     * USD per 1,000,000 tokens.
+     */
+    readonly image_input?: string
+    /**
+     * USD per 1,000,000 tokens.
+     */
+    readonly image_output?: string
+  }
+  /**
+   * @maxItems 8
+   */
+  readonly tiers?: {
+    /**
+     * The whole request takes these rates when its prompt has more tokens than this.
+     */
+    readonly prompt_tokens_above: number
+    readonly per_million_tokens: {
+      /**
+       * USD per 1,000,000 tokens.
+       */
+      readonly input: string
+      /**
+       * USD per 1,000,000 tokens.
+       */
+      readonly cached_input?: string
+      /**
+       * USD per 1,000,000 tokens.
+       */
+      readonly cache_write_5m?: string
+      /**
+       * USD per 1,000,000 tokens.
+       */
+      readonly cache_write_1h?: string
+      /**
+       * USD per 1,000,000 tokens.
+       */
+      readonly output: string
+      /**
+       * USD per 1,000,000 tokens.
+       */
+      readonly reasoning?: string
+      /**
+       * USD per 1,000,000 tokens.
+       */
+      readonly audio_input?: string
+      /**
+       * USD per 1,000,000 tokens.
+       */
+      readonly audio_output?: string
+      /**
+       * USD per 1,000,000 tokens.
+       */
+      readonly image_input?: string
+      /**
+       * USD per 1,000,000 tokens.
+       */
+      readonly image_output?: string
+    }
+  }[]
+  readonly per_call?: {
+    /**
+     * USD per call of a built-in tool.
+     */
+    readonly [k: string]: string
+  }
+  readonly max_output_tokens: number
+  readonly context_tokens?: number
+}
+
+/**
+ * A request ended without an answer and without a charge.
+ */
+export interface RequestFailed {
+  /**
+   * The request.
+   */
+  readonly requestId: string
+  /**
+   * The workspace who pays.
+   */
+  readonly workspaceId: string
+  /**
+   * Who calls.
+   */
+  readonly keyId: string
+  readonly surface: 'chat' | 'messages' | 'responses'
+  readonly status: number
+  /**
+   * The error code the client got.
+   */
+  readonly reason: string
+  readonly allowanceId: string | null
+  /**
+   * @maxItems 16
+   */
+  readonly attempts: Attempt[]
+}
+/**
+ * One call upstream.
+ */
+export interface Attempt {
+  /**
+   * Public model id, <provider>/<model>.
+   */
+  readonly model: string
+  readonly provider: string
+  readonly outcome: 'served' | 'failed'
+  readonly status: number | null
+  readonly reason: string | null
+  readonly durationMs: number
+}
+
+/**
+ * Who asked for what, and the ordered plan chosen.
+ */
+export interface RequestRouted {
+  /**
+   * The request.
+   */
+  readonly requestId: string
+  /**
+   * The workspace who pays.
+   */
+  readonly workspaceId: string
+  /**
+   * Who calls.
+   */
+  readonly keyId: string
+  readonly surface: 'chat' | 'messages' | 'responses'
+  /**
+   * The model as asked for.
+   */
+  readonly model: string
+  readonly router: string | null
+  readonly stream: boolean
+  /**
+   * @minItems 1
+   * @maxItems 16
+   */
+  readonly candidates: {
+    /**
+     * Public model id, <provider>/<model>.
+     */
+    readonly model: string
+    readonly provider: string
+    readonly upstreamModel: string
+    /**
+     * Names one published price sheet: the start of the SHA-256 of its content.
+     */
+    readonly priceVersion: string
+  }[]
+  readonly allowanceId: string | null
+  /**
+   * The worst case reserved in the allowance, USD.
+   */
+  readonly reserved: string
+  readonly outputCap: number | null
+  /**
+   * When the proxy gives up.
+   */
+  readonly deadline: string
+}
+
+/**
+ * A request was served, and this is its bill.
+ */
+export interface UsageRecorded {
+  /**
+   * The request.
+   */
+  readonly requestId: string
+  /**
+   * The workspace who pays.
+   */
+  readonly workspaceId: string
+  /**
+   * Who calls.
+   */
+  readonly keyId: string
+  readonly surface: 'chat' | 'messages' | 'responses'
+  /**
+   * Public model id, <provider>/<model>.
+   */
+  readonly model: string
+  readonly provider: string
+  /**
+   * Index in the fallback chain that served.
+   */
+  readonly level: number
+  /**
+   * Names one published price sheet: the start of the SHA-256 of its content.
+   */
+  readonly priceVersion: string
+  readonly usage: Usage
+  readonly source: 'reported' | 'estimated'
+  /**
+   * @maxItems 64
+   */
+  readonly lines: ChargeLine[]
+  /**
+   * Σ lines, USD.
+   */
+  readonly total: string
+  /**
+   * What was reserved for it, USD.
+   */
+  readonly reserved: string
+  readonly allowanceId: string | null
+  /**
+   * @maxItems 16
+   */
+  readonly attempts: Attempt[]
+  readonly outcome: 'completed' | 'client_gone' | 'interrupted'
+}
+/**
+ * Normalised usage; the units are tokens, tool calls are calls.
+ */
+export interface Usage {
+  /**
+   * Input tokens read afresh, text.
+   */
+  readonly inputUncached: number
+  readonly cacheRead: number
+  readonly cacheWrite5m: number
+  readonly cacheWrite1h: number
+  readonly inputAudio: number
+  readonly inputImage: number
+  /**
+   * All output tokens, those below included.
+   */
+  readonly outputTotal: number
+  readonly outputReasoning: number
+  readonly outputAudio: number
+  readonly outputImage: number
+  readonly toolCalls: {
+    readonly [k: string]: number
+  }
+  /**
+   * All input tokens, cached included; decides the price tier.
+   */
+  readonly promptTotal: number
+}
+/**
+ * One line of a charge.
+ */
+export interface ChargeLine {
+  readonly item: string
+  readonly quantity: number
+  /**
+   * USD per unit.
+   */
+  readonly unitPrice: string
+  /**
+   * quantity × unitPrice, USD.
+   */
+  readonly amount: string
+}
+/**
+ * One call upstream.
+ */
+/**
+ * Money in.
+ */
+export interface WalletCredited {
+  /**
+   * The workspace who pays.
+   */
+  readonly workspaceId: string
+  /**
+   * USD, above zero.
+   */
+  readonly amount: string
+  /**
+   * The same reference credits once.
+   */
+  readonly reference: string
+  readonly note: string
+}
+
+/**
+ * A workspace exists from here on.
+ */
+export interface WorkspaceOpened {
+  /**
+   * The workspace who pays.
+   */
+  readonly workspaceId: string
+  readonly name: string
+  /**
+   * How far below zero the balance may go, USD.
+   */
+  readonly creditLimit: string
+}
+
+/** The data of every event, by type. */
+export interface EventData {
+  readonly AdjustmentPosted: AdjustmentPosted
+  readonly HoldPlaced: HoldPlaced
+  readonly HoldReleased: HoldReleased
+  readonly KeyIssued: KeyIssued
+  readonly KeyRevoked: KeyRevoked
+  readonly PricePublished: PricePublished
+  readonly RequestFailed: RequestFailed
+  readonly RequestRouted: RequestRouted
+  readonly UsageRecorded: UsageRecorded
+  readonly WalletCredited: WalletCredited
+  readonly WorkspaceOpened: WorkspaceOpened
+}

@@ -1,0 +1,122 @@
+/** Every bound of the program, with its unit in the name and its reason beside it. */
+export const limits = {
+  // Requests
+  requestBodyBytesMax: 20 * 1024 * 1024, // Images and audio travel inline; OpenAI's own bound is 20 MB an image.
+  jsonDepthMax: 128, // No real request nests deeper; a serialiser's stack must not overflow.
+  fallbackModelsMax: 5, // The specification.
+  headersTimeoutMs: 10_000, // A slow-loris client sends no headers.
+  requestBodyTimeoutMs: 60_000, // 20 MB over a poor line.
+  requestDeadlineMs: 600_000, // The default of the official SDKs.
+  clientStallMs: 60_000, // A client that reads nothing for so long is gone.
+  keepAliveCommentMs: 15_000, // Proxies on the way drop connections that are idle for longer.
+  connectionsMax: 10_000,
+  headersCountMax: 100,
+
+  // Upstream
+  upstreamConnectMs: 10_000,
+  upstreamFirstByteMs: 120_000, // Reasoning models think before the first byte.
+  upstreamBodyBytesMax: 64 * 1024 * 1024, // Generated audio and images come inline.
+  upstreamErrorBodyBytesMax: 64 * 1024,
+  upstreamConnectionsMax: 1_024, // For each provider.
+  upstreamKeepAliveMs: 30_000,
+  sseEventBytesMax: 16 * 1024 * 1024, // One event may hold one generated image.
+  upstreamRetryAfterSecondsMax: 3_600,
+  upstreamBufferBytesMax: 256 * 1024, // Read ahead of a slow client; then its upstream is paused.
+  upstreamDrainBytesMax: 64 * 1024, // What is left of an answer is read so that the connection can be used again, up to here.
+  upstreamDrainMs: 1_000,
+  upstreamMessageCharactersMax: 2_000, // Of an upstream's error message that is passed on.
+  upstreamChoicesMax: 128, // OpenAI's own bound of `n`; text of any more is counted with the last.
+  deliveredCharactersMax: 4 * 1024 * 1024, // Of a stream's text kept for an estimate; the rest is counted by its length.
+  estimateCharactersMax: 256 * 1024, // A tokenizer's time is ours: beyond this the count is extrapolated.
+  estimateSliceCharacters: 512, // The tokenizer is quadratic in a run without spaces: 60,000 CJK characters took 13 s.
+  estimateBreatheCharacters: 16 * 1024, // Other requests get their turn after so many.
+
+  // The log
+  frameEventsMax: 512, // 512 events of 1 KB stay well below the server's 1 MB.
+  frameBytesMax: 512 * 1024, // nats-server's default max_payload is 1 MB.
+  framesInFlightMax: 4, // More only grows the tail behind one fsync.
+  appendQueueEventsMax: 50_000, // Beyond this an append is refused: memory is bounded when the log is away.
+  frameAckMs: 2_000, // Then the frame is sent again with the same id.
+  frameRetryMs: 100,
+  frameRetryMaxMs: 2_000,
+  duplicateWindowMs: 600_000, // Longer than any network trouble that a frame's retries outlive; the fold dedupes for good.
+  routedAckMs: 5_000, // RequestRouted unacknowledged for so long: the request gets 503.
+  closingAckMs: 10_000, // UsageRecorded unacknowledged for so long: the client gets an error, the frame is retried.
+  logStalledMs: 2_000, // An unacknowledged frame, or an acknowledged one not back through the tail, for so long: 503.
+  followBufferFramesMax: 2_048,
+  followBufferBytesMax: 32 * 1024 * 1024, // Full frames would make the buffer a gigabyte.
+  followPullFramesMax: 256, // Asked of the server at once: enough to hide the round trip.
+  followPullMs: 30_000, // Then the server ends the request and the next one is sent.
+  followHeartbeatMs: 500, // The shortest that keeps a stall below logStalledMs.
+  followStallMs: 1_500, // Neither a frame nor a heartbeat for so long: a fresh consumer is made.
+  followInactiveMs: 30_000, // The server forgets a dead follower's consumer.
+  natsConnectMs: 5_000, // One attempt.
+  natsReconnectMs: 250, // A restarted server is found again well within closingAckMs.
+  natsPingMs: 5_000, // With natsPingsOutMax: a silent connection is given up after 15 s.
+  natsPingsOutMax: 2,
+  natsRequestMs: 2_000, // Questions about the stream, which the server answers from memory.
+  walletConflictsMax: 64, // Each means that another writer made progress on the same wallet.
+
+  // Allowances
+  allowanceLifetimeMs: 1_500_000, // See the assertion below.
+  allowanceRenewMs: 600_000, // Requests are admitted against a slice for so long after it was placed.
+  allowanceIdleMs: 2_000, // A slice unused for so long goes back.
+  allowanceSpendWindowMs: 1_000, // A slice is about what was spent in this time.
+  admissionWaitMs: 5_000, // A request waits so long for money that requests in flight still hold.
+  admissionWaitersMax: 10_000,
+  allowanceSweepMs: 250,
+  outputTokensFloor: 16, // A cap below this answers nothing of use: 402 instead.
+
+  // Scheduler
+  expiryTickMs: 250,
+
+  // Projector
+  projectionBatchEventsMax: 5_000,
+  projectionRetryMs: 200,
+  projectionRetryMaxMs: 5_000,
+  compareDifferencesMax: 20, // Rows shown when a rebuilt table differs.
+
+  // Processes
+  startMs: 30_000, // For each embedded server to answer.
+  stopMs: 15_000, // For requests in flight at shutdown.
+  embeddedRecoveryMs: 600_000, // After a kill a server reads its whole store before it answers; one that ends is noticed at once.
+  embeddedPollMs: 20, // Between two looks at a server that starts or stops.
+  embeddedProbeMs: 5_000, // For one look.
+  embeddedPortsMax: 5, // A port is chosen before it is bound; another process may be quicker.
+  embeddedLogTailCharsMax: 2_000, // Shown when a server does not start.
+  natsStoreBytesMax: 1024 ** 4 * 64, // Larger than the disks that one embedded server has.
+  databaseConnectionsMax: 8,
+  databaseStatementMs: 10_000,
+
+  // Sandbox provider
+  sandboxBodyBytesMax: 32 * 1024 * 1024, // The gateway's own bound, and what it adds.
+  sandboxCallsMax: 100_000, // Recorded calls; a bench makes millions.
+  sandboxCallsBytesMax: 64 * 1024 * 1024, // Their headers and bodies, one of which may have 20 MB.
+  sandboxCallsShownMax: 1_000, // Over HTTP, unless the caller names a number.
+  sandboxModelsCountedMax: 10_000, // Model names whose first calls are counted.
+  sandboxDelayMsMax: 3_600_000, // A timer above 2^31 ms would fire at once.
+  sandboxChoicesMax: 128, // OpenAI's own bound.
+  sandboxEchoWordsMax: 64, // Answers that no directive shapes stay small.
+  sandboxWordCharactersMax: 64,
+  sandboxOutputTokensMax: 1_000_000,
+  sandboxTokensMax: 1_000_000_000, // A figure of usage: sums of many stay exact.
+  sandboxAnswerBytesMax: 256 * 1024 * 1024, // Above upstreamBodyBytesMax, so that its refusal can be tested.
+  sandboxSchemaDepthMax: 16, // A schema may refer to itself.
+  sandboxKeepAliveMs: 65_000, // Longer than the caller's, so that no call meets a closing connection.
+} as const
+
+const assertOrder = (earlier: keyof typeof limits, later: keyof typeof limits): void => {
+  if (limits[earlier] >= limits[later]) throw new Error(`limits: ${earlier} must be below ${later}`)
+}
+
+assertOrder('upstreamFirstByteMs', 'requestDeadlineMs')
+assertOrder('frameAckMs', 'closingAckMs')
+assertOrder('followHeartbeatMs', 'followStallMs')
+assertOrder('followStallMs', 'logStalledMs')
+assertOrder('allowanceIdleMs', 'allowanceRenewMs')
+assertOrder('requestBodyBytesMax', 'sandboxBodyBytesMax')
+assertOrder('upstreamBodyBytesMax', 'sandboxAnswerBytesMax')
+assertOrder('upstreamKeepAliveMs', 'sandboxKeepAliveMs')
+// A request that is admitted at the last moment ends, with its bill, before the scheduler takes the slice back.
+if (limits.allowanceRenewMs + limits.requestDeadlineMs + limits.closingAckMs >= limits.allowanceLifetimeMs)
+  throw new Error('limits: a slice must outlive the last request admitted against it')

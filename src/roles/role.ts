@@ -1,0 +1,129 @@
+import type { Candidate } from '../domain/routing/plan.ts'
+import type { Event, EventType, Fact, FactOf } from '../events/envelope.ts'
+
+export type RoleName = 'edge' | 'proxy' | 'projector' | 'scheduler'
+
+/** Milliseconds since the epoch. */
+export type Clock = () => number
+/** A fresh UUIDv7. */
+export type NewId = () => string
+
+export interface Logger {
+  debug(fields: object, message: string): void
+  info(fields: object, message: string): void
+  warn(fields: object, message: string): void
+  error(fields: object, message: string): void
+}
+
+/** A journal frame as it stands in the log: what one writer stored with one acknowledgement. */
+export interface Frame {
+  /** Stream sequence: the order. */
+  readonly sequence: number
+  /** The workspace whose wallet subject carries the frame; null on a journal subject. */
+  readonly walletSubject: string | null
+  readonly writer: string
+  readonly counter: number
+  readonly events: readonly Event[]
+}
+
+export interface Appended {
+  readonly sequence: number
+}
+
+/**
+ * The durable log. `append` resolves when the frame that holds the facts is stored and synced, and retries the same frame until then;
+ * it rejects only with `log_unavailable` when the queue is full or the log was closed before the facts were sent.
+ */
+export interface EventLog {
+  append(facts: readonly Fact[]): Promise<Appended>
+  /**
+   * Stores facts on the wallet subject of a workspace only if `expectedSequence` still is the subject's last one (0: none).
+   * Resolves `conflict` when another frame came first: catch up to `sequence`, the subject's last, and decide again.
+   */
+  appendToWallet(
+    workspaceId: string,
+    facts: readonly Fact[],
+    expectedSequence: number,
+  ): Promise<Appended | { readonly conflict: true; readonly sequence: number }>
+  /** Stores facts on the wallet subject whatever came before: for facts that need no decision and carry an id that the fold honours once. */
+  postToWallet(workspaceId: string, facts: readonly Fact[]): Promise<Appended>
+  /** Calls `onFrame` for every frame from `fromSequence` on, in order, one at a time, for ever; rejects `done` on a gap or a frame that cannot be read. */
+  follow(fromSequence: number, onFrame: (frame: Frame) => void | Promise<void>): Follower
+  /** The sequence of the last frame stored, 0 when there is none; asks the server. */
+  lastSequence(): Promise<number>
+  /** Milliseconds for which the oldest unacknowledged frame has waited, 0 when none waits. */
+  oldestUnacknowledgedMs(): number
+  readonly writer: string
+}
+
+export interface Follower {
+  /** Settles when the follower has stopped: resolves after `stop`, rejects with the fault that ended it. */
+  readonly done: Promise<void>
+  stop(): Promise<void>
+}
+
+export type { Candidate }
+
+export type Surface = 'chat' | 'messages' | 'responses'
+export type JsonObject = { readonly [key: string]: unknown }
+
+/** A request on its way from an edge to a proxy. Amounts are decimal USD, since a call can cross processes. */
+export interface RoutedCall {
+  readonly requestId: string
+  readonly workspaceId: string
+  readonly keyId: string
+  readonly surface: Surface
+  /** The validated body in the surface's own format, routing extensions removed, `model` as asked for. */
+  readonly body: JsonObject
+  readonly stream: boolean
+  readonly candidates: readonly Candidate[]
+  /** True when the caller named a chain or a router: its headers tell the level. */
+  readonly chain: boolean
+  readonly allowanceId: string | null
+  readonly reserved: string
+  /** Output tokens the wallet can pay for; null when the wallet is not the limit. */
+  readonly outputCap: number | null
+  /** Milliseconds since the epoch. */
+  readonly deadlineMs: number
+}
+
+/** What comes back: one head, then bytes. A failure is a thrown GatewayError, before the head or after it. */
+export type AnswerPart =
+  | { readonly type: 'head'; readonly contentType: string; readonly level: number; readonly model: string }
+  | { readonly type: 'bytes'; readonly bytes: Uint8Array }
+
+/** A failed candidate chain tells its last level too, for the headers of the final error. */
+export interface FailedAt {
+  readonly level: number
+  readonly model: string
+}
+
+/** The port between edge and proxy; one implementation in the same process, one over NATS. `clientGone` fires when nobody reads any more. */
+export type Dispatch = (call: RoutedCall, clientGone: AbortSignal) => AsyncIterable<AnswerPart>
+
+/** A manifest: what a role consumes and what it may say. An append of anything else does not compile. */
+export interface Role<Emits extends EventType, Parts> {
+  readonly name: RoleName
+  readonly emits: readonly Emits[]
+  readonly start: (parts: Parts) => Promise<RunningRole>
+}
+
+export interface RunningRole {
+  /** Finishes work in flight within the stop limit. */
+  stop(): Promise<void>
+}
+
+/** The log as one role sees it: it can append only what its manifest lists. */
+export interface LogOf<Emits extends EventType> extends Omit<EventLog, 'append' | 'appendToWallet' | 'postToWallet'> {
+  append(facts: readonly FactOf<Emits>[]): Promise<Appended>
+  appendToWallet(
+    workspaceId: string,
+    facts: readonly FactOf<Emits>[],
+    expectedSequence: number,
+  ): ReturnType<EventLog['appendToWallet']>
+  postToWallet(workspaceId: string, facts: readonly FactOf<Emits>[]): Promise<Appended>
+}
+
+export const defineRole = <Emits extends EventType, Parts extends { readonly log: LogOf<Emits> }>(
+  role: Role<Emits, Parts>,
+): Role<Emits, Parts> => role
