@@ -1,0 +1,166 @@
+import type { Clock, Logger } from '../../roles/role.ts'
+import { type Credentials, ensureCredentials } from './credentials.ts'
+import { type FolderLock, lockFolder, openDataFolder } from './folder-lock.ts'
+import { withFreshPorts } from './free-ports.ts'
+import { findNatsServer, natsArguments, startNats } from './nats.ts'
+import { findPostgres, postgresArguments, startPostgres } from './postgres.ts'
+import { endProcess, identify, isAlive, type ProcessIdentity, pidsWithArguments } from './processes.ts'
+import { type Addresses, readRecord, removeRecord, type ServerName, type ServerRecord, writeRecord } from './record.ts'
+import { type ServerCommand, type ServerExit, ServerProcess, stopSignals } from './server-process.ts'
+
+export type { Addresses } from './record.ts'
+export type { ServerExit } from './server-process.ts'
+
+export interface EmbeddedOptions {
+  readonly dataFolder: string
+  readonly clock: Clock
+  readonly logger: Logger
+  /** A nats-server to use instead of looking for one. */
+  readonly natsServerBin?: string | undefined
+  /** A server ended that nobody had asked to. */
+  readonly onChildExit?: (exit: ServerExit) => void
+}
+
+export interface Embedded extends Addresses {
+  /** Ends both servers and gives the data folder free. */
+  stop(): Promise<void>
+}
+
+interface LeftServer extends ProcessIdentity {
+  readonly name: ServerName
+}
+
+const serversWithArguments = (name: ServerName, ending: readonly string[]): LeftServer[] =>
+  pidsWithArguments(ending).map((pid) => ({ name, ...identify(pid) }))
+
+// The record misses a server whose gateway was killed between the spawn and the record; its command line does not.
+const leftServers = (folder: string, recorded: readonly ServerRecord[]): LeftServer[] => {
+  const found: LeftServer[] = [
+    ...recorded.filter(isAlive),
+    ...serversWithArguments('postgres', postgresArguments(folder)),
+    ...serversWithArguments('nats', natsArguments(folder)),
+  ]
+  return [...new Map(found.map((server) => [server.pid, server])).values()]
+}
+
+const stopLeftServer = async (server: LeftServer, logger: Logger): Promise<void> => {
+  logger.warn({ name: server.name, pid: server.pid }, 'stopping a server that a killed gateway left behind')
+  await endProcess(server, stopSignals[server.name])
+}
+
+/** PostgreSQL and nats-server on one locked data folder. */
+class EmbeddedServers {
+  readonly #folder: string
+  readonly #lock: FolderLock
+  readonly #options: EmbeddedOptions
+  readonly #servers = new Map<ServerName, ServerProcess>()
+  #left: readonly ServerRecord[] = []
+  #stopped: Promise<void> | null = null
+
+  constructor(folder: string, lock: FolderLock, options: EmbeddedOptions) {
+    this.#folder = folder
+    this.#lock = lock
+    this.#options = options
+  }
+
+  async start(): Promise<Addresses> {
+    const startedAtMs = this.#options.clock()
+    process.once('exit', this.#tellToStop)
+    await this.#stopLeftServers()
+    const addresses = await this.#startServers(ensureCredentials(this.#folder))
+    this.#writeRecord(addresses)
+    this.#watch()
+    this.#options.logger.info(
+      { dataFolder: this.#folder, tookMs: this.#options.clock() - startedAtMs },
+      'the embedded servers are ready',
+    )
+    return addresses
+  }
+
+  stop(): Promise<void> {
+    this.#stopped ??= this.#stop()
+    return this.#stopped
+  }
+
+  async #stopLeftServers(): Promise<void> {
+    this.#left = readRecord(this.#folder)?.servers ?? []
+    this.#writeRecord(null)
+    const left = leftServers(this.#folder, this.#left)
+    await Promise.all(left.map((server) => stopLeftServer(server, this.#options.logger)))
+    this.#left = []
+  }
+
+  async #startServers({ databasePassword, natsPassword }: Credentials): Promise<Addresses> {
+    const folder = this.#folder
+    const [natsServer, postgres] = await Promise.all([
+      findNatsServer(this.#options.natsServerBin, this.#options.logger),
+      findPostgres(),
+    ])
+    const starts = [
+      withFreshPorts(() => startPostgres(folder, databasePassword, postgres, this.#spawn)),
+      withFreshPorts(() => startNats(folder, natsPassword, natsServer, this.#spawn)),
+    ] as const
+    await Promise.allSettled(starts) // One that fails must not leave the other starting behind its back.
+    const [databaseUrl, nats] = await Promise.all(starts)
+    return { databaseUrl, ...nats }
+  }
+
+  readonly #spawn = (command: ServerCommand): ServerProcess => {
+    const server = new ServerProcess(command)
+    this.#servers.set(command.name, server) // In the place of one that had lost its port.
+    this.#writeRecord(null)
+    return server
+  }
+
+  #writeRecord(addresses: Addresses | null): void {
+    const started = [...this.#servers.values()].map((server) => server.record)
+    writeRecord(this.#folder, { owner: identify(process.pid), servers: [...this.#left, ...started], addresses })
+  }
+
+  #watch(): void {
+    for (const server of this.#servers.values()) server.exited.then((exit) => this.#childExited(exit))
+  }
+
+  #childExited(exit: ServerExit): void {
+    if (this.#stopped !== null) return
+    this.#options.logger.error(exit, `the embedded ${exit.name} ended unexpectedly`)
+    this.#options.onChildExit?.(exit)
+  }
+
+  // A gateway that exits without stop(), as on an uncaught error, leaves no servers running for long; the next start awaits them.
+  readonly #tellToStop = (): void => {
+    for (const server of this.#servers.values()) server.tellToStop()
+  }
+
+  async #stop(): Promise<void> {
+    try {
+      await Promise.all(Array.from(this.#servers.values(), (server) => server.stop()))
+      if (this.#left.length === 0) removeRecord(this.#folder)
+    } finally {
+      process.off('exit', this.#tellToStop)
+      this.#lock.release()
+    }
+  }
+}
+
+/**
+ * Starts PostgreSQL and nats-server under a data folder, which stays locked until `stop` or the end of the process.
+ * Servers that a killed gateway left running there are stopped first. Throws an error that says what is in the way
+ * when the folder is in use, a binary is missing or a server does not start.
+ */
+export const startEmbedded = async (options: EmbeddedOptions): Promise<Embedded> => {
+  const folder = openDataFolder(options.dataFolder)
+  const servers = new EmbeddedServers(folder, lockFolder(folder), options)
+  try {
+    return { ...(await servers.start()), stop: () => servers.stop() }
+  } catch (error) {
+    await servers.stop()
+    throw error
+  }
+}
+
+/** The addresses of the servers that a living gateway, of any process, runs on this data folder; null when none is ready. */
+export const findEmbedded = async (dataFolder: string): Promise<Addresses | null> => {
+  const record = readRecord(dataFolder)
+  return record !== null && isAlive(record.owner) ? record.addresses : null
+}

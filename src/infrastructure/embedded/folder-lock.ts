@@ -1,0 +1,47 @@
+import { chmodSync, existsSync, mkdirSync, realpathSync, statSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { isAlive } from './processes.ts'
+import { readRecord } from './record.ts'
+
+/** SQLITE_BUSY, https://www.sqlite.org/rescode.html */
+const sqliteBusy = 5
+
+// A handle that the garbage collector closes would drop its lock.
+const heldLocks = new Set<DatabaseSync>()
+
+export interface FolderLock {
+  release(): void
+}
+
+const othersMayPass = 0o001
+
+/** Makes the data folder, and returns its real path: the one under which the servers' command lines name it. */
+export const openDataFolder = (dataFolder: string): string => {
+  mkdirSync(dirname(dataFolder), { recursive: true })
+  if (!existsSync(dataFolder)) mkdirSync(dataFolder, { mode: 0o700 })
+  const folder = realpathSync(dataFolder)
+  // Started by root, PostgreSQL runs as another user, who must pass through to its own folder inside.
+  if (process.getuid?.() === 0) chmodSync(folder, statSync(folder).mode | othersMayPass)
+  return folder
+}
+
+const inUse = (folder: string, cause: unknown): Error => {
+  const owner = readRecord(folder)?.owner
+  const who = owner && isAlive(owner) ? `the gateway with pid ${owner.pid}` : 'another process'
+  return new Error(`the data folder ${folder} is in use by ${who}: stop it first, or choose another folder`, { cause })
+}
+
+/** Takes the exclusive lock of a data folder, which the kernel drops with the process however that ends; throws when another holds it. */
+export const lockFolder = (folder: string): FolderLock => {
+  const database = new DatabaseSync(join(folder, 'lock.sqlite'))
+  try {
+    database.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE')
+  } catch (error) {
+    database.close()
+    if (error instanceof Error && 'errcode' in error && error.errcode === sqliteBusy) throw inUse(folder, error)
+    throw new Error(`cannot lock the data folder ${folder}`, { cause: error })
+  }
+  heldLocks.add(database)
+  return { release: () => heldLocks.delete(database) && database.close() }
+}

