@@ -1,0 +1,59 @@
+import type { Asked, Told } from '../dialect.ts'
+import type { JsonObject } from '../json.ts'
+import { audioDataOf, audioExpiry, audioIdOf, callIdOf, headOf } from './head.ts'
+import type { Output } from './output.ts'
+import type { ChatRequest } from './request.ts'
+
+const joined = (output: Output, type: 'content' | 'transcript'): string => {
+  let text = ''
+  for (const fragment of output.fragments) if (fragment.type === type) text += fragment.text
+  return text
+}
+
+const argumentsOf = (output: Output, index: number): string => {
+  let text = ''
+  for (const fragment of output.fragments)
+    if (fragment.type === 'arguments' && fragment.index === index) text += fragment.text
+  return text
+}
+
+const toolCalls = (asked: Asked, output: Output, choice: number): readonly JsonObject[] =>
+  output.fragments.flatMap((fragment) => {
+    if (fragment.type !== 'call') return []
+    const { index, name } = fragment
+    const called = { name, arguments: argumentsOf(output, index) }
+    return [{ id: callIdOf(asked, choice, index), type: 'function', function: called }]
+  })
+
+const audioOf = (asked: Asked, output: Output, choice: number): JsonObject => ({
+  id: audioIdOf(asked, choice),
+  expires_at: audioExpiry(asked),
+  data: audioDataOf(output.fragments.length),
+  transcript: joined(output, 'transcript'),
+})
+
+const messageOf = (asked: Asked, request: ChatRequest, output: Output, choice: number): JsonObject => {
+  const calls = request.calls.length === 0 ? [] : toolCalls(asked, output, choice)
+  const spoken = request.calls.length === 0 && request.audio
+  return {
+    role: 'assistant',
+    content: request.calls.length > 0 || spoken ? null : joined(output, 'content'),
+    refusal: null,
+    annotations: [],
+    ...(output.reasoningText.length > 0 ? { reasoning_content: output.reasoningText.join('') } : {}),
+    ...(calls.length > 0 ? { tool_calls: calls } : {}),
+    ...(spoken ? { audio: audioOf(asked, output, choice) } : {}),
+  }
+}
+
+/** A whole answer, as JSON text. */
+export const completionText = (asked: Asked, request: ChatRequest, output: Output, told: Told | null): string => {
+  const choices = Array.from({ length: request.choices }, (_, index) => ({
+    index,
+    message: messageOf(asked, request, output, index),
+    logprobs: null,
+    finish_reason: output.finishReason,
+  }))
+  const usage = told === null ? {} : { usage: told.usage }
+  return JSON.stringify({ ...headOf(asked, request, 'chat.completion'), choices, ...usage })
+}

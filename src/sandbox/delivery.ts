@@ -1,0 +1,130 @@
+import { Buffer } from 'node:buffer'
+import type { OutgoingHttpHeaders } from 'node:http'
+import type { CallRecord } from './calls.ts'
+import type { Answer, Dialect, Part } from './dialect.ts'
+import { type Directives, noDirectives } from './directives.ts'
+import { type Fault, sandboxOrganisation } from './faults.ts'
+import type { Line } from './line.ts'
+
+/** What real providers send along, none of which may reach a client of ours. */
+const providerHeaders: OutgoingHttpHeaders = {
+  'set-cookie': ['__cf_bm=sandbox; path=/; HttpOnly; Secure', '_cfuvid=sandbox; path=/; HttpOnly; Secure'],
+  'openai-organization': sandboxOrganisation,
+  'openai-project': 'proj_SandboxProject',
+  'openai-processing-ms': '42',
+  'openai-version': '2020-10-01',
+  'x-ratelimit-limit-requests': '10000',
+  'x-ratelimit-remaining-requests': '9999',
+  'x-ratelimit-reset-requests': '6ms',
+  'x-ratelimit-limit-tokens': '200000',
+  'x-ratelimit-remaining-tokens': '199000',
+  'x-request-id': 'req_sandbox',
+  'cf-ray': 'sandbox-AMS',
+  'alt-svc': 'h3=":443"; ma=86400',
+}
+
+const headersOf = (answer: Answer, directives: Directives, length: number | null): OutgoingHttpHeaders => ({
+  'content-type': answer.contentType,
+  ...(answer.stream ? { 'cache-control': 'no-cache' } : {}),
+  ...(length === null ? {} : { 'content-length': length }),
+  ...(directives.retry_after === undefined || answer.status < 400 ? {} : { 'retry-after': directives.retry_after }),
+  ...(directives.cookie ? providerHeaders : {}),
+})
+
+const halvesOf = (part: Part): readonly Part[] => {
+  const half = Math.ceil(part.text.length / 2)
+  return [
+    { text: part.text.slice(0, half), told: null },
+    { text: part.text.slice(half), told: part.told },
+  ]
+}
+
+const cutsShort = (directives: Directives): boolean =>
+  directives.break_after !== undefined || directives.hang_after !== undefined
+
+/** A whole body that is to be cut short goes in two halves. */
+const partsOf = (answer: Answer, directives: Directives): Iterable<Part> =>
+  answer.stream || !cutsShort(directives) ? answer.parts : [...answer.parts].flatMap(halvesOf)
+
+const thresholdOf = (answer: Answer, chunks: number | undefined): number =>
+  chunks === undefined ? Number.POSITIVE_INFINITY : answer.stream ? chunks : Math.min(chunks, 1)
+
+/** The first `chunks` events, then the fault in place of all others. */
+function* failingAfter(parts: Iterable<Part>, chunks: number, event: string): Iterable<Part> {
+  let passed = 0
+  for (const part of parts) {
+    if (passed === chunks) return yield { text: event, told: null }
+    yield part
+    passed += 1
+  }
+}
+
+export const withStreamError = (answer: Answer, directives: Directives, dialect: Dialect, fault: Fault): Answer =>
+  answer.stream && directives.stream_error !== undefined
+    ? { ...answer, parts: failingAfter(answer.parts, directives.stream_error, dialect.errorEvent(fault)) }
+    : answer
+
+/** Comments and line ends of SSE; a whole body stays as it is. */
+const shaped = (text: string, answer: Answer, directives: Directives): string => {
+  if (!answer.stream) return text
+  const commented = directives.comment ? `: sandbox\n\n${text}` : text
+  return directives.crlf ? commented.replaceAll('\n', '\r\n') : commented
+}
+
+const writeSplit = async (line: Line, text: string, pieceBytes: number): Promise<void> => {
+  const bytes = Buffer.from(text)
+  for (let at = 0; at < bytes.length && !line.closed; at += pieceBytes)
+    await line.flush(bytes.subarray(at, at + pieceBytes))
+}
+
+const writeText = (line: Line, text: string, directives: Directives): Promise<void> => {
+  if (directives.split !== undefined) return writeSplit(line, text, directives.split)
+  return directives === noDirectives ? line.write(text) : line.flush(text)
+}
+
+/** True where the answer ends here, before its end. */
+const stopsAt = async (line: Line, answer: Answer, directives: Directives, sent: number): Promise<boolean> => {
+  if (sent === thresholdOf(answer, directives.hang_after)) {
+    await line.hang()
+    return true
+  }
+  if (sent !== thresholdOf(answer, directives.break_after)) return false
+  line.break()
+  return true
+}
+
+const writeParts = async (line: Line, answer: Answer, directives: Directives, call: CallRecord): Promise<boolean> => {
+  let sent = 0
+  for (const part of partsOf(answer, directives)) {
+    if (await stopsAt(line, answer, directives, sent)) return false
+    if (sent > 0 && directives.chunk_delay_ms !== undefined) await line.pause(directives.chunk_delay_ms)
+    if (line.closed) return false
+    await writeText(line, shaped(part.text, answer, directives), directives)
+    if (line.closed) return false
+    call.wrote(part.told)
+    sent += 1
+  }
+  return !(await stopsAt(line, answer, directives, sent))
+}
+
+const lengthOf = (answer: Answer, directives: Directives): number | null => {
+  if (answer.stream || directives.split !== undefined) return null
+  return [...answer.parts].reduce((bytes, part) => bytes + Buffer.byteLength(part.text), 0)
+}
+
+/** Writes the answer as the directives shape it and resolves with how it ended. */
+export const deliver = async (
+  line: Line,
+  answer: Answer,
+  directives: Directives,
+  call: CallRecord,
+): Promise<'completed' | 'broken' | 'cancelled'> => {
+  if (line.closed) return 'cancelled'
+  call.answered(answer.status)
+  line.head(answer.status, headersOf(answer, directives, lengthOf(answer, directives)))
+  if (directives.first_chunk_delay_ms !== undefined) await line.pause(directives.first_chunk_delay_ms)
+  const whole = await writeParts(line, answer, directives, call)
+  if (!whole) return line.broken ? 'broken' : 'cancelled'
+  await line.end()
+  return line.ended ? 'completed' : 'cancelled'
+}

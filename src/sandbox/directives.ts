@@ -1,0 +1,162 @@
+import { limits } from '../limits.ts'
+import { Refusal } from './faults.ts'
+
+/** How the value of a directive is read; undefined where it is malformed. */
+interface Rule<T> {
+  readonly expects: string
+  readonly read: (text: string) => T | undefined
+}
+
+const integer = (least: number, most: number): Rule<number> => ({
+  expects: `a whole number from ${least} to ${most}`,
+  read: (text) => {
+    const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN
+    return value >= least && value <= most ? value : undefined
+  },
+})
+
+const flag: Rule<boolean> = {
+  expects: '1 or 0',
+  read: (text) => (text === '' || text === '1' ? true : text === '0' ? false : undefined),
+}
+
+const anyText: Rule<string> = { expects: 'some text', read: (text) => (text === '' ? undefined : text) }
+
+const headerText: Rule<string> = {
+  expects: 'seconds or an HTTP date',
+  read: (text) => (/^[\x20-\x7e]+$/.test(text) ? text : undefined),
+}
+
+const oneOf = <T extends string>(...words: readonly T[]): Rule<T> => ({
+  expects: words.join(' or '),
+  read: (text) => words.find((word) => word === text),
+})
+
+const count = integer(0, limits.sandboxTokensMax)
+const delayMs = integer(0, limits.sandboxDelayMsMax)
+
+const rules = {
+  // What fails, and how.
+  status: integer(400, 599),
+  retry_after: headerText,
+  error_code: anyText,
+  error_message: anyText,
+  leak: anyText,
+  first: count,
+  html: flag,
+  not_json: flag,
+  error_200: flag,
+  stream_error: count,
+  break_after: count,
+  hang: flag,
+  hang_after: count,
+  delay_ms: delayMs,
+  first_chunk_delay_ms: delayMs,
+  chunk_delay_ms: delayMs,
+  // The shape of what is written.
+  split: integer(1, limits.sandboxAnswerBytesMax),
+  crlf: flag,
+  comment: flag,
+  no_done: flag,
+  cookie: flag,
+  // What is answered, and the usage that is told.
+  output_tokens: integer(0, limits.sandboxOutputTokensMax),
+  big_bytes: integer(1, limits.sandboxAnswerBytesMax),
+  unicode: flag,
+  service_tier: anyText,
+  profile: oneOf('openai', 'xai', 'gemini'),
+  no_usage: flag,
+  usage_with_choices: flag,
+  prompt_tokens: count,
+  completion_tokens: count,
+  cached_tokens: count,
+  cache_write_tokens: count,
+  reasoning_tokens: count,
+  audio_in_tokens: count,
+  audio_out_tokens: count,
+  image_tokens: count,
+}
+
+type Name = keyof typeof rules
+type ValueOf<R> = R extends Rule<infer T> ? T : never
+
+/** What a call is told to do; counts of chunks, bytes and tokens, and milliseconds where the name says so. */
+export type Directives = { readonly [N in Name]?: ValueOf<(typeof rules)[N]> }
+
+/** The one value for a call without directives. */
+export const noDirectives: Directives = Object.freeze({})
+
+const failing: readonly Name[] = ['status', 'error_200', 'stream_error']
+const faults: readonly Name[] = [
+  ...failing,
+  ...(['html', 'not_json', 'break_after', 'hang', 'hang_after'] as const),
+  ...(['delay_ms', 'first_chunk_delay_ms', 'chunk_delay_ms'] as const),
+]
+
+/** A directive that says how something fails means nothing where nothing fails. */
+const needs: { readonly [N in Name]?: readonly Name[] } = {
+  retry_after: ['status'],
+  error_code: failing,
+  error_message: failing,
+  leak: failing,
+  first: faults,
+}
+
+const malformed = (entry: string, problem: string): Refusal =>
+  new Refusal(`Malformed sandbox directive ${JSON.stringify(entry)}: ${problem}.`, {
+    code: 'invalid_value',
+    param: 'model',
+  })
+
+const isName = (name: string): name is Name => Object.hasOwn(rules, name)
+
+const parseEntry = (entry: string): readonly [Name, unknown] => {
+  const at = entry.indexOf('=')
+  const name = (at < 0 ? entry : entry.slice(0, at)).trim()
+  if (!isName(name)) throw malformed(entry, 'there is no such directive')
+  const value = rules[name].read(at < 0 ? '' : entry.slice(at + 1).trim())
+  if (value === undefined) throw malformed(entry, `${name} takes ${rules[name].expects}`)
+  return [name, value]
+}
+
+const parseList = (list: string): Directives => {
+  const values = new Map<Name, unknown>()
+  for (const entry of list.split(';')) {
+    if (entry.trim() === '') continue
+    const [name, value] = parseEntry(entry)
+    if (values.has(name)) throw malformed(entry, 'it is given twice')
+    values.set(name, value)
+  }
+  return Object.fromEntries(values)
+}
+
+const assertMeaningful = (directives: Directives): void => {
+  for (const [name, others] of Object.entries(needs))
+    if (Object.hasOwn(directives, name) && !others.some((other) => Object.hasOwn(directives, other)))
+      throw malformed(name, `it needs one of ${others.join(', ')}`)
+}
+
+/** The model name without its directives. */
+export const plainModel = (model: string): string => {
+  const at = model.indexOf(';')
+  return at < 0 ? model : model.slice(0, at)
+}
+
+/**
+ * Reads `key=value` entries, parted by `;`, after the first `;` of the model name; those of `override` win, one by one.
+ * A flag may stand without `=1`. Throws Refusal for anything malformed.
+ */
+export const parseDirectives = (model: string, override: unknown): Directives => {
+  const at = model.indexOf(';')
+  if (at < 0 && override === undefined) return noDirectives
+  if (override !== undefined && typeof override !== 'string') throw malformed('metadata.sandbox', 'it must be a string')
+  const directives = { ...parseList(at < 0 ? '' : model.slice(at + 1)), ...parseList(override ?? '') }
+  assertMeaningful(directives)
+  return Object.keys(directives).length === 0 ? noDirectives : directives
+}
+
+/** What remains when `first` has run out: the shape and the figures, without any fault or delay. */
+export const withoutFaults = (directives: Directives): Directives => {
+  const gone: readonly string[] = [...faults, ...Object.keys(needs)]
+  return Object.fromEntries(Object.entries(directives).filter(([name]) => !gone.includes(name)))
+}

@@ -1,0 +1,104 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { limits } from '../limits.ts'
+import type { Clock, NewId } from '../roles/role.ts'
+import { CallLog, type SandboxCall, type SandboxTotals } from './calls.ts'
+import { chat } from './chat/dialect.ts'
+import { modelsBody } from './chat/models.ts'
+import { resetCalls, showCalls, showTotals } from './control.ts'
+import { exchange, type Handler, lookup, type SandboxParts } from './exchange.ts'
+
+export type { SandboxCall, SandboxTotals } from './calls.ts'
+export { sandboxOrganisation } from './faults.ts'
+
+export interface SandboxOptions {
+  /** 0 or absent: a free one. */
+  readonly port?: number
+  readonly host?: string
+  readonly clock: Clock
+  readonly newId: NewId
+}
+
+export interface Sandbox {
+  /** A provider's `base_url`: `http://<host>:<port>/v1`. */
+  readonly url: string
+  readonly port: number
+  /** Cuts the calls that are open; may be called again. */
+  stop(): Promise<void>
+  /** The last calls, oldest first. */
+  calls(): readonly SandboxCall[]
+  totals(): SandboxTotals
+  /** Forgets all calls, and what `first=<n>` has counted. */
+  reset(): void
+}
+
+const routesOf = (parts: SandboxParts): ReadonlyMap<string, Handler> =>
+  new Map([
+    ['POST /v1/chat/completions', exchange(chat, parts)],
+    ['GET /v1/models', lookup(chat, parts, modelsBody)],
+    ['GET /sandbox/calls', showCalls(parts.calls)],
+    ['GET /sandbox/totals', showTotals(parts.calls)],
+    ['POST /sandbox/reset', resetCalls(parts.calls)],
+  ])
+
+const pathOf = (url: string): string => {
+  const at = url.indexOf('?')
+  return at < 0 ? url : url.slice(0, at)
+}
+
+const notFound: Handler = (request, response) => {
+  request.resume()
+  const message = `Invalid URL (${request.method} ${request.url})`
+  const body = { error: { message, type: 'invalid_request_error', param: null, code: null } }
+  response.writeHead(404, { 'content-type': 'application/json' }).end(JSON.stringify(body))
+}
+
+/** A fault of the sandbox itself: the caller sees it, and no test mistakes it for a directive's. */
+const fail = (response: ServerResponse, error: unknown): void => {
+  if (response.headersSent) return void response.destroy()
+  const message = `sandbox fault: ${error instanceof Error ? error.stack : String(error)}`
+  const body = { error: { message, type: 'sandbox_fault', param: null, code: null } }
+  response.writeHead(500, { 'content-type': 'application/json' }).end(JSON.stringify(body))
+}
+
+const serve =
+  (routes: ReadonlyMap<string, Handler>) =>
+  async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const handle = routes.get(`${request.method} ${pathOf(request.url ?? '/')}`) ?? notFound
+    try {
+      await handle(request, response)
+    } catch (error) {
+      fail(response, error)
+    }
+  }
+
+const listen = (server: Server, port: number, host: string): Promise<number> =>
+  new Promise((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(port, host, () => {
+      const address = server.address()
+      resolve(typeof address === 'object' && address !== null ? address.port : port)
+    })
+  })
+
+const close = (server: Server): Promise<void> =>
+  new Promise((resolve, reject) => {
+    if (!server.listening) return resolve()
+    server.close((error) => (error === undefined ? resolve() : reject(error)))
+    server.closeAllConnections()
+  })
+
+/** Starts a provider of our own, for the demo and for tests. What a call does is told by directives: see directives.ts. */
+export const startSandbox = async (options: SandboxOptions): Promise<Sandbox> => {
+  const { port: wantedPort = 0, host = '127.0.0.1', clock, newId } = options
+  const calls = new CallLog()
+  const server = createServer({ keepAliveTimeout: limits.sandboxKeepAliveMs }, serve(routesOf({ clock, newId, calls })))
+  const port = await listen(server, wantedPort, host)
+  return {
+    url: `http://${host}:${port}/v1`,
+    port,
+    stop: () => close(server),
+    calls: () => calls.last(limits.sandboxCallsMax),
+    totals: () => calls.totals(),
+    reset: () => calls.reset(),
+  }
+}

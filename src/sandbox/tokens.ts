@@ -1,0 +1,58 @@
+import type { Directives } from './directives.ts'
+
+/** Tokens of one call: `prompt` includes cached, cache-write, audio and image ones, `output` includes reasoning and audio ones. */
+export interface Tokens {
+  readonly prompt: number
+  readonly cached: number
+  readonly cacheWrite: number
+  readonly audioIn: number
+  readonly image: number
+  readonly output: number
+  readonly reasoning: number
+  readonly audioOut: number
+}
+
+/** What a dialect counted in a request and in its answer. `visible` leaves reasoning out. */
+export interface Counted {
+  readonly words: number
+  readonly audioIn: number
+  readonly image: number
+  readonly visible: number
+  readonly reasoning: number
+  readonly audioOut: number
+}
+
+/** Of an image, and of a piece of audio, in a request. */
+export const imageTokens = 85
+export const audioTokens = 50
+
+/** `completion_tokens` is the figure on the wire, which leaves reasoning out in the profiles xai and gemini. */
+export const tellsReasoningApart = (directives: Directives): boolean =>
+  directives.profile === 'xai' || directives.profile === 'gemini'
+
+const outputOf = (directives: Directives, visible: number, reasoning: number): number => {
+  const told = directives.completion_tokens
+  if (told === undefined) return visible + reasoning
+  return tellsReasoningApart(directives) ? told + reasoning : told
+}
+
+/** The counted figures with those of the directives in their place; a whole that is not told itself holds its parts. */
+export const tokensOf = (counted: Counted, directives: Directives): Tokens => {
+  const cached = directives.cached_tokens ?? 0
+  const cacheWrite = directives.cache_write_tokens ?? 0
+  const audioIn = directives.audio_in_tokens ?? counted.audioIn
+  const image = directives.image_tokens ?? counted.image
+  const promptCounted = Math.max(counted.words + audioIn + image, cached + cacheWrite + audioIn + image)
+  const reasoning = directives.reasoning_tokens ?? counted.reasoning
+  const audioOut = directives.audio_out_tokens ?? counted.audioOut
+  return {
+    prompt: directives.prompt_tokens ?? promptCounted,
+    cached,
+    cacheWrite,
+    audioIn,
+    image,
+    output: outputOf(directives, Math.max(counted.visible, audioOut), reasoning),
+    reasoning,
+    audioOut,
+  }
+}
