@@ -1,0 +1,115 @@
+import type { PriceSheet } from '../../events/types.ts'
+import { parseUsd } from '../money.ts'
+
+type Rates = PriceSheet['per_million_tokens']
+
+/** One row of the price file: a model's sheet from an instant on. */
+export interface PriceEntry {
+  /** Public model id, `<provider>/<model>`. */
+  readonly model: string
+  /** ISO 8601 with an offset. */
+  readonly effective_from: string
+  readonly source: string
+  readonly sheet: PriceSheet
+}
+
+/** What `schemas/price-file.json` describes. */
+export interface PriceFile {
+  readonly prices: readonly PriceEntry[]
+}
+
+export interface PriceProblem {
+  /** `prices[3].sheet.tiers[0].per_million_tokens` */
+  readonly path: string
+  /** To be read after the path: `is not an instant`. */
+  readonly message: string
+}
+
+const modelPattern = /^[^/\s]+\/\S+$/
+const instantPattern = /^(\d{4}-\d{2}-\d{2})T\d{2}:\d{2}:\d{2}(?:\.\d+)?(?:Z|[+-]\d{2}:\d{2})$/
+
+/** `Date.parse` takes February 30 for March 2; such a day is no instant. */
+const isCalendarDay = (day: string): boolean => {
+  const midnightMs = Date.parse(`${day}T00:00:00Z`)
+  return !Number.isNaN(midnightMs) && new Date(midnightMs).toISOString().startsWith(day)
+}
+
+const instantMs = (text: string): number => {
+  const day = instantPattern.exec(text)?.[1]
+  return day !== undefined && isCalendarDay(day) ? Date.parse(text) : Number.NaN
+}
+
+const problemsOfModel = ({ model }: PriceEntry, path: string): readonly PriceProblem[] =>
+  modelPattern.test(model) ? [] : [{ path: `${path}.model`, message: 'is not <provider>/<model>' }]
+
+const problemsOfInstant = (entry: PriceEntry, path: string): readonly PriceProblem[] =>
+  Number.isNaN(instantMs(entry.effective_from))
+    ? [{ path: `${path}.effective_from`, message: 'is not an instant such as 2026-10-01T00:00:00Z' }]
+    : []
+
+/** No provider sells a cached token for more than a fresh one: the figures were swapped, or a decimal point slipped. */
+const problemsOfRates = (rates: Rates, path: string): readonly PriceProblem[] =>
+  rates.cached_input !== undefined && parseUsd(rates.cached_input) > parseUsd(rates.input)
+    ? [{ path: `${path}.cached_input`, message: `is ${rates.cached_input}, above input, which is ${rates.input}` }]
+    : []
+
+/** An item that only the first rates price would fall back to another item's rate in a long prompt. */
+const missingItems = (rates: Rates, tierRates: Rates, path: string): readonly PriceProblem[] =>
+  Object.keys(rates)
+    .filter((item) => !Object.hasOwn(tierRates, item))
+    .map((item) => ({ path: `${path}.${item}`, message: 'is missing: the rates of shorter prompts price it' }))
+
+const problemsOfTiers = ({ tiers = [], per_million_tokens }: PriceSheet, path: string): readonly PriceProblem[] =>
+  tiers.flatMap((tier, index) => {
+    const tierPath = `${path}.tiers[${index}]`
+    const ratesPath = `${tierPath}.per_million_tokens`
+    const before = tiers[index - 1]?.prompt_tokens_above ?? -1
+    const ascends = tier.prompt_tokens_above > before
+    return [
+      ...(ascends
+        ? []
+        : [{ path: `${tierPath}.prompt_tokens_above`, message: `is not above ${before}, the tier before` }]),
+      ...missingItems(per_million_tokens, tier.per_million_tokens, ratesPath),
+      ...problemsOfRates(tier.per_million_tokens, ratesPath),
+    ]
+  })
+
+const problemsOfEntry = (entry: PriceEntry, path: string): readonly PriceProblem[] => [
+  ...problemsOfModel(entry, path),
+  ...problemsOfInstant(entry, path),
+  ...problemsOfRates(entry.sheet.per_million_tokens, `${path}.sheet.per_million_tokens`),
+  ...problemsOfTiers(entry.sheet, `${path}.sheet`),
+]
+
+/** Two spellings of one instant are the same row twice. */
+const problemsOfRepeats = (prices: readonly PriceEntry[]): readonly PriceProblem[] => {
+  const firsts = new Map<string, number>()
+  return prices.flatMap(({ model, effective_from }, index) => {
+    const fromMs = instantMs(effective_from)
+    const key = `${model} ${fromMs}`
+    const first = firsts.get(key)
+    if (first === undefined) firsts.set(key, index)
+    return first === undefined || Number.isNaN(fromMs)
+      ? []
+      : [{ path: `prices[${index}]`, message: `repeats prices[${first}]: the same model from the same instant` }]
+  })
+}
+
+/** Every mistake that the schema cannot see, in a file that satisfies `schemas/price-file.json`; empty when there is none. */
+export const problemsOfPriceFile = ({ prices }: PriceFile): readonly PriceProblem[] => [
+  ...prices.flatMap((entry, index) => problemsOfEntry(entry, `prices[${index}]`)),
+  ...problemsOfRepeats(prices),
+]
+
+const sortKeys = (value: unknown): unknown => {
+  if (Array.isArray(value)) return value.map(sortKeys)
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(
+    Object.entries(value)
+      .toSorted(([a], [b]) => (a < b ? -1 : 1))
+      .map(([key, member]) => [key, sortKeys(member)]),
+  )
+}
+
+/** One row as JSON with sorted keys and no spaces: the same content always gives the same text, so its hash can name it. */
+export const canonicalPrice = (entry: PriceEntry): string => JSON.stringify(sortKeys(entry))
