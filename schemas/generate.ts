@@ -1,5 +1,5 @@
 // Writes the TypeScript types of every schema, so that the schema stays the one contract. Run by `make generate`.
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { compile, type JSONSchema } from 'json-schema-to-typescript'
 
 const banner = '// Generated from schemas/ by `make generate`. Do not edit.\n'
@@ -35,23 +35,39 @@ const readonly = (source: string): string =>
     .replace(/^(\s+)(?!export|readonly|\*|\/)([A-Za-z_0-9]+\??: )/gm, '$1readonly $2')
     .replace(/^(\s+)(\[k: string\]: )/gm, '$1readonly $2')
 
+const checkOnly = process.argv.includes('--check')
+
+/** Writes a generated file, or with `--check` only says that it differs. */
+const put = (target: string, source: string): void => {
+  const url = new URL(target, import.meta.url)
+  if (!checkOnly) {
+    writeFileSync(url, source)
+    return
+  }
+  if (existsSync(url) && readFileSync(url, 'utf8') === source) return
+  console.error(`${target} differs from its schema: run \`make generate\``)
+  process.exitCode = 1
+}
+
 const bodies: string[] = []
 for (const type of eventTypes) {
   const schema = readSchema(`events/${type}.v1.json`)
   bodies.push(withoutRepeats(await compile(schema, type, { ...options, maxItems: -1, ignoreMinAndMaxItems: true })))
 }
 const map = eventTypes.map((type) => `  readonly ${type}: ${type}`).join('\n')
-writeFileSync(
-  new URL('../src/events/types.ts', import.meta.url),
+put(
+  '../src/events/types.ts',
   `${banner}\n${readonly(bodies.join('\n'))}\n/** The data of every event, by type. */\nexport interface EventData {\n${map}\n}\n`,
 )
 
-const requests: [string, string, string][] = []
+const requests: [string, string, string][] = [
+  ['chat-completion-request', 'ChatCompletionRequest', '../src/roles/edge/surfaces/chat/request.types.ts'],
+]
 for (const [file, name, target] of requests) {
   const source = await compile(readSchema(`requests/${file}.json`), name, {
     ...options,
     additionalProperties: true,
     ignoreMinAndMaxItems: true,
   })
-  writeFileSync(new URL(target, import.meta.url), `${banner}\n${readonly(source)}`)
+  put(target, `${banner}\n${readonly(source)}`)
 }

@@ -1,0 +1,208 @@
+import { type Command, InvalidArgumentError, Option } from 'commander'
+import { type Config, readConfig, readPriceFile } from '../config.ts'
+import {
+  type Books,
+  creditWallet,
+  issueKey,
+  keyRecords,
+  openWorkspace,
+  revokeKey,
+  workspaceRecord,
+} from './accounts.ts'
+import { openPlatform, openTail, type Platform } from './platform.ts'
+import { priceRecords, publishPrices } from './prices.ts'
+import { replayCommand } from './replay-command.ts'
+import { printRecords } from './report.ts'
+import { createRuntime, type Runtime } from './runtime.ts'
+import { serve } from './serve.ts'
+import { serveSandbox } from './serve-sandbox.ts'
+
+interface Globals {
+  readonly config?: string
+  readonly data?: string
+}
+
+const portOf = (text: string): number => {
+  const port = Number(text)
+  if (!Number.isInteger(port) || port < 0 || port > 65_535)
+    throw new InvalidArgumentError('a port is a whole number from 0 to 65535')
+  return port
+}
+
+const configOf = (command: Command, port?: number): Config => {
+  const { config, data } = command.optsWithGlobals<Globals>()
+  return readConfig(process.env, { file: config, dataFolder: data, port })
+}
+
+interface Session extends Books {
+  readonly platform: Platform
+  readonly config: Config
+  readonly runtime: Runtime
+}
+
+/** Runs one command on the log of the running gateway, or on servers started for it alone. */
+const withBooks = async (command: Command, work: (session: Session) => Promise<void>): Promise<void> => {
+  const config = configOf(command)
+  const runtime = createRuntime('warn')
+  const onFatal = (fault: Error): void => {
+    throw fault
+  }
+  const platform = await openPlatform(config, runtime, { role: 'operator', adopt: true, onFatal })
+  try {
+    const tail = await openTail(platform, runtime)
+    await work({ platform, log: platform.log, tail, config, runtime })
+    await tail.stop()
+  } finally {
+    await platform.stop()
+  }
+}
+
+const json = (): Option => new Option('--json', 'one JSON object a line').default(false)
+
+const registerWorkspace = (program: Command): void => {
+  const workspace = program.command('workspace').description('open, list and show workspaces: who pays')
+  workspace
+    .command('open <workspace>')
+    .description('open a workspace; opening it again does nothing')
+    .option('--name <name>', 'display name (default: the id)')
+    .option('--credit-limit <usd>', 'how far below zero the balance may go', '0')
+    .addOption(json())
+    .action((id: string, options: { name?: string; creditLimit: string; json: boolean }, command: Command) =>
+      withBooks(command, async (session) => {
+        await openWorkspace(session, id, options.name ?? id, options.creditLimit)
+        printRecords([workspaceRecord(session, id)], options)
+      }),
+    )
+  workspace
+    .command('list')
+    .description('every workspace with its wallet')
+    .addOption(json())
+    .action((options: { json: boolean }, command: Command) =>
+      withBooks(command, async (session) => {
+        const ids = [...session.tail.ledger.accounts.workspaces.keys()].sort()
+        printRecords(
+          ids.map((id) => workspaceRecord(session, id)),
+          options,
+        )
+      }),
+    )
+  workspace
+    .command('show <workspace>')
+    .description("one workspace's wallet, exactly, as the log has it now")
+    .addOption(json())
+    .action((id: string, options: { json: boolean }, command: Command) =>
+      withBooks(command, async (session) => printRecords([workspaceRecord(session, id)], options)),
+    )
+}
+
+const registerCredit = (program: Command): void => {
+  program
+    .command('credit <workspace> <usd>')
+    .description('add money to a wallet, once for each reference')
+    .requiredOption(
+      '--reference <text>',
+      'what the money is for, such as an invoice number; repeated, it credits nothing',
+    )
+    .option('--note <text>', 'a remark for the statement', '')
+    .addOption(json())
+    .action((id: string, usd: string, options: { reference: string; note: string; json: boolean }, command: Command) =>
+      withBooks(command, async (session) => {
+        const fresh = await creditWallet(session, id, usd, options.reference, options.note)
+        if (!fresh) console.error(`the reference ${options.reference} was credited before; nothing was added`)
+        printRecords([workspaceRecord(session, id)], options)
+      }),
+    )
+}
+
+const registerKey = (program: Command): void => {
+  const key = program.command('key').description('issue, revoke and list keys: who calls')
+  key
+    .command('issue <workspace>')
+    .description('issue a key and show it, this once')
+    .option('--name <name>', 'what the key is for; a workspace has one working key of a name', 'default')
+    .addOption(json())
+    .action((id: string, options: { name: string; json: boolean }, command: Command) =>
+      withBooks(command, async (session) => {
+        const { newId, randomText } = session.runtime
+        const { keyId, secret } = await issueKey(session, id, options.name, newId, randomText)
+        printRecords([{ key: keyId, workspace: id, name: options.name, secret }], options)
+      }),
+    )
+  key
+    .command('revoke <key>')
+    .description('end a key by its id; ending it again does nothing')
+    .action((keyId: string, _options: object, command: Command) =>
+      withBooks(command, async (session) => {
+        const worked = await revokeKey(session, keyId)
+        console.error(worked ? 'revoked' : 'it was revoked before')
+      }),
+    )
+  key
+    .command('list [workspace]')
+    .description('keys by id and prefix; secrets are kept nowhere')
+    .addOption(json())
+    .action((id: string | undefined, options: { json: boolean }, command: Command) =>
+      withBooks(command, async (session) => printRecords(keyRecords(session, id), options)),
+    )
+}
+
+const registerPrices = (program: Command): void => {
+  const prices = program.command('prices').description('publish and show price sheets')
+  prices
+    .command('publish [file]')
+    .description('publish a price file (default: the configured one); what stands already is not published again')
+    .addOption(json())
+    .action((file: string | undefined, options: { json: boolean }, command: Command) => {
+      const named = file === undefined ? undefined : readPriceFile(file)
+      return withBooks(command, async (session) => {
+        const fresh = await publishPrices(session, named ?? session.config.prices)
+        printRecords(
+          fresh.map(({ model, effectiveFrom, version }) => ({ model, effective_from: effectiveFrom, version })),
+          options,
+        )
+        console.error(`${fresh.length} published`)
+      })
+    })
+  prices
+    .command('show [model]')
+    .description('every sheet, by model and instant; USD per million tokens')
+    .addOption(json())
+    .action((model: string | undefined, options: { json: boolean }, command: Command) =>
+      withBooks(command, async (session) => printRecords(priceRecords(session, model), options)),
+    )
+}
+
+const registerReplay = (program: Command): void => {
+  program
+    .command('replay')
+    .description('rebuild the read models from the log, and compare every table with the live one')
+    .option('--swap', 'put the rebuilt tables in the place of the live ones', false)
+    .addOption(json())
+    .action(async (options: { swap: boolean; json: boolean }, command: Command) => {
+      const config = configOf(command)
+      const runtime = createRuntime('warn')
+      process.exitCode = await replayCommand(config, runtime, options)
+    })
+}
+
+/** Every subcommand, one line each. */
+export const registerCommands = (program: Command): void => {
+  program
+    .command('serve', { isDefault: true })
+    .description('run the gateway, with embedded servers unless external ones are configured')
+    .option('--port <port>', 'port to listen on (default: 8787)', portOf)
+    .action((options: { port?: number }, command: Command) => {
+      const config = configOf(command, options.port)
+      return serve(config, createRuntime(config.logLevel))
+    })
+  registerWorkspace(program)
+  registerCredit(program)
+  registerKey(program)
+  registerPrices(program)
+  registerReplay(program)
+  program
+    .command('sandbox')
+    .description('run the sandbox provider alone')
+    .option('--port <port>', 'port to listen on', portOf, 8788)
+    .action((options: { port: number }) => serveSandbox(options.port, createRuntime('info')))
+}

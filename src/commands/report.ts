@@ -1,0 +1,36 @@
+/** How a command ends: 0 done, 1 refused or failed, 2 used wrongly. */
+export const exitCodes = { done: 0, failed: 1, usage: 2 } as const
+
+/** A command's refusal, shown as one line without a stack; exit code 1. */
+export class CommandError extends Error {
+  constructor(message: string) {
+    super(message)
+    this.name = 'CommandError'
+  }
+}
+
+export interface Output {
+  readonly json: boolean
+}
+
+/** Prints a record or a list of records: JSON for programs, aligned columns for people. */
+export const printRecords = (
+  records: readonly Readonly<Record<string, string | number | boolean | null>>[],
+  { json }: Output,
+): void => {
+  if (json) {
+    for (const record of records) console.log(JSON.stringify(record))
+    return
+  }
+  if (records.length === 0) return
+  const columns = Object.keys(records[0]!)
+  const cells = [columns, ...records.map((record) => columns.map((column) => String(record[column] ?? '')))]
+  const widths = columns.map((_, index) => Math.max(...cells.map((row) => row[index]!.length)))
+  for (const row of cells)
+    console.log(
+      row
+        .map((cell, index) => cell.padEnd(widths[index]!))
+        .join('  ')
+        .trimEnd(),
+    )
+}

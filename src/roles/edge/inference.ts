@@ -1,0 +1,204 @@
+import type { Key } from '../../domain/accounts/accounts.ts'
+import { formatUsd, maxOf } from '../../domain/money.ts'
+import { affordableOutputTokens, type Demand, worstCasePicos } from '../../domain/pricing/worst-case.ts'
+import { type Ask, type Catalog, type Plan, planRequest } from '../../domain/routing/plan.ts'
+import { GatewayError } from '../../errors.ts'
+import type { FactOf } from '../../events/envelope.ts'
+import { limits } from '../../limits.ts'
+import { within } from '../../within.ts'
+import type { LedgerTail } from '../ledger-tail.ts'
+import type { AnswerPart, Clock, Dispatch, JsonObject, Logger, LogOf, RoutedCall, Surface } from '../role.ts'
+import type { Admission, Allowances, Reservation } from './allowances.ts'
+
+export type EdgeEvent = 'RequestRouted' | 'RequestFailed' | 'HoldPlaced' | 'HoldReleased'
+
+export interface InferenceParts {
+  readonly log: LogOf<EdgeEvent>
+  readonly tail: LedgerTail
+  readonly allowances: Allowances
+  readonly dispatch: Dispatch
+  readonly catalog: Catalog
+  readonly clock: Clock
+  readonly logger: Logger
+}
+
+/** A validated request of any surface. */
+export interface InferenceRequest {
+  readonly requestId: string
+  readonly key: Key
+  readonly surface: Surface
+  /** The body in the surface's own format, routing extensions removed. */
+  readonly body: JsonObject
+  readonly model: string
+  readonly stream: boolean
+  readonly demand: Demand
+}
+
+export interface Answer {
+  readonly head: Extract<AnswerPart, { type: 'head' }>
+  /** Output tokens the wallet could pay for, where the wallet was the limit. */
+  readonly outputCap: number | null
+  /** Throws GatewayError when the answer breaks off. */
+  readonly bytes: AsyncIterable<Uint8Array>
+}
+
+const logAway = (cause?: unknown): GatewayError =>
+  new GatewayError('log_unavailable', 'The gateway cannot record requests right now. Try again shortly.', {
+    cause,
+    retryAfterSeconds: 1,
+  })
+
+/** From a validated request to its answer: plan, reserve, record, dispatch. */
+export class Inference {
+  readonly #parts: InferenceParts
+  /** An acknowledged frame of ours that has not come back through the tail yet. */
+  #awaited: { readonly sequence: number; readonly sinceMs: number } | null = null
+
+  constructor(parts: InferenceParts) {
+    this.#parts = parts
+  }
+
+  /** Throws `log_unavailable` while the log does not acknowledge, or our own frames do not come back through the tail. */
+  requireLog(): void {
+    const { log, tail, clock } = this.#parts
+    if (this.#awaited !== null && tail.ledger.sequence >= this.#awaited.sequence) this.#awaited = null
+    const tailStalled = this.#awaited !== null && clock() - this.#awaited.sinceMs > limits.logStalledMs
+    if (tailStalled || log.oldestUnacknowledgedMs() > limits.logStalledMs) throw logAway()
+  }
+
+  plan(ask: Ask): Plan {
+    return planRequest(this.#parts.catalog, this.#parts.tail.ledger.prices, ask, this.#parts.clock())
+  }
+
+  /** Resolves with the head of the answer; throws GatewayError where no byte can be answered. */
+  async run(request: InferenceRequest, plan: Plan, clientGone: AbortSignal): Promise<Answer> {
+    const { reservation, outputCap } = await this.#reserve(request, plan)
+    const call = this.#callOf(request, plan, reservation, outputCap)
+    await this.#record(request, plan, call)
+    const parts = this.#parts.dispatch(call, clientGone)[Symbol.asyncIterator]()
+    const first = await parts.next()
+    if (first.done === true || first.value.type !== 'head') throw new Error('an answer starts with its head')
+    return { head: first.value, outputCap, bytes: bytesOf(parts) }
+  }
+
+  async #reserve(
+    request: InferenceRequest,
+    plan: Plan,
+  ): Promise<{ reservation: Reservation; outputCap: number | null }> {
+    const { requestId, demand, key } = request
+    const costPicos = (outputCap: number | null): bigint =>
+      maxOf(0n, ...plan.candidates.map(({ sheet }) => worstCasePicos(sheet, demand, outputCap)))
+    const wantedPicos = costPicos(null)
+    const floorPicos = costPicos(limits.outputTokensFloor)
+    const { workspaceId } = key
+    const reservation = await this.#admit({ requestId, workspaceId, wantedPicos, floorPicos })
+    if (reservation.reservedPicos >= wantedPicos) return { reservation, outputCap: null }
+    return { reservation, outputCap: affordableCap(plan, demand, reservation.reservedPicos) }
+  }
+
+  async #admit(admission: Admission): Promise<Reservation> {
+    const { allowances } = this.#parts
+    const admitted = allowances.admit(admission)
+    try {
+      return await within(admitted, limits.admissionWaitMs + limits.routedAckMs, () => logAway())
+    } catch (fault) {
+      admitted.then(
+        () => allowances.cancel(admission.requestId),
+        () => undefined,
+      )
+      throw fault
+    }
+  }
+
+  #callOf(request: InferenceRequest, plan: Plan, reservation: Reservation, outputCap: number | null): RoutedCall {
+    const { requestId, key, surface, body, stream } = request
+    return {
+      requestId,
+      workspaceId: key.workspaceId,
+      keyId: key.keyId,
+      surface,
+      body,
+      stream,
+      candidates: plan.candidates,
+      chain: plan.chain || plan.router !== null,
+      allowanceId: reservation.allowanceId,
+      reserved: formatUsd(reservation.reservedPicos),
+      outputCap,
+      deadlineMs: this.#parts.clock() + limits.requestDeadlineMs,
+    }
+  }
+
+  /** No upstream spends our money on a request that the log does not know. */
+  async #record(request: InferenceRequest, plan: Plan, call: RoutedCall): Promise<void> {
+    const { log, allowances } = this.#parts
+    const appended = log.append([routedFact(request, plan, call)])
+    try {
+      const { sequence } = await within(appended, limits.routedAckMs, () => logAway())
+      this.#awaitReturn(sequence)
+    } catch (fault) {
+      appended
+        .then(
+          () => log.append([undispatchedFact(call)]),
+          () => allowances.cancel(call.requestId),
+        )
+        .catch((later: unknown) =>
+          this.#parts.logger.error(
+            { fault: later, requestId: call.requestId },
+            'a request was routed, never dispatched, and could not be closed',
+          ),
+        )
+      throw fault instanceof GatewayError ? fault : logAway(fault)
+    }
+  }
+
+  #awaitReturn(sequence: number): void {
+    if (this.#awaited === null && this.#parts.tail.ledger.sequence < sequence)
+      this.#awaited = { sequence, sinceMs: this.#parts.clock() }
+  }
+}
+
+const affordableCap = (plan: Plan, demand: Demand, budgetPicos: bigint): number =>
+  Math.min(...plan.candidates.map(({ sheet }) => affordableOutputTokens(sheet, demand, budgetPicos)))
+
+async function* bytesOf(parts: AsyncIterator<AnswerPart>): AsyncGenerator<Uint8Array> {
+  try {
+    for (let part = await parts.next(); part.done !== true; part = await parts.next())
+      if (part.value.type === 'bytes') yield part.value.bytes
+  } finally {
+    await parts.return?.()
+  }
+}
+
+const routedFact = (request: InferenceRequest, plan: Plan, call: RoutedCall): FactOf<'RequestRouted'> => ({
+  type: 'RequestRouted',
+  data: {
+    requestId: call.requestId,
+    workspaceId: call.workspaceId,
+    keyId: call.keyId,
+    surface: call.surface,
+    model: request.model,
+    router: plan.router,
+    stream: call.stream,
+    candidates: plan.candidates.map(({ model, provider, upstreamModel, priceVersion }) => ({
+      model,
+      provider,
+      upstreamModel,
+      priceVersion,
+    })),
+    allowanceId: call.allowanceId,
+    reserved: call.reserved,
+    outputCap: call.outputCap,
+    deadline: new Date(call.deadlineMs).toISOString(),
+  },
+})
+
+const undispatchedFact = ({
+  requestId,
+  workspaceId,
+  keyId,
+  surface,
+  allowanceId,
+}: RoutedCall): FactOf<'RequestFailed'> => ({
+  type: 'RequestFailed',
+  data: { requestId, workspaceId, keyId, surface, status: 503, reason: 'log_unavailable', allowanceId, attempts: [] },
+})

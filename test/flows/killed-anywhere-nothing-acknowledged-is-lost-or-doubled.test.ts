@@ -1,0 +1,69 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import t from 'tap'
+import { startSandbox } from '../../src/sandbox/server.ts'
+import { Clients, chat, chatBody, until } from '../clients.ts'
+import { configOf, openOperator, runtime, sheetOf, temporaryFolder } from '../gateway.ts'
+import { GatewayProcess } from '../gateway-process.ts'
+
+const rounds = Number(process.env['CHAOS_ROUNDS'] ?? 3)
+const seed = Number(process.env['CHAOS_SEED'] ?? Date.now() % 100_000)
+
+/** A small generator of our own seed, so that a run can be had again (mulberry32). */
+const randomOf = (start: number): (() => number) => {
+  let state = start
+  return () => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296
+  }
+}
+
+t.test(
+  `kill -9 of the gateway under load, ${rounds} rounds, seed ${seed}`,
+  { timeout: 60_000 + rounds * 30_000 },
+  async (t) => {
+    const random = randomOf(seed)
+    const dataFolder = await temporaryFolder(t)
+    const sandbox = await startSandbox(runtime)
+    t.teardown(() => sandbox.stop())
+    const config = configOf(dataFolder, sandbox.url, { sheets: { 'openai/plain': sheetOf() } })
+    const answered = new Set<string>()
+
+    for (let round = 0; round < rounds; round += 1) {
+      const gateway = await GatewayProcess.start(config)
+      const clients = new Clients(16, () =>
+        chat(gateway.url, gateway.demoKey, chatBody('openai/plain', random() < 0.5)),
+      )
+      await until(() => clients.journal.some(({ complete, status }) => complete && status === 200))
+      await pause(200 + random() * 1_500)
+      await gateway.end('SIGKILL')
+      const journal = await clients.stop()
+      for (const { requestId, complete, status } of journal)
+        if (complete && status === 200 && requestId !== null) answered.add(requestId)
+    }
+
+    const survivor = await GatewayProcess.start(config)
+    const operator = await openOperator(config)
+    t.teardown(async () => {
+      await operator.stop()
+      await survivor.end('SIGTERM')
+    })
+    const bills = new Map<string, number>()
+    for (const event of await operator.events())
+      if (event.type === 'UsageRecorded') bills.set(event.data.requestId, (bills.get(event.data.requestId) ?? 0) + 1)
+
+    t.ok(answered.size > rounds * 10, `${answered.size} answers were acknowledged`)
+    t.same(
+      [...answered].filter((requestId) => !bills.has(requestId)),
+      [],
+      'every acknowledged answer has its bill',
+    )
+    t.same(
+      [...bills].filter(([, count]) => count > 1),
+      [],
+      'no request has two',
+    )
+    t.ok(sandbox.totals().calls >= bills.size, 'nothing is billed that the upstream did not serve')
+  },
+)

@@ -1,0 +1,155 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Test } from 'tap'
+import { type Books, creditWallet, issueKey, openWorkspace } from '../src/commands/accounts.ts'
+import { openPlatform, openTail, type Platform } from '../src/commands/platform.ts'
+import { createRuntime, type Runtime } from '../src/commands/runtime.ts'
+import { type Gateway, startGateway } from '../src/commands/serve.ts'
+import type { Config } from '../src/config.ts'
+import type { PriceFile } from '../src/domain/pricing/price-file.ts'
+import type { Event } from '../src/events/envelope.ts'
+import type { PriceSheet } from '../src/events/types.ts'
+import { type Sandbox, startSandbox } from '../src/sandbox/server.ts'
+
+export const runtime: Runtime = createRuntime(process.env['TEST_LOG_LEVEL'] ?? 'silent')
+
+/** The sheet of test models: 1 USD per million in, 2 out, unless said otherwise. */
+export const sheetOf = (sheet: Partial<PriceSheet> = {}): PriceSheet => ({
+  currency: 'USD',
+  per_million_tokens: { input: '1', output: '2' },
+  max_output_tokens: 1_000,
+  ...sheet,
+})
+
+const effectiveFrom = '2026-01-01T00:00:00Z'
+
+export const pricesOf = (sheets: Readonly<Record<string, PriceSheet>>): PriceFile => ({
+  prices: Object.entries(sheets).map(([model, sheet]) => ({
+    model,
+    effective_from: effectiveFrom,
+    source: 'a test',
+    sheet,
+  })),
+})
+
+export interface TestOptions {
+  /** Public name to upstream name with directives, of the provider `openai`, which counts as OpenAI does. */
+  readonly models?: Readonly<Record<string, string>>
+  readonly sheets?: Readonly<Record<string, PriceSheet>>
+  readonly config?: Partial<Config>
+}
+
+export const configOf = (
+  dataFolder: string,
+  sandboxUrl: string,
+  { models = {}, sheets = {}, config = {} }: TestOptions,
+): Config => ({
+  listen: { host: '127.0.0.1', port: 0 },
+  dataFolder,
+  external: null,
+  natsServerBin: undefined,
+  log: { name: 'GATEWAY', replicas: 1, durability: 'synced' },
+  providers: [
+    { name: 'openai', dialect: 'openai', profile: 'openai', baseUrl: sandboxUrl, apiKey: 'sk-upstream-secret', models },
+    { name: 'grok', dialect: 'openai', profile: 'xai', baseUrl: sandboxUrl, apiKey: 'sk-upstream-secret', models },
+    { name: 'google', dialect: 'openai', profile: 'gemini', baseUrl: sandboxUrl, apiKey: 'sk-upstream-secret', models },
+  ],
+  aliases: { plain: 'openai/plain' },
+  routers: { auto: { candidates: ['openai/absent', 'openai/plain'] } },
+  prices: pricesOf({
+    'openai/plain': sheetOf(),
+    ...Object.fromEntries(Object.keys(models).map((name) => [`openai/${name}`, sheetOf()])),
+    ...sheets,
+  }),
+  requestsPerMinute: null,
+  logLevel: 'silent',
+  ...config,
+})
+
+/** A temporary folder that goes when the test ends. */
+export const temporaryFolder = async (t: Test): Promise<string> => {
+  const folder = await mkdtemp(join(tmpdir(), 'gateway-test-'))
+  t.teardown(() => rm(folder, { recursive: true, force: true }))
+  return folder
+}
+
+export interface Account {
+  readonly workspaceId: string
+  readonly secret: string
+}
+
+/** A second process's view of the log: what an operator's command sees. */
+export class Operator implements Books {
+  readonly platform: Platform
+  readonly tail: Books['tail']
+  readonly log: Books['log']
+
+  constructor(platform: Platform, tail: Books['tail']) {
+    this.platform = platform
+    this.tail = tail
+    this.log = platform.log
+  }
+
+  async openAccount(workspaceId: string, creditUsd: string): Promise<Account> {
+    await openWorkspace(this, workspaceId, workspaceId, '0')
+    if (creditUsd !== '0') await creditWallet(this, workspaceId, creditUsd, 'test-credit', '')
+    const { secret } = await issueKey(this, workspaceId, 'test', runtime.newId, runtime.randomText)
+    return { workspaceId, secret }
+  }
+
+  /** Every event in the log, in its order. */
+  async events(): Promise<readonly Event[]> {
+    const events: Event[] = []
+    const last = await this.log.lastSequence()
+    await new Promise<void>((resolve, reject) => {
+      const follower = this.log.follow(1, (frame) => {
+        events.push(...frame.events)
+        if (frame.sequence === last) void follower.stop().then(resolve)
+      })
+      follower.done.catch(reject)
+    })
+    return events
+  }
+
+  async caughtUp(): Promise<void> {
+    await this.tail.reached(await this.log.lastSequence())
+  }
+
+  async stop(): Promise<void> {
+    await this.tail.stop()
+    await this.platform.stop()
+  }
+}
+
+export const openOperator = async (config: Config): Promise<Operator> => {
+  const onFatal = (fault: Error): void => {
+    throw fault
+  }
+  const platform = await openPlatform(config, runtime, { role: 'operator', adopt: true, onFatal })
+  return new Operator(platform, await openTail(platform, runtime))
+}
+
+export interface TestGateway {
+  readonly gateway: Gateway
+  readonly sandbox: Sandbox
+  readonly operator: Operator
+  readonly config: Config
+  readonly account: Account
+}
+
+/** A whole gateway in this process, on real servers of its own, in front of a sandbox provider, with one funded account. */
+export const startTestGateway = async (t: Test, options: TestOptions = {}): Promise<TestGateway> => {
+  const dataFolder = await temporaryFolder(t)
+  const sandbox = await startSandbox(runtime)
+  t.teardown(() => sandbox.stop())
+  const config = configOf(dataFolder, sandbox.url, options)
+  const gateway = await startGateway(config, runtime, (fault) => t.fail(fault.message))
+  const operator = await openOperator(config)
+  t.teardown(async () => {
+    await operator.stop()
+    await gateway.stop()
+  })
+  const account = await operator.openAccount('acme', '100')
+  return { gateway, sandbox, operator, config, account }
+}
