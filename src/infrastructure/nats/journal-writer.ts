@@ -1,0 +1,81 @@
+import { limits } from '../../limits.ts'
+import type { Appended } from '../../roles/role.ts'
+import type { Pending, PendingFrame } from './pending.ts'
+import type { SealedFacts } from './seal.ts'
+import type { FrameStore } from './store.ts'
+
+interface GatheredFrame {
+  readonly frame: PendingFrame
+  readonly stored: PromiseWithResolvers<Appended>
+}
+
+/**
+ * Group commit: what is appended while frames are in flight gathers in the next frame, which leaves as soon as one of them is acknowledged.
+ * No timer fills a frame.
+ */
+export class JournalWriter {
+  readonly #writer: string
+  readonly #subject: string
+  readonly #store: FrameStore
+  readonly #pending: Pending
+  /** Frames that wait for a slot; the last one still gathers. */
+  readonly #waiting: GatheredFrame[] = []
+  #counter = 0
+  #inFlight = 0
+  #flushIsDue = false
+
+  constructor(writer: string, subject: string, store: FrameStore, pending: Pending) {
+    this.#writer = writer
+    this.#subject = subject
+    this.#store = store
+    this.#pending = pending
+  }
+
+  append(facts: SealedFacts): Promise<Appended> {
+    this.#pending.admit(facts.lines.length)
+    const { frame, stored } = this.#frameFor(facts)
+    frame.add(facts)
+    this.#flushSoon()
+    return stored.promise
+  }
+
+  #frameFor(facts: SealedFacts): GatheredFrame {
+    const last = this.#waiting.at(-1)
+    if (last?.frame.hasRoomFor(facts)) return last
+    this.#counter += 1
+    const frame = this.#pending.open({ writer: this.#writer, counter: this.#counter })
+    const gathered = { frame, stored: Promise.withResolvers<Appended>() }
+    this.#waiting.push(gathered)
+    return gathered
+  }
+
+  /** After the current callback, so that what one caller appends at once travels together. */
+  #flushSoon(): void {
+    if (this.#flushIsDue || this.#inFlight === limits.framesInFlightMax) return
+    this.#flushIsDue = true
+    queueMicrotask(() => {
+      this.#flushIsDue = false
+      this.#flush()
+    })
+  }
+
+  #flush(): void {
+    while (this.#inFlight < limits.framesInFlightMax) {
+      const next = this.#waiting.shift()
+      if (next === undefined) return
+      this.#inFlight += 1
+      void this.#send(next)
+    }
+  }
+
+  async #send({ frame, stored }: GatheredFrame): Promise<void> {
+    try {
+      stored.resolve(await this.#store.store(frame, { subject: this.#subject }))
+    } catch (error) {
+      stored.reject(error)
+    }
+    this.#inFlight -= 1
+    this.#pending.settle(frame)
+    this.#flush()
+  }
+}

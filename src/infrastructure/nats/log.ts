@@ -1,0 +1,158 @@
+import { jetstream, jetstreamManager } from '@nats-io/jetstream'
+import type { NatsConnection } from '@nats-io/transport-node'
+import { GatewayError } from '../../errors.ts'
+import type { Fact } from '../../events/envelope.ts'
+import { limits } from '../../limits.ts'
+import type { Appended, Clock, EventLog, Follower, Logger, NewId } from '../../roles/role.ts'
+import { checkDurability, checkServer, type Durability } from './durability.ts'
+import { JournalWriter } from './journal-writer.ts'
+import { Link } from './link.ts'
+import { Pending } from './pending.ts'
+import { type Seal, type SealedFacts, sealFacts } from './seal.ts'
+import { FrameStore } from './store.ts'
+import { ensureStream, type LogNames, logNamesOf } from './stream.ts'
+import { type OnFrame, Tail, type TailParts } from './tail.ts'
+import { WalletWriter } from './wallet-writer.ts'
+
+export interface LogOptions {
+  /** Stays the caller's to close, after the log. */
+  readonly connection: NatsConnection
+  /** `log.name` of the configuration: the stream's name and, in lower case, the first token of its subjects. */
+  readonly name: string
+  /** The last token of the journal's subject: which role writes. */
+  readonly role: string
+  readonly durability: Durability
+  readonly replicas: number
+  readonly monitoringUrl?: string | undefined
+  readonly clock: Clock
+  readonly newId: NewId
+  readonly logger: Logger
+  /** The process must end: its frames can be mistaken for those of another. */
+  readonly onFatal: (error: Error) => void
+}
+
+export interface OpenLog extends EventLog {
+  /** Takes no more facts, waits for those under way so many milliseconds, rejects the rest with `log_unavailable` and stops the followers. */
+  close(withinMs: number): Promise<void>
+}
+
+const tokenPattern = /^[a-z0-9][a-z0-9-]{0,62}$/
+
+const assertToken = (token: string): void => {
+  if (!tokenPattern.test(token)) throw new Error(`${JSON.stringify(token)} cannot be a subject's last token`)
+}
+
+interface Parts extends TailParts {
+  readonly seal: Seal
+  readonly writer: string
+  readonly pending: Pending
+  readonly journal: JournalWriter
+  readonly wallets: WalletWriter
+}
+
+class NatsLog implements OpenLog {
+  readonly #parts: Parts
+  readonly #tails = new Set<Tail>()
+  #isClosing = false
+
+  constructor(parts: Parts) {
+    this.#parts = parts
+  }
+
+  get writer(): string {
+    return this.#parts.writer
+  }
+
+  async append(facts: readonly Fact[]): Promise<Appended> {
+    return this.#parts.journal.append(this.#seal(facts))
+  }
+
+  async appendToWallet(
+    workspaceId: string,
+    facts: readonly Fact[],
+    expectedSequence: number,
+  ): ReturnType<EventLog['appendToWallet']> {
+    return this.#parts.wallets.append(this.#walletSubject(workspaceId, facts), this.#seal(facts), expectedSequence)
+  }
+
+  async postToWallet(workspaceId: string, facts: readonly Fact[]): Promise<Appended> {
+    return this.#parts.wallets.post(this.#walletSubject(workspaceId, facts), this.#seal(facts))
+  }
+
+  follow(fromSequence: number, onFrame: OnFrame): Follower {
+    if (this.#isClosing) throw this.#closedError()
+    const tail = new Tail(this.#parts, fromSequence, onFrame)
+    for (const earlier of this.#tails) if (earlier.isOver) this.#tails.delete(earlier)
+    this.#tails.add(tail)
+    return tail
+  }
+
+  async lastSequence(): Promise<number> {
+    const { jsm, link, names } = this.#parts
+    try {
+      return (await link.whileUp(() => jsm.streams.info(names.stream))).state.last_seq
+    } catch (cause) {
+      throw new GatewayError('log_unavailable', 'The event log does not answer.', { cause })
+    }
+  }
+
+  oldestUnacknowledgedMs(): number {
+    return this.#parts.pending.oldestMs()
+  }
+
+  async close(withinMs: number): Promise<void> {
+    this.#isClosing = true
+    await this.#parts.pending.whenEmpty(withinMs)
+    await Promise.all([...this.#tails].map((tail) => tail.stop()))
+    this.#parts.link.close()
+    // Those that are rejected by the close are rejected in this turn of the event loop or the next.
+    await this.#parts.pending.whenEmpty(withinMs)
+  }
+
+  #seal(facts: readonly Fact[]): SealedFacts {
+    if (this.#isClosing || this.#parts.link.isClosed) throw this.#closedError()
+    return sealFacts(facts, this.#parts.seal)
+  }
+
+  #walletSubject(workspaceId: string, facts: readonly Fact[]): string {
+    assertToken(workspaceId)
+    const stray = facts.find(({ data }) => !('workspaceId' in data) || data.workspaceId !== workspaceId)
+    if (stray !== undefined) throw new Error(`a ${stray.type} of another workspace on the wallet of ${workspaceId}`)
+    return `${this.#parts.names.walletPrefix}${workspaceId}`
+  }
+
+  #closedError(): GatewayError {
+    return new GatewayError('log_unavailable', 'The event log is closed.')
+  }
+}
+
+const assemble = (options: LogOptions, names: LogNames, jsm: Parts['jsm']): Parts => {
+  const { connection, clock, newId, logger, role } = options
+  const writer = newId()
+  const link = new Link(connection)
+  const pending = new Pending(clock)
+  const onFatal = (error: Error): void => {
+    link.close()
+    options.onFatal(error)
+  }
+  const store = new FrameStore({ client: jetstream(connection), stream: names.stream, link, logger, onFatal })
+  const journal = new JournalWriter(writer, `${names.journalPrefix}${role}`, store, pending)
+  const wallets = new WalletWriter({ writer: newId(), jsm, stream: names.stream, link, store, pending })
+  const seal = { source: `/gateway/${role}/${writer}`, clock, newId }
+  return { connection, jsm, names, link, logger, seal, writer, pending, journal, wallets }
+}
+
+/**
+ * Opens the event log on a connection, creates its stream where there is none, and checks that stream and server keep what they acknowledge.
+ * Throws when they do not, with every reason. Each log that is opened has a writer id of its own.
+ */
+export const openLog = async (options: LogOptions): Promise<OpenLog> => {
+  const { connection, name, replicas, role } = options
+  const names = logNamesOf(name)
+  assertToken(role)
+  checkServer(connection)
+  const patient = await jetstreamManager(connection, { timeout: limits.natsOpenMs })
+  await checkDurability(connection, await ensureStream(patient, names, replicas), options)
+  const jsm = await jetstreamManager(connection, { timeout: limits.natsRequestMs, checkAPI: false })
+  return new NatsLog(assemble(options, names, jsm))
+}

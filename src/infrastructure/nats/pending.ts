@@ -1,0 +1,88 @@
+import { GatewayError } from '../../errors.ts'
+import { encodeFrame, type FrameId } from '../../events/codec.ts'
+import { limits } from '../../limits.ts'
+import type { Clock } from '../../roles/role.ts'
+import type { SealedFacts } from './seal.ts'
+
+/** A frame on its way into the log. */
+export class PendingFrame {
+  readonly id: FrameId
+  readonly sinceMs: number
+  /** How often it was sent. */
+  sends = 0
+  readonly #lines: string[] = []
+  #bytes = 0
+
+  constructor(id: FrameId, sinceMs: number) {
+    this.id = id
+    this.sinceMs = sinceMs
+  }
+
+  get events(): number {
+    return this.#lines.length
+  }
+
+  hasRoomFor({ lines, bytes }: SealedFacts): boolean {
+    return this.#lines.length + lines.length <= limits.frameEventsMax && this.#bytes + bytes <= limits.frameBytesMax
+  }
+
+  add({ lines, bytes }: SealedFacts): void {
+    this.#lines.push(...lines)
+    this.#bytes += bytes
+  }
+
+  encode(): Uint8Array {
+    return Buffer.from(encodeFrame(this.id, this.#lines))
+  }
+}
+
+/** All frames that are not acknowledged yet, of every writer of this log. */
+export class Pending {
+  readonly #clock: Clock
+  readonly #frames = new Set<PendingFrame>()
+  readonly #onEmpty = new Set<() => void>()
+  #events = 0
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  open(id: FrameId): PendingFrame {
+    const frame = new PendingFrame(id, this.#clock())
+    this.#frames.add(frame)
+    return frame
+  }
+
+  /** Throws `log_unavailable` when the events are more than memory is set aside for. */
+  admit(events: number): void {
+    if (this.#events + events > limits.appendQueueEventsMax)
+      throw new GatewayError('log_unavailable', 'Too many events wait for the event log.')
+    this.#events += events
+  }
+
+  settle(frame: PendingFrame): void {
+    this.#frames.delete(frame)
+    this.#events -= frame.events
+    if (this.#frames.size > 0) return
+    for (const wake of this.#onEmpty) wake()
+    this.#onEmpty.clear()
+  }
+
+  oldestMs(): number {
+    // A set keeps the order of insertion: its first frame is the oldest.
+    const [oldest] = this.#frames
+    return oldest === undefined ? 0 : Math.max(0, this.#clock() - oldest.sinceMs)
+  }
+
+  /** Resolves when nothing is pending, or after so many milliseconds. */
+  whenEmpty(withinMs: number): Promise<void> {
+    if (this.#frames.size === 0) return Promise.resolve()
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, withinMs)
+      this.#onEmpty.add(() => {
+        clearTimeout(timer)
+        resolve()
+      })
+    })
+  }
+}

@@ -1,0 +1,40 @@
+import { type Fact, schemaIdOf, sealEvent } from '../../events/envelope.ts'
+import { limits } from '../../limits.ts'
+import type { Clock, NewId } from '../../roles/role.ts'
+import { problemsText, validatorOf } from '../../schema-validation.ts'
+
+/** Events in JSON, as they will stand in a frame. */
+export interface SealedFacts {
+  readonly lines: readonly string[]
+  readonly bytes: number
+}
+
+export interface Seal {
+  /** `/gateway/<role>/<writer>`. */
+  readonly source: string
+  readonly clock: Clock
+  readonly newId: NewId
+}
+
+const assertValid = (fact: Fact): void => {
+  const problems = validatorOf(schemaIdOf(fact.type))(fact.data)
+  if (problems.length > 0) throw new Error(`${fact.type} does not follow its schema: ${problemsText(problems)}`)
+}
+
+const assertFits = ({ lines, bytes }: SealedFacts): void => {
+  if (lines.length === 0) throw new Error('an append without facts')
+  if (lines.length > limits.frameEventsMax || bytes > limits.frameBytesMax)
+    throw new Error(`an append of ${lines.length} events and ${bytes} bytes does not fit into one frame`)
+}
+
+/** Makes events of facts. Throws when a fact does not follow its schema, or when together they do not fit into one frame. */
+export const sealFacts = (facts: readonly Fact[], { source, clock, newId }: Seal): SealedFacts => {
+  const time = new Date(clock()).toISOString()
+  const lines = facts.map((fact) => {
+    assertValid(fact)
+    return JSON.stringify(sealEvent(fact, newId(), source, time))
+  })
+  const sealed = { lines, bytes: lines.reduce((bytes, line) => bytes + Buffer.byteLength(line) + 1, 0) }
+  assertFits(sealed)
+  return sealed
+}

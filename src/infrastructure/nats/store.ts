@@ -1,0 +1,107 @@
+import { JetStreamApiCodes, JetStreamApiError, type JetStreamClient } from '@nats-io/jetstream'
+import { frameIdText } from '../../events/codec.ts'
+import { limits } from '../../limits.ts'
+import type { Appended, Logger } from '../../roles/role.ts'
+import type { Link } from './link.ts'
+import type { PendingFrame } from './pending.ts'
+
+/** A frame id that the server had seen before this process first sent it: two processes count under one writer, and bills get lost. */
+export class ReusedFrameId extends Error {
+  constructor(id: string) {
+    super(`frame ${id} was a duplicate when it was first sent`)
+    this.name = 'ReusedFrameId'
+  }
+}
+
+/** How one attempt ended. `refused`: the expected sequence was not the subject's last. `unknown`: the frame may stand or not. */
+export type Attempt =
+  | { readonly outcome: 'stored'; readonly sequence: number; readonly duplicate: boolean }
+  | { readonly outcome: 'refused' }
+  | { readonly outcome: 'unknown' }
+
+export interface Destination {
+  readonly subject: string
+  /** The subject's last sequence for the frame to be stored; absent: whatever it is. */
+  readonly expectedSequence?: number
+}
+
+export interface StoreParts {
+  readonly client: JetStreamClient
+  readonly stream: string
+  readonly link: Link
+  readonly logger: Logger
+  readonly onFatal: (error: Error) => void
+}
+
+const isRefusal = (error: unknown): boolean =>
+  error instanceof JetStreamApiError &&
+  (error.code === JetStreamApiCodes.StreamWrongLastSequence ||
+    error.code === JetStreamApiCodes.StreamWrongLastSequenceUnknown)
+
+/** Sends frames and tells what became of them. */
+export class FrameStore {
+  readonly #parts: StoreParts
+  #isFailing = false
+
+  constructor(parts: StoreParts) {
+    this.#parts = parts
+  }
+
+  /** Sends a frame until it is stored. Rejects with `log_unavailable` when the log is closed first. */
+  async store(frame: PendingFrame, destination: Destination): Promise<Appended> {
+    for (let attempt = 0; ; attempt += 1) {
+      const result = await this.send(frame, destination)
+      if (result.outcome === 'stored') return { sequence: result.sequence }
+      await this.#parts.link.backOff(attempt)
+    }
+  }
+
+  /** Sends a frame once. Reports a duplicate on its first send as fatal, and rejects then. */
+  async send(frame: PendingFrame, destination: Destination): Promise<Attempt> {
+    const isFirst = frame.sends === 0
+    const result = await this.#attempt(frame, destination)
+    if (result.outcome === 'stored' && result.duplicate && isFirst) this.#failFatally(frame)
+    return result
+  }
+
+  async #attempt(frame: PendingFrame, { subject, expectedSequence }: Destination): Promise<Attempt> {
+    const { client, link, stream } = this.#parts
+    const expect = {
+      streamName: stream,
+      ...(expectedSequence === undefined ? {} : { lastSubjectSequence: expectedSequence }),
+    }
+    const options = { msgID: frameIdText(frame.id), expect, timeout: limits.frameAckMs }
+    try {
+      const { seq, duplicate } = await link.whileUp(() => {
+        frame.sends += 1
+        return client.publish(subject, frame.encode(), options)
+      })
+      this.#noteSuccess()
+      return { outcome: 'stored', sequence: seq, duplicate }
+    } catch (error) {
+      if (isRefusal(error)) return { outcome: 'refused' }
+      this.#noteFailure(frame, error)
+      return { outcome: 'unknown' }
+    }
+  }
+
+  #failFatally(frame: PendingFrame): never {
+    const error = new ReusedFrameId(frameIdText(frame.id))
+    this.#parts.onFatal(error)
+    throw error
+  }
+
+  #noteSuccess(): void {
+    if (this.#isFailing) this.#parts.logger.info({}, 'the event log acknowledges frames again')
+    this.#isFailing = false
+  }
+
+  #noteFailure(frame: PendingFrame, error: unknown): void {
+    if (!this.#isFailing && !this.#parts.link.isClosed)
+      this.#parts.logger.warn(
+        { frame: frameIdText(frame.id), reason: error instanceof Error ? error.message : String(error) },
+        'a frame is not acknowledged; it is sent again',
+      )
+    this.#isFailing = true
+  }
+}

@@ -1,0 +1,91 @@
+import {
+  DiscardPolicy,
+  JetStreamApiError,
+  type JetStreamManager,
+  RetentionPolicy,
+  StorageType,
+  StoreCompression,
+  type StreamConfig,
+  type StreamInfo,
+} from '@nats-io/jetstream'
+import { limits } from '../../limits.ts'
+
+const nameInUse = 10058
+const nanosecondsInMs = 1_000_000
+
+/** What the log's stream and its subjects are called. */
+export interface LogNames {
+  readonly stream: string
+  readonly journalPrefix: string
+  readonly walletPrefix: string
+}
+
+const namePattern = /^[A-Za-z][A-Za-z0-9_-]{0,63}$/
+
+/** Names from `log.name` of the configuration. Throws when it cannot be a stream's name. */
+export const logNamesOf = (name: string): LogNames => {
+  if (!namePattern.test(name)) throw new Error(`log.name ${JSON.stringify(name)} does not match ${namePattern}`)
+  const prefix = name.toLowerCase()
+  return { stream: name, journalPrefix: `${prefix}.journal.`, walletPrefix: `${prefix}.wallet.` }
+}
+
+/** What a difference in would lose, change or reorder events. Absent means the same as the value in `absentOf`. */
+const configOf = (names: LogNames, replicas: number) =>
+  ({
+    name: names.stream,
+    subjects: [`${names.journalPrefix}*`, `${names.walletPrefix}*`],
+    storage: StorageType.File,
+    retention: RetentionPolicy.Limits,
+    discard: DiscardPolicy.New,
+    max_msgs: -1,
+    max_bytes: -1,
+    max_age: 0,
+    max_msgs_per_subject: -1,
+    max_msg_size: -1,
+    deny_delete: true,
+    deny_purge: true,
+    compression: StoreCompression.None,
+    allow_direct: false,
+    allow_rollup_hdrs: false,
+    duplicate_window: limits.duplicateWindowMs * nanosecondsInMs,
+    num_replicas: replicas,
+  }) satisfies Partial<StreamConfig>
+
+/** Settings that must not be there at all, whoever made the stream. */
+const forbidden = ['mirror', 'sources', 'subject_transform', 'sealed', 'no_ack', 'allow_msg_ttl'] as const
+
+const absentOf = { compression: StoreCompression.None, allow_direct: false } as const
+
+const show = (value: unknown): string => JSON.stringify(value) ?? 'absent'
+
+/** What stands differently from what was asked for; an older server ignores a setting that it does not know without a word. */
+export const streamDifferences = (names: LogNames, replicas: number, found: StreamConfig): readonly string[] => {
+  const standing: Partial<StreamConfig> = { ...absentOf, ...found }
+  const wanted = Object.entries(configOf(names, replicas)) as [keyof StreamConfig, unknown][]
+  return [
+    ...wanted
+      .filter(([setting, value]) => show(standing[setting]) !== show(value))
+      .map(([setting, value]) => `${setting} is ${show(standing[setting])}, not ${show(value)}`),
+    ...forbidden
+      .filter((setting) => Boolean(found[setting]))
+      .map((setting) => `${setting} is ${show(found[setting])}, not absent`),
+  ]
+}
+
+const createStream = async (jsm: JetStreamManager, names: LogNames, replicas: number): Promise<void> => {
+  try {
+    await jsm.streams.add(configOf(names, replicas))
+  } catch (error) {
+    // It stands with other settings; those that matter are compared and named below.
+    if (!(error instanceof JetStreamApiError && error.code === nameInUse)) throw error
+  }
+}
+
+/** Creates the log's stream where it does not stand, and reads it back. Throws when it stands with other settings, and lists them. */
+export const ensureStream = async (jsm: JetStreamManager, names: LogNames, replicas: number): Promise<StreamInfo> => {
+  await createStream(jsm, names, replicas)
+  const info = await jsm.streams.info(names.stream)
+  const differences = streamDifferences(names, replicas, info.config)
+  if (differences.length === 0) return info
+  throw new Error(`stream ${names.stream} cannot hold the log: ${differences.join('; ')}`)
+}

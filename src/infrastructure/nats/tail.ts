@@ -1,0 +1,160 @@
+import type { JetStreamManager } from '@nats-io/jetstream'
+import type { NatsConnection } from '@nats-io/transport-node'
+import { limits } from '../../limits.ts'
+import type { Follower, Frame, Logger } from '../../roles/role.ts'
+import type { Link } from './link.ts'
+import { LogFault, PullSession } from './pull-session.ts'
+import { type LogMessage, readFrame } from './read-frame.ts'
+import type { LogNames } from './stream.ts'
+
+export interface TailParts {
+  readonly connection: NatsConnection
+  readonly jsm: JetStreamManager
+  readonly names: LogNames
+  readonly link: Link
+  readonly logger: Logger
+}
+
+export type OnFrame = (frame: Frame) => void | Promise<void>
+
+/** Hands every frame from one sequence on to one reader, in order and one at a time, across restarts of the server. */
+export class Tail implements Follower {
+  readonly done: Promise<void>
+  readonly #parts: TailParts
+  readonly #onFrame: OnFrame
+  readonly #ended = Promise.withResolvers<void>()
+  /** Messages that came while the reader was busy. */
+  readonly #buffer: LogMessage[] = []
+  #bufferBytes = 0
+  /** Sequence of the last message that came. */
+  #received: number
+  #session: PullSession | undefined
+  /** What the reader is busy with. */
+  #inHand: Promise<void> | null = null
+  /** Sessions that could not be started since the last that could. */
+  #attempt = 0
+  #isOver = false
+  #wakeSession: (reason: string) => void = () => {}
+
+  constructor(parts: TailParts, fromSequence: number, onFrame: OnFrame) {
+    this.#parts = parts
+    this.#onFrame = onFrame
+    this.#received = fromSequence - 1
+    this.done = this.#ended.promise
+    void this.#run()
+  }
+
+  /** True once no frame is handed on any more. */
+  get isOver(): boolean {
+    return this.#isOver
+  }
+
+  /** Resolves when the reader has finished the frame it is busy with; it gets no other. */
+  async stop(): Promise<void> {
+    this.#isOver = true
+    this.#wakeSession('stopped')
+    await this.#session?.close()
+    // A reader that fails now has said so through `done`.
+    await this.#inHand?.catch(() => {})
+    this.#ended.resolve()
+  }
+
+  #fail(error: unknown): void {
+    this.#isOver = true
+    this.#ended.reject(error)
+    this.#wakeSession('failed')
+  }
+
+  async #run(): Promise<void> {
+    try {
+      while (!this.#isOver) {
+        const reason = await this.#runSession()
+        if (this.#isOver) return
+        if (this.#attempt === 0)
+          this.#parts.logger.info({ sequence: this.#received, reason }, 'the follower of the event log starts afresh')
+        await this.#parts.link.backOff(this.#attempt)
+        this.#attempt += 1
+      }
+    } catch (error) {
+      if (!this.#isOver) this.#fail(error)
+    }
+  }
+
+  /** Ends with the reason why another session is needed. Throws a LogFault. */
+  async #runSession(): Promise<string> {
+    const { link } = this.#parts
+    const lost = Promise.withResolvers<string>()
+    this.#wakeSession = lost.resolve
+    const session = this.#newSession(lost.resolve)
+    this.#session = session
+    try {
+      await link.whileUp(() => session.start(this.#received + 1))
+      this.#attempt = 0
+      return await link.whileUp(() => lost.promise)
+    } catch (error) {
+      if (error instanceof LogFault) throw error
+      return error instanceof Error ? error.message : String(error)
+    } finally {
+      void session.close()
+    }
+  }
+
+  #newSession(onLost: (reason: string) => void): PullSession {
+    const { connection, jsm, link, names } = this.#parts
+    return new PullSession({
+      connection,
+      jsm,
+      link,
+      stream: names.stream,
+      room: () => this.#room(),
+      onMessage: (message) => this.#receive(message),
+      onLost,
+    })
+  }
+
+  #room(): number {
+    if (this.#bufferBytes >= limits.followBufferBytesMax) return 0
+    return Math.min(limits.followBufferFramesMax - this.#buffer.length, limits.followPullFramesMax)
+  }
+
+  #receive(message: LogMessage): void {
+    if (this.#isOver) return
+    const expected = this.#received + 1
+    this.#received = message.sequence
+    if (message.sequence !== expected)
+      this.#fail(new LogFault(`sequence ${expected} is missing: ${message.sequence} came`))
+    else if (this.#inHand === null) this.#hand(message)
+    else this.#keep(message)
+  }
+
+  #keep(message: LogMessage): void {
+    this.#buffer.push(message)
+    this.#bufferBytes += message.data.length
+  }
+
+  /** A reader that answers at once costs no promise. */
+  #hand(message: LogMessage): void {
+    try {
+      const result = this.#onFrame(readFrame(message, this.#parts.names))
+      if (!(result instanceof Promise)) return
+      this.#inHand = result
+      result.then(
+        () => this.#handNext(),
+        (error) => this.#fail(error),
+      )
+    } catch (error) {
+      this.#fail(error)
+    }
+  }
+
+  #handNext(): void {
+    this.#inHand = null
+    while (this.#inHand === null && !this.#isOver) {
+      const message = this.#buffer.shift()
+      if (message === undefined) break
+      this.#bufferBytes -= message.data.length
+      this.#hand(message)
+    }
+    this.#session?.fill()
+  }
+}

@@ -1,0 +1,94 @@
+import { readFileSync } from 'node:fs'
+import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
+import formats from 'ajv-formats'
+
+export interface Problem {
+  /** Where it is: `messages[0].content`; empty for the value as a whole. */
+  readonly path: string
+  /** What is wrong there, to be read after the path: `is required`. */
+  readonly message: string
+  /** The JSON Schema keyword that failed: `required`, `type`, `enum`, … */
+  readonly keyword: string
+}
+
+export interface ValidationOptions {
+  /** Report every problem, for a file that a person mends. Without it the check ends at the first one, which is fast. */
+  readonly every?: boolean
+}
+
+export type Validator = (value: unknown) => readonly Problem[]
+
+const options = { strict: true, strictTypes: false, strictTuples: false, strictRequired: false } as const
+const compilers = { first: new Ajv(options), every: new Ajv({ ...options, allErrors: true }) } as const
+for (const compiler of Object.values(compilers)) formats.default(compiler)
+
+const schemasUrl = new URL('../schemas/', import.meta.url)
+const fine: readonly Problem[] = Object.freeze([])
+const composites: ReadonlySet<string> = new Set(['anyOf', 'oneOf', 'allOf', 'if', 'not'])
+
+const memberOf = (error: ErrorObject): string => {
+  const member = error.params['missingProperty'] ?? error.params['additionalProperty']
+  return member === undefined ? '' : `/${String(member).replaceAll('~', '~0').replaceAll('/', '~1')}`
+}
+
+const segmentText = (segment: string): string => {
+  const name = segment.replaceAll('~1', '/').replaceAll('~0', '~')
+  return /^[0-9]+$/.test(name) ? `[${name}]` : `.${name}`
+}
+
+const pathOf = (error: ErrorObject): string =>
+  `${error.instancePath}${memberOf(error)}`.split('/').slice(1).map(segmentText).join('').replace(/^\./, '')
+
+const messageOf = (error: ErrorObject): string => {
+  switch (error.keyword) {
+    case 'required':
+      return 'is required'
+    case 'additionalProperties':
+      return 'is not known'
+    case 'enum':
+      return `must be one of ${error.params['allowedValues'].map((value: unknown) => JSON.stringify(value)).join(', ')}`
+    case 'const':
+      return `must be ${JSON.stringify(error.params['allowedValue'])}`
+    default:
+      return error.message ?? `fails ${error.keyword}`
+  }
+}
+
+const problemOf = (error: ErrorObject): Problem => ({
+  path: pathOf(error),
+  message: messageOf(error),
+  keyword: error.keyword,
+})
+
+const depthOf = (error: ErrorObject): number => error.instancePath.split('/').length
+
+/** The deepest comes first: where alternatives failed, the one that matched furthest is the one that was meant. */
+const problemsOf = (errors: readonly ErrorObject[]): readonly Problem[] => {
+  const leaves = errors.filter((error) => !composites.has(error.keyword))
+  return (leaves.length > 0 ? leaves : errors).toSorted((a, b) => depthOf(b) - depthOf(a)).map(problemOf)
+}
+
+const compile = (schemaId: string, compiler: Ajv): ValidateFunction => {
+  const known = compiler.getSchema(schemaId)
+  return known ?? compiler.compile(JSON.parse(readFileSync(new URL(schemaId, schemasUrl), 'utf8')))
+}
+
+const validators = new Map<string, Validator>()
+
+/**
+ * The check of one schema, compiled when it is first asked for. `schemaId` is its path below `schemas/`, which is its `$id` too:
+ * `events/UsageRecorded.v1.json`. The result is empty when the value is valid. Throws when there is no such schema.
+ */
+export const validatorOf = (schemaId: string, { every = false }: ValidationOptions = {}): Validator => {
+  const cacheKey = `${schemaId} ${every}`
+  const cached = validators.get(cacheKey)
+  if (cached !== undefined) return cached
+  const validate = compile(schemaId, every ? compilers.every : compilers.first)
+  const validator: Validator = (value) => (validate(value) ? fine : problemsOf(validate.errors ?? []))
+  validators.set(cacheKey, validator)
+  return validator
+}
+
+/** Problems as one line for a log or an error message. */
+export const problemsText = (problems: readonly Problem[]): string =>
+  problems.map(({ path, message }) => (path === '' ? message : `${path} ${message}`)).join('; ')

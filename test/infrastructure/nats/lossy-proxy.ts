@@ -1,0 +1,110 @@
+import { once } from 'node:events'
+import { createServer, connect as dial, type Server, type Socket } from 'node:net'
+
+type Replies = 'pass' | 'hold' | 'drop'
+
+interface Pair {
+  readonly client: Socket
+  readonly server: Socket
+  readonly held: Buffer[]
+}
+
+/** A TCP proxy before a server, which can lose or hold what the server answers, and cut or refuse connections. */
+export class LossyProxy {
+  readonly #targetPort: number
+  readonly #listener: Server
+  readonly #pairs = new Set<Pair>()
+  #replies: Replies = 'pass'
+  #isRefusing = false
+
+  private constructor(targetPort: number) {
+    this.#targetPort = targetPort
+    this.#listener = createServer((client) => this.#accept(client))
+  }
+
+  static async create(targetPort: number): Promise<LossyProxy> {
+    const proxy = new LossyProxy(targetPort)
+    proxy.#listener.listen(0, '127.0.0.1')
+    await once(proxy.#listener, 'listening')
+    return proxy
+  }
+
+  get url(): string {
+    const address = this.#listener.address()
+    if (address === null || typeof address === 'string') throw new Error('the proxy does not listen')
+    return `nats://127.0.0.1:${address.port}`
+  }
+
+  /** The server's bytes wait here until `passReplies`. */
+  holdReplies(): void {
+    this.#replies = 'hold'
+  }
+
+  /** The server's bytes are lost. What follows on these connections makes no sense any more: `cut` them before `passReplies`. */
+  dropReplies(): void {
+    this.#replies = 'drop'
+  }
+
+  passReplies(): void {
+    this.#replies = 'pass'
+    for (const { client, held } of this.#pairs) for (const bytes of held.splice(0)) client.write(bytes)
+  }
+
+  /** Ends every connection on both sides. */
+  cut(): void {
+    for (const { client, server } of this.#pairs) {
+      client.destroy()
+      server.destroy()
+    }
+    this.#pairs.clear()
+  }
+
+  /** New connections are closed at once, until `admit`. */
+  refuse(): void {
+    this.#isRefusing = true
+  }
+
+  admit(): void {
+    this.#isRefusing = false
+  }
+
+  async close(): Promise<void> {
+    this.cut()
+    this.#listener.close()
+    await once(this.#listener, 'close')
+  }
+
+  #accept(client: Socket): void {
+    if (this.#isRefusing) {
+      client.destroy()
+      return
+    }
+    const server = dial(this.#targetPort, '127.0.0.1')
+    const pair = { client, server, held: [] }
+    this.#pairs.add(pair)
+    this.#relay(pair)
+  }
+
+  #relay(pair: Pair): void {
+    const { client, server } = pair
+    client.on('data', (bytes) => server.write(bytes))
+    server.on('data', (bytes) => this.#reply(pair, bytes))
+    for (const [socket, other] of [
+      [client, server],
+      [server, client],
+    ] as const) {
+      socket.setNoDelay(true)
+      // An error is followed by `close`, which ends the other side.
+      socket.on('error', () => {})
+      socket.on('close', () => {
+        this.#pairs.delete(pair)
+        other.destroy()
+      })
+    }
+  }
+
+  #reply({ client, held }: Pair, bytes: Buffer): void {
+    if (this.#replies === 'pass') client.write(bytes)
+    if (this.#replies === 'hold') held.push(bytes)
+  }
+}
