@@ -94,7 +94,7 @@ class EmbeddedServers {
     const folder = this.#folder
     const [natsServer, postgres] = await Promise.all([
       findNatsServer(this.#options.natsServerBin, this.#options.logger),
-      findPostgres(),
+      findPostgres(folder),
     ])
     const starts = [
       withFreshPorts(() => startPostgres(folder, databasePassword, postgres, this.#spawn)),

