@@ -1,0 +1,84 @@
+import type { PriceSheet, Usage } from '../events/types.ts'
+import type { JsonObject } from './json.ts'
+import type { Provider } from './provider.ts'
+
+/** What of a routed call an upstream is asked. */
+export interface Asked {
+  /** The validated body in the dialect's own format. */
+  readonly body: JsonObject
+  readonly stream: boolean
+  /** Output tokens of each answer that the wallet can pay for; null when the wallet is not the limit. */
+  readonly outputCap: number | null
+}
+
+/** Whom it is asked of. */
+export interface Target {
+  readonly provider: Provider
+  readonly upstreamModel: string
+  readonly sheet: PriceSheet
+}
+
+export interface UpstreamRequest {
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+}
+
+/** The text of an answer as far as the client was given it: what is counted where the upstream tells no usage. */
+export interface Delivered {
+  readonly texts: readonly string[]
+  readonly reasoningTexts: readonly string[]
+  /** Characters beyond the bound of what is kept. */
+  readonly charactersBeyond: number
+}
+
+/** A whole answer that was understood. */
+export interface Answer {
+  readonly json: JsonObject
+  readonly reportedUsage: Usage | null
+  readonly delivered: Delivered
+}
+
+/** An answer that is none, in a word for the attempt's record. */
+export interface AnswerFault {
+  readonly fault: string
+}
+
+/** What an upstream says of a request that it refuses, fit for the client's eyes. */
+export interface Refusal {
+  readonly message: string
+  readonly code: string | null
+  readonly param: string | null
+}
+
+/**
+ * Relays a stream event by event. `push` and `end` give the bytes that may go to the client now, or null where there are none;
+ * the closing event stays back until the bill is acknowledged.
+ */
+export interface StreamRelay {
+  /** `open` until the closing event, or until the upstream broke the stream. */
+  readonly state: 'open' | 'done' | 'broken'
+  /** True from the first event on that is an answer: the candidate serves. */
+  readonly answering: boolean
+  /** Why it broke. */
+  readonly fault: string | null
+  readonly reportedUsage: Usage | null
+  readonly delivered: Delivered
+  push(bytes: Uint8Array): Uint8Array | null
+  /** The upstream has closed the stream. */
+  end(): Uint8Array | null
+  /** The closing bytes; `counted` where the upstream told no usage. */
+  closing(counted: Usage | null): Uint8Array
+}
+
+/** How a provider speaks. */
+export interface Dialect {
+  buildRequest(target: Target, asked: Asked): UpstreamRequest
+  readAnswer(target: Target, asked: Asked, body: Uint8Array): Answer | AnswerFault
+  /** The body of an answer that told no usage, with the counted one. */
+  completeAnswer(answer: Answer, counted: Usage): Uint8Array
+  openRelay(target: Target, asked: Asked): StreamRelay
+  countUsage(target: Target, asked: Asked, delivered: Delivered): Promise<Usage>
+  /** Null where the body is not an error of the dialect. */
+  readRefusal(provider: Provider, body: Uint8Array): Refusal | null
+}

@@ -1,0 +1,38 @@
+/** One HTTP request upstream. Redirects are not followed, bodies are not decompressed. */
+export interface HttpRequest {
+  readonly url: string
+  readonly method: 'GET' | 'POST'
+  readonly headers: Readonly<Record<string, string>>
+  readonly body?: string
+  /** Gives the request up wherever it stands; the body then throws HttpFault `aborted`. */
+  readonly signal: AbortSignal
+  /** Silence until the first byte of the body for so long is HttpFault `timeout`. */
+  readonly firstByteTimeoutMs: number
+}
+
+export interface HttpResponse {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>
+  /** Read once. A reader that stops reading stops the upstream. Throws HttpFault. */
+  readonly body: AsyncIterable<Uint8Array>
+  /** Nobody reads the rest: what is left is taken in the background within bounds, so that the connection can be used again. */
+  discard(): void
+}
+
+/** `aborted` is the caller's own doing; the others are the upstream's. */
+export type HttpFaultKind = 'network' | 'timeout' | 'aborted'
+
+export class HttpFault extends Error {
+  readonly kind: HttpFaultKind
+
+  constructor(kind: HttpFaultKind, cause?: unknown) {
+    super(`upstream request failed: ${kind}`, { cause })
+    this.name = 'HttpFault'
+    this.kind = kind
+  }
+}
+
+export interface HttpClient {
+  /** Resolves with the head of the response; throws HttpFault. */
+  request(request: HttpRequest): Promise<HttpResponse>
+}

@@ -1,0 +1,81 @@
+import { limits } from '../../limits.ts'
+import type { Delivered } from '../dialect.ts'
+import { isObject, type JsonObject, listOf, objectOf, textOf } from '../json.ts'
+
+interface ChoiceText {
+  answer: string
+  reasoning: string
+  finished: boolean
+}
+
+const functionText = (call: unknown): string => {
+  const { name, arguments: given } = objectOf(call)
+  return textOf(name) + textOf(given)
+}
+
+const toolText = (call: unknown): string => {
+  const { function: named, custom } = objectOf(call)
+  return functionText(named) + textOf(objectOf(custom)['name']) + textOf(objectOf(custom)['input'])
+}
+
+const answerText = (message: JsonObject): string => {
+  const text = textOf(message['content']) + textOf(message['refusal'])
+  const spoken = message['audio'] === undefined ? '' : textOf(objectOf(message['audio'])['transcript'])
+  const called = message['function_call'] === undefined ? '' : functionText(message['function_call'])
+  const tools = message['tool_calls']
+  return text + spoken + called + (tools === undefined ? '' : listOf(tools).map(toolText).join(''))
+}
+
+const reasoningText = (message: JsonObject): string => textOf(message['reasoning_content'] ?? message['reasoning'])
+
+/** Collects what an answer says, choice by choice, from the deltas of a stream or from whole messages. Memory is bounded. */
+export class DeliveredText implements Delivered {
+  readonly #choices = new Map<number, ChoiceText>()
+  #characters = 0
+  charactersBeyond = 0
+
+  get texts(): readonly string[] {
+    return [...this.#choices.values()].map(({ answer }) => answer)
+  }
+
+  get reasoningTexts(): readonly string[] {
+    return [...this.#choices.values()].map(({ reasoning }) => reasoning)
+  }
+
+  /** How many answers have told that they are finished; -1 while one that began has not. */
+  get finishedChoices(): number {
+    let finished = 0
+    for (const choice of this.#choices.values()) {
+      if (!choice.finished) return -1
+      finished += 1
+    }
+    return finished
+  }
+
+  add(choices: readonly unknown[], member: 'delta' | 'message'): void {
+    for (const choice of choices) if (isObject(choice)) this.#addChoice(choice, objectOf(choice[member]))
+  }
+
+  #addChoice(choice: JsonObject, message: JsonObject): void {
+    const text = this.#textOf(choice['index'])
+    text.answer += this.#bounded(answerText(message))
+    text.reasoning += this.#bounded(reasoningText(message))
+    if (typeof choice['finish_reason'] === 'string') text.finished = true
+  }
+
+  #textOf(index: unknown): ChoiceText {
+    const place = typeof index === 'number' ? Math.min(index, limits.upstreamChoicesMax - 1) : 0
+    const standing = this.#choices.get(place)
+    if (standing !== undefined) return standing
+    const text = { answer: '', reasoning: '', finished: false }
+    if (this.#choices.size < limits.upstreamChoicesMax) this.#choices.set(place, text)
+    return text
+  }
+
+  #bounded(text: string): string {
+    const kept = text.slice(0, limits.deliveredCharactersMax - this.#characters)
+    this.#characters += kept.length
+    this.charactersBeyond += text.length - kept.length
+    return kept
+  }
+}

@@ -1,0 +1,89 @@
+import { setImmediate } from 'node:timers/promises'
+import { type Usage, usageOf } from '../../domain/usage/usage.ts'
+import { limits } from '../../limits.ts'
+import type { Asked, Delivered, Target } from '../dialect.ts'
+import { isObject, type JsonObject, listOf, objectOf, textOf } from '../json.ts'
+import { searchCalls } from './usage.ts'
+
+/** OpenAI's published count: each message is wrapped in three tokens, and the answer is primed with three. */
+const messageTokens = 3
+const primingTokens = 3
+const charactersPerToken = 4
+
+const plainText = { disallowedSpecial: new Set<string>() }
+
+const partText = (part: unknown): string => {
+  const { text, refusal } = objectOf(part)
+  return textOf(text) + textOf(refusal)
+}
+
+const contentText = (content: unknown): string =>
+  typeof content === 'string' ? content : listOf(content).map(partText).join('')
+
+const callText = (call: unknown): string => {
+  const { name, arguments: given } = objectOf(objectOf(call)['function'])
+  return textOf(name) + textOf(given)
+}
+
+const messageText = (message: JsonObject): string =>
+  [
+    textOf(message['role']),
+    textOf(message['name']),
+    contentText(message['content']),
+    textOf(message['reasoning_content']),
+    ...listOf(message['tool_calls']).map(callText),
+  ].join('')
+
+const schemaText = (value: unknown): string => (value === undefined || value === null ? '' : JSON.stringify(value))
+
+/** The text that a provider makes tokens of; images and audio are not counted. */
+const promptTexts = ({ body }: Asked): readonly string[] => [
+  ...listOf(body['messages']).filter(isObject).map(messageText),
+  schemaText(body['tools']),
+  schemaText(body['functions']),
+  schemaText(objectOf(body['response_format'])['json_schema']),
+]
+
+function* slicesOf(text: string): Iterable<string> {
+  const length = Math.min(text.length, limits.estimateCharactersMax)
+  for (let at = 0; at < length; at += limits.estimateSliceCharacters)
+    yield text.slice(at, Math.min(length, at + limits.estimateSliceCharacters))
+}
+
+/** Tokens of a text by o200k; beyond `estimateCharactersMax` in the proportion found until there. */
+export const countTokens = async (text: string): Promise<number> => {
+  if (text === '') return 0
+  const tokenizer = await import('gpt-tokenizer/encoding/o200k_base')
+  let tokens = 0
+  let characters = 0
+  let breatheAt: number = limits.estimateBreatheCharacters
+  for (const slice of slicesOf(text)) {
+    tokens += tokenizer.countTokens(slice, plainText)
+    characters += slice.length
+    if (characters < breatheAt) continue
+    breatheAt += limits.estimateBreatheCharacters
+    await setImmediate()
+  }
+  return Math.ceil((tokens * text.length) / characters)
+}
+
+const countAll = async (texts: readonly string[]): Promise<number> => {
+  let tokens = 0
+  for (const text of texts) tokens += await countTokens(text)
+  return tokens
+}
+
+const countPrompt = async (asked: Asked): Promise<number> =>
+  (await countAll(promptTexts(asked))) + listOf(asked.body['messages']).length * messageTokens + primingTokens
+
+/** Usage counted by a tokenizer, for an answer whose upstream told none. */
+export const countUsage = async (target: Target, asked: Asked, delivered: Delivered): Promise<Usage> => {
+  const reasoning = await countAll(delivered.reasoningTexts)
+  const answer = await countAll(delivered.texts)
+  const beyond = Math.ceil(delivered.charactersBeyond / charactersPerToken)
+  return usageOf(
+    { total: await countPrompt(asked) },
+    { total: reasoning + answer + beyond, reasoning },
+    searchCalls(target, asked),
+  )
+}

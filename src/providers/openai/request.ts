@@ -1,0 +1,59 @@
+import type { Asked, Target, UpstreamRequest } from '../dialect.ts'
+import { isObject, listOf, objectOf } from '../json.ts'
+import type { Profile } from '../provider.ts'
+
+type Draft = Record<string, unknown>
+
+const servedTiers: readonly unknown[] = ['default', 'auto']
+const capFields = ['max_completion_tokens', 'max_tokens'] as const
+
+/** Other tiers have other prices. */
+const dropUnpricedTier = (draft: Draft): void => {
+  if (!servedTiers.includes(draft['service_tier'])) delete draft['service_tier']
+}
+
+const askUsage = (draft: Draft): void => {
+  draft['stream_options'] = { ...objectOf(draft['stream_options']), include_usage: true }
+}
+
+/** The caller's own limit keeps its name; without one the cap takes the name that the provider's newest models know. */
+const capOutput = (draft: Draft, outputCap: number, profile: Profile): void => {
+  const own = capFields.filter((field) => typeof draft[field] === 'number')
+  for (const field of own) draft[field] = Math.min(Number(draft[field]), outputCap)
+  if (own.length === 0) draft[profile === 'openai' ? 'max_completion_tokens' : 'max_tokens'] = outputCap
+}
+
+const isDeveloper = (message: unknown): boolean => isObject(message) && message['role'] === 'developer'
+
+/** Only OpenAI knows the role. */
+const renameDeveloper = (draft: Draft): void => {
+  const messages = listOf(draft['messages'])
+  if (!messages.some(isDeveloper)) return
+  draft['messages'] = messages.map((message) =>
+    isDeveloper(message) ? { ...objectOf(message), role: 'system' } : message,
+  )
+}
+
+const bodyOf = ({ provider, upstreamModel }: Target, { body, stream, outputCap }: Asked): Draft => {
+  const draft: Draft = { ...body, model: upstreamModel }
+  if ('service_tier' in draft) dropUnpricedTier(draft)
+  if (stream) askUsage(draft)
+  if (outputCap !== null) capOutput(draft, outputCap, provider.profile)
+  if (provider.profile !== 'openai') renameDeveloper(draft)
+  return draft
+}
+
+/** The request for POST `/chat/completions`; top-level keys that we do not know go along untouched. */
+export const chatRequest = (target: Target, asked: Asked): UpstreamRequest => {
+  const { baseUrl, apiKey, headers } = target.provider
+  return {
+    url: `${baseUrl.endsWith('/') ? baseUrl.slice(0, -1) : baseUrl}/chat/completions`,
+    headers: {
+      ...headers,
+      authorization: `Bearer ${apiKey}`,
+      'content-type': 'application/json',
+      accept: asked.stream ? 'text/event-stream' : 'application/json',
+    },
+    body: JSON.stringify(bodyOf(target, asked)),
+  }
+}

@@ -1,0 +1,15 @@
+/** Whose habits an upstream of a dialect has: how it counts, and which fields it takes. */
+export type Profile = 'openai' | 'xai' | 'gemini'
+
+/** An upstream as it is configured. The key stays in the roles that call upstream. */
+export interface Provider {
+  readonly name: string
+  readonly dialect: 'openai'
+  readonly profile: Profile
+  /** Everything before `/chat/completions`. */
+  readonly baseUrl: string
+  readonly apiKey: string
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+export type Providers = ReadonlyMap<string, Provider>

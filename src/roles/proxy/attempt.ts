@@ -1,0 +1,138 @@
+import { limits } from '../../limits.ts'
+import type { Answer, Dialect, StreamRelay, Target } from '../../providers/dialect.ts'
+import { dialects } from '../../providers/dialects.ts'
+import { type HttpClient, HttpFault, type HttpResponse } from '../../providers/http.ts'
+import type { Providers } from '../../providers/provider.ts'
+import type { Candidate, Clock, RoutedCall } from '../role.ts'
+import {
+  blamesCaller,
+  type Failure,
+  httpFailure,
+  rateLimitFailure,
+  refusalFailure,
+  retryAfterSecondsOf,
+  statusFailure,
+} from './failure.ts'
+
+export interface AttemptParts {
+  readonly providers: Providers
+  readonly http: HttpClient
+  readonly clock: Clock
+  readonly firstByteMs: number
+}
+
+interface Spoken {
+  readonly dialect: Dialect
+  readonly target: Target
+}
+
+export interface WholeAnswer extends Spoken {
+  readonly response: HttpResponse
+  readonly type: 'whole'
+  readonly answer: Answer
+  readonly bytes: Uint8Array
+}
+
+export interface OpenStream extends Spoken {
+  readonly type: 'stream'
+  readonly relay: StreamRelay
+  readonly chunks: AsyncIterator<Uint8Array>
+  readonly response: HttpResponse
+  /** What the events read so far released. */
+  readonly first: Uint8Array | null
+}
+
+export type Tried = WholeAnswer | OpenStream | { readonly type: 'failed'; readonly failure: Failure }
+
+const failed = (failure: Failure): Tried => ({ type: 'failed', failure })
+
+/** The whole body; null when it has more than `bytesMax`. */
+const readBody = async ({ body }: HttpResponse, bytesMax: number): Promise<Uint8Array | null> => {
+  const chunks: Uint8Array[] = []
+  let bytes = 0
+  for await (const chunk of body) {
+    bytes += chunk.length
+    if (bytes > bytesMax) return null
+    chunks.push(chunk)
+  }
+  const [only] = chunks
+  return chunks.length === 1 && only !== undefined ? only : Buffer.concat(chunks)
+}
+
+const readWhole = async (spoken: Spoken, call: RoutedCall, response: HttpResponse): Promise<Tried> => {
+  const { status } = response
+  const bytes = await readBody(response, limits.upstreamBodyBytesMax)
+  if (bytes === null) return failed({ status, reason: 'answer_too_large' })
+  const answer = spoken.dialect.readAnswer(spoken.target, call, bytes)
+  return 'fault' in answer
+    ? failed({ status, reason: answer.fault })
+    : { type: 'whole', ...spoken, response, answer, bytes }
+}
+
+/** Some upstreams answer a stream's request with a page or a body; what names no type is looked into. */
+const isNoStream = ({ headers }: HttpResponse): boolean => /json|html/i.test(String(headers['content-type'] ?? ''))
+
+/** The first complete event decides: until then another candidate may serve. */
+const openStream = async (spoken: Spoken, call: RoutedCall, response: HttpResponse): Promise<Tried> => {
+  if (isNoStream(response)) {
+    response.discard()
+    return failed({ status: response.status, reason: 'not_a_stream' })
+  }
+  const relay = spoken.dialect.openRelay(spoken.target, call)
+  const chunks = response.body[Symbol.asyncIterator]()
+  let first: Uint8Array | null = null
+  while (!relay.answering && relay.state === 'open') {
+    const { done, value } = await chunks.next()
+    first = done === true ? relay.end() : relay.push(value)
+  }
+  if (relay.answering && (first !== null || relay.state !== 'broken'))
+    return { type: 'stream', ...spoken, relay, chunks, response, first }
+  response.discard()
+  return failed({ status: response.status, reason: relay.fault ?? 'empty_answer' })
+}
+
+const readError = async ({ dialect, target }: Spoken, response: HttpResponse) => {
+  const body = await readBody(response, limits.upstreamErrorBodyBytesMax)
+  return body === null ? null : dialect.readRefusal(target.provider, body)
+}
+
+const readFailure = async (spoken: Spoken, response: HttpResponse, nowMs: number): Promise<Failure> => {
+  const { status, headers } = response
+  if (status === 429)
+    return rateLimitFailure(await readError(spoken, response), retryAfterSecondsOf(headers['retry-after'], nowMs))
+  const refusal = blamesCaller(status) ? await readError(spoken, response) : null
+  if (refusal !== null) return refusalFailure(status, refusal)
+  response.discard()
+  return statusFailure(status)
+}
+
+const request = async (
+  { http, clock, firstByteMs }: AttemptParts,
+  spoken: Spoken,
+  call: RoutedCall,
+  signal: AbortSignal,
+): Promise<Tried> => {
+  const { url, headers, body } = spoken.dialect.buildRequest(spoken.target, call)
+  const response = await http.request({ url, method: 'POST', headers, body, signal, firstByteTimeoutMs: firstByteMs })
+  if (response.status < 200 || response.status > 299) return failed(await readFailure(spoken, response, clock()))
+  return call.stream ? openStream(spoken, call, response) : readWhole(spoken, call, response)
+}
+
+/** Asks one candidate. A failure that is the upstream's is an answer here; only faults of our own are thrown. */
+export const attempt = async (
+  parts: AttemptParts,
+  call: RoutedCall,
+  candidate: Candidate,
+  signal: AbortSignal,
+): Promise<Tried> => {
+  const provider = parts.providers.get(candidate.provider)
+  if (provider === undefined) return failed({ status: null, reason: 'provider_not_configured' })
+  const { upstreamModel, sheet } = candidate
+  const spoken = { dialect: dialects[provider.dialect], target: { provider, upstreamModel, sheet } }
+  try {
+    return await request(parts, spoken, call, signal)
+  } catch (fault) {
+    if (fault instanceof HttpFault) return failed(httpFailure(fault))
+    throw fault
+  }
+}

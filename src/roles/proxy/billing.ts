@@ -1,0 +1,77 @@
+import { formatUsd } from '../../domain/money.ts'
+import { type Charge, chargeFor } from '../../domain/pricing/charge.ts'
+import type { Usage, UsageSource } from '../../domain/usage/usage.ts'
+import type { GatewayError } from '../../errors.ts'
+import type { FactOf } from '../../events/envelope.ts'
+import type { Attempt, UsageRecorded } from '../../events/types.ts'
+import type { Candidate, RoutedCall } from '../role.ts'
+
+/** What one served call comes to. */
+export interface Bill {
+  readonly candidate: Candidate
+  readonly level: number
+  readonly usage: Usage
+  readonly source: UsageSource
+  readonly outcome: UsageRecorded['outcome']
+  readonly attempts: readonly Attempt[]
+}
+
+const callFields = ({ requestId, workspaceId, keyId, surface, allowanceId }: RoutedCall) => ({
+  requestId,
+  workspaceId,
+  keyId,
+  surface,
+  allowanceId,
+})
+
+export const usageFact = (call: RoutedCall, bill: Bill): FactOf<'UsageRecorded'> => {
+  const { candidate, level, usage, source, outcome, attempts } = bill
+  const charge: Charge = chargeFor(candidate.sheet, usage)
+  return {
+    type: 'UsageRecorded',
+    data: {
+      ...callFields(call),
+      model: candidate.model,
+      provider: candidate.provider,
+      level,
+      priceVersion: candidate.priceVersion,
+      usage,
+      source,
+      lines: [...charge.lines],
+      total: formatUsd(charge.totalPicos),
+      reserved: call.reserved,
+      attempts: [...attempts],
+      outcome,
+    },
+  }
+}
+
+const clientGoneStatus = 499
+
+/** `status` and `reason` are what the client got. */
+export const failureFact = (
+  call: RoutedCall,
+  error: Pick<GatewayError, 'status' | 'code'>,
+  attempts: readonly Attempt[],
+): FactOf<'RequestFailed'> => ({
+  type: 'RequestFailed',
+  data: {
+    ...callFields(call),
+    status: error.status,
+    reason: error.status === clientGoneStatus ? 'client_gone' : error.code,
+    attempts: [...attempts],
+  },
+})
+
+/** Takes a whole charge back: the answer never reached its caller. */
+export const undeliveredFact = ({ data }: FactOf<'UsageRecorded'>): FactOf<'AdjustmentPosted'> => ({
+  type: 'AdjustmentPosted',
+  data: {
+    adjustmentId: `undelivered:${data.requestId}`,
+    workspaceId: data.workspaceId,
+    amount: data.total,
+    reason: 'undelivered',
+    corrects: data.requestId,
+    note: 'The bill was stored too late for the answer to be released; no byte of it was delivered.',
+  },
+})

@@ -1,0 +1,266 @@
+import type { Usage } from '../../domain/usage/usage.ts'
+import { GatewayError } from '../../errors.ts'
+import type { FactOf } from '../../events/envelope.ts'
+import type { Attempt, UsageRecorded } from '../../events/types.ts'
+import { HttpFault } from '../../providers/http.ts'
+import type { AnswerPart, Candidate, RoutedCall } from '../role.ts'
+import { type AttemptParts, attempt, type OpenStream, type WholeAnswer } from './attempt.ts'
+import { failureFact, usageFact } from './billing.ts'
+import { Closing, type ClosingParts } from './closing.ts'
+import { clientGoneError, type Failure, type Stop, verdict } from './failure.ts'
+
+export type RunParts = AttemptParts & ClosingParts
+
+/** The candidate that answers, and since when it was asked. */
+interface Serving<Answered> {
+  readonly candidate: Candidate
+  readonly level: number
+  readonly askedMs: number
+  readonly answered: Answered
+}
+
+type Head = Extract<AnswerPart, { type: 'head' }>
+
+const headOf = ({ candidate, level, answered }: Serving<WholeAnswer | OpenStream>): Head => ({
+  type: 'head',
+  contentType: answered.type === 'stream' ? 'text/event-stream; charset=utf-8' : 'application/json',
+  level,
+  model: candidate.model,
+})
+
+const brokenOff = (): GatewayError =>
+  new GatewayError('upstream_stream_interrupted', 'The upstream provider broke off the answer.')
+
+const tooLate = (): GatewayError =>
+  new GatewayError('upstream_timeout', 'The upstream provider did not finish the answer in time.')
+
+/** One routed call, from its first candidate to its one closing event. */
+export class CallRun {
+  readonly #parts: RunParts
+  readonly #call: RoutedCall
+  readonly #clientGone: AbortSignal
+  readonly #cancel = new AbortController()
+  readonly #closing: Closing
+  readonly #attempts: Attempt[] = []
+  readonly #deadlineTimer: NodeJS.Timeout
+  readonly #onClientGone = (): void => {
+    // A whole answer is read to its end and billed exactly.
+    if (this.#call.stream) this.#stop('client_gone')
+    // The reader may never come back for the rest: what is owed to the log counts by itself.
+    if (this.#closing.begun) this.end()
+  }
+  #stopped: Stop | null = null
+  #streaming: Serving<OpenStream> | null = null
+  /** Why the upstream's stream ended early. */
+  #brokenBy: string | null = null
+  #released = false
+  #ended = false
+
+  constructor(parts: RunParts, call: RoutedCall, clientGone: AbortSignal) {
+    this.#parts = parts
+    this.#call = call
+    this.#clientGone = clientGone
+    this.#closing = new Closing(parts)
+    this.#deadlineTimer = setTimeout(() => this.#stop('deadline'), Math.max(0, call.deadlineMs - parts.clock()))
+    parts.inFlight.enter()
+    if (clientGone.aborted) this.#onClientGone()
+    else clientGone.addEventListener('abort', this.#onClientGone, { once: true })
+  }
+
+  /** Tries the candidates in order. When none answers, throws what the caller is told, recorded. */
+  async serve(): Promise<Serving<WholeAnswer | OpenStream>> {
+    const failures: Failure[] = []
+    let failedAt: { level: number; model: string } | undefined
+    for (const [level, candidate] of this.#call.candidates.entries()) {
+      if (this.#isOver()) break
+      const askedMs = this.#parts.clock()
+      const answered = await attempt(this.#parts, this.#call, candidate, this.#cancel.signal)
+      if (answered.type !== 'failed') return { candidate, level, askedMs, answered }
+      const { failure } = answered
+      failures.push(failure)
+      failedAt = { level, model: candidate.model }
+      const reason = failure.reason === 'aborted' ? this.#stopped : failure.reason
+      this.#attempts.push(this.#attemptOf(candidate, askedMs, 'failed', failure.status, reason))
+      if (failure.refusal !== undefined) break
+    }
+    const stopped = this.#clientGone.aborted ? 'client_gone' : this.#stopped
+    return this.#fail(verdict(this.#call, { failures, stopped, failedAt }))
+  }
+
+  /** Records the bill of a whole answer, then gives the answer out. Throws `log_unavailable`. */
+  async settleWhole(serving: Serving<WholeAnswer>): Promise<readonly AnswerPart[]> {
+    const { answer, bytes, dialect } = serving.answered
+    const { reportedUsage } = answer
+    this.#disarm()
+    this.#say(this.#bill(serving, this.#clientGone.aborted ? 'client_gone' : 'completed', reportedUsage))
+    const counted = await this.#acknowledged()
+    if (this.#clientGone.aborted) throw clientGoneError()
+    const body = counted === null ? bytes : dialect.completeAnswer(answer, counted)
+    return [headOf(serving), { type: 'bytes', bytes: body }]
+  }
+
+  /** From here on whoever stops the call has what was delivered billed at once. */
+  openStream(serving: Serving<OpenStream>): Head {
+    this.#streaming = serving
+    if (this.#stopped !== null) this.#sayStopped(serving, this.#stopped)
+    return headOf(serving)
+  }
+
+  /** False once no more bytes may be given out; marks them given out otherwise. */
+  release(bytes: Uint8Array | null): bytes is Uint8Array {
+    this.#concludeStream(bytes !== null)
+    if (bytes === null || this.#stopped !== null) return false
+    this.#released = true
+    return true
+  }
+
+  get streamIsOver(): boolean {
+    return this.#closing.begun
+  }
+
+  /** The next bytes for the client; null when these upstream bytes hold none. */
+  async read({ relay, chunks }: OpenStream): Promise<Uint8Array | null> {
+    try {
+      const { done, value } = await chunks.next()
+      if (this.#stopped !== null) return null
+      return done === true ? relay.end() : relay.push(value)
+    } catch (fault) {
+      if (!(fault instanceof HttpFault)) throw fault
+      this.#brokenBy = fault.kind
+      return null
+    }
+  }
+
+  /** The end of the stream, once its bill is acknowledged. Throws where the stream has no good end. */
+  async closeStream({ relay }: OpenStream): Promise<AnswerPart> {
+    if (this.#stopped === 'client_gone') throw clientGoneError()
+    const counted = await this.#acknowledged()
+    if (this.#stopped === 'deadline') throw tooLate()
+    if (this.#brokenBy !== null) throw brokenOff()
+    return { type: 'bytes', bytes: relay.closing(counted) }
+  }
+
+  /** A fault of ours still ends the call in the log. */
+  recordFault(): void {
+    if (!this.#closing.begun) this.#say(failureFact(this.#call, new GatewayError('internal_error', ''), this.#attempts))
+  }
+
+  /** Always called. A reader that left without a word is a client that is gone. */
+  end(): void {
+    if (this.#ended) return
+    this.#ended = true
+    if (!this.#closing.begun) this.#stop('client_gone')
+    this.#disarm()
+    this.#clientGone.removeEventListener('abort', this.#onClientGone)
+    this.#parts.inFlight.leave()
+  }
+
+  #isOver(): boolean {
+    return this.#stopped !== null || this.#clientGone.aborted
+  }
+
+  #disarm(): void {
+    clearTimeout(this.#deadlineTimer)
+  }
+
+  #stop(why: Stop): void {
+    if (this.#stopped !== null || this.#closing.begun) return
+    this.#stopped = why
+    this.#cancel.abort()
+    if (this.#streaming !== null) this.#sayStopped(this.#streaming, why)
+  }
+
+  #say(fact: Parameters<Closing['say']>[0]): void {
+    this.#closing.say(fact)
+  }
+
+  #sayStopped(serving: Serving<OpenStream>, why: Stop): void {
+    this.#brokenBy = why
+    this.#sayDelivered(serving, why === 'client_gone' ? 'client_gone' : 'interrupted', this.#released)
+  }
+
+  /** The upstream's own figure where it came, else a count of what was delivered; nothing delivered is free. */
+  #sayDelivered(serving: Serving<OpenStream>, outcome: UsageRecorded['outcome'], delivered: boolean): void {
+    const { reportedUsage } = serving.answered.relay
+    if (reportedUsage !== null || delivered) this.#say(this.#bill(serving, outcome, reportedUsage))
+    else this.#sayUndelivered(serving)
+  }
+
+  #sayUndelivered(serving: Serving<OpenStream>): void {
+    const error = this.#stopped === 'client_gone' ? clientGoneError() : this.#stopped === null ? brokenOff() : tooLate()
+    this.#attempts.push(this.#servedAttempt(serving))
+    this.#say(failureFact(this.#call, error, this.#attempts))
+  }
+
+  /** Says the bill as soon as the upstream has ended, so that it is under way while the last bytes are given out. */
+  #concludeStream(hasBytes: boolean): void {
+    const serving = this.#streaming
+    if (serving === null || this.#closing.begun) return
+    const { relay, response } = serving.answered
+    this.#brokenBy ??= relay.fault
+    if (this.#brokenBy === null && relay.state === 'open') return
+    this.#disarm()
+    if (this.#brokenBy === null) {
+      response.discard()
+      this.#say(this.#bill(serving, 'completed', relay.reportedUsage))
+    } else {
+      this.#cancel.abort()
+      this.#sayDelivered(serving, 'interrupted', this.#released || hasBytes)
+    }
+  }
+
+  #bill(
+    serving: Serving<WholeAnswer | OpenStream>,
+    outcome: UsageRecorded['outcome'],
+    reported: Usage | null,
+  ): FactOf<'UsageRecorded'> | Promise<FactOf<'UsageRecorded'>> {
+    const { candidate, level, answered } = serving
+    const { dialect, target } = answered
+    const { delivered } = answered.type === 'whole' ? answered.answer : answered.relay
+    const attempts = [...this.#attempts, this.#servedAttempt(serving)]
+    const bill = { candidate, level, outcome, attempts }
+    if (reported !== null) return usageFact(this.#call, { ...bill, usage: reported, source: 'reported' })
+    return dialect
+      .countUsage(target, this.#call, delivered)
+      .then((usage) => usageFact(this.#call, { ...bill, usage, source: 'estimated' }))
+  }
+
+  /** Resolves with the usage that we counted; null where the upstream told it. */
+  async #acknowledged(): Promise<Usage | null> {
+    try {
+      const fact = await this.#closing.acknowledged()
+      return fact.type === 'UsageRecorded' && fact.data.source === 'estimated' ? fact.data.usage : null
+    } catch (fault) {
+      if (!this.#released && !this.#clientGone.aborted) this.#closing.refundWhenStored()
+      throw fault
+    }
+  }
+
+  async #fail(error: GatewayError): Promise<never> {
+    this.#disarm()
+    this.#say(failureFact(this.#call, error, this.#attempts))
+    try {
+      await this.#closing.acknowledged()
+    } catch (fault) {
+      const { requestId } = this.#call
+      this.#parts.logger.warn({ fault, requestId }, 'a failed request is answered before the log has it')
+    }
+    throw error
+  }
+
+  #servedAttempt({ candidate, askedMs, answered }: Serving<WholeAnswer | OpenStream>): Attempt {
+    const { status } = answered.response
+    return this.#attemptOf(candidate, askedMs, 'served', status, this.#brokenBy)
+  }
+
+  #attemptOf(
+    { model, provider }: Candidate,
+    askedMs: number,
+    outcome: Attempt['outcome'],
+    status: number | null,
+    reason: string | null,
+  ): Attempt {
+    const durationMs = Math.max(0, Math.round(this.#parts.clock() - askedMs))
+    return { model, provider, outcome, status, reason, durationMs }
+  }
+}

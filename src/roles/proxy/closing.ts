@@ -1,0 +1,81 @@
+import { GatewayError } from '../../errors.ts'
+import type { FactOf } from '../../events/envelope.ts'
+import { within } from '../../within.ts'
+import type { Logger, LogOf } from '../role.ts'
+import { undeliveredFact } from './billing.ts'
+import type { CallsInFlight } from './calls-in-flight.ts'
+
+export type ProxyEvent = 'UsageRecorded' | 'RequestFailed' | 'AdjustmentPosted'
+
+export interface ClosingParts {
+  readonly log: LogOf<ProxyEvent>
+  readonly logger: Logger
+  readonly inFlight: CallsInFlight
+  readonly closingAckMs: number
+}
+
+type ClosingFact = FactOf<'UsageRecorded'> | FactOf<'RequestFailed'>
+
+const logAway = (cause?: unknown): GatewayError =>
+  new GatewayError('log_unavailable', 'The gateway cannot record requests right now. Try again shortly.', {
+    cause,
+    retryAfterSeconds: 1,
+  })
+
+/** The one closing event of a call, from the moment it is said until the log has it. */
+export class Closing {
+  readonly #parts: ClosingParts
+  #said: Promise<ClosingFact> | null = null
+  #stored: Promise<ClosingFact> | null = null
+
+  constructor(parts: ClosingParts) {
+    this.#parts = parts
+  }
+
+  get begun(): boolean {
+    return this.#said !== null
+  }
+
+  /** The first word counts; later ones say nothing. The fact may still be counted when it is said. */
+  say(fact: ClosingFact | Promise<ClosingFact>): void {
+    if (this.begun) return
+    this.#said = Promise.resolve(fact)
+    this.#stored = fact instanceof Promise ? fact.then((counted) => this.#append(counted)) : this.#append(fact)
+    this.#parts.inFlight.track(this.#stored, (fault) =>
+      this.#parts.logger.error({ fault }, 'the end of a request could not be recorded'),
+    )
+  }
+
+  /** Resolves with the stored fact; throws `log_unavailable` when the log has not acknowledged it in time. */
+  async acknowledged(): Promise<ClosingFact> {
+    if (this.#stored === null) throw new Error('a closing event is acknowledged after it was said')
+    await this.#said
+    return within(this.#stored, this.#parts.closingAckMs, () => logAway())
+  }
+
+  /** The answer was withheld: once its bill is stored all the same, the charge is taken back. */
+  refundWhenStored(): void {
+    if (this.#stored === null) return
+    this.#parts.inFlight.track(
+      this.#stored.then(
+        (fact) => this.#refund(fact),
+        () => undefined, // Never stored: nothing was charged, and `say` has told of it.
+      ),
+      (fault) => this.#parts.logger.error({ fault }, 'an undelivered answer could not be taken back'),
+    )
+  }
+
+  async #append(fact: ClosingFact): Promise<ClosingFact> {
+    try {
+      await this.#parts.log.append([fact])
+    } catch (fault) {
+      throw fault instanceof GatewayError ? fault : logAway(fault)
+    }
+    return fact
+  }
+
+  async #refund(fact: ClosingFact): Promise<void> {
+    if (fact.type !== 'UsageRecorded' || fact.data.total === '0') return
+    await this.#parts.log.postToWallet(fact.data.workspaceId, [undeliveredFact(fact)])
+  }
+}

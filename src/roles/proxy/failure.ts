@@ -1,0 +1,131 @@
+import { type ErrorCode, type ErrorDetails, errorTable, GatewayError } from '../../errors.ts'
+import { limits } from '../../limits.ts'
+import type { Refusal } from '../../providers/dialect.ts'
+import type { HttpFault } from '../../providers/http.ts'
+import type { RoutedCall } from '../role.ts'
+
+/** Why a candidate did not serve. */
+export interface Failure {
+  /** In a word, for the attempt's record. */
+  readonly reason: string
+  readonly status: number | null
+  readonly timedOut?: boolean
+  /** Seconds the upstream asked us to wait; 0 where it named none. Set only where it limits our rate. */
+  readonly retryAfterSeconds?: number
+  /** The caller's request is at fault: no other candidate is tried. */
+  readonly refusal?: GatewayError
+}
+
+const accountStatuses: readonly number[] = [401, 402, 403]
+
+/** True for a status that says something of the caller's request, not of the upstream or of our account there. */
+export const blamesCaller = (status: number): boolean =>
+  status >= 400 && status < 500 && status !== 408 && status !== 429 && !accountStatuses.includes(status)
+
+export const statusFailure = (status: number): Failure => ({
+  status,
+  reason: accountStatuses.includes(status) ? 'account' : `status_${status}`,
+  timedOut: status === 408 || status === 504,
+})
+
+export const httpFailure = (fault: HttpFault): Failure => ({
+  status: null,
+  reason: fault.kind,
+  timedOut: fault.kind === 'timeout',
+})
+
+/** OpenAI says 429 also when our account there is empty: waiting does not help. */
+const emptyAccountCodes: readonly (string | null)[] = [
+  'insufficient_quota',
+  'billing_hard_limit_reached',
+  'billing_not_active',
+]
+
+export const rateLimitFailure = (refusal: Refusal | null, retryAfterSeconds: number): Failure =>
+  refusal !== null && emptyAccountCodes.includes(refusal.code)
+    ? { status: 429, reason: 'account' }
+    : { status: 429, reason: 'rate_limited', retryAfterSeconds }
+
+const boundedSeconds = (seconds: number): number =>
+  Math.min(limits.upstreamRetryAfterSecondsMax, Math.max(0, Math.ceil(seconds)))
+
+/** Whole seconds, rounded up, of a `Retry-After` in seconds or as an HTTP date; 0 where it says nothing of use. */
+export const retryAfterSecondsOf = (header: string | string[] | undefined, nowMs: number): number => {
+  const text = (Array.isArray(header) ? header[0] : header)?.trim() ?? ''
+  if (/^\d+(?:\.\d+)?$/.test(text)) return boundedSeconds(Number(text))
+  const dateMs = Date.parse(text)
+  return Number.isNaN(dateMs) ? 0 : boundedSeconds((dateMs - nowMs) / 1000)
+}
+
+const codeByStatus: { readonly [status: number]: ErrorCode } = {
+  404: 'not_found',
+  405: 'method_not_allowed',
+  413: 'request_too_large',
+  415: 'unsupported_media_type',
+}
+
+const isKnownRefusal = (code: string | null): code is ErrorCode =>
+  code !== null && Object.hasOwn(errorTable, code) && errorTable[code as ErrorCode].type === 'invalid_request_error'
+
+/** Some upstreams say 400 where our key there is wrong. */
+const blamesOurKey = ({ code, message }: Refusal): boolean =>
+  code === 'invalid_api_key' ||
+  /\b(?:invalid|incorrect|expired) api[ _-]?key\b|\bapi[ _-]?key (?:is )?(?:not valid|invalid|incorrect|expired)\b/i.test(
+    message,
+  )
+
+/** An upstream's 4xx as the caller sees it: its status, its scrubbed message, its code where that is one of ours. */
+export const refusalFailure = (status: number, said: Refusal): Failure => {
+  if (blamesOurKey(said)) return { status, reason: 'account' }
+  const { code, message, param } = said
+  const known = isKnownRefusal(code) ? code : (codeByStatus[status] ?? 'invalid_request')
+  const refusal = new GatewayError(known, message, { status, ...(param === null ? {} : { param }) })
+  return { status, reason: 'refused', refusal }
+}
+
+/** Why a call was given up from outside. */
+export type Stop = 'client_gone' | 'deadline'
+
+export interface Tries {
+  readonly failures: readonly Failure[]
+  readonly stopped: Stop | null
+  readonly failedAt: ErrorDetails['failedAt']
+}
+
+const rateLimited = (failures: readonly Failure[], details: ErrorDetails): GatewayError => {
+  const named = failures.map(({ retryAfterSeconds = 0 }) => retryAfterSeconds).filter((seconds) => seconds > 0)
+  const retryAfterSeconds = named.length === 0 ? 1 : Math.min(...named)
+  return new GatewayError(
+    'rate_limit_exceeded',
+    'The upstream provider limits the rate of requests. Try again later.',
+    {
+      ...details,
+      retryAfterSeconds,
+    },
+  )
+}
+
+const timedOut = (details: ErrorDetails): GatewayError =>
+  new GatewayError('upstream_timeout', 'The upstream provider did not answer in time.', details)
+
+/** Nobody reads it; 499 is what proxies record for a client that went first. */
+export const clientGoneError = (): GatewayError =>
+  new GatewayError('invalid_request', 'The client closed the connection before it was answered.', { status: 499 })
+
+/** What the caller is told when no candidate served. The last failure decides; 429 only where every candidate was rate-limited. */
+export const verdict = (call: RoutedCall, { failures, stopped, failedAt }: Tries): GatewayError => {
+  const details: ErrorDetails = failedAt === undefined ? {} : { failedAt }
+  const last = failures.at(-1)
+  if (last?.refusal !== undefined) return withDetails(last.refusal, details)
+  if (stopped === 'client_gone') return clientGoneError()
+  if (stopped === 'deadline') return timedOut(details)
+  if (failures.length > 0 && failures.every(({ retryAfterSeconds }) => retryAfterSeconds !== undefined))
+    return rateLimited(failures, details)
+  if (call.chain || call.candidates.length > 1)
+    return new GatewayError('fallback_exhausted', 'All upstream providers failed.', details)
+  if (last?.timedOut === true) return timedOut(details)
+  return new GatewayError('upstream_error', 'The upstream provider failed to answer.', details)
+}
+
+const withDetails = ({ code, message, status, param }: GatewayError, details: ErrorDetails): GatewayError =>
+  new GatewayError(code, message, { ...details, status, ...(param === null ? {} : { param }) })

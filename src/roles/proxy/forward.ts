@@ -1,0 +1,60 @@
+import { limits } from '../../limits.ts'
+import type { HttpClient } from '../../providers/http.ts'
+import type { Providers } from '../../providers/provider.ts'
+import type { AnswerPart, Clock, Dispatch, Logger, LogOf, RoutedCall } from '../role.ts'
+import { CallRun, type RunParts } from './call-run.ts'
+import { CallsInFlight } from './calls-in-flight.ts'
+import type { ProxyEvent } from './closing.ts'
+
+export interface ForwardParts {
+  readonly log: LogOf<ProxyEvent>
+  readonly providers: Providers
+  readonly http: HttpClient
+  readonly clock: Clock
+  readonly logger: Logger
+  readonly inFlight?: CallsInFlight
+  readonly firstByteMs?: number
+  readonly closingAckMs?: number
+}
+
+/**
+ * Takes routed calls to their providers. Each call ends with exactly one UsageRecorded or RequestFailed, acknowledged before the end
+ * of the answer is given out. The answer throws GatewayError; a reader's pace is the upstream's pace.
+ */
+export const createForward = (parts: ForwardParts): Dispatch => {
+  const runParts: RunParts = {
+    inFlight: new CallsInFlight(),
+    firstByteMs: limits.upstreamFirstByteMs,
+    closingAckMs: limits.closingAckMs,
+    ...parts,
+  }
+  return (call, clientGone) => forward(runParts, call, clientGone)
+}
+
+async function* forward(
+  parts: RunParts,
+  call: RoutedCall,
+  clientGone: AbortSignal,
+): AsyncGenerator<AnswerPart, void, undefined> {
+  const run = new CallRun(parts, call, clientGone)
+  try {
+    const { answered, ...serving } = await run.serve()
+    if (answered.type === 'whole') {
+      for (const part of await run.settleWhole({ ...serving, answered })) yield part
+      return
+    }
+    yield run.openStream({ ...serving, answered })
+    let bytes = answered.first
+    for (;;) {
+      if (run.release(bytes)) yield { type: 'bytes', bytes }
+      if (run.streamIsOver) break
+      bytes = await run.read(answered)
+    }
+    yield await run.closeStream(answered)
+  } catch (fault) {
+    run.recordFault()
+    throw fault
+  } finally {
+    run.end()
+  }
+}

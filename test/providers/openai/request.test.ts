@@ -1,0 +1,72 @@
+import t from 'tap'
+import type { JsonObject } from '../../../src/providers/json.ts'
+import { chatRequest } from '../../../src/providers/openai/request.ts'
+import type { Profile } from '../../../src/providers/provider.ts'
+import { askedOf, targetOf } from './target.ts'
+
+const sent = (body: JsonObject, options: { stream?: boolean; cap?: number; profile?: Profile } = {}): JsonObject =>
+  JSON.parse(
+    chatRequest(targetOf(options.profile), askedOf(body, options.stream ?? false, options.cap ?? null)).body,
+  ) as JsonObject
+
+t.test('url and headers', async (t) => {
+  const { url, headers } = chatRequest(targetOf(), askedOf())
+  t.equal(url, 'https://api.alpha.example/v1/chat/completions')
+  t.equal(headers['authorization'], 'Bearer sk-provider-key-123456')
+  const target = targetOf()
+  const slashed = { ...target, provider: { ...target.provider, baseUrl: 'https://api.alpha.example/v1/' } }
+  t.equal(chatRequest(slashed, askedOf()).url, url)
+})
+
+t.test('the model is the upstream name, all else is untouched', async (t) => {
+  t.strictSame(sent({ model: 'alpha/x', temperature: 0.5, some_new_field: { a: [1] } }), {
+    model: 'gpt-4o-mini',
+    messages: [{ role: 'user', content: 'Say hi' }],
+    temperature: 0.5,
+    some_new_field: { a: [1] },
+  })
+})
+
+t.test('usage is always asked of a stream', async (t) => {
+  t.strictSame(sent({ stream: true }, { stream: true })['stream_options'], { include_usage: true })
+  const options = { include_usage: false, include_obfuscation: false }
+  t.strictSame(sent({ stream_options: options }, { stream: true })['stream_options'], {
+    include_usage: true,
+    include_obfuscation: false,
+  })
+  t.notOk('stream_options' in sent({}))
+})
+
+t.test('service tiers that are not priced are dropped', async (t) => {
+  for (const tier of ['auto', 'default']) t.equal(sent({ service_tier: tier })['service_tier'], tier)
+  for (const tier of ['flex', 'priority', null, 1]) t.notOk('service_tier' in sent({ service_tier: tier }))
+})
+
+t.test('the output cap', async (t) => {
+  const caps = (body: JsonObject, cap: number, profile?: Profile) => {
+    const { max_tokens, max_completion_tokens } = sent(body, { cap, ...(profile ? { profile } : {}) })
+    return { max_tokens, max_completion_tokens }
+  }
+  const table: readonly [JsonObject, number, Profile, JsonObject][] = [
+    [{ max_tokens: 100 }, 50, 'openai', { max_tokens: 50, max_completion_tokens: undefined }],
+    [{ max_tokens: 10 }, 50, 'openai', { max_tokens: 10, max_completion_tokens: undefined }],
+    [{ max_completion_tokens: 100 }, 50, 'xai', { max_tokens: undefined, max_completion_tokens: 50 }],
+    [{}, 50, 'openai', { max_tokens: undefined, max_completion_tokens: 50 }],
+    [{}, 50, 'xai', { max_tokens: 50, max_completion_tokens: undefined }],
+    [{ max_tokens: null }, 50, 'gemini', { max_tokens: 50, max_completion_tokens: undefined }],
+  ]
+  for (const [body, cap, profile, expected] of table) t.strictSame(caps(body, cap, profile), expected)
+})
+
+t.test('only OpenAI knows developers', async (t) => {
+  const messages = [
+    { role: 'developer', content: 'Be brief', name: 'boss' },
+    { role: 'user', content: 'Hi' },
+  ]
+  t.strictSame(sent({ messages })['messages'], messages)
+  t.strictSame(sent({ messages }, { profile: 'gemini' })['messages'], [
+    { role: 'system', content: 'Be brief', name: 'boss' },
+    { role: 'user', content: 'Hi' },
+  ])
+  t.equal(messages[0]?.role, 'developer', 'the call is left as it was: another candidate may need it')
+})

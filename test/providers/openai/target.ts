@@ -1,0 +1,28 @@
+import type { PriceSheet } from '../../../src/events/types.ts'
+import type { Asked, Target } from '../../../src/providers/dialect.ts'
+import type { JsonObject } from '../../../src/providers/json.ts'
+import type { Profile } from '../../../src/providers/provider.ts'
+
+export const sheet: PriceSheet = {
+  currency: 'USD',
+  per_million_tokens: { input: '2', cached_input: '0.5', output: '8' },
+  max_output_tokens: 4096,
+}
+
+export const targetOf = (profile: Profile = 'openai', upstreamModel = 'gpt-4o-mini', prices = sheet): Target => ({
+  provider: {
+    name: 'alpha',
+    dialect: 'openai',
+    profile,
+    baseUrl: 'https://api.alpha.example/v1',
+    apiKey: 'sk-provider-key-123456',
+  },
+  upstreamModel,
+  sheet: prices,
+})
+
+export const askedOf = (body: JsonObject = {}, stream = false, outputCap: number | null = null): Asked => ({
+  body: { model: 'alpha/gpt-4o-mini', messages: [{ role: 'user', content: 'Say hi' }], ...body },
+  stream,
+  outputCap,
+})

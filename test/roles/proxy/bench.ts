@@ -1,0 +1,146 @@
+import { randomUUID } from 'node:crypto'
+import type { Test } from 'tap'
+import { GatewayError } from '../../../src/errors.ts'
+import type { RequestFailed, UsageRecorded } from '../../../src/events/types.ts'
+import { UndiciClient } from '../../../src/infrastructure/http/client.ts'
+import type { JsonObject } from '../../../src/providers/json.ts'
+import type { Profile, Provider } from '../../../src/providers/provider.ts'
+import { CallsInFlight } from '../../../src/roles/proxy/calls-in-flight.ts'
+import { createForward } from '../../../src/roles/proxy/forward.ts'
+import type { AnswerPart, Candidate, Dispatch, RoutedCall } from '../../../src/roles/role.ts'
+import { type Sandbox, startSandbox } from '../../../src/sandbox/server.ts'
+import { sheet } from '../../providers/openai/target.ts'
+import { StubLog } from './stub-log.ts'
+
+export interface Bench {
+  readonly sandbox: Sandbox
+  readonly log: StubLog
+  readonly inFlight: CallsInFlight
+  readonly dispatch: Dispatch
+  /** What was logged at `error`. */
+  readonly errors: string[]
+}
+
+export interface BenchOptions {
+  readonly firstByteMs?: number
+  readonly closingAckMs?: number
+  /** In place of the sandbox. */
+  readonly baseUrl?: string
+}
+
+export const providerKey = 'sk-sandbox-provider-key-0123456789'
+
+const providerOf = (name: string, profile: Profile, baseUrl: string): Provider => ({
+  name,
+  dialect: 'openai',
+  profile,
+  baseUrl,
+  apiKey: providerKey,
+})
+
+/** A proxy on a sandbox over real HTTP, with a log in memory. */
+export const startBench = async (t: Test, options: BenchOptions = {}): Promise<Bench> => {
+  const sandbox = await startSandbox({ clock: Date.now, newId: randomUUID })
+  const http = new UndiciClient()
+  const log = new StubLog()
+  const inFlight = new CallsInFlight()
+  const errors: string[] = []
+  const ignore = (): void => undefined
+  const logger = {
+    debug: ignore,
+    info: ignore,
+    warn: ignore,
+    error: (_: object, text: string) => void errors.push(text),
+  }
+  const profiles: readonly Profile[] = ['openai', 'xai', 'gemini']
+  const { baseUrl = sandbox.url, ...bounds } = options
+  const providers = new Map(profiles.map((profile) => [profile, providerOf(profile, profile, baseUrl)]))
+  const dispatch = createForward({ log, providers, http, clock: Date.now, logger, inFlight, ...bounds })
+  t.teardown(async () => {
+    await http.stop()
+    await sandbox.stop()
+  })
+  return { sandbox, log, inFlight, dispatch, errors }
+}
+
+/** `openai/gpt-4o-mini;status=503`: a public id with the sandbox's directives behind it. */
+export const candidateOf = (id: string): Candidate => {
+  const [provider = '', upstreamModel = ''] = id.split(/\/(.*)/s)
+  return { model: id.split(';')[0] ?? id, provider, upstreamModel, priceVersion: 'v1', sheet }
+}
+
+export const callOf = (models: string | readonly string[], call: Partial<RoutedCall> = {}): RoutedCall => {
+  const ids = typeof models === 'string' ? [models] : models
+  const stream = call.stream ?? false
+  const body: JsonObject = { model: ids[0], messages: [{ role: 'user', content: 'one two three' }], ...call.body }
+  return {
+    requestId: randomUUID(),
+    workspaceId: 'acme',
+    keyId: 'key-1',
+    surface: 'chat',
+    stream,
+    candidates: ids.map(candidateOf),
+    chain: ids.length > 1,
+    allowanceId: null,
+    reserved: '1',
+    outputCap: null,
+    deadlineMs: Date.now() + 60_000,
+    ...call,
+    body: stream ? { ...body, stream: true } : body,
+  }
+}
+
+export interface Heard {
+  readonly head: Extract<AnswerPart, { type: 'head' }> | null
+  readonly text: string
+  readonly error: GatewayError | null
+}
+
+export const stay = (): AbortSignal => new AbortController().signal
+
+/** Reads an answer to its end, or to its error. */
+export const hear = async (answer: AsyncIterable<AnswerPart>): Promise<Heard> => {
+  let head: Heard['head'] = null
+  const bytes: Uint8Array[] = []
+  const heard = (error: GatewayError | null): Heard => ({ head, text: Buffer.concat(bytes).toString(), error })
+  try {
+    for await (const part of answer)
+      if (part.type === 'head') head = part
+      else bytes.push(part.bytes)
+  } catch (fault) {
+    if (!(fault instanceof GatewayError)) throw fault
+    return heard(fault)
+  }
+  return heard(null)
+}
+
+export const ask = (bench: Bench, models: string | readonly string[], call: Partial<RoutedCall> = {}): Promise<Heard> =>
+  hear(bench.dispatch(callOf(models, call), stay()))
+
+/** The one closing event of the one call. */
+export const onlyFact = (t: Test, { log }: Bench): StubLog['facts'][number] => {
+  t.equal(log.facts.length, 1, 'one closing event')
+  return log.facts[0] as StubLog['facts'][number]
+}
+
+export const billOf = (t: Test, bench: Bench): UsageRecorded => {
+  const fact = onlyFact(t, bench)
+  if (fact.type !== 'UsageRecorded') throw new Error(`${fact.type}: ${JSON.stringify(fact.data)}`)
+  return fact.data
+}
+
+export const failureOf = (t: Test, bench: Bench): RequestFailed => {
+  const fact = onlyFact(t, bench)
+  if (fact.type !== 'RequestFailed') throw new Error(`${fact.type}: ${JSON.stringify(fact.data)}`)
+  return fact.data
+}
+
+/** The same question straight to the sandbox: what the bytes should be. */
+export const askSandbox = async (bench: Bench, model: string, body: JsonObject = {}): Promise<string> => {
+  const response = await fetch(`${bench.sandbox.url}/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${providerKey}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ model, messages: [{ role: 'user', content: 'one two three' }], ...body }),
+  })
+  return response.text()
+}
