@@ -11,6 +11,11 @@ export const limits = {
   keepAliveCommentMs: 15_000, // Proxies on the way drop connections that are idle for longer.
   connectionsMax: 10_000,
   headersCountMax: 100,
+  idleConnectionMs: 65_000, // Load balancers reuse a connection for 60 s; it must not close under their hand.
+  slowClientsCheckMs: 1_000, // How late a header or body time-out may be noticed.
+  imageTokensMax: 50_000, // Some small models count one image as tens of thousands of tokens.
+  audioBytesPerTokenMin: 64, // Of base64. Audio models make 10 tokens of a second, and poor MP3 has 1 KB a second.
+  audioTokensMin: 100, // The shortest clip.
 
   // Upstream
   upstreamConnectMs: 10_000,
@@ -34,6 +39,7 @@ export const limits = {
   // The log
   frameEventsMax: 512, // 512 events of 1 KB stay well below the server's 1 MB.
   frameBytesMax: 512 * 1024, // nats-server's default max_payload is 1 MB.
+  frameHeadersBytesMax: 1_024, // The frame's first line and the message's headers, beside the events.
   framesInFlightMax: 4, // More only grows the tail behind one fsync.
   appendQueueEventsMax: 50_000, // Beyond this an append is refused: memory is bounded when the log is away.
   frameAckMs: 2_000, // Then the frame is sent again with the same id.
@@ -50,10 +56,12 @@ export const limits = {
   followHeartbeatMs: 500, // The shortest that keeps a stall below logStalledMs.
   followStallMs: 1_500, // Neither a frame nor a heartbeat for so long: a fresh consumer is made.
   followInactiveMs: 30_000, // The server forgets a dead follower's consumer.
+  followShortLogAttemptsMax: 5, // About 3 s for a new leader to apply what it has committed.
   natsConnectMs: 5_000, // One attempt.
   natsReconnectMs: 250, // A restarted server is found again well within closingAckMs.
   natsPingMs: 5_000, // With natsPingsOutMax: a silent connection is given up after 15 s.
   natsPingsOutMax: 2,
+  natsOpenMs: 10_000, // A cluster elects a leader for a new stream.
   natsRequestMs: 2_000, // Questions about the stream, which the server answers from memory.
   walletConflictsMax: 64, // Each means that another writer made progress on the same wallet.
 
@@ -74,7 +82,12 @@ export const limits = {
   projectionBatchEventsMax: 5_000,
   projectionRetryMs: 200,
   projectionRetryMaxMs: 5_000,
+  projectionStandbyMs: 1_000, // A checkpoint that stands for so long while the log goes on has lost its projector.
+  rebuildBatchEventsMax: 20_000, // Nobody waits for a rebuild's rows; more only takes memory.
+  copyRowsPerChunk: 500, // About 150 KB of text; the event loop turns between chunks.
+  compareRowsPerRead: 1_000,
   compareDifferencesMax: 20, // Rows shown when a rebuilt table differs.
+  pageRowsMax: 1_000, // Of one answer of a read model.
 
   // Processes
   startMs: 30_000, // For each embedded server to answer.
@@ -86,6 +99,7 @@ export const limits = {
   embeddedLogTailCharsMax: 2_000, // Shown when a server does not start.
   natsStoreBytesMax: 1024 ** 4 * 64, // Larger than the disks that one embedded server has.
   databaseConnectionsMax: 8,
+  databaseConnectMs: 5_000,
   databaseStatementMs: 10_000,
 
   // Sandbox provider

@@ -102,10 +102,10 @@ export interface FailedAt {
 export type Dispatch = (call: RoutedCall, clientGone: AbortSignal) => AsyncIterable<AnswerPart>
 
 /** A manifest: what a role consumes and what it may say. An append of anything else does not compile. */
-export interface Role<Emits extends EventType, Parts> {
+export interface Role<Emits extends EventType, Parts, Running extends RunningRole = RunningRole> {
   readonly name: RoleName
   readonly emits: readonly Emits[]
-  readonly start: (parts: Parts) => Promise<RunningRole>
+  readonly start: (parts: Parts) => Promise<Running>
 }
 
 export interface RunningRole {
@@ -124,6 +124,10 @@ export interface LogOf<Emits extends EventType> extends Omit<EventLog, 'append' 
   postToWallet(workspaceId: string, facts: readonly FactOf<Emits>[]): Promise<Appended>
 }
 
-export const defineRole = <Emits extends EventType, Parts extends { readonly log: LogOf<Emits> }>(
-  role: Role<Emits, Parts>,
-): Role<Emits, Parts> => role
+export const defineRole = <
+  Emits extends EventType,
+  Parts extends { readonly log: LogOf<Emits> },
+  Running extends RunningRole,
+>(
+  role: Role<Emits, Parts, Running>,
+): Role<Emits, Parts, Running> => role

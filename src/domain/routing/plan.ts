@@ -33,6 +33,8 @@ export interface Plan {
   readonly router: string | null
   /** True when the caller named a chain: its answer tells the level. */
   readonly chain: boolean
+  /** By candidate: its place in what the caller named, where names that resolve to nothing count too. */
+  readonly levels: readonly number[]
 }
 
 const routerPrefix = 'gateway/'
@@ -93,15 +95,22 @@ const noCandidate = (ask: Ask): GatewayError =>
  */
 export const planRequest = (catalog: Catalog, prices: PriceBook, ask: Ask, atMs: number): Plan => {
   const names = ask.chain ?? [ask.model]
-  const candidates = names
-    .flatMap((name) => modelIdsOf(catalog, name))
-    .map((model) => candidateOf(catalog, prices, model, atMs))
-    .filter((candidate) => candidate !== undefined)
-  if (candidates.length === 0) {
+  const placed = names.flatMap((name, level) =>
+    modelIdsOf(catalog, name)
+      .map((model) => candidateOf(catalog, prices, model, atMs))
+      .filter((candidate) => candidate !== undefined)
+      .map((candidate) => ({ candidate, level })),
+  )
+  if (placed.length === 0) {
     refuseUnpriced(catalog, prices, names)
     throw noCandidate(ask)
   }
-  return { candidates, router: ask.chain === null ? routerOf(ask.model) : null, chain: ask.chain !== null }
+  return {
+    candidates: placed.map(({ candidate }) => candidate),
+    router: ask.chain === null ? routerOf(ask.model) : null,
+    chain: ask.chain !== null,
+    levels: placed.map(({ level }) => level),
+  }
 }
 
 /** Every model that can be called at an instant: configured and priced. */

@@ -128,15 +128,31 @@ export class Allowances {
     this.#end(requestId, 0n)
   }
 
-  /** Gives every idle slice back. Call it when no request is in flight any more. */
+  /** Gives every idle slice back. Call it when no request is in flight any more; what the last ones cost may still be on its way. */
   async close(): Promise<void> {
     clearInterval(this.#sweepTimer)
+    if (this.#reservations.size > 0) await this.#lastEnd()
     this.#stopListening()
     const slices = [...this.#workspaces.values()].flatMap(({ current, draining }) => [
       ...draining,
       ...(current === null ? [] : [current]),
     ])
     await Promise.all(slices.filter(({ requests }) => requests === 0).map((slice) => this.#giveBack(slice)))
+  }
+
+  /** Resolves when no reservation is left, or the tail has had the time to tell. */
+  #lastEnd(): Promise<void> {
+    return new Promise((resolve) => {
+      const settle = (): void => {
+        clearTimeout(timer)
+        leave()
+        resolve()
+      }
+      const timer = setTimeout(settle, limits.logStalledMs)
+      const leave = this.#parts.tail.onApplied(() => {
+        if (this.#reservations.size === 0) settle()
+      })
+    })
   }
 
   #slicesOf(workspaceId: string): WorkspaceSlices {

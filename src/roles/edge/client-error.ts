@@ -1,0 +1,43 @@
+import { type Server, type ServerResponse, STATUS_CODES } from 'node:http'
+import type { Socket } from 'node:net'
+import { GatewayError } from '../../errors.ts'
+import type { NewId } from '../role.ts'
+import { errorBody } from './middleware/errors.ts'
+import { requestIdHeaders } from './middleware/request-id.ts'
+
+const refusalOf = (code: string | undefined): GatewayError => {
+  switch (code) {
+    case 'ERR_HTTP_REQUEST_TIMEOUT':
+      return new GatewayError('invalid_request', 'The request took too long to arrive.', { status: 408 })
+    case 'HPE_HEADER_OVERFLOW':
+      return new GatewayError('invalid_request', 'The request headers are too large.', { status: 431 })
+    default:
+      return new GatewayError('invalid_request', 'This is not a valid HTTP request.')
+  }
+}
+
+const responseText = (refusal: GatewayError, requestId: string): string => {
+  const body = JSON.stringify(errorBody(refusal))
+  return [
+    `HTTP/1.1 ${refusal.status} ${STATUS_CODES[refusal.status]}`,
+    'Content-Type: application/json',
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    ...requestIdHeaders.map((name) => `${name}: ${requestId}`),
+    'Connection: close',
+    '',
+    body,
+  ].join('\r\n')
+}
+
+/** Answers what never became a request, or stopped being one, unless a response has begun on its connection. */
+export const answerClientError = (server: Server, newId: NewId): void => {
+  const responses = new WeakMap<Socket, ServerResponse>()
+  server.prependListener('request', (request, response) => responses.set(request.socket, response))
+  server.on('clientError', (fault: NodeJS.ErrnoException, socket: Socket) => {
+    const response = responses.get(socket)
+    const silent = response === undefined || response.writableFinished || !response.headersSent
+    if (socket.writable && silent && fault.code !== 'ECONNRESET')
+      socket.write(responseText(refusalOf(fault.code), newId()))
+    socket.destroySoon()
+  })
+}

@@ -1,0 +1,74 @@
+import { createServer, type RequestListener, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { within } from '../../within.ts'
+import type { NewId } from '../role.ts'
+import type { EdgeBounds } from './bounds.ts'
+import { answerClientError } from './client-error.ts'
+
+export interface ListenerParts {
+  readonly handler: (isStopping: () => boolean) => RequestListener
+  readonly bounds: EdgeBounds
+  readonly newId: NewId
+}
+
+const idleCheckMs = 50
+
+const openServer = (handler: RequestListener, bounds: EdgeBounds, newId: NewId): Server => {
+  const server = createServer(
+    {
+      headersTimeout: bounds.headersTimeoutMs,
+      requestTimeout: bounds.requestBodyTimeoutMs,
+      connectionsCheckingInterval: bounds.slowClientsCheckMs,
+      keepAliveTimeout: bounds.idleConnectionMs,
+    },
+    handler,
+  )
+  server.maxHeadersCount = bounds.headersCountMax
+  server.maxConnections = bounds.connectionsMax
+  answerClientError(server, newId)
+  return server
+}
+
+/** The HTTP server of an edge, with its bounds. */
+export class HttpListener {
+  readonly #server: Server
+  readonly #stopMs: number
+  #stopping = false
+
+  constructor({ handler, bounds, newId }: ListenerParts) {
+    this.#server = openServer(
+      handler(() => this.#stopping),
+      bounds,
+      newId,
+    )
+    this.#stopMs = bounds.stopMs
+  }
+
+  /** Resolves once connections are taken; port 0 takes a free one. Rejects where the port is taken. */
+  async listen(host: string, port: number): Promise<{ readonly url: string; readonly port: number }> {
+    await new Promise<void>((resolve, reject) => {
+      this.#server.once('error', reject)
+      this.#server.listen({ host, port }, () => {
+        this.#server.off('error', reject)
+        resolve()
+      })
+    })
+    const { port: opened } = this.#server.address() as AddressInfo
+    return { url: `http://${host.includes(':') ? `[${host}]` : host}:${opened}`, port: opened }
+  }
+
+  /** Takes no new connection, finishes requests in flight, and breaks off what is left after the stop limit. */
+  async stop(): Promise<void> {
+    this.#stopping = true
+    const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()))
+    const closeIdle = setInterval(() => this.#server.closeIdleConnections(), idleCheckMs)
+    try {
+      await within(closed, this.#stopMs, () => new Error('requests in flight outlived the stop limit'))
+    } catch {
+      this.#server.closeAllConnections()
+      await closed
+    } finally {
+      clearInterval(closeIdle)
+    }
+  }
+}

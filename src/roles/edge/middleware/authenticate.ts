@@ -1,0 +1,34 @@
+import { hash } from 'node:crypto'
+import type { IncomingHttpHeaders } from 'node:http'
+import type { Accounts, Key } from '../../../domain/accounts/accounts.ts'
+import { GatewayError } from '../../../errors.ts'
+import type { EdgeMiddleware } from './context.ts'
+
+const bearerPattern = /^bearer +(\S+) *$/i
+const keyPrefix = 'sk-'
+
+/** The key that was presented; undefined where none was, empty where it has no form of a key. A bearer token wins. */
+const presentedKey = ({ authorization, 'x-api-key': apiKey }: IncomingHttpHeaders): string | undefined => {
+  if (authorization) return bearerPattern.exec(authorization)?.[1] ?? ''
+  return typeof apiKey === 'string' && apiKey !== '' ? apiKey : undefined
+}
+
+const findKey = (accounts: Accounts, presented: string): Key | undefined =>
+  presented.startsWith(keyPrefix) ? accounts.keysBySha256.get(hash('sha256', presented)) : undefined
+
+const identify = (accounts: Accounts, headers: IncomingHttpHeaders): Key => {
+  const presented = presentedKey(headers)
+  if (presented === undefined)
+    throw new GatewayError('missing_api_key', 'No API key was sent. Send it as `Authorization: Bearer sk-…`.')
+  const key = findKey(accounts, presented)
+  if (key === undefined) throw new GatewayError('invalid_api_key', 'The API key is malformed, unknown or revoked.')
+  return key
+}
+
+/** Lets pass who presents a key that works. Throws `missing_api_key` or `invalid_api_key`. */
+export const authenticate =
+  (accounts: Accounts): EdgeMiddleware =>
+  (ctx, next) => {
+    ctx.state.key = identify(accounts, ctx.req.headers)
+    return next()
+  }

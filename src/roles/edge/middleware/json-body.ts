@@ -1,0 +1,57 @@
+import { isUtf8 } from 'node:buffer'
+import type { IncomingHttpHeaders } from 'node:http'
+import { GatewayError } from '../../../errors.ts'
+import { limits } from '../../../limits.ts'
+import type { EdgeMiddleware, ReceivedJson } from './context.ts'
+import { readBody } from './read-body.ts'
+import { scanJson } from './scan-json.ts'
+
+const jsonType = /^application\/(?:[\w.!#$&^-]+\+)?json$/
+const charset = /;\s*charset\s*=\s*"?([^\s;"]+)/i
+const utf8 = /^utf-?8$/i
+const shownNameMax = 100
+
+const invalidJson = (message: string): GatewayError => new GatewayError('invalid_json', message)
+
+const requireJson = ({ 'content-type': contentType = '', 'content-encoding': encoding }: IncomingHttpHeaders): void => {
+  const [mediaType = ''] = contentType.split(';', 1)
+  const [, encodedIn = 'utf-8'] = charset.exec(contentType) ?? []
+  if (!jsonType.test(mediaType.trim().toLowerCase()) || !utf8.test(encodedIn))
+    throw new GatewayError('unsupported_media_type', 'The request body must be `application/json` in UTF-8.')
+  if (encoding !== undefined && encoding.toLowerCase() !== 'identity')
+    throw new GatewayError('unsupported_media_type', 'A compressed request body is not understood.')
+}
+
+/** The value of a body. Throws `invalid_json`, also for what parsers pass over: a nest without bound, a name given twice. */
+export const parseJson = (bytes: Buffer): unknown => {
+  if (!isUtf8(bytes)) throw invalidJson('The request body is not valid UTF-8.')
+  const text = bytes.toString()
+  const { tooDeep, duplicate } = scanJson(text, limits.jsonDepthMax)
+  if (tooDeep) throw invalidJson(`The request body nests deeper than ${limits.jsonDepthMax} levels.`)
+  if (duplicate !== null)
+    throw invalidJson(`The request body has ${JSON.stringify(duplicate.slice(0, shownNameMax))} twice in one object.`)
+  return parse(text)
+}
+
+const parse = (text: string): unknown => {
+  try {
+    return JSON.parse(text)
+  } catch {
+    // The parser's own message quotes the body.
+    throw invalidJson('The request body is not valid JSON.')
+  }
+}
+
+const receive = async (request: Parameters<typeof readBody>[0], bytesMax: number): Promise<ReceivedJson> => {
+  const bytes = await readBody(request, bytesMax)
+  return { value: parseJson(bytes), bytesLength: bytes.length }
+}
+
+/** Reads the body as JSON. Throws `unsupported_media_type`, `request_too_large` or `invalid_json`. */
+export const readJson =
+  (bytesMax: number): EdgeMiddleware =>
+  async (ctx, next) => {
+    requireJson(ctx.req.headers)
+    ctx.state.json = await receive(ctx.req, bytesMax)
+    await next()
+  }

@@ -1,0 +1,42 @@
+import type { IncomingMessage } from 'node:http'
+import { GatewayError } from '../../../errors.ts'
+
+const tooLarge = (bytesMax: number): GatewayError =>
+  new GatewayError('request_too_large', `The request body is larger than ${bytesMax} bytes.`)
+
+const endedEarly = (): GatewayError =>
+  new GatewayError('invalid_request', 'The connection ended before the request body did.')
+
+const collect = (request: IncomingMessage, bytesMax: number): Promise<Buffer> =>
+  new Promise((resolve, reject) => {
+    const chunks: Buffer[] = []
+    let bytes = 0
+    const leave = (): void => {
+      request.off('data', take).off('end', finish).off('close', breakOff)
+    }
+    const take = (chunk: Buffer): void => {
+      bytes += chunk.length
+      chunks.push(chunk)
+      if (bytes <= bytesMax) return
+      leave()
+      // The rest is thrown away as it comes, within the request's time-out: a closed connection would take the answer with it.
+      request.resume()
+      reject(tooLarge(bytesMax))
+    }
+    const finish = (): void => {
+      leave()
+      resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, bytes))
+    }
+    const breakOff = (): void => {
+      leave()
+      reject(endedEarly())
+    }
+    request.on('data', take).on('end', finish).on('close', breakOff)
+    request.on('error', () => undefined) // `close` follows.
+  })
+
+/** The whole body. Throws `request_too_large`, without reading anything where the length is announced. */
+export const readBody = (request: IncomingMessage, bytesMax: number): Promise<Buffer> => {
+  const announced = Number(request.headers['content-length'] ?? 0)
+  return announced > bytesMax ? Promise.reject(tooLarge(bytesMax)) : collect(request, bytesMax)
+}

@@ -1,0 +1,14 @@
+import type { Router } from '@koa/router'
+import { GatewayError } from '../../../errors.ts'
+import type { EdgeMiddleware, EdgeState } from './context.ts'
+
+/** Stands behind the routes: what comes here has none. Throws `not_found`, or `method_not_allowed` where another method has. */
+export const refuseUnrouted =
+  (router: Router<EdgeState, object>): EdgeMiddleware =>
+  (ctx) => {
+    const methods = new Set(router.match(ctx.path, ctx.method).path.flatMap((layer) => layer.methods))
+    if (methods.size === 0) throw new GatewayError('not_found', 'There is nothing at this path.')
+    const allowed = [...methods].join(', ')
+    ctx.set('Allow', allowed)
+    throw new GatewayError('method_not_allowed', `This path takes ${allowed}.`)
+  }

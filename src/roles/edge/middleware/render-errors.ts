@@ -1,0 +1,29 @@
+import type { GatewayError } from '../../../errors.ts'
+import type { Logger } from '../../role.ts'
+import type { EdgeContext, EdgeMiddleware } from './context.ts'
+import { errorBody, tellable } from './errors.ts'
+
+const renderError = (ctx: EdgeContext, error: GatewayError): void => {
+  if (ctx.res.headersSent) {
+    // Half an answer is out: only a broken connection can still tell that it is no whole one.
+    ctx.respond = false
+    ctx.res.destroy()
+    return
+  }
+  ctx.respond = true
+  if (error.retryAfterSeconds !== undefined) ctx.set('Retry-After', String(error.retryAfterSeconds))
+  ctx.status = error.status
+  ctx.set('Content-Type', 'application/json')
+  ctx.body = JSON.stringify(errorBody(error))
+}
+
+/** The one place that turns what was thrown into a response. */
+export const renderErrors =
+  (logger: Logger): EdgeMiddleware =>
+  async (ctx, next) => {
+    try {
+      await next()
+    } catch (fault) {
+      renderError(ctx, tellable(fault, ctx.state.requestId, logger))
+    }
+  }

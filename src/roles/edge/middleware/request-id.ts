@@ -1,0 +1,14 @@
+import type { NewId } from '../../role.ts'
+import type { EdgeMiddleware } from './context.ts'
+
+/** The official SDKs surface the second one. */
+export const requestIdHeaders = ['X-Gateway-Request-Id', 'x-request-id'] as const
+
+/** Gives every request an id of ours, and tells it in every response. */
+export const identifyRequest =
+  (newId: NewId): EdgeMiddleware =>
+  (ctx, next) => {
+    ctx.state.requestId = newId()
+    for (const name of requestIdHeaders) ctx.res.setHeader(name, ctx.state.requestId)
+    return next()
+  }

@@ -1,0 +1,83 @@
+const quote = 0x22
+const comma = 0x2c
+const openBracket = 0x5b
+const backslash = 0x5c
+const closeBracket = 0x5d
+const openBrace = 0x7b
+const closeBrace = 0x7d
+
+/** Most strings end within these; in the longer ones a search for the quote is faster than looking at each character. */
+const nearCharacters = 64
+
+const isEscaped = (text: string, at: number, from: number): boolean => {
+  let backslashes = 0
+  while (at - 1 - backslashes >= from && text.charCodeAt(at - 1 - backslashes) === backslash) backslashes += 1
+  return backslashes % 2 === 1
+}
+
+const walkToQuote = (text: string, from: number, to: number): number => {
+  let at = from
+  while (at < to) {
+    const character = text.charCodeAt(at)
+    if (character === quote) break
+    at += character === backslash ? 2 : 1
+  }
+  return at
+}
+
+/** Where the string that begins at `from`, behind its quote, has its end quote; the end of the text where it has none. */
+const endOfString = (text: string, from: number): number => {
+  const near = Math.min(from + nearCharacters, text.length)
+  const at = walkToQuote(text, from, near)
+  if (at < near) return at
+  const quoteAt = text.indexOf('"', at)
+  if (quoteAt < 0) return text.length
+  return isEscaped(text, quoteAt, at) ? walkToQuote(text, quoteAt + 1, text.length) : quoteAt
+}
+
+const nameAt = (text: string, from: number, to: number): string => {
+  const name = text.slice(from, to)
+  if (!name.includes('\\')) return name
+  try {
+    return JSON.parse(`"${name}"`)
+  } catch {
+    return name // No JSON; the parser says so.
+  }
+}
+
+export interface JsonFindings {
+  readonly tooDeep: boolean
+  /** The first name that one object has twice. */
+  readonly duplicate: string | null
+}
+
+/** What a JSON parser does not tell, up to the first finding. Takes any text: whether it is JSON at all is left to the parser. */
+export const scanJson = (text: string, depthMax: number): JsonFindings => {
+  const open: (Set<string> | null)[] = []
+  let names: Set<string> | null = null
+  let nameIsNext = false
+  for (let at = 0; at < text.length; at += 1) {
+    const character = text.charCodeAt(at)
+    if (character === quote) {
+      const end = endOfString(text, at + 1)
+      if (nameIsNext && names !== null) {
+        const name = nameAt(text, at + 1, end)
+        if (names.has(name)) return { tooDeep: false, duplicate: name }
+        names.add(name)
+        nameIsNext = false
+      }
+      at = end
+    } else if (character === comma) {
+      nameIsNext = names !== null
+    } else if (character === openBrace || character === openBracket) {
+      open.push(names)
+      if (open.length > depthMax) return { tooDeep: true, duplicate: null }
+      nameIsNext = character === openBrace
+      names = nameIsNext ? new Set() : null
+    } else if (character === closeBrace || character === closeBracket) {
+      names = open.pop() ?? null
+      nameIsNext = false
+    }
+  }
+  return { tooDeep: false, duplicate: null }
+}

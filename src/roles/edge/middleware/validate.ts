@@ -1,0 +1,15 @@
+import { GatewayError } from '../../../errors.ts'
+import type { Problem } from '../../../schema-validation.ts'
+
+const refusal = ({ path, message, keyword }: Problem): GatewayError => {
+  if (path === '') return new GatewayError('invalid_value', `Invalid request body: ${message}.`)
+  if (keyword === 'required')
+    return new GatewayError('missing_required_parameter', `Missing required parameter: '${path}'.`, { param: path })
+  return new GatewayError('invalid_value', `Invalid value for '${path}': ${message}.`, { param: path })
+}
+
+/** Throws `missing_required_parameter` or `invalid_value` with the first problem; `paramOf` renames its path where the caller knows another. */
+export const refuseInvalid = (problems: readonly Problem[], paramOf: (path: string) => string): void => {
+  const [first] = problems
+  if (first !== undefined) throw refusal({ ...first, path: paramOf(first.path) })
+}

@@ -1,0 +1,99 @@
+import type { RequestListener } from 'node:http'
+import { Router } from '@koa/router'
+import Koa from 'koa'
+import type { Catalog } from '../../domain/routing/plan.ts'
+import type { LedgerTail } from '../ledger-tail.ts'
+import type { Clock, Logger, NewId } from '../role.ts'
+import { boundsWith, type EdgeBounds } from './bounds.ts'
+import { HttpListener } from './http-listener.ts'
+import type { Inference } from './inference.ts'
+import { authenticate } from './middleware/authenticate.ts'
+import type { EdgeState } from './middleware/context.ts'
+import { readJson } from './middleware/json-body.ts'
+import { limitRate } from './middleware/limit-rate.ts'
+import { refuseUnrouted } from './middleware/refuse-unrouted.ts'
+import { refuseWhileStopping } from './middleware/refuse-while-stopping.ts'
+import { renderErrors } from './middleware/render-errors.ts'
+import { identifyRequest } from './middleware/request-id.ts'
+import { requireLog } from './middleware/require-log.ts'
+import type { RateLimiter } from './rate-limiter.ts'
+import type { EdgeReadModels } from './read-models.ts'
+import { completeChat } from './surfaces/chat/handler.ts'
+import { showSubscription, showUsage } from './surfaces/dashboard/billing.ts'
+import { showHealth, showReadiness } from './surfaces/health/health.ts'
+import { listModels, showModel } from './surfaces/models/models.ts'
+
+export interface ServerParts {
+  readonly inference: Inference
+  readonly tail: LedgerTail
+  readonly rateLimiter: RateLimiter | null
+  readonly readModels: EdgeReadModels
+  readonly catalog: Catalog
+  readonly clock: Clock
+  readonly newId: NewId
+  readonly logger: Logger
+  /** Other bounds than those of `limits.ts`, for a test. */
+  readonly bounds?: Partial<EdgeBounds>
+}
+
+const routes = (parts: ServerParts, bounds: EdgeBounds): Router<EdgeState, object> => {
+  const { inference, tail, rateLimiter, readModels, catalog, clock, logger } = parts
+  const authenticated = authenticate(tail.ledger.accounts)
+  const recorded = requireLog(inference)
+  const limited = limitRate(rateLimiter)
+  const json = readJson(bounds.requestBodyBytesMax)
+  const models = { catalog, prices: tail.ledger.prices, clock }
+
+  const router = new Router<EdgeState, object>()
+  router.post(
+    '/v1/chat/completions',
+    authenticated,
+    recorded,
+    limited,
+    json,
+    completeChat({ inference, bounds, logger }),
+  )
+  router.get('/v1/models', listModels(models))
+  router.get('/v1/models/*id', showModel(models))
+  router.get(['/v1/dashboard/billing/usage', '/dashboard/billing/usage'], authenticated, showUsage(readModels))
+  router.get(
+    ['/v1/dashboard/billing/subscription', '/dashboard/billing/subscription'],
+    authenticated,
+    showSubscription(readModels),
+  )
+  router.get('/healthz', showHealth())
+  router.get('/readyz', showReadiness(inference))
+  return router
+}
+
+const brokenConnection: ReadonlySet<unknown> = new Set(['ECONNRESET', 'EPIPE', 'ECONNABORTED', 'ETIMEDOUT'])
+
+/** What no middleware could catch: a client's connection that broke, or a fault of ours in the framework's hands. */
+const reportFault =
+  (logger: Logger) =>
+  (fault: NodeJS.ErrnoException): void => {
+    if (brokenConnection.has(fault.code)) logger.debug({ fault }, 'a client connection broke')
+    else logger.error({ fault }, 'a response could not be sent')
+  }
+
+const createApp = (parts: ServerParts, bounds: EdgeBounds, isStopping: () => boolean): RequestListener => {
+  const router = routes(parts, bounds)
+  const app = new Koa<EdgeState, object>()
+  app.on('error', reportFault(parts.logger))
+  app.use(identifyRequest(parts.newId))
+  app.use(renderErrors(parts.logger))
+  app.use(refuseWhileStopping(isStopping))
+  app.use(router.routes())
+  app.use(refuseUnrouted(router))
+  return app.callback()
+}
+
+/** The HTTP side of an edge, not listening yet. */
+export const createServer = (parts: ServerParts): HttpListener => {
+  const bounds = boundsWith(parts.bounds)
+  return new HttpListener({
+    handler: (isStopping) => createApp(parts, bounds, isStopping),
+    bounds,
+    newId: parts.newId,
+  })
+}

@@ -1,0 +1,52 @@
+import { formatUsd } from '../../../../domain/money.ts'
+import { GatewayError } from '../../../../errors.ts'
+import { type EdgeContext, type EdgeMiddleware, keyOf } from '../../middleware/context.ts'
+import type { Billing, EdgeReadModels } from '../../read-models.ts'
+
+const retryAfterSeconds = 2
+const centsPerUsd = 100n
+const nothing: Billing = { creditsPicos: 0n, chargedPicos: 0n, adjustmentsPicos: 0n, creditLimitPicos: 0n }
+
+const unreadable = (cause: unknown): GatewayError =>
+  new GatewayError('read_models_unavailable', 'Usage cannot be read right now. Requests are served and billed.', {
+    cause,
+    retryAfterSeconds,
+  })
+
+const billingOf = async (ctx: EdgeContext, readModels: EdgeReadModels): Promise<Billing> => {
+  try {
+    return (await readModels.findBilling(keyOf(ctx).workspaceId)) ?? nothing
+  } catch (fault) {
+    throw fault instanceof GatewayError ? fault : unreadable(fault)
+  }
+}
+
+/** Amounts are written as the decimals they are: a JSON number may have more digits than a float holds. */
+const sendJson = (ctx: EdgeContext, text: string): void => {
+  ctx.set('Content-Type', 'application/json')
+  ctx.body = text
+}
+
+/** In units of 0.01 USD. */
+const centsText = (picos: bigint): string => formatUsd(picos * centsPerUsd)
+
+/** GET /v1/dashboard/billing/usage: what the workspace spent so far. */
+export const showUsage =
+  (readModels: EdgeReadModels): EdgeMiddleware =>
+  async (ctx) => {
+    const { chargedPicos, adjustmentsPicos } = await billingOf(ctx, readModels)
+    sendJson(ctx, `{"object":"list","total_usage":${centsText(chargedPicos - adjustmentsPicos)}}`)
+  }
+
+/** GET /v1/dashboard/billing/subscription: the limit is what is left and what was spent, together. */
+export const showSubscription =
+  (readModels: EdgeReadModels): EdgeMiddleware =>
+  async (ctx) => {
+    const { creditsPicos, creditLimitPicos } = await billingOf(ctx, readModels)
+    const limit = formatUsd(creditsPicos + creditLimitPicos)
+    sendJson(
+      ctx,
+      `{"object":"billing_subscription","has_payment_method":true,"soft_limit_usd":${limit},` +
+        `"hard_limit_usd":${limit},"system_hard_limit_usd":${limit},"access_until":0}`,
+    )
+  }

@@ -1,0 +1,84 @@
+import type { ServerResponse } from 'node:http'
+import type { EdgeBounds } from '../bounds.ts'
+import { drained, endResponse } from './response-writer.ts'
+
+const headers = { 'Cache-Control': 'no-cache', 'X-Accel-Buffering': 'no' } as const
+const comment = Buffer.from(': keep-alive\n\n')
+const blankLine = Buffer.from('\n\n')
+
+const twoLineFeeds = 0x0a0a
+const twoCarriageReturns = 0x0d0d
+const twoLineEnds = 0x0d0a0d0a
+
+/** The last four bytes of all that was written. */
+const lastBytes = (before: number, chunk: Uint8Array): number => {
+  let last = before
+  for (let at = Math.max(0, chunk.length - 4); at < chunk.length; at += 1) last = (last << 8) | chunk[at]!
+  return last
+}
+
+const endsEvent = (last: number): boolean => {
+  const lastTwo = last & 0xffff
+  return lastTwo === twoLineFeeds || lastTwo === twoCarriageReturns || last === twoLineEnds
+}
+
+/** Server-sent events on their way to one client. The head goes out with the first bytes. */
+export class EventStream {
+  readonly #response: ServerResponse
+  readonly #contentType: string
+  readonly #bounds: EdgeBounds
+  #keepAlive: NodeJS.Timeout | undefined
+  #last = twoLineFeeds
+  #full = false
+
+  constructor(response: ServerResponse, contentType: string, bounds: EdgeBounds) {
+    this.#response = response
+    this.#contentType = contentType
+    this.#bounds = bounds
+  }
+
+  /** True once a byte is on its way, and the status with it. */
+  get begun(): boolean {
+    return this.#keepAlive !== undefined
+  }
+
+  get clientGone(): boolean {
+    return this.#response.closed
+  }
+
+  /** True when the client does not keep up: await `drained` before the next write. */
+  write(chunk: Uint8Array): boolean {
+    if (this.#keepAlive === undefined) this.#begin()
+    else this.#keepAlive.refresh()
+    this.#last = lastBytes(this.#last, chunk)
+    this.#full = !this.#response.write(chunk)
+    return this.#full
+  }
+
+  async drained(): Promise<void> {
+    await drained(this.#response, this.#bounds.clientStallMs)
+    this.#full = false
+  }
+
+  /** Says something of our own, behind a blank line where the last event was cut. */
+  say(event: Uint8Array): void {
+    if (this.clientGone) return
+    if (!endsEvent(this.#last)) this.write(blankLine)
+    this.write(event)
+  }
+
+  end(): void {
+    clearInterval(this.#keepAlive)
+    endResponse(this.#response, this.#bounds.clientStallMs)
+  }
+
+  #begin(): void {
+    this.#response.writeHead(200, { 'Content-Type': this.#contentType, ...headers })
+    this.#keepAlive = setInterval(() => this.#comment(), this.#bounds.keepAliveCommentMs)
+  }
+
+  /** A comment inside an event would break it. */
+  #comment(): void {
+    if (endsEvent(this.#last) && !this.#full && !this.clientGone) this.#full = !this.#response.write(comment)
+  }
+}

@@ -1,0 +1,120 @@
+import t from 'tap'
+import { type PriceBook, publishPrice } from '../../../src/domain/pricing/price-book.ts'
+import { type Ask, type Catalog, callableModels, planRequest } from '../../../src/domain/routing/plan.ts'
+import { GatewayError } from '../../../src/errors.ts'
+import type { PriceSheet } from '../../../src/events/types.ts'
+
+const sheet: PriceSheet = {
+  currency: 'USD',
+  per_million_tokens: { input: '1', output: '2' },
+  max_output_tokens: 1_000,
+}
+const nowMs = Date.parse('2026-06-01T00:00:00Z')
+
+const pricesOf = (
+  ...rows: readonly (readonly [model: string, version: string, effectiveFrom: string])[]
+): PriceBook => {
+  const book: PriceBook = new Map()
+  for (const [model, version, effectiveFrom] of rows)
+    publishPrice(book, { model, version, effectiveFrom, source: 'a test', sheet })
+  return book
+}
+
+const prices = pricesOf(
+  ['openai/a', 'old', '2026-01-01T00:00:00Z'],
+  ['openai/a', 'new', '2026-05-01T00:00:00Z'],
+  ['openai/a', 'next', '2026-07-01T00:00:00Z'],
+  ['openai/b', 'v1', '2026-01-01T00:00:00Z'],
+  ['openai/later', 'v1', '2026-07-01T00:00:00Z'],
+  ['vv/c', 'v1', '2026-01-01T00:00:00Z'],
+  ['nobody/d', 'v1', '2026-01-01T00:00:00Z'],
+)
+const catalog: Catalog = {
+  providers: new Map([
+    ['openai', { models: {} }],
+    ['vv', { models: { c: 'vendor-c' } }],
+  ]),
+  aliases: { short: 'openai/a', toString: 'openai/b' },
+  routers: { auto: { candidates: ['openai/absent', 'short', 'openai/b'] }, broken: { candidates: ['openai/absent'] } },
+}
+
+const plan = (ask: Ask) => planRequest(catalog, prices, ask, nowMs)
+const modelsOf = (ask: Ask): readonly string[] => plan(ask).candidates.map(({ model }) => model)
+
+t.test('names', async (t) => {
+  const rows: readonly (readonly [model: string, models: readonly string[], router: string | null])[] = [
+    ['openai/a', ['openai/a'], null],
+    ['short', ['openai/a'], null],
+    ['toString', ['openai/b'], null],
+    ['gateway/auto', ['openai/a', 'openai/b'], 'auto'],
+  ]
+  for (const [model, models, router] of rows) {
+    t.same(modelsOf({ model, chain: null }), models, model)
+    t.match(plan({ model, chain: null }), { router, chain: false })
+  }
+})
+
+t.test('a candidate carries all that a proxy needs, at the price in force', async (t) => {
+  t.match(plan({ model: 'openai/a', chain: null }).candidates[0], {
+    provider: 'openai',
+    upstreamModel: 'a',
+    priceVersion: 'new',
+    sheet,
+  })
+  t.match(plan({ model: 'vv/c', chain: null }).candidates[0], {
+    model: 'vv/c',
+    provider: 'vv',
+    upstreamModel: 'vendor-c',
+  })
+})
+
+t.test('a chain replaces the model; a level is the place in what was named', async (t) => {
+  const rows: readonly (readonly [chain: readonly string[], models: readonly string[], levels: readonly number[]])[] = [
+    [
+      ['openai/b', 'openai/a'],
+      ['openai/b', 'openai/a'],
+      [0, 1],
+    ],
+    [['openai/absent', 'openai/a'], ['openai/a'], [1]],
+    [
+      ['gateway/auto', 'vv/c'],
+      ['openai/a', 'openai/b', 'vv/c'],
+      [0, 0, 1],
+    ],
+    [['short'], ['openai/a'], [0]],
+  ]
+  for (const [chain, models, levels] of rows) {
+    t.same(modelsOf({ model: 'openai/a', chain }), models, chain.join())
+    t.match(plan({ model: 'gateway/auto', chain }), { router: null, chain: true, levels })
+  }
+})
+
+t.test('what resolves to nothing', async (t) => {
+  const rows: readonly (readonly [ask: Ask, code: string, param: string])[] = [
+    [{ model: 'openai/absent', chain: null }, 'model_not_found', 'model'],
+    [{ model: 'nobody/d', chain: null }, 'model_not_found', 'model'],
+    [{ model: 'vendor-c', chain: null }, 'model_not_found', 'model'],
+    [{ model: 'gateway/absent', chain: null }, 'model_not_found', 'model'],
+    [{ model: 'gateway/broken', chain: null }, 'model_not_found', 'model'],
+    [{ model: 'constructor', chain: null }, 'model_not_found', 'model'],
+    [{ model: 'openai/a', chain: ['openai/absent'] }, 'model_not_found', 'model'],
+    [{ model: 'openai/a', chain: ['openai/absent', 'nobody/d'] }, 'invalid_value', 'extra_body.models'],
+    [{ model: 'openai/later', chain: null }, 'invalid_value', 'model'],
+  ]
+  for (const [ask, code, param] of rows) {
+    try {
+      plan(ask)
+      t.fail(`${ask.model} was planned`)
+    } catch (fault) {
+      t.ok(fault instanceof GatewayError)
+      t.match(fault, { code, param }, ask.chain?.join() ?? ask.model)
+    }
+  }
+})
+
+t.test('what can be called', async (t) => {
+  t.same(
+    callableModels(catalog, prices, nowMs).map(({ model }) => model),
+    ['openai/a', 'openai/b', 'vv/c'],
+  )
+})

@@ -1,0 +1,167 @@
+import { once } from 'node:events'
+import { Agent, request } from 'node:http'
+import { connect } from 'node:net'
+import t from 'tap'
+import {
+  answerJson,
+  completionText,
+  jsonHead,
+  plainAsk,
+  type Serve,
+  secret,
+  startEdge,
+  textBytes,
+} from './edge-fixture.ts'
+
+const headOf = (length: number): string =>
+  `POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${secret}\r\nContent-Type: application/json\r\nContent-Length: ${length}\r\n\r\n`
+
+/** All that a connection answers to these bytes until it ends. */
+const exchange = async (port: number, bytes: string): Promise<string> => {
+  const socket = connect(port, '127.0.0.1')
+  socket.on('error', () => undefined)
+  let text = ''
+  socket.on('data', (chunk) => {
+    text += chunk.toString()
+  })
+  socket.write(bytes)
+  await once(socket, 'close')
+  return text
+}
+
+const shortBounds = { headersTimeoutMs: 100, requestBodyTimeoutMs: 200, slowClientsCheckMs: 20 }
+
+t.test('slow and broken requests end with an error object and an id', async (t) => {
+  const { port, post, logged } = await startEdge(t, { bounds: shortBounds })
+  const rows: readonly (readonly [what: string, bytes: string, status: number])[] = [
+    ['headers that never end', 'GET /v1/models HTTP/1.1\r\nHost: x\r\nX-A: ', 408],
+    ['a body that never ends', `${headOf(100)}{"model":`, 408],
+    ['no HTTP', 'hello\r\n\r\n', 400],
+    ['headers without bound', `GET / HTTP/1.1\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`, 431],
+  ]
+  for (const [what, bytes, status] of rows) {
+    const [head = '', body = ''] = (await exchange(port, bytes)).split('\r\n\r\n')
+    t.ok(head.startsWith(`HTTP/1.1 ${status} `), `${what}: ${head.split('\r\n')[0]}`)
+    t.match(head, /x-gateway-request-id: \S+/i)
+    t.match(JSON.parse(body), { error: { type: 'invalid_request_error', code: null } })
+  }
+  t.equal((await post(plainAsk)).status, 200)
+  t.same(logged, [])
+})
+
+t.test('an upload that is given up', async (t) => {
+  const { port, post, logged } = await startEdge(t)
+  const socket = connect(port, '127.0.0.1')
+  socket.write(`${headOf(1_000)}{"model"`)
+  await once(socket, 'connect')
+  socket.destroy()
+  t.equal((await post(plainAsk)).status, 200)
+  t.same(
+    logged.filter(({ level }) => level !== 'debug'),
+    [],
+  )
+})
+
+t.test('more connections than the limit are not taken', async (t) => {
+  const { port } = await startEdge(t, { bounds: { connectionsMax: 1 } })
+  const first = connect(port, '127.0.0.1')
+  t.teardown(() => first.destroy())
+  await once(first, 'connect')
+  const second = connect(port, '127.0.0.1')
+  second.on('error', () => undefined)
+  await once(second, 'close')
+  t.equal(first.destroyed, false)
+})
+
+interface Received {
+  readonly status: number | undefined
+  readonly connection: string | undefined
+  readonly text: string
+}
+
+const ask = (port: number, agent: Agent): Promise<Received> =>
+  new Promise((resolve, reject) => {
+    const body = JSON.stringify(plainAsk)
+    const headers = {
+      authorization: `Bearer ${secret}`,
+      'content-type': 'application/json',
+      'content-length': body.length,
+    }
+    const sent = request(
+      { port, host: '127.0.0.1', agent, method: 'POST', path: '/v1/chat/completions', headers },
+      async (response) => {
+        const chunks = await response.toArray()
+        resolve({
+          status: response.statusCode,
+          connection: response.headers.connection,
+          text: Buffer.concat(chunks).toString(),
+        })
+      },
+    )
+    sent.on('error', reject)
+    sent.end(body)
+  })
+
+t.test('stop finishes what is in flight, ends its connection, and gives the allowance back', async (t) => {
+  const { promise: goOn, resolve: finish } = Promise.withResolvers<void>()
+  const { promise: called, resolve: onCalled } = Promise.withResolvers<void>()
+  const serve: Serve = async function* (call, bill) {
+    onCalled()
+    await goOn
+    yield* answerJson(call, bill)
+  }
+  const { port, stop, log, url } = await startEdge(t, { serve })
+  const agent = new Agent({ keepAlive: true })
+  t.teardown(() => agent.destroy())
+  const answered = ask(port, agent)
+  await called
+  const stopped = stop()
+  await t.rejects(fetch(`${url}/healthz`), 'no new connection is taken')
+  finish()
+  t.match(await answered, { status: 200, connection: 'close', text: completionText })
+  await stopped
+  t.equal(log.events.at(-1)?.type, 'HoldReleased')
+})
+
+t.test('a new request on a connection that is kept alive is refused while stopping', async (t) => {
+  const { promise: goOn, resolve: finish } = Promise.withResolvers<void>()
+  const serve: Serve = async function* (call, bill) {
+    await bill()
+    yield { type: 'head', contentType: 'text/event-stream', level: 0, model: call.candidates[0]!.model }
+    yield textBytes('data: {}\n\n')
+    await goOn
+    yield textBytes('data: [DONE]\n\n')
+  }
+  const { port, stop } = await startEdge(t, { serve })
+  const body = JSON.stringify(plainAsk)
+  const socket = connect(port, '127.0.0.1')
+  let text = ''
+  socket.on('data', (chunk) => {
+    text += chunk.toString()
+  })
+  socket.write(headOf(body.length) + body)
+  while (!text.includes('data: {}')) await once(socket, 'data')
+  const stopped = stop()
+  socket.write(`GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n`)
+  finish()
+  await once(socket, 'close')
+  await stopped
+  t.match(text, /\[DONE\]/)
+  t.match(text, /HTTP\/1\.1 503 .*connection: close/is)
+})
+
+t.test('what outlives the stop limit is broken off', async (t) => {
+  const { promise: called, resolve: onCalled } = Promise.withResolvers<void>()
+  const serve: Serve = async function* (call, _bill, clientGone) {
+    onCalled()
+    await once(clientGone, 'abort')
+    yield jsonHead(call)
+  }
+  const { port, stop } = await startEdge(t, { serve, bounds: { stopMs: 100 } })
+  const agent = new Agent()
+  const answered = ask(port, agent)
+  answered.catch(() => undefined)
+  await called
+  await stop()
+  await t.rejects(answered)
+})

@@ -1,0 +1,226 @@
+import { hash, randomUUID } from 'node:crypto'
+import type { Test } from 'tap'
+import { initialLedger } from '../../../src/domain/ledger/ledger.ts'
+import { formatUsd } from '../../../src/domain/money.ts'
+import { chargeFor } from '../../../src/domain/pricing/charge.ts'
+import type { Catalog } from '../../../src/domain/routing/plan.ts'
+import { usageOf } from '../../../src/domain/usage/usage.ts'
+import type { Fact } from '../../../src/events/envelope.ts'
+import type { PriceSheet } from '../../../src/events/types.ts'
+import type { EdgeBounds } from '../../../src/roles/edge/bounds.ts'
+import type { EdgeReadModels } from '../../../src/roles/edge/read-models.ts'
+import { edge } from '../../../src/roles/edge/role.ts'
+import { LedgerTail } from '../../../src/roles/ledger-tail.ts'
+import type { AnswerPart, Dispatch, Logger, RoutedCall } from '../../../src/roles/role.ts'
+import { MemoryLog } from './memory-log.ts'
+
+export const secret = 'sk-test-0123456789abcdef'
+export const revokedSecret = 'sk-test-revoked'
+export const workspaceId = 'acme'
+
+/** 1 USD per million in, 2 out, at most 1000 out. */
+export const sheetOf = (sheet: Partial<PriceSheet> = {}): PriceSheet => ({
+  currency: 'USD',
+  per_million_tokens: { input: '1', output: '2' },
+  max_output_tokens: 1_000,
+  ...sheet,
+})
+
+export interface LogLine {
+  readonly level: string
+  readonly fields: object
+  readonly message: string
+}
+
+export const recordingLogger = (lines: LogLine[]): Logger => {
+  const at =
+    (level: string) =>
+    (fields: object, message: string): void =>
+      void lines.push({ level, fields, message })
+  return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
+}
+
+const keyFact = (keyId: string, key: string): Fact => ({
+  type: 'KeyIssued',
+  data: { keyId, workspaceId, name: keyId, sha256: hash('sha256', key), prefix: key.slice(0, 8) },
+})
+
+const accountFacts: readonly Fact[] = [
+  { type: 'WorkspaceOpened', data: { workspaceId, name: 'Acme', creditLimit: '0' } },
+  keyFact('key-1', secret),
+  keyFact('key-2', revokedSecret),
+  { type: 'KeyRevoked', data: { keyId: 'key-2', workspaceId } },
+]
+
+const priceFact = (model: string, sheet: PriceSheet): Fact => ({
+  type: 'PricePublished',
+  data: { model, version: 'v1', effectiveFrom: '2026-01-01T00:00:00Z', source: 'a test', sheet },
+})
+
+const creditFact = (amount: string): Fact => ({
+  type: 'WalletCredited',
+  data: { workspaceId, amount, reference: 'credit-1', note: '' },
+})
+
+/** Tokens of an answer's bill. */
+export interface Used {
+  readonly input: number
+  readonly output: number
+}
+
+export const usageFactOf = (call: RoutedCall, level: number, used: Used): Fact => {
+  const { model, provider, priceVersion, sheet } = call.candidates[level]!
+  const usage = usageOf({ total: used.input }, { total: used.output })
+  const { lines, totalPicos } = chargeFor(sheet, usage)
+  const { requestId, keyId, surface, reserved, allowanceId } = call
+  return {
+    type: 'UsageRecorded',
+    data: {
+      ...{ requestId, workspaceId, keyId, surface, model, provider, level, priceVersion, usage, reserved, allowanceId },
+      source: 'reported',
+      lines: [...lines],
+      total: formatUsd(totalPicos),
+      attempts: [],
+      outcome: 'completed',
+    },
+  }
+}
+
+export const textBytes = (text: string): AnswerPart => ({ type: 'bytes', bytes: Buffer.from(text) })
+
+export const jsonHead = (call: RoutedCall, level = 0): AnswerPart => ({
+  type: 'head',
+  contentType: 'application/json',
+  level,
+  model: call.candidates[level]!.model,
+})
+
+export const streamHead = (call: RoutedCall, level = 0): AnswerPart => ({
+  type: 'head',
+  contentType: 'text/event-stream; charset=utf-8',
+  level,
+  model: call.candidates[level]!.model,
+})
+
+const completion = {
+  id: 'chatcmpl-1',
+  object: 'chat.completion',
+  created: 1,
+  model: 'plain',
+  choices: [{ index: 0, message: { role: 'assistant', content: 'Hi', refusal: null }, finish_reason: 'stop' }],
+  usage: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 },
+}
+export const completionText = JSON.stringify(completion)
+
+/** What a provider and its proxy would do: answer, and bill before the end is out. */
+export type Serve = (
+  call: RoutedCall,
+  bill: (used?: Used, level?: number) => Promise<void>,
+  clientGone: AbortSignal,
+) => AsyncIterable<AnswerPart>
+
+export async function* answerJson(call: RoutedCall, bill: () => Promise<void>): AsyncGenerator<AnswerPart> {
+  await bill()
+  yield jsonHead(call)
+  yield textBytes(completionText)
+}
+
+export interface EdgeOptions {
+  readonly serve?: Serve
+  readonly creditUsd?: string
+  readonly sheets?: Readonly<Record<string, PriceSheet>>
+  readonly catalog?: Partial<Catalog>
+  readonly requestsPerMinute?: number
+  readonly readModels?: EdgeReadModels
+  readonly bounds?: Partial<EdgeBounds>
+}
+
+const noReadModels: EdgeReadModels = { findBilling: async () => undefined }
+
+export interface TestEdge {
+  readonly url: string
+  readonly port: number
+  readonly log: MemoryLog
+  readonly tail: LedgerTail
+  readonly calls: RoutedCall[]
+  readonly logged: LogLine[]
+  readonly stop: () => Promise<void>
+  /** POST /v1/chat/completions with the key, `Content-Type: application/json` unless said otherwise. */
+  readonly post: (body: unknown, headers?: Readonly<Record<string, string>>) => Promise<Response>
+}
+
+export const plainAsk = { model: 'openai/plain', messages: [{ role: 'user', content: 'Hello!' }] }
+
+const catalogWith = (own: Partial<Catalog> = {}): Catalog => ({
+  providers: new Map([
+    ['openai', { models: {} }],
+    ['grok', { models: {} }],
+  ]),
+  aliases: { plain: 'openai/plain' },
+  routers: { auto: { candidates: ['openai/absent', 'openai/plain', 'openai/other'] } },
+  ...own,
+})
+
+const openLog = async ({ creditUsd = '100', sheets = {} }: EdgeOptions): Promise<MemoryLog> => {
+  const log = new MemoryLog()
+  const all = { 'openai/plain': sheetOf(), 'openai/other': sheetOf(), 'grok/plain': sheetOf(), ...sheets }
+  await log.append([...accountFacts, ...Object.entries(all).map(([model, sheet]) => priceFact(model, sheet))])
+  await log.postToWallet(workspaceId, [creditFact(creditUsd)])
+  return log
+}
+
+/** An edge over real HTTP; the log is in memory, and `serve` stands for proxy and provider. */
+export const startEdge = async (t: Test, options: EdgeOptions = {}): Promise<TestEdge> => {
+  const log = await openLog(options)
+  const tail = new LedgerTail(initialLedger(), log)
+  await tail.reached(await log.lastSequence())
+  const calls: RoutedCall[] = []
+  const logged: LogLine[] = []
+  const serve = options.serve ?? answerJson
+  const dispatch: Dispatch = (call, clientGone) => {
+    calls.push(call)
+    const bill = async (used: Used = { input: 10, output: 5 }, level = 0): Promise<void> => {
+      await log.append([usageFactOf(call, level, used)])
+    }
+    return serve(call, bill, clientGone)
+  }
+  const running = await edge.start({
+    log,
+    tail,
+    dispatch,
+    catalog: catalogWith(options.catalog),
+    readModels: options.readModels ?? noReadModels,
+    requestsPerMinute: options.requestsPerMinute ?? null,
+    listen: { host: '127.0.0.1', port: 0 },
+    clock: Date.now,
+    newId: randomUUID,
+    logger: recordingLogger(logged),
+    bounds: options.bounds ?? {},
+  })
+  let stopped: Promise<void> | undefined
+  const stop = async (): Promise<void> => {
+    stopped ??= running.stop()
+    await stopped
+    await tail.stop()
+  }
+  t.teardown(stop)
+  const post: TestEdge['post'] = (body, headers = {}) =>
+    fetch(`${running.url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${secret}`, 'content-type': 'application/json', ...headers },
+      body: typeof body === 'string' || body instanceof Uint8Array ? body : JSON.stringify(body),
+    })
+  return { url: running.url, port: running.port, log, tail, calls, logged, stop, post }
+}
+
+export interface WireError {
+  readonly error: {
+    readonly message: string
+    readonly type: string
+    readonly code: string | null
+    readonly param: string | null
+  }
+}
+
+export const errorOf = async (response: Response): Promise<WireError['error']> =>
+  ((await response.json()) as WireError).error

@@ -1,0 +1,62 @@
+import t from 'tap'
+import { limits } from '../../../../src/limits.ts'
+import { demandOf } from '../../../../src/roles/edge/surfaces/chat/demand.ts'
+import type { ChatCompletionRequest, ContentPart } from '../../../../src/roles/edge/surfaces/chat/request.types.ts'
+
+const bytesOf = (request: ChatCompletionRequest): number => Buffer.byteLength(JSON.stringify(request))
+
+const withParts = (...content: ContentPart[]): ChatCompletionRequest => ({
+  model: 'openai/plain',
+  messages: [{ role: 'user', content }],
+})
+const demandFor = (request: ChatCompletionRequest): ReturnType<typeof demandOf> => demandOf(request, bytesOf(request))
+const plain = withParts({ type: 'text', text: 'Grüezi 👋' })
+
+t.test('text counts by its bytes', async (t) => {
+  t.match(demandFor(plain), {
+    inputTokensMax: bytesOf(plain),
+    audio: false,
+    image: false,
+    choices: 1,
+    outputTokensMax: null,
+  })
+})
+
+t.test('an inline image counts as an image, not by its bytes', async (t) => {
+  const image = (url: string): ChatCompletionRequest => withParts({ type: 'image_url', image_url: { url } })
+  const small = demandFor(image('data:image/png;base64,AAAA'))
+  const large = demandFor(image(`data:image/png;base64,${'A'.repeat(1_000_000)}`))
+  t.equal(small.inputTokensMax, large.inputTokensMax)
+  t.equal(large.inputTokensMax, bytesOf(image('')) + limits.imageTokensMax)
+  t.ok(large.image)
+  const linked = image('https://x.example/a.png')
+  t.equal(demandFor(linked).inputTokensMax, bytesOf(linked) + limits.imageTokensMax)
+})
+
+t.test('audio counts by its length', async (t) => {
+  const audio = (data: string): ChatCompletionRequest =>
+    withParts({ type: 'input_audio', input_audio: { data, format: 'wav' } })
+  t.equal(demandFor(audio('AAAA')).inputTokensMax, bytesOf(audio('')) + limits.audioTokensMin)
+  t.equal(demandFor(audio('A'.repeat(64_000))).inputTokensMax, bytesOf(audio('')) + 1_000)
+  t.ok(demandFor(audio('AAAA')).audio)
+  t.ok(demandFor({ ...plain, modalities: ['text', 'audio'] }).audio)
+})
+
+t.test('what only looks like media counts as text', async (t) => {
+  const url = `data:image/png;base64,${'A'.repeat(10_000)}`
+  const disguised = withParts({ type: 'text', text: 'x', image_url: { url } })
+  t.equal(demandFor(disguised).inputTokensMax, bytesOf(disguised))
+  const file = withParts({ type: 'file', file: { file_data: url } })
+  t.equal(demandFor(file).inputTokensMax, bytesOf(file))
+})
+
+t.test('the output, the choices, the search', async (t) => {
+  t.equal(demandFor({ ...plain, max_tokens: 7 }).outputTokensMax, 7)
+  t.equal(demandFor({ ...plain, max_completion_tokens: 9, max_tokens: null }).outputTokensMax, 9)
+  t.equal(demandFor({ ...plain, max_completion_tokens: 9, max_tokens: 70 }).outputTokensMax, 70)
+  t.equal(demandFor({ ...plain, n: 3 }).choices, 3)
+  t.same(demandFor(plain).toolCallsMax, { web_search_medium: 1 })
+  t.same(demandFor({ ...plain, web_search_options: { search_context_size: 'high' } }).toolCallsMax, {
+    web_search_high: 1,
+  })
+})

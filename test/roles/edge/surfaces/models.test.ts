@@ -1,0 +1,72 @@
+import t from 'tap'
+import { errorOf, secret, sheetOf, startEdge } from '../edge-fixture.ts'
+
+const sheets = {
+  'openai/plain': sheetOf({
+    per_million_tokens: { input: '0.15', cached_input: '0.075', output: '0.6' },
+    max_output_tokens: 16_384,
+    context_tokens: 128_000,
+    per_call: { web_search_low: '0.01' },
+  }),
+  'nobody/plain': sheetOf(),
+}
+const json = async (response: Response): Promise<unknown> => response.json()
+
+t.test('the list needs no key, and has what can be called', async (t) => {
+  const { url } = await startEdge(t, { sheets })
+  const response = await fetch(`${url}/v1/models`)
+  t.equal(response.status, 200)
+  t.ok(response.headers.get('x-request-id'))
+  const created = Date.parse('2026-01-01T00:00:00Z') / 1_000
+  t.same(await json(response), {
+    object: 'list',
+    data: ['grok/plain', 'openai/other', 'openai/plain'].map((id) => ({
+      id,
+      object: 'model',
+      created,
+      owned_by: id.split('/')[0],
+      supported_endpoint_types: ['openai'],
+    })),
+  })
+})
+
+t.test('one model, its slash as it is or encoded, or by its alias', async (t) => {
+  const { url } = await startEdge(t, { sheets })
+  for (const id of ['openai/plain', 'openai%2Fplain', 'plain']) {
+    const model = await json(await fetch(`${url}/v1/models/${id}`))
+    t.match(model, {
+      id: 'openai/plain',
+      object: 'model',
+      context_length: 128_000,
+      max_completion_tokens: 16_384,
+      pricing: {
+        prompt: '0.00000015',
+        completion: '0.0000006',
+        input_cache_read: '0.000000075',
+        per_million_tokens: { input: '0.15', output: '0.6' },
+        per_call: { web_search_low: '0.01' },
+      },
+    })
+  }
+  for (const id of ['openai/absent', 'nobody/plain', '%ff', '__proto__', 'gateway/auto']) {
+    const response = await fetch(`${url}/v1/models/${id}`)
+    t.match({ status: response.status, ...(await errorOf(response)) }, { status: 404, code: 'model_not_found' }, id)
+  }
+})
+
+t.test('a Messages client gets the shape it knows', async (t) => {
+  const { url } = await startEdge(t, { sheets })
+  for (const headers of [{ 'x-api-key': secret }, { 'anthropic-version': '2023-06-01' }]) {
+    const created_at = '2026-01-01T00:00:00.000Z'
+    t.match(await json(await fetch(`${url}/v1/models`, { headers })), {
+      data: [{ type: 'model', id: 'grok/plain', display_name: 'grok/plain', created_at }],
+      has_more: false,
+      first_id: 'grok/plain',
+      last_id: 'openai/plain',
+    })
+    t.match(await json(await fetch(`${url}/v1/models/openai/plain`, { headers })), {
+      type: 'model',
+      id: 'openai/plain',
+    })
+  }
+})
