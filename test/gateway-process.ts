@@ -22,37 +22,45 @@ const fileOf = (config: Config, pricesFile: string): string =>
     aliases: config.aliases,
     routers: {},
     prices: pricesFile,
-    log_level: 'warn',
+    log_level: config.logLevel,
   })
 
 /** `gateway serve` in a process of its own, which a test may kill. */
 export class GatewayProcess {
-  readonly url: string
-  readonly demoKey: string
+  url = ''
+  demoKey = ''
+  /** What it wrote to its own log. */
+  logged = ''
   readonly #child: ChildProcess
 
-  private constructor(child: ChildProcess, url: string, demoKey: string) {
+  private constructor(child: ChildProcess) {
     this.#child = child
-    this.url = url
-    this.demoKey = demoKey
+    child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+      this.logged += text
+    })
   }
 
   /** Resolves when it answers; rejects when it ends before. */
-  static async start(config: Config): Promise<GatewayProcess> {
-    const pricesFile = join(config.dataFolder, 'prices.json')
-    const configFile = join(config.dataFolder, 'gateway.yaml')
+  static async start(
+    config: Config,
+    { settingsFolder = config.dataFolder, logLevel = 'warn' } = {},
+  ): Promise<GatewayProcess> {
+    const pricesFile = join(settingsFolder, 'prices.json')
+    const configFile = join(settingsFolder, 'gateway.yaml')
     await writeFile(pricesFile, JSON.stringify(config.prices))
-    await writeFile(configFile, fileOf(config, pricesFile))
+    await writeFile(configFile, fileOf({ ...config, logLevel }, pricesFile))
     const child = spawn(process.execPath, [mainFile, 'serve', '--config', configFile, '--data', config.dataFolder], {
-      stdio: ['ignore', 'pipe', process.env['TEST_LOG_LEVEL'] === undefined ? 'ignore' : 'inherit'],
+      stdio: ['ignore', 'pipe', 'pipe'],
     })
-    let url: string | undefined
+    const gateway = new GatewayProcess(child)
     for await (const line of createInterface({ input: child.stdout })) {
-      url ??= /answers at (http:\S+)\/v1/.exec(line)?.[1]
-      const demoKey = /Demo key: (\S+)/.exec(line)?.[1]
-      if (url !== undefined && demoKey !== undefined) return new GatewayProcess(child, url, demoKey)
+      gateway.url ||= /answers at (http:\S+)\/v1/.exec(line)?.[1] ?? ''
+      gateway.demoKey = /Demo key: (\S+)/.exec(line)?.[1] ?? ''
+      if (gateway.demoKey !== '') return gateway
     }
-    throw new Error(`the gateway ended with ${child.exitCode ?? child.signalCode} before it answered`)
+    throw new Error(
+      `the gateway ended with ${child.exitCode ?? child.signalCode} before it answered: ${gateway.logged}`,
+    )
   }
 
   get pid(): number {

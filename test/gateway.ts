@@ -38,6 +38,8 @@ export interface TestOptions {
   readonly models?: Readonly<Record<string, string>>
   readonly sheets?: Readonly<Record<string, PriceSheet>>
   readonly config?: Partial<Config>
+  /** Where the operator connects, when not to the gateway's own servers. */
+  readonly operatorConfig?: Partial<Config>
 }
 
 export const configOf = (
@@ -145,7 +147,7 @@ export const startTestGateway = async (t: Test, options: TestOptions = {}): Prom
   t.teardown(() => sandbox.stop())
   const config = configOf(dataFolder, sandbox.url, options)
   const gateway = await startGateway(config, runtime, (fault) => t.fail(fault.message))
-  const operator = await openOperator(config)
+  const operator = await openOperator({ ...config, ...options.operatorConfig })
   t.teardown(async () => {
     await operator.stop()
     await gateway.stop()

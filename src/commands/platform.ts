@@ -3,6 +3,7 @@ import { initialLedger, type Ledger } from '../domain/ledger/ledger.ts'
 import { findEmbedded, startEmbedded } from '../infrastructure/embedded/embedded.ts'
 import { connectNats } from '../infrastructure/nats/connect.ts'
 import { type OpenLog, openLog } from '../infrastructure/nats/log.ts'
+import { defaultSchema, type Place } from '../infrastructure/postgres/connection.ts'
 import { type Database, openDatabase } from '../infrastructure/postgres/database.ts'
 import { limits } from '../limits.ts'
 import { LedgerTail } from '../roles/ledger-tail.ts'
@@ -12,6 +13,8 @@ import type { Runtime } from './runtime.ts'
 export interface Platform {
   readonly log: OpenLog
   readonly database: Database
+  /** Where the live tables are. */
+  readonly place: Place
   stop(): Promise<void>
 }
 
@@ -94,6 +97,7 @@ export const openPlatform = async (
     return {
       log,
       database,
+      place: { url: servers.databaseUrl, schema: defaultSchema },
       stop: async () => {
         await log.close(limits.stopMs)
         await connection.close()

@@ -7,9 +7,9 @@ import { type Account, sheetOf, startTestGateway } from '../gateway.ts'
 const clients = 500
 const paidFor = 120
 
-// Each answer costs 10 words at 2 USD per million; the prompt is free, so that the worst case is the cost.
+// Each answer costs 20 words at 2 USD per million; the prompt is free, so that the worst case is the cost.
 const exact = sheetOf({ per_million_tokens: { input: '0', output: '2' } })
-const answerTokens = 10
+const answerTokens = 20
 const costPicos = BigInt(answerTokens) * 2_000_000n
 
 const askTogether = (url: string, { secret }: Account, model: string): Promise<readonly Seen[]> =>
@@ -20,7 +20,7 @@ t.test('500 clients on money for exactly N', async (t) => {
     models: { exact: `exact;output_tokens=${answerTokens}`, roomy: `roomy;completion_tokens=${answerTokens}` },
     sheets: {
       'openai/exact': exact,
-      'openai/roomy': sheetOf({ per_million_tokens: { input: '0', output: '2' }, max_output_tokens: 40 }),
+      'openai/roomy': sheetOf({ per_million_tokens: { input: '0', output: '2' }, max_output_tokens: 4 * answerTokens }),
     },
   })
 
@@ -36,12 +36,14 @@ t.test('500 clients on money for exactly N', async (t) => {
   t.test('where the worst case is four times the cost, nobody is refused while money is only reserved', async (t) => {
     const account = await operator.openAccount('roomy', formatUsd(costPicos * BigInt(paidFor)))
     const seen = await Promise.all(
-      Array.from({ length: paidFor }, () => chat(gateway.url, account.secret, chatBody('openai/roomy', false, 40))),
+      Array.from({ length: paidFor }, () =>
+        chat(gateway.url, account.secret, chatBody('openai/roomy', false, 4 * answerTokens)),
+      ),
     )
     t.equal(seen.filter(({ status }) => status === 200).length, paidFor)
     await operator.caughtUp()
     t.equal(balancePicos(operator.tail.ledger.wallets.get('roomy')!), 0n)
-    t.equal((await chat(gateway.url, account.secret, chatBody('openai/roomy', false, 40))).status, 402)
+    t.equal((await chat(gateway.url, account.secret, chatBody('openai/roomy', false, 4 * answerTokens))).status, 402)
   })
 
   t.test('the wallet never went below zero, and every hold that was placed was covered', async (t) => {

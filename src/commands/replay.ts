@@ -1,0 +1,79 @@
+import { initialLedger } from '../domain/ledger/ledger.ts'
+import type { TableComparison } from '../infrastructure/postgres/compare.ts'
+import type { Place } from '../infrastructure/postgres/connection.ts'
+import { type BringTo, Rebuild } from '../infrastructure/postgres/rebuild.ts'
+import { limits } from '../limits.ts'
+import { ForeignTables } from '../roles/projector/log-identity.ts'
+import { Stretch } from '../roles/projector/stretch.ts'
+import type { EventLog } from '../roles/role.ts'
+
+export type ReplayProgress =
+  | { readonly step: 'projected'; readonly sequence: number; readonly toSequence: number }
+  | { readonly step: 'compared'; readonly comparison: TableComparison }
+  | { readonly step: 'swapped' }
+
+export interface ReplayParts {
+  readonly log: Pick<EventLog, 'follow' | 'lastSequence'>
+  readonly place: Place
+  /** Puts the rebuilt tables in the place of the live ones, whether they differ or not. */
+  readonly swap: boolean
+  readonly onProgress?: (progress: ReplayProgress) => void
+}
+
+export interface ReplayReport {
+  /** The sequence at which the tables were compared. */
+  readonly sequence: number
+  readonly comparisons: readonly TableComparison[]
+  readonly equal: boolean
+  readonly swapped: boolean
+}
+
+/**
+ * Rebuilds the read models from the first frame of the log in a schema of their own and compares every table with the live one, row
+ * by row, at the live checkpoint. Reads and the live projector go on meanwhile. Rejects with `ForeignTables` when the live tables
+ * stand beyond the end of the log.
+ */
+export const replay = ({ log, place, swap, onProgress = () => {} }: ReplayParts): Promise<ReplayReport> =>
+  Rebuild.run(place, async (rebuild) => {
+    const bringTo = projecting(log, rebuild, onProgress)
+    await bringTo(await rebuild.liveSequence())
+    await rebuild.finishLoading()
+    let sequence = 0
+    const comparisons = await rebuild.compare(
+      (live) => {
+        sequence = live
+        return bringTo(live)
+      },
+      (comparison) => onProgress({ step: 'compared', comparison }),
+    )
+    if (swap) {
+      await rebuild.swap(bringTo)
+      onProgress({ step: 'swapped' })
+    }
+    return { sequence, comparisons, equal: comparisons.every(({ differences }) => differences === 0), swapped: swap }
+  })
+
+/** Projects on from where the last call ended; what is in the tables is what is in the ledger. */
+const projecting = (
+  log: ReplayParts['log'],
+  { store }: Rebuild,
+  onProgress: (progress: ReplayProgress) => void,
+): BringTo => {
+  const ledger = initialLedger()
+  return async (toSequence) => {
+    const last = await log.lastSequence()
+    if (last < toSequence)
+      throw new ForeignTables(`the live tables stand at sequence ${toSequence}, but the log ends at ${last}`)
+    const stretch = new Stretch({
+      ledger,
+      log,
+      store,
+      batchEventsMax: limits.rebuildBatchEventsMax,
+      toSequence,
+      onProjected: (sequence) => onProgress({ step: 'projected', sequence, toSequence }),
+    })
+    const end = await stretch.ended
+    if (end.reason === 'unavailable') throw new Error('the rebuilt tables cannot be written', { cause: end.cause })
+    if (end.reason !== 'reached') throw new Error('somebody else writes the rebuilt tables')
+  }
+}

@@ -1,0 +1,32 @@
+import type { Test } from 'tap'
+import type { Config } from '../src/config.ts'
+import { LossyProxy } from './infrastructure/nats/lossy-proxy.ts'
+import { NatsServer } from './infrastructure/nats/server.ts'
+import { startPostgres, type TestPostgres } from './postgres.ts'
+
+/** Servers that a test can stop, start and stand in the way of, with the configuration that leads to them. */
+export interface ExternalServers {
+  readonly nats: NatsServer
+  readonly postgres: TestPostgres
+  /** Between the gateway and NATS. */
+  readonly wire: LossyProxy
+  /** Through the wire. */
+  readonly throughWire: NonNullable<Config['external']>
+  /** Past the wire. */
+  readonly direct: NonNullable<Config['external']>
+}
+
+export const startExternalServers = async (t: Test): Promise<ExternalServers> => {
+  const postgres = await startPostgres(t)
+  const { url: databaseUrl } = await postgres.newDatabase()
+  const nats = await NatsServer.create()
+  t.teardown(() => nats.remove())
+  const wire = await LossyProxy.create(nats.port)
+  t.teardown(() => wire.close())
+  const { monitoringUrl } = nats
+  const leadingTo = (url: string): NonNullable<Config['external']> => ({
+    databaseUrl,
+    nats: { url, monitoringUrl, user: undefined, password: undefined, credentialsFile: undefined },
+  })
+  return { nats, postgres, wire, throughWire: leadingTo(wire.url), direct: leadingTo(nats.url) }
+}

@@ -1,0 +1,54 @@
+import t from 'tap'
+import { limits } from '../../src/limits.ts'
+import { Clients, chat, chatBody, type Seen, until } from '../clients.ts'
+import { startExternalServers } from '../external-servers.ts'
+import { startTestGateway } from '../gateway.ts'
+
+t.test('NATS stops and starts under load', { timeout: 90_000 }, async (t) => {
+  const { direct, nats } = await startExternalServers(t)
+  const { gateway, operator, account } = await startTestGateway(t, { config: { external: direct } })
+  let longestMs = 0
+  const ask = async (): Promise<Seen> => {
+    const startedAtMs = performance.now()
+    const seen = await chat(gateway.url, account.secret, chatBody('openai/plain', false))
+    longestMs = Math.max(longestMs, performance.now() - startedAtMs)
+    return seen
+  }
+  const clients = new Clients(8, ask)
+  await until(() => clients.journal.length > 50)
+
+  await nats.stop('SIGKILL')
+  const answeredBefore = clients.journal.length
+  await until(() => clients.journal.slice(answeredBefore).some(({ status }) => status === 503))
+  const refused = await fetch(`${gateway.url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${account.secret}`, 'content-type': 'application/json' },
+    body: chatBody('openai/plain', false),
+  })
+  t.equal(refused.status, 503)
+  t.ok(Number(refused.headers.get('retry-after')) >= 1)
+  t.match(await refused.json(), { error: { code: 'log_unavailable', type: 'api_error' } })
+
+  await nats.start()
+  const refusedSoFar = clients.journal.length
+  await until(() => clients.journal.slice(refusedSoFar).filter(({ status }) => status === 200).length > 50)
+  const journal = await clients.stop()
+  t.same([...new Set(journal.map(({ status }) => status))].sort(), [200, 503])
+  t.ok(
+    longestMs < limits.closingAckMs + limits.routedAckMs,
+    `no request hung: the longest took ${Math.round(longestMs)} ms`,
+  )
+
+  await operator.caughtUp()
+  const bills = new Map<string, number>()
+  for (const event of await operator.events())
+    if (event.type === 'UsageRecorded') bills.set(event.data.requestId, (bills.get(event.data.requestId) ?? 0) + 1)
+  const answered = journal
+    .filter(({ status, complete }) => status === 200 && complete)
+    .map(({ requestId }) => requestId!)
+  t.same(
+    answered.filter((requestId) => bills.get(requestId) !== 1),
+    [],
+    'every answer has exactly one bill',
+  )
+})
