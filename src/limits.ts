@@ -19,7 +19,8 @@ export const limits = {
 
   // Upstream
   upstreamConnectMs: 10_000,
-  upstreamFirstByteMs: 120_000, // Reasoning models think before the first byte.
+  upstreamFirstByteMs: 120_000, // Of a stream: reasoning models think before the first byte.
+  upstreamWholeAnswerMs: 300_000, // Without a stream the first byte comes with the last; another candidate still has as long.
   upstreamBodyBytesMax: 64 * 1024 * 1024, // Generated audio and images come inline.
   upstreamErrorBodyBytesMax: 64 * 1024,
   upstreamConnectionsMax: 1_024, // For each provider.
@@ -123,7 +124,8 @@ const assertOrder = (earlier: keyof typeof limits, later: keyof typeof limits): 
   if (limits[earlier] >= limits[later]) throw new Error(`limits: ${earlier} must be below ${later}`)
 }
 
-assertOrder('upstreamFirstByteMs', 'requestDeadlineMs')
+assertOrder('upstreamFirstByteMs', 'upstreamWholeAnswerMs')
+assertOrder('upstreamWholeAnswerMs', 'requestDeadlineMs')
 assertOrder('frameAckMs', 'closingAckMs')
 assertOrder('followHeartbeatMs', 'followStallMs')
 assertOrder('followStallMs', 'logStalledMs')

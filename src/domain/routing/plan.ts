@@ -3,13 +3,19 @@ import type { PriceSheet } from '../../events/types.ts'
 import { type PriceBook, priceAt } from '../pricing/price-book.ts'
 
 /** One provider + model id, with all that a proxy needs to call it: it looks nothing up. */
-export interface Candidate {
+export interface CallableModel {
   /** Public model id, `<provider>/<model>`. */
   readonly model: string
   readonly provider: string
   readonly upstreamModel: string
   readonly priceVersion: string
   readonly sheet: PriceSheet
+}
+
+/** A callable model in its place in a plan. */
+export interface Candidate extends CallableModel {
+  /** Its place in the chain the caller named, where names that resolve to nothing count too; 0 without a chain. */
+  readonly level: number
 }
 
 /** What can be called, by name. */
@@ -33,8 +39,6 @@ export interface Plan {
   readonly router: string | null
   /** True when the caller named a chain: its answer tells the level. */
   readonly chain: boolean
-  /** By candidate: its place in what the caller named, where names that resolve to nothing count too. */
-  readonly levels: readonly number[]
 }
 
 const routerPrefix = 'gateway/'
@@ -63,7 +67,7 @@ export const locateModel = (
   return { provider, upstreamModel: Object.hasOwn(models, name) ? models[name]! : name }
 }
 
-const candidateOf = (catalog: Catalog, prices: PriceBook, model: string, atMs: number): Candidate | undefined => {
+const callableOf = (catalog: Catalog, prices: PriceBook, model: string, atMs: number): CallableModel | undefined => {
   const located = locateModel(catalog, model)
   const price = priceAt(prices, model, atMs)
   if (located === undefined || price === undefined) return undefined
@@ -89,33 +93,41 @@ const noCandidate = (ask: Ask): GatewayError =>
         { param: 'model' },
       )
 
+/** What RequestRouted has room for; a chain of routers can name more. */
+const candidatesMax = 16
+
+const tooManyCandidates = (count: number): GatewayError =>
+  new GatewayError(
+    'invalid_value',
+    `The fallback chain leads to ${count} models; at most ${candidatesMax} are tried.`,
+    {
+      param: 'extra_body.models',
+    },
+  )
+
 /**
  * The candidates of a request in the order in which they are tried, each with the price in force at `atMs`.
  * Names that resolve to nothing are passed over; throws `model_not_found` or `invalid_value` when none is left.
  */
 export const planRequest = (catalog: Catalog, prices: PriceBook, ask: Ask, atMs: number): Plan => {
   const names = ask.chain ?? [ask.model]
-  const placed = names.flatMap((name, level) =>
+  const candidates = names.flatMap((name, level) =>
     modelIdsOf(catalog, name)
-      .map((model) => candidateOf(catalog, prices, model, atMs))
-      .filter((candidate) => candidate !== undefined)
-      .map((candidate) => ({ candidate, level })),
+      .map((model) => callableOf(catalog, prices, model, atMs))
+      .filter((callable) => callable !== undefined)
+      .map((callable) => ({ ...callable, level })),
   )
-  if (placed.length === 0) {
+  if (candidates.length === 0) {
     refuseUnpriced(catalog, prices, names)
     throw noCandidate(ask)
   }
-  return {
-    candidates: placed.map(({ candidate }) => candidate),
-    router: ask.chain === null ? routerOf(ask.model) : null,
-    chain: ask.chain !== null,
-    levels: placed.map(({ level }) => level),
-  }
+  if (candidates.length > candidatesMax) throw tooManyCandidates(candidates.length)
+  return { candidates, router: ask.chain === null ? routerOf(ask.model) : null, chain: ask.chain !== null }
 }
 
 /** Every model that can be called at an instant: configured and priced. */
-export const callableModels = (catalog: Catalog, prices: PriceBook, atMs: number): readonly Candidate[] =>
+export const callableModels = (catalog: Catalog, prices: PriceBook, atMs: number): readonly CallableModel[] =>
   [...prices.keys()]
     .sort()
-    .map((model) => candidateOf(catalog, prices, model, atMs))
-    .filter((candidate) => candidate !== undefined)
+    .map((model) => callableOf(catalog, prices, model, atMs))
+    .filter((callable) => callable !== undefined)

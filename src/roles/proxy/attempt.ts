@@ -18,7 +18,10 @@ export interface AttemptParts {
   readonly providers: Providers
   readonly http: HttpClient
   readonly clock: Clock
+  /** Of a stream. */
   readonly firstByteMs: number
+  /** The first byte of a whole answer comes when the model has finished. */
+  readonly wholeAnswerMs: number
 }
 
 interface Spoken {
@@ -107,13 +110,20 @@ const readFailure = async (spoken: Spoken, response: HttpResponse, nowMs: number
 }
 
 const request = async (
-  { http, clock, firstByteMs }: AttemptParts,
+  { http, clock, firstByteMs, wholeAnswerMs }: AttemptParts,
   spoken: Spoken,
   call: RoutedCall,
   signal: AbortSignal,
 ): Promise<Tried> => {
   const { url, headers, body } = spoken.dialect.buildRequest(spoken.target, call)
-  const response = await http.request({ url, method: 'POST', headers, body, signal, firstByteTimeoutMs: firstByteMs })
+  const response = await http.request({
+    url,
+    method: 'POST',
+    headers,
+    body,
+    signal,
+    firstByteTimeoutMs: call.stream ? firstByteMs : wholeAnswerMs,
+  })
   if (response.status < 200 || response.status > 299) return failed(await readFailure(spoken, response, clock()))
   return call.stream ? openStream(spoken, call, response) : readWhole(spoken, call, response)
 }

@@ -9,7 +9,6 @@ import type { Candidate, RoutedCall } from '../role.ts'
 /** What one served call comes to. */
 export interface Bill {
   readonly candidate: Candidate
-  readonly level: number
   readonly usage: Usage
   readonly source: UsageSource
   readonly outcome: UsageRecorded['outcome']
@@ -25,7 +24,7 @@ const callFields = ({ requestId, workspaceId, keyId, surface, allowanceId }: Rou
 })
 
 export const usageFact = (call: RoutedCall, bill: Bill): FactOf<'UsageRecorded'> => {
-  const { candidate, level, usage, source, outcome, attempts } = bill
+  const { candidate, usage, source, outcome, attempts } = bill
   const charge: Charge = chargeFor(candidate.sheet, usage)
   return {
     type: 'UsageRecorded',
@@ -33,7 +32,7 @@ export const usageFact = (call: RoutedCall, bill: Bill): FactOf<'UsageRecorded'>
       ...callFields(call),
       model: candidate.model,
       provider: candidate.provider,
-      level,
+      level: candidate.level,
       priceVersion: candidate.priceVersion,
       usage,
       source,

@@ -14,17 +14,16 @@ export type RunParts = AttemptParts & ClosingParts
 /** The candidate that answers, and since when it was asked. */
 interface Serving<Answered> {
   readonly candidate: Candidate
-  readonly level: number
   readonly askedMs: number
   readonly answered: Answered
 }
 
 type Head = Extract<AnswerPart, { type: 'head' }>
 
-const headOf = ({ candidate, level, answered }: Serving<WholeAnswer | OpenStream>): Head => ({
+const headOf = ({ candidate, answered }: Serving<WholeAnswer | OpenStream>): Head => ({
   type: 'head',
   contentType: answered.type === 'stream' ? 'text/event-stream; charset=utf-8' : 'application/json',
-  level,
+  level: candidate.level,
   model: candidate.model,
 })
 
@@ -71,14 +70,14 @@ export class CallRun {
   async serve(): Promise<Serving<WholeAnswer | OpenStream>> {
     const failures: Failure[] = []
     let failedAt: { level: number; model: string } | undefined
-    for (const [level, candidate] of this.#call.candidates.entries()) {
+    for (const candidate of this.#call.candidates) {
       if (this.#isOver()) break
       const askedMs = this.#parts.clock()
       const answered = await attempt(this.#parts, this.#call, candidate, this.#cancel.signal)
-      if (answered.type !== 'failed') return { candidate, level, askedMs, answered }
+      if (answered.type !== 'failed') return { candidate, askedMs, answered }
       const { failure } = answered
       failures.push(failure)
-      failedAt = { level, model: candidate.model }
+      failedAt = { level: candidate.level, model: candidate.model }
       const reason = failure.reason === 'aborted' ? this.#stopped : failure.reason
       this.#attempts.push(this.#attemptOf(candidate, askedMs, 'failed', failure.status, reason))
       if (failure.refusal !== undefined) break
@@ -214,11 +213,11 @@ export class CallRun {
     outcome: UsageRecorded['outcome'],
     reported: Usage | null,
   ): FactOf<'UsageRecorded'> | Promise<FactOf<'UsageRecorded'>> {
-    const { candidate, level, answered } = serving
+    const { candidate, answered } = serving
     const { dialect, target } = answered
     const { delivered } = answered.type === 'whole' ? answered.answer : answered.relay
     const attempts = [...this.#attempts, this.#servedAttempt(serving)]
-    const bill = { candidate, level, outcome, attempts }
+    const bill = { candidate, outcome, attempts }
     if (reported !== null) return usageFact(this.#call, { ...bill, usage: reported, source: 'reported' })
     return dialect
       .countUsage(target, this.#call, delivered)

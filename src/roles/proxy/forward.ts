@@ -14,6 +14,7 @@ export interface ForwardParts {
   readonly logger: Logger
   readonly inFlight?: CallsInFlight
   readonly firstByteMs?: number
+  readonly wholeAnswerMs?: number
   readonly closingAckMs?: number
 }
 
@@ -25,6 +26,7 @@ export const createForward = (parts: ForwardParts): Dispatch => {
   const runParts: RunParts = {
     inFlight: new CallsInFlight(),
     firstByteMs: limits.upstreamFirstByteMs,
+    wholeAnswerMs: limits.upstreamWholeAnswerMs,
     closingAckMs: limits.closingAckMs,
     ...parts,
   }

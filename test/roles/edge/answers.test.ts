@@ -22,17 +22,17 @@ const routeOf = ({ headers }: Response): Record<string, string> =>
   )
 
 /** Answers with the candidate of this place in the plan. */
-const serveAt = (level: number): Serve =>
+const serveAt = (place: number): Serve =>
   async function* (call, bill) {
-    await bill(undefined, level)
-    yield jsonHead(call, level)
+    await bill(undefined, place)
+    yield jsonHead(call, place)
     yield textBytes(completionText)
   }
 
-const failAt = (level: number): Serve =>
+const failAt = (place: number): Serve =>
   async function* (call) {
     yield* []
-    const model = call.candidates[level]!.model
+    const { level, model } = call.candidates[place]!
     throw new GatewayError('fallback_exhausted', 'All upstream providers failed.', { failedAt: { level, model } })
   }
 

@@ -68,8 +68,8 @@ export interface Used {
   readonly output: number
 }
 
-export const usageFactOf = (call: RoutedCall, level: number, used: Used): Fact => {
-  const { model, provider, priceVersion, sheet } = call.candidates[level]!
+export const usageFactOf = (call: RoutedCall, place: number, used: Used): Fact => {
+  const { model, provider, priceVersion, sheet, level } = call.candidates[place]!
   const usage = usageOf({ total: used.input }, { total: used.output })
   const { lines, totalPicos } = chargeFor(sheet, usage)
   const { requestId, keyId, surface, reserved, allowanceId } = call
@@ -88,18 +88,18 @@ export const usageFactOf = (call: RoutedCall, level: number, used: Used): Fact =
 
 export const textBytes = (text: string): AnswerPart => ({ type: 'bytes', bytes: Buffer.from(text) })
 
-export const jsonHead = (call: RoutedCall, level = 0): AnswerPart => ({
+export const jsonHead = (call: RoutedCall, place = 0): AnswerPart => ({
   type: 'head',
   contentType: 'application/json',
-  level,
-  model: call.candidates[level]!.model,
+  level: call.candidates[place]!.level,
+  model: call.candidates[place]!.model,
 })
 
-export const streamHead = (call: RoutedCall, level = 0): AnswerPart => ({
+export const streamHead = (call: RoutedCall, place = 0): AnswerPart => ({
   type: 'head',
   contentType: 'text/event-stream; charset=utf-8',
-  level,
-  model: call.candidates[level]!.model,
+  level: call.candidates[place]!.level,
+  model: call.candidates[place]!.model,
 })
 
 const completion = {

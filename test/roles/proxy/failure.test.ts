@@ -10,7 +10,7 @@ import {
   statusFailure,
   verdict,
 } from '../../../src/roles/proxy/failure.ts'
-import { callOf } from './bench.ts'
+import { callOf } from './forwarding.ts'
 
 t.test('who is at fault', async (t) => {
   for (const status of [400, 404, 405, 409, 413, 415, 422]) t.ok(blamesCaller(status), `${status}`)

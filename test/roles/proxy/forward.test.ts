@@ -1,7 +1,7 @@
 import t from 'tap'
 import type { JsonObject } from '../../../src/providers/json.ts'
 import { sandboxOrganisation } from '../../../src/sandbox/server.ts'
-import { ask, askSandbox, billOf, callOf, failureOf, hear, providerKey, startBench, stay } from './bench.ts'
+import { ask, askSandbox, billOf, callOf, failureOf, hear, providerKey, startBench, stay } from './forwarding.ts'
 
 const wantsUsage: JsonObject = { stream_options: { include_usage: true } }
 const done = 'data: [DONE]\n\n'
@@ -140,7 +140,7 @@ for (const stream of [false, true]) {
   })
 
   t.test(`silence is a failure (${how})`, async (t) => {
-    const bench = await startBench(t, { firstByteMs: 150 })
+    const bench = await startBench(t, { firstByteMs: 150, wholeAnswerMs: 150 })
     const { head } = await ask(bench, ['openai/a;hang=1', 'openai/b;hang_after=0', 'openai/c'], { stream })
     t.match(head, { level: 2, model: 'openai/c' })
     t.match(billOf(t, bench).attempts, [{ reason: 'timeout' }, { reason: 'timeout' }, { outcome: 'served' }])

@@ -2,7 +2,7 @@ import t from 'tap'
 import { UndiciClient } from '../../../src/infrastructure/http/client.ts'
 import { proxy } from '../../../src/roles/proxy/role.ts'
 import type { Dispatch } from '../../../src/roles/role.ts'
-import { billOf, callOf, hear, providerKey, startBench, stay } from './bench.ts'
+import { billOf, callOf, hear, providerKey, startBench, stay } from './forwarding.ts'
 
 t.test('the manifest', async (t) => {
   t.strictSame([proxy.name, proxy.emits], ['proxy', ['UsageRecorded', 'RequestFailed', 'AdjustmentPosted']])

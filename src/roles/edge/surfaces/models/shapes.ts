@@ -1,18 +1,18 @@
 import { formatUsd } from '../../../../domain/money.ts'
 import { perTokenPicos } from '../../../../domain/pricing/charge.ts'
-import type { Candidate } from '../../../../domain/routing/plan.ts'
+import type { CallableModel } from '../../../../domain/routing/plan.ts'
 import type { PriceSheet } from '../../../../events/types.ts'
 
 /** A model that can be called, and since when it has a price, in milliseconds since the epoch. */
 export interface ListedModel {
-  readonly candidate: Candidate
+  readonly candidate: CallableModel
   readonly sinceMs: number
 }
 
 const perToken = (usdPerMillion: string): string => formatUsd(perTokenPicos(usdPerMillion))
 
 /** USD for one token, as user interfaces read it, and the sheet as it was published. */
-const pricingOf = ({ priceVersion, sheet }: Candidate) => ({
+const pricingOf = ({ priceVersion, sheet }: CallableModel) => ({
   prompt: perToken(sheet.per_million_tokens.input),
   completion: perToken(sheet.per_million_tokens.output),
   ...cachePricing(sheet),

@@ -23,6 +23,7 @@ export interface Bench {
 
 export interface BenchOptions {
   readonly firstByteMs?: number
+  readonly wholeAnswerMs?: number
   readonly closingAckMs?: number
   /** In place of the sandbox. */
   readonly baseUrl?: string
@@ -64,9 +65,9 @@ export const startBench = async (t: Test, options: BenchOptions = {}): Promise<B
 }
 
 /** `openai/gpt-4o-mini;status=503`: a public id with the sandbox's directives behind it. */
-export const candidateOf = (id: string): Candidate => {
+export const candidateOf = (id: string, level = 0): Candidate => {
   const [provider = '', upstreamModel = ''] = id.split(/\/(.*)/s)
-  return { model: id.split(';')[0] ?? id, provider, upstreamModel, priceVersion: 'v1', sheet }
+  return { model: id.split(';')[0] ?? id, provider, upstreamModel, priceVersion: 'v1', sheet, level }
 }
 
 export const callOf = (models: string | readonly string[], call: Partial<RoutedCall> = {}): RoutedCall => {
@@ -79,7 +80,7 @@ export const callOf = (models: string | readonly string[], call: Partial<RoutedC
     keyId: 'key-1',
     surface: 'chat',
     stream,
-    candidates: ids.map(candidateOf),
+    candidates: ids.map((id, level) => candidateOf(id, level)),
     chain: ids.length > 1,
     allowanceId: null,
     reserved: '1',

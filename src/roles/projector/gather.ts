@@ -1,0 +1,203 @@
+import type { Applied, Ledger, LedgerFrame } from '../../domain/ledger/ledger.ts'
+import type { ClosedRequest, Closing, Routed } from '../../domain/ledger/requests.ts'
+import { adjustmentKey, creditKey } from '../../domain/wallet/evolve.ts'
+import { frameIdText } from '../../events/codec.ts'
+import type { RowOf } from '../../read-models/tables.ts'
+import { addToDay, type Days, dayRows } from './days.ts'
+import type { Batch, ProjectedRows } from './ports.ts'
+import {
+  holdRow,
+  keyRow,
+  openRequestRow,
+  priceRow,
+  referenceRow,
+  requestRow,
+  usageEntryRow,
+  walletEntryRow,
+  walletRow,
+  workspaceRow,
+  writerRow,
+} from './rows.ts'
+
+interface HoldKey {
+  readonly workspaceId: string
+  readonly holdId: string
+}
+
+/**
+ * What frames that were applied one after the other did, gathered for one transaction: the rows that stand by themselves, and
+ * the names of what changed, of which only the last state is written.
+ */
+export interface Gathered {
+  readonly fromSequence: number
+  firstFrame: string | null
+  /** Events, and frames that did nothing: what bounds a batch. */
+  size: number
+  readonly prices: RowOf<'prices'>[]
+  readonly references: RowOf<'wallet_references'>[]
+  readonly entries: RowOf<'wallet_entries'>[]
+  readonly requests: RowOf<'requests'>[]
+  readonly usageEntries: RowOf<'usage_entries'>[]
+  readonly days: Days
+  readonly writers: Set<string>
+  readonly workspaces: Set<string>
+  readonly keys: Set<string>
+  readonly wallets: Set<string>
+  readonly holds: Map<string, HoldKey>
+  /** Sides of requests that completed nothing: each stands open in the ledger, or was ignored. */
+  readonly sides: Set<Routed | Closing>
+  /** Requests completed by this batch whose first side was in the tables before it. */
+  readonly completed: string[]
+}
+
+export const gatherFrom = (sequence: number): Gathered => ({
+  fromSequence: sequence,
+  firstFrame: null,
+  size: 0,
+  prices: [],
+  references: [],
+  entries: [],
+  requests: [],
+  usageEntries: [],
+  days: new Map(),
+  writers: new Set(),
+  workspaces: new Set(),
+  keys: new Set(),
+  wallets: new Set(),
+  holds: new Map(),
+  sides: new Set(),
+  completed: [],
+})
+
+/** Adds a frame and what its events did. */
+export const gather = (gathered: Gathered, frame: LedgerFrame, applied: readonly Applied[]): void => {
+  if (frame.sequence === 1) gathered.firstFrame = frameIdText(frame)
+  if (frame.walletSubject === null) gathered.writers.add(frame.writer)
+  else gathered.wallets.add(frame.walletSubject)
+  gathered.size += Math.max(1, applied.length)
+  for (const each of applied) gatherEvent(gathered, each)
+}
+
+const gatherEvent = (gathered: Gathered, applied: Applied): void => {
+  const { event, movements, closed } = applied
+  movements.forEach((movement, line) => {
+    gathered.entries.push(walletEntryRow(applied, movement, line))
+  })
+  switch (event.type) {
+    case 'WorkspaceOpened':
+      gathered.workspaces.add(event.data.workspaceId)
+      gathered.wallets.add(event.data.workspaceId)
+      break
+    case 'KeyIssued':
+    case 'KeyRevoked':
+      gathered.keys.add(event.data.keyId)
+      break
+    case 'PricePublished':
+      gathered.prices.push(priceRow(applied, event))
+      break
+    case 'WalletCredited':
+      gatherReference(gathered, applied, creditKey(event.data.reference), event.data)
+      break
+    case 'AdjustmentPosted':
+      gatherReference(gathered, applied, adjustmentKey(event.data.adjustmentId), event.data)
+      break
+    case 'HoldPlaced':
+    case 'HoldReleased':
+      gathered.wallets.add(event.data.workspaceId)
+      touchHold(gathered, event.data)
+      break
+    case 'RequestRouted':
+    case 'UsageRecorded':
+    case 'RequestFailed':
+      if (closed === null) gathered.sides.add(event)
+      else gatherRequest(gathered, applied, event, closed)
+  }
+}
+
+const touchHold = ({ holds }: Gathered, { workspaceId, holdId }: HoldKey): void => {
+  holds.set(`${workspaceId} ${holdId}`, { workspaceId, holdId })
+}
+
+const gatherReference = (
+  gathered: Gathered,
+  { movements }: Applied,
+  key: string,
+  { workspaceId, amount }: { readonly workspaceId: string; readonly amount: string },
+): void => {
+  gathered.wallets.add(workspaceId)
+  if (movements.length > 0) gathered.references.push(referenceRow(workspaceId, key, amount))
+}
+
+const gatherRequest = (gathered: Gathered, applied: Applied, event: Routed | Closing, closed: ClosedRequest): void => {
+  const { routed, closing } = closed
+  const first = event === routed ? closing : routed
+  if (!gathered.sides.delete(first)) gathered.completed.push(routed.data.requestId)
+  gathered.requests.push(requestRow(applied, closed))
+  if (closing.type === 'RequestFailed') return
+  const { workspaceId } = closing.data
+  gathered.usageEntries.push(usageEntryRow(applied, closing))
+  addToDay(gathered.days, closing)
+  gathered.wallets.add(workspaceId)
+  const holdId = routed.data.allowanceId
+  if (holdId !== null) touchHold(gathered, { workspaceId, holdId })
+}
+
+/** What was gathered, with the last state of all that changed; the ledger stands at the last frame gathered. */
+export const batchOf = (gathered: Gathered, ledger: Ledger): Batch => ({
+  fromSequence: gathered.fromSequence,
+  toSequence: ledger.sequence,
+  firstFrame: gathered.firstFrame,
+  rows: rowsOf(gathered, ledger),
+})
+
+const rowsOf = (gathered: Gathered, ledger: Ledger): ProjectedRows => {
+  const holds = lastHolds(gathered, ledger)
+  return {
+    inserted: {
+      prices: gathered.prices,
+      wallet_references: gathered.references,
+      wallet_entries: gathered.entries,
+      requests: gathered.requests,
+      open_requests: lastOpenRequests(gathered, ledger),
+      usage_entries: gathered.usageEntries,
+    },
+    replaced: {
+      writers: lastOf(gathered.writers, (id) => mapped(ledger.writers.get(id), (window) => writerRow(id, window))),
+      workspaces: lastOf(gathered.workspaces, (id) => mapped(ledger.accounts.workspaces.get(id), workspaceRow)),
+      keys: lastOf(gathered.keys, (id) => mapped(ledger.accounts.keys.get(id), keyRow)),
+      wallets: lastOf(gathered.wallets, (id) => mapped(ledger.wallets.get(id), walletRow)),
+      holds: holds.open,
+    },
+    added: { usage_by_day: dayRows(gathered.days) },
+    deleted: {
+      holds: holds.ended,
+      open_requests: gathered.completed.map((request_id) => ({ request_id })),
+    },
+  }
+}
+
+const mapped = <T, Row>(state: T | undefined, rowOf: (state: T) => Row): Row | undefined =>
+  state === undefined ? undefined : rowOf(state)
+
+const lastOf = <Row>(names: ReadonlySet<string>, rowOf: (name: string) => Row | undefined): readonly Row[] =>
+  Array.from(names, rowOf).filter((row) => row !== undefined)
+
+const lastHolds = (gathered: Gathered, ledger: Ledger) => {
+  const open: RowOf<'holds'>[] = []
+  const ended: { workspace_id: string; hold_id: string }[] = []
+  for (const { workspaceId, holdId } of gathered.holds.values()) {
+    const hold = ledger.wallets.get(workspaceId)?.holds.get(holdId)
+    if (hold === undefined) ended.push({ workspace_id: workspaceId, hold_id: holdId })
+    else open.push(holdRow(hold))
+  }
+  return { open, ended }
+}
+
+/** A side that stands in the ledger was opened by this batch; one that does not was ignored. */
+const lastOpenRequests = ({ sides }: Gathered, { openRequests }: Ledger): readonly RowOf<'open_requests'>[] =>
+  Array.from(sides).flatMap((side) => {
+    const open = openRequests.get(side.data.requestId)
+    return open !== undefined && (open.routed === side || open.closing === side)
+      ? [openRequestRow(side.data.requestId, open)]
+      : []
+  })

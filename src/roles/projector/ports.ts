@@ -1,0 +1,55 @@
+import type { LedgerSnapshot } from '../../read-models/load-ledger.ts'
+import type { RowOf, Tables } from '../../read-models/tables.ts'
+
+type RowsOf<Table extends keyof Tables> = readonly RowOf<Table>[]
+
+/** What a batch of frames makes of the tables, by what is done with the rows. */
+export interface ProjectedRows {
+  /** Rows that are written once. */
+  readonly inserted: {
+    readonly [T in
+      | 'prices'
+      | 'wallet_references'
+      | 'wallet_entries'
+      | 'requests'
+      | 'open_requests'
+      | 'usage_entries']: RowsOf<T>
+  }
+  /** Rows that take the place of the one with the same key. */
+  readonly replaced: { readonly [T in 'writers' | 'workspaces' | 'keys' | 'wallets' | 'holds']: RowsOf<T> }
+  /** Rows whose figures are added to the one with the same key. */
+  readonly added: { readonly usage_by_day: RowsOf<'usage_by_day'> }
+  /** Keys of rows that go; they go before others come. */
+  readonly deleted: {
+    readonly holds: readonly Pick<RowOf<'holds'>, 'workspace_id' | 'hold_id'>[]
+    readonly open_requests: readonly Pick<RowOf<'open_requests'>, 'request_id'>[]
+  }
+}
+
+export interface Batch {
+  /** The sequence at which the tables must stand. */
+  readonly fromSequence: number
+  readonly toSequence: number
+  /** Id of the log's first frame, in the batch that has it. */
+  readonly firstFrame: string | null
+  readonly rows: ProjectedRows
+}
+
+/** The tables, as the projector writes them. */
+export interface ProjectionStore {
+  /** The ledger as the tables have it. */
+  load(): Promise<LedgerSnapshot>
+  /**
+   * Writes a batch's rows and moves the checkpoint, in one transaction. False, and nothing written, when the checkpoint no longer
+   * stands at `fromSequence`. Rejects with `RefusedRows` for rows that the tables will never take; after any other rejection the
+   * batch may or may not have been written.
+   */
+  apply(batch: Batch): Promise<boolean>
+  /** The sequence at which the tables stand. */
+  checkpoint(): Promise<number>
+}
+
+/** The tables will never take these rows: an event says what cannot be. */
+export class RefusedRows extends Error {
+  override readonly name = 'RefusedRows'
+}

@@ -1,0 +1,167 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { limits } from '../../limits.ts'
+import type { LedgerSnapshot } from '../../read-models/load-ledger.ts'
+import type { EventLog, Logger, RunningRole } from '../role.ts'
+import { assertSameLog, ForeignTables } from './log-identity.ts'
+import { type ProjectionStore, RefusedRows } from './ports.ts'
+import { Stretch } from './stretch.ts'
+
+export interface ProjectorParts {
+  readonly log: Pick<EventLog, 'follow' | 'lastSequence'>
+  readonly store: ProjectionStore
+  readonly logger: Logger
+  /** Told once what ended the projector: nothing is projected from then on. */
+  readonly onFatal: (fault: Error) => void
+}
+
+interface Waiter {
+  readonly sequence: number
+  readonly resolve: () => void
+  readonly reject: (fault: unknown) => void
+}
+
+/**
+ * Keeps the tables at the end of the log: from its own batches, or, while another projector writes them, by watching. Tables that
+ * cannot be reached are waited for; an event that cannot be projected ends it.
+ */
+export class Projector implements RunningRole {
+  /** Resolves after `stop`; rejects with what ended the projector. */
+  readonly done: Promise<void>
+  readonly #parts: ProjectorParts
+  readonly #stopping = new AbortController()
+  #stretch: Stretch | null = null
+  #sequence = 0
+  #waiters: Waiter[] = []
+  #over: { readonly fault: unknown } | null = null
+
+  constructor(parts: ProjectorParts) {
+    this.#parts = parts
+    this.done = this.#run()
+    this.done.catch(parts.onFatal)
+  }
+
+  /** The sequence at which the tables stood when last heard of. */
+  projectedSequence(): number {
+    return this.#sequence
+  }
+
+  /** Resolves once the tables have the frame of this sequence; rejects when the projector ends before. */
+  reached(sequence: number): Promise<void> {
+    if (this.#sequence >= sequence) return Promise.resolve()
+    if (this.#over !== null) return Promise.reject(this.#over.fault)
+    return new Promise((resolve, reject) => {
+      this.#waiters.push({ sequence, resolve, reject })
+    })
+  }
+
+  /** Commits what was gathered. */
+  async stop(): Promise<void> {
+    this.#stopping.abort(new Error('the projector was stopped'))
+    this.#stretch?.stop()
+    // A fault was told to `onFatal`.
+    await this.done.catch(() => {})
+  }
+
+  async #run(): Promise<void> {
+    try {
+      await this.#projectForEver()
+      this.#dismiss(this.#stopping.signal.reason)
+    } catch (fault) {
+      this.#dismiss(fault)
+      throw fault
+    }
+  }
+
+  async #projectForEver(): Promise<void> {
+    let waitMs: number = limits.projectionRetryMs
+    while (!this.#stopping.signal.aborted) {
+      const before = this.#sequence
+      try {
+        await this.#project()
+      } catch (fault) {
+        if (this.#stopping.signal.aborted) return
+        if (!(fault instanceof Unreachable)) throw fault
+        if (this.#sequence > before) waitMs = limits.projectionRetryMs
+        this.#parts.logger.warn({ fault: fault.cause, waitMs }, 'the tables cannot be brought up to date, trying again')
+        await this.#pause(waitMs)
+        waitMs = Math.min(2 * waitMs, limits.projectionRetryMaxMs)
+      }
+    }
+  }
+
+  async #project(): Promise<void> {
+    const { log, store } = this.#parts
+    const snapshot = await reaching(() => this.#load())
+    this.#advance(snapshot.ledger.sequence)
+    this.#stretch = new Stretch({
+      ledger: snapshot.ledger,
+      log,
+      store,
+      batchEventsMax: limits.projectionBatchEventsMax,
+      onProjected: (sequence) => this.#advance(sequence),
+    })
+    if (this.#stopping.signal.aborted) this.#stretch.stop()
+    const end = await this.#stretch.ended
+    if (end.reason === 'unavailable') throw new Unreachable(end.cause)
+    if (end.reason === 'overtaken') await reaching(() => this.#standBy())
+  }
+
+  async #load(): Promise<LedgerSnapshot> {
+    const snapshot = await this.#parts.store.load()
+    await assertSameLog(this.#parts.log, snapshot, this.#stopping.signal)
+    return snapshot
+  }
+
+  /** Watches the checkpoint until it stands still while the log goes on. */
+  async #standBy(): Promise<void> {
+    const { log, store, logger } = this.#parts
+    logger.info({}, 'another projector writes the tables, standing by')
+    for (;;) {
+      const before = await store.checkpoint()
+      this.#advance(before)
+      await this.#pause(limits.projectionStandbyMs)
+      if (this.#stopping.signal.aborted) return
+      const after = await store.checkpoint()
+      this.#advance(after)
+      if (after === before && (await log.lastSequence()) > after) return
+    }
+  }
+
+  async #pause(ms: number): Promise<void> {
+    // Only `stop` ends a pause early, and whoever pauses looks for that.
+    await delay(ms, undefined, { signal: this.#stopping.signal }).catch(() => {})
+  }
+
+  #advance(sequence: number): void {
+    this.#sequence = sequence
+    const ready = this.#waiters.filter((waiter) => waiter.sequence <= sequence)
+    if (ready.length === 0) return
+    this.#waiters = this.#waiters.filter((waiter) => waiter.sequence > sequence)
+    for (const { resolve } of ready) resolve()
+  }
+
+  #dismiss(fault: unknown): void {
+    this.#over = { fault }
+    for (const { reject } of this.#waiters) reject(fault)
+    this.#waiters = []
+  }
+}
+
+/** The tables or the log do not answer at the moment. */
+class Unreachable extends Error {
+  override readonly name = 'Unreachable'
+
+  constructor(cause: unknown) {
+    super('unreachable', { cause })
+  }
+}
+
+/** Runs what asks the tables and the log; a fault that waiting does not cure passes through. */
+const reaching = async <T>(ask: () => Promise<T>): Promise<T> => {
+  try {
+    return await ask()
+  } catch (fault) {
+    if (fault instanceof ForeignTables || fault instanceof RefusedRows) throw fault
+    throw new Unreachable(fault)
+  }
+}

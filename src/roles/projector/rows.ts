@@ -1,0 +1,178 @@
+import type { Key, Workspace } from '../../domain/accounts/accounts.ts'
+import type { FrameWindow } from '../../domain/ledger/frame-window.ts'
+import type { Applied } from '../../domain/ledger/ledger.ts'
+import type { ClosedRequest, OpenRequest } from '../../domain/ledger/requests.ts'
+import { formatUsd } from '../../domain/money.ts'
+import type { Movement } from '../../domain/wallet/evolve.ts'
+import { balancePicos, type Hold, type Wallet } from '../../domain/wallet/wallet.ts'
+import type { EventOf } from '../../events/envelope.ts'
+import { storedText } from '../../read-models/stored-text.ts'
+import type { RowOf } from '../../read-models/tables.ts'
+
+/** Where an event stands in the log. */
+export type Place = Pick<Applied, 'sequence' | 'index'>
+
+const isoOf = (epochMs: number): string => new Date(epochMs).toISOString()
+const storedOrNull = (text: string | null): string | null => (text === null ? null : storedText(text))
+
+export const writerRow = (writer: string, { low, above }: FrameWindow): RowOf<'writers'> => ({
+  writer,
+  low,
+  above: [...above].sort((one, other) => one - other),
+})
+
+export const workspaceRow = ({ workspaceId, name, creditLimitPicos }: Workspace): RowOf<'workspaces'> => ({
+  workspace_id: workspaceId,
+  name: storedText(name),
+  credit_limit: formatUsd(creditLimitPicos),
+})
+
+export const keyRow = (key: Key): RowOf<'keys'> => ({
+  key_id: key.keyId,
+  workspace_id: key.workspaceId,
+  name: storedText(key.name),
+  sha256: key.sha256,
+  prefix: storedText(key.prefix),
+  revoked: key.revoked,
+})
+
+export const priceRow = ({ sequence, index }: Place, { data }: EventOf<'PricePublished'>): RowOf<'prices'> => ({
+  sequence,
+  event_index: index,
+  model: storedText(data.model),
+  version: data.version,
+  effective_from: isoOf(Date.parse(data.effectiveFrom)),
+  published: JSON.stringify(data),
+})
+
+export const walletRow = (wallet: Wallet): RowOf<'wallets'> => ({
+  workspace_id: wallet.workspaceId,
+  credits: formatUsd(wallet.creditsPicos),
+  charges: formatUsd(wallet.chargesPicos),
+  adjustments: formatUsd(wallet.adjustmentsPicos),
+  held: formatUsd(wallet.heldPicos),
+  credit_limit: formatUsd(wallet.creditLimitPicos),
+  balance: formatUsd(balancePicos(wallet)),
+  subject_sequence: wallet.subjectSequence,
+})
+
+export const holdRow = (hold: Hold): RowOf<'holds'> => ({
+  workspace_id: hold.workspaceId,
+  hold_id: hold.holdId,
+  purpose: hold.purpose,
+  owner: storedText(hold.owner),
+  amount: formatUsd(hold.amountPicos),
+  remaining: formatUsd(hold.remainingPicos),
+  deadline: isoOf(hold.deadlineMs),
+})
+
+export const referenceRow = (workspaceId: string, key: string, amount: string): RowOf<'wallet_references'> => ({
+  workspace_id: workspaceId,
+  reference: storedText(key),
+  amount,
+})
+
+export const walletEntryRow = (
+  { event, sequence, index }: Applied,
+  movement: Movement,
+  line: number,
+): RowOf<'wallet_entries'> => ({
+  workspace_id: movement.workspaceId,
+  sequence,
+  event_index: index,
+  line,
+  kind: movement.kind,
+  amount: formatUsd(movement.amountPicos),
+  held: formatUsd(movement.heldPicos),
+  balance_after: formatUsd(movement.balanceAfterPicos),
+  held_after: formatUsd(movement.heldAfterPicos),
+  reference: storedText(movement.reference),
+  time: event.time,
+})
+
+type Ending = Pick<RowOf<'requests'>, 'status' | 'error_status' | 'error_reason' | 'served_model' | 'level' | 'total'>
+
+const endingOf = ({ closing }: ClosedRequest): Ending =>
+  closing.type === 'RequestFailed'
+    ? {
+        status: 'failed',
+        error_status: closing.data.status,
+        error_reason: storedText(closing.data.reason),
+        served_model: null,
+        level: null,
+        total: '0',
+      }
+    : {
+        status: 'ok',
+        error_status: null,
+        error_reason: null,
+        served_model: storedText(closing.data.model),
+        level: closing.data.level,
+        total: closing.data.total,
+      }
+
+export const requestRow = ({ sequence, index }: Place, closed: ClosedRequest): RowOf<'requests'> => {
+  const { data, time } = closed.routed
+  return {
+    request_id: data.requestId,
+    sequence,
+    event_index: index,
+    workspace_id: data.workspaceId,
+    key_id: data.keyId,
+    surface: data.surface,
+    model: storedText(data.model),
+    router: storedOrNull(data.router),
+    stream: data.stream,
+    attempts: JSON.stringify(closed.closing.data.attempts),
+    reserved: data.reserved,
+    routed_at: time,
+    closed_at: closed.closing.time,
+    ...endingOf(closed),
+  }
+}
+
+export const openRequestRow = (
+  requestId: string,
+  { sequence, routed, closing }: OpenRequest,
+): RowOf<'open_requests'> => ({
+  request_id: requestId,
+  sequence,
+  routed: routed === null ? null : JSON.stringify(routed),
+  closing: closing === null ? null : JSON.stringify(closing),
+})
+
+export const usageEntryRow = (
+  { sequence, index }: Place,
+  { data, time }: EventOf<'UsageRecorded'>,
+): RowOf<'usage_entries'> => {
+  const { usage } = data
+  return {
+    workspace_id: data.workspaceId,
+    sequence,
+    event_index: index,
+    request_id: data.requestId,
+    key_id: data.keyId,
+    surface: data.surface,
+    model: storedText(data.model),
+    provider: storedText(data.provider),
+    level: data.level,
+    price_version: data.priceVersion,
+    prompt_total: usage.promptTotal,
+    input_uncached: usage.inputUncached,
+    cache_read: usage.cacheRead,
+    cache_write_5m: usage.cacheWrite5m,
+    cache_write_1h: usage.cacheWrite1h,
+    input_audio: usage.inputAudio,
+    input_image: usage.inputImage,
+    output_total: usage.outputTotal,
+    output_reasoning: usage.outputReasoning,
+    output_audio: usage.outputAudio,
+    output_image: usage.outputImage,
+    tool_calls: JSON.stringify(usage.toolCalls),
+    source: data.source,
+    outcome: data.outcome,
+    lines: JSON.stringify(data.lines),
+    total: data.total,
+    time,
+  }
+}

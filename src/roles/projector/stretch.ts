@@ -1,0 +1,121 @@
+import { applyFrame, type Ledger } from '../../domain/ledger/ledger.ts'
+import type { EventLog, Follower, Frame } from '../role.ts'
+import { batchOf, type Gathered, gather, gatherFrom } from './gather.ts'
+import { type ProjectionStore, RefusedRows } from './ports.ts'
+
+/** Why a stretch ended, when nothing was wrong with what the log says. */
+export type StretchEnd =
+  | { readonly reason: 'stopped' }
+  /** The tables stand at `toSequence`. */
+  | { readonly reason: 'reached' }
+  /** Somebody else moved the checkpoint. */
+  | { readonly reason: 'overtaken' }
+  /** The tables could not be written to, and may or may not have the last batch. */
+  | { readonly reason: 'unavailable'; readonly cause: unknown }
+
+export interface StretchParts {
+  /** As the tables have it; the stretch owns it and changes it in place. */
+  readonly ledger: Ledger
+  readonly log: Pick<EventLog, 'follow'>
+  readonly store: Pick<ProjectionStore, 'apply'>
+  readonly batchEventsMax: number
+  /** Goes no further than this frame. */
+  readonly toSequence?: number
+  readonly onProjected?: (sequence: number) => void
+}
+
+/**
+ * Projects from where the tables stand until its ledger and the tables may differ; whoever goes on then loads them anew.
+ * Frames gather while a batch commits; when one is full, the log's follower waits.
+ */
+export class Stretch {
+  readonly #parts: StretchParts
+  readonly #toSequence: number
+  readonly #follower: Follower
+  readonly #ended = Promise.withResolvers<StretchEnd>()
+  #gathered: Gathered
+  #room = Promise.withResolvers<void>()
+  #committing = false
+  #stopping = false
+  #over = false
+
+  constructor(parts: StretchParts) {
+    const { ledger, log, toSequence = Number.POSITIVE_INFINITY } = parts
+    this.#parts = parts
+    this.#toSequence = toSequence
+    this.#gathered = gatherFrom(ledger.sequence)
+    this.#follower = log.follow(ledger.sequence + 1, (frame) => this.#take(frame))
+    this.#follower.done.catch((fault) => this.#fail(fault))
+    this.#endIfDone()
+  }
+
+  /** Rejects with the fault of an event or a frame that cannot be projected. */
+  get ended(): Promise<StretchEnd> {
+    return this.#ended.promise
+  }
+
+  /** Commits what was gathered and ends. */
+  stop(): void {
+    this.#stopping = true
+    this.#endIfDone()
+  }
+
+  #take(frame: Frame): Promise<void> | undefined {
+    if (this.#over || this.#stopping || frame.sequence > this.#toSequence) return undefined
+    try {
+      gather(this.#gathered, frame, applyFrame(this.#parts.ledger, frame))
+    } catch (fault) {
+      this.#fail(fault)
+      return undefined
+    }
+    if (!this.#committing) void this.#commitGathered()
+    return this.#gathered.size >= this.#parts.batchEventsMax ? this.#room.promise : undefined
+  }
+
+  async #commitGathered(): Promise<void> {
+    this.#committing = true
+    while (this.#gathered.size > 0 && !this.#over) await this.#commitBatch()
+    this.#committing = false
+    this.#endIfDone()
+  }
+
+  async #commitBatch(): Promise<void> {
+    try {
+      const batch = batchOf(this.#gathered, this.#parts.ledger)
+      this.#gathered = gatherFrom(batch.toSequence)
+      this.#makeRoom()
+      if (await this.#parts.store.apply(batch)) this.#parts.onProjected?.(batch.toSequence)
+      else this.#end({ reason: 'overtaken' })
+    } catch (fault) {
+      if (fault instanceof RefusedRows) this.#fail(fault)
+      else this.#end({ reason: 'unavailable', cause: fault })
+    }
+  }
+
+  #endIfDone(): void {
+    if (this.#committing) return
+    if (this.#parts.ledger.sequence >= this.#toSequence) this.#end({ reason: 'reached' })
+    else if (this.#stopping) this.#end({ reason: 'stopped' })
+  }
+
+  #makeRoom(): void {
+    this.#room.resolve()
+    this.#room = Promise.withResolvers()
+  }
+
+  #end(end: StretchEnd): void {
+    this.#close(() => this.#ended.resolve(end))
+  }
+
+  #fail(fault: unknown): void {
+    this.#close(() => this.#ended.reject(fault))
+  }
+
+  #close(settle: () => void): void {
+    if (this.#over) return
+    this.#over = true
+    this.#makeRoom()
+    // Whatever ended the follower is told by its `done`.
+    this.#follower.stop().then(settle, settle)
+  }
+}

@@ -1,0 +1,129 @@
+/**
+ * The load generator, a process of its own: so many connections, each with one request at a time, on plain sockets. autocannon's
+ * histogram counts whole milliseconds, and an HTTP client costs as much as the servers that share its cores.
+ */
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+import { chunksPerStream } from './answers.ts'
+import { answerQuestions } from './child.ts'
+import { ResponseReader } from './response-reader.ts'
+
+export interface Load {
+  /** `http://host:port/path` of a server's chat completions. */
+  readonly url: string
+  readonly key: string
+  readonly stream: boolean
+  readonly connections: number
+  readonly seconds: number
+}
+
+export interface LoadResult {
+  /** Answers within the time. */
+  readonly perSecond: number
+  readonly p50Ms: number
+  readonly p99Ms: number
+  /** Whole answers of status 200, those that came after the time included. */
+  readonly answers: number
+  /** Status and number of any other. */
+  readonly failures: { readonly [status: string]: number }
+}
+
+const bodyOf = (stream: boolean): string =>
+  JSON.stringify({
+    model: 'openai/bench',
+    messages: [
+      { role: 'system', content: 'You are a helpful assistant that answers briefly.' },
+      { role: 'user', content: 'What is a ledger, and how is it balanced? Two sentences, please.' },
+    ],
+    max_tokens: 64,
+    ...(stream ? { stream: true, stream_options: { include_usage: true } } : {}),
+  })
+
+const requestOf = ({ url, key, stream }: Load): Buffer => {
+  const { host, pathname } = new URL(url)
+  const body = bodyOf(stream)
+  return Buffer.from(
+    [
+      `POST ${pathname} HTTP/1.1`,
+      `Host: ${host}`,
+      `Authorization: Bearer ${key}`,
+      'Content-Type: application/json',
+      `Content-Length: ${Buffer.byteLength(body)}`,
+      '',
+      body,
+    ].join('\r\n'),
+  )
+}
+
+const openSocket = async (url: string): Promise<Socket> => {
+  const { hostname, port } = new URL(url)
+  const socket = connect({ host: hostname, port: Number(port), noDelay: true })
+  await once(socket, 'connect')
+  return socket
+}
+
+/** What one run has seen so far. */
+class Tally {
+  readonly latenciesMs: number[] = []
+  readonly failures: Record<string, number> = {}
+  readonly #chunksExpected: number
+  answers = 0
+
+  constructor(stream: boolean) {
+    this.#chunksExpected = stream ? chunksPerStream : 0
+  }
+
+  add({ status, chunks }: ResponseReader, latencyMs: number, inTime: boolean): void {
+    if (status === 200 && chunks === this.#chunksExpected) {
+      this.answers += 1
+      if (inTime) this.latenciesMs.push(latencyMs)
+    } else {
+      const outcome = status === 200 ? `${chunks} chunks` : String(status)
+      this.failures[outcome] = (this.failures[outcome] ?? 0) + 1
+    }
+  }
+}
+
+/** Asks again and again until the time is over, and reads the last answer to its end. */
+const keepAsking = (socket: Socket, request: Buffer, untilMs: number, tally: Tally): Promise<void> =>
+  new Promise((resolve, reject) => {
+    const reader = new ResponseReader()
+    let askedAtMs = 0
+    const ask = (): void => {
+      reader.begin()
+      askedAtMs = performance.now()
+      socket.write(request)
+    }
+    socket.on('data', (bytes: Buffer) => {
+      if (!reader.push(bytes)) return
+      const nowMs = performance.now()
+      tally.add(reader, nowMs - askedAtMs, nowMs <= untilMs)
+      if (nowMs < untilMs) ask()
+      else resolve()
+    })
+    socket.once('error', reject).once('close', () => reject(new Error('the server closed a connection')))
+    ask()
+  })
+
+/** The smallest value that so large a share of the sorted values does not exceed. */
+const quantile = (sorted: Float64Array, share: number): number =>
+  sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)] ?? Number.NaN
+
+const run = async (load: Load): Promise<LoadResult> => {
+  const request = requestOf(load)
+  const sockets = await Promise.all(Array.from({ length: load.connections }, () => openSocket(load.url)))
+  const tally = new Tally(load.stream)
+  const untilMs = performance.now() + load.seconds * 1_000
+  await Promise.all(sockets.map((socket) => keepAsking(socket, request, untilMs, tally)))
+  for (const socket of sockets) socket.destroy()
+  const sorted = Float64Array.from(tally.latenciesMs).sort()
+  return {
+    perSecond: sorted.length / load.seconds,
+    p50Ms: quantile(sorted, 0.5),
+    p99Ms: quantile(sorted, 0.99),
+    answers: tally.answers,
+    failures: tally.failures,
+  }
+}
+
+answerQuestions(run)

@@ -1,0 +1,85 @@
+/**
+ * How fast the tables follow the log, and how fast they are rebuilt, in a process of its own: on a log and a database made for it,
+ * on the gateway's servers.
+ */
+import pg from 'pg'
+import { replay } from '../../src/commands/replay.ts'
+import type { Addresses } from '../../src/infrastructure/embedded/embedded.ts'
+import { defaultSchema } from '../../src/infrastructure/postgres/connection.ts'
+import { openDatabase } from '../../src/infrastructure/postgres/database.ts'
+import { projector } from '../../src/roles/projector/role.ts'
+import type { EventLog } from '../../src/roles/role.ts'
+import { silent } from '../infrastructure/embedded/silent.ts'
+import { answerQuestions } from './child.ts'
+import { openBenchLog, throwFatal } from './open-log.ts'
+import { appendTraffic } from './traffic.ts'
+
+export interface ProjectionQuestion {
+  readonly addresses: Addresses
+  readonly events: number
+}
+
+export interface ProjectionRates {
+  readonly events: number
+  readonly appendedPerSecond: number
+  readonly projectedPerSecond: number
+  /** Indexes and statistics included, the comparison with the live tables not. */
+  readonly rebuiltPerSecond: number
+  /** Whether the rebuilt tables are those that the projector made. */
+  readonly equal: boolean
+}
+
+const logName = 'BENCH_TRAFFIC'
+const databaseName = 'bench'
+
+/** A database beside the gateway's own; answers with its URL. */
+const createDatabase = async ({ databaseUrl }: Addresses): Promise<string> => {
+  const client = new pg.Client({ connectionString: databaseUrl })
+  await client.connect()
+  await client.query(`create database ${databaseName}`)
+  await client.end()
+  return Object.assign(new URL(databaseUrl), { pathname: databaseName }).href
+}
+
+const secondsSince = (fromMs: number): number => (performance.now() - fromMs) / 1_000
+
+/** Seconds from no tables to the end of the log. */
+const project = async (log: EventLog, databaseUrl: string): Promise<number> => {
+  const database = openDatabase(databaseUrl)
+  const fromMs = performance.now()
+  const running = await projector.start({ log, store: database.projectionStore(), logger: silent, onFatal: throwFatal })
+  await running.reached(await log.lastSequence())
+  const seconds = secondsSince(fromMs)
+  await running.stop()
+  await database.close()
+  return seconds
+}
+
+/** Seconds until the rebuilt tables were ready to be compared, which begins with the checkpoint's one row. */
+const rebuild = async (log: EventLog, url: string): Promise<{ readonly seconds: number; readonly equal: boolean }> => {
+  const fromMs = performance.now()
+  let seconds = 0
+  const { equal } = await replay({
+    log,
+    place: { url, schema: defaultSchema },
+    swap: false,
+    onProgress: ({ step }) => {
+      if (step === 'compared' && seconds === 0) seconds = secondsSince(fromMs)
+    },
+  })
+  return { seconds, equal }
+}
+
+const measure = async ({ addresses, events: asked }: ProjectionQuestion): Promise<ProjectionRates> => {
+  const databaseUrl = await createDatabase(addresses)
+  const { log, close } = await openBenchLog(addresses, logName)
+  const fromMs = performance.now()
+  const events = await appendTraffic(log, asked)
+  const appendedPerSecond = events / secondsSince(fromMs)
+  const projectedPerSecond = events / (await project(log, databaseUrl))
+  const { seconds, equal } = await rebuild(log, databaseUrl)
+  await close()
+  return { events, appendedPerSecond, projectedPerSecond, rebuiltPerSecond: events / seconds, equal }
+}
+
+answerQuestions(measure)

@@ -1,0 +1,169 @@
+import type { FactOf } from '../../../src/events/envelope.ts'
+import type { PriceSheet, Usage } from '../../../src/events/types.ts'
+
+export const workspaceId = 'acme'
+
+export const sheet: PriceSheet = {
+  currency: 'USD',
+  per_million_tokens: { input: '2.5', output: '10' },
+  max_output_tokens: 4096,
+}
+
+const usage: Usage = {
+  inputUncached: 100,
+  cacheRead: 20,
+  cacheWrite5m: 0,
+  cacheWrite1h: 0,
+  inputAudio: 0,
+  inputImage: 0,
+  outputTotal: 30,
+  outputReasoning: 10,
+  outputAudio: 0,
+  outputImage: 0,
+  toolCalls: { web_search: 1 },
+  promptTotal: 120,
+}
+
+export const opened = (id = workspaceId, creditLimit = '5'): FactOf<'WorkspaceOpened'> => ({
+  type: 'WorkspaceOpened',
+  data: { workspaceId: id, name: `The ${id} company`, creditLimit },
+})
+
+export const keyIssued = (keyId: string, id = workspaceId): FactOf<'KeyIssued'> => ({
+  type: 'KeyIssued',
+  data: {
+    keyId,
+    workspaceId: id,
+    name: `key ${keyId}`,
+    sha256: Buffer.from(keyId).toString('hex').padEnd(64, '0'),
+    prefix: 'sk-abc',
+  },
+})
+
+export const keyRevoked = (keyId: string, id = workspaceId): FactOf<'KeyRevoked'> => ({
+  type: 'KeyRevoked',
+  data: { keyId, workspaceId: id },
+})
+
+export const pricePublished = (
+  version: string,
+  effectiveFrom = '2026-01-01T00:00:00Z',
+  model = 'openai/gpt-4o-mini',
+): FactOf<'PricePublished'> => ({
+  type: 'PricePublished',
+  data: { model, version, effectiveFrom, source: 'https://example.com/prices', sheet },
+})
+
+export const credited = (reference: string, amount = '10', id = workspaceId): FactOf<'WalletCredited'> => ({
+  type: 'WalletCredited',
+  data: { workspaceId: id, amount, reference, note: 'paid' },
+})
+
+export const adjusted = (adjustmentId: string, amount = '0.01', id = workspaceId): FactOf<'AdjustmentPosted'> => ({
+  type: 'AdjustmentPosted',
+  data: { adjustmentId, workspaceId: id, amount, reason: 'undelivered', corrects: 'request-1', note: '' },
+})
+
+export const holdPlaced = (holdId: string, amount = '1', id = workspaceId): FactOf<'HoldPlaced'> => ({
+  type: 'HoldPlaced',
+  data: {
+    holdId,
+    workspaceId: id,
+    purpose: 'allowance',
+    amount,
+    deadline: '2026-03-01T01:00:00.000Z',
+    owner: 'edge-1',
+  },
+})
+
+export const holdReleased = (holdId: string, id = workspaceId): FactOf<'HoldReleased'> => ({
+  type: 'HoldReleased',
+  data: { holdId, workspaceId: id, reason: 'returned' },
+})
+
+type Changes<T extends 'RequestRouted' | 'UsageRecorded' | 'RequestFailed'> = Partial<FactOf<T>['data']>
+
+export const routed = (requestId: string, changes: Changes<'RequestRouted'> = {}): FactOf<'RequestRouted'> => ({
+  type: 'RequestRouted',
+  data: {
+    requestId,
+    workspaceId,
+    keyId: 'key-1',
+    surface: 'chat',
+    model: 'gpt-4o-mini',
+    router: null,
+    stream: true,
+    candidates: [
+      {
+        model: 'openai/gpt-4o-mini',
+        provider: 'openai',
+        upstreamModel: 'gpt-4o-mini',
+        priceVersion: 'v1',
+      },
+    ],
+    allowanceId: null,
+    reserved: '0.05',
+    outputCap: null,
+    deadline: '2026-03-01T00:10:00.000Z',
+    ...changes,
+  },
+})
+
+export const used = (requestId: string, changes: Changes<'UsageRecorded'> = {}): FactOf<'UsageRecorded'> => ({
+  type: 'UsageRecorded',
+  data: {
+    requestId,
+    workspaceId,
+    keyId: 'key-1',
+    surface: 'chat',
+    model: 'openai/gpt-4o-mini',
+    provider: 'openai',
+    level: 0,
+    priceVersion: 'v1',
+    usage,
+    source: 'reported',
+    lines: [
+      { item: 'input', quantity: 100, unitPrice: '0.0000025', amount: '0.00025' },
+      { item: 'output', quantity: 30, unitPrice: '0.00001', amount: '0.0003' },
+    ],
+    total: '0.00055',
+    reserved: '0.05',
+    allowanceId: null,
+    attempts: [
+      {
+        model: 'openai/gpt-4o-mini',
+        provider: 'openai',
+        outcome: 'served',
+        status: 200,
+        reason: null,
+        durationMs: 812,
+      },
+    ],
+    outcome: 'completed',
+    ...changes,
+  },
+})
+
+export const failed = (requestId: string, changes: Changes<'RequestFailed'> = {}): FactOf<'RequestFailed'> => ({
+  type: 'RequestFailed',
+  data: {
+    requestId,
+    workspaceId,
+    keyId: 'key-1',
+    surface: 'chat',
+    status: 502,
+    reason: 'upstream_error',
+    allowanceId: null,
+    attempts: [
+      {
+        model: 'openai/gpt-4o-mini',
+        provider: 'openai',
+        outcome: 'failed',
+        status: 500,
+        reason: 'server_error',
+        durationMs: 12,
+      },
+    ],
+    ...changes,
+  },
+})

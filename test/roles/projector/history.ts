@@ -1,0 +1,138 @@
+import fc from 'fast-check'
+import type { Fact } from '../../../src/events/envelope.ts'
+import { sealEvent } from '../../../src/events/envelope.ts'
+import { MemoryLog } from '../../memory-log.ts'
+import {
+  adjusted,
+  credited,
+  failed,
+  holdPlaced,
+  holdReleased,
+  keyIssued,
+  keyRevoked,
+  opened,
+  pricePublished,
+  routed,
+  used,
+} from './facts.ts'
+
+/** A frame as a writer makes it: on a wallet's subject, or on a journal of one of two writers, whose counters may skip. */
+interface Step {
+  readonly wallet: boolean
+  readonly workspaceId: string
+  readonly facts: readonly Fact[]
+  readonly writer: string
+  /** How many counters are skipped; a later frame may take them. */
+  readonly skip: number
+  /** Which earlier journal frame is stored again after it. */
+  readonly again: number | null
+}
+
+export type History = readonly Step[]
+
+const workspaces = ['acme', 'never-opened']
+const strange = [
+  'plain',
+  'a "quoted", \\back\\slash',
+  'tab\tnew\nline',
+  'nul\u0000 and half \ud83d',
+  '\u001a0000',
+  '€ 😀',
+]
+
+const amount = fc.constantFrom('0.000000000001', '0.1', '3', '12.345678901234', '999.5')
+const small = fc.nat({ max: 2 })
+const workspace = fc.constantFrom(...workspaces)
+const nameOf = (kind: string) => small.map((number) => `${kind}-${number}`)
+
+const walletFact = (workspaceId: string): fc.Arbitrary<Fact> =>
+  fc.oneof(
+    fc.tuple(fc.constantFrom(...strange), amount).map(([reference, usd]) => credited(reference, usd, workspaceId)),
+    fc.tuple(nameOf('adjustment'), amount).map(([id, usd]) => adjusted(id, `-${usd}`, workspaceId)),
+    fc.tuple(nameOf('hold'), amount).map(([id, usd]) => holdPlaced(id, usd, workspaceId)),
+    nameOf('hold').map((id) => holdReleased(id, workspaceId)),
+  )
+
+const accountFact: fc.Arbitrary<Fact> = fc.oneof(
+  fc.constant(opened()),
+  nameOf('key').map((id) => keyIssued(id)),
+  nameOf('key').map((id) => keyRevoked(id)),
+  fc
+    .tuple(
+      nameOf('v'),
+      fc.constantFrom('2026-01-01T00:00:00Z', '2025-06-01T02:00:00+02:00'),
+      fc.constantFrom(...strange),
+    )
+    .map(([version, from, model]) => pricePublished(version, from, model)),
+)
+
+const requestFact: fc.Arbitrary<Fact> = fc
+  .record({
+    kind: fc.constantFrom('routed' as const, 'used' as const, 'failed' as const),
+    request: fc.nat({ max: 11 }),
+    total: amount,
+    model: fc.constantFrom(...strange),
+  })
+  .map(({ kind, request, total, model }) => {
+    const requestId = `request-${request}`
+    // A request belongs to one workspace, which its number decides.
+    const workspaceId = workspaces[request % 2]!
+    const common = { workspaceId, keyId: `key-${request % 3}` }
+    const allowanceId = request % 4 === 0 ? null : `hold-${request % 3}`
+    if (kind === 'routed') return routed(requestId, { ...common, allowanceId, model, router: model })
+    if (kind === 'failed') return failed(requestId, { ...common, reason: model })
+    return used(requestId, { ...common, model, total })
+  })
+
+const walletStep: fc.Arbitrary<Step> = workspace.chain((workspaceId) =>
+  fc
+    .array(walletFact(workspaceId), { maxLength: 3 })
+    .map((facts) => ({ wallet: true, workspaceId, facts, writer: 'writer-1', skip: 0, again: null })),
+)
+
+const journalStep: fc.Arbitrary<Step> = fc.record({
+  wallet: fc.constant(false),
+  workspaceId: fc.constant(''),
+  facts: fc.array(fc.oneof({ weight: 1, arbitrary: accountFact }, { weight: 5, arbitrary: requestFact }), {
+    minLength: 1,
+    maxLength: 6,
+  }),
+  writer: fc.constantFrom('writer-1', 'writer-2'),
+  skip: fc.constantFrom(0, 0, 0, 1, 2),
+  again: fc.option(fc.nat({ max: 20 })),
+})
+
+export const histories: fc.Arbitrary<History> = fc.array(
+  fc.oneof({ weight: 1, arbitrary: walletStep }, { weight: 2, arbitrary: journalStep }),
+  { minLength: 1, maxLength: 60, size: 'max' },
+)
+
+/** Edges give every request an id of its own: it is routed once. */
+const routedOnce = (facts: readonly Fact[], known: Set<string>): readonly Fact[] =>
+  facts.filter((fact) => {
+    if (fact.type !== 'RequestRouted') return true
+    const isNew = !known.has(fact.data.requestId)
+    known.add(fact.data.requestId)
+    return isNew
+  })
+
+const firstDay = Date.parse('2026-03-01T22:00:00.000Z')
+const stepMs = 600_000
+
+export const logOf = (history: History): MemoryLog => {
+  const log = new MemoryLog()
+  const routedIds = new Set<string>()
+  const counters = new Map<string, number>()
+  for (const { wallet, workspaceId, facts, writer, skip, again } of history) {
+    const counter = (counters.get(writer) ?? 0) + 1 + skip
+    counters.set(writer, counter)
+    const time = new Date(firstDay + log.frames.length * stepMs).toISOString()
+    const events = routedOnce(facts, routedIds).map((fact, index) =>
+      sealEvent(fact, `${log.frames.length}-${index}`, '/gateway/test', time),
+    )
+    log.store({ walletSubject: wallet ? workspaceId : null, writer, counter, events })
+    const journal = log.frames.filter((frame) => frame.walletSubject === null)
+    if (again !== null && journal.length > 0) log.store(journal[again % journal.length]!)
+  }
+  return log
+}

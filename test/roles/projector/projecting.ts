@@ -1,0 +1,96 @@
+import type { Ledger } from '../../../src/domain/ledger/ledger.ts'
+import { applyFrame, initialLedger } from '../../../src/domain/ledger/ledger.ts'
+import { defaultSchema, openPool } from '../../../src/infrastructure/postgres/connection.ts'
+import { type Database, openDatabase } from '../../../src/infrastructure/postgres/database.ts'
+import type { ProjectionStore } from '../../../src/roles/projector/ports.ts'
+import { Stretch, type StretchEnd } from '../../../src/roles/projector/stretch.ts'
+import type { Logger } from '../../../src/roles/role.ts'
+import type { MemoryLog } from '../../memory-log.ts'
+
+export const silent: Logger = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
+
+export const tables = [
+  'checkpoint',
+  'writers',
+  'workspaces',
+  'keys',
+  'prices',
+  'wallets',
+  'holds',
+  'wallet_references',
+  'wallet_entries',
+  'requests',
+  'open_requests',
+  'usage_entries',
+  'usage_by_day',
+] as const
+
+/** A database of a test: the store, and what is in its tables. */
+export class Projected {
+  readonly database: Database
+  readonly store: ProjectionStore
+  readonly #pool: ReturnType<typeof openPool>
+
+  constructor(url: string, schema: string = defaultSchema) {
+    this.database = openDatabase(url, schema)
+    this.store = this.database.projectionStore()
+    this.#pool = openPool({ url, schema }, { connectionsMax: 1, statementMs: 0 })
+  }
+
+  /** Every row of every table as text, in order. */
+  async texts(): Promise<readonly string[]> {
+    const all: string[] = []
+    for (const table of tables) {
+      const { rows } = await this.#pool.query<{ row: string }>(
+        `select t::text collate "C" as row from ${table} t order by 1`,
+      )
+      all.push(...rows.map(({ row }) => `${table} ${row}`))
+    }
+    return all
+  }
+
+  /** Every row of a table, each column as its text. */
+  async rows(table: (typeof tables)[number], order: string): Promise<readonly Readonly<Record<string, unknown>>[]> {
+    const { rows } = await this.#pool.query(`select to_jsonb(t) as row from ${table} t order by ${order}`)
+    return rows.map(({ row }) => row)
+  }
+
+  async query(text: string): Promise<void> {
+    await this.#pool.query(text)
+  }
+
+  /** The first column of what a query answers. */
+  async values(text: string): Promise<readonly string[]> {
+    const { rows } = await this.#pool.query<string[]>({ text, rowMode: 'array' })
+    return rows.map(([value]) => value!)
+  }
+
+  /** As freshly migrated. */
+  async empty(): Promise<void> {
+    const others = tables.filter((table) => table !== 'checkpoint')
+    await this.#pool.query(`truncate ${others.join(', ')}; update checkpoint set sequence = 0, first_frame = null`)
+  }
+
+  async close(): Promise<void> {
+    await this.#pool.end()
+    await this.database.close()
+  }
+}
+
+/** Projects all that is in the log, in batches of at most so many events. */
+export const project = async (
+  log: MemoryLog,
+  store: ProjectionStore,
+  batchEventsMax: number,
+  toSequence = log.frames.length,
+): Promise<StretchEnd> => {
+  const { ledger } = await store.load()
+  return new Stretch({ ledger, log, store, batchEventsMax, toSequence }).ended
+}
+
+/** The ledger of the first frames of the log. */
+export const ledgerOf = (log: MemoryLog, toSequence = log.frames.length): Ledger => {
+  const ledger = initialLedger()
+  for (const frame of log.frames.slice(0, toSequence)) applyFrame(ledger, frame)
+  return ledger
+}

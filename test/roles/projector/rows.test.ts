@@ -1,0 +1,235 @@
+import t from 'tap'
+import { MemoryLog } from '../../memory-log.ts'
+import { startPostgres } from '../../postgres.ts'
+import {
+  adjusted,
+  credited,
+  failed,
+  holdPlaced,
+  holdReleased,
+  keyIssued,
+  keyRevoked,
+  opened,
+  pricePublished,
+  routed,
+  used,
+  workspaceId,
+} from './facts.ts'
+import { Projected, project } from './projecting.ts'
+
+const postgres = await startPostgres(t)
+
+const newProjected = async (): Promise<Projected> => {
+  const projected = new Projected((await postgres.newDatabase()).url)
+  t.teardown(() => projected.close())
+  return projected
+}
+
+t.test('accounts: a workspace is opened once, a revoked key stays listed', async (t) => {
+  const { store, rows } = bound(await newProjected())
+  const log = new MemoryLog()
+  await log.append([opened(workspaceId, '5'), opened(workspaceId, '77'), keyIssued('key-1'), keyIssued('key-2')])
+  await project(log, store, 500)
+  await log.append([keyRevoked('key-1'), keyRevoked('key-unknown')])
+  await project(log, store, 500)
+
+  t.same(await rows('workspaces'), [{ workspace_id: 'acme', name: 'The acme company', credit_limit: 5 }])
+  t.match(await rows('keys', 'key_id'), [
+    { key_id: 'key-1', workspace_id: 'acme', prefix: 'sk-abc', revoked: true },
+    { key_id: 'key-2', revoked: false },
+  ])
+  t.match(await rows('wallets'), [{ workspace_id: 'acme', credit_limit: 5, balance: 0 }])
+  t.same(await rows('checkpoint'), [{ single: true, sequence: 2, first_frame: 'test-writer:1' }])
+  t.same(await rows('writers'), [{ writer: 'test-writer', low: 2, above: [] }])
+})
+
+t.test('prices: every sheet published stays, with its words', async (t) => {
+  const { store, rows } = bound(await newProjected())
+  const log = new MemoryLog()
+  await log.append([pricePublished('v1', '2026-01-01T02:00:00+02:00'), pricePublished('v2'), pricePublished('v1')])
+  await project(log, store, 500)
+
+  t.match(await rows('prices', 'event_index'), [
+    {
+      sequence: 1,
+      event_index: 0,
+      version: 'v1',
+      effective_from: '2026-01-01T00:00:00+00:00',
+      published: { effectiveFrom: '2026-01-01T02:00:00+02:00', sheet: { max_output_tokens: 4096 } },
+    },
+    { event_index: 1, version: 'v2' },
+    { event_index: 2, version: 'v1' },
+  ])
+})
+
+t.test('wallet: the statement has every movement and the balance after it', async (t) => {
+  const { store, rows } = bound(await newProjected())
+  const log = new MemoryLog()
+  await log.append([opened(workspaceId, '5')])
+  await log.postToWallet(workspaceId, [credited('invoice-1', '10'), credited('invoice-1', '10'), holdPlaced('hold-1')])
+  await log.append([
+    routed('request-1', { allowanceId: 'hold-1', reserved: '0.05' }),
+    used('request-1', { allowanceId: 'hold-1', total: '0.06' }),
+  ])
+  await log.postToWallet(workspaceId, [
+    adjusted('adjustment-1', '0.06'),
+    holdReleased('hold-1'),
+    holdReleased('hold-1'),
+  ])
+  await log.append([routed('request-2', { allowanceId: 'hold-1' }), used('request-2', { allowanceId: 'hold-1' })])
+  await project(log, store, 500)
+
+  const statement = await rows('wallet_entries', 'sequence, event_index, line')
+  t.match(statement, [
+    { sequence: 2, event_index: 0, line: 0, kind: 'credit', amount: 10, held: 0, reference: 'invoice-1' },
+    { sequence: 2, event_index: 2, line: 0, kind: 'hold', amount: 0, held: 1, reference: 'hold-1' },
+    { sequence: 3, event_index: 1, line: 0, kind: 'charge', amount: -0.05, held: -0.05, reference: 'request-1' },
+    { sequence: 3, event_index: 1, line: 1, kind: 'excess', amount: -0.01, held: -0.01, reference: 'request-1' },
+    { sequence: 4, event_index: 0, line: 0, kind: 'adjustment', amount: 0.06, held: 0, reference: 'adjustment-1' },
+    { sequence: 4, event_index: 1, line: 0, kind: 'release', amount: 0, held: -0.94, reference: 'hold-1' },
+    { sequence: 5, event_index: 1, line: 0, kind: 'charge', amount: -0.00055, held: 0, reference: 'request-2' },
+  ])
+  t.same(
+    statement.map(({ balance_after, held_after }) => [balance_after, held_after]),
+    [
+      [10, 0],
+      [10, 1],
+      [9.95, 0.95],
+      [9.94, 0.94],
+      [10, 0.94],
+      [10, 0],
+      [9.99945, 0],
+    ],
+  )
+  t.same(await rows('wallets'), [
+    {
+      workspace_id: 'acme',
+      credits: 10,
+      charges: 0.06055,
+      adjustments: 0.06,
+      held: 0,
+      credit_limit: 5,
+      balance: 9.99945,
+      subject_sequence: 4,
+    },
+  ])
+  t.same(await rows('holds'), [])
+  t.same(await rows('wallet_references', 'reference'), [
+    { workspace_id: 'acme', reference: 'adjustment:adjustment-1', amount: 0.06 },
+    { workspace_id: 'acme', reference: 'credit:invoice-1', amount: 10 },
+  ])
+})
+
+t.test('wallet: an open hold shows what remains of it', async (t) => {
+  const { store, rows } = bound(await newProjected())
+  const log = new MemoryLog()
+  await log.postToWallet(workspaceId, [holdPlaced('hold-1', '1'), holdPlaced('hold-2', '2')])
+  await project(log, store, 500)
+  await log.append([routed('request-1', { allowanceId: 'hold-1' }), used('request-1', { total: '0.04' })])
+  await project(log, store, 500)
+
+  t.match(await rows('holds', 'hold_id'), [
+    { hold_id: 'hold-1', purpose: 'allowance', owner: 'edge-1', amount: 1, remaining: 0.96 },
+    { hold_id: 'hold-2', amount: 2, remaining: 2, deadline: '2026-03-01T01:00:00+00:00' },
+  ])
+})
+
+t.test('requests: one row when both sides are there, in whichever order they came', async (t) => {
+  const { store, rows } = bound(await newProjected())
+  const log = new MemoryLog()
+  await log.append([
+    routed('request-1', { router: 'auto' }),
+    used('request-2'),
+    routed('request-3'),
+    failed('request-4'),
+  ])
+  await project(log, store, 500)
+  t.match(await rows('open_requests', 'request_id'), [
+    { request_id: 'request-1', sequence: 1, closing: null, routed: { type: 'RequestRouted' } },
+    { request_id: 'request-2', sequence: 1, routed: null, closing: { type: 'UsageRecorded' } },
+    { request_id: 'request-3' },
+    { request_id: 'request-4', closing: { type: 'RequestFailed' } },
+  ])
+
+  await log.append([used('request-1', { level: 1 }), routed('request-2'), routed('request-4'), used('request-1')])
+  await project(log, store, 500)
+  t.match(await rows('requests', 'request_id'), [
+    {
+      request_id: 'request-1',
+      sequence: 2,
+      event_index: 0,
+      router: 'auto',
+      model: 'gpt-4o-mini',
+      stream: true,
+      status: 'ok',
+      served_model: 'openai/gpt-4o-mini',
+      level: 1,
+      reserved: 0.05,
+      total: 0.00055,
+      error_reason: null,
+      attempts: [{ outcome: 'served', durationMs: 812 }],
+      routed_at: '2026-03-01T00:00:01+00:00',
+      closed_at: '2026-03-01T00:00:02+00:00',
+    },
+    {
+      request_id: 'request-2',
+      event_index: 1,
+      status: 'ok',
+      routed_at: '2026-03-01T00:00:02+00:00',
+      closed_at: '2026-03-01T00:00:01+00:00',
+    },
+    { request_id: 'request-4', status: 'failed', error_status: 502, error_reason: 'upstream_error', total: 0 },
+  ])
+  t.match(await rows('open_requests', 'request_id'), [
+    { request_id: 'request-1', routed: null, closing: { data: { level: 0 } } },
+    { request_id: 'request-3' },
+  ])
+})
+
+t.test('usage: every bill with its lines, and its day', async (t) => {
+  const { store, rows } = bound(await newProjected())
+  const days = ['2026-03-01T23:59:59.999Z', '2026-03-02T00:00:00.000Z', '2026-03-02T12:00:00.000Z']
+  const log = new MemoryLog({ timeOf: (sequence) => days[sequence - 1]! })
+  await log.append([routed('request-1'), used('request-1'), routed('request-2'), used('request-2', { total: '1' })])
+  await log.append([routed('request-3'), used('request-3'), routed('request-4'), failed('request-4')])
+  await project(log, store, 500)
+  await log.append([routed('request-5'), used('request-5', { total: '0.5' })])
+  await project(log, store, 500)
+
+  t.match(await rows('usage_entries', 'sequence, event_index'), [
+    {
+      workspace_id: 'acme',
+      sequence: 1,
+      event_index: 1,
+      request_id: 'request-1',
+      provider: 'openai',
+      price_version: 'v1',
+      prompt_total: 120,
+      input_uncached: 100,
+      cache_read: 20,
+      output_total: 30,
+      output_reasoning: 10,
+      tool_calls: { web_search: 1 },
+      source: 'reported',
+      outcome: 'completed',
+      lines: [{ item: 'input', quantity: 100, unitPrice: '0.0000025', amount: '0.00025' }, { item: 'output' }],
+      total: 0.00055,
+      time: '2026-03-01T23:59:59.999+00:00',
+    },
+    { request_id: 'request-2' },
+    { request_id: 'request-3' },
+    { request_id: 'request-5' },
+  ])
+  const group = { workspace_id: 'acme', model: 'openai/gpt-4o-mini', key_id: 'key-1', surface: 'chat' }
+  t.match(await rows('usage_by_day', 'day'), [
+    { ...group, day: '2026-03-01', requests: 2, prompt_total: 240, output_total: 60, total: 1.00055 },
+    { ...group, day: '2026-03-02', requests: 2, prompt_total: 240, output_total: 60, total: 0.50055 },
+  ])
+})
+
+function bound(projected: Projected) {
+  return {
+    store: projected.store,
+    rows: (table: Parameters<Projected['rows']>[0], order = '1') => projected.rows(table, order),
+  }
+}
