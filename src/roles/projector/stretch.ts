@@ -1,7 +1,9 @@
+import { setImmediate as turn } from 'node:timers/promises'
 import { applyFrame, type Ledger } from '../../domain/ledger/ledger.ts'
+import { limits } from '../../limits.ts'
 import type { EventLog, Follower, Frame } from '../role.ts'
 import { batchOf, type Gathered, gather, gatherFrom } from './gather.ts'
-import { type ProjectionStore, RefusedRows } from './ports.ts'
+import { type Batch, type ProjectionStore, RefusedRows } from './ports.ts'
 
 /** Why a stretch ended, when nothing was wrong with what the log says. */
 export type StretchEnd =
@@ -35,6 +37,8 @@ export class Stretch {
   readonly #ended = Promise.withResolvers<StretchEnd>()
   #gathered: Gathered
   #room = Promise.withResolvers<void>()
+  /** Events since others had their turn. */
+  #slice = 0
   #committing = false
   #stopping = false
   #over = false
@@ -69,21 +73,37 @@ export class Stretch {
       return undefined
     }
     if (!this.#committing) void this.#commitGathered()
-    return this.#gathered.size >= this.#parts.batchEventsMax ? this.#room.promise : undefined
+    if (this.#gathered.size >= this.#parts.batchEventsMax) return this.#room.promise
+    this.#slice += frame.events.length
+    if (this.#slice < limits.projectionSliceEventsMax) return undefined
+    this.#slice = 0
+    return turn()
   }
 
   async #commitGathered(): Promise<void> {
     this.#committing = true
-    while (this.#gathered.size > 0 && !this.#over) await this.#commitBatch()
+    while (this.#gathered.size > 0 && !this.#over) {
+      const batch = this.#takeBatch()
+      if (batch !== null) await this.#commit(batch)
+    }
     this.#committing = false
     this.#endIfDone()
   }
 
-  async #commitBatch(): Promise<void> {
+  #takeBatch(): Batch | null {
     try {
       const batch = batchOf(this.#gathered, this.#parts.ledger)
       this.#gathered = gatherFrom(batch.toSequence)
       this.#makeRoom()
+      return batch
+    } catch (fault) {
+      this.#fail(fault)
+      return null
+    }
+  }
+
+  async #commit(batch: Batch): Promise<void> {
+    try {
       if (await this.#parts.store.apply(batch)) this.#parts.onProjected?.(batch.toSequence)
       else this.#end({ reason: 'overtaken' })
     } catch (fault) {

@@ -36,7 +36,7 @@ const strange = [
   'a "quoted", \\back\\slash',
   'tab\tnew\nline',
   'nul\u0000 and half \ud83d',
-  '\u001a0000',
+  '\ue0000000',
   '€ 😀',
 ]
 

@@ -1,6 +1,6 @@
 import type { Ledger } from '../../../src/domain/ledger/ledger.ts'
 import { applyFrame, initialLedger } from '../../../src/domain/ledger/ledger.ts'
-import { defaultSchema, openPool } from '../../../src/infrastructure/postgres/connection.ts'
+import { defaultSchema, openPool, type Place } from '../../../src/infrastructure/postgres/connection.ts'
 import { type Database, openDatabase } from '../../../src/infrastructure/postgres/database.ts'
 import type { ProjectionStore } from '../../../src/roles/projector/ports.ts'
 import { Stretch, type StretchEnd } from '../../../src/roles/projector/stretch.ts'
@@ -27,14 +27,16 @@ export const tables = [
 
 /** A database of a test: the store, and what is in its tables. */
 export class Projected {
+  readonly place: Place
   readonly database: Database
   readonly store: ProjectionStore
   readonly #pool: ReturnType<typeof openPool>
 
   constructor(url: string, schema: string = defaultSchema) {
+    this.place = { url, schema }
     this.database = openDatabase(url, schema)
     this.store = this.database.projectionStore()
-    this.#pool = openPool({ url, schema }, { connectionsMax: 1, statementMs: 0 })
+    this.#pool = openPool(this.place, { connectionsMax: 1, statementMs: 0 })
   }
 
   /** Every row of every table as text, in order. */

@@ -157,6 +157,17 @@ t.test('it stops, and says so, at an event that cannot be projected', async (t) 
   t.equal(await projected.store.checkpoint(), 2)
 })
 
+t.test('it stops, and says so, at state that cannot be made a row', async (t) => {
+  const projected = await newProjected()
+  const log = await newLog()
+  const { data } = holdPlaced('hold-2')
+  const projector = startProjector(log, projected.store)
+  await projector.reached(2)
+  await log.postToWallet(workspaceId, [{ type: 'HoldPlaced', data: { ...data, deadline: 'never' } }])
+  await t.rejects(projector.done, RangeError)
+  t.equal(await projected.store.checkpoint(), 2)
+})
+
 t.test('it stops, and says so, at rows that the tables refuse', async (t) => {
   const projected = await newProjected()
   const log = await newLog()

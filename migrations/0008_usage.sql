@@ -1,0 +1,55 @@
+-- Every bill line by line, and the sums that a dashboard shows. Counts are numeric where they are sums: no total can overflow.
+-- Up Migration
+
+create table usage_entries (
+  workspace_id text collate "C" not null,
+  sequence int8 not null,
+  event_index int4 not null,
+  request_id text collate "C" not null,
+  key_id text collate "C" not null,
+  surface text not null,
+  model text not null,
+  provider text not null,
+  level int8 not null,
+  price_version text not null,
+  prompt_total int8 not null,
+  input_uncached int8 not null,
+  cache_read int8 not null,
+  cache_write_5m int8 not null,
+  cache_write_1h int8 not null,
+  input_audio int8 not null,
+  input_image int8 not null,
+  output_total int8 not null,
+  output_reasoning int8 not null,
+  output_audio int8 not null,
+  output_image int8 not null,
+  tool_calls json not null,
+  source text not null,
+  outcome text not null,
+  lines json not null,
+  total numeric(38, 12) not null,
+  time timestamptz not null,
+  primary key (workspace_id, sequence, event_index)
+);
+
+create table usage_by_day (
+  day date not null,
+  workspace_id text collate "C" not null,
+  model text collate "C" not null,
+  key_id text collate "C" not null,
+  surface text collate "C" not null,
+  requests numeric not null,
+  prompt_total numeric not null,
+  input_uncached numeric not null,
+  cache_read numeric not null,
+  cache_write_5m numeric not null,
+  cache_write_1h numeric not null,
+  input_audio numeric not null,
+  input_image numeric not null,
+  output_total numeric not null,
+  output_reasoning numeric not null,
+  output_audio numeric not null,
+  output_image numeric not null,
+  total numeric(38, 12) not null,
+  primary key (workspace_id, day, model, key_id, surface)
+) with (fillfactor = 50);

@@ -1,0 +1,77 @@
+import pg from 'pg'
+import { limits } from '../../limits.ts'
+
+export const defaultSchema = 'ledger'
+
+/** Where tables are: a database, and the schema in it. */
+export interface Place {
+  /** `postgres://user:password@host:port/database`. */
+  readonly url: string
+  readonly schema: string
+}
+
+const schemaPattern = /^[a-z][a-z0-9_]{0,40}$/
+
+export const assertSchemaName = (schema: string): void => {
+  if (!schemaPattern.test(schema)) throw new RangeError(`not a schema name: ${JSON.stringify(schema)}`)
+}
+
+/** Names in SQL are not qualified: the connection says which schema they are in. What the URL itself sets comes first. */
+const addressOf = ({ url, schema }: Place): string => {
+  assertSchemaName(schema)
+  const address = new URL(url)
+  const options = [address.searchParams.get('options') ?? '', `-c search_path=${schema}`, '-c timezone=UTC']
+  address.searchParams.set('options', options.join(' ').trim())
+  return address.href
+}
+
+const typeIds = { int8: 20, int8Array: 1016, date: 1082 }
+
+const int8sOf = (text: string): bigint[] => (text === '{}' ? [] : text.slice(1, -1).split(',').map(BigInt))
+
+/** int8 as bigint and a date as its text; numeric is text by itself. Nothing is ever read as a float or in a time zone. */
+const exactTypes: pg.CustomTypesConfig = {
+  getTypeParser: (id, format) => {
+    if (id === typeIds.int8) return BigInt
+    if (id === typeIds.int8Array) return int8sOf
+    if (id === typeIds.date) return String
+    return pg.types.getTypeParser(id, format)
+  },
+}
+
+export interface PoolOptions {
+  readonly connectionsMax: number
+  /** For one statement; 0 lets it take as long as it needs. */
+  readonly statementMs: number
+}
+
+export const openPool = (place: Place, { connectionsMax, statementMs }: PoolOptions): pg.Pool => {
+  const pool = new pg.Pool({
+    connectionString: addressOf(place),
+    application_name: 'gateway',
+    types: exactTypes,
+    max: connectionsMax,
+    connectionTimeoutMillis: limits.databaseConnectMs,
+    statement_timeout: statementMs,
+    // A server that hangs does not keep its own time.
+    query_timeout: statementMs,
+    keepAlive: true,
+  })
+  // A connection that breaks fails the query on it, and that is where it is told; one that breaks idle is replaced.
+  pool.on('error', () => {})
+  pool.on('connect', (client) => client.on('error', () => {}))
+  return pool
+}
+
+/** Runs `work` on a connection of its own; one on which it failed is closed, whatever state it was in. */
+export const onConnection = async <T>(pool: pg.Pool, work: (client: pg.PoolClient) => Promise<T>): Promise<T> => {
+  const client = await pool.connect()
+  let failed = true
+  try {
+    const result = await work(client)
+    failed = false
+    return result
+  } finally {
+    client.release(failed)
+  }
+}

@@ -1,0 +1,36 @@
+import { fileURLToPath } from 'node:url'
+import { runner } from 'node-pg-migrate'
+import pg from 'pg'
+import { limits } from '../../limits.ts'
+import { assertSchemaName, type Place } from './connection.ts'
+
+const migrationsFolder = fileURLToPath(new URL('../../../migrations', import.meta.url))
+
+/** Where `node-pg-migrate` keeps the names of what it ran, beside the tables it made. */
+export const migrationsTable = 'migrations'
+
+const silent = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
+
+/** Brings a schema up to date, and makes it where it is missing. Several processes may do so at once; rejects when the database cannot be reached. */
+export const migrate = async ({ url, schema }: Place): Promise<void> => {
+  assertSchemaName(schema)
+  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: limits.databaseConnectMs })
+  // A connection that breaks fails its query too, and that is where it is told.
+  client.on('error', () => {})
+  try {
+    await client.connect()
+    await runner({
+      dbClient: client,
+      dir: migrationsFolder,
+      direction: 'up',
+      schema,
+      createSchema: true,
+      migrationsTable,
+      singleTransaction: true,
+      advisoryLockMode: 'wait',
+      logger: silent,
+    })
+  } finally {
+    await client.end()
+  }
+}

@@ -1,0 +1,72 @@
+import pg from 'pg'
+import { type LedgerSnapshot, loadLedger } from '../../read-models/load-ledger.ts'
+import type { ReadModels } from '../../read-models/tables.ts'
+import { type Batch, type ProjectionStore, RefusedRows } from '../../roles/projector/ports.ts'
+import { onConnection } from './connection.ts'
+import { writeRows } from './write-rows.ts'
+
+/** SQLSTATE classes of rows that no retry makes right: data exceptions, violated constraints, exceeded limits of the program. */
+const refusalClasses = ['22', '23', '54']
+
+const isRefusal = (fault: unknown): fault is pg.DatabaseError =>
+  fault instanceof pg.DatabaseError && refusalClasses.includes(fault.code?.slice(0, 2) ?? '')
+
+export interface ProjectionStoreParts {
+  readonly pool: pg.Pool
+  readonly db: ReadModels
+  /** Makes the tables, or brings them up to date. */
+  readonly prepare: () => Promise<void>
+}
+
+/** The projector's side of one schema. */
+export class PostgresProjectionStore implements ProjectionStore {
+  readonly #parts: ProjectionStoreParts
+  #prepared = false
+
+  constructor(parts: ProjectionStoreParts) {
+    this.#parts = parts
+  }
+
+  async load(): Promise<LedgerSnapshot> {
+    if (!this.#prepared) await this.#parts.prepare()
+    this.#prepared = true
+    return loadLedger(this.#parts.db)
+  }
+
+  async apply(batch: Batch): Promise<boolean> {
+    try {
+      return await onConnection(this.#parts.pool, (client) => applyBatch(client, batch))
+    } catch (fault) {
+      if (!isRefusal(fault)) throw fault
+      throw new RefusedRows(
+        `the rows of frames ${batch.fromSequence + 1} to ${batch.toSequence} are refused: ${fault.message}`,
+        { cause: fault },
+      )
+    }
+  }
+
+  async checkpoint(): Promise<number> {
+    const { rows } = await this.#parts.pool.query<{ sequence: bigint }>('select sequence from checkpoint')
+    return Number(rows[0]?.sequence)
+  }
+}
+
+/** A crash of the server may take back what was committed last, rows and checkpoint together: the projector then goes on from there. */
+const beginWithoutWaitingForDisk = 'begin; set local synchronous_commit = off'
+
+const applyBatch = async (client: pg.ClientBase, batch: Batch): Promise<boolean> => {
+  await client.query(beginWithoutWaitingForDisk)
+  const moved = await moveCheckpoint(client, batch)
+  if (moved) await writeRows(client, batch.rows)
+  await client.query(moved ? 'commit' : 'rollback')
+  return moved
+}
+
+/** First in the transaction: from here on nobody else moves it, nor puts other tables in the place of these. */
+const moveCheckpoint = async (client: pg.ClientBase, batch: Batch): Promise<boolean> => {
+  const { rowCount } = await client.query(
+    'update checkpoint set sequence = $1, first_frame = coalesce(first_frame, $2) where sequence = $3',
+    [batch.toSequence, batch.firstFrame, batch.fromSequence],
+  )
+  return rowCount === 1
+}

@@ -1,0 +1,156 @@
+import type pg from 'pg'
+import type { ProjectionStore } from '../../roles/projector/ports.ts'
+import { compareTable, listTables, type TableComparison } from './compare.ts'
+import { onConnection, openPool, type Place, type PoolOptions } from './connection.ts'
+import { type Database, openDatabase } from './database.ts'
+import { migrate, migrationsTable } from './migrate.ts'
+
+/** Loads, index builds and comparisons take as long as they need. */
+const patientPool: PoolOptions = { connectionsMax: 3, statementMs: 0 }
+
+/** Brings the rebuilt tables to a sequence of the log. */
+export type BringTo = (sequence: number) => Promise<void>
+
+/**
+ * Fresh tables beside the live ones. What a rebuild leaves behind when it is interrupted is dropped by the next; two at once on one
+ * schema are refused.
+ */
+export class Rebuild {
+  readonly #live: Place
+  readonly #fresh: Place
+  readonly #retired: string
+  readonly #livePool: pg.Pool
+  readonly #freshPool: pg.Pool
+  readonly #database: Database
+  #indexes: readonly string[] = []
+
+  private constructor(live: Place) {
+    this.#live = live
+    this.#fresh = { url: live.url, schema: `${live.schema}_rebuild` }
+    this.#retired = `${live.schema}_retired`
+    this.#livePool = openPool(live, patientPool)
+    this.#freshPool = openPool(this.#fresh, patientPool)
+    this.#database = openDatabase(this.#fresh.url, this.#fresh.schema, patientPool)
+  }
+
+  /** Runs `work` on fresh and empty tables, and drops them, or those they were swapped in for, after it. */
+  static async run<T>(live: Place, work: (rebuild: Rebuild) => Promise<T>): Promise<T> {
+    await migrate(live)
+    const rebuild = new Rebuild(live)
+    try {
+      return await onConnection(rebuild.#livePool, async (client) => {
+        await lockRebuild(client, live.schema)
+        await rebuild.#begin()
+        const result = await work(rebuild)
+        await rebuild.#dropLeftovers()
+        await unlockRebuild(client, live.schema)
+        return result
+      })
+    } finally {
+      await rebuild.#close()
+    }
+  }
+
+  /** Writes the fresh tables. */
+  get store(): ProjectionStore {
+    return this.#database.projectionStore()
+  }
+
+  async liveSequence(): Promise<number> {
+    return readSequence(this.#livePool)
+  }
+
+  /** To be called when most rows are in the fresh tables: makes the indexes, and the statistics that a query plan needs. */
+  async finishLoading(): Promise<void> {
+    for (const index of this.#indexes) await this.#freshPool.query(index)
+    const tables = await onConnection(this.#freshPool, (client) => listTables(client, migrationsTable))
+    await this.#freshPool.query(`analyze ${tables.map(({ name }) => name).join(', ')}`)
+  }
+
+  /** Compares every table as it stands at the live checkpoint; the live tables may go on meanwhile. */
+  compare(bringTo: BringTo, onTable: (comparison: TableComparison) => void): Promise<readonly TableComparison[]> {
+    return inSnapshot(this.#livePool, async (live) => {
+      await bringTo(await readSequence(live))
+      return inSnapshot(this.#freshPool, async (fresh) => {
+        const comparisons: TableComparison[] = []
+        for (const table of await listTables(live, migrationsTable)) {
+          const comparison = await compareTable(live, fresh, table)
+          comparisons.push(comparison)
+          onTable(comparison)
+        }
+        return comparisons
+      })
+    })
+  }
+
+  /**
+   * Puts the fresh tables in the place of the live ones at the live checkpoint. A projector waits meanwhile and goes on in the fresh
+   * tables; readers do not wait.
+   */
+  async swap(bringTo: BringTo): Promise<void> {
+    await bringTo(await this.liveSequence())
+    await onConnection(this.#livePool, async (client) => {
+      await client.query('begin')
+      // Whoever writes rows or reads a whole ledger begins with this table, and has a lock on it until the end of the transaction.
+      await client.query('lock table checkpoint in access exclusive mode')
+      await bringTo(await readSequence(client))
+      await client.query(`alter schema ${this.#live.schema} rename to ${this.#retired}`)
+      await client.query(`alter schema ${this.#fresh.schema} rename to ${this.#live.schema}`)
+      await client.query('commit')
+    })
+  }
+
+  async #begin(): Promise<void> {
+    await this.#dropLeftovers()
+    await migrate(this.#fresh)
+    this.#indexes = await takeIndexes(this.#freshPool)
+  }
+
+  /** Not in the transaction that renames: it waits for those who still read the retired tables. */
+  async #dropLeftovers(): Promise<void> {
+    for (const schema of [this.#fresh.schema, this.#retired])
+      await this.#livePool.query(`drop schema if exists ${schema} cascade`)
+  }
+
+  async #close(): Promise<void> {
+    await Promise.all([this.#livePool.end(), this.#freshPool.end(), this.#database.close()])
+  }
+}
+
+const lockName = 'hashtext($1)'
+const lockRebuild = async (client: pg.ClientBase, schema: string): Promise<void> => {
+  const { rows } = await client.query<{ locked: boolean }>(`select pg_try_advisory_lock(${lockName}) as locked`, [
+    `rebuild of ${schema}`,
+  ])
+  if (!rows[0]?.locked) throw new Error(`the schema ${schema} is being rebuilt by another process`)
+}
+
+const unlockRebuild = async (client: pg.ClientBase, schema: string): Promise<void> => {
+  await client.query(`select pg_advisory_unlock(${lockName})`, [`rebuild of ${schema}`])
+}
+
+const readSequence = async (client: pg.Pool | pg.ClientBase): Promise<number> => {
+  const { rows } = await client.query<{ sequence: bigint }>('select sequence from checkpoint')
+  return Number(rows[0]?.sequence)
+}
+
+/** Drops every index that is not a key's; answers with the statements that make them again. */
+const takeIndexes = async (pool: pg.Pool): Promise<readonly string[]> => {
+  const { rows } = await pool.query<{ name: string; definition: string }>(
+    `select i.indexname as name, i.indexdef as definition
+     from pg_indexes i
+     where i.schemaname = current_schema
+       and not exists (select from pg_constraint c where c.conindid = format('%I.%I', i.schemaname, i.indexname)::regclass)`,
+  )
+  for (const { name } of rows) await pool.query(`drop index ${name}`)
+  return rows.map(({ definition }) => definition)
+}
+
+/** Runs `work` in a transaction that sees one state from its first query on. */
+const inSnapshot = <T>(pool: pg.Pool, work: (client: pg.ClientBase) => Promise<T>): Promise<T> =>
+  onConnection(pool, async (client) => {
+    await client.query('begin isolation level repeatable read read only')
+    const result = await work(client)
+    await client.query('commit')
+    return result
+  })

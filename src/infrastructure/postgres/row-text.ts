@@ -1,0 +1,25 @@
+/** What a column can be given. */
+export type Value = string | number | bigint | boolean | null | readonly number[]
+export type Row = { readonly [column: string]: Value }
+
+const textOfValue = (value: Exclude<Value, null>): string => {
+  if (typeof value === 'string') return value
+  return typeof value === 'object' ? `{${value.join(',')}}` : String(value)
+}
+
+/** A value as text that its column's type reads. */
+export const textOf = (value: Value): string | null => (value === null ? null : textOfValue(value))
+
+const special = /[\\\t\n\r]/
+const everySpecial = /[\\\t\n\r]/g
+const escapes: { readonly [character: string]: string } = { '\\': '\\\\', '\t': '\\t', '\n': '\\n', '\r': '\\r' }
+const nullMarker = '\\N'
+
+const escaped = (text: string): string =>
+  special.test(text) ? text.replace(everySpecial, (character) => escapes[character]!) : text
+
+const copyValue = (value: Value): string => (value === null ? nullMarker : escaped(textOfValue(value)))
+
+/** A line of COPY's text format. */
+export const copyLine = (columns: readonly string[], row: Row): string =>
+  `${columns.map((column) => copyValue(row[column]!)).join('\t')}\n`

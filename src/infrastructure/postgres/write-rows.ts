@@ -1,0 +1,93 @@
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import type pg from 'pg'
+import { from as copyFrom } from 'pg-copy-streams'
+import { limits } from '../../limits.ts'
+import type { ProjectedRows } from '../../roles/projector/ports.ts'
+import { columns } from './columns.ts'
+import { copyLine, type Row, textOf } from './row-text.ts'
+
+type Table = keyof typeof columns
+
+/** The columns of a row's primary key; the others are replaced or added to. */
+const keys = {
+  writers: ['writer'],
+  workspaces: ['workspace_id'],
+  keys: ['key_id'],
+  wallets: ['workspace_id'],
+  holds: ['workspace_id', 'hold_id'],
+  open_requests: ['request_id'],
+  usage_by_day: ['workspace_id', 'day', 'model', 'key_id', 'surface'],
+} as const satisfies { readonly [T in Table]?: readonly string[] }
+
+type KeyedTable = keyof typeof keys
+
+function* copyText(names: readonly string[], rows: readonly Row[]): Generator<Buffer> {
+  for (let start = 0; start < rows.length; start += limits.copyRowsPerChunk) {
+    let text = ''
+    for (const row of rows.slice(start, start + limits.copyRowsPerChunk)) text += copyLine(names, row)
+    yield Buffer.from(text)
+  }
+}
+
+const insertRows = async (client: pg.ClientBase, table: Table, rows: readonly Row[]): Promise<void> => {
+  if (rows.length === 0) return
+  const names = Object.keys(columns[table])
+  const copy = client.query(copyFrom(`copy ${table} (${names.join(', ')}) from stdin`))
+  await pipeline(Readable.from(copyText(names, rows)), copy)
+}
+
+/** Rows as one array of text a column. */
+const arraysOf = (names: readonly string[], rows: readonly Row[]): readonly (string | null)[][] =>
+  names.map((name) => rows.map((row) => textOf(row[name]!)))
+
+/** `names` of the rows whose arrays are the statement's parameters, each with its column's type. */
+const givenRows = (table: Table, names: readonly string[]): string => {
+  const types: { readonly [column: string]: string } = columns[table]
+  const typed = names.map((name) => `${name}::${types[name]} as ${name}`)
+  const arrays = names.map((_, place) => `$${place + 1}::text[]`)
+  return `select ${typed.join(', ')} from unnest(${arrays.join(', ')}) as given (${names.join(', ')})`
+}
+
+/** The new value of a column that the row with the same key has already. */
+type Merge = (table: string, column: string) => string
+
+const replace: Merge = (_, column) => `${column} = excluded.${column}`
+const add: Merge = (table, column) => `${column} = ${table}.${column} + excluded.${column}`
+
+const mergeRows = async (
+  client: pg.ClientBase,
+  table: KeyedTable,
+  rows: readonly Row[],
+  merge: Merge,
+): Promise<void> => {
+  if (rows.length === 0) return
+  const names = Object.keys(columns[table])
+  const key: readonly string[] = keys[table]
+  const changes = names.filter((name) => !key.includes(name)).map((name) => merge(table, name))
+  await client.query(
+    `insert into ${table} (${names.join(', ')}) ${givenRows(table, names)}
+     on conflict (${key.join(', ')}) do update set ${changes.join(', ')}`,
+    [...arraysOf(names, rows)],
+  )
+}
+
+const deleteRows = async (client: pg.ClientBase, table: KeyedTable, rows: readonly Row[]): Promise<void> => {
+  if (rows.length === 0) return
+  const key = keys[table]
+  const same = key.map((name) => `${table}.${name} = gone.${name}`)
+  await client.query(`delete from ${table} using (${givenRows(table, key)}) as gone where ${same.join(' and ')}`, [
+    ...arraysOf(key, rows),
+  ])
+}
+
+const tablesOf = <T extends object>(rows: T): readonly [keyof T, T[keyof T]][] =>
+  Object.entries(rows) as [keyof T, T[keyof T]][]
+
+/** Writes what a batch makes of the tables, inside the caller's transaction. */
+export const writeRows = async (client: pg.ClientBase, rows: ProjectedRows): Promise<void> => {
+  for (const [table, gone] of tablesOf(rows.deleted)) await deleteRows(client, table, gone)
+  for (const [table, inserted] of tablesOf(rows.inserted)) await insertRows(client, table, inserted)
+  for (const [table, replaced] of tablesOf(rows.replaced)) await mergeRows(client, table, replaced, replace)
+  for (const [table, added] of tablesOf(rows.added)) await mergeRows(client, table, added, add)
+}

@@ -1,0 +1,36 @@
+import type { Selectable } from 'kysely'
+import type { Key, Workspace } from '../domain/accounts/accounts.ts'
+import type { KeyTable, WorkspaceTable } from './accounts.table.ts'
+import { picosOf } from './columns.ts'
+import { restoredText } from './stored-text.ts'
+import type { ReadModels } from './tables.ts'
+
+export const workspaceOf = (row: Selectable<WorkspaceTable>): Workspace => ({
+  workspaceId: row.workspace_id,
+  name: restoredText(row.name),
+  creditLimitPicos: picosOf(row.credit_limit),
+})
+
+export const keyOf = (row: Selectable<KeyTable>): Key => ({
+  keyId: row.key_id,
+  workspaceId: row.workspace_id,
+  name: restoredText(row.name),
+  sha256: row.sha256,
+  prefix: restoredText(row.prefix),
+  revoked: row.revoked,
+})
+
+/** Every workspace, by id. */
+export const listWorkspaces = async (db: ReadModels): Promise<readonly Workspace[]> =>
+  (await db.selectFrom('workspaces').selectAll().orderBy('workspace_id').execute()).map(workspaceOf)
+
+/** The keys of a workspace, revoked ones too, by id. */
+export const listKeys = async (db: ReadModels, workspaceId: string): Promise<readonly Key[]> => {
+  const rows = await db
+    .selectFrom('keys')
+    .selectAll()
+    .where('workspace_id', '=', workspaceId)
+    .orderBy('key_id')
+    .execute()
+  return rows.map(keyOf)
+}

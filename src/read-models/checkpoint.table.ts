@@ -1,0 +1,14 @@
+import type { ColumnType } from 'kysely'
+import type { Int8 } from './columns.ts'
+
+export interface CheckpointTable {
+  readonly sequence: Int8
+  /** Id of the log's first frame, `<writer>:<counter>`; null before any was applied. */
+  readonly first_frame: string | null
+}
+
+export interface WriterTable {
+  readonly writer: string
+  readonly low: Int8
+  readonly above: ColumnType<readonly bigint[], readonly number[], never>
+}

@@ -1,0 +1,88 @@
+import { restoreKey } from '../domain/accounts/accounts.ts'
+import { initialLedger, type Ledger, walletOf } from '../domain/ledger/ledger.ts'
+import { publishPrice } from '../domain/pricing/price-book.ts'
+import { keyOf, workspaceOf } from './accounts.ts'
+import { picosOf } from './columns.ts'
+import { restoredText } from './stored-text.ts'
+import type { ReadModels, Snapshot } from './tables.ts'
+
+/** The ledger as the tables have it at one sequence. */
+export interface LedgerSnapshot {
+  readonly ledger: Ledger
+  /** Id of the first frame of the log that the tables were made from; null when none was applied yet. */
+  readonly firstFrame: string | null
+}
+
+/**
+ * Reads everything that a ledger holds in one repeatable-read transaction: following the log from `ledger.sequence + 1` then gives
+ * what replaying it from 1 gives.
+ */
+export const loadLedger = (db: ReadModels): Promise<LedgerSnapshot> =>
+  db.transaction().setIsolationLevel('repeatable read').setAccessMode('read only').execute(readSnapshot)
+
+const readSnapshot = async (trx: Snapshot): Promise<LedgerSnapshot> => {
+  // First: a swap of rebuilt tables waits for whoever has read the checkpoint, so names mean the same tables until the end.
+  const checkpoint = await trx.selectFrom('checkpoint').selectAll().executeTakeFirstOrThrow()
+  const ledger = initialLedger()
+  ledger.sequence = Number(checkpoint.sequence)
+  await loadWriters(trx, ledger)
+  await loadAccounts(trx, ledger)
+  await loadPrices(trx, ledger)
+  await loadWallets(trx, ledger)
+  await loadOpenRequests(trx, ledger)
+  return { ledger, firstFrame: checkpoint.first_frame }
+}
+
+const loadWriters = async (trx: Snapshot, ledger: Ledger): Promise<void> => {
+  for (const { writer, low, above } of await trx.selectFrom('writers').selectAll().execute())
+    ledger.writers.set(writer, { low: Number(low), above: new Set(above.map(Number)) })
+}
+
+const loadAccounts = async (trx: Snapshot, { accounts }: Ledger): Promise<void> => {
+  for (const row of await trx.selectFrom('workspaces').selectAll().execute())
+    accounts.workspaces.set(row.workspace_id, workspaceOf(row))
+  for (const row of await trx.selectFrom('keys').selectAll().orderBy('key_id').execute())
+    restoreKey(accounts, keyOf(row))
+}
+
+const loadPrices = async (trx: Snapshot, { prices }: Ledger): Promise<void> => {
+  const rows = await trx.selectFrom('prices').select('published').orderBy('sequence').orderBy('event_index').execute()
+  for (const { published } of rows) publishPrice(prices, published)
+}
+
+const loadWallets = async (trx: Snapshot, ledger: Ledger): Promise<void> => {
+  for (const row of await trx.selectFrom('wallets').selectAll().execute()) {
+    const wallet = walletOf(ledger, row.workspace_id)
+    wallet.creditsPicos = picosOf(row.credits)
+    wallet.chargesPicos = picosOf(row.charges)
+    wallet.adjustmentsPicos = picosOf(row.adjustments)
+    wallet.heldPicos = picosOf(row.held)
+    wallet.creditLimitPicos = picosOf(row.credit_limit)
+    wallet.subjectSequence = Number(row.subject_sequence)
+  }
+  await loadHolds(trx, ledger)
+  await loadReferences(trx, ledger)
+}
+
+const loadHolds = async (trx: Snapshot, ledger: Ledger): Promise<void> => {
+  for (const row of await trx.selectFrom('holds').selectAll().execute())
+    walletOf(ledger, row.workspace_id).holds.set(row.hold_id, {
+      holdId: row.hold_id,
+      workspaceId: row.workspace_id,
+      purpose: row.purpose,
+      owner: restoredText(row.owner),
+      amountPicos: picosOf(row.amount),
+      remainingPicos: picosOf(row.remaining),
+      deadlineMs: row.deadline.getTime(),
+    })
+}
+
+const loadReferences = async (trx: Snapshot, ledger: Ledger): Promise<void> => {
+  for (const row of await trx.selectFrom('wallet_references').selectAll().execute())
+    walletOf(ledger, row.workspace_id).references.set(restoredText(row.reference), picosOf(row.amount))
+}
+
+const loadOpenRequests = async (trx: Snapshot, { openRequests }: Ledger): Promise<void> => {
+  for (const { request_id, routed, closing, sequence } of await trx.selectFrom('open_requests').selectAll().execute())
+    openRequests.set(request_id, { routed, closing, sequence: Number(sequence) })
+}

@@ -1,0 +1,34 @@
+import type { Closing, Routed } from '../domain/ledger/requests.ts'
+import type { Attempt } from '../events/types.ts'
+import type { Decimal, FreeText, Instant, Int8, Json } from './columns.ts'
+
+export interface RequestTable {
+  readonly request_id: string
+  /** Where the event stands that completed the request, whichever side that was. */
+  readonly sequence: Int8
+  readonly event_index: number
+  readonly workspace_id: string
+  readonly key_id: string
+  readonly surface: string
+  readonly model: FreeText
+  readonly router: FreeText | null
+  readonly stream: boolean
+  readonly status: 'ok' | 'failed'
+  readonly error_status: number | null
+  readonly error_reason: FreeText | null
+  readonly served_model: FreeText | null
+  readonly level: Int8 | null
+  readonly attempts: Json<readonly Attempt[]>
+  readonly reserved: Decimal
+  readonly total: Decimal
+  readonly routed_at: Instant
+  readonly closed_at: Instant
+}
+
+/** The side that came stands here whole. */
+export interface OpenRequestTable {
+  readonly request_id: string
+  readonly sequence: Int8
+  readonly routed: Json<Routed> | null
+  readonly closing: Json<Closing> | null
+}

@@ -1,0 +1,18 @@
+/**
+ * PostgreSQL text holds neither U+0000 nor half a surrogate pair; an event's strings may. They are stored as U+E000, of which no
+ * one else knows the meaning, and four hexadecimal digits; so is U+E000 itself. What is read back is what was written.
+ */
+const mark = '\ue000'
+const everyUnstorable = /\p{Cc}|\p{Surrogate}|\ue000/gu
+const everyStored = /\ue000([0-9a-f]{4})/g
+
+const isStorable = (text: string): boolean => !text.includes('\0') && !text.includes(mark) && text.isWellFormed()
+
+const encodeUnit = (unit: string): string =>
+  isStorable(unit) ? unit : `${mark}${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
+
+export const storedText = (text: string): string =>
+  isStorable(text) ? text : text.replace(everyUnstorable, encodeUnit)
+
+export const restoredText = (stored: string): string =>
+  stored.replace(everyStored, (_, digits: string) => String.fromCharCode(Number.parseInt(digits, 16)))

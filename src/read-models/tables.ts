@@ -1,0 +1,31 @@
+import type { Insertable, Kysely, Transaction } from 'kysely'
+import type { KeyTable, WorkspaceTable } from './accounts.table.ts'
+import type { CheckpointTable, WriterTable } from './checkpoint.table.ts'
+import type { PriceTable } from './prices.table.ts'
+import type { OpenRequestTable, RequestTable } from './requests.table.ts'
+import type { UsageByDayTable, UsageEntryTable } from './usage.table.ts'
+import type { HoldTable, WalletEntryTable, WalletReferenceTable, WalletTable } from './wallet.table.ts'
+
+/** The read models' tables, by name. */
+export interface Tables {
+  readonly checkpoint: CheckpointTable
+  readonly writers: WriterTable
+  readonly workspaces: WorkspaceTable
+  readonly keys: KeyTable
+  readonly prices: PriceTable
+  readonly wallets: WalletTable
+  readonly holds: HoldTable
+  readonly wallet_references: WalletReferenceTable
+  readonly wallet_entries: WalletEntryTable
+  readonly requests: RequestTable
+  readonly open_requests: OpenRequestTable
+  readonly usage_entries: UsageEntryTable
+  readonly usage_by_day: UsageByDayTable
+}
+
+/** The handle that every query takes first. */
+export type ReadModels = Kysely<Tables>
+export type Snapshot = Transaction<Tables>
+
+/** A row as it is written. */
+export type RowOf<Table extends keyof Tables> = Insertable<Tables[Table]>

@@ -1,0 +1,45 @@
+import type { MovementKind } from '../domain/wallet/evolve.ts'
+import type { HoldPurpose } from '../domain/wallet/wallet.ts'
+import type { Decimal, FreeText, Instant, Int8 } from './columns.ts'
+
+export interface WalletTable {
+  readonly workspace_id: string
+  readonly credits: Decimal
+  readonly charges: Decimal
+  readonly adjustments: Decimal
+  readonly held: Decimal
+  readonly credit_limit: Decimal
+  readonly balance: Decimal
+  readonly subject_sequence: Int8
+}
+
+export interface HoldTable {
+  readonly workspace_id: string
+  readonly hold_id: string
+  readonly purpose: HoldPurpose
+  readonly owner: FreeText
+  readonly amount: Decimal
+  readonly remaining: Decimal
+  readonly deadline: Instant
+}
+
+export interface WalletReferenceTable {
+  readonly workspace_id: string
+  readonly reference: FreeText
+  readonly amount: Decimal
+}
+
+export interface WalletEntryTable {
+  readonly workspace_id: string
+  readonly sequence: Int8
+  readonly event_index: number
+  /** One event can move a wallet more than once: a charge, and what it cost beyond its reservation. */
+  readonly line: number
+  readonly kind: MovementKind
+  readonly amount: Decimal
+  readonly held: Decimal
+  readonly balance_after: Decimal
+  readonly held_after: Decimal
+  readonly reference: FreeText
+  readonly time: Instant
+}

@@ -1,0 +1,253 @@
+import assert from 'node:assert/strict'
+import { setImmediate as turn } from 'node:timers/promises'
+import fc from 'fast-check'
+import t from 'tap'
+import { type ReplayReport, replay } from '../../src/commands/replay.ts'
+import { defaultSchema } from '../../src/infrastructure/postgres/connection.ts'
+import { loadLedger } from '../../src/read-models/load-ledger.ts'
+import { findWallet } from '../../src/read-models/wallet.ts'
+import { Projector } from '../../src/roles/projector/projector.ts'
+import { MemoryLog } from '../memory-log.ts'
+import { startPostgres } from '../postgres.ts'
+import { credited, failed, holdPlaced, opened, routed, used, workspaceId } from '../roles/projector/facts.ts'
+import { histories, logOf } from '../roles/projector/history.ts'
+import { ledgerOf, Projected, project, silent } from '../roles/projector/projecting.ts'
+
+const postgres = await startPostgres(t)
+
+const newProjected = async (): Promise<Projected> => {
+  const projected = new Projected((await postgres.newDatabase()).url)
+  t.teardown(() => projected.close())
+  return projected
+}
+
+const append = async (log: MemoryLog, from: number, to: number): Promise<number> => {
+  for (let number = from; number < to; number += 1)
+    await log.append([
+      routed(`request-${number}`, { allowanceId: 'hold-1' }),
+      number % 10 === 0 ? failed(`request-${number}`) : used(`request-${number}`),
+    ])
+  return log.lastSequence()
+}
+
+const newLog = async (requests: number): Promise<MemoryLog> => {
+  const log = new MemoryLog()
+  await log.append([opened()])
+  await log.postToWallet(workspaceId, [credited('first', '100'), holdPlaced('hold-1', '1')])
+  await append(log, 0, requests)
+  return log
+}
+
+const differing = ({ comparisons }: ReplayReport) => comparisons.filter(({ differences }) => differences > 0)
+
+const schemasOf = (projected: Projected) =>
+  projected.values(`select nspname from pg_namespace where nspname like '${defaultSchema}%' order by 1`)
+
+t.test('what was rebuilt equals what is live', async (t) => {
+  const projected = await newProjected()
+  const log = await newLog(3_000)
+  await project(log, projected.store, 700)
+  const compared: string[] = []
+  const report = await replay({
+    log,
+    place: projected.place,
+    swap: false,
+    onProgress: (progress) => {
+      if (progress.step === 'compared') compared.push(progress.comparison.table)
+    },
+  })
+  t.match(report, { sequence: 3_002, equal: true, swapped: false })
+  t.same(
+    compared,
+    report.comparisons.map(({ table }) => table),
+  )
+  t.match(Object.fromEntries(report.comparisons.map(({ table, rows }) => [table, rows])), {
+    checkpoint: 1,
+    requests: 3_000,
+    usage_entries: 2_700,
+    wallet_entries: 2_702,
+    usage_by_day: 1,
+    holds: 1,
+  })
+  t.equal(report.comparisons.length, 13)
+  t.same(await schemasOf(projected), ['ledger'])
+})
+
+t.test('of any history', async () => {
+  const projected = await newProjected()
+  await fc.assert(
+    fc.asyncProperty(histories, async (history) => {
+      await projected.empty()
+      const log = logOf(history)
+      await project(log, projected.store, 7)
+      const report = await replay({ log, place: projected.place, swap: false })
+      assert.deepEqual(differing(report), [])
+    }),
+    { numRuns: 5 },
+  )
+})
+
+t.test('a row that differs, lacks or is too many is found, and a swap mends it', async (t) => {
+  const projected = await newProjected()
+  const log = await newLog(50)
+  await project(log, projected.store, 500)
+  const before = await projected.texts()
+  await projected.query(`
+    update wallet_entries set amount = amount + 0.000000000001 where sequence = 8;
+    delete from requests where request_id = 'request-7';
+    insert into keys values ('key-9', 'acme', 'planted', 'sha', 'sk', false);
+    delete from usage_entries`)
+  const report = await replay({ log, place: projected.place, swap: true })
+
+  t.match(report, { equal: false, swapped: true })
+  const [keys, requests, usage, entries, ...others] = differing(report)
+  t.match(keys, { table: 'keys', differences: 1, shown: [{ key: ['key-9'], live: /planted/, rebuilt: null }] })
+  t.match(requests, { table: 'requests', differences: 1, shown: [{ key: ['request-7'], live: null, rebuilt: /^\(/ }] })
+  t.match(usage, { table: 'usage_entries', rows: 0, differences: 45 })
+  t.equal(usage?.shown.length, 20)
+  t.match(entries, {
+    table: 'wallet_entries',
+    differences: 1,
+    shown: [{ key: ['acme', '8', '1', '0'], live: /-0.000549999999/, rebuilt: /-0.000550000000/ }],
+  })
+  t.same(others, [])
+  t.same(await projected.texts(), before)
+  t.match(await replay({ log, place: projected.place, swap: false }), { equal: true })
+})
+
+t.test('a swap under a projector that runs, and readers that read', async (t) => {
+  const projected = await newProjected()
+  const log = await newLog(2_000)
+  const faults: unknown[] = []
+  const heard = (fields: object): unknown => faults.push(fields)
+  const logger = { ...silent, warn: heard, info: heard }
+  const projector = new Projector({ log, store: projected.store, logger, onFatal: heard })
+  t.teardown(() => projector.stop())
+  await projector.reached(await log.lastSequence())
+  const [before] = await projected.values("select 'checkpoint'::regclass::oid::text")
+
+  let done = false
+  let requests = 2_000
+  const writing = (async () => {
+    for (; !done; requests += 5) await projector.reached(await append(log, requests, requests + 5))
+  })()
+  const reading = (async () => {
+    for (let loads = 0; !done; loads += 1) {
+      const { ledger } = await loadLedger(projected.database.db)
+      if (loads % 5 === 0) assert.deepEqual(ledger, ledgerOf(log, ledger.sequence))
+    }
+  })()
+  for (let round = 0; round < 3; round += 1) {
+    const report = await replay({ log, place: projected.place, swap: true })
+    t.same(differing(report), [])
+  }
+  done = true
+  await Promise.all([writing, reading])
+  await projector.reached(await append(log, requests, requests + 10))
+
+  const [after] = await projected.values("select 'checkpoint'::regclass::oid::text")
+  t.not(after, before)
+  t.same(faults, [])
+  t.same(await schemasOf(projected), ['ledger'])
+  t.match(await replay({ log, place: projected.place, swap: false }), { equal: true })
+})
+
+t.test('a ledger that is being loaded keeps the swap waiting', async (t) => {
+  const projected = await newProjected()
+  const log = await newLog(20)
+  await project(log, projected.store, 500)
+  const begun = Promise.withResolvers<void>()
+  const gate = Promise.withResolvers<void>()
+  const loading = loadLedger(
+    projected.database.db.withPlugin({
+      transformQuery: ({ node }) => node,
+      transformResult: async ({ result }) => {
+        begun.resolve()
+        await gate.promise
+        return result
+      },
+    }),
+  )
+  await begun.promise
+  let over = false
+  const replaying = replay({ log, place: projected.place, swap: true }).finally(() => {
+    over = true
+  })
+  const waiting = "select count(*)::text from pg_locks where not granted and mode = 'AccessExclusiveLock'"
+  while (!over && (await projected.values(waiting))[0] !== '1') await turn()
+  t.notOk(over)
+  gate.resolve()
+  const { ledger } = await loading
+  assert.deepEqual(ledger, ledgerOf(log))
+  t.match(await replaying, { equal: true, swapped: true })
+})
+
+t.test('a ledger that is asked for during the swap is loaded after it', async (t) => {
+  const projected = await newProjected()
+  const log = await newLog(20)
+  await project(log, projected.store, 500, 10)
+  const gates = [1, 2, 3, 4].map(() => ({ come: Promise.withResolvers<void>(), go: Promise.withResolvers<void>() }))
+  let asked = 0
+  const gated = {
+    follow: log.follow.bind(log),
+    lastSequence: async () => {
+      const gate = gates[asked]!
+      asked += 1
+      gate.come.resolve()
+      await gate.go.promise
+      return log.lastSequence()
+    },
+  }
+  const [load, compare, beforeLock, underLock] = gates
+  load?.go.resolve()
+  compare?.go.resolve()
+  const replaying = replay({ log: gated, place: projected.place, swap: true })
+  await beforeLock?.come.promise
+  await project(log, projected.store, 500, 15)
+  beforeLock?.go.resolve()
+  await underLock?.come.promise
+  const loading = loadLedger(projected.database.db)
+  const wallet = await findWallet(projected.database.db, workspaceId)
+  t.equal(wallet?.workspaceId, workspaceId, 'other reads do not wait')
+  underLock?.go.resolve()
+  const { ledger } = await loading
+  assert.deepEqual(ledger, ledgerOf(log, ledger.sequence))
+  t.match(await replaying, { equal: true, swapped: true })
+  t.equal(await projected.store.checkpoint(), 15)
+})
+
+t.test('rebuilt tables have the indexes of the live ones', async (t) => {
+  const projected = await newProjected()
+  const log = await newLog(10)
+  await project(log, projected.store, 500)
+  const indexes = "select indexdef from pg_indexes where schemaname = 'ledger' order by 1"
+  const before = await projected.values(indexes)
+  await replay({ log, place: projected.place, swap: true })
+  t.same(await projected.values(indexes), before)
+  t.ok(before.some((definition) => definition.includes('requests_by_workspace')))
+})
+
+t.test('what an interrupted rebuild left is dropped; two at once are refused', async (t) => {
+  const projected = await newProjected()
+  const log = await newLog(10)
+  await project(log, projected.store, 500)
+  await projected.query(
+    'create schema ledger_rebuild; create table ledger_rebuild.wallets (); create schema ledger_retired',
+  )
+  const place = projected.place
+  const results = await Promise.allSettled([replay({ log, place, swap: false }), replay({ log, place, swap: false })])
+  t.match(results.map(({ status }) => status).sort(), ['fulfilled', 'rejected'])
+  t.match(
+    results.find(({ status }) => status === 'rejected'),
+    { reason: /being rebuilt by another process/ },
+  )
+  t.match(await replay({ log, place, swap: false }), { equal: true })
+})
+
+t.test('tables that stand beyond the end of the log are not compared', async (t) => {
+  const projected = await newProjected()
+  await project(await newLog(10), projected.store, 500)
+  await t.rejects(replay({ log: await newLog(5), place: projected.place, swap: true }), {
+    name: 'ForeignTables',
+  })
+})
