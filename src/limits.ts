@@ -41,7 +41,7 @@ export const limits = {
   frameEventsMax: 512, // 512 events of 1 KB stay well below the server's 1 MB.
   frameBytesMax: 512 * 1024, // nats-server's default max_payload is 1 MB.
   frameHeadersBytesMax: 1_024, // The frame's first line and the message's headers, beside the events.
-  framesInFlightMax: 4, // More only grows the tail behind one fsync.
+  framesInFlightMax: 1, // More only grows the tail behind one fsync.
   appendQueueEventsMax: 50_000, // Beyond this an append is refused: memory is bounded when the log is away.
   frameAckMs: 2_000, // Then the frame is sent again with the same id.
   frameRetryMs: 100,
@@ -51,6 +51,7 @@ export const limits = {
   closingAckMs: 10_000, // UsageRecorded unacknowledged for so long: the client gets an error, the frame is retried.
   logStalledMs: 2_000, // An unacknowledged frame, or an acknowledged one not back through the tail, for so long: 503.
   followBufferFramesMax: 2_048,
+  recentFramesBytesMax: 4 * 1024 * 1024, // A second of frames at full load, for the followers of the same process.
   followBufferBytesMax: 32 * 1024 * 1024, // Full frames would make the buffer a gigabyte.
   followPullFramesMax: 256, // Asked of the server at once: enough to hide the round trip.
   followPullMs: 30_000, // Then the server ends the request and the next one is sent.
@@ -81,6 +82,7 @@ export const limits = {
 
   // Projector
   projectionBatchEventsMax: 5_000,
+  projectionSliceEventsMax: 500, // A few milliseconds of folding; then others in the process have their turn.
   projectionRetryMs: 200,
   projectionRetryMaxMs: 5_000,
   projectionStandbyMs: 1_000, // A checkpoint that stands for so long while the log goes on has lost its projector.

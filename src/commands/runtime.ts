@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto'
+import { randomBytes, randomFillSync } from 'node:crypto'
 import { pino } from 'pino'
 import { v7 } from 'uuid'
 import type { Clock, Logger, NewId } from '../roles/role.ts'
@@ -13,10 +13,22 @@ export interface Runtime {
 }
 
 const secretBytes = 36
+const idBytes = 16
+const pool = { bytes: Buffer.alloc(idBytes * 512), used: idBytes * 512 }
+
+/** Random bytes for one id, from a pool: asking the system for each costs more than all else that an id needs. */
+const randomForId = (): Uint8Array => {
+  if (pool.used === pool.bytes.length) {
+    randomFillSync(pool.bytes)
+    pool.used = 0
+  }
+  pool.used += idBytes
+  return pool.bytes.subarray(pool.used - idBytes, pool.used)
+}
 
 export const createRuntime = (logLevel: string): Runtime => ({
   clock: Date.now,
-  newId: () => v7(),
+  newId: () => v7({ random: randomForId() }),
   randomText: () => randomBytes(secretBytes).toString('base64url'),
   logger: pino(
     {

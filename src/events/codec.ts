@@ -51,6 +51,9 @@ const parseEvent = (line: string): StoredEvent => {
   return event
 }
 
+/** The id in a frame's first line. Throws when the line is not a frame header. */
+export const decodeFrameId = (headerLine: string): FrameId => parseFrameId(parseHeader(headerLine).frame)
+
 /** The frame in the text. Throws when the header, the count or the envelope of an event is not what `encodeFrame` writes. */
 export const decodeFrame = (text: string): DecodedFrame => {
   const [headerLine, ...lines] = text.split('\n')

@@ -8,6 +8,8 @@ import { checkDurability, checkServer, type Durability } from './durability.ts'
 import { JournalWriter } from './journal-writer.ts'
 import { Link } from './link.ts'
 import { Pending } from './pending.ts'
+import { FrameReader } from './read-frame.ts'
+import { RecentFrames } from './recent-frames.ts'
 import { type Seal, type SealedFacts, sealFacts } from './seal.ts'
 import { FrameStore } from './store.ts'
 import { ensureStream, type LogNames, logNamesOf } from './stream.ts'
@@ -84,6 +86,7 @@ class NatsLog implements OpenLog {
     const tail = new Tail(this.#parts, fromSequence, onFrame)
     for (const earlier of this.#tails) if (earlier.isOver) this.#tails.delete(earlier)
     this.#tails.add(tail)
+    this.#parts.reader.followers = this.#tails.size
     return tail
   }
 
@@ -135,11 +138,13 @@ const assemble = (options: LogOptions, names: LogNames, jsm: Parts['jsm']): Part
     link.close()
     options.onFatal(error)
   }
-  const store = new FrameStore({ client: jetstream(connection), stream: names.stream, link, logger, onFatal })
+  const recent = new RecentFrames()
+  const reader = new FrameReader(names, recent)
+  const store = new FrameStore({ client: jetstream(connection), stream: names.stream, link, recent, logger, onFatal })
   const journal = new JournalWriter(writer, `${names.journalPrefix}${role}`, store, pending)
   const wallets = new WalletWriter({ writer: newId(), jsm, stream: names.stream, link, store, pending })
   const seal = { source: `/gateway/${role}/${writer}`, clock, newId }
-  return { connection, jsm, names, link, logger, seal, writer, pending, journal, wallets }
+  return { connection, jsm, names, reader, link, logger, seal, writer, pending, journal, wallets }
 }
 
 /**

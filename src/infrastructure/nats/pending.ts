@@ -1,5 +1,6 @@
 import { GatewayError } from '../../errors.ts'
 import { encodeFrame, type FrameId } from '../../events/codec.ts'
+import type { Event } from '../../events/envelope.ts'
 import { limits } from '../../limits.ts'
 import type { Clock } from '../../roles/role.ts'
 import type { SealedFacts } from './seal.ts'
@@ -10,6 +11,7 @@ export class PendingFrame {
   readonly sinceMs: number
   /** How often it was sent. */
   sends = 0
+  readonly events: Event[] = []
   readonly #lines: string[] = []
   #bytes = 0
 
@@ -18,15 +20,12 @@ export class PendingFrame {
     this.sinceMs = sinceMs
   }
 
-  get events(): number {
-    return this.#lines.length
-  }
-
   hasRoomFor({ lines, bytes }: SealedFacts): boolean {
     return this.#lines.length + lines.length <= limits.frameEventsMax && this.#bytes + bytes <= limits.frameBytesMax
   }
 
-  add({ lines, bytes }: SealedFacts): void {
+  add({ events, lines, bytes }: SealedFacts): void {
+    this.events.push(...events)
     this.#lines.push(...lines)
     this.#bytes += bytes
   }
@@ -62,7 +61,7 @@ export class Pending {
 
   settle(frame: PendingFrame): void {
     this.#frames.delete(frame)
-    this.#events -= frame.events
+    this.#events -= frame.events.length
     if (this.#frames.size > 0) return
     for (const wake of this.#onEmpty) wake()
     this.#onEmpty.clear()

@@ -1,8 +1,9 @@
-import { decodeFrame } from '../../events/codec.ts'
+import { decodeFrame, decodeFrameId, frameIdText } from '../../events/codec.ts'
 import type { Event } from '../../events/envelope.ts'
 import { type StoredEvent, storedSchemaIdOf, upcast } from '../../events/upcast.ts'
 import type { Frame } from '../../roles/role.ts'
 import { problemsText, validatorOf } from '../../schema-validation.ts'
+import type { RecentFrames } from './recent-frames.ts'
 import type { LogNames } from './stream.ts'
 
 /** A message of the log's stream as it came from the server. */
@@ -13,6 +14,7 @@ export interface LogMessage {
 }
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })
+const lineFeed = 0x0a
 
 const readEvent = (stored: StoredEvent): Event => {
   const problems = validatorOf(storedSchemaIdOf(stored))(stored.data)
@@ -23,17 +25,44 @@ const readEvent = (stored: StoredEvent): Event => {
 const walletOf = (subject: string, { walletPrefix }: LogNames): string | null =>
   subject.startsWith(walletPrefix) ? subject.slice(walletPrefix.length) : null
 
-/** The frame in a message, every event checked and raised to its current version. Throws when it cannot be read. */
-export const readFrame = ({ sequence, subject, data }: LogMessage, names: LogNames): Frame => {
-  try {
-    const { writer, counter, events } = decodeFrame(utf8.decode(data))
-    return { sequence, walletSubject: walletOf(subject, names), writer, counter, events: events.map(readEvent) }
-  } catch (cause) {
-    throw new Error(
-      `the frame at sequence ${sequence} cannot be read: ${cause instanceof Error ? cause.message : cause}`,
-      {
-        cause,
-      },
-    )
+const headerLineOf = (data: Uint8Array): string =>
+  Buffer.from(data.buffer, data.byteOffset, Math.max(0, data.indexOf(lineFeed))).toString('latin1')
+
+const decodeChecked = (data: Uint8Array): readonly Event[] => decodeFrame(utf8.decode(data)).events.map(readEvent)
+
+/** Reads the frames of one log. */
+export class FrameReader {
+  readonly #names: LogNames
+  readonly #recent: RecentFrames
+  /** Followers of this process: with one alone, what it reads need not be kept for another. */
+  followers = 0
+
+  constructor(names: LogNames, recent: RecentFrames) {
+    this.#names = names
+    this.#recent = recent
+  }
+
+  /** The frame in a message, every event checked and raised to its current version. Throws when it cannot be read. */
+  read({ sequence, subject, data }: LogMessage): Frame {
+    try {
+      const id = decodeFrameId(headerLineOf(data))
+      return {
+        sequence,
+        walletSubject: walletOf(subject, this.#names),
+        ...id,
+        events: this.#eventsOf(frameIdText(id), data),
+      }
+    } catch (cause) {
+      const why = cause instanceof Error ? cause.message : cause
+      throw new Error(`the frame at sequence ${sequence} cannot be read: ${why}`, { cause })
+    }
+  }
+
+  #eventsOf(id: string, data: Uint8Array): readonly Event[] {
+    const known = this.#recent.find(id, data)
+    if (known !== undefined) return known
+    const events = decodeChecked(data)
+    if (this.followers > 1) this.#recent.remember(id, data, events)
+    return events
   }
 }

@@ -1,10 +1,11 @@
-import { type Fact, schemaIdOf, sealEvent } from '../../events/envelope.ts'
+import { type Event, type Fact, schemaIdOf, sealEvent } from '../../events/envelope.ts'
 import { limits } from '../../limits.ts'
 import type { Clock, NewId } from '../../roles/role.ts'
 import { problemsText, validatorOf } from '../../schema-validation.ts'
 
-/** Events in JSON, as they will stand in a frame. */
+/** Events, and their JSON as it will stand in a frame. */
 export interface SealedFacts {
+  readonly events: readonly Event[]
   readonly lines: readonly string[]
   readonly bytes: number
 }
@@ -30,11 +31,12 @@ const assertFits = ({ lines, bytes }: SealedFacts): void => {
 /** Makes events of facts. Throws when a fact does not follow its schema, or when together they do not fit into one frame. */
 export const sealFacts = (facts: readonly Fact[], { source, clock, newId }: Seal): SealedFacts => {
   const time = new Date(clock()).toISOString()
-  const lines = facts.map((fact) => {
+  const events = facts.map((fact) => {
     assertValid(fact)
-    return JSON.stringify(sealEvent(fact, newId(), source, time))
+    return sealEvent(fact, newId(), source, time)
   })
-  const sealed = { lines, bytes: lines.reduce((bytes, line) => bytes + Buffer.byteLength(line) + 1, 0) }
+  const lines = events.map((event) => JSON.stringify(event))
+  const sealed = { events, lines, bytes: lines.reduce((bytes, line) => bytes + Buffer.byteLength(line) + 1, 0) }
   assertFits(sealed)
   return sealed
 }

@@ -4,6 +4,7 @@ import { limits } from '../../limits.ts'
 import type { Appended, Logger } from '../../roles/role.ts'
 import type { Link } from './link.ts'
 import type { PendingFrame } from './pending.ts'
+import type { RecentFrames } from './recent-frames.ts'
 
 /** A frame id that the server had seen before this process first sent it: two processes count under one writer, and bills get lost. */
 export class ReusedFrameId extends Error {
@@ -29,6 +30,7 @@ export interface StoreParts {
   readonly client: JetStreamClient
   readonly stream: string
   readonly link: Link
+  readonly recent: RecentFrames
   readonly logger: Logger
   readonly onFatal: (error: Error) => void
 }
@@ -65,16 +67,19 @@ export class FrameStore {
   }
 
   async #attempt(frame: PendingFrame, { subject, expectedSequence }: Destination): Promise<Attempt> {
-    const { client, link, stream } = this.#parts
+    const { client, link, stream, recent } = this.#parts
+    const id = frameIdText(frame.id)
     const expect = {
       streamName: stream,
       ...(expectedSequence === undefined ? {} : { lastSubjectSequence: expectedSequence }),
     }
-    const options = { msgID: frameIdText(frame.id), expect, timeout: limits.frameAckMs }
+    const options = { msgID: id, expect, timeout: limits.frameAckMs }
     try {
       const { seq, duplicate } = await link.whileUp(() => {
         frame.sends += 1
-        return client.publish(subject, frame.encode(), options)
+        const bytes = frame.encode()
+        recent.remember(id, bytes, frame.events)
+        return client.publish(subject, bytes, options)
       })
       this.#noteSuccess()
       return { outcome: 'stored', sequence: seq, duplicate }

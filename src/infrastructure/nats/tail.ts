@@ -4,13 +4,14 @@ import { limits } from '../../limits.ts'
 import type { Follower, Frame, Logger } from '../../roles/role.ts'
 import type { Link } from './link.ts'
 import { LogFault, PullSession } from './pull-session.ts'
-import { type LogMessage, readFrame } from './read-frame.ts'
+import type { FrameReader, LogMessage } from './read-frame.ts'
 import type { LogNames } from './stream.ts'
 
 export interface TailParts {
   readonly connection: NatsConnection
   readonly jsm: JetStreamManager
   readonly names: LogNames
+  readonly reader: FrameReader
   readonly link: Link
   readonly logger: Logger
 }
@@ -135,7 +136,7 @@ export class Tail implements Follower {
   /** A reader that answers at once costs no promise. */
   #hand(message: LogMessage): void {
     try {
-      const result = this.#onFrame(readFrame(message, this.#parts.names))
+      const result = this.#onFrame(this.#parts.reader.read(message))
       if (!(result instanceof Promise)) return
       this.#inHand = result
       result.then(

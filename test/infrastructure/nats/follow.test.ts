@@ -4,6 +4,8 @@ import { encodeFrame } from '../../../src/events/codec.ts'
 import { sealEvent } from '../../../src/events/envelope.ts'
 import { connectNats } from '../../../src/infrastructure/nats/connect.ts'
 import { Link } from '../../../src/infrastructure/nats/link.ts'
+import { FrameReader } from '../../../src/infrastructure/nats/read-frame.ts'
+import { RecentFrames } from '../../../src/infrastructure/nats/recent-frames.ts'
 import { logNamesOf } from '../../../src/infrastructure/nats/stream.ts'
 import { Tail } from '../../../src/infrastructure/nats/tail.ts'
 import { limits } from '../../../src/limits.ts'
@@ -147,7 +149,9 @@ t.test('a gap in the stream, before or behind the start, is a fault', async (t) 
   await jsm.streams.add({ name: 'GAP', subjects: ['gap.journal.*', 'gap.wallet.*'] })
   const client = jetstream(connection)
   for (const text of frameTexts(5)) await client.publish('gap.journal.edge', text)
-  const parts = { connection, jsm, names: logNamesOf('GAP'), link: new Link(connection), logger: keepingLogger() }
+  const names = logNamesOf('GAP')
+  const reader = new FrameReader(names, new RecentFrames())
+  const parts = { connection, jsm, names, reader, link: new Link(connection), logger: keepingLogger() }
   const seen: number[] = []
   const follow = (fromSequence: number): Promise<void> =>
     new Tail(parts, fromSequence, (frame: Frame) => void seen.push(frame.sequence)).done

@@ -1,0 +1,31 @@
+import type { Event } from '../../events/envelope.ts'
+import { limits } from '../../limits.ts'
+
+interface RecentFrame {
+  readonly bytes: Uint8Array
+  readonly events: readonly Event[]
+}
+
+/**
+ * Frames that this process has just sent or read, by id. A follower that meets the same bytes again gets the same events, without
+ * parsing and checking them once more.
+ */
+export class RecentFrames {
+  readonly #frames = new Map<string, RecentFrame>()
+  #bytes = 0
+
+  remember(id: string, bytes: Uint8Array, events: readonly Event[]): void {
+    this.#bytes += bytes.length - (this.#frames.get(id)?.bytes.length ?? 0)
+    this.#frames.set(id, { bytes, events })
+    for (const [oldest, frame] of this.#frames) {
+      if (this.#bytes <= limits.recentFramesBytesMax) return
+      this.#frames.delete(oldest)
+      this.#bytes -= frame.bytes.length
+    }
+  }
+
+  find(id: string, bytes: Uint8Array): readonly Event[] | undefined {
+    const frame = this.#frames.get(id)
+    return frame !== undefined && Buffer.compare(frame.bytes, bytes) === 0 ? frame.events : undefined
+  }
+}
