@@ -8,8 +8,18 @@ const only = (name, packages, folder) => ({
 
 module.exports = {
   forbidden: [
-    { name: 'no-cycles', severity: 'error', from: { path: '^src/' }, to: { circular: true, viaOnly: { dependencyTypesNot: ['type-only'] } } },
-    { name: 'events-import-nothing', severity: 'error', from: { path: '^src/events/' }, to: { pathNot: '^src/events/' } },
+    {
+      name: 'no-cycles',
+      severity: 'error',
+      from: { path: '^src/' },
+      to: { circular: true, viaOnly: { dependencyTypesNot: ['type-only'] } },
+    },
+    {
+      name: 'events-import-nothing',
+      severity: 'error',
+      from: { path: '^src/events/' },
+      to: { pathNot: '^src/events/' },
+    },
     {
       name: 'domain-is-pure',
       comment: 'Decisions know the vocabulary and each other: no package, no node:, no adapter.',
@@ -49,7 +59,11 @@ module.exports = {
     },
     only('koa-in-the-edge', ['koa', '@koa/router'], '^src/roles/edge/'),
     only('nats-in-its-adapter', ['@nats-io'], '^src/infrastructure/nats/'),
-    only('postgres-in-its-adapter', ['pg', 'pg-cursor', 'pg-copy-streams', 'node-pg-migrate'], '^src/infrastructure/postgres/'),
+    only(
+      'postgres-in-its-adapter',
+      ['pg', 'pg-cursor', 'pg-copy-streams', 'node-pg-migrate'],
+      '^src/infrastructure/postgres/',
+    ),
     only('http-client-in-its-adapter', ['undici'], '^src/infrastructure/http/'),
     only('ajv-in-one-place', ['ajv', 'ajv-formats'], '^src/schema-validation\\.ts$'),
     only('yaml-in-the-configuration', ['yaml'], '^src/config\\.ts$'),
@@ -60,6 +74,10 @@ module.exports = {
     tsPreCompilationDeps: true,
     doNotFollow: { path: 'node_modules' },
     tsConfig: { fileName: 'tsconfig.json' },
-    enhancedResolveOptions: { extensions: ['.ts', '.js', '.mjs', '.cjs', '.json'], exportsFields: ['exports'], conditionNames: ['import', 'node', 'default'] },
+    enhancedResolveOptions: {
+      extensions: ['.ts', '.js', '.mjs', '.cjs', '.json'],
+      exportsFields: ['exports'],
+      conditionNames: ['import', 'node', 'default'],
+    },
   },
 }

@@ -39,6 +39,7 @@ export class Stretch {
   #room = Promise.withResolvers<void>()
   /** Events since others had their turn. */
   #slice = 0
+  #wake: () => void = () => undefined
   #committing = false
   #stopping = false
   #over = false
@@ -61,6 +62,7 @@ export class Stretch {
   /** Commits what was gathered and ends. */
   stop(): void {
     this.#stopping = true
+    this.#wake()
     this.#endIfDone()
   }
 
@@ -73,7 +75,10 @@ export class Stretch {
       return undefined
     }
     if (!this.#committing) void this.#commitGathered()
-    if (this.#gathered.size >= this.#parts.batchEventsMax) return this.#room.promise
+    if (this.#isFull()) {
+      this.#wake()
+      return this.#room.promise
+    }
     this.#slice += frame.events.length
     if (this.#slice < limits.projectionSliceEventsMax) return undefined
     this.#slice = 0
@@ -85,9 +90,27 @@ export class Stretch {
     while (this.#gathered.size > 0 && !this.#over) {
       const batch = this.#takeBatch()
       if (batch !== null) await this.#commit(batch)
+      await this.#rest()
     }
     this.#committing = false
     this.#endIfDone()
+  }
+
+  #isFull(): boolean {
+    return this.#gathered.size >= this.#parts.batchEventsMax
+  }
+
+  /** A commit costs much the same for one event as for hundreds: under load they gather for a moment. */
+  #rest(): Promise<void> {
+    const hurried = this.#stopping || this.#over || this.#isFull() || this.#toSequence !== Number.POSITIVE_INFINITY
+    if (hurried) return Promise.resolve()
+    return new Promise((resolve) => {
+      const timer = setTimeout(() => this.#wake(), limits.projectionRestMs)
+      this.#wake = () => {
+        clearTimeout(timer)
+        resolve()
+      }
+    })
   }
 
   #takeBatch(): Batch | null {
@@ -134,6 +157,7 @@ export class Stretch {
   #close(settle: () => void): void {
     if (this.#over) return
     this.#over = true
+    this.#wake()
     this.#makeRoom()
     // Whatever ended the follower is told by its `done`.
     this.#follower.stop().then(settle, settle)

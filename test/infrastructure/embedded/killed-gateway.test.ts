@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -24,8 +24,17 @@ const stop = async (gateway: GatewayProcess) => {
   await gateway.exited
 }
 
+const parentOf = (pid: number): number =>
+  Number(spawnSync('ps', ['-o', 'ppid=', '-p', String(pid)], { encoding: 'utf8' }).stdout)
+
+// A process that PostgreSQL has just forked has its command line until it takes a title of its own.
+const livingPostmasters = (folder: string): number => {
+  const pids = pidsWithArguments(postgresArguments(folder))
+  return pids.filter((pid) => !pids.includes(parentOf(pid))).length
+}
+
 const livingServers = (folder: string) => ({
-  postgres: pidsWithArguments(postgresArguments(folder)).length,
+  postgres: livingPostmasters(folder),
   nats: pidsWithArguments(natsArguments(folder)).length,
 })
 

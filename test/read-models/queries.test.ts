@@ -1,0 +1,109 @@
+import t from 'tap'
+import { parseUsd } from '../../src/domain/money.ts'
+import { listKeys, listWorkspaces } from '../../src/read-models/accounts.ts'
+import { listPrices } from '../../src/read-models/prices.ts'
+import { listStatement } from '../../src/read-models/statement.ts'
+import { listUsageByDay } from '../../src/read-models/usage.ts'
+import { findWallet } from '../../src/read-models/wallet.ts'
+import { MemoryLog } from '../memory-log.ts'
+import { startPostgres } from '../postgres.ts'
+import {
+  adjusted,
+  credited,
+  holdPlaced,
+  keyIssued,
+  keyRevoked,
+  opened,
+  pricePublished,
+  routed,
+  used,
+} from '../roles/projector/facts.ts'
+import { Projected, project } from '../roles/projector/projecting.ts'
+
+const postgres = await startPostgres(t)
+const days = ['2026-03-01T12:00:00.000Z', '2026-03-02T12:00:00.000Z', '2026-03-03T12:00:00.000Z']
+
+const log = new MemoryLog({ timeOf: (sequence) => days[(sequence - 1) % 3]! })
+await log.append([
+  opened('acme', '5'),
+  opened('beta', '0'),
+  keyIssued('key-1'),
+  keyIssued('key-2'),
+  keyRevoked('key-1'),
+])
+await log.append([pricePublished('v1'), pricePublished('v2', '2026-06-01T00:00:00+02:00', 'openai/nul\u0000 \ud83d')])
+await log.postToWallet('acme', [credited('nul\u0000 \ud83d', '100'), holdPlaced('hold-1', '2')])
+await log.append([routed('request-1', { allowanceId: 'hold-1', reserved: '1' }), used('request-1', { total: '0.5' })])
+await log.append([routed('request-2'), used('request-2', { total: '0.25', surface: 'messages' })])
+await log.postToWallet('acme', [adjusted('adjustment-1', '0.25')])
+const projected = new Projected((await postgres.newDatabase()).url)
+t.teardown(() => projected.close())
+await project(log, projected.store, 500)
+const { db } = projected.database
+
+t.test('a wallet, in picos', async (t) => {
+  t.same(await findWallet(db, 'acme'), {
+    workspaceId: 'acme',
+    creditsPicos: parseUsd('100'),
+    chargedPicos: parseUsd('0.75'),
+    adjustmentsPicos: parseUsd('0.25'),
+    balancePicos: parseUsd('99.5'),
+    heldPicos: parseUsd('1.5'),
+    creditLimitPicos: parseUsd('5'),
+    availablePicos: parseUsd('103'),
+  })
+  t.equal(await findWallet(db, 'nobody'), undefined)
+  t.match(await projected.database.billing().findBilling('beta'), { balancePicos: 0n })
+})
+
+t.test('accounts and prices, to the letter', async (t) => {
+  t.match(await listWorkspaces(db), [
+    { workspaceId: 'acme', creditLimitPicos: parseUsd('5') },
+    { workspaceId: 'beta', name: 'The beta company' },
+  ])
+  t.match(await listKeys(db, 'acme'), [
+    { keyId: 'key-1', revoked: true },
+    { keyId: 'key-2', revoked: false },
+  ])
+  t.same(await listKeys(db, 'beta'), [])
+  t.match(await listPrices(db), [
+    { model: 'openai/gpt-4o-mini', version: 'v1' },
+    { model: 'openai/nul\u0000 \ud83d', effectiveFrom: '2026-06-01T00:00:00+02:00' },
+  ])
+})
+
+t.test('a statement is read on from any entry', async (t) => {
+  const entries = await listStatement(db, 'acme')
+  t.match(
+    entries.map(({ kind, reference, balanceAfterPicos }) => [kind, reference, balanceAfterPicos]),
+    [
+      ['credit', 'nul\u0000 \ud83d', parseUsd('100')],
+      ['hold', 'hold-1', parseUsd('100')],
+      ['charge', 'request-1', parseUsd('99.5')],
+      ['charge', 'request-2', parseUsd('99.45')],
+      ['excess', 'request-2', parseUsd('99.25')],
+      ['adjustment', 'adjustment-1', parseUsd('99.5')],
+    ],
+  )
+  t.match(entries[2], { sequence: 4, eventIndex: 1, line: 0, time: new Date(days[0]!) })
+  for (const [place, entry] of entries.entries())
+    t.same(await listStatement(db, 'acme', entry), entries.slice(place + 1))
+  t.same(await listStatement(db, 'beta'), [])
+})
+
+t.test('usage by day', async (t) => {
+  const all = await listUsageByDay(db, 'acme', { from: '2026-03-01', to: '2026-03-31' })
+  t.match(all, [
+    {
+      day: '2026-03-01',
+      model: 'openai/gpt-4o-mini',
+      keyId: 'key-1',
+      surface: 'chat',
+      requests: 1n,
+      usage: { promptTotal: 120n, inputUncached: 100n, cacheRead: 20n, outputTotal: 30n, outputReasoning: 10n },
+      totalPicos: parseUsd('0.5'),
+    },
+    { day: '2026-03-02', surface: 'messages', requests: 1n, totalPicos: parseUsd('0.25') },
+  ])
+  t.same(await listUsageByDay(db, 'acme', { from: '2026-03-02', to: '2026-03-02' }), all.slice(1))
+})
