@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http'
+import { type JsonObject, parseJson } from '../json.ts'
 import { limits } from '../limits.ts'
 import type { Told } from './dialect.ts'
 import { type Directives, noDirectives } from './directives.ts'
-import { type JsonObject, parseJson } from './json.ts'
 import type { Tokens } from './tokens.ts'
 
 /** `open` while the answer is on its way; `cancelled`: the client went first; `broken`: a directive cut it off. */

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
+import type { JsonObject } from '../json.ts'
 import type { Directives } from './directives.ts'
 import type { Fault } from './faults.ts'
-import type { JsonObject } from './json.ts'
 import type { Tokens } from './tokens.ts'
 
 /** The usage that a part of an answer tells: as it stands on the wire, and normalised. */

@@ -1,5 +1,6 @@
 import { Buffer } from 'node:buffer'
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { isObject, type JsonObject, objectOf, parseJson } from '../json.ts'
 import { limits } from '../limits.ts'
 import type { Clock, NewId } from '../roles/role.ts'
 import type { CallLog, CallRecord } from './calls.ts'
@@ -7,7 +8,6 @@ import { deliver, withStreamError } from './delivery.ts'
 import { type Answer, type Dialect, jsonType, streamAnswer, wholeAnswer } from './dialect.ts'
 import { type Directives, noDirectives, parseDirectives, plainModel, withoutFaults } from './directives.ts'
 import { faultOf, Refusal, type Secrets } from './faults.ts'
-import { isObject, type JsonObject, objectOf, parseJson } from './json.ts'
 import { Line } from './line.ts'
 
 export interface SandboxParts {

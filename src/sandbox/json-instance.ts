@@ -1,5 +1,5 @@
+import { isObject, type JsonObject, listOf, objectOf, textOf } from '../json.ts'
 import { limits } from '../limits.ts'
-import { isObject, type JsonObject, listOf, objectOf, textOf } from './json.ts'
 
 const optionalDepthMax = 3
 

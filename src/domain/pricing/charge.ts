@@ -11,9 +11,17 @@ export interface Charge {
 
 const tokensPerRate = 1_000_000n
 
+/** Published rates are few and asked for at every request. */
+const perTokenPicosByRate = new Map<string, bigint>()
+
 /** Picos for one token. Exact for every published price; a price of more than 6 decimals per million is rounded half up, once, here. */
-export const perTokenPicos = (usdPerMillion: string): bigint =>
-  divideRoundingHalfUp(parseUsd(usdPerMillion), tokensPerRate)
+export const perTokenPicos = (usdPerMillion: string): bigint => {
+  const known = perTokenPicosByRate.get(usdPerMillion)
+  if (known !== undefined) return known
+  const picos = divideRoundingHalfUp(parseUsd(usdPerMillion), tokensPerRate)
+  perTokenPicosByRate.set(usdPerMillion, picos)
+  return picos
+}
 
 /** The rates of the whole request: those of the highest tier that the prompt exceeds, else the base rates. */
 export const ratesFor = (sheet: PriceSheet, promptTokens: number): Rates =>

@@ -1,6 +1,6 @@
 import type { Usage } from '../../domain/usage/usage.ts'
+import { isObject, parseJson } from '../../json.ts'
 import type { Answer, AnswerFault, Asked, Target } from '../dialect.ts'
-import { isObject, parseJson } from '../json.ts'
 import { DeliveredText } from './delivered.ts'
 import { readUsage, searchCalls, usageOnWire } from './usage.ts'
 

@@ -1,6 +1,6 @@
+import { isObject, type JsonObject, listOf, objectOf, textOf } from '../../json.ts'
 import { limits } from '../../limits.ts'
 import type { Delivered } from '../dialect.ts'
-import { isObject, type JsonObject, listOf, objectOf, textOf } from '../json.ts'
 
 interface ChoiceText {
   answer: string

@@ -1,8 +1,8 @@
 import { setImmediate } from 'node:timers/promises'
 import { type Usage, usageOf } from '../../domain/usage/usage.ts'
+import { isObject, type JsonObject, listOf, objectOf, textOf } from '../../json.ts'
 import { limits } from '../../limits.ts'
 import type { Asked, Delivered, Target } from '../dialect.ts'
-import { isObject, type JsonObject, listOf, objectOf, textOf } from '../json.ts'
 import { searchCalls } from './usage.ts'
 
 /** OpenAI's published count: each message is wrapped in three tokens, and the answer is primed with three. */

@@ -1,5 +1,5 @@
+import { isObject, parseJson, textOf } from '../../json.ts'
 import type { Refusal } from '../dialect.ts'
-import { isObject, parseJson, textOf } from '../json.ts'
 import type { Provider } from '../provider.ts'
 import { scrub } from '../scrub.ts'
 

@@ -1,7 +1,7 @@
 import type { Usage } from '../../domain/usage/usage.ts'
+import { isObject, type JsonObject, listOf, objectOf, parseJson } from '../../json.ts'
 import { limits } from '../../limits.ts'
 import type { Asked, Delivered, StreamRelay, Target } from '../dialect.ts'
-import { isObject, type JsonObject, listOf, objectOf, parseJson } from '../json.ts'
 import { DeliveredText } from './delivered.ts'
 import { type SseEvent, SseEventTooLarge, SseSplitter } from './sse.ts'
 import { readUsage, searchCalls, usageOnWire } from './usage.ts'

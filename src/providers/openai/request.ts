@@ -1,5 +1,5 @@
+import { isObject, listOf, objectOf } from '../../json.ts'
 import type { Asked, Target, UpstreamRequest } from '../dialect.ts'
-import { isObject, listOf, objectOf } from '../json.ts'
 import type { Profile } from '../provider.ts'
 
 type Draft = Record<string, unknown>

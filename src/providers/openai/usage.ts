@@ -1,6 +1,6 @@
 import { type Usage, usageOf } from '../../domain/usage/usage.ts'
+import { isObject, type JsonObject, objectOf, textOf } from '../../json.ts'
 import type { Asked, Target } from '../dialect.ts'
-import { isObject, type JsonObject, objectOf, textOf } from '../json.ts'
 import type { Profile } from '../provider.ts'
 
 type ToolCalls = Usage['toolCalls']

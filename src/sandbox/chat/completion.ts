@@ -1,5 +1,5 @@
+import type { JsonObject } from '../../json.ts'
 import type { Asked, Told } from '../dialect.ts'
-import type { JsonObject } from '../json.ts'
 import { audioDataOf, audioExpiry, audioIdOf, callIdOf, headOf } from './head.ts'
 import type { Output } from './output.ts'
 import type { ChatRequest } from './request.ts'

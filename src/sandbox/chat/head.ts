@@ -1,6 +1,6 @@
 import { Buffer } from 'node:buffer'
+import type { JsonObject } from '../../json.ts'
 import type { Asked } from '../dialect.ts'
-import type { JsonObject } from '../json.ts'
 import type { ChatRequest } from './request.ts'
 
 /** The members that a whole answer and every chunk of a stream share. */

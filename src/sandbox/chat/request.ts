@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, listOf, objectOf, textOf } from '../json.ts'
+import { isObject, type JsonObject, listOf, objectOf, textOf } from '../../json.ts'
 import { audioTokens, imageTokens } from '../tokens.ts'
 import { countWords } from '../words.ts'
 

@@ -1,6 +1,6 @@
+import type { JsonObject } from '../../json.ts'
 import type { Told } from '../dialect.ts'
 import type { Directives } from '../directives.ts'
-import type { JsonObject } from '../json.ts'
 import { type Counted, type Tokens, tellsReasoningApart, tokensOf } from '../tokens.ts'
 import type { Output } from './output.ts'
 import type { ChatRequest } from './request.ts'

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { noUsage } from '../../../src/domain/usage/usage.ts'
-import type { JsonObject } from '../../../src/providers/json.ts'
+import type { JsonObject } from '../../../src/json.ts'
 import { ChatRelay } from '../../../src/providers/openai/relay.ts'
 import type { Profile } from '../../../src/providers/provider.ts'
 import { askedOf, targetOf } from './target.ts'

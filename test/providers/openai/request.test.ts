@@ -1,5 +1,5 @@
 import t from 'tap'
-import type { JsonObject } from '../../../src/providers/json.ts'
+import type { JsonObject } from '../../../src/json.ts'
 import { chatRequest } from '../../../src/providers/openai/request.ts'
 import type { Profile } from '../../../src/providers/provider.ts'
 import { askedOf, targetOf } from './target.ts'

@@ -1,6 +1,6 @@
 import type { PriceSheet } from '../../../src/events/types.ts'
+import type { JsonObject } from '../../../src/json.ts'
 import type { Asked, Target } from '../../../src/providers/dialect.ts'
-import type { JsonObject } from '../../../src/providers/json.ts'
 import type { Profile } from '../../../src/providers/provider.ts'
 
 export const sheet: PriceSheet = {

@@ -1,5 +1,5 @@
 import t from 'tap'
-import type { JsonObject } from '../../../src/providers/json.ts'
+import type { JsonObject } from '../../../src/json.ts'
 import { sandboxOrganisation } from '../../../src/sandbox/server.ts'
 import { ask, askSandbox, billOf, callOf, failureOf, hear, providerKey, startBench, stay } from './forwarding.ts'
 
