@@ -123,11 +123,11 @@ const defaultRouters: Config['routers'] = {
 /** Fills `${NAME}` in every text of the file; a variable that is not set is a problem at its path. */
 const fillVariables = (value: unknown, path: string, env: Environment, problems: Problem[]): unknown => {
   if (typeof value === 'string')
-    return value.replace(/\$\{([A-Za-z_][A-Za-z0-9_]*)\}/g, (_, name: string) => {
+    return value.replace(/\$\{([A-Za-z_][A-Za-z0-9_]*)\}/g, (match, name: string) => {
       const found = env[name]
       if (found === undefined || found === '')
         problems.push({ path, message: `the environment variable ${name} is not set` })
-      return found ?? ''
+      return found || match // Told once, by what is missing.
     })
   if (Array.isArray(value)) return value.map((each, index) => fillVariables(each, `${path}[${index}]`, env, problems))
   if (typeof value !== 'object' || value === null) return value
@@ -139,13 +139,20 @@ const fillVariables = (value: unknown, path: string, env: Environment, problems:
   )
 }
 
+const bareVariable = /(?<=[:,[{]\s*)\$\{\w+\}(?=\s*(?:[,}\]]|$))/g
+
+/** A bare `${NAME}` would open a map in YAML's flow style. Lines that have quotes of their own stay as they are. */
+const quoteVariables = (text: string): string =>
+  text
+    .split('\n')
+    .map((line) => (/["']/.test(line) ? line : line.replace(bareVariable, '"$&"')))
+    .join('\n')
+
 const parseConfigFile = (file: string, env: Environment): ConfigFile => {
-  const document = parseDocument(readFileSync(file, 'utf8'), { prettyErrors: true })
-  if (document.errors.length > 0)
-    throw new ConfigError(
-      file,
-      document.errors.map(({ message }) => ({ path: '', message: message.split('\n')[0]! })),
-    )
+  const document = parseDocument(quoteVariables(readFileSync(file, 'utf8')), { prettyErrors: true })
+  const [broken] = document.errors // The others follow from the first.
+  if (broken !== undefined)
+    throw new ConfigError(file, [{ path: '', message: `not YAML: ${broken.message.split('\n')[0]}` }])
   const problems: Problem[] = []
   const filled = fillVariables(document.toJS() ?? {}, '', env, problems)
   problems.push(...validatorOf('config.json', { every: true })(filled))
@@ -211,12 +218,12 @@ const providersFrom = (file: ConfigFile, env: Environment): readonly ProviderCon
   }))
 }
 
-const externalFrom = (file: ConfigFile, env: Environment, source: string): Config['external'] => {
+const externalFrom = (file: ConfigFile, env: Environment): Config['external'] => {
   const databaseUrl = env['DATABASE_URL'] || file.database_url
   const natsUrl = env['NATS_URL'] || file.nats?.url
   if (databaseUrl === undefined && natsUrl === undefined) return null
   if (databaseUrl === undefined || natsUrl === undefined)
-    throw new ConfigError(source, [
+    throw new ConfigError('external servers', [
       {
         path: databaseUrl === undefined ? 'database_url' : 'nats.url',
         message: 'set both DATABASE_URL and NATS_URL, or neither for embedded servers',
@@ -255,7 +262,7 @@ export const readConfig = (
   return Object.freeze({
     listen: { host: file.listen?.host ?? '127.0.0.1', port: options.port ?? file.listen?.port ?? 8787 },
     dataFolder: resolve(options.dataFolder ?? env['GATEWAY_DATA'] ?? file.data_folder ?? 'data'),
-    external: externalFrom(file, env, source),
+    external: externalFrom(file, env),
     natsServerBin: env['NATS_SERVER_BIN'],
     log: {
       name: file.log?.name ?? 'GATEWAY',

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import { Command, InvalidArgumentError } from 'commander'
 import { registerCommands } from './commands/register.ts'
-import { CommandError, exitCodes } from './commands/report.ts'
+import { exitCodes, UsageError } from './commands/report.ts'
 import { ConfigError } from './config.ts'
 
 const program = new Command('gateway')
@@ -18,9 +18,21 @@ try {
   await program.parseAsync()
 } catch (fault) {
   process.exitCode = exitCodeOf(fault)
-  console.error(fault instanceof ConfigError || fault instanceof CommandError ? fault.message : fault)
+  console.error(isFaultOfOurs(fault) ? fault : sayings(fault).join('\n  because '))
 }
 
 function exitCodeOf(fault: unknown): number {
-  return fault instanceof ConfigError || fault instanceof InvalidArgumentError ? exitCodes.usage : exitCodes.failed
+  const usedWrongly =
+    fault instanceof ConfigError || fault instanceof UsageError || fault instanceof InvalidArgumentError
+  return usedWrongly ? exitCodes.usage : exitCodes.failed
+}
+
+/** What the program itself does wrong is shown with its stack; what the world does is told in words. */
+function isFaultOfOurs(fault: unknown): boolean {
+  return !(fault instanceof Error) || fault instanceof TypeError || fault instanceof ReferenceError
+}
+
+function sayings(fault: unknown): readonly string[] {
+  if (!(fault instanceof Error)) return fault === undefined ? [] : [String(fault)]
+  return [fault.message, ...sayings(fault.cause)]
 }

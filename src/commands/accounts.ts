@@ -6,7 +6,7 @@ import { availablePicos, balancePicos } from '../domain/wallet/wallet.ts'
 import type { LedgerTail } from '../roles/ledger-tail.ts'
 import type { EventLog, NewId } from '../roles/role.ts'
 import { WalletWriter } from '../roles/wallet-writer.ts'
-import { CommandError } from './report.ts'
+import { CommandError, UsageError } from './report.ts'
 
 /** What account commands work on: a ledger that has caught up, and the log they append to. */
 export interface Books {
@@ -41,7 +41,7 @@ export const openWorkspace = (
   creditLimit: string,
 ): Promise<boolean> => {
   if (!workspaceIdPattern.test(workspaceId))
-    throw new CommandError(
+    throw new UsageError(
       'a workspace id has 1 to 63 lower-case letters, digits and hyphens, and starts with a letter or digit',
     )
   return decideAndAppend(books, {
@@ -53,13 +53,18 @@ export const openWorkspace = (
 }
 
 const amountOf = (usd: string, leastPicos: bigint): bigint => {
+  const picos = picosOf(usd)
+  if (picos < leastPicos)
+    throw new UsageError(`the amount must be ${leastPicos > 0n ? 'above zero' : 'zero or more'}: ${usd}`)
+  return picos
+}
+
+const picosOf = (usd: string): bigint => {
   try {
-    const picos = parseUsd(usd)
-    if (picos >= leastPicos) return picos
-  } catch {
-    // Told below, in the same words.
+    return parseUsd(usd)
+  } catch (cause) {
+    throw new UsageError(`not an amount in USD, such as 12.50, with at most 12 decimals: ${usd}`, { cause })
   }
-  throw new CommandError(`not an amount in USD ${leastPicos > 0n ? 'above zero' : 'of zero or more'}: ${usd}`)
 }
 
 export const sha256Hex = (text: string): string => createHash('sha256').update(text).digest('hex')
@@ -122,8 +127,10 @@ export const workspaceRecord = ({ tail }: Books, workspaceId: string) => {
   }
 }
 
-export const keyRecords = ({ tail }: Books, workspaceId: string | undefined) =>
-  [...tail.ledger.accounts.keys.values()]
+export const keyRecords = ({ tail }: Books, workspaceId: string | undefined) => {
+  if (workspaceId !== undefined && !tail.ledger.accounts.workspaces.has(workspaceId))
+    throw new CommandError(refusals.workspace_unknown)
+  return [...tail.ledger.accounts.keys.values()]
     .filter((key) => workspaceId === undefined || key.workspaceId === workspaceId)
     .map(({ keyId, workspaceId, name, prefix, revoked }) => ({
       key: keyId,
@@ -132,3 +139,4 @@ export const keyRecords = ({ tail }: Books, workspaceId: string | undefined) =>
       prefix,
       state: revoked ? 'revoked' : 'works',
     }))
+}

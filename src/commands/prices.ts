@@ -1,8 +1,9 @@
-import { isPublished } from '../domain/pricing/price-book.ts'
+import { isPublished, priceAt } from '../domain/pricing/price-book.ts'
 import type { PriceFile } from '../domain/pricing/price-file.ts'
 import { canonicalPrice } from '../domain/pricing/price-file.ts'
 import type { PricePublished } from '../events/types.ts'
 import { type Books, sha256Hex } from './accounts.ts'
+import { CommandError } from './report.ts'
 
 const versionLength = 16
 
@@ -38,17 +39,45 @@ export const publishUnknownPrices = (books: Books, file: PriceFile): Promise<rea
   )
 }
 
-export const priceRecords = ({ tail }: Books, model: string | undefined) =>
-  [...tail.ledger.prices.values()]
+/** Every sheet by model and instant; `in_force` marks what is charged at `atMs`. USD per million tokens. */
+export const priceRecords = ({ tail }: Books, model: string | undefined, atMs: number) => {
+  const { prices } = tail.ledger
+  if (model !== undefined && !prices.has(model)) throw new CommandError(`no price of ${model} was ever published`)
+  return [...prices.values()]
     .flat()
     .filter((price) => model === undefined || price.model === model)
     .toSorted((a, b) => (a.model < b.model ? -1 : a.model > b.model ? 1 : a.effectiveFromMs - b.effectiveFromMs))
-    .map(({ model, effectiveFrom, version, source, sheet }) => ({
-      model,
-      effective_from: effectiveFrom,
-      version,
-      input: sheet.per_million_tokens.input,
-      cached_input: sheet.per_million_tokens.cached_input ?? null,
-      output: sheet.per_million_tokens.output,
-      source,
-    }))
+    .map((price) => ({ price, inForce: priceAt(prices, price.model, atMs) === price }))
+}
+
+type PriceRecord = ReturnType<typeof priceRecords>[number]
+
+/** All there is to a sheet, for programs. */
+export const priceInFull = ({ price, inForce }: PriceRecord) => ({
+  model: price.model,
+  effective_from: price.effectiveFrom,
+  version: price.version,
+  in_force: inForce,
+  source: price.source,
+  sheet: price.sheet,
+})
+
+/** What a person looks for first. */
+export const priceInShort = ({ price, inForce }: PriceRecord) => {
+  const { per_million_tokens, tiers = [], per_call = {} } = price.sheet
+  const { input, cached_input, cache_write_5m, output } = per_million_tokens
+  return {
+    model: price.model,
+    effective_from: price.effectiveFrom,
+    in_force: inForce ? 'yes' : '',
+    input,
+    cached: cached_input ?? '',
+    cache_write: cache_write_5m ?? '',
+    output,
+    tiers: tiers.map(({ prompt_tokens_above }) => `>${prompt_tokens_above}`).join(' '),
+    per_call: Object.entries(per_call)
+      .map(([tool, usd]) => `${tool}=${usd}`)
+      .join(' '),
+    version: price.version,
+  }
+}

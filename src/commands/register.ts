@@ -10,7 +10,7 @@ import {
   workspaceRecord,
 } from './accounts.ts'
 import { openPlatform, openTail, type Platform } from './platform.ts'
-import { priceRecords, publishPrices } from './prices.ts'
+import { priceInFull, priceInShort, priceRecords, publishPrices } from './prices.ts'
 import { replayCommand } from './replay-command.ts'
 import { printRecords } from './report.ts'
 import { createRuntime, type Runtime } from './runtime.ts'
@@ -165,10 +165,13 @@ const registerPrices = (program: Command): void => {
     })
   prices
     .command('show [model]')
-    .description('every sheet, by model and instant; USD per million tokens')
+    .description('every sheet, by model and instant; USD per million tokens, and per call of a tool; whole with --json')
     .addOption(json())
     .action((model: string | undefined, options: { json: boolean }, command: Command) =>
-      withBooks(command, async (session) => printRecords(priceRecords(session, model), options)),
+      withBooks(command, async (session) => {
+        const records = priceRecords(session, model, session.runtime.clock())
+        printRecords(options.json ? records.map(priceInFull) : records.map(priceInShort), options)
+      }),
     )
 }
 
@@ -188,7 +191,7 @@ const registerReplay = (program: Command): void => {
 /** Every subcommand, one line each. */
 export const registerCommands = (program: Command): void => {
   program
-    .command('serve', { isDefault: true })
+    .command('serve')
     .description('run the gateway, with embedded servers unless external ones are configured')
     .option('--port <port>', 'port to listen on (default: 8787)', portOf)
     .action((options: { port?: number }, command: Command) => {

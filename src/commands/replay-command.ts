@@ -15,7 +15,11 @@ const progressBar = (): cliProgress.SingleBar =>
     cliProgress.Presets.legacy,
   )
 
-const printReport = ({ comparisons, sequence, equal, swapped }: ReplayReport, output: Output): void => {
+const printReport = (
+  { comparisons, sequence, equal, swapped }: ReplayReport,
+  lastSequence: number,
+  output: Output,
+): void => {
   printRecords(
     comparisons.map(({ table, rows, differences }) => ({ table, rows, differences, at_sequence: sequence })),
     output,
@@ -23,6 +27,7 @@ const printReport = ({ comparisons, sequence, equal, swapped }: ReplayReport, ou
   for (const { table, shown } of comparisons)
     for (const { live, rebuilt } of shown)
       console.error(`${table}\n  live:    ${live ?? '(no row)'}\n  rebuilt: ${rebuilt ?? '(no row)'}`)
+  console.error(`compared at frame ${sequence}, where the live tables stand; the log ends at ${lastSequence}`)
   console.error(equal ? 'the rebuilt tables equal the live ones' : 'the rebuilt tables differ from the live ones')
   if (swapped) console.error('the rebuilt tables are in their place now')
 }
@@ -51,7 +56,7 @@ export const replayCommand = async (
       },
     })
     bar.stop()
-    printReport(report, options)
+    printReport(report, await platform.log.lastSequence(), options)
     return report.equal ? exitCodes.done : exitCodes.failed
   } finally {
     bar.stop()

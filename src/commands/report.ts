@@ -3,10 +3,15 @@ export const exitCodes = { done: 0, failed: 1, usage: 2 } as const
 
 /** A command's refusal, shown as one line without a stack; exit code 1. */
 export class CommandError extends Error {
-  constructor(message: string) {
-    super(message)
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options)
     this.name = 'CommandError'
   }
+}
+
+/** A command that was used wrongly; exit code 2. */
+export class UsageError extends CommandError {
+  override readonly name = 'UsageError'
 }
 
 export interface Output {
@@ -14,10 +19,7 @@ export interface Output {
 }
 
 /** Prints a record or a list of records: JSON for programs, aligned columns for people. */
-export const printRecords = (
-  records: readonly Readonly<Record<string, string | number | boolean | null>>[],
-  { json }: Output,
-): void => {
+export const printRecords = (records: readonly Readonly<Record<string, unknown>>[], { json }: Output): void => {
   if (json) {
     for (const record of records) console.log(JSON.stringify(record))
     return

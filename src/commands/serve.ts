@@ -1,11 +1,12 @@
 import type { Config, ProviderConfig } from '../config.ts'
-import type { Catalog } from '../domain/routing/plan.ts'
+import { type Catalog, callableModels } from '../domain/routing/plan.ts'
 import { UndiciClient } from '../infrastructure/http/client.ts'
 import { edge } from '../roles/edge/role.ts'
 import { projector } from '../roles/projector/role.ts'
 import { proxy } from '../roles/proxy/role.ts'
 import { scheduler } from '../roles/scheduler/role.ts'
 import { startSandbox } from '../sandbox/server.ts'
+import type { Books } from './accounts.ts'
 import { openDemo } from './demo.ts'
 import { LocalCalls } from './local-calls.ts'
 import { openPlatform, openTail } from './platform.ts'
@@ -18,6 +19,7 @@ export interface Gateway {
   /** The demo workspace's key; null on external servers, where nothing is opened unasked. */
   readonly demoKey: string | null
   readonly sandbox: boolean
+  readonly sampleModel: string
   /** Finishes requests in flight, gives allowances back, stops in reverse order. */
   stop(): Promise<void>
 }
@@ -58,6 +60,14 @@ const catalogOf = (config: Config, providers: readonly ProviderConfig[]): Catalo
   routers: config.routers,
 })
 
+const preferredModel = 'openai/gpt-4o-mini'
+
+/** A model for the first request: one that can be called here. */
+const sampleModelOf = (catalog: Catalog, { tail }: Books, nowMs: number): string => {
+  const models = callableModels(catalog, tail.ledger.prices, nowMs).map(({ model }) => model)
+  return models.includes(preferredModel) ? preferredModel : (models[0] ?? preferredModel)
+}
+
 /** Starts every role in this process. Rejects, with all that was started stopped again, when one cannot start. */
 export const startGateway = async (
   config: Config,
@@ -89,28 +99,28 @@ export const startGateway = async (
         ...runtime,
       }),
     )
+    const catalog = catalogOf(config, providers)
     const edgeRole = stack.push(
       await edge.start({
         log,
         tail,
         dispatch: calls.dispatch,
-        catalog: catalogOf(config, providers),
+        catalog,
         readModels: database.billing(),
         requestsPerMinute: config.requestsPerMinute,
         listen: config.listen,
         ...runtime,
       }),
     )
-    return { url: edgeRole.url, demoKey, sandbox: sandbox !== null, stop: () => stack.stop() }
+    const sampleModel = sampleModelOf(catalog, books, runtime.clock())
+    return { url: edgeRole.url, demoKey, sandbox: sandbox !== null, sampleModel, stop: () => stack.stop() }
   } catch (fault) {
     await stack.stop()
     throw fault
   }
 }
 
-const sampleModel = 'openai/gpt-4o-mini'
-
-const greeting = ({ url, demoKey, sandbox }: Gateway): string =>
+const greeting = ({ url, demoKey, sandbox, sampleModel }: Gateway): string =>
   [
     '',
     `  The gateway answers at ${url}/v1${sandbox ? '  (sandbox provider: no provider key is configured)' : ''}`,
@@ -149,4 +159,5 @@ export const serve = async (config: Config, runtime: Runtime): Promise<void> => 
   })
   logger.info({}, 'stopping: requests in flight are finished')
   await gateway.stop()
+  logger.info({}, 'stopped')
 }

@@ -43,14 +43,14 @@ t.test('accounts, credit, keys and prices through the command line, beside a run
     'opening again does nothing',
   )
   t.match(await gateway(folder, 'workspace', 'open', 'acme', '--name', 'Other'), { code: 1, err: /another name/ })
-  t.match(await gateway(folder, 'workspace', 'open', 'No Spaces'), { code: 1, err: /lower-case/ })
+  t.match(await gateway(folder, 'workspace', 'open', 'No Spaces'), { code: 2, err: /lower-case/ })
   t.match(await gateway(folder, 'workspace', 'show', 'nobody'), { code: 1, err: /no such workspace/ })
 
   t.match(
     await gateway(folder, 'credit', 'acme', '12.3456789012345', '--reference', 'invoice-7', '--json').then(
       ({ code }) => code,
     ),
-    1,
+    2,
     'too many decimals',
   )
   t.match(await gateway(folder, 'credit', 'acme', '12.345678901', '--reference', 'invoice-7', '--json'), {
@@ -66,8 +66,8 @@ t.test('accounts, credit, keys and prices through the command line, beside a run
     code: 1,
     err: /12.345678901 USD before, not 13/,
   })
-  t.match(await gateway(folder, 'credit', 'acme', '-1', '--reference', 'x'), { code: 1, err: /above zero/ })
-  t.match(await gateway(folder, 'credit', 'acme', '0', '--reference', 'x'), { code: 1, err: /above zero/ })
+  t.match(await gateway(folder, 'credit', 'acme', '-1', '--reference', 'x'), { code: 2, err: /above zero/ })
+  t.match(await gateway(folder, 'credit', 'acme', '0', '--reference', 'x'), { code: 2, err: /above zero/ })
   t.match(await gateway(folder, 'credit', 'acme', '1'), { code: 2, err: /--reference/ })
 
   const issued = await gateway(folder, 'key', 'issue', 'acme', '--name', 'ci', '--json')
@@ -91,6 +91,8 @@ t.test('accounts, credit, keys and prices through the command line, beside a run
     'the shipped prices stand already',
   )
   t.match(await gateway(folder, 'prices', 'show', 'openai/gpt-4o-mini', '--json'), { code: 0, out: '"input":"0.15"' })
+  t.match(await gateway(folder, 'prices', 'show', 'gpt-4o-mini'), { code: 1, err: /no price of gpt-4o-mini/ })
+  t.match(await gateway(folder, 'key', 'list', 'nobody'), { code: 1, err: /no such workspace/ })
   const file = join(folder, 'ours.json')
   const entry = {
     model: 'openai/ours',
@@ -155,6 +157,17 @@ colour: blue
   t.match(await gateway(folder, 'serve'), { code: 2, err: /b\/x.*names no configured provider/ })
 })
 
+t.test('variables stand bare in flow style, as people write them', async (t) => {
+  const folder = await temporaryFolder(t)
+  const file = join(folder, 'gateway.yaml')
+  await writeFile(
+    file,
+    'providers:\n  a: { dialect: openai, base_url: https://x/v1/, api_key: ${SOME_KEY}, models: { m: n } }\n',
+  )
+  const { providers } = readConfig({ SOME_KEY: 'k: "1"' }, { file })
+  t.match(providers, [{ name: 'a', apiKey: 'k: "1"', baseUrl: 'https://x/v1', models: { m: 'n' } }])
+})
+
 t.test('usage', async (t) => {
   const folder = await temporaryFolder(t)
   t.match(await gateway(folder, '--help'), {
@@ -163,5 +176,6 @@ t.test('usage', async (t) => {
   })
   t.match(await gateway(folder, 'nonsense'), { code: 2, err: /nonsense/ })
   t.match(await gateway(folder, 'serve', '--port', 'http'), { code: 2, err: /port/ })
+  t.match(await gateway(folder, 'nonsense'), { err: /unknown command/ })
   t.match(await gateway(folder, 'serve', '--config', 'none.yaml'), { code: 2, err: /no such file/ })
 })

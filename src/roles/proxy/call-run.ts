@@ -80,10 +80,17 @@ export class CallRun {
       failedAt = { level: candidate.level, model: candidate.model }
       const reason = failure.reason === 'aborted' ? this.#stopped : failure.reason
       this.#attempts.push(this.#attemptOf(candidate, askedMs, 'failed', failure.status, reason))
+      this.#logFailure(candidate, failure)
       if (failure.refusal !== undefined) break
     }
     const stopped = this.#clientGone.aborted ? 'client_gone' : this.#stopped
     return this.#fail(verdict(this.#call, { failures, stopped, failedAt }))
+  }
+
+  #logFailure({ model, provider }: Candidate, { reason, status, detail, refusal }: Failure): void {
+    if (refusal !== undefined || reason === 'aborted') return
+    const { requestId } = this.#call
+    this.#parts.logger.warn({ requestId, model, provider, status, reason, detail }, 'a provider did not serve')
   }
 
   /** Records the bill of a whole answer, then gives the answer out. Throws `log_unavailable`. */

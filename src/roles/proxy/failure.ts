@@ -9,6 +9,8 @@ export interface Failure {
   /** In a word, for the attempt's record. */
   readonly reason: string
   readonly status: number | null
+  /** What an operator needs to find the cause: never a key or a prompt. */
+  readonly detail?: string
   readonly timedOut?: boolean
   /** Seconds the upstream asked us to wait; 0 where it named none. Set only where it limits our rate. */
   readonly retryAfterSeconds?: number
@@ -32,6 +34,7 @@ export const httpFailure = (fault: HttpFault): Failure => ({
   status: null,
   reason: fault.kind,
   timedOut: fault.kind === 'timeout',
+  ...(fault.cause instanceof Error ? { detail: fault.cause.message } : {}),
 })
 
 /** OpenAI says 429 also when our account there is empty: waiting does not help. */
