@@ -95,7 +95,8 @@ export const limits = {
 
   // Processes
   startMs: 30_000, // For each embedded server to answer.
-  stopMs: 15_000, // For requests in flight at shutdown.
+  stopMs: 15_000, // For requests in flight at shutdown, and then for what they cost to be recorded.
+  shutdownMs: 60_000, // For everything to stop; then the process ends, and its successor finds the rest in the log.
   embeddedRecoveryMs: 600_000, // After a kill a server reads its whole store before it answers; one that ends is noticed at once.
   embeddedPollMs: 20, // Between two looks at a server that starts or stops.
   embeddedProbeMs: 5_000, // For one look.

@@ -1,6 +1,7 @@
 import type { Config, ProviderConfig } from '../config.ts'
 import { type Catalog, callableModels } from '../domain/routing/plan.ts'
 import { UndiciClient } from '../infrastructure/http/client.ts'
+import { limits } from '../limits.ts'
 import { edge } from '../roles/edge/role.ts'
 import { projector } from '../roles/projector/role.ts'
 import { proxy } from '../roles/proxy/role.ts'
@@ -33,8 +34,12 @@ class Stack {
     return part
   }
 
+  /** Stops everything; one that cannot stop keeps no other from it. Rejects with the first fault when all is done. */
   async stop(): Promise<void> {
-    for (let stop = this.#stops.pop(); stop !== undefined; stop = this.#stops.pop()) await stop()
+    const faults: unknown[] = []
+    for (let stop = this.#stops.pop(); stop !== undefined; stop = this.#stops.pop())
+      await stop().catch((fault: unknown) => faults.push(fault))
+    if (faults.length > 0) throw faults[0]
   }
 }
 
@@ -158,6 +163,7 @@ export const serve = async (config: Config, runtime: Runtime): Promise<void> => 
     process.on('SIGTERM', onSignal)
   })
   logger.info({}, 'stopping: requests in flight are finished')
+  setTimeout(() => process.exit(1), limits.shutdownMs).unref() // Whatever still holds the process then.
   await gateway.stop()
   logger.info({}, 'stopped')
 }

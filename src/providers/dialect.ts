@@ -62,6 +62,8 @@ export interface StreamRelay {
   readonly answering: boolean
   /** Why it broke. */
   readonly fault: string | null
+  /** Every answer asked for has come to its end: what usage was told by then is final. */
+  readonly isFinished: boolean
   readonly reportedUsage: Usage | null
   readonly delivered: Delivered
   push(bytes: Uint8Array): Uint8Array | null

@@ -8,6 +8,8 @@ type Rates = PriceSheet['per_million_tokens']
 export interface Demand {
   /** No tokenizer makes more tokens of the input than this. */
   readonly inputTokensMax: number
+  /** The request refers to what we cannot measure, such as a file: it may fill the model's whole context. */
+  readonly unmeasured: boolean
   /** The caller's own limit on all output together; null when it set none. */
   readonly outputTokensMax: number | null
   /** How many answers were asked for; each may use the whole output limit. */
@@ -18,11 +20,17 @@ export interface Demand {
   readonly toolCallsMax: { readonly [tool: string]: number }
 }
 
+/** Where a sheet does not say how much its model reads: as much as any does. */
+const contextTokensUnknown = 2_000_000
+
+const inputTokensOf = (sheet: PriceSheet, { inputTokensMax, unmeasured }: Demand): number =>
+  unmeasured ? Math.max(inputTokensMax, sheet.context_tokens ?? contextTokensUnknown) : inputTokensMax
+
 /** A request may fall into any tier up to the size of its prompt: the dearest of them counts. */
 const reachableRates = (sheet: PriceSheet, demand: Demand): readonly Rates[] => [
   sheet.per_million_tokens,
   ...(sheet.tiers ?? [])
-    .filter((tier) => demand.inputTokensMax > tier.prompt_tokens_above)
+    .filter((tier) => inputTokensOf(sheet, demand) > tier.prompt_tokens_above)
     .map((tier) => tier.per_million_tokens),
 ]
 
@@ -57,7 +65,7 @@ export const outputTokensOf = (sheet: PriceSheet, demand: Demand): number =>
 const beforeOutputPicos = (sheet: PriceSheet, demand: Demand): bigint =>
   Object.entries(demand.toolCallsMax).reduce(
     (sum, [tool, calls]) => sum + BigInt(calls) * parseUsd(sheet.per_call?.[tool] ?? '0'),
-    BigInt(demand.inputTokensMax) * inputRatePicos(sheet, demand),
+    BigInt(inputTokensOf(sheet, demand)) * inputRatePicos(sheet, demand),
   )
 
 /** The most that the request can cost with this sheet, in picos. `outputCap` bounds the output of each answer, where the wallet set one. */

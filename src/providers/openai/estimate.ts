@@ -67,11 +67,8 @@ export const countTokens = async (text: string): Promise<number> => {
   return Math.ceil((tokens * text.length) / characters)
 }
 
-const countAll = async (texts: readonly string[]): Promise<number> => {
-  let tokens = 0
-  for (const text of texts) tokens += await countTokens(text)
-  return tokens
-}
+/** As one text, so that many short ones have the bounds and the pauses of a long one. */
+const countAll = (texts: readonly string[]): Promise<number> => countTokens(texts.join(''))
 
 const countPrompt = async (asked: Asked): Promise<number> =>
   (await countAll(promptTexts(asked))) + listOf(asked.body['messages']).length * messageTokens + primingTokens

@@ -63,6 +63,11 @@ export class ChatRelay implements StreamRelay {
     return this.#answering
   }
 
+  get isFinished(): boolean {
+    const asked = this.#asked.body['n']
+    return this.#state === 'done' || this.#delivered.finishedChoices >= (typeof asked === 'number' ? asked : 1)
+  }
+
   get reportedUsage(): Usage | null {
     return this.#reportedUsage
   }
@@ -179,9 +184,7 @@ export class ChatRelay implements StreamRelay {
 
   /** Some upstreams close without a closing event: every answer finished is an end all the same. */
   #conclude(): void {
-    const asked = this.#asked.body['n']
-    const { finishedChoices } = this.#delivered
-    if (finishedChoices >= (typeof asked === 'number' ? asked : 1)) this.#state = 'done'
+    if (this.isFinished) this.#state = 'done'
     else this.#break(this.#answering ? 'ended_early' : 'empty_answer')
   }
 

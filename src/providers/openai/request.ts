@@ -34,12 +34,19 @@ const renameDeveloper = (draft: Draft): void => {
   )
 }
 
+/** xAI charges for both, and tells the charge nowhere in the answer that we bill. */
+const dropUnbillable = (draft: Draft): void => {
+  delete draft['deferred']
+  delete draft['search_parameters']
+}
+
 const bodyOf = ({ provider, upstreamModel }: Target, { body, stream, outputCap }: Asked): Draft => {
   const draft: Draft = { ...body, model: upstreamModel }
   if ('service_tier' in draft) dropUnpricedTier(draft)
   if (stream) askUsage(draft)
   if (outputCap !== null) capOutput(draft, outputCap, provider.profile)
   if (provider.profile !== 'openai') renameDeveloper(draft)
+  if (provider.profile === 'xai') dropUnbillable(draft)
   return draft
 }
 

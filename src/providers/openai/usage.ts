@@ -5,11 +5,11 @@ import type { Profile } from '../provider.ts'
 
 type ToolCalls = Usage['toolCalls']
 
-/** A figure as a count: whole, zero or above; undefined where it is none. */
+/** A figure as a count: whole, zero or above; undefined where it is none, and is counted instead. */
 const countOf = (value: unknown): number | undefined => {
   if (typeof value !== 'number' || !Number.isFinite(value)) return undefined
-  const whole = Math.max(0, Math.trunc(value))
-  return Number.isSafeInteger(whole) ? whole : undefined
+  const whole = Math.trunc(value)
+  return Number.isSafeInteger(whole) && whole >= 0 ? whole : undefined
 }
 
 interface Figures {

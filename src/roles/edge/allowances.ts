@@ -57,6 +57,8 @@ export interface AllowanceParts {
   readonly clock: Clock
   readonly newId: NewId
   readonly logger: Logger
+  /** How long `close` waits for what the last requests cost. */
+  readonly lastEndMs?: number | undefined
 }
 
 const insufficient = (): GatewayError =>
@@ -148,7 +150,7 @@ export class Allowances {
         leave()
         resolve()
       }
-      const timer = setTimeout(settle, limits.logStalledMs)
+      const timer = setTimeout(settle, this.#parts.lastEndMs ?? limits.stopMs)
       const leave = this.#parts.tail.onApplied(() => {
         if (this.#reservations.size === 0) settle()
       })

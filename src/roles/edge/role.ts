@@ -42,7 +42,12 @@ export interface RunningEdge extends RunningRole {
 const start = async (parts: EdgeParts): Promise<RunningEdge> => {
   const { log, tail, clock, requestsPerMinute, listen } = parts
   const holds: Pick<LogOf<'HoldPlaced' | 'HoldReleased'>, 'appendToWallet'> = log
-  const allowances = new Allowances({ ...parts, writer: new WalletWriter(holds, tail), owner: log.writer })
+  const allowances = new Allowances({
+    ...parts,
+    writer: new WalletWriter(holds, tail),
+    owner: log.writer,
+    lastEndMs: parts.bounds?.stopMs,
+  })
   const inference = new Inference({ ...parts, allowances })
   const rateLimiter = requestsPerMinute === null ? null : new RateLimiter(requestsPerMinute, clock)
   const server = createServer({ ...parts, inference, rateLimiter })

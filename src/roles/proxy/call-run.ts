@@ -5,7 +5,7 @@ import type { Attempt, UsageRecorded } from '../../events/types.ts'
 import { HttpFault } from '../../providers/http.ts'
 import type { AnswerPart, Candidate, RoutedCall } from '../role.ts'
 import { type AttemptParts, attempt, type OpenStream, type WholeAnswer } from './attempt.ts'
-import { failureFact, usageFact } from './billing.ts'
+import { type Bill, failureFact, usageFact } from './billing.ts'
 import { Closing, type ClosingParts } from './closing.ts'
 import { clientGoneError, type Failure, type Stop, verdict } from './failure.ts'
 
@@ -26,6 +26,15 @@ const headOf = ({ candidate, answered }: Serving<WholeAnswer | OpenStream>): Hea
   level: candidate.level,
   model: candidate.model,
 })
+
+/** What was told before the answer ended may lag behind what was delivered: the larger output counts. */
+const settleUsage = (told: Usage | null, counted: Usage): Pick<Bill, 'usage' | 'source'> => {
+  if (told === null) return { usage: counted, source: 'estimated' }
+  if (told.outputTotal >= counted.outputTotal && told.promptTotal > 0) return { usage: told, source: 'reported' }
+  const input = told.promptTotal > 0 ? told : counted
+  const { outputTotal, outputReasoning, outputAudio, outputImage } = counted
+  return { usage: { ...input, outputTotal, outputReasoning, outputAudio, outputImage }, source: 'estimated' }
+}
 
 const brokenOff = (): GatewayError =>
   new GatewayError('upstream_stream_interrupted', 'The upstream provider broke off the answer.')
@@ -225,10 +234,11 @@ export class CallRun {
     const { delivered } = answered.type === 'whole' ? answered.answer : answered.relay
     const attempts = [...this.#attempts, this.#servedAttempt(serving)]
     const bill = { candidate, outcome, attempts }
-    if (reported !== null) return usageFact(this.#call, { ...bill, usage: reported, source: 'reported' })
+    const isFinal = answered.type === 'whole' || answered.relay.isFinished
+    if (reported !== null && isFinal) return usageFact(this.#call, { ...bill, usage: reported, source: 'reported' })
     return dialect
       .countUsage(target, this.#call, delivered)
-      .then((usage) => usageFact(this.#call, { ...bill, usage, source: 'estimated' }))
+      .then((counted) => usageFact(this.#call, { ...bill, ...settleUsage(reported, counted) }))
   }
 
   /** Resolves with the usage that we counted; null where the upstream told it. */
@@ -267,6 +277,7 @@ export class CallRun {
     reason: string | null,
   ): Attempt {
     const durationMs = Math.max(0, Math.round(this.#parts.clock() - askedMs))
-    return { model, provider, outcome, status, reason, durationMs }
+    const isStatus = status !== null && status >= 100 && status <= 599 // An upstream may say anything.
+    return { model, provider, outcome, status: isStatus ? status : null, reason, durationMs }
   }
 }

@@ -22,6 +22,12 @@ const logAway = (cause?: unknown): GatewayError =>
     retryAfterSeconds: 1,
   })
 
+/** The charge counts, whatever is wrong with what is told of the attempts. */
+const withoutAttempts = (fact: ClosingFact): ClosingFact =>
+  fact.type === 'UsageRecorded'
+    ? { type: fact.type, data: { ...fact.data, attempts: [] } }
+    : { type: fact.type, data: { ...fact.data, attempts: [] } }
+
 /** The one closing event of a call, from the moment it is said until the log has it. */
 export class Closing {
   readonly #parts: ClosingParts
@@ -65,13 +71,24 @@ export class Closing {
     )
   }
 
-  async #append(fact: ClosingFact): Promise<ClosingFact> {
+  async #append(closing: ClosingFact): Promise<ClosingFact> {
     try {
-      await this.#parts.log.append([fact])
+      await this.#parts.log.append([closing])
+      return closing
+    } catch (fault) {
+      if (fault instanceof GatewayError) throw fault
+      this.#parts.logger.error({ fault }, 'a closing event breaks its schema; it is recorded without its attempts')
+      return this.#appendBare(withoutAttempts(closing))
+    }
+  }
+
+  async #appendBare(bare: ClosingFact): Promise<ClosingFact> {
+    try {
+      await this.#parts.log.append([bare])
+      return bare
     } catch (fault) {
       throw fault instanceof GatewayError ? fault : logAway(fault)
     }
-    return fact
   }
 
   async #refund(fact: ClosingFact): Promise<void> {

@@ -114,8 +114,16 @@ t.test('the parts of a usage add up to its whole, however a provider overlaps th
   )
 })
 
+const sheetWithContext: PriceSheet = {
+  currency: 'USD',
+  per_million_tokens: { input: '4', output: '1' },
+  max_output_tokens: 1,
+  context_tokens: 100_000,
+}
+
 const demandOf = (promptTokens: number, outputTokens: number): Demand => ({
   inputTokensMax: promptTokens,
+  unmeasured: false,
   outputTokensMax: outputTokens,
   choices: 1,
   audio: true,
@@ -131,6 +139,11 @@ t.test('no request within its demand costs more than its worst case', async () =
       return chargeFor(sheet, fits).totalPicos <= worstCasePicos(sheet, demandOf(fits.promptTotal, fits.outputTotal))
     }),
   )
+})
+
+t.test('a request that cannot be measured reserves the whole context of the model', async (t) => {
+  const demand = { ...demandOf(10, 0), unmeasured: true, audio: false, toolCallsMax: {} }
+  t.equal(formatUsd(worstCasePicos(sheetWithContext, demand)), '0.4')
 })
 
 t.test('an affordable cap never costs more than its budget', async () => {

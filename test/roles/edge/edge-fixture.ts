@@ -195,7 +195,7 @@ export const startEdge = async (t: Test, options: EdgeOptions = {}): Promise<Tes
     clock: Date.now,
     newId: randomUUID,
     logger: recordingLogger(logged),
-    bounds: options.bounds ?? {},
+    bounds: { stopMs: 2_000, ...options.bounds },
   })
   let stopped: Promise<void> | undefined
   const stop = async (): Promise<void> => {

@@ -2,6 +2,9 @@ import type { Plan } from '../../../domain/routing/plan.ts'
 import { GatewayError } from '../../../errors.ts'
 import type { EdgeContext } from '../middleware/context.ts'
 
+/** A header holds printable ASCII; a model's name may hold anything. */
+const headerText = (name: string): string => name.toWellFormed().replace(/[^\x20-\x7e]+/gu, encodeURIComponent)
+
 /** The place of a candidate in the chain, and its model. */
 interface Served {
   readonly level: number
@@ -10,7 +13,7 @@ interface Served {
 
 const tellChain = (ctx: EdgeContext, { level, model }: Served): void => {
   ctx.set('X-Gateway-Fallback-Level', String(level))
-  if (level > 0) ctx.set('X-Gateway-Fallback-Model', model)
+  if (level > 0) ctx.set('X-Gateway-Fallback-Model', headerText(model))
 }
 
 /** Tells which model of the plan served: the level where a chain was named, the resolved model where a router was. */
@@ -18,7 +21,7 @@ export const tellRoute = (ctx: EdgeContext, plan: Plan, served: Served): void =>
   if (plan.chain) tellChain(ctx, served)
   if (plan.router === null) return
   ctx.set('X-Gateway-Router', plan.router)
-  ctx.set('X-Gateway-Resolved-Model', served.model)
+  ctx.set('X-Gateway-Resolved-Model', headerText(served.model))
 }
 
 /** Tells the same of the last model that was tried, where a fault has one, and passes the fault on. */

@@ -48,6 +48,10 @@ t.test('what only looks like media counts as text', async (t) => {
   t.equal(demandFor(disguised).inputTokensMax, bytesOf(disguised))
   const file = withParts({ type: 'file', file: { file_data: url } })
   t.equal(demandFor(file).inputTokensMax, bytesOf(file))
+  t.ok(demandFor(file).unmeasured, 'what a file unpacks to is not known here: it may fill the context')
+  const pdf = withParts({ type: 'image_url', image_url: { url: 'data:application/pdf;base64,JVBERi0=' } })
+  t.ok(demandFor(pdf).unmeasured)
+  t.notOk(demandFor(withParts({ type: 'image_url', image_url: { url: 'data:image/png;base64,AA==' } })).unmeasured)
 })
 
 t.test('the output, the choices, the search', async (t) => {

@@ -9,15 +9,17 @@ interface Media {
   readonly tokensMax: number
   readonly audio: boolean
   readonly image: boolean
+  readonly unmeasured: boolean
 }
 
-const none: Media = { bytes: 0, tokensMax: 0, audio: false, image: false }
+const none: Media = { bytes: 0, tokensMax: 0, audio: false, image: false, unmeasured: false }
 
 const imageOf = (url: string): Media => ({
   bytes: url.startsWith('data:') ? Buffer.byteLength(url) : 0,
   tokensMax: limits.imageTokensMax,
   audio: false,
   image: true,
+  unmeasured: /^data:(?!image\/)/i.test(url),
 })
 
 const audioOf = (data: string): Media => ({
@@ -25,13 +27,14 @@ const audioOf = (data: string): Media => ({
   tokensMax: Math.max(limits.audioTokensMin, Math.ceil(data.length / limits.audioBytesPerTokenMin)),
   audio: true,
   image: false,
+  unmeasured: false,
 })
 
 /** Only the member that the part's type names goes by its own measure: whatever else is there counts as text. */
 const mediaOfPart = ({ type, image_url, input_audio }: ContentPart): Media => {
   if (type === 'image_url' && image_url !== undefined) return imageOf(image_url.url)
   if (type === 'input_audio' && input_audio !== undefined) return audioOf(input_audio.data)
-  return none
+  return type === 'file' ? { ...none, unmeasured: true } : none
 }
 
 const both = (one: Media, other: Media): Media => ({
@@ -39,12 +42,18 @@ const both = (one: Media, other: Media): Media => ({
   tokensMax: one.tokensMax + other.tokensMax,
   audio: one.audio || other.audio,
   image: one.image || other.image,
+  unmeasured: one.unmeasured || other.unmeasured,
 })
+
+/** An answer's audio of an earlier turn, by its id. */
+const earlierAudio: Media = { ...none, audio: true, unmeasured: true }
 
 const mediaOf = ({ messages }: ChatCompletionRequest): Media => {
   let media = none
-  for (const { content } of messages)
+  for (const { content, audio } of messages) {
     if (Array.isArray(content)) for (const part of content) media = both(media, mediaOfPart(part))
+    if (audio) media = both(media, earlierAudio)
+  }
   return media
 }
 
@@ -59,6 +68,7 @@ export const demandOf = (request: ChatCompletionRequest, bodyBytes: number): Dem
   const media = mediaOf(request)
   return {
     inputTokensMax: bodyBytes - media.bytes + media.tokensMax,
+    unmeasured: media.unmeasured,
     outputTokensMax: outputTokensMaxOf(request),
     choices: request.n ?? 1,
     audio: media.audio || (request.modalities ?? []).includes('audio') || Boolean(request.audio),
