@@ -102,3 +102,10 @@ export class GatewayError extends Error {
     this.failedAt = details.failedAt
   }
 }
+
+/** The log does not take or acknowledge what must be recorded: nothing is served meanwhile. */
+export const logUnavailable = (cause?: unknown): GatewayError =>
+  new GatewayError('log_unavailable', 'The gateway cannot record requests right now. Try again shortly.', {
+    cause,
+    retryAfterSeconds: 1,
+  })

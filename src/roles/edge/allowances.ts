@@ -1,7 +1,7 @@
 import { walletOf } from '../../domain/ledger/ledger.ts'
 import { minOf } from '../../domain/money.ts'
 import { availablePicos, type Hold } from '../../domain/wallet/wallet.ts'
-import { GatewayError } from '../../errors.ts'
+import { GatewayError, logUnavailable } from '../../errors.ts'
 import { limits } from '../../limits.ts'
 import type { LedgerTail } from '../ledger-tail.ts'
 import type { Clock, Logger, NewId } from '../role.ts'
@@ -226,14 +226,7 @@ export class Allowances {
       progress = await this.#cover(slices, first)
     } catch (fault) {
       this.#parts.logger.warn({ fault, workspaceId: slices.workspaceId }, 'no allowance could be placed')
-      this.#refuse(
-        slices,
-        first,
-        new GatewayError('log_unavailable', 'The gateway cannot record requests right now.', {
-          cause: fault,
-          retryAfterSeconds: 1,
-        }),
-      )
+      this.#refuse(slices, first, logUnavailable(fault))
       progress = true
     }
     slices.busy = false

@@ -2,7 +2,7 @@ import type { Key } from '../../domain/accounts/accounts.ts'
 import { formatUsd, maxOf } from '../../domain/money.ts'
 import { affordableOutputTokens, type Demand, worstCasePicos } from '../../domain/pricing/worst-case.ts'
 import { type Ask, type Catalog, type Plan, planRequest } from '../../domain/routing/plan.ts'
-import { GatewayError } from '../../errors.ts'
+import { GatewayError, logUnavailable } from '../../errors.ts'
 import type { FactOf } from '../../events/envelope.ts'
 import { limits } from '../../limits.ts'
 import { within } from '../../within.ts'
@@ -42,12 +42,6 @@ export interface Answer {
   readonly bytes: AsyncIterable<Uint8Array>
 }
 
-const logAway = (cause?: unknown): GatewayError =>
-  new GatewayError('log_unavailable', 'The gateway cannot record requests right now. Try again shortly.', {
-    cause,
-    retryAfterSeconds: 1,
-  })
-
 /** From a validated request to its answer: plan, reserve, record, dispatch. */
 export class Inference {
   readonly #parts: InferenceParts
@@ -63,7 +57,7 @@ export class Inference {
     const { log, tail, clock } = this.#parts
     if (this.#awaited !== null && tail.ledger.sequence >= this.#awaited.sequence) this.#awaited = null
     const tailStalled = this.#awaited !== null && clock() - this.#awaited.sinceMs > limits.logStalledMs
-    if (tailStalled || log.oldestUnacknowledgedMs() > limits.logStalledMs) throw logAway()
+    if (tailStalled || log.oldestUnacknowledgedMs() > limits.logStalledMs) throw logUnavailable()
   }
 
   plan(ask: Ask): Plan {
@@ -100,7 +94,7 @@ export class Inference {
     const { allowances } = this.#parts
     const admitted = allowances.admit(admission)
     try {
-      return await within(admitted, limits.admissionWaitMs + limits.routedAckMs, () => logAway())
+      return await within(admitted, limits.admissionWaitMs + limits.routedAckMs, () => logUnavailable())
     } catch (fault) {
       admitted.then(
         () => allowances.cancel(admission.requestId),
@@ -133,7 +127,7 @@ export class Inference {
     const { log, allowances } = this.#parts
     const appended = log.append([routedFact(request, plan, call)])
     try {
-      const { sequence } = await within(appended, limits.routedAckMs, () => logAway())
+      const { sequence } = await within(appended, limits.routedAckMs, () => logUnavailable())
       this.#awaitReturn(sequence)
     } catch (fault) {
       appended
@@ -147,7 +141,7 @@ export class Inference {
             'a request was routed, never dispatched, and could not be closed',
           ),
         )
-      throw fault instanceof GatewayError ? fault : logAway(fault)
+      throw fault instanceof GatewayError ? fault : logUnavailable(fault)
     }
   }
 

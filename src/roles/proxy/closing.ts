@@ -1,4 +1,4 @@
-import { GatewayError } from '../../errors.ts'
+import { GatewayError, logUnavailable } from '../../errors.ts'
 import type { FactOf } from '../../events/envelope.ts'
 import { within } from '../../within.ts'
 import type { Logger, LogOf } from '../role.ts'
@@ -15,12 +15,6 @@ export interface ClosingParts {
 }
 
 type ClosingFact = FactOf<'UsageRecorded'> | FactOf<'RequestFailed'>
-
-const logAway = (cause?: unknown): GatewayError =>
-  new GatewayError('log_unavailable', 'The gateway cannot record requests right now. Try again shortly.', {
-    cause,
-    retryAfterSeconds: 1,
-  })
 
 /** The charge counts, whatever is wrong with what is told of the attempts. */
 const withoutAttempts = (fact: ClosingFact): ClosingFact =>
@@ -56,7 +50,7 @@ export class Closing {
   async acknowledged(): Promise<ClosingFact> {
     if (this.#stored === null) throw new Error('a closing event is acknowledged after it was said')
     await this.#said
-    return within(this.#stored, this.#parts.closingAckMs, () => logAway())
+    return within(this.#stored, this.#parts.closingAckMs, () => logUnavailable())
   }
 
   /** The answer was withheld: once its bill is stored all the same, the charge is taken back. */
@@ -87,7 +81,7 @@ export class Closing {
       await this.#parts.log.append([bare])
       return bare
     } catch (fault) {
-      throw fault instanceof GatewayError ? fault : logAway(fault)
+      throw fault instanceof GatewayError ? fault : logUnavailable(fault)
     }
   }
 
