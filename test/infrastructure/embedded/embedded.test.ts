@@ -5,15 +5,16 @@ import { findEmbedded, type ServerExit, startEmbedded } from '../../../src/infra
 import { startTimeOf } from '../../../src/infrastructure/embedded/processes.ts'
 import { readRecord } from '../../../src/infrastructure/embedded/record.ts'
 import { publish, readMessages, readRows, showSetting, writeRow } from './clients.ts'
+import { freshFolder } from './fresh-folder.ts'
 import { silent } from './silent.ts'
 import { spawnGateway } from './spawn-gateway.ts'
 
-const freshFolder = (test: Test) => join(test.testdir({}), 'data')
+const freshDataFolder = (test: Test) => join(freshFolder(test), 'data')
 const start = (dataFolder: string) => startEmbedded({ dataFolder, clock: Date.now, logger: silent })
 const pidsOf = (folder: string) => readRecord(folder)!.servers.map(({ pid }) => pid)
 
 t.test('state survives a restart, and nothing runs after a stop', async (test) => {
-  const folder = freshFolder(test)
+  const folder = freshDataFolder(test)
   const coldMs = performance.now()
   const first = await start(folder)
   const stopped = performance.now()
@@ -31,7 +32,7 @@ t.test('state survives a restart, and nothing runs after a stop', async (test) =
 })
 
 t.test('the servers are set up as the design says', async (test) => {
-  const folder = freshFolder(test)
+  const folder = freshDataFolder(test)
   const embedded = await start(folder)
   test.teardown(() => embedded.stop())
   const shown = async (name: string) => [name, await showSetting(embedded, name)] as const
@@ -60,7 +61,7 @@ t.test('the servers are set up as the design says', async (test) => {
 })
 
 t.test('a wrong password is refused by both servers', async (test) => {
-  const embedded = await start(freshFolder(test))
+  const embedded = await start(freshDataFolder(test))
   test.teardown(() => embedded.stop())
   const wrong = (url: string) => Object.assign(new URL(url), { password: 'wrong' }).href
   const stranger = { ...embedded, databaseUrl: wrong(embedded.databaseUrl), natsUrl: wrong(embedded.natsUrl) }
@@ -69,7 +70,7 @@ t.test('a wrong password is refused by both servers', async (test) => {
 })
 
 t.test('a second gateway on the folder is refused, and told whose it is', async (test) => {
-  const folder = freshFolder(test)
+  const folder = freshDataFolder(test)
   const embedded = await start(folder)
   test.teardown(() => embedded.stop())
   const message = `the data folder ${folder} is in use by the gateway with pid ${process.pid}: stop it first, or choose another folder`
@@ -82,7 +83,7 @@ t.test('a second gateway on the folder is refused, and told whose it is', async 
 })
 
 t.test('another process finds the servers of a living gateway only', async (test) => {
-  const folder = freshFolder(test)
+  const folder = freshDataFolder(test)
   const find = async () => {
     const process = spawnGateway('find', folder)
     const line = await process.nextLine()
@@ -99,7 +100,7 @@ t.test('another process finds the servers of a living gateway only', async (test
 })
 
 t.test('a server that dies is told', async (test) => {
-  const folder = freshFolder(test)
+  const folder = freshDataFolder(test)
   const { promise, resolve } = Promise.withResolvers<ServerExit>()
   const errors: string[] = []
   const logger = { ...silent, error: (_: object, message: string) => errors.push(message) }
@@ -112,7 +113,7 @@ t.test('a server that dies is told', async (test) => {
 })
 
 t.test('Ctrl-C reaches the gateway and not its servers', async (test) => {
-  const folder = freshFolder(test)
+  const folder = freshDataFolder(test)
   const gateway = spawnGateway('serve', folder)
   await gateway.nextLine()
   const pids = pidsOf(folder)

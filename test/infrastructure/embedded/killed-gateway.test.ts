@@ -10,6 +10,7 @@ import { pidsWithArguments, startTimeOf } from '../../../src/infrastructure/embe
 import { readRecord, writeRecord } from '../../../src/infrastructure/embedded/record.ts'
 import { databaseIdentity } from '../../../src/infrastructure/embedded/run-as.ts'
 import { publish, readMessages, readRows, writeRow } from './clients.ts'
+import { freshFolder } from './fresh-folder.ts'
 import { type GatewayProcess, spawnGateway } from './spawn-gateway.ts'
 
 const rounds = 10
@@ -39,7 +40,7 @@ const livingServers = (folder: string) => ({
 })
 
 t.test('ten gateways killed one after the other lose nothing', async (test) => {
-  const folder = join(test.testdir({}), 'data')
+  const folder = join(freshFolder(test), 'data')
   let left: number[] = []
   const expected: number[] = []
   for (let round = 1; round <= rounds; round++) {
@@ -77,7 +78,7 @@ const momentsMs = (from: number, to: number, step: number) =>
 const killMomentsMs = [...momentsMs(100, 800, 100), 3_000, ...momentsMs(80, 280, 10)]
 
 t.test('gateways killed at any moment of their start leave a folder that starts', async (test) => {
-  const folder = join(test.testdir({}), 'data')
+  const folder = join(freshFolder(test), 'data')
   for (const killAfterMs of killMomentsMs) {
     const gateway = spawnGateway('serve', folder)
     await delay(killAfterMs) // The moment is the input: there is nothing to await.
@@ -96,7 +97,7 @@ const killServers = (folder: string) => {
 }
 
 t.test('servers killed together with their gateway start again', async (test) => {
-  const folder = join(test.testdir({}), 'data')
+  const folder = join(freshFolder(test), 'data')
   const first = spawnGateway('serve', folder)
   const before = (await first.nextLine<Addresses>())!
   await writeRow(before, 1)
@@ -111,7 +112,7 @@ t.test('servers killed together with their gateway start again', async (test) =>
 })
 
 t.test('a pid that a killed PostgreSQL had and a stranger has now is no obstacle', async (test) => {
-  const folder = join(test.testdir({}), 'data')
+  const folder = join(freshFolder(test), 'data')
   const first = spawnGateway('serve', folder)
   await first.nextLine()
   await kill(first)
@@ -127,7 +128,7 @@ t.test('a pid that a killed PostgreSQL had and a stranger has now is no obstacle
 })
 
 t.test('a stranger that has the pid of a recorded server is left alone', async (test) => {
-  const folder = join(test.testdir({}), 'data')
+  const folder = join(freshFolder(test), 'data')
   const first = spawnGateway('serve', folder)
   await first.nextLine()
   await kill(first)

@@ -10,6 +10,7 @@ import { findPostgres, postgresArguments } from '../../../src/infrastructure/emb
 import { pidsWithArguments } from '../../../src/infrastructure/embedded/processes.ts'
 import { mustEnter } from '../../../src/infrastructure/embedded/run-as.ts'
 import { ServerProcess } from '../../../src/infrastructure/embedded/server-process.ts'
+import { freshFolder } from './fresh-folder.ts'
 import { silent } from './silent.ts'
 
 const isRoot = process.getuid?.() === 0
@@ -22,7 +23,7 @@ const script = (folder: string, text: string) => {
 }
 
 t.test('a configured nats-server that is not there is named, and the folder is free again', async (test) => {
-  const dataFolder = join(test.testdir({}), 'data')
+  const dataFolder = join(freshFolder(test), 'data')
   const start = () =>
     startEmbedded({ dataFolder, clock: Date.now, logger: silent, natsServerBin: '/nowhere/nats-server' })
   await test.rejects(start(), { message: 'there is no /nowhere/nats-server' })
@@ -30,11 +31,11 @@ t.test('a configured nats-server that is not there is named, and the folder is f
 })
 
 t.test('a nats-server that is too old, or is something else, is refused', async (test) => {
-  const old = script(test.testdir({}), 'echo "nats-server: v2.9.10"')
+  const old = script(freshFolder(test), 'echo "nats-server: v2.9.10"')
   await test.rejects(findNatsServer(old, silent), /too old \(nats-server: v2.9.10\): at least 2.10 is needed/)
-  const other = script(test.testdir({}), 'echo "hello"')
+  const other = script(freshFolder(test), 'echo "hello"')
   await test.rejects(findNatsServer(other, silent), /is no nats-server: it says "hello"/)
-  const broken = script(test.testdir({}), 'echo "no such library" >&2; exit 127')
+  const broken = script(freshFolder(test), 'echo "no such library" >&2; exit 127')
   await test.rejects(findNatsServer(broken, silent), /does not run here: no such library/)
 })
 
@@ -46,7 +47,7 @@ t.test('a platform without PostgreSQL binaries is told its way out', async (test
 })
 
 t.test('a folder that is closed to the database user', { skip: !isRoot && 'needs root' }, async (test) => {
-  const closed = test.testdir({})
+  const closed = freshFolder(test)
   chmodSync(closed, 0o700)
   const dataFolder = join(closed, 'data')
 
@@ -65,7 +66,7 @@ t.test('a folder that is closed to the database user', { skip: !isRoot && 'needs
 })
 
 t.test('a server that does not start says why', async (test) => {
-  const folder = test.testdir({})
+  const folder = freshFolder(test)
   const version = 'echo "nats-server: v2.10.0"'
   const broken = script(folder, `[ "$1" = --version ] && ${version} || { echo "no disk" >&2; exit 3; }`)
   const dataFolder = join(folder, 'data')
@@ -75,7 +76,7 @@ t.test('a server that does not start says why', async (test) => {
 })
 
 t.test('a port that another process took first is chosen again', async (test) => {
-  const folder = test.testdir({})
+  const folder = freshFolder(test)
   const taken = createServer().listen(0, '127.0.0.1')
   await once(taken, 'listening')
   test.teardown(() => taken.close())
