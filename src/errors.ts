@@ -84,6 +84,7 @@ export interface ErrorDetails {
 
 /** An error that its caller can be told. Anything else that is thrown is a fault of ours and shows as 500. */
 export class GatewayError extends Error {
+  override readonly name: string = 'GatewayError'
   readonly code: ErrorCode
   readonly param: string | null
   readonly status: number
@@ -93,7 +94,6 @@ export class GatewayError extends Error {
 
   constructor(code: ErrorCode, message: string, details: ErrorDetails = {}) {
     super(message, { cause: details.cause })
-    this.name = 'GatewayError'
     this.code = code
     this.param = details.param ?? null
     this.status = details.status ?? errorTable[code].status

@@ -1,4 +1,5 @@
 import type { Candidate } from '../domain/routing/plan.ts'
+import { GatewayError } from '../errors.ts'
 import type { Event, EventType, Fact, FactOf } from '../events/envelope.ts'
 
 export type RoleName = 'edge' | 'proxy' | 'projector' | 'scheduler'
@@ -98,7 +99,15 @@ export interface FailedAt {
   readonly model: string
 }
 
-/** The port between edge and proxy; one implementation in the same process, one over NATS. `clientGone` fires when nobody reads any more. */
+/** No proxy will close this request in the log: none took it, or the one that did is gone. Whoever dispatched it closes it. */
+export class CallLost extends GatewayError {
+  override readonly name = 'CallLost'
+}
+
+/**
+ * The port between edge and proxy; one implementation in the same process, one over NATS. `clientGone` fires when nobody reads any more.
+ * The answer throws GatewayError, and `CallLost` where the proxy that would record the request's end is not there.
+ */
 export type Dispatch = (call: RoutedCall, clientGone: AbortSignal) => AsyncIterable<AnswerPart>
 
 /** A manifest: what a role consumes and what it may say. An append of anything else does not compile. */
