@@ -3,13 +3,14 @@ import { dirname, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseDocument } from 'yaml'
 import { type PriceFile, problemsOfPriceFile } from './domain/pricing/price-file.ts'
+import type { ProviderDialect } from './providers/provider.ts'
 import { validatorOf } from './schema-validation.ts'
 
 export type UsageProfile = 'openai' | 'xai' | 'gemini'
 
 export interface ProviderConfig {
   readonly name: string
-  readonly dialect: 'openai'
+  readonly dialect: ProviderDialect
   readonly profile: UsageProfile
   readonly baseUrl: string
   readonly apiKey: string
@@ -62,7 +63,7 @@ interface ConfigFile {
 }
 
 interface ProviderEntry {
-  readonly dialect: 'openai'
+  readonly dialect: ProviderDialect
   readonly profile?: UsageProfile
   readonly base_url: string
   readonly api_key: string

@@ -4,18 +4,23 @@ import type { Provider } from './provider.ts'
 
 /** What of a routed call an upstream is asked. */
 export interface Asked {
-  /** The validated body in the dialect's own format. */
+  readonly requestId: string
+  /** The validated body in the surface's format. */
   readonly body: JsonObject
   readonly stream: boolean
   /** Output tokens of each answer that the wallet can pay for; null when the wallet is not the limit. */
   readonly outputCap: number | null
 }
 
-/** Whom it is asked of. */
+/** Whom it is asked of, and when. */
 export interface Target {
   readonly provider: Provider
+  /** The public model id. */
+  readonly model: string
   readonly upstreamModel: string
   readonly sheet: PriceSheet
+  /** Seconds since the epoch. */
+  readonly askedSeconds: number
 }
 
 export interface UpstreamRequest {
@@ -73,8 +78,9 @@ export interface StreamRelay {
   closing(counted: Usage | null): Uint8Array
 }
 
-/** How a provider speaks. */
+/** How a provider serves one surface. */
 export interface Dialect {
+  /** Throws GatewayError where the provider cannot be asked for what the body says. */
   buildRequest(target: Target, asked: Asked): UpstreamRequest
   readAnswer(target: Target, asked: Asked, body: Uint8Array): Answer | AnswerFault
   /** The body of an answer that told no usage, with the counted one. */

@@ -1,16 +1,13 @@
-import { setImmediate } from 'node:timers/promises'
 import { type Usage, usageOf } from '../../domain/usage/usage.ts'
 import { isObject, type JsonObject, listOf, objectOf, textOf } from '../../json.ts'
-import { limits } from '../../limits.ts'
 import type { Asked, Delivered, Target } from '../dialect.ts'
+import { countTokens } from '../tokens.ts'
 import { searchCalls } from './usage.ts'
 
 /** OpenAI's published count: each message is wrapped in three tokens, and the answer is primed with three. */
 const messageTokens = 3
 const primingTokens = 3
 const charactersPerToken = 4
-
-const plainText = { disallowedSpecial: new Set<string>() }
 
 const partText = (part: unknown): string => {
   const { text, refusal } = objectOf(part)
@@ -43,29 +40,6 @@ const promptTexts = ({ body }: Asked): readonly string[] => [
   schemaText(body['functions']),
   schemaText(objectOf(body['response_format'])['json_schema']),
 ]
-
-function* slicesOf(text: string): Iterable<string> {
-  const length = Math.min(text.length, limits.estimateCharactersMax)
-  for (let at = 0; at < length; at += limits.estimateSliceCharacters)
-    yield text.slice(at, Math.min(length, at + limits.estimateSliceCharacters))
-}
-
-/** Tokens of a text by o200k; beyond `estimateCharactersMax` in the proportion found until there. */
-export const countTokens = async (text: string): Promise<number> => {
-  if (text === '') return 0
-  const tokenizer = await import('gpt-tokenizer/encoding/o200k_base')
-  let tokens = 0
-  let characters = 0
-  let breatheAt: number = limits.estimateBreatheCharacters
-  for (const slice of slicesOf(text)) {
-    tokens += tokenizer.countTokens(slice, plainText)
-    characters += slice.length
-    if (characters < breatheAt) continue
-    breatheAt += limits.estimateBreatheCharacters
-    await setImmediate()
-  }
-  return Math.ceil((tokens * text.length) / characters)
-}
 
 /** As one text, so that many short ones have the bounds and the pauses of a long one. */
 const countAll = (texts: readonly string[]): Promise<number> => countTokens(texts.join(''))

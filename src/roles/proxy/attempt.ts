@@ -1,3 +1,4 @@
+import { GatewayError } from '../../errors.ts'
 import { limits } from '../../limits.ts'
 import type { Answer, Dialect, StreamRelay, Target } from '../../providers/dialect.ts'
 import { dialects } from '../../providers/dialects.ts'
@@ -10,6 +11,7 @@ import {
   httpFailure,
   rateLimitFailure,
   refusalFailure,
+  refused,
   retryAfterSecondsOf,
   statusFailure,
 } from './failure.ts'
@@ -128,6 +130,9 @@ const request = async (
   return call.stream ? openStream(spoken, call, response) : readWhole(spoken, call, response)
 }
 
+const notImplemented = ({ model }: Candidate, { surface }: RoutedCall): GatewayError =>
+  new GatewayError('not_implemented', `The model \`${model}\` is not available on the ${surface} surface.`)
+
 /** Asks one candidate. A failure that is the upstream's is an answer here; only faults of our own are thrown. */
 export const attempt = async (
   parts: AttemptParts,
@@ -137,12 +142,16 @@ export const attempt = async (
 ): Promise<Tried> => {
   const provider = parts.providers.get(candidate.provider)
   if (provider === undefined) return failed({ status: null, reason: 'provider_not_configured' })
-  const { upstreamModel, sheet } = candidate
-  const spoken = { dialect: dialects[provider.dialect], target: { provider, upstreamModel, sheet } }
+  const dialect = dialects[provider.dialect][call.surface]
+  if (dialect === undefined) return failed(refused(notImplemented(candidate, call)))
+  const { model, upstreamModel, sheet } = candidate
+  const askedSeconds = Math.floor(parts.clock() / 1000)
+  const spoken = { dialect, target: { provider, model, upstreamModel, sheet, askedSeconds } }
   try {
     return await request(parts, spoken, call, signal)
   } catch (fault) {
     if (fault instanceof HttpFault) return failed(httpFailure(fault))
+    if (fault instanceof GatewayError) return failed(refused(fault))
     throw fault
   }
 }

@@ -77,6 +77,9 @@ const blamesOurKey = ({ code, message }: Refusal): boolean =>
     message,
   )
 
+/** What we refuse ourselves, before the upstream is asked. */
+export const refused = (refusal: GatewayError): Failure => ({ status: null, reason: 'refused', refusal })
+
 /** An upstream's 4xx as the caller sees it: its status, its scrubbed message, its code where that is one of ours. */
 export const refusalFailure = (status: number, said: Refusal): Failure => {
   if (blamesOurKey(said)) return { status, reason: 'account' }

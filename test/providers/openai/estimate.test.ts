@@ -2,7 +2,8 @@ import { performance } from 'node:perf_hooks'
 import { countTokens as reference } from 'gpt-tokenizer/encoding/o200k_base'
 import t from 'tap'
 import { limits } from '../../../src/limits.ts'
-import { countTokens, countUsage } from '../../../src/providers/openai/estimate.ts'
+import { countUsage } from '../../../src/providers/openai/estimate.ts'
+import { countTokens } from '../../../src/providers/tokens.ts'
 import { askedOf, targetOf } from './target.ts'
 
 t.test('tokens are those of o200k', async (t) => {

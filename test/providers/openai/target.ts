@@ -17,11 +17,14 @@ export const targetOf = (profile: Profile = 'openai', upstreamModel = 'gpt-4o-mi
     baseUrl: 'https://api.alpha.example/v1',
     apiKey: 'sk-provider-key-123456',
   },
+  model: `alpha/${upstreamModel}`,
   upstreamModel,
   sheet: prices,
+  askedSeconds: 1_760_000_000,
 })
 
 export const askedOf = (body: JsonObject = {}, stream = false, outputCap: number | null = null): Asked => ({
+  requestId: '0199d0a0-0000-7000-8000-000000000001',
   body: { model: 'alpha/gpt-4o-mini', messages: [{ role: 'user', content: 'Say hi' }], ...body },
   stream,
   outputCap,

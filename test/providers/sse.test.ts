@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { type SseEvent, SseSplitter } from '../../../src/providers/openai/sse.ts'
+import { type SseEvent, SseSplitter } from '../../src/providers/sse.ts'
 
 const split = (pieces: readonly Uint8Array[]): readonly SseEvent[] => {
   const splitter = new SseSplitter()

@@ -1,4 +1,4 @@
-import { limits } from '../../limits.ts'
+import { limits } from '../limits.ts'
 
 /** One block of a stream, up to and with its blank line. */
 export interface SseEvent {

@@ -1,0 +1,148 @@
+import type { JsonObject } from '../../json.ts'
+
+/** A request of any surface, in the one form between a client's format and an upstream's. What a format cannot say is absent. */
+export interface Conversation {
+  /** Instructions that stand before all turns, in their order. */
+  readonly system: readonly TextPart[]
+  readonly turns: readonly Turn[]
+  readonly tools: readonly ToolDefinition[]
+  readonly toolChoice: ToolChoice | null
+  /** False: one tool call an answer at most. Null where the caller does not say. */
+  readonly parallelToolCalls: boolean | null
+  /** Output tokens; null where the caller sets no limit. */
+  readonly outputTokensMax: number | null
+  readonly temperature: number | null
+  readonly topP: number | null
+  readonly topK: number | null
+  readonly stopSequences: readonly string[]
+  readonly format: AnswerFormat
+  readonly reasoning: Reasoning | null
+  readonly webSearch: WebSearch | null
+  /** The caller's word for its own end user. */
+  readonly user: string | null
+}
+
+/** Consecutive turns may be of one role: what a format does with them is its own matter. */
+export interface Turn {
+  readonly role: 'user' | 'assistant'
+  readonly parts: readonly Part[]
+}
+
+/** `cached` asks the upstream to keep the prompt up to here, where it can be asked. */
+export type CacheMark = '5m' | '1h' | null
+
+export interface TextPart {
+  readonly type: 'text'
+  readonly text: string
+  readonly cached: CacheMark
+}
+
+export interface ImagePart {
+  readonly type: 'image'
+  readonly source: { readonly mediaType: string; readonly base64: string } | { readonly url: string }
+  readonly detail: 'auto' | 'low' | 'high' | null
+  readonly cached: CacheMark
+}
+
+/** PDF and plain text. */
+export interface DocumentPart {
+  readonly type: 'document'
+  readonly source:
+    | { readonly mediaType: string; readonly base64: string }
+    | { readonly url: string }
+    | { readonly text: string }
+  readonly title: string | null
+  readonly cached: CacheMark
+}
+
+export interface AudioPart {
+  readonly type: 'audio'
+  readonly format: 'wav' | 'mp3'
+  readonly base64: string
+}
+
+export interface ToolCallPart {
+  readonly type: 'tool_call'
+  readonly id: string
+  readonly name: string
+  /** JSON text of an object. */
+  readonly arguments: string
+  /** What a Gemini model wants back with the call; null elsewhere. */
+  readonly signature: string | null
+  readonly cached: CacheMark
+}
+
+export interface ToolResultPart {
+  readonly type: 'tool_result'
+  readonly toolCallId: string
+  readonly parts: readonly (TextPart | ImagePart | DocumentPart)[]
+  readonly isError: boolean
+  readonly cached: CacheMark
+}
+
+export interface ThinkingPart {
+  readonly type: 'thinking'
+  readonly text: string
+  /** Proves to the model's maker that it wrote this; null where unknown: then no upstream is given the part. */
+  readonly signature: string | null
+}
+
+export interface RedactedThinkingPart {
+  readonly type: 'redacted_thinking'
+  readonly data: string
+}
+
+export type Part =
+  | TextPart
+  | ImagePart
+  | DocumentPart
+  | AudioPart
+  | ToolCallPart
+  | ToolResultPart
+  | ThinkingPart
+  | RedactedThinkingPart
+
+export interface ToolDefinition {
+  readonly name: string
+  readonly description: string | null
+  /** JSON Schema of the arguments; null: no arguments. */
+  readonly parameters: JsonObject | null
+  readonly strict: boolean | null
+  readonly cached: CacheMark
+}
+
+export type ToolChoice =
+  | { readonly type: 'auto' | 'none' | 'required' }
+  | { readonly type: 'tool'; readonly name: string }
+
+export type AnswerFormat =
+  | { readonly type: 'text' | 'json' }
+  | {
+      readonly type: 'schema'
+      readonly name: string
+      readonly description: string | null
+      readonly schema: JsonObject
+      readonly strict: boolean | null
+    }
+
+/** `effort` is a word of the chat surface, `budget` tokens of the messages surface; `adaptive` leaves the amount to the model. */
+export type Reasoning =
+  | { readonly type: 'effort'; readonly effort: string }
+  | { readonly type: 'budget'; readonly tokens: number }
+  | { readonly type: 'adaptive'; readonly effort: string | null }
+  | { readonly type: 'off' }
+
+/** The provider's own web search, on top of the caller's tools. */
+export interface WebSearch {
+  readonly contextSize: 'low' | 'medium' | 'high' | null
+  /** The most searches; null for the provider's own bound. */
+  readonly usesMax: number | null
+  readonly allowedDomains: readonly string[]
+  readonly blockedDomains: readonly string[]
+  readonly userLocation: {
+    readonly city?: string
+    readonly region?: string
+    readonly country?: string
+    readonly timezone?: string
+  } | null
+}

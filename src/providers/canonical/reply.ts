@@ -1,0 +1,56 @@
+import type { Usage } from '../../domain/usage/usage.ts'
+
+/** Why an answer ended. `filtered`: by the provider's policy, a refusal of the model included. */
+export type StopReason = 'end' | 'stop_sequence' | 'length' | 'tool_calls' | 'filtered'
+
+export interface Citation {
+  readonly url: string
+  readonly title: string | null
+  /** The text that is cited; null where the provider does not tell. */
+  readonly citedText: string | null
+  /** Where in the text part the citation stands, in UTF-16 units; null where the provider does not tell. */
+  readonly range: { readonly start: number; readonly end: number } | null
+}
+
+export type ReplyPart =
+  | { readonly type: 'text'; readonly text: string; readonly citations: readonly Citation[] }
+  | { readonly type: 'thinking'; readonly text: string; readonly signature: string | null }
+  | { readonly type: 'redacted_thinking'; readonly data: string }
+  | {
+      readonly type: 'tool_call'
+      readonly id: string
+      readonly name: string
+      /** JSON text of an object. */
+      readonly arguments: string
+      readonly signature: string | null
+    }
+
+/** A whole answer, in the one form between an upstream's format and a client's. */
+export interface Reply {
+  /** The upstream's id, without prefix; empty where it tells none. */
+  readonly id: string
+  readonly parts: readonly ReplyPart[]
+  readonly stop: StopReason
+  /** Which of the caller's stop sequences ended it. */
+  readonly stopSequence: string | null
+  /** Null where the upstream told none. */
+  readonly usage: Usage | null
+}
+
+/**
+ * A streamed answer. Parts come one after another: an event of another kind, or `tool_call`, begins the next one. `usage` tells all that
+ * is known so far, and the last one counts; `stop` comes once; nothing but `usage` follows it.
+ */
+export type ReplyEvent =
+  | { readonly type: 'start'; readonly id: string; readonly usage: Usage | null }
+  | { readonly type: 'text'; readonly text: string }
+  | { readonly type: 'citation'; readonly citation: Citation }
+  | { readonly type: 'thinking'; readonly text: string }
+  /** Ends the thinking part that it signs. */
+  | { readonly type: 'signature'; readonly signature: string }
+  | { readonly type: 'redacted_thinking'; readonly data: string }
+  | { readonly type: 'tool_call'; readonly id: string; readonly name: string; readonly signature: string | null }
+  /** A piece of the JSON text of the tool call that began last. */
+  | { readonly type: 'arguments'; readonly text: string }
+  | { readonly type: 'stop'; readonly reason: StopReason; readonly stopSequence: string | null }
+  | { readonly type: 'usage'; readonly usage: Usage }
