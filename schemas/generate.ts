@@ -62,6 +62,7 @@ put(
 
 const requests: [string, string, string][] = [
   ['chat-completion-request', 'ChatCompletionRequest', '../src/roles/edge/surfaces/chat/request.types.ts'],
+  ['responses-request.v1', 'ResponsesRequest', '../src/roles/edge/surfaces/responses/request.types.ts'],
 ]
 for (const [file, name, target] of requests) {
   const source = await compile(readSchema(`requests/${file}.json`), name, {

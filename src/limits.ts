@@ -16,6 +16,13 @@ export const limits = {
   audioBytesPerTokenMin: 64, // Of base64. Audio models make 10 tokens of a second, and poor MP3 has 1 KB a second.
   audioTokensMin: 100, // The shortest clip.
 
+  // Calls of built-in tools that one request is reserved for, where its caller sets no `max_tool_calls`; more is a line beyond the reservation.
+  webSearchesMax: 16, // Agents that research make about a dozen.
+  xSearchesMax: 16, // Of the same kind.
+  fileSearchesMax: 16, // Of the same kind, over the caller's own files.
+  codeRunsMax: 8, // xAI bills each run; OpenAI bills the container, and a container outlives the request.
+  generatedImagesMax: 4, // One is usual; each costs as much as thousands of tokens.
+
   // Upstream
   upstreamConnectMs: 10_000,
   upstreamFirstByteMs: 120_000, // Of a stream: reasoning models think before the first byte.
@@ -30,7 +37,11 @@ export const limits = {
   upstreamDrainBytesMax: 64 * 1024, // What is left of an answer is read so that the connection can be used again, up to here.
   upstreamDrainMs: 1_000,
   upstreamMessageCharactersMax: 2_000, // Of an upstream's error message that is passed on.
+  upstreamOutputItemsMax: 4_096, // Of a response: a research answer has hundreds; text of any more is kept with the last.
   upstreamChoicesMax: 128, // OpenAI's own bound of `n`; text of any more is counted with the last.
+  replyToolCallsMax: 128, // Of a translated stream: OpenAI's own bound of tools, and that of its SDK.
+  replyHeldCharactersMax: 4 * 1024 * 1024, // Of tool calls that are put in order; an answer of text is not held.
+  replyCitationsMax: 1_024, // Of a translated stream: an answer with web search has dozens; the rest is dropped.
   deliveredCharactersMax: 4 * 1024 * 1024, // Of a stream's text kept for an estimate; the rest is counted by its length.
   estimateCharactersMax: 256 * 1024, // A tokenizer's time is ours: beyond this the count is extrapolated.
   estimateSliceCharacters: 512, // The tokenizer is quadratic in a run without spaces: 60,000 CJK characters took 13 s.
@@ -119,6 +130,10 @@ export const limits = {
   sandboxOutputTokensMax: 1_000_000,
   sandboxTokensMax: 1_000_000_000, // A figure of usage: sums of many stay exact.
   sandboxAnswerBytesMax: 256 * 1024 * 1024, // Above upstreamBodyBytesMax, so that its refusal can be tested.
+  sandboxToolCallsMax: 128, // Of one answer.
+  sandboxCostTicksMax: 1e14, // 10,000 USD.
+  sandboxResponsesStoredMax: 1_000, // For `previous_response_id`: a test needs a few.
+  sandboxResponsesStoredCharactersMax: 16 * 1024 * 1024, // Of their JSON.
   sandboxSchemaDepthMax: 16, // A schema may refer to itself.
   sandboxKeepAliveMs: 65_000, // Longer than the caller's, so that no call meets a closing connection.
 } as const

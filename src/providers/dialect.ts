@@ -10,6 +10,8 @@ export interface Asked {
   readonly stream: boolean
   /** Output tokens of each answer that the wallet can pay for; null when the wallet is not the limit. */
   readonly outputCap: number | null
+  /** The caller's headers that may go on to an upstream of the surface's own format, by lower-case name. */
+  readonly headers?: Readonly<Record<string, string>>
 }
 
 /** Whom it is asked of, and when. */
@@ -35,6 +37,8 @@ export interface Delivered {
   readonly reasoningTexts: readonly string[]
   /** Characters beyond the bound of what is kept. */
   readonly charactersBeyond: number
+  /** Calls of built-in tools that had ended by then, where the answer itself tells of them. */
+  readonly toolCalls?: Usage['toolCalls']
 }
 
 /** A whole answer that was understood. */
@@ -42,6 +46,10 @@ export interface Answer {
   readonly json: JsonObject
   readonly reportedUsage: Usage | null
   readonly delivered: Delivered
+  /** The upstream keeps the answer under this id, by which later requests may name it; null or absent where it keeps none. */
+  readonly storedId?: string | null
+  /** What the client is given where its usage was told and we write the answer ourselves; absent where the upstream's own bytes go on. */
+  readonly body?: Uint8Array
 }
 
 /** An answer that is none, in a word for the attempt's record. */
@@ -71,6 +79,8 @@ export interface StreamRelay {
   readonly isFinished: boolean
   readonly reportedUsage: Usage | null
   readonly delivered: Delivered
+  /** As of an Answer; known from the first event on. */
+  readonly storedId?: string | null
   push(bytes: Uint8Array): Uint8Array | null
   /** The upstream has closed the stream. */
   end(): Uint8Array | null
@@ -84,7 +94,7 @@ export interface Dialect {
   buildRequest(target: Target, asked: Asked): UpstreamRequest
   readAnswer(target: Target, asked: Asked, body: Uint8Array): Answer | AnswerFault
   /** The body of an answer that told no usage, with the counted one. */
-  completeAnswer(answer: Answer, counted: Usage): Uint8Array
+  completeAnswer(answer: Answer, counted: Usage, target: Target, asked: Asked): Uint8Array
   openRelay(target: Target, asked: Asked): StreamRelay
   countUsage(target: Target, asked: Asked, delivered: Delivered): Promise<Usage>
   /** Null where the body is not an error of the dialect. */

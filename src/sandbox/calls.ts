@@ -12,8 +12,9 @@ export interface SandboxCall {
   /** Milliseconds since the epoch. */
   readonly at: number
   readonly method: string
+  /** With its query, a key apart. */
   readonly path: string
-  /** Names in lower case; the last one of a repeated header. */
+  /** Names in lower case; the last one of a repeated header. Of a key only the scheme is kept. */
   readonly headers: { readonly [name: string]: string }
   /** Parsed; the text itself where it is not JSON. */
   readonly body: unknown
@@ -46,6 +47,7 @@ const noTokens: Tokens = {
   prompt: 0,
   cached: 0,
   cacheWrite: 0,
+  cacheWrite1h: 0,
   audioIn: 0,
   image: 0,
   output: 0,
@@ -68,6 +70,7 @@ class Tally {
     this.#sums.prompt += tokens.prompt
     this.#sums.cached += tokens.cached
     this.#sums.cacheWrite += tokens.cacheWrite
+    this.#sums.cacheWrite1h += tokens.cacheWrite1h
     this.#sums.audioIn += tokens.audioIn
     this.#sums.image += tokens.image
     this.#sums.output += tokens.output
@@ -81,11 +84,20 @@ class Tally {
   }
 }
 
+const keyHeaders = ['authorization', 'x-api-key', 'x-goog-api-key']
+const withoutKey = (value: string): string => value.replace(/\S+$/, '***')
+
 const headersFrom = (text: string): { readonly [name: string]: string } => {
   const parts = text.split('\n')
-  const pairs = parts.flatMap((name, index) => (index % 2 === 0 ? [[name.toLowerCase(), parts[index + 1] ?? '']] : []))
+  const names = parts.map((part) => part.toLowerCase())
+  const pairs = names.flatMap((name, index) => {
+    const value = parts[index + 1] ?? ''
+    return index % 2 === 0 ? [[name, keyHeaders.includes(name) ? withoutKey(value) : value]] : []
+  })
   return Object.fromEntries(pairs)
 }
+
+const pathFrom = (url: string): string => url.replace(/([?&]key=)[^&]*/, '$1***')
 
 const bodyFrom = (text: string): unknown => (text === '' ? null : (parseJson(text) ?? text))
 
@@ -140,7 +152,7 @@ export class CallRecord {
     return {
       at: this.#at,
       method: this.#method,
-      path: this.#path,
+      path: pathFrom(this.#path),
       headers: headersFrom(this.#headers),
       body: bodyFrom(this.#body),
       upstreamModel: this.#upstreamModel,

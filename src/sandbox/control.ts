@@ -26,9 +26,9 @@ export const showTotals =
     sendJson(response, calls.totals())
 
 export const resetCalls =
-  (calls: CallLog): Handler =>
+  (calls: CallLog, reset: () => void): Handler =>
   (request, response) => {
     request.resume()
-    calls.reset()
+    reset()
     sendJson(response, calls.totals())
   }

@@ -1,9 +1,9 @@
 import { Buffer } from 'node:buffer'
 import type { OutgoingHttpHeaders } from 'node:http'
 import type { CallRecord } from './calls.ts'
-import type { Answer, Dialect, Part } from './dialect.ts'
+import { type Answer, type Asked, type Dialect, doneEvent, type Part } from './dialect.ts'
 import { type Directives, noDirectives } from './directives.ts'
-import { type Fault, sandboxOrganisation } from './faults.ts'
+import { faultOf, sandboxOrganisation } from './faults.ts'
 import type { Line } from './line.ts'
 
 /** What real providers send along, none of which may reach a client of ours. */
@@ -18,6 +18,9 @@ const providerHeaders: OutgoingHttpHeaders = {
   'x-ratelimit-reset-requests': '6ms',
   'x-ratelimit-limit-tokens': '200000',
   'x-ratelimit-remaining-tokens': '199000',
+  'anthropic-organization-id': sandboxOrganisation,
+  'anthropic-ratelimit-tokens-limit': '400000',
+  'anthropic-ratelimit-tokens-remaining': '399000',
   'x-request-id': 'req_sandbox',
   'cf-ray': 'sandbox-AMS',
   'alt-svc': 'h3=":443"; ma=86400',
@@ -50,19 +53,32 @@ const thresholdOf = (answer: Answer, chunks: number | undefined): number =>
   chunks === undefined ? Number.POSITIVE_INFINITY : answer.stream ? chunks : Math.min(chunks, 1)
 
 /** The first `chunks` events, then the fault in place of all others. */
-function* failingAfter(parts: Iterable<Part>, chunks: number, event: string): Iterable<Part> {
+function* failingAfter(parts: Iterable<Part>, chunks: number, event: () => string): Iterable<Part> {
   let passed = 0
   for (const part of parts) {
-    if (passed === chunks) return yield { text: event, told: null }
+    if (passed === chunks) return yield { text: event(), told: null }
     yield part
     passed += 1
   }
 }
 
-export const withStreamError = (answer: Answer, directives: Directives, dialect: Dialect, fault: Fault): Answer =>
-  answer.stream && directives.stream_error !== undefined
-    ? { ...answer, parts: failingAfter(answer.parts, directives.stream_error, dialect.errorEvent(fault)) }
-    : answer
+/** The answer with the error in its stream that `stream_error` asks for. */
+export const withStreamError = (answer: Answer, asked: Asked, dialect: Dialect): Answer => {
+  const { directives, secrets } = asked
+  const chunks = directives.stream_error
+  if (!answer.stream || chunks === undefined) return answer
+  const event = (): string => dialect.errorEvent(faultOf(directives, secrets), asked, chunks)
+  return { ...answer, parts: failingAfter(answer.parts, chunks, event) }
+}
+
+function* closedByDone(parts: Iterable<Part>): Iterable<Part> {
+  yield* parts
+  yield doneEvent
+}
+
+/** The answer with chat's closing event behind it where `done` asks for that. */
+export const withDone = (answer: Answer, directives: Directives): Answer =>
+  answer.stream && directives.done ? { ...answer, parts: closedByDone(answer.parts) } : answer
 
 /** Comments and line ends of SSE; a whole body stays as it is. */
 const shaped = (text: string, answer: Answer, directives: Directives): string => {

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import type { JsonObject } from '../json.ts'
+import { type JsonObject, textOf } from '../json.ts'
 import type { Directives } from './directives.ts'
-import type { Fault } from './faults.ts'
+import { type Fault, Refusal, type Secrets } from './faults.ts'
 import type { Tokens } from './tokens.ts'
 
 /** The usage that a part of an answer tells: as it stands on the wire, and normalised. */
@@ -24,12 +24,22 @@ export interface Answer {
   readonly parts: Iterable<Part>
 }
 
+/** A request as it came. */
+export interface Incoming {
+  /** Path and query. */
+  readonly url: string
+  readonly headers: IncomingHttpHeaders
+  readonly body: JsonObject
+}
+
 /** What an answer is made from. */
 export interface Asked {
   readonly body: JsonObject
+  readonly stream: boolean
   /** Without directives. */
   readonly model: string
   readonly directives: Directives
+  readonly secrets: Secrets
   readonly id: string
   /** Milliseconds since the epoch. */
   readonly at: number
@@ -38,13 +48,18 @@ export interface Asked {
 /** How a family of upstreams speaks. */
 export interface Dialect {
   /** The caller's key; throws Refusal where there is none. */
-  readonly keyOf: (headers: IncomingHttpHeaders) => string
-  /** Throws Refusal where a member is missing without which nothing can be answered. */
-  readonly check: (body: JsonObject) => void
+  readonly keyOf: (headers: IncomingHttpHeaders, url: string) => string
+  /** The model's name, directives included; throws Refusal where there is none. */
+  readonly modelOf: (incoming: Incoming) => string
+  readonly streams: (incoming: Incoming) => boolean
+  /** Throws Refusal for what the real service would refuse. */
+  readonly check: (incoming: Incoming, directives: Directives) => void
   readonly answer: (asked: Asked) => Answer
-  readonly errorBody: (fault: Fault) => string
-  /** The SSE event that tells a fault inside a stream. */
-  readonly errorEvent: (fault: Fault) => string
+  /** Headers of every answer to the call `id`. */
+  readonly headersOf: (id: string) => Readonly<Record<string, string>>
+  readonly errorBody: (fault: Fault, id: string) => string
+  /** The SSE event that tells a fault inside a stream, after `passed` others. */
+  readonly errorEvent: (fault: Fault, asked: Asked, passed: number) => string
 }
 
 export const jsonType = 'application/json'
@@ -63,3 +78,18 @@ export const streamAnswer = (parts: Iterable<Part>): Answer => ({
   stream: true,
   parts,
 })
+
+/** One SSE event under the name that its `type` says. */
+export const namedEvent = (event: JsonObject): string =>
+  `event: ${textOf(event['type'])}\ndata: ${JSON.stringify(event)}\n\n`
+
+/** The end of a chat stream. */
+export const doneEvent: Part = { text: 'data: [DONE]\n\n', told: null }
+
+export const streamsByBody = ({ body }: Incoming): boolean => body['stream'] === true
+
+export const modelInBody = ({ body }: Incoming): string => {
+  const model = textOf(body['model'])
+  if (model === '') throw new Refusal('you must provide a model parameter', { param: 'model' })
+  return model
+}

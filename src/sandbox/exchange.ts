@@ -4,10 +4,10 @@ import { isObject, type JsonObject, objectOf, parseJson } from '../json.ts'
 import { limits } from '../limits.ts'
 import type { Clock, NewId } from '../roles/role.ts'
 import type { CallLog, CallRecord } from './calls.ts'
-import { deliver, withStreamError } from './delivery.ts'
-import { type Answer, type Dialect, jsonType, streamAnswer, wholeAnswer } from './dialect.ts'
+import { deliver, withDone, withStreamError } from './delivery.ts'
+import { type Answer, type Asked, type Dialect, type Incoming, jsonType, streamAnswer, wholeAnswer } from './dialect.ts'
 import { type Directives, noDirectives, parseDirectives, plainModel, withoutFaults } from './directives.ts'
-import { faultOf, Refusal, type Secrets } from './faults.ts'
+import { faultOf, Refusal } from './faults.ts'
 import { Line } from './line.ts'
 
 export interface SandboxParts {
@@ -38,36 +38,21 @@ const readBody = (request: IncomingMessage): Promise<Received> =>
 const htmlPage = '<!DOCTYPE html>\n<html><head><title>Sandbox</title></head><body><h1>It works</h1></body></html>\n'
 const notJson = '{"id": "chatcmpl-sandbox", this is not JSON'
 
-/** One call with all that its answer is made from. */
-interface Conversation {
-  readonly dialect: Dialect
-  readonly parts: SandboxParts
-  readonly body: JsonObject
-  readonly upstreamModel: string
-  readonly directives: Directives
-  readonly secrets: Secrets
-}
-
-const madeUp = ({ dialect, directives, body, secrets }: Conversation): Answer | null => {
+const madeUp = (dialect: Dialect, { directives, stream, secrets, id }: Asked): Answer | null => {
   if (directives.html) return wholeAnswer(htmlPage, null, directives.status, 'text/html; charset=utf-8')
   if (directives.not_json)
-    return body['stream'] === true && directives.status === undefined
+    return stream && directives.status === undefined
       ? streamAnswer([{ text: `data: ${notJson}\n\n`, told: null }])
       : wholeAnswer(notJson, null, directives.status)
-  const errorBody = (): string => dialect.errorBody(faultOf(directives, secrets))
+  const errorBody = (): string => dialect.errorBody(faultOf(directives, secrets), id)
   if (directives.error_200) return wholeAnswer(errorBody(), null)
   return directives.status === undefined ? null : wholeAnswer(errorBody(), null, directives.status)
 }
 
-const answerTo = (conversation: Conversation): Answer => {
-  const { dialect, parts, body, upstreamModel, directives, secrets } = conversation
-  const told = directives === noDirectives ? null : madeUp(conversation)
-  if (told !== null) return told
-  const model = plainModel(upstreamModel)
-  const answer = dialect.answer({ body, model, directives, id: parts.newId(), at: parts.clock() })
-  return directives.stream_error === undefined
-    ? answer
-    : withStreamError(answer, directives, dialect, faultOf(directives, secrets))
+const answerTo = (dialect: Dialect, asked: Asked): Answer => {
+  if (asked.directives === noDirectives) return dialect.answer(asked)
+  const answer = madeUp(dialect, asked) ?? dialect.answer(asked)
+  return withDone(withStreamError(answer, asked, dialect), asked.directives)
 }
 
 const bodyObject = (text: string): JsonObject => {
@@ -76,33 +61,41 @@ const bodyObject = (text: string): JsonObject => {
   return body
 }
 
-const modelOf = (body: JsonObject): string => {
-  const model = body['model']
-  if (typeof model !== 'string' || model === '')
-    throw new Refusal('you must provide a model parameter', { param: 'model' })
-  return model
-}
+/** Google knows labels, the others metadata. */
+const overrideIn = (body: JsonObject): unknown =>
+  objectOf(body['metadata'])['sandbox'] ?? objectOf(body['labels'])['sandbox']
 
 const directivesFor = (body: JsonObject, upstreamModel: string, calls: CallLog): Directives => {
-  const directives = parseDirectives(upstreamModel, objectOf(body['metadata'])['sandbox'])
+  const directives = parseDirectives(upstreamModel, overrideIn(body))
   if (directives.first === undefined) return directives
   return calls.countOf(upstreamModel) <= directives.first ? directives : withoutFaults(directives)
 }
 
-const conversationOf = (
-  dialect: Dialect,
-  parts: SandboxParts,
-  request: IncomingMessage,
-  text: string,
-  call: CallRecord,
-): Conversation => {
-  const key = dialect.keyOf(request.headers)
-  const body = bodyObject(text)
-  const upstreamModel = modelOf(body)
-  const directives = directivesFor(body, upstreamModel, parts.calls)
+/** One call as it arrived. */
+interface Arrived {
+  readonly id: string
+  readonly request: IncomingMessage
+  readonly text: string
+  readonly call: CallRecord
+}
+
+const askedOf = (dialect: Dialect, parts: SandboxParts, { id, request, text, call }: Arrived): Asked => {
+  const { headers, url = '/' } = request
+  const key = dialect.keyOf(headers, url)
+  const incoming: Incoming = { url, headers, body: bodyObject(text) }
+  const upstreamModel = dialect.modelOf(incoming)
+  const directives = directivesFor(incoming.body, upstreamModel, parts.calls)
   call.asks(upstreamModel, directives)
-  dialect.check(body)
-  return { dialect, parts, body, upstreamModel, directives, secrets: { key, host: request.headers.host ?? '' } }
+  dialect.check(incoming, directives)
+  return {
+    body: incoming.body,
+    stream: dialect.streams(incoming),
+    model: plainModel(upstreamModel),
+    directives,
+    secrets: { key, host: headers.host ?? '' },
+    id,
+    at: parts.clock(),
+  }
 }
 
 /** The whole answer in one write: the path that a bench measures. */
@@ -123,27 +116,41 @@ const answerPlainly = (response: ServerResponse, answer: Answer, call: CallRecor
   call.end('completed')
 }
 
-const answerShaped = async (response: ServerResponse, conversation: Conversation, call: CallRecord): Promise<void> => {
+const answerShaped = async (
+  response: ServerResponse,
+  dialect: Dialect,
+  asked: Asked,
+  call: CallRecord,
+): Promise<void> => {
   const line = new Line(response)
-  const { directives } = conversation
+  const { directives } = asked
   if (directives.delay_ms !== undefined) await line.pause(directives.delay_ms)
   if (directives.hang) await line.hang()
-  call.end(await deliver(line, answerTo(conversation), directives, call))
+  call.end(await deliver(line, answerTo(dialect, asked), directives, call))
 }
 
-const converse = (response: ServerResponse, conversation: Conversation, call: CallRecord): void | Promise<void> => {
-  if (conversation.directives !== noDirectives) return answerShaped(response, conversation, call)
-  const answer = answerTo(conversation)
-  if (!answer.stream) return answerPlainly(response, answer, call)
-  return deliver(new Line(response), answer, noDirectives, call).then((outcome) => call.end(outcome))
+const converse = (
+  response: ServerResponse,
+  dialect: Dialect,
+  asked: Asked,
+  call: CallRecord,
+): undefined | Promise<void> => {
+  if (asked.directives !== noDirectives) return answerShaped(response, dialect, asked, call)
+  const answer = answerTo(dialect, asked)
+  if (answer.stream) return deliver(new Line(response), answer, noDirectives, call).then((outcome) => call.end(outcome))
+  answerPlainly(response, answer, call)
 }
 
-const refuse = (response: ServerResponse, dialect: Dialect, refusal: unknown, call: CallRecord): void => {
+const refuse = (response: ServerResponse, dialect: Dialect, refusal: unknown, id: string, call: CallRecord): void => {
   if (!(refusal instanceof Refusal)) {
     call.end('broken')
     throw refusal
   }
-  answerPlainly(response, wholeAnswer(dialect.errorBody(refusal.fault), null, refusal.fault.status), call)
+  answerPlainly(response, wholeAnswer(dialect.errorBody(refusal.fault, id), null, refusal.fault.status), call)
+}
+
+const nameCall = (response: ServerResponse, dialect: Dialect, id: string): void => {
+  for (const [name, value] of Object.entries(dialect.headersOf(id))) response.setHeader(name, value)
 }
 
 /** One call from its body to the end of its answer, the same for every dialect that answers at once. */
@@ -154,23 +161,29 @@ export const exchange =
     const text = typeof received === 'string' ? '' : received.text
     const call = parts.calls.open(request, text, parts.clock())
     if (received === 'gone') return call.end('cancelled')
+    const id = parts.newId()
+    nameCall(response, dialect, id)
     try {
       if (received === 'too_large') throw new Refusal('The request body is too large.', { status: 413 })
-      await converse(response, conversationOf(dialect, parts, request, text, call), call)
+      await converse(response, dialect, askedOf(dialect, parts, { id, request, text, call }), call)
     } catch (error) {
-      refuse(response, dialect, error, call)
+      refuse(response, dialect, error, id, call)
     }
   }
 
-/** A GET of something that no directive shapes. */
+/** A request without a body, for something that no directive shapes; `bodyOf` throws Refusal where there is no such thing. */
 export const lookup =
-  (dialect: Dialect, parts: SandboxParts, bodyOf: () => string): Handler =>
+  (dialect: Dialect, parts: SandboxParts, bodyOf: (url: string) => string): Handler =>
   (request, response) => {
+    const { headers, url = '/' } = request
     const call = parts.calls.open(request, '', parts.clock())
+    const id = parts.newId()
+    request.resume()
+    nameCall(response, dialect, id)
     try {
-      dialect.keyOf(request.headers)
-      answerPlainly(response, wholeAnswer(bodyOf(), null), call)
+      dialect.keyOf(headers, url)
+      answerPlainly(response, wholeAnswer(bodyOf(url), null), call)
     } catch (error) {
-      refuse(response, dialect, error, call)
+      refuse(response, dialect, error, id, call)
     }
   }

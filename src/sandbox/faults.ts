@@ -7,6 +7,8 @@ export interface Fault {
   readonly code: string | null
   readonly message: string
   readonly param: string | null
+  /** The directive `error_code`: stands in place of any word that a dialect has for the fault. */
+  readonly word: string | null
 }
 
 /** The caller's request is at fault. */
@@ -16,7 +18,7 @@ export class Refusal extends Error {
   constructor(message: string, fault: Partial<Omit<Fault, 'message'>> = {}) {
     super(message)
     this.name = 'Refusal'
-    this.fault = { status: 400, type: 'invalid_request_error', code: null, param: null, ...fault, message }
+    this.fault = { status: 400, type: 'invalid_request_error', code: null, param: null, word: null, ...fault, message }
   }
 }
 
@@ -57,5 +59,6 @@ export const faultOf = (directives: Directives, secrets: Secrets): Fault => {
   const status = directives.status ?? 500
   const { type, code } = namedBy(status)
   const message = messageOf(directives, status, secrets)
-  return { status, type, code: directives.error_code ?? code, message, param: null }
+  const word = directives.error_code ?? null
+  return { status, type, code: word ?? code, message, param: null, word }
 }

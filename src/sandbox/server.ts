@@ -6,6 +6,10 @@ import { chat } from './chat/dialect.ts'
 import { modelsBody } from './chat/models.ts'
 import { resetCalls, showCalls, showTotals } from './control.ts'
 import { exchange, type Handler, lookup, type SandboxParts } from './exchange.ts'
+import { contentPath, generateContent } from './generate-content/dialect.ts'
+import { countTokens, messages } from './messages/dialect.ts'
+import { deletedBody, responses, storedBody } from './responses/dialect.ts'
+import { StoredResponses } from './responses/stored.ts'
 
 export type { SandboxCall, SandboxTotals } from './calls.ts'
 export { sandboxOrganisation } from './faults.ts'
@@ -27,18 +31,42 @@ export interface Sandbox {
   /** The last calls, oldest first. */
   calls(): readonly SandboxCall[]
   totals(): SandboxTotals
-  /** Forgets all calls, and what `first=<n>` has counted. */
+  /** Forgets all calls and stored responses, and what `first=<n>` has counted. */
   reset(): void
 }
 
-const routesOf = (parts: SandboxParts): ReadonlyMap<string, Handler> =>
-  new Map([
-    ['POST /v1/chat/completions', exchange(chat, parts)],
-    ['GET /v1/models', lookup(chat, parts, modelsBody)],
-    ['GET /sandbox/calls', showCalls(parts.calls)],
-    ['GET /sandbox/totals', showTotals(parts.calls)],
-    ['POST /sandbox/reset', resetCalls(parts.calls)],
-  ])
+interface Routes {
+  readonly exact: ReadonlyMap<string, Handler>
+  readonly matched: readonly (readonly [method: string, path: RegExp, handle: Handler])[]
+}
+
+const responsePath = /^\/v1\/responses\/[^/]+$/
+
+const routesOf = (parts: SandboxParts, stored: StoredResponses, reset: () => void): Routes => {
+  const spoken = responses(stored)
+  return {
+    exact: new Map([
+      ['POST /v1/chat/completions', exchange(chat, parts)],
+      ['POST /v1/messages', exchange(messages, parts)],
+      ['POST /v1/messages/count_tokens', exchange(countTokens, parts)],
+      ['POST /v1/responses', exchange(spoken, parts)],
+      ['GET /v1/models', lookup(chat, parts, modelsBody)],
+      ['GET /sandbox/calls', showCalls(parts.calls)],
+      ['GET /sandbox/totals', showTotals(parts.calls)],
+      ['POST /sandbox/reset', resetCalls(parts.calls, reset)],
+    ]),
+    matched: [
+      ['GET', responsePath, lookup(spoken, parts, storedBody(stored))],
+      ['DELETE', responsePath, lookup(spoken, parts, deletedBody(stored))],
+      ['POST', contentPath, exchange(generateContent, parts)],
+    ],
+  }
+}
+
+const handlerOf = ({ exact, matched }: Routes, method: string, path: string): Handler =>
+  exact.get(`${method} ${path}`) ??
+  matched.find(([its, pattern]) => its === method && pattern.test(path))?.[2] ??
+  notFound
 
 const pathOf = (url: string): string => {
   const at = url.indexOf('?')
@@ -61,9 +89,9 @@ const fail = (response: ServerResponse, error: unknown): void => {
 }
 
 const serve =
-  (routes: ReadonlyMap<string, Handler>) =>
+  (routes: Routes) =>
   async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    const handle = routes.get(`${request.method} ${pathOf(request.url ?? '/')}`) ?? notFound
+    const handle = handlerOf(routes, request.method ?? '', pathOf(request.url ?? '/'))
     try {
       await handle(request, response)
     } catch (error) {
@@ -91,7 +119,13 @@ const close = (server: Server): Promise<void> =>
 export const startSandbox = async (options: SandboxOptions): Promise<Sandbox> => {
   const { port: wantedPort = 0, host = '127.0.0.1', clock, newId } = options
   const calls = new CallLog()
-  const server = createServer({ keepAliveTimeout: limits.sandboxKeepAliveMs }, serve(routesOf({ clock, newId, calls })))
+  const stored = new StoredResponses()
+  const reset = (): void => {
+    calls.reset()
+    stored.reset()
+  }
+  const routes = routesOf({ clock, newId, calls }, stored, reset)
+  const server = createServer({ keepAliveTimeout: limits.sandboxKeepAliveMs }, serve(routes))
   const port = await listen(server, wantedPort, host)
   return {
     url: `http://${host}:${port}/v1`,
@@ -99,6 +133,6 @@ export const startSandbox = async (options: SandboxOptions): Promise<Sandbox> =>
     stop: () => close(server),
     calls: () => calls.last(limits.sandboxCallsMax),
     totals: () => calls.totals(),
-    reset: () => calls.reset(),
+    reset,
   }
 }

@@ -1,10 +1,15 @@
 import type { Directives } from './directives.ts'
 
-/** Tokens of one call: `prompt` includes cached, cache-write, audio and image ones, `output` includes reasoning and audio ones. */
+/**
+ * Tokens of one call, whatever its format: `prompt` includes cached, cache-write (of both kinds), audio, image and tool ones,
+ * `output` includes reasoning and audio ones.
+ */
 export interface Tokens {
   readonly prompt: number
   readonly cached: number
+  /** Kept for five minutes, or for as long as the provider sees fit. */
   readonly cacheWrite: number
+  readonly cacheWrite1h: number
   readonly audioIn: number
   readonly image: number
   readonly output: number
@@ -26,18 +31,21 @@ export interface Counted {
 export const imageTokens = 85
 export const audioTokens = 50
 
-/** `completion_tokens` is the figure on the wire, which leaves reasoning out in the profiles xai and gemini. */
+/** In chat, `completion_tokens` is the figure on the wire, which leaves reasoning out in the profiles xai and gemini. */
 export const tellsReasoningApart = (directives: Directives): boolean =>
   directives.profile === 'xai' || directives.profile === 'gemini'
 
-const outputOf = (directives: Directives, visible: number, reasoning: number): number => {
+const outputOf = (directives: Directives, visible: number, reasoning: number, apart: boolean): number => {
   const told = directives.completion_tokens
   if (told === undefined) return visible + reasoning
-  return tellsReasoningApart(directives) ? told + reasoning : told
+  return apart ? told + reasoning : told
 }
 
-/** The counted figures with those of the directives in their place; a whole that is not told itself holds its parts. */
-export const tokensOf = (counted: Counted, directives: Directives): Tokens => {
+/**
+ * The counted figures with those of the directives in their place; a whole that is not told itself holds its parts.
+ * `apart`: the output's figure on the wire leaves reasoning out.
+ */
+export const tokensOf = (counted: Counted, directives: Directives, apart: boolean): Tokens => {
   const cached = directives.cached_tokens ?? 0
   const cacheWrite = directives.cache_write_tokens ?? 0
   const audioIn = directives.audio_in_tokens ?? counted.audioIn
@@ -49,9 +57,10 @@ export const tokensOf = (counted: Counted, directives: Directives): Tokens => {
     prompt: directives.prompt_tokens ?? promptCounted,
     cached,
     cacheWrite,
+    cacheWrite1h: 0,
     audioIn,
     image,
-    output: outputOf(directives, Math.max(counted.visible, audioOut), reasoning),
+    output: outputOf(directives, Math.max(counted.visible, audioOut), reasoning, apart),
     reasoning,
     audioOut,
   }

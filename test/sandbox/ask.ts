@@ -33,6 +33,30 @@ export const ask = (sandbox: Sandbox, body: Body, signal?: AbortSignal): Promise
     ...(signal === undefined ? {} : { signal }),
   })
 
+const post = (url: string, headers: { readonly [name: string]: string }, body: Body): Promise<Response> =>
+  fetch(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...headers },
+    body: JSON.stringify(body),
+  })
+
+/** A question to the messages surface of the sandbox. */
+export const askMessages = (sandbox: Sandbox, body: Body, path = 'messages'): Promise<Response> =>
+  post(`${sandbox.url}/${path}`, { 'x-api-key': 'sk-test', 'anthropic-version': '2023-06-01' }, body)
+
+export const askResponses = (sandbox: Sandbox, body: Body): Promise<Response> =>
+  post(`${sandbox.url}/responses`, { authorization: 'Bearer sk-test' }, body)
+
+/** A question to a Gemini model in Google's own format. */
+export const askGoogle = (sandbox: Sandbox, model: string, body: Body, isStream = false): Promise<Response> => {
+  const method = isStream ? 'streamGenerateContent?alt=sse' : 'generateContent'
+  return post(`${sandbox.url}/models/${encodeURIComponent(model)}:${method}`, { 'x-goog-api-key': 'sk-test' }, body)
+}
+
+/** The parsed data of every event of a stream. */
+export const eventsIn = (text: string): readonly ReturnType<JSON['parse']>[] =>
+  dataLines(text).flatMap((data) => (data === '[DONE]' ? [] : [JSON.parse(data)]))
+
 /** An answer's body, for tests that know its shape. */
 export const jsonOf = async (answer: Response | Promise<Response>): Promise<ReturnType<JSON['parse']>> =>
   (await answer).json()

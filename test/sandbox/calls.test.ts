@@ -9,7 +9,7 @@ t.test('a call is recorded with what came, what was told and how it ended', asyn
   t.match(call, {
     method: 'POST',
     path: '/v1/chat/completions',
-    headers: { authorization: 'Bearer sk-test' },
+    headers: { authorization: 'Bearer ***' },
     upstreamModel: 'gpt-4o-mini;output_tokens=2;split=5',
     directives: { output_tokens: 2, split: 5 },
     status: 200,

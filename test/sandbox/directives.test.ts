@@ -247,3 +247,15 @@ t.test('cookie, service_tier, big_bytes', async (t) => {
     t.equal(Buffer.byteLength(contentOf(await chunksFrom(sandbox, directed(directives)))), 1_000_001)
   }
 })
+
+t.test('tool_calls, refusal and finish_reason in chat', async (t) => {
+  const sandbox = await sandboxFor(t)
+  const look = { type: 'function', function: { name: 'look', parameters: { type: 'object' } } }
+  const called = await jsonOf(ask(sandbox, directed('tool_calls=3', { tools: [look] })))
+  t.equal(called.choices[0].message.tool_calls.length, 3)
+  const refused = await jsonOf(ask(sandbox, directed('refusal')))
+  t.match(refused.choices[0].message, { content: null, refusal: 'You said: What is the answer?' })
+  const chunks = await chunksFrom(sandbox, directed('refusal;finish_reason=content_filter'))
+  t.equal(chunks.map((chunk) => chunk.choices[0]?.delta['refusal'] ?? '').join(''), 'You said: What is the answer?')
+  t.ok(chunks.some((chunk) => chunk.choices[0]?.finish_reason === 'content_filter'))
+})

@@ -42,6 +42,8 @@ export interface UpstreamFormat {
   writeRequest(conversation: Conversation, target: Target, asking: Asking): UpstreamRequest
   readReply(target: Target, json: JsonObject): Reply | AnswerFault
   openReader(target: Target): ReplyReader
+  /** Calls of built-in tools that every answer to the conversation makes and that none tells: part of each usage. */
+  impliedToolCalls?(conversation: Conversation, target: Target): Usage['toolCalls']
   readRefusal(provider: Provider, body: Uint8Array): Refusal | null
 }
 

@@ -1,6 +1,6 @@
 import { isObject, listOf, objectOf } from '../../json.ts'
 import type { Asked, Target, UpstreamRequest } from '../dialect.ts'
-import type { Profile } from '../provider.ts'
+import type { Profile, Provider } from '../provider.ts'
 
 type Draft = Record<string, unknown>
 
@@ -16,11 +16,15 @@ const askUsage = (draft: Draft): void => {
   draft['stream_options'] = { ...objectOf(draft['stream_options']), include_usage: true }
 }
 
-/** The caller's own limit keeps its name; without one the cap takes the name that the provider's newest models know. */
+/** The name of the output limit that the provider's newest models know. */
+export const capFieldOf = (profile: Profile): (typeof capFields)[number] =>
+  profile === 'openai' ? 'max_completion_tokens' : 'max_tokens'
+
+/** The caller's own limit keeps its name. */
 const capOutput = (draft: Draft, outputCap: number, profile: Profile): void => {
   const own = capFields.filter((field) => typeof draft[field] === 'number')
   for (const field of own) draft[field] = Math.min(Number(draft[field]), outputCap)
-  if (own.length === 0) draft[profile === 'openai' ? 'max_completion_tokens' : 'max_tokens'] = outputCap
+  if (own.length === 0) draft[capFieldOf(profile)] = outputCap
 }
 
 const isDeveloper = (message: unknown): boolean => isObject(message) && message['role'] === 'developer'
@@ -50,17 +54,20 @@ const bodyOf = ({ provider, upstreamModel }: Target, { body, stream, outputCap }
   return draft
 }
 
-/** The request for POST `/chat/completions`; top-level keys that we do not know go along untouched. */
-export const chatRequest = (target: Target, asked: Asked): UpstreamRequest => {
-  const { baseUrl, apiKey, headers } = target.provider
+export const chatCall = (provider: Provider, stream: boolean, body: object): UpstreamRequest => {
+  const { baseUrl, apiKey, headers } = provider
   return {
     url: `${baseUrl.endsWith('/') ? baseUrl.slice(0, -1) : baseUrl}/chat/completions`,
     headers: {
       ...headers,
       authorization: `Bearer ${apiKey}`,
       'content-type': 'application/json',
-      accept: asked.stream ? 'text/event-stream' : 'application/json',
+      accept: stream ? 'text/event-stream' : 'application/json',
     },
-    body: JSON.stringify(bodyOf(target, asked)),
+    body: JSON.stringify(body),
   }
 }
+
+/** The request for POST `/chat/completions`; top-level keys that we do not know go along untouched. */
+export const chatRequest = (target: Target, asked: Asked): UpstreamRequest =>
+  chatCall(target.provider, asked.stream, bodyOf(target, asked))

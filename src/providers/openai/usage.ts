@@ -86,12 +86,18 @@ const serverToolCalls = (raw: JsonObject): ToolCalls => {
 const searchModel = /search-(?:preview|api)/
 const contextSizes = ['low', 'medium', 'high']
 
-/** A search model searches once for each request, at a price by context size. */
-export const searchCalls = ({ upstreamModel, sheet }: Target, { body }: Asked): ToolCalls => {
-  if (!searchModel.test(upstreamModel)) return {}
-  const asked = textOf(objectOf(body['web_search_options'])['search_context_size'])
-  const item = `web_search_${contextSizes.includes(asked) ? asked : 'medium'}`
+export const isSearchModel = (upstreamModel: string): boolean => searchModel.test(upstreamModel)
+
+/** A search model searches once for each request, at a price by context size: medium where none is named. */
+export const searchCallsOf = ({ upstreamModel, sheet }: Target, contextSize: string | null): ToolCalls => {
+  if (!isSearchModel(upstreamModel)) return {}
+  const item = `web_search_${contextSize ?? 'medium'}`
   return sheet.per_call !== undefined && Object.hasOwn(sheet.per_call, item) ? { [item]: 1 } : {}
+}
+
+export const searchCalls = (target: Target, { body }: Asked): ToolCalls => {
+  const asked = textOf(objectOf(body['web_search_options'])['search_context_size'])
+  return searchCallsOf(target, contextSizes.includes(asked) ? asked : null)
 }
 
 /** The same figures as a chat client reads them. */

@@ -104,13 +104,13 @@ export class CallRun {
 
   /** Records the bill of a whole answer, then gives the answer out. Throws `log_unavailable`. */
   async settleWhole(serving: Serving<WholeAnswer>): Promise<readonly AnswerPart[]> {
-    const { answer, bytes, dialect } = serving.answered
+    const { answer, bytes, dialect, target } = serving.answered
     const { reportedUsage } = answer
     this.#disarm()
     this.#say(this.#bill(serving, this.#clientGone.aborted ? 'client_gone' : 'completed', reportedUsage))
     const counted = await this.#acknowledged()
     if (this.#clientGone.aborted) throw clientGoneError()
-    const body = counted === null ? bytes : dialect.completeAnswer(answer, counted)
+    const body = counted === null ? (answer.body ?? bytes) : dialect.completeAnswer(answer, counted, target, this.#call)
     return [headOf(serving), { type: 'bytes', bytes: body }]
   }
 

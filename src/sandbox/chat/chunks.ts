@@ -1,11 +1,9 @@
 import type { JsonObject } from '../../json.ts'
-import type { Asked, Part, Told } from '../dialect.ts'
-import { audioDataOf, audioExpiry, audioIdOf, callIdOf, headOf } from './head.ts'
-import type { Fragment, Output } from './output.ts'
+import { type Asked, doneEvent, type Part, type Told } from '../dialect.ts'
+import type { Fragment, Output } from '../output.ts'
+import { audioDataOf, audioExpiry, audioIdOf, callIdOf, finishReasonOf, headOf, shownReasoning } from './head.ts'
 import type { ChatRequest } from './request.ts'
 import { usageSoFar } from './usage.ts'
-
-const doneEvent: Part = { text: 'data: [DONE]\n\n', told: null }
 
 /** Writes the chunks of one stream; what they all begin with is made once. */
 interface Writer {
@@ -31,6 +29,8 @@ const deltaOf = (asked: Asked, choice: number, fragment: Fragment): JsonObject =
   switch (fragment.type) {
     case 'content':
       return { content: fragment.text }
+    case 'refusal':
+      return { refusal: fragment.text }
     case 'transcript':
       return { audio: { id: audioIdOf(asked, choice), transcript: fragment.text, data: audioDataOf(1) } }
     case 'call': {
@@ -46,9 +46,9 @@ const deltaOf = (asked: Asked, choice: number, fragment: Fragment): JsonObject =
   }
 }
 
-const roleDelta = (request: ChatRequest): JsonObject => ({
+const roleDelta = (asked: Asked, request: ChatRequest): JsonObject => ({
   role: 'assistant',
-  content: request.calls.length > 0 || request.audio ? null : '',
+  content: request.calls.length > 0 || request.audio || asked.directives.refusal ? null : '',
   refusal: null,
 })
 
@@ -80,8 +80,9 @@ function* choiceParts(
     telling.everywhere && telling.whole !== null
       ? usageSoFar(telling.whole, before + fragments, asked.directives)
       : null
-  yield chunk(writer, choice, roleDelta(request), null, toldAfter(0))
-  for (const text of output.reasoningText) yield chunk(writer, choice, { reasoning_content: text }, null, toldAfter(0))
+  yield chunk(writer, choice, roleDelta(asked, request), null, toldAfter(0))
+  for (const text of shownReasoning(asked, output))
+    yield chunk(writer, choice, { reasoning_content: text }, null, toldAfter(0))
   for (const [index, fragment] of output.fragments.entries())
     yield chunk(writer, choice, deltaOf(asked, choice, fragment), null, toldAfter(index + 1))
   if (request.audio && request.calls.length === 0) {
@@ -90,7 +91,7 @@ function* choiceParts(
   }
   const last = telling.withLastChoice && choice === request.choices - 1
   const told = last ? telling.whole : toldAfter(output.fragments.length)
-  yield chunk(writer, choice, {}, output.finishReason, told)
+  yield chunk(writer, choice, {}, finishReasonOf(asked, output), told)
 }
 
 const writerOf = (asked: Asked, request: ChatRequest): Writer => ({

@@ -1,10 +1,10 @@
 import type { JsonObject } from '../../json.ts'
 import type { Asked, Told } from '../dialect.ts'
-import { audioDataOf, audioExpiry, audioIdOf, callIdOf, headOf } from './head.ts'
-import type { Output } from './output.ts'
+import type { Output } from '../output.ts'
+import { audioDataOf, audioExpiry, audioIdOf, callIdOf, finishReasonOf, headOf, shownReasoning } from './head.ts'
 import type { ChatRequest } from './request.ts'
 
-const joined = (output: Output, type: 'content' | 'transcript'): string => {
+const joined = (output: Output, type: 'content' | 'refusal' | 'transcript'): string => {
   let text = ''
   for (const fragment of output.fragments) if (fragment.type === type) text += fragment.text
   return text
@@ -35,12 +35,14 @@ const audioOf = (asked: Asked, output: Output, choice: number): JsonObject => ({
 const messageOf = (asked: Asked, request: ChatRequest, output: Output, choice: number): JsonObject => {
   const calls = request.calls.length === 0 ? [] : toolCalls(asked, output, choice)
   const spoken = request.calls.length === 0 && request.audio
+  const refusal = joined(output, 'refusal')
+  const reasoning = shownReasoning(asked, output)
   return {
     role: 'assistant',
-    content: request.calls.length > 0 || spoken ? null : joined(output, 'content'),
-    refusal: null,
+    content: request.calls.length > 0 || spoken || refusal !== '' ? null : joined(output, 'content'),
+    refusal: refusal === '' ? null : refusal,
     annotations: [],
-    ...(output.reasoningText.length > 0 ? { reasoning_content: output.reasoningText.join('') } : {}),
+    ...(reasoning.length > 0 ? { reasoning_content: reasoning.join('') } : {}),
     ...(calls.length > 0 ? { tool_calls: calls } : {}),
     ...(spoken ? { audio: audioOf(asked, output, choice) } : {}),
   }
@@ -52,7 +54,7 @@ export const completionText = (asked: Asked, request: ChatRequest, output: Outpu
     index,
     message: messageOf(asked, request, output, index),
     logprobs: null,
-    finish_reason: output.finishReason,
+    finish_reason: finishReasonOf(asked, output),
   }))
   const usage = told === null ? {} : { usage: told.usage }
   return JSON.stringify({ ...headOf(asked, request, 'chat.completion'), choices, ...usage })

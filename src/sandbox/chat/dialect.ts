@@ -1,11 +1,19 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import type { JsonObject } from '../../json.ts'
 import { limits } from '../../limits.ts'
-import { type Answer, type Asked, type Dialect, streamAnswer, wholeAnswer } from '../dialect.ts'
+import {
+  type Answer,
+  type Asked,
+  type Dialect,
+  type Incoming,
+  modelInBody,
+  streamAnswer,
+  streamsByBody,
+  wholeAnswer,
+} from '../dialect.ts'
 import { type Fault, Refusal } from '../faults.ts'
+import { outputOf } from '../output.ts'
 import { streamParts } from './chunks.ts'
 import { completionText } from './completion.ts'
-import { outputOf } from './output.ts'
 import { readChatRequest } from './request.ts'
 import { toldUsage } from './usage.ts'
 
@@ -13,7 +21,8 @@ const missingKey =
   "You didn't provide an API key. You need to provide your API key in an Authorization header using Bearer auth " +
   '(i.e. Authorization: Bearer YOUR_KEY).'
 
-const keyOf = (headers: IncomingHttpHeaders): string => {
+/** Of an Authorization header; throws Refusal where there is none. */
+export const bearerKeyOf = (headers: IncomingHttpHeaders): string => {
   const [, key] = /^Bearer +(\S+)$/i.exec(headers.authorization ?? '') ?? []
   if (key === undefined) throw new Refusal(missingKey, { status: 401, code: null })
   return key
@@ -24,7 +33,7 @@ const isChoiceCount = (value: unknown): boolean =>
   value === null ||
   (typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= limits.sandboxChoicesMax)
 
-const check = (body: JsonObject): void => {
+const check = ({ body }: Incoming): void => {
   if (!Array.isArray(body['messages']))
     throw new Refusal("Missing required parameter: 'messages'.", {
       code: 'missing_required_parameter',
@@ -37,17 +46,27 @@ const check = (body: JsonObject): void => {
 }
 
 const answer = (asked: Asked): Answer => {
-  const request = readChatRequest(asked.body)
+  const request = readChatRequest(asked.body, asked.directives)
   const output = outputOf(request, asked.directives)
   const told = toldUsage(request, output, asked.directives)
-  if (request.stream) return streamAnswer(streamParts(asked, request, output, told))
+  if (asked.stream) return streamAnswer(streamParts(asked, request, output, told))
   return wholeAnswer(completionText(asked, request, output, told), told)
 }
 
-const errorBody = ({ message, type, param, code }: Fault): string =>
+/** As OpenAI tells an error. */
+export const openaiErrorBody = ({ message, type, param, code }: Fault): string =>
   JSON.stringify({ error: { message, type, param, code } })
 
-const errorEvent = (fault: Fault): string => `data: ${errorBody(fault)}\n\n`
+const errorEvent = (fault: Fault): string => `data: ${openaiErrorBody(fault)}\n\n`
 
 /** Chat completions as OpenAI speaks them, and after it many others. */
-export const chat: Dialect = { keyOf, check, answer, errorBody, errorEvent }
+export const chat: Dialect = {
+  keyOf: bearerKeyOf,
+  modelOf: modelInBody,
+  streams: streamsByBody,
+  check,
+  answer,
+  headersOf: () => ({}),
+  errorBody: openaiErrorBody,
+  errorEvent,
+}

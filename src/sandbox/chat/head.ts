@@ -1,6 +1,7 @@
 import { Buffer } from 'node:buffer'
 import type { JsonObject } from '../../json.ts'
 import type { Asked } from '../dialect.ts'
+import type { Output } from '../output.ts'
 import type { ChatRequest } from './request.ts'
 
 /** The members that a whole answer and every chunk of a stream share. */
@@ -25,3 +26,10 @@ const audioBytesPerToken = 48
 
 /** Silence, in base64. Of a whole number of three bytes a token, so that pieces joined are the whole. */
 export const audioDataOf = (tokens: number): string => Buffer.alloc(tokens * audioBytesPerToken).toString('base64')
+
+/** Only xAI shows any. */
+export const shownReasoning = ({ directives }: Asked, output: Output): readonly string[] =>
+  directives.profile === 'xai' ? output.reasoningText : []
+
+export const finishReasonOf = (asked: Asked, output: Output): string =>
+  asked.directives.finish_reason ?? output.finishReason

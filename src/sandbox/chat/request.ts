@@ -1,11 +1,8 @@
 import { isObject, type JsonObject, listOf, objectOf, textOf } from '../../json.ts'
+import type { Directives } from '../directives.ts'
+import { calledOf, type FunctionTool, type Prompt, reasoningTokensOf } from '../output.ts'
 import { audioTokens, imageTokens } from '../tokens.ts'
 import { countWords } from '../words.ts'
-
-export interface FunctionTool {
-  readonly name: string
-  readonly parameters: unknown
-}
 
 export interface PromptCount {
   readonly words: number
@@ -14,21 +11,10 @@ export interface PromptCount {
 }
 
 /** What of a chat request decides its answer. */
-export interface ChatRequest {
-  readonly stream: boolean
+export interface ChatRequest extends Prompt {
   readonly includeUsage: boolean
   readonly choices: number
-  /** Infinity where the caller sets none. */
-  readonly outputTokensMax: number
-  readonly stop: readonly string[]
-  /** The functions that the answer calls; empty where it is text. */
-  readonly calls: readonly FunctionTool[]
-  /** The schema of a JSON answer; undefined where it is text. */
-  readonly jsonSchema: unknown
-  readonly audio: boolean
-  readonly reasoningEffort: string | null
   readonly serviceTier: string
-  readonly userText: string
   readonly prompt: PromptCount
 }
 
@@ -81,10 +67,10 @@ const allowedBy = (choice: unknown, tools: readonly FunctionTool[]): readonly Fu
   return tools.filter((tool) => names.includes(tool.name))
 }
 
-const callsOf = (body: JsonObject, lastRole: unknown): readonly FunctionTool[] => {
+const callsOf = (body: JsonObject, lastRole: unknown, directives: Directives): readonly FunctionTool[] => {
   if (lastRole !== 'user' || body['tools'] === undefined) return []
   const allowed = allowedBy(body['tool_choice'], functionTools(body))
-  return allowed.slice(0, body['parallel_tool_calls'] === true ? 2 : 1)
+  return calledOf(allowed, body['parallel_tool_calls'] === true, directives)
 }
 
 const answerSchema = { type: 'object', properties: { answer: { const: 'The sandbox answers in JSON.' } } }
@@ -110,18 +96,18 @@ const lastOf = (messages: readonly JsonObject[], role: string): JsonObject =>
   messages.findLast((message) => message['role'] === role) ?? {}
 
 /** Liberal: what is missing or of another type counts as not given. */
-export const readChatRequest = (body: JsonObject): ChatRequest => {
+export const readChatRequest = (body: JsonObject, directives: Directives): ChatRequest => {
   const messages = listOf(body['messages']).map(objectOf)
   return {
-    stream: body['stream'] === true,
     includeUsage: objectOf(body['stream_options'])['include_usage'] === true,
     choices: positiveOr(1, body['n']),
     outputTokensMax: positiveOr(Number.POSITIVE_INFINITY, body['max_completion_tokens'], body['max_tokens']),
     stop: stopsOf(body['stop']),
-    calls: callsOf(body, messages.at(-1)?.['role']),
+    calls: callsOf(body, messages.at(-1)?.['role'], directives),
+    preface: '',
     jsonSchema: jsonSchemaOf(body),
     audio: listOf(body['modalities']).includes('audio'),
-    reasoningEffort: typeof body['reasoning_effort'] === 'string' ? body['reasoning_effort'] : null,
+    reasoningTokens: reasoningTokensOf(typeof body['reasoning_effort'] === 'string' ? body['reasoning_effort'] : null),
     serviceTier: tierOf(body['service_tier']),
     userText: textOfMessage(lastOf(messages, 'user')),
     prompt: sum(messages.map(countMessage)),

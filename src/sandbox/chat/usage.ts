@@ -1,8 +1,8 @@
 import type { JsonObject } from '../../json.ts'
 import type { Told } from '../dialect.ts'
 import type { Directives } from '../directives.ts'
+import type { Output } from '../output.ts'
 import { type Counted, type Tokens, tellsReasoningApart, tokensOf } from '../tokens.ts'
-import type { Output } from './output.ts'
 import type { ChatRequest } from './request.ts'
 
 const counted = (request: ChatRequest, output: Output): Counted => ({
@@ -39,7 +39,9 @@ const told = (tokens: Tokens, directives: Directives): Told => ({ tokens, usage:
 
 /** The usage of the whole answer, or null where the directives forbid to tell it. */
 export const toldUsage = (request: ChatRequest, output: Output, directives: Directives): Told | null =>
-  directives.no_usage ? null : told(tokensOf(counted(request, output), directives), directives)
+  directives.no_usage
+    ? null
+    : told(tokensOf(counted(request, output), directives, tellsReasoningApart(directives)), directives)
 
 /** The usage as it stands after `fragments` tokens of an answer that ends with `whole`. */
 export const usageSoFar = (whole: Told, fragments: number, directives: Directives): Told => {

@@ -179,6 +179,61 @@ t.test('audio, images and tools have their published prices', async (t) => {
   t.match(on('grok/grok-4.7').per_call, { web_search: '0.005', x_search: '0.005', code_execution: '0.005' })
 })
 
+const withoutTools = /^openai\/(?:gpt-image-.*|gpt-4o-audio-preview|gpt-4o(?:-mini)?-search-preview)$/
+const plain = /^openai\/gpt-4(?:o|\.1)/
+
+t.test('every model of OpenAI that uses tools prices them all', async (t) => {
+  for (const { model, sheet } of shipped.prices) {
+    if (!model.startsWith('openai/') || withoutTools.test(model)) continue
+    const { web_search, web_search_preview, file_search, code_interpreter, ...images } = sheet.per_call ?? {}
+    const searches = ['0.01', plain.test(model) ? '0.025' : '0.01', '0.0025', '0.03']
+    t.same([web_search, web_search_preview, file_search, code_interpreter], searches, model)
+    t.equal(Object.keys(images).length, 27, model)
+  }
+})
+
+t.test('every model of xAI prices the tools that its usage counts', async (t) => {
+  for (const { model, sheet } of shipped.prices)
+    if (model.startsWith('grok/'))
+      t.match(sheet.per_call, {
+        web_search: '0.005',
+        x_search: '0.005',
+        code_interpreter: '0.005',
+        file_search: '0.0025',
+        document_search: '0.01',
+      })
+})
+
+// model, quality, prices of 1024x1024 / 1024x1536 / 1536x1024: written by hand from the published table.
+const images = `
+gpt-image-1       low     0.011  0.016  0.016
+gpt-image-1       medium  0.042  0.063  0.063
+gpt-image-1       high    0.167  0.25   0.25
+gpt-image-1.5     low     0.009  0.013  0.013
+gpt-image-1.5     medium  0.034  0.05   0.05
+gpt-image-1.5     high    0.133  0.2    0.2
+gpt-image-1-mini  low     0.005  0.006  0.006
+gpt-image-1-mini  medium  0.011  0.015  0.015
+gpt-image-1-mini  high    0.036  0.052  0.052
+`
+
+t.test('an image costs by its model, quality and size, the same from every model that asks for it', async (t) => {
+  const expected = images
+    .trim()
+    .split('\n')
+    .map((line) => line.split(/\s+/))
+    .flatMap(([model, quality, ...prices]) =>
+      ['1024x1024', '1024x1536', '1536x1024'].map((size, index) => [
+        `image_generation_${model}_${quality}_${size}`,
+        prices[index],
+      ]),
+    )
+  for (const { model, sheet } of shipped.prices) {
+    const found = Object.entries(sheet.per_call ?? {}).filter(([item]) => item.startsWith('image_generation_'))
+    if (found.length > 0) t.same(new Map(found), new Map(expected.map(([item, price]) => [item, price])), model)
+  }
+})
+
 t.test('the schema refuses what is not a price', async (t) => {
   const refused = (price: unknown): boolean =>
     problemsOfSchema({

@@ -1,0 +1,29 @@
+import type { Usage } from '../../domain/usage/usage.ts'
+import { isObject, parseJson } from '../../json.ts'
+import type { Answer, AnswerFault, Asked, Target } from '../dialect.ts'
+import { DeliveredBlocks } from './delivered.ts'
+import { readUsage, usageOnWire } from './usage.ts'
+
+const textOfBytes = (bytes: Uint8Array): string =>
+  Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString()
+
+/** No output for an answer that says something: then what it says is counted. */
+export const contradicts = (usage: Usage, delivered: DeliveredBlocks): boolean =>
+  usage.outputTotal === 0 && !delivered.isEmpty
+
+/** A message, whole. */
+export const readAnswer = (_target: Target, _asked: Asked, body: Uint8Array): Answer | AnswerFault => {
+  const json = parseJson(textOfBytes(body))
+  if (!isObject(json)) return { fault: 'not_json' }
+  if (json['error'] || json['type'] === 'error') return { fault: 'error_in_answer' }
+  const content = json['content']
+  if (!Array.isArray(content)) return { fault: 'no_content' }
+  const delivered = new DeliveredBlocks()
+  for (const block of content) if (isObject(block)) delivered.addBlock(block)
+  const told = readUsage(json['usage'])
+  return { json, reportedUsage: told !== null && contradicts(told, delivered) ? null : told, delivered }
+}
+
+/** Every answer carries a usage, also where the upstream told none. */
+export const completeAnswer = ({ json }: Answer, counted: Usage): Uint8Array =>
+  Buffer.from(JSON.stringify({ ...json, usage: usageOnWire(counted) }))

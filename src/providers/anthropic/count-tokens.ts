@@ -1,0 +1,42 @@
+import { isObject, type JsonObject, parseJson } from '../../json.ts'
+import type { AnswerFault, Asked, Target, UpstreamRequest } from '../dialect.ts'
+import { postTo } from './endpoint.ts'
+
+/** What the endpoint takes; it refuses a request with any other field. */
+const countedFields: readonly string[] = [
+  'messages',
+  'system',
+  'tools',
+  'tool_choice',
+  'thinking',
+  'output_config',
+  'output_format',
+  'cache_control',
+  'context_management',
+  'mcp_servers',
+]
+
+const countedBody = (body: JsonObject): JsonObject =>
+  Object.fromEntries(Object.entries(body).filter(([field]) => countedFields.includes(field)))
+
+/** The request for POST `/messages/count_tokens`, which is free. */
+export const countTokensRequest = (
+  target: Target,
+  { body, headers }: Pick<Asked, 'body' | 'headers'>,
+): UpstreamRequest =>
+  postTo(
+    target,
+    '/messages/count_tokens',
+    { ...countedBody(body), model: target.upstreamModel },
+    { stream: false, headers },
+  )
+
+/** Reads `{"input_tokens": n}`. */
+export const readTokenCount = (body: Uint8Array): { readonly inputTokens: number } | AnswerFault => {
+  const json = parseJson(Buffer.from(body).toString())
+  if (!isObject(json)) return { fault: 'not_json' }
+  const inputTokens = json['input_tokens']
+  return typeof inputTokens === 'number' && Number.isSafeInteger(inputTokens) && inputTokens >= 0
+    ? { inputTokens }
+    : { fault: 'no_count' }
+}

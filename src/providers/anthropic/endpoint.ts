@@ -1,0 +1,39 @@
+import type { Target, UpstreamRequest } from '../dialect.ts'
+
+/** The version whose shapes this folder knows. */
+const defaultVersion = '2023-06-01'
+
+/** The only headers of a caller that go on. */
+const forwardedHeaders = ['anthropic-version', 'anthropic-beta'] as const
+
+export type CallerHeaders = Readonly<Record<string, string>>
+
+const forwarded = (headers: CallerHeaders): CallerHeaders =>
+  Object.fromEntries(
+    forwardedHeaders.flatMap((name) => {
+      const value = headers[name]
+      return value === undefined ? [] : [[name, value] as const]
+    }),
+  )
+
+/** A POST to `<baseUrl><path>`. `headers` are the caller's, by lower-case name. */
+export const postTo = (
+  { provider }: Target,
+  path: string,
+  body: object,
+  { stream, headers = {} }: { readonly stream: boolean; readonly headers?: CallerHeaders | undefined },
+): UpstreamRequest => {
+  const { baseUrl, apiKey } = provider
+  return {
+    url: `${baseUrl.endsWith('/') ? baseUrl.slice(0, -1) : baseUrl}${path}`,
+    headers: {
+      'anthropic-version': defaultVersion,
+      ...provider.headers,
+      ...forwarded(headers),
+      'x-api-key': apiKey,
+      'content-type': 'application/json',
+      accept: stream ? 'text/event-stream' : 'application/json',
+    },
+    body: JSON.stringify(body),
+  }
+}

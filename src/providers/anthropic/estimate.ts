@@ -1,0 +1,46 @@
+import { type Usage, usageOf } from '../../domain/usage/usage.ts'
+import { isObject, type JsonObject, listOf, objectOf, textOf } from '../../json.ts'
+import type { Asked, Delivered, Target } from '../dialect.ts'
+import { countTokens } from '../tokens.ts'
+
+/** The provider publishes no count of its wrapping: about a role and two marks a message. */
+const messageTokens = 3
+const charactersPerToken = 4
+
+const jsonText = (value: unknown): string => (value === undefined || value === null ? '' : JSON.stringify(value))
+
+const sourceText = (source: unknown): string => {
+  const { type, data, content } = objectOf(source)
+  return type === 'text' ? textOf(data) : contentText(content)
+}
+
+const blockText = (block: JsonObject): string => {
+  const { text, thinking, name, input, content, source } = block
+  return textOf(text) + textOf(thinking) + textOf(name) + jsonText(input) + contentText(content) + sourceText(source)
+}
+
+const contentText = (content: unknown): string =>
+  typeof content === 'string' ? content : listOf(content).filter(isObject).map(blockText).join('')
+
+/** The text that a provider makes tokens of; images and PDF are not counted. */
+const promptTexts = ({ body }: Asked): readonly string[] => [
+  contentText(body['system']),
+  ...listOf(body['messages']).map((message) => contentText(objectOf(message)['content'])),
+  jsonText(body['tools']),
+  jsonText(objectOf(body['output_config'])['format']),
+]
+
+const countPrompt = async (asked: Asked): Promise<number> =>
+  (await countTokens(promptTexts(asked).join(''))) + listOf(asked.body['messages']).length * messageTokens
+
+/** Usage counted by a tokenizer, for an answer whose upstream told none. */
+export const countUsage = async (_target: Target, asked: Asked, delivered: Delivered): Promise<Usage> => {
+  const reasoning = await countTokens(delivered.reasoningTexts.join(''))
+  const answer = await countTokens(delivered.texts.join(''))
+  const beyond = Math.ceil(delivered.charactersBeyond / charactersPerToken)
+  return usageOf(
+    { total: await countPrompt(asked) },
+    { total: reasoning + answer + beyond, reasoning },
+    delivered.toolCalls ?? {},
+  )
+}

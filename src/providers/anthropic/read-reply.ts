@@ -1,0 +1,46 @@
+import { isObject, type JsonObject, listOf, textOf } from '../../json.ts'
+import type { Citation, Reply, ReplyPart } from '../canonical/reply.ts'
+import type { AnswerFault, Target } from '../dialect.ts'
+import { readCitation } from './citation.ts'
+import { stopReason } from './stop-reason.ts'
+import { readUsage } from './usage.ts'
+
+export const bareId = (id: unknown): string => textOf(id).replace(/^msg_/, '')
+
+const readCitations = (value: unknown): readonly Citation[] =>
+  listOf(value)
+    .map(readCitation)
+    .filter((citation) => citation !== null)
+
+/** Blocks of the provider's own tools have no part: their cost is in the usage. */
+const readBlock = (block: JsonObject): readonly ReplyPart[] => {
+  switch (block['type']) {
+    case 'text':
+      return [{ type: 'text', text: textOf(block['text']), citations: readCitations(block['citations']) }]
+    case 'thinking':
+      return [{ type: 'thinking', text: textOf(block['thinking']), signature: textOf(block['signature']) || null }]
+    case 'redacted_thinking':
+      return [{ type: 'redacted_thinking', data: textOf(block['data']) }]
+    case 'tool_use': {
+      const { id, name, input } = block
+      const given = JSON.stringify(input ?? {})
+      return [{ type: 'tool_call', id: textOf(id), name: textOf(name), arguments: given, signature: null }]
+    }
+    default:
+      return []
+  }
+}
+
+/** A Messages answer as a Reply: see UpstreamFormat. */
+export const readReply = (_target: Target, json: JsonObject): Reply | AnswerFault => {
+  if (json['error'] || json['type'] === 'error') return { fault: 'error_in_answer' }
+  const { id, content, stop_reason: word, stop_sequence: stopSequence, usage } = json
+  if (!Array.isArray(content)) return { fault: 'no_content' }
+  return {
+    id: bareId(id),
+    parts: content.filter(isObject).flatMap(readBlock),
+    stop: stopReason(word),
+    stopSequence: typeof stopSequence === 'string' ? stopSequence : null,
+    usage: readUsage(usage),
+  }
+}

@@ -1,0 +1,110 @@
+import { isObject, type JsonObject, listOf, objectOf } from '../../json.ts'
+import type { AnswerFormat, Conversation, Part, Reasoning, TextPart, Turn } from '../canonical/conversation.ts'
+import { invalid, unsupported } from '../canonical/refuse.ts'
+import { isGiven, shown } from './given.ts'
+import { readContent, readInstructions } from './read-blocks.ts'
+import { readToolChoice, readTools } from './read-tools.ts'
+
+/** What only the maker of the format offers, and what would be missed if it were left out. */
+const refusedFields = ['mcp_servers', 'container', 'context_management', 'compaction', 'thread', 'fallbacks'] as const
+
+const refuseForeign = (body: JsonObject): void => {
+  for (const field of refusedFields)
+    if (isGiven(body[field])) throw unsupported(field, 'is not available for this model')
+  if (isGiven(body['inference_geo']) && body['inference_geo'] !== 'global')
+    throw unsupported('inference_geo', 'must be global')
+}
+
+interface Told {
+  readonly system: readonly TextPart[]
+  readonly turns: readonly Turn[]
+}
+
+const callIdsOf = (parts: readonly Part[]): readonly string[] =>
+  parts.flatMap((part) => (part.type === 'tool_call' ? [part.id] : []))
+
+/** Instructions may also come as messages, but only before all turns: no other format has them in between. */
+const readMessages = (messages: readonly unknown[]): Told => {
+  const system: TextPart[] = []
+  const turns: Turn[] = []
+  const callIds = new Set<string>()
+  for (const [index, message] of messages.entries()) {
+    const { role, content } = objectOf(message)
+    const path = `messages[${index}]`
+    if (role === 'system' && turns.length === 0) system.push(...readInstructions(content, `${path}.content`))
+    else if (role === 'system') throw unsupported(`${path}.role`, 'system must stand before all other messages')
+    else if (role !== 'user' && role !== 'assistant') throw invalid(`${path}.role`, 'user or assistant is required')
+    else {
+      const parts = readContent(role, content, `${path}.content`, callIds)
+      for (const id of callIdsOf(parts)) callIds.add(id)
+      turns.push({ role, parts })
+    }
+  }
+  return { system, turns }
+}
+
+const effortOf = (body: JsonObject): string | null => {
+  const effort = objectOf(body['output_config'])['effort']
+  return typeof effort === 'string' ? effort : null
+}
+
+const readReasoning = (body: JsonObject): Reasoning | null => {
+  const effort = effortOf(body)
+  const { thinking } = body
+  if (!isObject(thinking)) return effort === null ? null : { type: 'effort', effort }
+  switch (thinking['type']) {
+    case 'disabled':
+      return { type: 'off' }
+    case 'adaptive':
+      return { type: 'adaptive', effort }
+    case 'enabled': {
+      const tokens = thinking['budget_tokens']
+      if (typeof tokens !== 'number') throw invalid('thinking.budget_tokens', 'a number is required')
+      return { type: 'budget', tokens }
+    }
+    default:
+      throw unsupported('thinking.type', `'${shown(thinking['type'])}' is not available for this model`)
+  }
+}
+
+const schemaNamePattern = /^[a-zA-Z0-9_-]{1,64}$/
+
+/** The format names no schema, other formats must: its title, where it is a name. */
+const schemaName = ({ title }: JsonObject): string =>
+  typeof title === 'string' && schemaNamePattern.test(title) ? title : 'answer'
+
+const readFormat = (body: JsonObject): AnswerFormat => {
+  const format = objectOf(body['output_config'])['format'] ?? body['output_format']
+  if (!isGiven(format)) return { type: 'text' }
+  const { type, schema } = objectOf(format)
+  if (type !== 'json_schema') throw invalid('output_config.format.type', 'json_schema is required')
+  if (!isObject(schema)) throw invalid('output_config.format.schema', 'an object is required')
+  return { type: 'schema', name: schemaName(schema), description: null, schema, strict: null }
+}
+
+const numberOrNull = (value: unknown): number | null => (typeof value === 'number' ? value : null)
+
+const userOf = (body: JsonObject): string | null => {
+  const user = objectOf(body['metadata'])['user_id']
+  return typeof user === 'string' ? user : null
+}
+
+/** Reads a Messages request: see ClientFormat. What only tunes the maker's own service is left out. */
+export const readRequest = (body: JsonObject): Conversation => {
+  refuseForeign(body)
+  const { system, turns } = readMessages(listOf(body['messages']))
+  return {
+    system: [...readInstructions(body['system'], 'system'), ...system],
+    turns,
+    ...readTools(body['tools']),
+    ...readToolChoice(body['tool_choice']),
+    outputTokensMax: numberOrNull(body['max_tokens']),
+    temperature: numberOrNull(body['temperature']),
+    topP: numberOrNull(body['top_p']),
+    topK: numberOrNull(body['top_k']),
+    stopSequences: listOf(body['stop_sequences']).filter((each) => typeof each === 'string'),
+    format: readFormat(body),
+    reasoning: readReasoning(body),
+    user: userOf(body),
+  }
+}

@@ -1,0 +1,73 @@
+import { isObject, type JsonObject, listOf, objectOf, textOf } from '../../json.ts'
+import type { Conversation, ToolChoice, ToolDefinition, WebSearch } from '../canonical/conversation.ts'
+import { invalid, unsupported } from '../canonical/refuse.ts'
+import { shown } from './given.ts'
+import { readCacheMark } from './read-blocks.ts'
+
+type Tools = Pick<Conversation, 'tools' | 'webSearch'>
+type Choice = Pick<Conversation, 'toolChoice' | 'parallelToolCalls'>
+
+const textsOf = (value: unknown): readonly string[] => listOf(value).filter((each) => typeof each === 'string')
+
+const readTool = (tool: JsonObject, path: string): ToolDefinition => {
+  const { name, description, input_schema: schema, strict } = tool
+  if (typeof name !== 'string' || name === '') throw invalid(`${path}.name`, 'a string is required')
+  return {
+    name,
+    description: typeof description === 'string' ? description : null,
+    parameters: isObject(schema) ? schema : null,
+    strict: typeof strict === 'boolean' ? strict : null,
+    cached: readCacheMark(tool),
+  }
+}
+
+const locationFields = ['city', 'region', 'country', 'timezone'] as const
+
+const readLocation = (value: unknown): WebSearch['userLocation'] => {
+  if (!isObject(value)) return null
+  const told = locationFields.filter((field) => typeof value[field] === 'string')
+  return Object.fromEntries(told.map((field) => [field, textOf(value[field])]))
+}
+
+const readWebSearch = (tool: JsonObject): WebSearch => ({
+  contextSize: null,
+  usesMax: typeof tool['max_uses'] === 'number' ? tool['max_uses'] : null,
+  allowedDomains: textsOf(tool['allowed_domains']),
+  blockedDomains: textsOf(tool['blocked_domains']),
+  userLocation: readLocation(tool['user_location']),
+})
+
+/** The caller's own tools, and the provider's web search. Throws `unsupported_parameter` for any other. */
+export const readTools = (value: unknown): Tools => {
+  const tools: ToolDefinition[] = []
+  let webSearch: WebSearch | null = null
+  for (const [index, each] of listOf(value).entries()) {
+    const tool = objectOf(each)
+    const type = tool['type'] ?? 'custom'
+    if (type === 'custom') tools.push(readTool(tool, `tools[${index}]`))
+    else if (textOf(type).startsWith('web_search_')) webSearch = readWebSearch(tool)
+    else throw unsupported(`tools[${index}].type`, `'${shown(type)}' is not available for this model`)
+  }
+  return { tools, webSearch }
+}
+
+const readChoice = (choice: JsonObject): ToolChoice => {
+  switch (choice['type']) {
+    case 'auto':
+      return { type: 'auto' }
+    case 'any':
+      return { type: 'required' }
+    case 'none':
+      return { type: 'none' }
+    case 'tool':
+      return { type: 'tool', name: textOf(choice['name']) }
+    default:
+      throw invalid('tool_choice.type', 'auto, any, tool or none is required')
+  }
+}
+
+export const readToolChoice = (value: unknown): Choice => {
+  if (!isObject(value)) return { toolChoice: null, parallelToolCalls: null }
+  const disabled = value['disable_parallel_tool_use']
+  return { toolChoice: readChoice(value), parallelToolCalls: typeof disabled === 'boolean' ? !disabled : null }
+}

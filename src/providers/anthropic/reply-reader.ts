@@ -1,0 +1,136 @@
+import { isObject, type JsonObject, objectOf, parseJson, textOf } from '../../json.ts'
+import type { ReplyReader } from '../canonical/format.ts'
+import type { ReplyEvent } from '../canonical/reply.ts'
+import type { AnswerFault } from '../dialect.ts'
+import type { SseEvent } from '../sse.ts'
+import { readCitation } from './citation.ts'
+import { bareId } from './read-reply.ts'
+import { stopReason } from './stop-reason.ts'
+import { mergeUsage, readUsage } from './usage.ts'
+
+type Events = readonly ReplyEvent[]
+
+const textEvents = (type: 'text' | 'thinking', text: unknown): Events =>
+  textOf(text) === '' ? [] : [{ type, text: textOf(text) }]
+
+const signatureEvents = (signature: unknown): Events =>
+  textOf(signature) === '' ? [] : [{ type: 'signature', signature: textOf(signature) }]
+
+/** Reads Messages events: see ReplyReader. Blocks of the provider's own tools say nothing. */
+export class MessagesReader implements ReplyReader {
+  #usage: JsonObject = {}
+  /** A call whose arguments are still to come. */
+  #callIsBare = false
+  /** Deltas are for a block that has no part. */
+  #isSkipped = false
+  #isDone = false
+  #isFinished = false
+
+  get isDone(): boolean {
+    return this.#isDone
+  }
+
+  get isFinished(): boolean {
+    return this.#isFinished
+  }
+
+  read({ data, name }: SseEvent): Events | AnswerFault {
+    if (data === null) return []
+    const json = parseJson(data)
+    if (!isObject(json)) return { fault: 'not_json' }
+    if (json['type'] === 'error' || name === 'error' || json['error']) return { fault: 'error_in_stream' }
+    return this.#readMessage(json)
+  }
+
+  #readMessage(json: JsonObject): Events {
+    switch (json['type']) {
+      case 'message_start':
+        return this.#readStart(objectOf(json['message']))
+      case 'content_block_start':
+        return this.#readBlock(objectOf(json['content_block']))
+      case 'content_block_delta':
+        return this.#isSkipped ? [] : this.#readDelta(objectOf(json['delta']))
+      case 'content_block_stop':
+        return this.#endBlock()
+      case 'message_delta':
+        return this.#readEnd(json)
+      case 'message_stop':
+        this.#isDone = true
+        return []
+      default:
+        return []
+    }
+  }
+
+  #readStart({ id, usage }: JsonObject): Events {
+    this.#usage = mergeUsage({}, usage)
+    return [{ type: 'start', id: bareId(id), usage: readUsage(this.#usage) }]
+  }
+
+  #readBlock(block: JsonObject): Events {
+    this.#isSkipped = false
+    switch (block['type']) {
+      case 'text':
+        return textEvents('text', block['text'])
+      case 'thinking':
+        return [...textEvents('thinking', block['thinking']), ...signatureEvents(block['signature'])]
+      case 'redacted_thinking':
+        return [{ type: 'redacted_thinking', data: textOf(block['data']) }]
+      case 'tool_use':
+        return this.#readCall(block)
+      default:
+        this.#isSkipped = true
+        return []
+    }
+  }
+
+  #readCall({ id, name, input }: JsonObject): Events {
+    const call: ReplyEvent = { type: 'tool_call', id: textOf(id), name: textOf(name), signature: null }
+    this.#callIsBare = Object.keys(objectOf(input)).length === 0
+    return this.#callIsBare ? [call] : [call, { type: 'arguments', text: JSON.stringify(input) }]
+  }
+
+  #readDelta(delta: JsonObject): Events {
+    switch (delta['type']) {
+      case 'text_delta':
+        return textEvents('text', delta['text'])
+      case 'thinking_delta':
+        return textEvents('thinking', delta['thinking'])
+      case 'signature_delta':
+        return signatureEvents(delta['signature'])
+      case 'citations_delta': {
+        const citation = readCitation(delta['citation'])
+        return citation === null ? [] : [{ type: 'citation', citation }]
+      }
+      case 'input_json_delta':
+        return this.#readArguments(textOf(delta['partial_json']))
+      default:
+        return []
+    }
+  }
+
+  #readArguments(text: string): Events {
+    if (text === '') return []
+    this.#callIsBare = false
+    return [{ type: 'arguments', text }]
+  }
+
+  /** A call without arguments is told without any text; elsewhere it is an object without members. */
+  #endBlock(): Events {
+    if (!this.#callIsBare) return []
+    this.#callIsBare = false
+    return [{ type: 'arguments', text: '{}' }]
+  }
+
+  #readEnd({ delta, usage: told }: JsonObject): Events {
+    this.#usage = mergeUsage(this.#usage, told)
+    const usage = readUsage(this.#usage)
+    const { stop_reason: word, stop_sequence: stopSequence } = objectOf(delta)
+    const tellsEnd = typeof word === 'string' && !this.#isFinished
+    if (tellsEnd) this.#isFinished = true
+    const stop: Events = tellsEnd
+      ? [{ type: 'stop', reason: stopReason(word), stopSequence: textOf(stopSequence) || null }]
+      : []
+    return usage === null ? stop : [...stop, { type: 'usage', usage }]
+  }
+}

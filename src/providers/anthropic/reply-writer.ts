@@ -1,0 +1,112 @@
+import { noUsage, type Usage } from '../../domain/usage/usage.ts'
+import type { JsonObject } from '../../json.ts'
+import type { ReplyWriter, Served } from '../canonical/format.ts'
+import type { ReplyEvent } from '../canonical/reply.ts'
+import { citationOnWire } from './citation.ts'
+import { sseEvent } from './sse-event.ts'
+import { stopWord } from './stop-reason.ts'
+import { finalUsageOnWire, usageOnWire } from './usage.ts'
+import { messageId, signatureOf } from './write-reply.ts'
+
+type Stop = Extract<ReplyEvent, { type: 'stop' }>
+type Block = 'text' | 'thinking' | 'tool_use'
+
+const emptyBlocks: { readonly [B in Exclude<Block, 'tool_use'>]: JsonObject } = {
+  text: { type: 'text', text: '', citations: null },
+  thinking: { type: 'thinking', thinking: '', signature: '' },
+}
+
+/** Writes a streamed answer as Messages events: blocks one after another, their indices without a gap. */
+export class MessagesWriter implements ReplyWriter {
+  readonly #served: Served
+  #started = false
+  #index = 0
+  #open: Block | null = null
+  #stop: Stop | null = null
+
+  constructor(served: Served) {
+    this.#served = served
+  }
+
+  write(event: ReplyEvent): string {
+    return event.type === 'start' ? this.#start(event.usage) : this.#start(null) + this.#writePart(event)
+  }
+
+  close(usage: Usage): string {
+    const { reason, stopSequence } = this.#stop ?? { reason: 'end', stopSequence: null }
+    const end = {
+      type: 'message_delta',
+      delta: { stop_reason: stopWord(reason), stop_sequence: stopSequence },
+      usage: finalUsageOnWire(usage),
+    }
+    return this.#start(null) + this.#closeBlock() + sseEvent(end) + sseEvent({ type: 'message_stop' })
+  }
+
+  #start(usage: Usage | null): string {
+    if (this.#started) return ''
+    this.#started = true
+    return sseEvent({
+      type: 'message_start',
+      message: {
+        id: messageId(this.#served),
+        type: 'message',
+        role: 'assistant',
+        model: this.#served.model,
+        content: [],
+        stop_reason: null,
+        stop_sequence: null,
+        usage: usageOnWire(usage ?? noUsage),
+      },
+    })
+  }
+
+  #writePart(event: Exclude<ReplyEvent, { type: 'start' }>): string {
+    switch (event.type) {
+      case 'text':
+        return event.text === '' ? '' : this.#add('text', { type: 'text_delta', text: event.text })
+      case 'citation':
+        return this.#add('text', { type: 'citations_delta', citation: citationOnWire(event.citation) })
+      case 'thinking':
+        return event.text === '' ? '' : this.#add('thinking', { type: 'thinking_delta', thinking: event.text })
+      case 'signature':
+        return this.#add('thinking', { type: 'signature_delta', signature: event.signature }) + this.#closeBlock()
+      case 'redacted_thinking':
+        return this.#openBlock('text', { type: 'redacted_thinking', data: event.data }) + this.#closeBlock()
+      case 'tool_call': {
+        const { id, name, signature } = event
+        return this.#openBlock('tool_use', { type: 'tool_use', id, name, input: {}, ...signatureOf(signature) })
+      }
+      case 'arguments':
+        return this.#open === 'tool_use' ? this.#delta({ type: 'input_json_delta', partial_json: event.text }) : ''
+      case 'stop':
+        this.#stop = event
+        return this.#closeBlock()
+      case 'usage':
+        return ''
+    }
+  }
+
+  /** Into the block that is open where it is of the kind, else into a new one. */
+  #add(kind: Exclude<Block, 'tool_use'>, delta: JsonObject): string {
+    const opening = this.#open === kind ? '' : this.#openBlock(kind, emptyBlocks[kind])
+    return opening + this.#delta(delta)
+  }
+
+  #openBlock(kind: Block, block: JsonObject): string {
+    const closing = this.#closeBlock()
+    this.#open = kind
+    return closing + sseEvent({ type: 'content_block_start', index: this.#index, content_block: block })
+  }
+
+  #delta(delta: JsonObject): string {
+    return sseEvent({ type: 'content_block_delta', index: this.#index, delta })
+  }
+
+  #closeBlock(): string {
+    if (this.#open === null) return ''
+    this.#open = null
+    const index = this.#index
+    this.#index += 1
+    return sseEvent({ type: 'content_block_stop', index })
+  }
+}

@@ -1,0 +1,85 @@
+import { isObject, type JsonObject, listOf, objectOf, textOf } from '../../json.ts'
+import { unsupported } from '../canonical/refuse.ts'
+import type { Asked, Target, UpstreamRequest } from '../dialect.ts'
+import { fitBudget } from './budget.ts'
+import { postTo } from './endpoint.ts'
+import { isGiven, shown } from './given.ts'
+
+type Draft = Record<string, unknown>
+
+/** Each names something that costs what no sheet says, or that another workspace may have left with the provider. */
+const refusedFields: readonly (readonly [field: string, why: string])[] = [
+  ['fallbacks', 'is not available: name a chain in models instead'],
+  ['thread', 'is not available'],
+  ['container', 'is not available'],
+]
+
+/** Their cost is told nowhere in the answer: by the hour, or at another model's price. */
+const unbillableTools = /^(?:code_execution|advisor)_/
+
+const refuseUnpriced = (body: JsonObject, { sheet }: Target): void => {
+  for (const [field, why] of refusedFields) if (isGiven(body[field])) throw unsupported(field, why)
+  // Inference in one region costs more than the sheet says, and whoever asks for it must not be served elsewhere.
+  if (isGiven(body['inference_geo']) && body['inference_geo'] !== 'global')
+    throw unsupported('inference_geo', 'must be global')
+  for (const [index, tool] of listOf(body['tools']).entries()) {
+    const type = textOf(objectOf(tool)['type'])
+    if (unbillableTools.test(type)) throw unsupported(`tools[${index}].type`, `'${shown(type)}' is not available`)
+    if (type.startsWith('web_search_') && sheet.per_call?.['web_search'] === undefined)
+      throw unsupported(`tools[${index}].type`, `'${shown(type)}' has no published price for this model`)
+  }
+}
+
+const capThinking = (draft: Draft, maxTokens: number): void => {
+  const thinking = objectOf(draft['thinking'])
+  const wanted = thinking['budget_tokens']
+  if (typeof wanted !== 'number') return
+  const budget = fitBudget(wanted, maxTokens)
+  draft['thinking'] = budget === null ? { type: 'disabled' } : { ...thinking, budget_tokens: budget }
+}
+
+const capOutput = (draft: Draft, outputCap: number): void => {
+  const own = draft['max_tokens']
+  if (typeof own === 'number' && own <= outputCap) return
+  draft['max_tokens'] = outputCap
+  capThinking(draft, outputCap)
+}
+
+/** A thinking block without a signature, and a call with one, were written by us for another model: this upstream refuses both. */
+const isForeign = (block: unknown): boolean =>
+  isObject(block) &&
+  ((block['type'] === 'thinking' && block['signature'] === '') ||
+    (block['type'] === 'tool_use' && block['signature'] !== undefined))
+
+const withoutForeign = (block: unknown): readonly unknown[] => {
+  if (!isForeign(block)) return [block]
+  const { signature: _signature, ...call } = objectOf(block)
+  return call['type'] === 'tool_use' ? [call] : []
+}
+
+/** A message of which nothing is left goes too: the API refuses an empty one. */
+const cleaned = (message: unknown): readonly unknown[] => {
+  const content = listOf(objectOf(message)['content'])
+  if (!content.some(isForeign)) return [message]
+  const kept = content.flatMap(withoutForeign)
+  return kept.length === 0 ? [] : [{ ...objectOf(message), content: kept }]
+}
+
+const dropForeign = (draft: Draft): void => {
+  if (Array.isArray(draft['messages'])) draft['messages'] = draft['messages'].flatMap(cleaned)
+}
+
+const bodyOf = (target: Target, { body, stream, outputCap }: Asked): Draft => {
+  refuseUnpriced(body, target)
+  // `auto`, the default, takes the priority tier where our account has one: the sheet prices the standard tier alone.
+  const draft: Draft = { ...body, model: target.upstreamModel, stream, service_tier: 'standard_only' }
+  // Fast inference has another price; null and `standard` are the default.
+  delete draft['speed']
+  if (outputCap !== null) capOutput(draft, outputCap)
+  dropForeign(draft)
+  return draft
+}
+
+/** The request for POST `/messages`; top-level keys that we do not know go along untouched. */
+export const messagesRequest = (target: Target, asked: Asked): UpstreamRequest =>
+  postTo(target, '/messages', bodyOf(target, asked), asked)

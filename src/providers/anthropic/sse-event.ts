@@ -1,0 +1,5 @@
+import { type JsonObject, textOf } from '../../json.ts'
+
+/** An event named by its `type`: clients of the official SDK go by the name. */
+export const sseEvent = (json: JsonObject): string =>
+  `event: ${textOf(json['type'])}\ndata: ${JSON.stringify(json)}\n\n`

@@ -1,0 +1,110 @@
+import { type Usage, usageOf } from '../../domain/usage/usage.ts'
+import { isObject, type JsonObject, listOf, objectOf } from '../../json.ts'
+
+/** Tokens of one sampling, or of several together; NaN where the provider tells none that can be. */
+interface Tokens {
+  readonly input: number
+  readonly cacheRead: number
+  readonly cacheWrite5m: number
+  readonly cacheWrite1h: number
+  readonly output: number
+}
+
+const noTokens: Tokens = { input: 0, cacheRead: 0, cacheWrite5m: 0, cacheWrite1h: 0, output: 0 }
+
+const required = (value: unknown): number =>
+  typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : Number.NaN
+
+const optional = (value: unknown): number => (value === undefined || value === null ? 0 : required(value))
+
+/** What the split leaves of the total was written for five minutes. */
+const tokensOf = (raw: JsonObject): Tokens => {
+  const split = objectOf(raw['cache_creation'])
+  const told1h = optional(split['ephemeral_1h_input_tokens'])
+  const total = raw['cache_creation_input_tokens']
+  const isUntold = total === undefined || total === null
+  const written = isUntold ? optional(split['ephemeral_5m_input_tokens']) + told1h : required(total)
+  const cacheWrite1h = Math.min(told1h, written)
+  return {
+    input: required(raw['input_tokens']),
+    cacheRead: optional(raw['cache_read_input_tokens']),
+    cacheWrite5m: written - cacheWrite1h,
+    cacheWrite1h,
+    output: required(raw['output_tokens']),
+  }
+}
+
+const add = (one: Tokens, other: Tokens): Tokens => ({
+  input: one.input + other.input,
+  cacheRead: one.cacheRead + other.cacheRead,
+  cacheWrite5m: one.cacheWrite5m + other.cacheWrite5m,
+  cacheWrite1h: one.cacheWrite1h + other.cacheWrite1h,
+  output: one.output + other.output,
+})
+
+/** Work of the provider's own beside the answer: billed, and not in the totals. */
+const isBeside = (iteration: JsonObject): boolean =>
+  iteration['type'] === 'compaction' || iteration['type'] === 'advisor_message'
+
+/** The iterations together are what is billed; where they leave the answer itself out, its totals are added. */
+const billedTokens = (raw: JsonObject): Tokens => {
+  const iterations = listOf(raw['iterations']).filter(isObject)
+  const answered = iterations.every(isBeside) ? [raw] : []
+  return [...answered, ...iterations].map(tokensOf).reduce(add, noTokens)
+}
+
+/** What a provider reports, in the one shape that is priced; null where it is no usage, or one that cannot be. */
+export const readUsage = (raw: unknown): Usage | null => {
+  if (!isObject(raw)) return null
+  const { input, cacheRead, cacheWrite5m, cacheWrite1h, output } = billedTokens(raw)
+  const prompt = input + cacheRead + cacheWrite5m + cacheWrite1h
+  const searches = optional(objectOf(raw['server_tool_use'])['web_search_requests'])
+  // No request has an empty prompt.
+  if (!Number.isSafeInteger(prompt + output + searches) || prompt === 0) return null
+  const thinking = optional(objectOf(raw['output_tokens_details'])['thinking_tokens'])
+  return usageOf(
+    { total: prompt, cacheRead, cacheWrite5m, cacheWrite1h },
+    { total: output, reasoning: Number.isNaN(thinking) ? 0 : thinking },
+    searches > 0 ? { web_search: searches } : {},
+  )
+}
+
+/** What a stream has told so far: later figures stand for the whole answer and replace earlier ones, null and absent ones do not. */
+export const mergeUsage = (known: JsonObject, told: unknown): JsonObject => {
+  const news = Object.entries(objectOf(told)).filter(([, value]) => value !== null && value !== undefined)
+  // An iteration of the answer that is not told again is out of date; its totals are in the news.
+  const iterations = listOf(known['iterations']).filter((iteration) => isObject(iteration) && isBeside(iteration))
+  return { ...known, iterations, ...Object.fromEntries(news) }
+}
+
+const searchesOf = ({ toolCalls }: Usage): number =>
+  Object.entries(toolCalls)
+    .filter(([tool]) => tool.startsWith('web_search'))
+    .reduce((sum, [, calls]) => sum + calls, 0)
+
+const serverToolUse = (usage: Usage): JsonObject | null => {
+  const searches = searchesOf(usage)
+  return searches === 0 ? null : { web_search_requests: searches, web_fetch_requests: 0 }
+}
+
+/** The same figures as the last event of a stream tells them. */
+export const finalUsageOnWire = (usage: Usage): JsonObject => {
+  const { promptTotal, cacheRead, cacheWrite5m, cacheWrite1h, outputTotal, outputReasoning } = usage
+  return {
+    input_tokens: promptTotal - cacheRead - cacheWrite5m - cacheWrite1h,
+    cache_creation_input_tokens: cacheWrite5m + cacheWrite1h,
+    cache_read_input_tokens: cacheRead,
+    output_tokens: outputTotal,
+    output_tokens_details: { thinking_tokens: outputReasoning },
+    server_tool_use: serverToolUse(usage),
+  }
+}
+
+/** The same figures as a whole message tells them. */
+export const usageOnWire = (usage: Usage): JsonObject => ({
+  ...finalUsageOnWire(usage),
+  cache_creation: { ephemeral_5m_input_tokens: usage.cacheWrite5m, ephemeral_1h_input_tokens: usage.cacheWrite1h },
+  service_tier: 'standard',
+  inference_geo: null,
+  speed: null,
+})

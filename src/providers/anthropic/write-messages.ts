@@ -1,0 +1,113 @@
+import type { JsonObject } from '../../json.ts'
+import type {
+  CacheMark,
+  DocumentPart,
+  ImagePart,
+  Part,
+  TextPart,
+  ToolCallPart,
+  ToolResultPart,
+  Turn,
+} from '../canonical/conversation.ts'
+import { unsupported } from '../canonical/refuse.ts'
+import { inputOf } from './read-blocks.ts'
+
+export interface Message {
+  readonly role: Turn['role']
+  readonly content: readonly JsonObject[]
+}
+
+/** Absent means five minutes, but it is said, so that what is asked can be read. */
+export const cacheControl = (cached: CacheMark): JsonObject =>
+  cached === null ? {} : { cache_control: { type: 'ephemeral', ttl: cached } }
+
+/** Other makers' ids may have other characters; the API takes these. */
+const callId = (id: string): string => id.replaceAll(/[^a-zA-Z0-9_-]/g, '_')
+
+/** The API refuses an empty text. */
+export const writeText = ({ text, cached }: TextPart): readonly JsonObject[] =>
+  text === '' ? [] : [{ type: 'text', text, ...cacheControl(cached) }]
+
+const writeImage = ({ source, cached }: ImagePart): JsonObject => ({
+  type: 'image',
+  source:
+    'url' in source
+      ? { type: 'url', url: source.url }
+      : { type: 'base64', media_type: source.mediaType, data: source.base64 },
+  ...cacheControl(cached),
+})
+
+const writeDocumentSource = (source: DocumentPart['source']): JsonObject => {
+  if ('url' in source) return { type: 'url', url: source.url }
+  if ('text' in source) return { type: 'text', media_type: 'text/plain', data: source.text }
+  if (source.mediaType === 'application/pdf')
+    return { type: 'base64', media_type: source.mediaType, data: source.base64 }
+  if (source.mediaType.startsWith('text/'))
+    return { type: 'text', media_type: 'text/plain', data: Buffer.from(source.base64, 'base64').toString() }
+  throw unsupported('messages', `with a document of type '${source.mediaType}' is not available for this model`)
+}
+
+const writeDocument = ({ source, title, cached }: DocumentPart): JsonObject => ({
+  type: 'document',
+  source: writeDocumentSource(source),
+  ...(title === null ? {} : { title }),
+  ...cacheControl(cached),
+})
+
+const writeToolCall = ({ id, name, arguments: given, cached }: ToolCallPart): JsonObject => ({
+  type: 'tool_use',
+  id: callId(id),
+  name,
+  input: inputOf(given),
+  ...cacheControl(cached),
+})
+
+const writeToolResult = ({ toolCallId, parts, isError, cached }: ToolResultPart): JsonObject => ({
+  type: 'tool_result',
+  tool_use_id: callId(toolCallId),
+  content: parts.flatMap(writePart),
+  ...(isError ? { is_error: true } : {}),
+  ...cacheControl(cached),
+})
+
+const writePart = (part: Part): readonly JsonObject[] => {
+  switch (part.type) {
+    case 'text':
+      return writeText(part)
+    case 'image':
+      return [writeImage(part)]
+    case 'document':
+      return [writeDocument(part)]
+    case 'audio':
+      throw unsupported('messages', 'with audio is not available for this model')
+    case 'tool_call':
+      return [writeToolCall(part)]
+    case 'tool_result':
+      return [writeToolResult(part)]
+    case 'thinking':
+      return part.signature === null ? [] : [{ type: 'thinking', thinking: part.text, signature: part.signature }]
+    case 'redacted_thinking':
+      return [{ type: 'redacted_thinking', data: part.data }]
+  }
+}
+
+const isResult = ({ type }: JsonObject): boolean => type === 'tool_result'
+
+/** The API wants the results of calls first in their turn. */
+const resultsFirst = (content: readonly JsonObject[]): readonly JsonObject[] => [
+  ...content.filter(isResult),
+  ...content.filter((block) => !isResult(block)),
+]
+
+/** Turns of one role that follow each other become one. Throws `unsupported_parameter` for audio. */
+export const writeMessages = (turns: readonly Turn[]): readonly Message[] => {
+  const messages: Message[] = []
+  for (const { role, parts } of turns) {
+    const content = parts.flatMap(writePart)
+    if (content.length === 0) continue
+    const last = messages.at(-1)
+    if (last?.role !== role) messages.push({ role, content: resultsFirst(content) })
+    else messages.splice(-1, 1, { role, content: resultsFirst([...last.content, ...content]) })
+  }
+  return messages
+}

@@ -1,0 +1,45 @@
+import type { Usage } from '../../domain/usage/usage.ts'
+import type { JsonObject } from '../../json.ts'
+import type { Served } from '../canonical/format.ts'
+import type { Reply, ReplyPart } from '../canonical/reply.ts'
+import { citationOnWire } from './citation.ts'
+import { inputOf } from './read-blocks.ts'
+import { stopWord } from './stop-reason.ts'
+import { usageOnWire } from './usage.ts'
+
+/** Made of the request's own id, so that a client's log and the bill can be matched. */
+export const messageId = ({ requestId }: Served): string => `msg_${requestId.replaceAll('-', '')}`
+
+/** What another model wants back with a call; a client that returns blocks as they came returns it too. */
+export const signatureOf = (signature: string | null): JsonObject => (signature === null ? {} : { signature })
+
+const writePart = (part: ReplyPart): JsonObject => {
+  switch (part.type) {
+    case 'text':
+      return {
+        type: 'text',
+        text: part.text,
+        citations: part.citations.length === 0 ? null : part.citations.map(citationOnWire),
+      }
+    case 'thinking':
+      return { type: 'thinking', thinking: part.text, signature: part.signature ?? '' }
+    case 'redacted_thinking':
+      return { type: 'redacted_thinking', data: part.data }
+    case 'tool_call': {
+      const { id, name, signature } = part
+      return { type: 'tool_use', id, name, input: inputOf(part.arguments), ...signatureOf(signature) }
+    }
+  }
+}
+
+/** A Reply as a Messages answer: see ClientFormat. */
+export const writeReply = (reply: Reply & { readonly usage: Usage }, served: Served): JsonObject => ({
+  id: messageId(served),
+  type: 'message',
+  role: 'assistant',
+  model: served.model,
+  content: reply.parts.map(writePart),
+  stop_reason: stopWord(reply.stop),
+  stop_sequence: reply.stopSequence,
+  usage: usageOnWire(reply.usage),
+})

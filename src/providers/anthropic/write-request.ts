@@ -1,0 +1,108 @@
+import type { JsonObject } from '../../json.ts'
+import type { AnswerFormat, Conversation } from '../canonical/conversation.ts'
+import type { Asking } from '../canonical/format.ts'
+import { unsupported } from '../canonical/refuse.ts'
+import type { Target, UpstreamRequest } from '../dialect.ts'
+import { postTo } from './endpoint.ts'
+import { type Habits, habitsOf } from './habits.ts'
+import { type Message, writeMessages, writeText } from './write-messages.ts'
+import { closedSchema } from './write-schema.ts'
+import { type Thinking, writeThinking } from './write-thinking.ts'
+import { writeTools } from './write-tools.ts'
+
+const temperatureMax = 1
+
+const refuseUnpriced = ({ webSearch }: Conversation, { sheet }: Target): void => {
+  if (webSearch !== null && sheet.per_call?.['web_search'] === undefined)
+    throw unsupported('tools', 'with web search has no published price for this model')
+}
+
+const maxTokensOf = ({ outputTokensMax }: Conversation, { sheet }: Target, { outputCap }: Asking): number =>
+  Math.min(outputTokensMax ?? sheet.max_output_tokens, outputCap ?? Number.POSITIVE_INFINITY)
+
+/** A tool must be called: the API does not think then. */
+const isForced = ({ toolChoice }: Conversation): boolean =>
+  toolChoice?.type === 'required' || toolChoice?.type === 'tool'
+
+const thinkingTypes: readonly unknown[] = ['thinking', 'redacted_thinking']
+
+/** With a budget, a turn whose calls are being answered must begin with its thinking: from another format it comes without. */
+const hasLostThinking = (messages: readonly Message[]): boolean => {
+  const last = messages.findLast(({ role }) => role === 'assistant')?.content ?? []
+  return last.some(({ type }) => type === 'tool_use') && !thinkingTypes.includes(last[0]?.['type'])
+}
+
+const thinkingOf = (
+  conversation: Conversation,
+  habits: Habits,
+  maxTokens: number,
+  messages: readonly Message[],
+): Thinking => {
+  const { thinking, effort } = writeThinking(conversation.reasoning, habits, maxTokens)
+  const cannotThink = isForced(conversation) || (thinking?.['type'] === 'enabled' && hasLostThinking(messages))
+  const isOff = thinking?.['type'] === 'disabled'
+  return {
+    ...(thinking === undefined || (cannotThink && !isOff) ? {} : { thinking }),
+    ...(effort === undefined ? {} : { effort }),
+  }
+}
+
+/** Thinking takes no sampling parameters, newer models take none at all, and others take one of the two. */
+const samplingOf = ({ temperature, topP, topK }: Conversation, habits: Habits, { thinking }: Thinking): JsonObject => {
+  const isThinking = thinking !== undefined && thinking['type'] !== 'disabled'
+  if (!habits.sampling || isThinking) return {}
+  return {
+    ...(temperature === null ? {} : { temperature: Math.min(temperature, temperatureMax) }),
+    ...(topP === null || temperature !== null ? {} : { top_p: topP }),
+    ...(topK === null ? {} : { top_k: topK }),
+  }
+}
+
+const formatOf = (format: AnswerFormat, { schema: takesSchema }: Habits): JsonObject => {
+  switch (format.type) {
+    case 'text':
+      return {}
+    case 'json':
+      throw unsupported('response_format', 'of type json_object is not available for this model: give a schema')
+    case 'schema':
+      if (!takesSchema) throw unsupported('response_format', 'with a schema is not available for this model')
+      return { format: { type: 'json_schema', schema: closedSchema(format.schema) } }
+  }
+}
+
+const outputConfig = (format: AnswerFormat, habits: Habits, { effort }: Thinking): JsonObject => {
+  const config = { ...(effort === undefined ? {} : { effort }), ...formatOf(format, habits) }
+  return Object.keys(config).length === 0 ? {} : { output_config: config }
+}
+
+const systemOf = ({ system }: Conversation): JsonObject => {
+  const written = system.flatMap(writeText)
+  return written.length === 0 ? {} : { system: written }
+}
+
+const bodyOf = (conversation: Conversation, target: Target, asking: Asking): JsonObject => {
+  refuseUnpriced(conversation, target)
+  const { stopSequences, user, format } = conversation
+  const habits = habitsOf(target.upstreamModel)
+  const maxTokens = maxTokensOf(conversation, target, asking)
+  const messages = writeMessages(conversation.turns)
+  const thought = thinkingOf(conversation, habits, maxTokens, messages)
+  return {
+    model: target.upstreamModel,
+    max_tokens: maxTokens,
+    ...systemOf(conversation),
+    messages,
+    ...writeTools(conversation, habits.schema),
+    ...(thought.thinking === undefined ? {} : { thinking: thought.thinking }),
+    ...outputConfig(format, habits, thought),
+    ...samplingOf(conversation, habits, thought),
+    ...(stopSequences.length === 0 ? {} : { stop_sequences: stopSequences }),
+    ...(user === null ? {} : { metadata: { user_id: user } }),
+    service_tier: 'standard_only',
+    stream: asking.stream,
+  }
+}
+
+/** A Conversation as a Messages request: see UpstreamFormat. */
+export const writeRequest = (conversation: Conversation, target: Target, asking: Asking): UpstreamRequest =>
+  postTo(target, '/messages', bodyOf(conversation, target, asking), { stream: asking.stream })

@@ -1,0 +1,76 @@
+import { GatewayError } from '../../errors.ts'
+import type { JsonObject } from '../../json.ts'
+import type { Reasoning } from '../canonical/conversation.ts'
+import { fitBudget } from './budget.ts'
+import type { Habits } from './habits.ts'
+
+export interface Thinking {
+  readonly thinking?: JsonObject
+  readonly effort?: string
+}
+
+/** Tokens by effort. The first three are the published mapping; the others go on as they do. */
+const budgetByEffort: ReadonlyMap<string, number> = new Map([
+  ['minimal', 1024],
+  ['low', 1280],
+  ['medium', 2048],
+  ['high', 4096],
+  ['xhigh', 8192],
+  ['max', 16_384],
+])
+
+const budgetFor = (effort: string): number => {
+  const tokens = budgetByEffort.get(effort)
+  if (tokens !== undefined) return tokens
+  throw new GatewayError('unsupported_value', `The reasoning effort '${effort}' is not available for this model.`, {
+    param: 'reasoning_effort',
+  })
+}
+
+const effortFor = (tokens: number): string => {
+  if (tokens <= 1280) return 'low'
+  return tokens <= 2048 ? 'medium' : 'high'
+}
+
+const effortWord = (effort: string, { extraHighEffort }: Habits): string => {
+  if (effort === 'minimal') return 'low'
+  return effort === 'xhigh' && !extraHighEffort ? 'high' : effort
+}
+
+const adaptiveThinking = (effort: string | null, habits: Habits): Thinking => ({
+  thinking: { type: 'adaptive' },
+  ...(effort === null ? {} : { effort: effortWord(effort, habits) }),
+})
+
+/** Where no budget fits below the output limit the model does not think. */
+const budgetThinking = (wantedTokens: number, maxTokens: number): Thinking => {
+  const budgetTokens = fitBudget(wantedTokens, maxTokens)
+  return budgetTokens === null ? {} : { thinking: { type: 'enabled', budget_tokens: budgetTokens } }
+}
+
+/** A model that always thinks is asked to think little. */
+const withoutThinking = ({ canDisableThinking }: Habits): Thinking =>
+  canDisableThinking ? { thinking: { type: 'disabled' } } : { effort: 'low' }
+
+/** How the model is asked to think. Throws `unsupported_value` for an effort that has no budget. */
+export const writeThinking = (reasoning: Reasoning | null, habits: Habits, maxTokens: number): Thinking => {
+  if (reasoning === null) return {}
+  const isAdaptive = habits.thinking === 'adaptive'
+  switch (reasoning.type) {
+    case 'off':
+      return withoutThinking(habits)
+    case 'effort':
+      if (reasoning.effort === 'none') return withoutThinking(habits)
+      return isAdaptive
+        ? adaptiveThinking(reasoning.effort, habits)
+        : budgetThinking(budgetFor(reasoning.effort), maxTokens)
+    case 'budget':
+      return isAdaptive
+        ? adaptiveThinking(effortFor(reasoning.tokens), habits)
+        : budgetThinking(reasoning.tokens, maxTokens)
+    case 'adaptive':
+      return isAdaptive
+        ? adaptiveThinking(reasoning.effort, habits)
+        : budgetThinking(budgetFor(reasoning.effort ?? 'high'), maxTokens)
+  }
+}

@@ -1,0 +1,60 @@
+import { type Usage, usageOf } from '../../domain/usage/usage.ts'
+import type { Delivered } from '../dialect.ts'
+import { countTokens } from '../tokens.ts'
+import type { Conversation, Part, ToolDefinition } from './conversation.ts'
+
+/** OpenAI's published count: each message is wrapped in three tokens, and the answer is primed with three. */
+const messageTokens = 3
+const primingTokens = 3
+const charactersPerToken = 4
+
+/** Images, audio and documents that are no text are not counted; what the model thought before is not sent again, or not billed. */
+const partText = (part: Part): string => {
+  switch (part.type) {
+    case 'text':
+      return part.text
+    case 'document':
+      return 'text' in part.source ? (part.title ?? '') + part.source.text : ''
+    case 'tool_call':
+      return part.name + part.arguments
+    case 'tool_result':
+      return part.parts.map(partText).join('')
+    case 'image':
+    case 'audio':
+    case 'thinking':
+    case 'redacted_thinking':
+      return ''
+  }
+}
+
+const toolText = ({ name, description, parameters }: ToolDefinition): string =>
+  name + (description ?? '') + (parameters === null ? '' : JSON.stringify(parameters))
+
+const promptText = ({ system, turns, tools, format }: Conversation): string =>
+  [
+    ...system.map(partText),
+    ...turns.flatMap(({ role, parts }) => [role, ...parts.map(partText)]),
+    ...tools.map(toolText),
+    format.type === 'schema' ? JSON.stringify(format.schema) : '',
+  ].join('')
+
+const countPrompt = async (conversation: Conversation): Promise<number> => {
+  const messages = conversation.turns.length + (conversation.system.length > 0 ? 1 : 0)
+  return (await countTokens(promptText(conversation))) + messages * messageTokens + primingTokens
+}
+
+/** Usage counted by a tokenizer, for a translated answer whose upstream told none. */
+export const countUsage = async (
+  conversation: Conversation,
+  delivered: Delivered,
+  toolCalls: Usage['toolCalls'],
+): Promise<Usage> => {
+  const reasoning = await countTokens(delivered.reasoningTexts.join(''))
+  const answer = await countTokens(delivered.texts.join(''))
+  const beyond = Math.ceil(delivered.charactersBeyond / charactersPerToken)
+  return usageOf(
+    { total: await countPrompt(conversation) },
+    { total: reasoning + answer + beyond, reasoning },
+    { ...toolCalls, ...delivered.toolCalls },
+  )
+}

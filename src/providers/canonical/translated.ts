@@ -1,0 +1,68 @@
+import type { Usage } from '../../domain/usage/usage.ts'
+import { isObject, type JsonObject, parseJson } from '../../json.ts'
+import type { Answer, AnswerFault, Asked, Dialect, Target } from '../dialect.ts'
+import { DeliveredReply } from './delivered.ts'
+import { countUsage } from './estimate.ts'
+import type { ClientFormat, Served, UpstreamFormat } from './format.ts'
+import type { Reply } from './reply.ts'
+import { TranslatedRelay } from './translated-relay.ts'
+
+const servedBy = (target: Target, asked: Asked): Served => ({
+  model: target.model,
+  requestId: asked.requestId,
+  createdSeconds: target.askedSeconds,
+})
+
+const deliveredBy = ({ parts }: Reply): DeliveredReply => {
+  const delivered = new DeliveredReply()
+  for (const part of parts) delivered.addPart(part)
+  return delivered
+}
+
+const withToolCalls = (usage: Usage, implied: Usage['toolCalls']): Usage =>
+  Object.keys(implied).length === 0 ? usage : { ...usage, toolCalls: { ...implied, ...usage.toolCalls } }
+
+/** A dialect in which the client speaks one format and the upstream another. */
+export const translated = (client: ClientFormat, upstream: UpstreamFormat): Dialect => {
+  const impliedBy = (target: Target, { body }: Asked): Usage['toolCalls'] =>
+    upstream.impliedToolCalls?.(client.readRequest(body), target) ?? {}
+
+  const written = (target: Target, asked: Asked, reply: Reply, usage: Usage): Uint8Array =>
+    Buffer.from(JSON.stringify(client.writeReply({ ...reply, usage }, servedBy(target, asked), asked.body)))
+
+  const answerOf = (target: Target, asked: Asked, json: JsonObject, reply: Reply): Answer => {
+    const delivered = deliveredBy(reply)
+    if (reply.usage === null) return { json, reportedUsage: null, delivered }
+    const reportedUsage = withToolCalls(reply.usage, impliedBy(target, asked))
+    return { json, reportedUsage, delivered, body: written(target, asked, reply, reportedUsage) }
+  }
+
+  const readAnswer = (target: Target, asked: Asked, body: Uint8Array): Answer | AnswerFault => {
+    const json = parseJson(Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString())
+    if (!isObject(json)) return { fault: 'not_json' }
+    const reply = upstream.readReply(target, json)
+    return 'fault' in reply ? reply : answerOf(target, asked, json, reply)
+  }
+
+  return {
+    buildRequest: (target, asked) => upstream.writeRequest(client.readRequest(asked.body), target, asked),
+    readAnswer,
+    completeAnswer: (answer, counted, target, asked) => {
+      const reply = upstream.readReply(target, answer.json)
+      if ('fault' in reply) throw new Error('an answer that was read once is read again')
+      return written(target, asked, reply, counted)
+    },
+    openRelay: (target, asked) => {
+      const implied = impliedBy(target, asked)
+      const writer = client.openWriter(servedBy(target, asked), asked.body)
+      return new TranslatedRelay(upstream.openReader(target), writer, (told) => withToolCalls(told, implied))
+    },
+    countUsage: (target, asked, delivered) =>
+      countUsage(client.readRequest(asked.body), delivered, impliedBy(target, asked)),
+    // The field that an upstream names is one of its own format.
+    readRefusal: (provider, body) => {
+      const refusal = upstream.readRefusal(provider, body)
+      return refusal === null ? null : { ...refusal, param: null }
+    },
+  }
+}

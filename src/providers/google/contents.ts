@@ -1,0 +1,141 @@
+import { isObject, type JsonObject, parseJson } from '../../json.ts'
+import type {
+  DocumentPart,
+  ImagePart,
+  Part,
+  TextPart,
+  ToolCallPart,
+  ToolResultPart,
+  Turn,
+} from '../canonical/conversation.ts'
+import { invalid, unsupported } from '../canonical/refuse.ts'
+import { generationOf } from './generation.ts'
+
+interface Content {
+  readonly role: 'user' | 'model'
+  readonly parts: readonly JsonObject[]
+}
+
+/** The names of the calls made so far, by id. */
+type CallNames = Map<string, string>
+
+/** Google's word for a call whose signature is not known, such as one that another model made. */
+const unknownSignature = 'skip_thought_signature_validator'
+
+/**
+ * An address does not tell the media type that has to be sent with it, and Google's own files belong to the gateway's account:
+ * a caller must not read those of another.
+ */
+const refuseUrl = (): never => {
+  throw unsupported('messages', 'names an image or a document by URL, which this model takes inline alone')
+}
+
+const inlineData = (mimeType: string, data: string): JsonObject => ({ inlineData: { mimeType, data } })
+
+const textPart = (text: string): JsonObject => ({ text })
+
+const imagePart = ({ source }: ImagePart): JsonObject =>
+  'url' in source ? refuseUrl() : inlineData(source.mediaType, source.base64)
+
+const documentText = (text: string, title: string | null): string => (title === null ? text : `${title}\n\n${text}`)
+
+const documentPart = ({ source, title }: DocumentPart): JsonObject => {
+  if ('url' in source) return refuseUrl()
+  return 'text' in source ? textPart(documentText(source.text, title)) : inlineData(source.mediaType, source.base64)
+}
+
+const callPart = ({ id, name, arguments: given, signature }: ToolCallPart, names: CallNames): JsonObject => {
+  const args = parseJson(given)
+  if (!isObject(args)) throw invalid('messages', `the arguments of the tool call \`${id}\` are no JSON object`)
+  names.set(id, name)
+  return { functionCall: { id, name, args }, thoughtSignature: signature ?? undefined }
+}
+
+const resultPart = (part: TextPart | ImagePart | DocumentPart): JsonObject => {
+  switch (part.type) {
+    case 'text':
+      return textPart(part.text)
+    case 'image':
+      return imagePart(part)
+    case 'document':
+      return documentPart(part)
+  }
+}
+
+/** The text stays text: parsed as JSON, its large numbers would lose digits. Before Gemini 3 media stands beside the response. */
+const resultParts = (result: ToolResultPart, names: CallNames, generation: number): readonly JsonObject[] => {
+  const { toolCallId: id, isError } = result
+  const name = names.get(id)
+  if (name === undefined) throw invalid('messages', `the result of the tool call \`${id}\` stands without the call`)
+  const said = result.parts.map(resultPart)
+  const text = said.flatMap(({ text }) => (text === undefined ? [] : [text])).join('\n')
+  const media = said.filter((part) => part['text'] === undefined)
+  const response = isError ? { error: text } : { output: text }
+  return generation >= 3 && media.length > 0
+    ? [{ functionResponse: { id, name, response, parts: media } }]
+    : [{ functionResponse: { id, name, response } }, ...media]
+}
+
+/** Thinking is not given back: Google takes the signatures of calls instead. */
+const partsFor = (part: Part, names: CallNames, generation: number): readonly JsonObject[] => {
+  switch (part.type) {
+    case 'text':
+      return part.text === '' ? [] : [textPart(part.text)]
+    case 'image':
+      return [imagePart(part)]
+    case 'document':
+      return [documentPart(part)]
+    case 'audio':
+      return [inlineData(`audio/${part.format}`, part.base64)]
+    case 'tool_call':
+      return [callPart(part, names)]
+    case 'tool_result':
+      return resultParts(part, names, generation)
+    case 'thinking':
+    case 'redacted_thinking':
+      return []
+  }
+}
+
+/** Consecutive contents of one role are one, so that all results of parallel calls stand together. */
+const merged = (contents: readonly Content[]): readonly Content[] => {
+  const joined: Content[] = []
+  for (const content of contents) {
+    const last = joined.at(-1)
+    if (last?.role !== content.role) joined.push(content)
+    else joined[joined.length - 1] = { ...last, parts: [...last.parts, ...content.parts] }
+  }
+  return joined
+}
+
+const isResponse = (part: JsonObject): boolean => 'functionResponse' in part
+
+const responsesFirst = ({ role, parts }: Content): Content => ({
+  role,
+  parts: [...parts.filter(isResponse), ...parts.filter((part) => !isResponse(part))],
+})
+
+/** Gemini 3 refuses a step whose first call has no signature. */
+const signed = ({ role, parts }: Content): Content => {
+  const calls = parts.filter((part) => 'functionCall' in part)
+  const isSigned = calls.some(({ thoughtSignature }) => thoughtSignature !== undefined)
+  if (isSigned) return { role, parts }
+  return {
+    role,
+    parts: parts.map((part) => (part === calls[0] ? { ...part, thoughtSignature: unknownSignature } : part)),
+  }
+}
+
+/** `contents`. Throws `invalid_value` for a result without its call, `unsupported_parameter` for what is given by URL. */
+export const contentsFor = (turns: readonly Turn[], upstreamModel: string): readonly Content[] => {
+  const generation = generationOf(upstreamModel)
+  const names: CallNames = new Map()
+  const contents = turns.map(
+    ({ role, parts }): Content => ({
+      role: role === 'user' ? 'user' : 'model',
+      parts: parts.flatMap((part) => partsFor(part, names, generation)),
+    }),
+  )
+  const joined = merged(contents.filter(({ parts }) => parts.length > 0)).map(responsesFirst)
+  return generation >= 3 ? joined.map(signed) : joined
+}

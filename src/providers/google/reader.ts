@@ -1,0 +1,165 @@
+import type { Usage } from '../../domain/usage/usage.ts'
+import { isObject, type JsonObject, listOf, objectOf, parseJson, textOf } from '../../json.ts'
+import { limits } from '../../limits.ts'
+import type { ReplyReader } from '../canonical/format.ts'
+import type { Citation, ReplyEvent, StopReason } from '../canonical/reply.ts'
+import type { AnswerFault, Target } from '../dialect.ts'
+import type { SseEvent } from '../sse.ts'
+import { GroundingNotes } from './grounding.ts'
+import { readUsage } from './usage.ts'
+
+const filteredReasons: readonly string[] = [
+  'SAFETY',
+  'RECITATION',
+  'BLOCKLIST',
+  'PROHIBITED_CONTENT',
+  'SPII',
+  'IMAGE_SAFETY',
+  'IMAGE_PROHIBITED_CONTENT',
+  'IMAGE_RECITATION',
+]
+
+const stopReasonOf = (finishReason: string, hasCalls: boolean): StopReason => {
+  if (filteredReasons.includes(finishReason)) return 'filtered'
+  if (finishReason === 'MAX_TOKENS') return 'length'
+  return finishReason === 'STOP' && hasCalls ? 'tool_calls' : 'end'
+}
+
+const isNamelessCall = (part: unknown): boolean => {
+  const { functionCall } = objectOf(part)
+  return isObject(functionCall) && textOf(functionCall['name']) === ''
+}
+
+const isBlocked = (json: JsonObject): boolean => textOf(objectOf(json['promptFeedback'])['blockReason']) !== ''
+
+const isAnswer = (json: JsonObject): boolean =>
+  Array.isArray(json['candidates']) || isObject(json['promptFeedback']) || isObject(json['usageMetadata'])
+
+/** Reads the answers of `generateContent`: each event of a stream is one, and a whole answer is a stream of one. */
+export class GenerateContentReader implements ReplyReader {
+  /** The dialect has no closing event, and what is charged may come behind the last word. */
+  readonly isDone = false
+  readonly #target: Target
+  readonly #grounding: GroundingNotes
+  #rawUsage: unknown = null
+  #id = ''
+  #started = false
+  #finished = false
+  #calls = 0
+  /** The answer's text, thinking left out, within bounds. */
+  #text = ''
+  /** Where in the text its last part began; null while the last part is of another kind. */
+  #partStart: number | null = null
+
+  constructor(target: Target) {
+    this.#target = target
+    this.#grounding = new GroundingNotes(target.upstreamModel)
+  }
+
+  get isFinished(): boolean {
+    return this.#finished
+  }
+
+  get usage(): Usage | null {
+    return readUsage(this.#rawUsage, this.#grounding)
+  }
+
+  read({ data }: SseEvent): readonly ReplyEvent[] | AnswerFault {
+    if (data === null) return []
+    const json = parseJson(data)
+    if (!isObject(json)) return { fault: 'not_json' }
+    return json['error'] ? { fault: 'error_in_stream' } : this.take(json)
+  }
+
+  take(json: JsonObject): readonly ReplyEvent[] | AnswerFault {
+    if (!this.#started && !isAnswer(json)) return { fault: 'not_an_answer' }
+    const candidate = objectOf(listOf(json['candidates'])[0])
+    const parts = listOf(objectOf(candidate['content'])['parts'])
+    if (parts.some(isNamelessCall)) return { fault: 'nameless_tool_call' }
+    const isTold = this.#note(json, candidate)
+    const start = this.#start(json)
+    const content = parts.flatMap((part) => this.#part(objectOf(part)))
+    if (this.#finished && content.length > 0) return { fault: 'content_after_end' }
+    const usage = isTold ? this.#usageEvents() : []
+    return [...start, ...content, ...this.#end(json, textOf(candidate['finishReason'])), ...usage]
+  }
+
+  /** Usage is repeated and cumulative: the last one counts. True where anything that is charged was told. */
+  #note({ usageMetadata }: JsonObject, { groundingMetadata }: JsonObject): boolean {
+    const isUsage = readUsage(usageMetadata, this.#grounding) !== null
+    if (isUsage) this.#rawUsage = usageMetadata
+    this.#grounding.note(groundingMetadata)
+    return isUsage || isObject(groundingMetadata)
+  }
+
+  #usageEvents(): readonly ReplyEvent[] {
+    const { usage } = this
+    return usage === null ? [] : [{ type: 'usage', usage }]
+  }
+
+  #start(json: JsonObject): readonly ReplyEvent[] {
+    if (this.#started) return []
+    this.#started = true
+    this.#id = textOf(json['responseId'])
+    return [{ type: 'start', id: this.#id, usage: this.usage }]
+  }
+
+  #part(part: JsonObject): readonly ReplyEvent[] {
+    if (isObject(part['functionCall'])) return this.#call(part['functionCall'], part['thoughtSignature'])
+    const text = textOf(part['text'])
+    if (text === '') return []
+    return part['thought'] === true ? this.#think(text) : this.#say(text)
+  }
+
+  #say(text: string): readonly ReplyEvent[] {
+    this.#partStart ??= this.#text.length
+    this.#text += text.slice(0, limits.deliveredCharactersMax - this.#text.length)
+    return [{ type: 'text', text }]
+  }
+
+  #think(text: string): readonly ReplyEvent[] {
+    this.#partStart = null
+    return [{ type: 'thinking', text }]
+  }
+
+  #call({ id, name, args }: JsonObject, signature: unknown): readonly ReplyEvent[] {
+    this.#partStart = null
+    const callId = textOf(id) === '' ? this.#ownCallId() : textOf(id)
+    this.#calls += 1
+    return [
+      {
+        type: 'tool_call',
+        id: callId,
+        name: textOf(name),
+        signature: textOf(signature) === '' ? null : textOf(signature),
+      },
+      { type: 'arguments', text: JSON.stringify(objectOf(args)) },
+    ]
+  }
+
+  /** The same whenever the answer is read again, and another one in every answer. */
+  #ownCallId(): string {
+    const answer = this.#id.replaceAll(/[^\w-]/g, '').slice(0, 40)
+    return `call_${answer === '' ? this.#target.askedSeconds : answer}_${this.#calls}`
+  }
+
+  #end(json: JsonObject, finishReason: string): readonly ReplyEvent[] {
+    const isEnd = finishReason !== '' && finishReason !== 'FINISH_REASON_UNSPECIFIED'
+    if (this.#finished || !(isEnd || isBlocked(json))) return []
+    this.#finished = true
+    const reason = isEnd ? stopReasonOf(finishReason, this.#calls > 0) : 'filtered'
+    return [...this.#citations(), { type: 'stop', reason, stopSequence: null }]
+  }
+
+  /** Only the text part that stands last can still be cited. */
+  #citations(): readonly ReplyEvent[] {
+    const start = this.#partStart
+    if (start === null) return []
+    return this.#grounding
+      .citations(this.#text)
+      .map((citation) => ({ type: 'citation', citation: { ...citation, range: rangeWithin(citation.range, start) } }))
+  }
+}
+
+const rangeWithin = (range: Citation['range'], partStart: number): Citation['range'] =>
+  range === null || range.start < partStart ? null : { start: range.start - partStart, end: range.end - partStart }

@@ -1,0 +1,73 @@
+import type { JsonObject } from '../../json.ts'
+import type { AnswerFormat, Conversation } from '../canonical/conversation.ts'
+import type { Asking } from '../canonical/format.ts'
+import type { Target, UpstreamRequest } from '../dialect.ts'
+import { contentsFor } from './contents.ts'
+import { thinkingConfigFor } from './thinking.ts'
+import { toolFieldsFor } from './tools.ts'
+
+const outputLimit = (own: number | null, outputCap: number | null): number | undefined =>
+  own === null || outputCap === null ? (own ?? outputCap ?? undefined) : Math.min(own, outputCap)
+
+const formatFields = (format: AnswerFormat): JsonObject => {
+  switch (format.type) {
+    case 'text':
+      return {}
+    case 'json':
+      return { responseMimeType: 'application/json' }
+    case 'schema':
+      return { responseMimeType: 'application/json', responseJsonSchema: format.schema }
+  }
+}
+
+const generationConfigFor = (
+  conversation: Conversation,
+  upstreamModel: string,
+  outputCap: number | null,
+): JsonObject => {
+  const { temperature, topP, topK, stopSequences } = conversation
+  return {
+    maxOutputTokens: outputLimit(conversation.outputTokensMax, outputCap),
+    temperature: temperature ?? undefined,
+    topP: topP ?? undefined,
+    topK: topK ?? undefined,
+    stopSequences: stopSequences.length === 0 ? undefined : stopSequences,
+    ...formatFields(conversation.format),
+    thinkingConfig: thinkingConfigFor(conversation.reasoning, upstreamModel),
+  }
+}
+
+const systemFields = ({ system }: Conversation): JsonObject => {
+  const parts = system.filter(({ text }) => text !== '').map(({ text }) => ({ text }))
+  return parts.length === 0 ? {} : { systemInstruction: { parts } }
+}
+
+const urlFor = ({ provider, upstreamModel }: Target, stream: boolean): string => {
+  const { baseUrl } = provider
+  const method = stream ? 'streamGenerateContent?alt=sse' : 'generateContent'
+  return `${baseUrl.endsWith('/') ? baseUrl.slice(0, -1) : baseUrl}/models/${encodeURIComponent(upstreamModel)}:${method}`
+}
+
+/** The request for `generateContent`, or for its stream. Throws `invalid_value` and `unsupported_parameter`. */
+export const generateContentRequest = (
+  conversation: Conversation,
+  target: Target,
+  { stream, outputCap }: Asking,
+): UpstreamRequest => {
+  const { provider, upstreamModel } = target
+  return {
+    url: urlFor(target, stream),
+    headers: {
+      ...provider.headers,
+      'x-goog-api-key': provider.apiKey,
+      'content-type': 'application/json',
+      accept: stream ? 'text/event-stream' : 'application/json',
+    },
+    body: JSON.stringify({
+      ...systemFields(conversation),
+      contents: contentsFor(conversation.turns, upstreamModel),
+      ...toolFieldsFor(conversation, target),
+      generationConfig: generationConfigFor(conversation, upstreamModel, outputCap),
+    }),
+  }
+}

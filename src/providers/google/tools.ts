@@ -1,0 +1,49 @@
+import type { JsonObject } from '../../json.ts'
+import type { Conversation, ToolChoice, ToolDefinition } from '../canonical/conversation.ts'
+import { invalid, unsupported } from '../canonical/refuse.ts'
+import type { Target } from '../dialect.ts'
+import { generationOf, groundingItemOf } from './generation.ts'
+
+/** Google's own tools answer to these names. */
+const reservedNames: readonly string[] = ['googleSearch', 'codeExecution', 'urlContext']
+
+const refuseReserved = ({ name }: ToolDefinition, index: number): void => {
+  if (reservedNames.includes(name)) throw invalid(`tools[${index}]`, `\`${name}\` is a reserved name of this provider`)
+}
+
+const declarationOf = ({ name, description, parameters }: ToolDefinition): JsonObject => ({
+  name,
+  description: description ?? undefined,
+  parametersJsonSchema: parameters ?? undefined,
+})
+
+const modes = { auto: 'AUTO', none: 'NONE', required: 'ANY' } as const
+
+const callingConfigFor = (choice: ToolChoice): JsonObject =>
+  choice.type === 'tool' ? { mode: 'ANY', allowedFunctionNames: [choice.name] } : { mode: modes[choice.type] }
+
+/** A search that cannot be charged, or not be held to what the caller allows, is not asked for. */
+const refuseUnboundedSearch = ({ tools, webSearch }: Conversation, { upstreamModel, sheet }: Target): void => {
+  if (webSearch === null) return
+  if (!Object.hasOwn(sheet.per_call ?? {}, groundingItemOf(upstreamModel)))
+    throw unsupported('tools', 'has a web search, which has no price for this model')
+  if (tools.length > 0)
+    throw unsupported('tools', 'has both a web search and functions, which this model does not combine')
+  if (webSearch.allowedDomains.length + webSearch.blockedDomains.length > 0)
+    throw unsupported('tools', 'limits the web search to domains, which this model cannot')
+  if (webSearch.usesMax !== null && generationOf(upstreamModel) >= 3)
+    throw unsupported('tools', 'limits the number of web searches, which this model cannot')
+}
+
+/** `tools` and `toolConfig`. Throws `invalid_value` and `unsupported_parameter`. */
+export const toolFieldsFor = (conversation: Conversation, target: Target): JsonObject => {
+  const { tools, toolChoice, webSearch } = conversation
+  tools.forEach(refuseReserved)
+  refuseUnboundedSearch(conversation, target)
+  if (webSearch !== null) return { tools: [{ googleSearch: {} }] }
+  if (tools.length === 0) return {}
+  return {
+    tools: [{ functionDeclarations: tools.map(declarationOf) }],
+    toolConfig: toolChoice === null ? undefined : { functionCallingConfig: callingConfigFor(toolChoice) },
+  }
+}

@@ -1,0 +1,73 @@
+import { type Usage, usageOf } from '../../domain/usage/usage.ts'
+import { isObject, type JsonObject, listOf, objectOf } from '../../json.ts'
+
+/** What of an answer Google Search gave. */
+export interface Grounded {
+  readonly isGrounded: boolean
+  readonly toolCalls: Usage['toolCalls']
+}
+
+/** A figure as a count: whole, zero or above; undefined where it is none. */
+const countOf = (value: unknown): number | undefined => {
+  if (typeof value !== 'number' || !Number.isFinite(value)) return undefined
+  const whole = Math.trunc(value)
+  return Number.isSafeInteger(whole) && whole >= 0 ? whole : undefined
+}
+
+interface Figures {
+  readonly prompt: number
+  /** What Google's tools gave the model to read. */
+  readonly toolUse: number
+  readonly candidates: number
+  readonly thoughts: number
+}
+
+const figuresOf = (raw: JsonObject): Figures | null => {
+  const prompt = countOf(raw['promptTokenCount'])
+  if (prompt === undefined) return null
+  const toolUse = countOf(raw['toolUsePromptTokenCount']) ?? 0
+  const thoughts = countOf(raw['thoughtsTokenCount']) ?? 0
+  const total = countOf(raw['totalTokenCount'])
+  const rest = total === undefined ? undefined : Math.max(0, total - prompt - toolUse - thoughts)
+  const candidates = countOf(raw['candidatesTokenCount']) ?? rest // A figure of zero is left out.
+  return candidates === undefined ? null : { prompt, toolUse, candidates, thoughts }
+}
+
+const modalityTokens = (details: unknown, modality: string): number =>
+  listOf(details)
+    .map(objectOf)
+    .filter((detail) => detail['modality'] === modality)
+    .reduce((sum, detail) => sum + (countOf(detail['tokenCount']) ?? 0), 0)
+
+/** The part of the prompt in a modality that was not cached: the prompt's details include what was. */
+const uncachedTokens = (raw: JsonObject, modality: string): number =>
+  Math.max(
+    0,
+    modalityTokens(raw['promptTokensDetails'], modality) - modalityTokens(raw['cacheTokensDetails'], modality),
+  )
+
+/**
+ * `usageMetadata` in the one shape that is priced; null where it tells no usage. The candidates leave thoughts out. What a tool read is
+ * input beside the prompt, except for what Google Search found: that is charged by the search alone.
+ */
+export const readUsage = (raw: unknown, { isGrounded, toolCalls }: Grounded): Usage | null => {
+  const figures = isObject(raw) ? figuresOf(raw) : null
+  if (!isObject(raw) || figures === null) return null
+  const { prompt, toolUse, candidates, thoughts } = figures
+  const output = raw['candidatesTokensDetails']
+  return usageOf(
+    {
+      total: prompt + (isGrounded ? 0 : toolUse),
+      cacheRead: countOf(raw['cachedContentTokenCount']) ?? 0,
+      audio: uncachedTokens(raw, 'AUDIO'),
+      image: uncachedTokens(raw, 'IMAGE'),
+    },
+    {
+      total: candidates + thoughts,
+      reasoning: thoughts,
+      audio: modalityTokens(output, 'AUDIO'),
+      image: modalityTokens(output, 'IMAGE'),
+    },
+    toolCalls,
+  )
+}

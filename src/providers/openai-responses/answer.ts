@@ -1,0 +1,37 @@
+import type { Usage } from '../../domain/usage/usage.ts'
+import { isObject, type JsonObject, parseJson } from '../../json.ts'
+import type { Answer, AnswerFault, Asked, Target } from '../dialect.ts'
+import { DeliveredOutput } from './delivered.ts'
+import { countToolCalls } from './tool-calls.ts'
+import { readUsage, usageOnWire } from './usage.ts'
+
+/** `incomplete` is an answer: it has run into a limit of the caller's. */
+const noAnswers: readonly unknown[] = ['failed', 'cancelled', 'queued', 'in_progress']
+
+/** The id by which a later request may name the answer; null where the provider does not keep it. */
+export const storedIdOf = ({ body }: Asked, { id, store }: JsonObject): string | null =>
+  body['store'] !== false && store !== false && typeof id === 'string' && id !== '' ? id : null
+
+/** A response, whole. */
+export const readAnswer = (target: Target, asked: Asked, bytes: Uint8Array): Answer | AnswerFault => {
+  const json = parseJson(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString())
+  if (!isObject(json)) return { fault: 'not_json' }
+  const { status, output, usage } = json
+  if (noAnswers.includes(status)) return { fault: `response_${status}` }
+  if (json['error']) return { fault: 'error_in_answer' }
+  if (!Array.isArray(output)) return { fault: 'no_output' }
+  const toolCalls = countToolCalls(asked.body, output)
+  const delivered = new DeliveredOutput(() => toolCalls)
+  for (const [index, item] of output.entries()) if (isObject(item)) delivered.setItem(index, item)
+  const reportedUsage = readUsage(usage, target.provider.profile, toolCalls)
+  return { json, reportedUsage, delivered, storedId: storedIdOf(asked, json) }
+}
+
+/** Every answer carries a usage, also where the upstream told none. */
+export const withUsage = (response: JsonObject, counted: Usage): JsonObject => ({
+  ...response,
+  usage: usageOnWire(counted),
+})
+
+export const completeAnswer = ({ json }: Answer, counted: Usage): Uint8Array =>
+  Buffer.from(JSON.stringify(withUsage(json, counted)))

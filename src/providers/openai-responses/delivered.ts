@@ -1,0 +1,97 @@
+import { type JsonObject, listOf, objectOf, textOf } from '../../json.ts'
+import { limits } from '../../limits.ts'
+import type { Delivered } from '../dialect.ts'
+
+interface ItemText {
+  answer: string
+  reasoning: string
+  /** Characters of it that were not kept. */
+  beyond: number
+}
+
+type Kind = 'answer' | 'reasoning'
+
+const partsText = (parts: unknown): string =>
+  listOf(parts)
+    .map((part) => textOf(objectOf(part)['text']) + textOf(objectOf(part)['refusal']))
+    .join('')
+
+const contentText = (content: unknown): string => (typeof content === 'string' ? content : partsText(content))
+
+/** What an item of an answer, or of an input, says in words. */
+export const answerTextOf = (item: JsonObject): string =>
+  item['type'] === 'reasoning'
+    ? ''
+    : textOf(item['name']) +
+      textOf(item['arguments']) +
+      textOf(item['code']) +
+      contentText(item['input']) +
+      contentText(item['output']) +
+      contentText(item['content'])
+
+export const reasoningTextOf = (item: JsonObject): string =>
+  item['type'] === 'reasoning' ? contentText(item['summary']) + contentText(item['content']) : ''
+
+/** The text that a stream's event adds, and to what; null where it adds none. Audio is no text. */
+const deltaOf = ({ type, delta }: JsonObject): readonly [Kind, string] | null => {
+  const name = textOf(type)
+  if (!name.endsWith('.delta') || name === 'response.audio.delta' || typeof delta !== 'string') return null
+  return [name.startsWith('response.reasoning') ? 'reasoning' : 'answer', delta]
+}
+
+/** Collects what an answer says, item by item, from the events of a stream or from whole items. Memory is bounded. */
+export class DeliveredOutput implements Delivered {
+  readonly #items = new Map<number, ItemText>()
+  readonly #toolCalls: () => Delivered['toolCalls']
+  #characters = 0
+
+  constructor(toolCalls: () => Delivered['toolCalls']) {
+    this.#toolCalls = toolCalls
+  }
+
+  get texts(): readonly string[] {
+    return [...this.#items.values()].map(({ answer }) => answer)
+  }
+
+  get reasoningTexts(): readonly string[] {
+    return [...this.#items.values()].map(({ reasoning }) => reasoning)
+  }
+
+  get charactersBeyond(): number {
+    return [...this.#items.values()].reduce((sum, { beyond }) => sum + beyond, 0)
+  }
+
+  get toolCalls(): NonNullable<Delivered['toolCalls']> {
+    return this.#toolCalls() ?? {}
+  }
+
+  addDelta(event: JsonObject): void {
+    const added = deltaOf(event)
+    if (added !== null) this.#append(this.#itemAt(event['output_index']), ...added)
+  }
+
+  /** An item as a whole takes the place of what was told of it before. */
+  setItem(index: unknown, item: JsonObject): void {
+    const text = this.#itemAt(index)
+    this.#characters -= text.answer.length + text.reasoning.length
+    Object.assign(text, { answer: '', reasoning: '', beyond: 0 })
+    this.#append(text, 'answer', answerTextOf(item))
+    this.#append(text, 'reasoning', reasoningTextOf(item))
+  }
+
+  #append(text: ItemText, kind: Kind, added: string): void {
+    const kept = added.slice(0, limits.deliveredCharactersMax - this.#characters)
+    text[kind] += kept
+    text.beyond += added.length - kept.length
+    this.#characters += kept.length
+  }
+
+  #itemAt(index: unknown): ItemText {
+    const place = typeof index === 'number' ? Math.min(index, limits.upstreamOutputItemsMax - 1) : 0
+    const standing = this.#items.get(place)
+    if (standing !== undefined) return standing
+    const text = { answer: '', reasoning: '', beyond: 0 }
+    if (this.#items.size < limits.upstreamOutputItemsMax) this.#items.set(place, text)
+    return text
+  }
+}

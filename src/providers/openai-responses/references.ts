@@ -1,0 +1,73 @@
+import { GatewayError } from '../../errors.ts'
+import { isObject, type JsonObject, listOf, objectOf } from '../../json.ts'
+
+/** Something of the gateway's own account at the provider that a request names, by its path. */
+type Found = string | null
+
+const isGiven = (value: unknown): boolean => value !== undefined && value !== null
+
+const given = (value: unknown, path: string): readonly Found[] => [isGiven(value) ? path : null]
+
+const isItemReference = ({ type, role, id }: JsonObject): boolean =>
+  type === 'item_reference' || (!isGiven(type) && !isGiven(role) && isGiven(id))
+
+const filesOf = (parts: unknown, path: string): readonly Found[] =>
+  listOf(parts).flatMap((part, index) => given(objectOf(part)['file_id'], `${path}[${index}].file_id`))
+
+const inItem = (item: JsonObject, path: string): readonly Found[] => [
+  isItemReference(item) ? path : null,
+  ...filesOf(item['content'], `${path}.content`),
+  ...filesOf(item['output'], `${path}.output`),
+  ...given(objectOf(item['output'])['file_id'], `${path}.output.file_id`),
+]
+
+const inContainer = (container: unknown, path: string): readonly Found[] => {
+  if (typeof container === 'string') return [path]
+  return listOf(objectOf(container)['file_ids']).length > 0 ? [`${path}.file_ids`] : []
+}
+
+const storeTools: readonly unknown[] = ['file_search', 'collections_search']
+
+const inTool = (tool: JsonObject, path: string): readonly Found[] => [
+  storeTools.includes(tool['type']) ? `${path}.type` : null,
+  ...inContainer(tool['container'], `${path}.container`),
+  ...given(tool['tunnel_id'], `${path}.tunnel_id`),
+  ...given(objectOf(tool['input_image_mask'])['file_id'], `${path}.input_image_mask.file_id`),
+]
+
+const inEach = (
+  values: unknown,
+  path: string,
+  look: (value: JsonObject, path: string) => readonly Found[],
+): readonly Found[] =>
+  listOf(values).flatMap((value, index) => (isObject(value) ? look(value, `${path}[${index}]`) : []))
+
+/**
+ * Throws `unsupported_parameter` where a request names what stands in the gateway's account at the provider: conversations, prompts,
+ * single items of earlier answers, files, vector stores, containers. Every workspace shares that account, and nothing tells whose they are.
+ */
+export const refuseAccountReferences = ({ conversation, prompt, input, tools }: JsonObject): void => {
+  const found = [
+    ...given(conversation, 'conversation'),
+    ...given(prompt, 'prompt'),
+    ...inEach(input, 'input', inItem),
+    ...inEach(tools, 'tools', inTool),
+  ]
+  const param = found.find((path) => path !== null)
+  if (typeof param === 'string')
+    throw new GatewayError(
+      'unsupported_parameter',
+      `\`${param}\` names something that the provider keeps and that cannot be tied to your workspace; send its content instead.`,
+      { param },
+    )
+}
+
+/**
+ * The stored answer that a request goes on from: only its owner may name it. Null where it names none. Throws as
+ * `refuseAccountReferences` does.
+ */
+export const referencedResponseOf = (body: JsonObject): string | null => {
+  refuseAccountReferences(body)
+  const named = body['previous_response_id']
+  return typeof named === 'string' ? named : null
+}

@@ -1,0 +1,54 @@
+import { GatewayError } from '../../errors.ts'
+import type { Asked, Target, UpstreamRequest } from '../dialect.ts'
+import { refuseAccountReferences } from './references.ts'
+import { priceableTools, refuseUnpricedTools } from './tools.ts'
+
+type Draft = Record<string, unknown>
+
+const servedTiers: readonly unknown[] = ['default', 'auto']
+
+/** Other tiers have other prices. */
+const dropUnpricedTier = (draft: Draft): void => {
+  if (!servedTiers.includes(draft['service_tier'])) delete draft['service_tier']
+}
+
+const capOutput = (draft: Draft, outputCap: number): void => {
+  const own = draft['max_output_tokens']
+  draft['max_output_tokens'] = typeof own === 'number' ? Math.min(own, outputCap) : outputCap
+}
+
+const bodyOf = ({ provider, upstreamModel }: Target, { body, outputCap }: Asked): Draft => {
+  const draft: Draft = { ...body, model: upstreamModel }
+  if ('service_tier' in draft) dropUnpricedTier(draft)
+  if (outputCap !== null) capOutput(draft, outputCap)
+  if ('tools' in draft) draft['tools'] = priceableTools(draft['tools'])
+  // xAI charges for these searches, and tells the charge nowhere in the answer that we bill.
+  if (provider.profile === 'xai') delete draft['search_parameters']
+  return draft
+}
+
+const refuseUnserved = ({ provider, model }: Target): void => {
+  if (provider.profile === 'gemini')
+    throw new GatewayError('not_implemented', `The model \`${model}\` is not available on the responses surface.`)
+}
+
+/**
+ * The request for POST `/responses`; top-level keys that we do not know go along untouched. Throws `not_implemented` where the
+ * provider has no such surface, and `unsupported_parameter` for what cannot be billed or cannot be tied to a workspace.
+ */
+export const responsesRequest = (target: Target, asked: Asked): UpstreamRequest => {
+  const { baseUrl, apiKey, headers, profile } = target.provider
+  refuseUnserved(target)
+  refuseAccountReferences(asked.body)
+  refuseUnpricedTools(target.sheet, profile, asked.body)
+  return {
+    url: `${baseUrl.endsWith('/') ? baseUrl.slice(0, -1) : baseUrl}/responses`,
+    headers: {
+      ...headers,
+      authorization: `Bearer ${apiKey}`,
+      'content-type': 'application/json',
+      accept: asked.stream ? 'text/event-stream' : 'application/json',
+    },
+    body: JSON.stringify(bodyOf(target, asked)),
+  }
+}

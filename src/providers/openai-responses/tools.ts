@@ -1,0 +1,154 @@
+import { GatewayError } from '../../errors.ts'
+import type { PriceSheet } from '../../events/types.ts'
+import { isObject, type JsonObject, listOf, objectOf, textOf } from '../../json.ts'
+import { limits } from '../../limits.ts'
+import type { Profile } from '../provider.ts'
+
+/** A tool of the provider whose calls cost money beside their tokens. */
+export interface BilledTool {
+  /** The type of the output item that tells of a call. */
+  readonly itemType: string
+  /** What a call is billed as: one item of the price sheet, or one of several by how the call turns out, the dearest last. */
+  readonly items: readonly string[]
+}
+
+interface Declared {
+  readonly tool: JsonObject
+  /** `tools[2]` */
+  readonly path: string
+}
+
+/** OpenAI's newest image models have no published price for an image: a request that names none gets this one. */
+const imageModelUnnamed = 'gpt-image-1.5'
+const imageQualities = ['low', 'medium', 'high']
+const imageSizes = ['1024x1024', '1536x1024', '1024x1536']
+
+const chosen = (value: unknown, known: readonly string[]): readonly string[] =>
+  value === undefined || value === null || value === 'auto' ? known : [textOf(value)]
+
+const imageItems = ({ model, quality, size }: JsonObject): readonly string[] =>
+  chosen(quality, imageQualities).flatMap((ofQuality) =>
+    chosen(size, imageSizes).map((ofSize) => `image_generation_${model ?? imageModelUnnamed}_${ofQuality}_${ofSize}`),
+  )
+
+/** The published price is that of the smallest container. */
+const containerItems = ({ container }: JsonObject): readonly string[] => {
+  const memory = objectOf(container)['memory_limit'] ?? '1g'
+  return [memory === '1g' ? 'code_interpreter' : `code_interpreter_${memory}`]
+}
+
+const billedTypes: readonly (readonly [RegExp, itemType: string, items: (tool: JsonObject) => readonly string[]])[] = [
+  [/^web_search_preview(?:_\d{4}_\d{2}_\d{2})?$/, 'web_search_call', () => ['web_search_preview']],
+  [/^web_search(?:_\d{4}_\d{2}_\d{2})?$/, 'web_search_call', () => ['web_search']],
+  [/^(?:file|collections)_search$/, 'file_search_call', () => ['file_search']],
+  [/^x_search$/, 'x_search_call', () => ['x_search']],
+  [/^code_(?:interpreter|execution)$/, 'code_interpreter_call', containerItems],
+  [/^image_generation$/, 'image_generation_call', imageItems],
+]
+
+/** What a tool's calls are billed as; null where it is no tool that is billed by the call. */
+export const billedTool = (tool: JsonObject): BilledTool | null => {
+  const type = textOf(tool['type'])
+  const [, itemType, items] = billedTypes.find(([pattern]) => pattern.test(type)) ?? []
+  return itemType === undefined || items === undefined ? null : { itemType, items: items(tool) }
+}
+
+/** The caller, or a server of the caller's, runs these; what they say is billed as tokens. */
+const freeTypes = /^(?:function|custom|namespace|tool_search|mcp|local_shell|apply_patch|computer(?:_use\w*)?)$/
+
+/** A shell runs at the caller's, or in a container of the provider, which costs money. */
+const isFree = (tool: JsonObject): boolean =>
+  freeTypes.test(textOf(tool['type'])) ||
+  (tool['type'] === 'shell' && objectOf(tool['environment'])['type'] === 'local')
+
+/** The tools of a request that its answer may be billed for. */
+export const billedToolsOf = ({ tools }: JsonObject): readonly BilledTool[] =>
+  listOf(tools)
+    .map((tool) => billedTool(objectOf(tool)))
+    .filter((tool) => tool !== null)
+
+const declaredIn = (tools: unknown, path: string): readonly Declared[] =>
+  listOf(tools).flatMap((value, index) => {
+    const own = { tool: objectOf(value), path: `${path}[${index}]` }
+    return [own, ...declaredIn(own.tool['tools'], `${own.path}.tools`)]
+  })
+
+const declaringItems: readonly unknown[] = ['additional_tools', 'tool_search_output']
+
+/** Tools that stand elsewhere than at the top: they outlive the request in a stored answer, so none may cost money. */
+const nestedTools = ({ tools, input }: JsonObject): readonly Declared[] => [
+  ...listOf(tools).flatMap((tool, index) => declaredIn(objectOf(tool)['tools'], `tools[${index}].tools`)),
+  ...listOf(input).flatMap((item, index) =>
+    isObject(item) && declaringItems.includes(item['type']) ? declaredIn(item['tools'], `input[${index}].tools`) : [],
+  ),
+]
+
+const refuse = ({ tool, path }: Declared, why: string): never => {
+  throw new GatewayError('unsupported_parameter', `The tool \`${textOf(tool['type'])}\` ${why}.`, {
+    param: `${path}.type`,
+  })
+}
+
+const isPriced = (sheet: PriceSheet, items: readonly string[]): boolean =>
+  items.every((item) => sheet.per_call !== undefined && Object.hasOwn(sheet.per_call, item))
+
+/** Two tools whose calls look alike in the answer must be billed alike. */
+const refuseUnlike = (billed: BilledTool, declared: Declared, known: Map<string, string>): void => {
+  const items = billed.items.join()
+  if ((known.get(billed.itemType) ?? items) !== items)
+    refuse(declared, 'cannot be told apart from another tool of the request in the answer')
+  known.set(billed.itemType, items)
+}
+
+const hasFiles = ({ input }: JsonObject): boolean =>
+  listOf(input)
+    .flatMap((item) => listOf(objectOf(item)['content']))
+    .some((part) => objectOf(part)['type'] === 'input_file')
+
+/** xAI searches attached files by itself. */
+const refuseUnpricedFiles = (sheet: PriceSheet, body: JsonObject): void => {
+  if (hasFiles(body) && !isPriced(sheet, ['document_search']))
+    throw new GatewayError('unsupported_parameter', 'Files have no published price for this model.', { param: 'input' })
+}
+
+/** Throws `unsupported_parameter` with the tool's path where a tool may cost money that the price sheet does not tell. */
+export const refuseUnpricedTools = (sheet: PriceSheet, profile: Profile, body: JsonObject): void => {
+  const known = new Map<string, string>()
+  for (const [index, value] of listOf(body['tools']).entries()) {
+    const declared = { tool: objectOf(value), path: `tools[${index}]` }
+    const billed = billedTool(declared.tool)
+    if (billed === null ? !isFree(declared.tool) : !isPriced(sheet, billed.items))
+      refuse(declared, 'has no published price for this model as it is asked for')
+    if (billed !== null) refuseUnlike(billed, declared, known)
+  }
+  for (const declared of nestedTools(body)) if (!isFree(declared.tool)) refuse(declared, 'belongs into `tools`')
+  if (profile === 'xai') refuseUnpricedFiles(sheet, body)
+}
+
+const priceable = (tool: unknown): unknown => {
+  if (!isObject(tool) || tool['type'] !== 'image_generation') return tool
+  const { partial_images: _unpriced, ...rest } = tool
+  return { ...rest, model: tool['model'] ?? imageModelUnnamed }
+}
+
+/** The tools as they go upstream: an image's model is named, and previews of it, which cost more than its price, are not asked for. */
+export const priceableTools = (tools: unknown): unknown => (Array.isArray(tools) ? tools.map(priceable) : tools)
+
+const callsMax: { readonly [itemType: string]: number } = {
+  web_search_call: limits.webSearchesMax,
+  file_search_call: limits.fileSearchesMax,
+  x_search_call: limits.xSearchesMax,
+  code_interpreter_call: limits.codeRunsMax,
+  image_generation_call: limits.generatedImagesMax,
+}
+
+/** How often a request can call each built-in tool, by the name its price has: `max_tool_calls`, or the limit of the tool. */
+export const toolCallsMaxOf = (body: JsonObject): { readonly [item: string]: number } => {
+  const given = body['max_tool_calls']
+  const mostOf = (limit: number): number => (typeof given === 'number' ? given : limit)
+  const declared = billedToolsOf(body).map(
+    ({ itemType, items }) => [items.at(-1) ?? itemType, mostOf(callsMax[itemType] ?? 0)] as const,
+  )
+  const searched = hasFiles(body) ? { document_search: mostOf(limits.fileSearchesMax) } : {}
+  return { ...searched, ...Object.fromEntries(declared) }
+}

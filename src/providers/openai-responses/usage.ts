@@ -1,0 +1,50 @@
+import { type Usage, usageOf } from '../../domain/usage/usage.ts'
+import { isObject, type JsonObject, objectOf } from '../../json.ts'
+import type { Profile } from '../provider.ts'
+import type { ToolCalls } from './tool-calls.ts'
+
+/** A figure as a count: whole, zero or above; undefined where it is none. */
+const countOf = (value: unknown): number | undefined =>
+  typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : undefined
+
+const detail = (details: unknown, name: string): number => countOf(objectOf(details)[name]) ?? 0
+
+/** xAI counts the successful calls of its tools in the usage, under these names. */
+const serverTools = ['web_search', 'x_search', 'code_interpreter', 'file_search', 'document_search', 'image_generation']
+
+/** Null where xAI does not tell. */
+const serverToolCalls = ({ server_side_tool_usage_details: details }: JsonObject): ToolCalls | null => {
+  if (!isObject(details)) return null
+  const counted = serverTools.map((tool) => [tool, detail(details, `${tool}_calls`)] as const)
+  return Object.fromEntries(counted.filter(([, calls]) => calls > 0))
+}
+
+/**
+ * What a provider reports, in the one shape that is priced; null where it is no usage. The input includes what was read from and
+ * written to the cache, the output includes reasoning. `seen` are the tool calls that the answer's items tell of.
+ */
+export const readUsage = (raw: unknown, profile: Profile, seen: ToolCalls): Usage | null => {
+  if (!isObject(raw)) return null
+  const input = countOf(raw['input_tokens'])
+  const output = countOf(raw['output_tokens'])
+  if (input === undefined || output === undefined) return null
+  const { input_tokens_details: ofInput, output_tokens_details: ofOutput } = raw
+  return usageOf(
+    {
+      total: input,
+      cacheRead: detail(ofInput, 'cached_tokens'),
+      cacheWrite5m: detail(ofInput, 'cache_write_tokens'),
+    },
+    { total: output, reasoning: detail(ofOutput, 'reasoning_tokens') },
+    (profile === 'xai' ? serverToolCalls(raw) : null) ?? seen,
+  )
+}
+
+/** The same figures as a client of the surface reads them. */
+export const usageOnWire = (usage: Usage): JsonObject => ({
+  input_tokens: usage.promptTotal,
+  input_tokens_details: { cached_tokens: usage.cacheRead, cache_write_tokens: usage.cacheWrite5m + usage.cacheWrite1h },
+  output_tokens: usage.outputTotal,
+  output_tokens_details: { reasoning_tokens: usage.outputReasoning },
+  total_tokens: usage.promptTotal + usage.outputTotal,
+})

@@ -1,0 +1,99 @@
+import { isObject, type JsonObject, objectOf, textOf } from '../../json.ts'
+import type { AudioPart, DocumentPart, ImagePart, TextPart } from '../canonical/conversation.ts'
+import { invalid, unsupported } from '../canonical/refuse.ts'
+
+export type UserPart = TextPart | ImagePart | DocumentPart | AudioPart
+
+interface Inline {
+  readonly mediaType: string
+  readonly base64: string
+}
+
+const dataUrlHead = /^data:([\w.+-]+\/[\w.+-]+)(?:;[^,;]{1,128})*;base64,/i
+const details = ['auto', 'low', 'high'] as const
+const audioFormats = ['wav', 'mp3'] as const
+
+/** Null where the text is no data URL in base64. */
+const inlineOf = (url: string): Inline | null => {
+  const [head, mediaType] = dataUrlHead.exec(url) ?? []
+  return head === undefined || mediaType === undefined
+    ? null
+    : { mediaType: mediaType.toLowerCase(), base64: url.slice(head.length) }
+}
+
+export const textPart = (text: string): TextPart => ({ type: 'text', text, cached: null })
+
+const readImageSource = (url: string, path: string): ImagePart['source'] => {
+  if (/^https?:\/\//i.test(url)) return { url }
+  const inline = inlineOf(url)
+  if (inline?.mediaType.startsWith('image/')) return inline
+  throw invalid(`${path}.image_url.url`, 'must be an http(s) URL or an image as a data: URL in base64')
+}
+
+const readImage = (image: JsonObject, path: string): ImagePart => ({
+  type: 'image',
+  source: readImageSource(textOf(image['url']), path),
+  detail: details.find((detail) => detail === image['detail']) ?? null,
+  cached: null,
+})
+
+const readAudio = (audio: JsonObject, path: string): AudioPart => {
+  const format = audioFormats.find((each) => each === audio['format'])
+  if (format === undefined) throw invalid(`${path}.input_audio.format`, 'must be wav or mp3')
+  return { type: 'audio', format, base64: textOf(audio['data']) }
+}
+
+const isText = (mediaType: string): boolean => mediaType.startsWith('text/')
+
+const documentSource = ({ mediaType, base64 }: Inline): DocumentPart['source'] =>
+  isText(mediaType) ? { text: Buffer.from(base64, 'base64').toString() } : { mediaType, base64 }
+
+/** Some clients send the bare base64 of a PDF. */
+const readFileData = (data: string, filename: string): Inline | null => {
+  const inline = inlineOf(data)
+  if (inline !== null || data === '' || data.startsWith('data:')) return inline
+  return filename.toLowerCase().endsWith('.pdf') ? { mediaType: 'application/pdf', base64: data } : null
+}
+
+/** A file id names a file in an account of the provider's, which is not the caller's. */
+const readFile = (file: JsonObject, path: string): DocumentPart => {
+  if (typeof file['file_id'] === 'string') throw unsupported(path, 'with a file_id is not available for this model')
+  const filename = textOf(file['filename'])
+  const inline = readFileData(textOf(file['file_data']), filename)
+  if (inline === null) throw invalid(`${path}.file.file_data`, 'must be a data: URL in base64')
+  return { type: 'document', source: documentSource(inline), title: filename === '' ? null : filename, cached: null }
+}
+
+const readPart = (part: unknown, path: string): UserPart => {
+  const { type, text, refusal, image_url, input_audio, file } = objectOf(part)
+  switch (type) {
+    case 'text':
+      return textPart(textOf(text))
+    case 'refusal':
+      return textPart(textOf(refusal))
+    case 'image_url':
+      return readImage(isObject(image_url) ? image_url : { url: image_url }, path)
+    case 'input_audio':
+      return readAudio(objectOf(input_audio), path)
+    case 'file':
+      return readFile(objectOf(file), path)
+    default:
+      throw unsupported(`${path}.type`, `'${textOf(type)}' is not available for this model`)
+  }
+}
+
+/** The content of a message; `path` is the message's own. */
+export const readContent = (content: unknown, path: string): readonly UserPart[] => {
+  if (typeof content === 'string') return [textPart(content)]
+  return Array.isArray(content) ? content.map((part, index) => readPart(part, `${path}.content[${index}]`)) : []
+}
+
+const isFilledText = (part: UserPart): part is TextPart => part.type === 'text' && part.text !== ''
+
+/** Content that can only be text: of instructions and of answers. Empty texts say nothing. */
+export const readTexts = (content: unknown, path: string): readonly TextPart[] => {
+  const parts = readContent(content, path)
+  const other = parts.findIndex((part) => part.type !== 'text')
+  if (other >= 0) throw unsupported(`${path}.content[${other}]`, 'must be text in a message of this role')
+  return parts.filter(isFilledText)
+}

@@ -1,0 +1,92 @@
+import { isObject, type JsonObject, listOf, objectOf, textOf } from '../../json.ts'
+import type { AnswerFormat, Conversation, Reasoning, WebSearch } from '../canonical/conversation.ts'
+import { unsupported } from '../canonical/refuse.ts'
+import { readMessages } from './read-conversation-messages.ts'
+import { readParallelToolCalls, readToolChoice, readTools } from './read-conversation-tools.ts'
+
+const numberOf = (value: unknown): number | null => (typeof value === 'number' ? value : null)
+
+const refuseUnsayable = (body: JsonObject): void => {
+  if (typeof body['n'] === 'number' && body['n'] > 1) throw unsupported('n', 'above 1 is not available for this model')
+  if (body['logprobs'] === true) throw unsupported('logprobs', 'is not available for this model')
+  if (listOf(body['modalities']).includes('audio'))
+    throw unsupported('modalities', 'with audio is not available for this model')
+}
+
+/** Where two limits are given, the smaller one costs less. */
+const readOutputTokensMax = (body: JsonObject): number | null => {
+  const given = [body['max_completion_tokens'], body['max_tokens']].filter((limit) => typeof limit === 'number')
+  return given.length === 0 ? null : Math.min(...given)
+}
+
+const readStop = (stop: unknown): readonly string[] =>
+  (typeof stop === 'string' ? [stop] : listOf(stop)).map(textOf).filter((sequence) => sequence !== '')
+
+const readFormat = (body: JsonObject): AnswerFormat => {
+  const { type, json_schema } = objectOf(body['response_format'])
+  if (type === 'json_object') return { type: 'json' }
+  if (type !== 'json_schema') return { type: 'text' }
+  const { name, description, schema, strict } = objectOf(json_schema)
+  return {
+    type: 'schema',
+    name: textOf(name),
+    description: typeof description === 'string' ? description : null,
+    schema: objectOf(schema),
+    strict: typeof strict === 'boolean' ? strict : null,
+  }
+}
+
+const readReasoning = (effort: unknown): Reasoning | null => {
+  if (typeof effort !== 'string') return null
+  return effort === 'none' ? { type: 'off' } : { type: 'effort', effort }
+}
+
+const contextSizes = ['low', 'medium', 'high'] as const
+const places = ['city', 'region', 'country', 'timezone'] as const
+
+const readLocation = (location: unknown): WebSearch['userLocation'] => {
+  const approximate = objectOf(location)['approximate']
+  if (!isObject(approximate)) return null
+  return Object.fromEntries(
+    places.filter((place) => typeof approximate[place] === 'string').map((place) => [place, approximate[place]]),
+  )
+}
+
+const readWebSearch = (options: unknown): WebSearch | null =>
+  isObject(options)
+    ? {
+        contextSize: contextSizes.find((size) => size === options['search_context_size']) ?? null,
+        usesMax: null,
+        allowedDomains: [],
+        blockedDomains: [],
+        userLocation: readLocation(options['user_location']),
+      }
+    : null
+
+const readUser = ({ user, safety_identifier }: JsonObject): string | null => {
+  const word = textOf(user) || textOf(safety_identifier)
+  return word === '' ? null : word
+}
+
+/**
+ * A chat completions body in canonical form. What only tunes an answer and has no canonical form is dropped, unknown members too.
+ * Throws `unsupported_parameter` for what would change the answer's kind, `invalid_value` for what contradicts itself.
+ */
+export const readConversation = (body: JsonObject): Conversation => {
+  refuseUnsayable(body)
+  return {
+    ...readMessages(listOf(body['messages'])),
+    tools: readTools(body),
+    toolChoice: readToolChoice(body),
+    parallelToolCalls: readParallelToolCalls(body),
+    outputTokensMax: readOutputTokensMax(body),
+    temperature: numberOf(body['temperature']),
+    topP: numberOf(body['top_p']),
+    topK: null,
+    stopSequences: readStop(body['stop']),
+    format: readFormat(body),
+    reasoning: readReasoning(body['reasoning_effort']),
+    webSearch: readWebSearch(body['web_search_options']),
+    user: readUser(body),
+  }
+}

@@ -1,0 +1,103 @@
+import { isObject, type JsonObject, listOf, objectOf, parseJson, textOf } from '../../json.ts'
+import type { ReplyReader } from '../canonical/format.ts'
+import type { ReplyEvent } from '../canonical/reply.ts'
+import type { AnswerFault, Target } from '../dialect.ts'
+import type { Profile } from '../provider.ts'
+import type { SseEvent } from '../sse.ts'
+import { citationsOf, contentText, reasoningText, replyId, stopReasonOf } from './read-reply.ts'
+import { PartOrder, ReplyDisorder } from './read-reply-order.ts'
+import { readUsage } from './usage.ts'
+
+const doneData = '[DONE]'
+
+const isFunctionCall = (call: JsonObject): boolean => isObject(call['function'])
+
+/** Reads chat completion chunks; of their choices the first. */
+export class ChatReplyReader implements ReplyReader {
+  readonly #profile: Profile
+  /** Null before the first chunk. */
+  #order: PartOrder | null = null
+  #refused = false
+  #finished = false
+  #done = false
+
+  constructor({ provider }: Target) {
+    this.#profile = provider.profile
+  }
+
+  get isDone(): boolean {
+    return this.#done
+  }
+
+  get isFinished(): boolean {
+    return this.#finished
+  }
+
+  read({ data, name }: SseEvent): readonly ReplyEvent[] | AnswerFault {
+    if (data === null) return []
+    try {
+      return data === doneData ? this.#readDone() : this.#readChunk(parseJson(data), name)
+    } catch (fault) {
+      if (fault instanceof ReplyDisorder) return { fault: fault.fault }
+      throw fault
+    }
+  }
+
+  #readDone(): readonly ReplyEvent[] | AnswerFault {
+    if (this.#order === null) return { fault: 'empty_answer' }
+    this.#done = true
+    return this.#finish(this.#order, '')
+  }
+
+  #readChunk(chunk: unknown, name: string | null): readonly ReplyEvent[] | AnswerFault {
+    if (!isObject(chunk)) return { fault: 'not_json' }
+    if (chunk['error'] || name === 'error') return { fault: 'error_in_stream' }
+    if (this.#order !== null) return this.#readPieces(this.#order, chunk)
+    if (!Array.isArray(chunk['choices'])) return { fault: 'not_a_chat_stream' }
+    const id = replyId(chunk)
+    this.#order = new PartOrder(id)
+    return [{ type: 'start', id, usage: null }, ...this.#readPieces(this.#order, chunk)]
+  }
+
+  #readPieces(order: PartOrder, chunk: JsonObject): readonly ReplyEvent[] {
+    const choice = listOf(chunk['choices']).find((each) => (objectOf(each)['index'] ?? 0) === 0)
+    return [...this.#readChoice(order, objectOf(choice)), ...this.#readUsage(chunk['usage'])]
+  }
+
+  #readChoice(order: PartOrder, choice: JsonObject): readonly ReplyEvent[] {
+    if (this.#finished) return []
+    const finishReason = textOf(choice['finish_reason'])
+    const pieces = this.#readDelta(order, objectOf(choice['delta']))
+    return finishReason === '' ? pieces : [...pieces, ...this.#finish(order, finishReason)]
+  }
+
+  #readDelta(order: PartOrder, delta: JsonObject): readonly ReplyEvent[] {
+    const refusal = textOf(delta['refusal'])
+    if (refusal !== '') this.#refused = true
+    const thought = reasoningText(delta)
+    const text = contentText(delta) + refusal
+    return [
+      ...(thought === '' ? [] : order.add({ type: 'thinking', text: thought }, thought.length)),
+      ...(text === '' ? [] : order.add({ type: 'text', text }, text.length)),
+      ...citationsOf(delta).flatMap((citation) => order.add({ type: 'citation', citation }, citation.url.length)),
+      ...listOf(delta['tool_calls'])
+        .map(objectOf)
+        .filter(isFunctionCall)
+        .flatMap((call) => order.addCall(call)),
+    ]
+  }
+
+  #finish(order: PartOrder, finishReason: string): readonly ReplyEvent[] {
+    if (this.#finished) return []
+    this.#finished = true
+    const rest = order.end()
+    const reason = stopReasonOf(finishReason, { calls: order.hasCalls, refusal: this.#refused })
+    return [...rest, { type: 'stop', reason, stopSequence: null }]
+  }
+
+  /** Cumulative where it is repeated. */
+  #readUsage(raw: unknown): readonly ReplyEvent[] {
+    const usage = readUsage(raw, this.#profile)
+    return usage === null ? [] : [{ type: 'usage', usage }]
+  }
+}

@@ -1,0 +1,116 @@
+import type { JsonObject } from '../../json.ts'
+import type { Conversation, Part, ToolCallPart, ToolResultPart, Turn } from '../canonical/conversation.ts'
+import { unsupported } from '../canonical/refuse.ts'
+import type { Profile } from '../provider.ts'
+import { writeSignature } from './signature.ts'
+import {
+  type ContentPart,
+  contentOf,
+  documentText,
+  isContent,
+  partsOnWire,
+  textOnWire,
+} from './write-conversation-parts.ts'
+
+const paragraph = '\n\n'
+
+const isCall = (part: Part): part is ToolCallPart => part.type === 'tool_call'
+const isResult = (part: Part): part is ToolResultPart => part.type === 'tool_result'
+
+const callOnWire = ({ id, name, arguments: given, signature }: ToolCallPart, profile: Profile): JsonObject => ({
+  id,
+  type: 'function',
+  function: { name, arguments: given },
+  ...(profile === 'gemini' ? writeSignature(signature) : {}),
+})
+
+const textsOf = ({ parts }: Turn): string => {
+  if (parts.some((part) => isContent(part) && part.type !== 'text'))
+    throw unsupported('messages', 'with media in an answer of the model is not available for this model')
+  return parts.map((part) => (part.type === 'text' ? part.text : '')).join('')
+}
+
+const assistantMessage = (turns: readonly Turn[], profile: Profile): readonly JsonObject[] => {
+  const text = turns
+    .map(textsOf)
+    .filter((each) => each !== '')
+    .join(paragraph)
+  const calls = turns.flatMap(({ parts }) => parts.filter(isCall)).map((call) => callOnWire(call, profile))
+  if (text === '' && calls.length === 0) return []
+  const content = text === '' ? null : text
+  return [{ role: 'assistant', content, ...(calls.length === 0 ? {} : { tool_calls: calls }) }]
+}
+
+/** The results of a call follow its message at once: turns that call tools are one message. */
+const assistantMessages = (turns: readonly Turn[], profile: Profile): readonly JsonObject[] =>
+  turns.some(({ parts }) => parts.some(isCall))
+    ? assistantMessage(turns, profile)
+    : turns.flatMap((turn) => assistantMessage([turn], profile))
+
+const isPlainText = (part: ContentPart): boolean =>
+  part.type === 'text' || (part.type === 'document' && 'text' in part.source)
+
+const plainText = (part: ContentPart): string => {
+  if (part.type === 'text') return part.text
+  return part.type === 'document' && 'text' in part.source ? documentText(part.title, part.source.text) : ''
+}
+
+const mediaOf = ({ parts }: ToolResultPart): readonly ContentPart[] => parts.filter((part) => !isPlainText(part))
+
+const resultMessage = (result: ToolResultPart): JsonObject => {
+  const text = result.parts.filter(isPlainText).map(plainText).join(paragraph)
+  const elsewhere = text === '' && mediaOf(result).length > 0
+  return {
+    role: 'tool',
+    tool_call_id: result.toolCallId,
+    content: elsewhere ? 'The result is in the next user message.' : text,
+  }
+}
+
+/** Tool messages hold text alone: what else the results hold follows behind all of them. */
+const mediaMessages = (results: readonly ToolResultPart[], profile: Profile): readonly JsonObject[] => {
+  const content = results
+    .map((result) => ({ id: result.toolCallId, media: mediaOf(result) }))
+    .filter(({ media }) => media.length > 0)
+    .flatMap(({ id, media }) => [textOnWire(`Result of the tool call ${id}:`), ...partsOnWire(media, profile)])
+  return content.length === 0 ? [] : [{ role: 'user', content }]
+}
+
+const userMessage = ({ parts }: Turn, profile: Profile): readonly JsonObject[] => {
+  const content = parts.filter(isContent)
+  return content.length === 0 ? [] : [{ role: 'user', content: contentOf(content, profile) }]
+}
+
+/** Results first, since they answer the message before. */
+const userMessages = (turns: readonly Turn[], profile: Profile): readonly JsonObject[] => {
+  const results = turns.flatMap(({ parts }) => parts.filter(isResult))
+  return [
+    ...results.map(resultMessage),
+    ...mediaMessages(results, profile),
+    ...turns.flatMap((turn) => userMessage(turn, profile)),
+  ]
+}
+
+/** Turns of one role that follow each other. */
+const runsOf = (turns: readonly Turn[]): readonly (readonly Turn[])[] => {
+  const runs: Turn[][] = []
+  for (const turn of turns) {
+    const run = runs.at(-1)
+    if (run?.[0]?.role === turn.role) run.push(turn)
+    else runs.push([turn])
+  }
+  return runs
+}
+
+/** Every chat upstream knows one message of the role `system`, as a text. */
+const systemMessages = ({ system }: Conversation): readonly JsonObject[] => {
+  const content = system.map(({ text }) => text).join(paragraph)
+  return content === '' ? [] : [{ role: 'system', content }]
+}
+
+export const writeMessages = (conversation: Conversation, profile: Profile): readonly JsonObject[] => [
+  ...systemMessages(conversation),
+  ...runsOf(conversation.turns).flatMap((run) =>
+    run[0]?.role === 'assistant' ? assistantMessages(run, profile) : userMessages(run, profile),
+  ),
+]

@@ -1,0 +1,98 @@
+import type { JsonObject } from '../../json.ts'
+import type { AnswerFormat, Conversation, Reasoning, WebSearch } from '../canonical/conversation.ts'
+import type { Asking } from '../canonical/format.ts'
+import { unsupported } from '../canonical/refuse.ts'
+import type { Target, UpstreamRequest } from '../dialect.ts'
+import type { Profile } from '../provider.ts'
+import { capFieldOf, chatCall } from './request.ts'
+import { isSearchModel } from './usage.ts'
+import { writeMessages } from './write-conversation-messages.ts'
+import { writeTools } from './write-conversation-tools.ts'
+
+const present = (name: string, value: unknown): JsonObject => (value === null ? {} : { [name]: value })
+
+const capOf = ({ outputTokensMax }: Conversation, { outputCap }: Asking, profile: Profile): JsonObject => {
+  const given = [outputTokensMax, outputCap].filter((limit) => limit !== null)
+  return given.length === 0 ? {} : { [capFieldOf(profile)]: Math.min(...given) }
+}
+
+/** The budgets that low and medium stand for; beyond them it is high. */
+const lowBudgetTokens = 1_280
+const mediumBudgetTokens = 2_048
+
+const effortOfBudget = (tokens: number): string => {
+  if (tokens <= lowBudgetTokens) return 'low'
+  return tokens <= mediumBudgetTokens ? 'medium' : 'high'
+}
+
+/** `off` is said aloud: a model that would think all the same must not cost what the caller declined. */
+const effortOf = (reasoning: Reasoning | null): string | null => {
+  switch (reasoning?.type) {
+    case undefined:
+      return null
+    case 'off':
+      return 'none'
+    case 'budget':
+      return effortOfBudget(reasoning.tokens)
+    case 'effort':
+    case 'adaptive':
+      return reasoning.effort
+  }
+}
+
+const formatOf = (format: AnswerFormat): JsonObject => {
+  switch (format.type) {
+    case 'text':
+      return {}
+    case 'json':
+      return { response_format: { type: 'json_object' } }
+    case 'schema': {
+      const { name, description, schema, strict } = format
+      const definition = { name, ...present('description', description), schema, ...present('strict', strict) }
+      return { response_format: { type: 'json_schema', json_schema: definition } }
+    }
+  }
+}
+
+const searchOptionsOf = ({ contextSize, userLocation }: WebSearch): JsonObject => ({
+  web_search_options: {
+    ...present('search_context_size', contextSize),
+    ...(userLocation === null ? {} : { user_location: { type: 'approximate', approximate: userLocation } }),
+  },
+})
+
+/** Search models search once for each request, wherever they like; no other model searches on this surface. */
+const webSearchOf = (webSearch: WebSearch | null, upstreamModel: string): JsonObject => {
+  if (webSearch === null) return {}
+  if (!isSearchModel(upstreamModel)) throw unsupported('tools', 'with web search is not available for this model')
+  if (webSearch.allowedDomains.length > 0 || webSearch.blockedDomains.length > 0)
+    throw unsupported('tools', 'with domains for web search is not available for this model')
+  return searchOptionsOf(webSearch)
+}
+
+/** Gemini's chat endpoint refuses members that it does not know. */
+const userOf = (user: string | null, profile: Profile): JsonObject =>
+  profile === 'gemini' ? {} : present('user', user)
+
+const bodyOf = (conversation: Conversation, { provider, upstreamModel }: Target, asking: Asking): JsonObject => {
+  const { profile } = provider
+  const { temperature, topP, stopSequences, format, reasoning, webSearch, user } = conversation
+  return {
+    model: upstreamModel,
+    messages: writeMessages(conversation, profile),
+    ...writeTools(conversation, profile),
+    ...capOf(conversation, asking, profile),
+    ...present('temperature', temperature),
+    ...present('top_p', topP),
+    ...(stopSequences.length === 0 ? {} : { stop: stopSequences }),
+    ...formatOf(format),
+    ...present('reasoning_effort', effortOf(reasoning)),
+    ...webSearchOf(webSearch, upstreamModel),
+    ...userOf(user, profile),
+    ...(asking.stream ? { stream: true, stream_options: { include_usage: true } } : {}),
+  }
+}
+
+/** The request for POST `/chat/completions`. Throws `unsupported_parameter` for what chat has no words for. */
+export const writeConversation = (conversation: Conversation, target: Target, asking: Asking): UpstreamRequest =>
+  chatCall(target.provider, asking.stream, bodyOf(conversation, target, asking))

@@ -1,0 +1,123 @@
+import type { Usage } from '../../domain/usage/usage.ts'
+import { type JsonObject, objectOf } from '../../json.ts'
+import { limits } from '../../limits.ts'
+import type { ReplyWriter, Served } from '../canonical/format.ts'
+import type { Citation, ReplyEvent, StopReason } from '../canonical/reply.ts'
+import { usesFunctions } from './read-conversation-tools.ts'
+import { writeSignature } from './signature.ts'
+import { usageOnWire } from './usage.ts'
+import { annotationOf, answerId, finishReasonOf } from './write-reply.ts'
+
+const doneEvent = 'data: [DONE]\n\n'
+
+interface PlacedCitation {
+  readonly citation: Citation
+  readonly span: { start: number; end: number }
+}
+
+/** Writes a streamed answer as chat completion chunks. */
+export class ChatReplyWriter implements ReplyWriter {
+  readonly #served: Served
+  readonly #body: JsonObject
+  readonly #wantsUsage: boolean
+  #begun = false
+  #calls = 0
+  /** The text part that is being written, as far as it goes; null between text parts. */
+  #span: PlacedCitation['span'] | null = null
+  #textLength = 0
+  #citations: PlacedCitation[] = []
+
+  constructor(served: Served, body: JsonObject) {
+    this.#served = served
+    this.#body = body
+    this.#wantsUsage = objectOf(body['stream_options'])['include_usage'] === true
+  }
+
+  write(event: ReplyEvent): string {
+    const first = this.#begun ? '' : this.#delta({ role: 'assistant', content: '' })
+    this.#begun = true
+    return first + this.#say(event)
+  }
+
+  close(usage: Usage): string {
+    const told = this.#wantsUsage ? this.#chunk([], { usage: usageOnWire(usage) }) : ''
+    return told + doneEvent
+  }
+
+  #say(event: ReplyEvent): string {
+    switch (event.type) {
+      case 'text':
+        return this.#addText(event.text)
+      case 'citation':
+        return this.#cite(event.citation)
+      case 'thinking':
+        this.#span = null
+        return this.#delta({ reasoning_content: event.text })
+      case 'tool_call':
+        return this.#beginCall(event)
+      case 'arguments':
+        return this.#continueCall(event.text)
+      case 'stop':
+        return this.#finish(event.reason)
+      case 'signature':
+      case 'redacted_thinking':
+        this.#span = null
+        return ''
+      case 'start':
+      case 'usage':
+        return ''
+    }
+  }
+
+  #openSpan(): PlacedCitation['span'] {
+    this.#span ??= { start: this.#textLength, end: this.#textLength }
+    return this.#span
+  }
+
+  #addText(text: string): string {
+    const span = this.#openSpan()
+    this.#textLength += text.length
+    span.end = this.#textLength
+    return this.#delta({ content: text })
+  }
+
+  /** Readers of chunks keep the last list of annotations: all of them go out together, at the end. */
+  #cite(citation: Citation): string {
+    if (this.#citations.length < limits.replyCitationsMax) this.#citations.push({ citation, span: this.#openSpan() })
+    return ''
+  }
+
+  #beginCall({ id, name, signature }: Extract<ReplyEvent, { type: 'tool_call' }>): string {
+    this.#span = null
+    this.#calls += 1
+    if (!usesFunctions(this.#body))
+      return this.#callDelta({ id, type: 'function', function: { name, arguments: '' }, ...writeSignature(signature) })
+    return this.#calls === 1 ? this.#delta({ function_call: { name, arguments: '' } }) : ''
+  }
+
+  #continueCall(text: string): string {
+    if (!usesFunctions(this.#body)) return this.#callDelta({ function: { arguments: text } })
+    return this.#calls === 1 ? this.#delta({ function_call: { arguments: text } }) : ''
+  }
+
+  #callDelta(call: JsonObject): string {
+    return this.#delta({ tool_calls: [{ index: this.#calls - 1, ...call }] })
+  }
+
+  #finish(reason: StopReason): string {
+    const annotations = this.#citations.map(({ citation, span }) => annotationOf(citation, span))
+    const cited = annotations.length === 0 ? '' : this.#delta({ annotations })
+    return cited + this.#delta({}, finishReasonOf(reason, this.#body))
+  }
+
+  #delta(delta: JsonObject, finishReason: string | null = null): string {
+    const choice = { index: 0, delta, logprobs: null, finish_reason: finishReason }
+    return this.#chunk([choice], this.#wantsUsage ? { usage: null } : {})
+  }
+
+  #chunk(choices: readonly JsonObject[], more: JsonObject): string {
+    const { createdSeconds, model } = this.#served
+    const identity = { id: answerId(this.#served), object: 'chat.completion.chunk', created: createdSeconds, model }
+    return `data: ${JSON.stringify({ ...identity, choices, ...more })}\n\n`
+  }
+}

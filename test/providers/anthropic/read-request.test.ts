@@ -1,0 +1,243 @@
+import t from 'tap'
+import type { JsonObject } from '../../../src/json.ts'
+import { messagesClient } from '../../../src/providers/anthropic/client-format.ts'
+import { conversationOf } from './target.ts'
+
+const read = (body: JsonObject) =>
+  messagesClient.readRequest({ model: 'm', max_tokens: 1000, messages: [{ role: 'user', content: 'Say hi' }], ...body })
+const textOf = (text: string, cached: '5m' | '1h' | null = null) => ({ type: 'text' as const, text, cached })
+const partsOf = (...messages: readonly JsonObject[]) => read({ messages }).turns.map(({ parts }) => parts)
+const user = (...content: readonly JsonObject[]): JsonObject => ({ role: 'user', content })
+const assistant = (...content: readonly JsonObject[]): JsonObject => ({ role: 'assistant', content })
+const call = { type: 'tool_use', id: 'toolu_1', name: 'find', input: { a: 1 } }
+
+t.test('the least', async (t) => {
+  t.strictSame(read({}), conversationOf())
+})
+
+t.test('all that tunes an answer', async (t) => {
+  t.strictSame(
+    read({
+      system: 'Be brief',
+      max_tokens: 7,
+      temperature: 0.5,
+      top_p: 0.9,
+      top_k: 40,
+      stop_sequences: ['END'],
+      metadata: { user_id: 'u1' },
+      service_tier: 'auto',
+      cache_control: { type: 'ephemeral' },
+    }),
+    conversationOf({
+      system: [textOf('Be brief')],
+      outputTokensMax: 7,
+      temperature: 0.5,
+      topP: 0.9,
+      topK: 40,
+      stopSequences: ['END'],
+      user: 'u1',
+    }),
+  )
+})
+
+t.test('instructions in blocks and as messages', async (t) => {
+  const hour = { type: 'ephemeral', ttl: '1h' }
+  const { system, turns } = read({
+    system: [
+      { type: 'text', text: 'a', cache_control: hour },
+      { type: 'text', text: 'b', cache_control: { type: 'ephemeral' } },
+    ],
+    messages: [
+      { role: 'system', content: 'c' },
+      { role: 'user', content: 'Hi' },
+    ],
+  })
+  t.strictSame(system, [textOf('a', '1h'), textOf('b', '5m'), textOf('c')])
+  t.equal(turns.length, 1)
+})
+
+t.test('what a user shows', async (t) => {
+  const [parts] = partsOf(
+    user(
+      { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AA==' } },
+      { type: 'image', source: { type: 'url', url: 'https://a.example/b.png' } },
+      { type: 'document', source: { type: 'base64', media_type: 'application/pdf', data: 'AA==' }, title: 'T' },
+      { type: 'document', source: { type: 'text', media_type: 'text/plain', data: 'plain' }, context: 'Of 2020' },
+      {
+        type: 'document',
+        source: {
+          type: 'content',
+          content: [
+            { type: 'text', text: 'x' },
+            { type: 'text', text: 'y' },
+          ],
+        },
+      },
+      { type: 'search_result', source: 'https://s.example', title: 'S', content: [{ type: 'text', text: 'found' }] },
+    ),
+  )
+  const document = { type: 'document', title: null, cached: null }
+  t.strictSame(parts, [
+    { type: 'image', source: { mediaType: 'image/png', base64: 'AA==' }, detail: null, cached: null },
+    { type: 'image', source: { url: 'https://a.example/b.png' }, detail: null, cached: null },
+    { ...document, source: { mediaType: 'application/pdf', base64: 'AA==' }, title: 'T' },
+    textOf('Of 2020'),
+    { ...document, source: { text: 'plain' } },
+    { ...document, source: { text: 'x\ny' } },
+    { ...document, source: { text: 'found' }, title: 'S (https://s.example)' },
+  ])
+})
+
+t.test('calls, their results, and thoughts', async (t) => {
+  const [, said, answered] = partsOf(
+    user({ type: 'text', text: 'Hi' }),
+    assistant(
+      { type: 'thinking', thinking: 'hm', signature: 's' },
+      { type: 'thinking', thinking: 'of another', signature: '' },
+      { type: 'redacted_thinking', data: 'd' },
+      { type: 'server_tool_use', id: 'x', name: 'web_search', input: {} },
+      { type: 'web_search_tool_result', tool_use_id: 'x', content: [] },
+      { type: 'text', text: 'I look' },
+      { ...call, signature: 'gemini' },
+    ),
+    user(
+      { type: 'tool_result', tool_use_id: 'toolu_1', content: 'none', is_error: true },
+      { type: 'tool_result', tool_use_id: 'toolu_1', content: [{ type: 'text', text: 'some' }] },
+      { type: 'tool_result', tool_use_id: 'toolu_1' },
+    ),
+  )
+  t.strictSame(said, [
+    { type: 'thinking', text: 'hm', signature: 's' },
+    { type: 'thinking', text: 'of another', signature: null },
+    { type: 'redacted_thinking', data: 'd' },
+    textOf('I look'),
+    { type: 'tool_call', id: 'toolu_1', name: 'find', arguments: '{"a":1}', signature: 'gemini', cached: null },
+  ])
+  const result = { type: 'tool_result', toolCallId: 'toolu_1', isError: false, cached: null }
+  t.strictSame(answered, [
+    { ...result, parts: [textOf('none')], isError: true },
+    { ...result, parts: [textOf('some')] },
+    { ...result, parts: [] },
+  ])
+})
+
+t.test('tools', async (t) => {
+  const { tools, webSearch } = read({
+    tools: [
+      {
+        name: 'f',
+        description: 'd',
+        input_schema: { type: 'object' },
+        strict: true,
+        cache_control: { type: 'ephemeral' },
+      },
+      { type: 'custom', name: 'g' },
+      {
+        type: 'web_search_20260318',
+        name: 'web_search',
+        max_uses: 3,
+        allowed_domains: ['a.example'],
+        blocked_domains: null,
+        user_location: { type: 'approximate', city: 'Rome', region: null, country: 'IT' },
+      },
+    ],
+  })
+  t.strictSame(tools, [
+    { name: 'f', description: 'd', parameters: { type: 'object' }, strict: true, cached: '5m' },
+    { name: 'g', description: null, parameters: null, strict: null, cached: null },
+  ])
+  t.strictSame(webSearch, {
+    contextSize: null,
+    usesMax: 3,
+    allowedDomains: ['a.example'],
+    blockedDomains: [],
+    userLocation: { city: 'Rome', country: 'IT' },
+  })
+})
+
+t.test('the choice of a tool', async (t) => {
+  const table: readonly [JsonObject, unknown, boolean | null][] = [
+    [{ type: 'auto' }, { type: 'auto' }, null],
+    [{ type: 'any', disable_parallel_tool_use: true }, { type: 'required' }, false],
+    [{ type: 'tool', name: 'f', disable_parallel_tool_use: false }, { type: 'tool', name: 'f' }, true],
+    [{ type: 'none' }, { type: 'none' }, null],
+  ]
+  for (const [choice, toolChoice, parallelToolCalls] of table)
+    t.match(read({ tool_choice: choice }), { toolChoice, parallelToolCalls })
+})
+
+t.test('thinking', async (t) => {
+  const table: readonly [JsonObject, unknown][] = [
+    [{ thinking: { type: 'enabled', budget_tokens: 2000 } }, { type: 'budget', tokens: 2000 }],
+    [{ thinking: { type: 'adaptive' } }, { type: 'adaptive', effort: null }],
+    [
+      { thinking: { type: 'adaptive' }, output_config: { effort: 'low' } },
+      { type: 'adaptive', effort: 'low' },
+    ],
+    [{ thinking: { type: 'disabled' }, output_config: { effort: 'low' } }, { type: 'off' }],
+    [{ output_config: { effort: 'max' } }, { type: 'effort', effort: 'max' }],
+    [{ output_config: {} }, null],
+  ]
+  for (const [body, reasoning] of table) t.strictSame(read(body).reasoning, reasoning, JSON.stringify(body))
+})
+
+t.test('a schema for the answer', async (t) => {
+  const formatOf = (schema: JsonObject) => read({ output_config: { format: { type: 'json_schema', schema } } }).format
+  const schema = { type: 'object', title: 'Weather_1' }
+  t.strictSame(formatOf(schema), { type: 'schema', name: 'Weather_1', description: null, schema, strict: null })
+  t.match(formatOf({ title: 'two words' }), { name: 'answer' })
+})
+
+t.test('what has no counterpart is refused by its name', async (t) => {
+  const file = { type: 'file', file_id: 'file_1' }
+  const table: readonly [JsonObject, string][] = [
+    [{ mcp_servers: [{ url: 'u' }] }, 'mcp_servers'],
+    [{ container: 'c' }, 'container'],
+    [{ context_management: { edits: [] } }, 'context_management'],
+    [{ inference_geo: 'us' }, 'inference_geo'],
+    [{ tools: [{ name: 'f' }, { type: 'code_execution_20250825' }] }, 'tools[1].type'],
+    [{ tools: [{ type: 'bash_20250124', name: 'bash' }] }, 'tools[0].type'],
+    [{ thinking: { type: 'between_tools' } }, 'thinking.type'],
+    [{ messages: [user({ type: 'image', source: file })] }, 'messages[0].content[0].source'],
+    [
+      { messages: [user({ type: 'text', text: 'a' }), user({ type: 'document', source: file })] },
+      'messages[1].content[0].source',
+    ],
+    [{ messages: [user({ type: 'container_upload', file_id: 'f' })] }, 'messages[0].content[0].type'],
+    [{ messages: [assistant({ type: 'compaction', content: 'x' })] }, 'messages[0].content[0].type'],
+    [{ messages: [assistant({ type: 'constructor' })] }, 'messages[0].content[0].type'],
+    [{ messages: [user(call)] }, 'messages[0].content[0].type'],
+    [{ messages: [user(), { role: 'system', content: 'late' }] }, 'messages[1].role'],
+    [{ system: [{ type: 'image' }] }, 'system[0].type'],
+    [
+      {
+        messages: [
+          assistant(call),
+          user({ type: 'tool_result', tool_use_id: 'toolu_1', content: [{ type: 'tool_reference' }] }),
+        ],
+      },
+      'messages[1].content[0].content[0].type',
+    ],
+  ]
+  for (const [body, param] of table) t.throws(() => read(body), { code: 'unsupported_parameter', param }, param)
+})
+
+t.test('what is wrong is refused by its name', async (t) => {
+  const table: readonly [JsonObject, string][] = [
+    [{ messages: [user({ type: 'tool_result', tool_use_id: 'toolu_1' })] }, 'messages[0].content[0].tool_use_id'],
+    [
+      { messages: [assistant(call), user({ type: 'tool_result', tool_use_id: 'b' })] },
+      'messages[1].content[0].tool_use_id',
+    ],
+    [{ messages: [{ role: 'user' }] }, 'messages[0].content'],
+    [{ messages: [{ role: 'tool', content: '' }] }, 'messages[0].role'],
+    [{ messages: [user({ type: 'text' })] }, 'messages[0].content[0].text'],
+    [{ messages: [user({ type: 'image' })] }, 'messages[0].content[0].source'],
+    [{ messages: [user({ type: 'image', source: { type: 'url' } })] }, 'messages[0].content[0].source.url'],
+    [{ tools: [{ input_schema: {} }] }, 'tools[0].name'],
+    [{ tool_choice: { type: 'some' } }, 'tool_choice.type'],
+    [{ thinking: { type: 'enabled' } }, 'thinking.budget_tokens'],
+    [{ output_config: { format: { type: 'json' } } }, 'output_config.format.type'],
+  ]
+  for (const [body, param] of table) t.throws(() => read(body), { code: 'invalid_value', param }, param)
+})

@@ -1,0 +1,241 @@
+import t from 'tap'
+import { GatewayError } from '../../../src/errors.ts'
+import type { JsonObject } from '../../../src/json.ts'
+import type { Conversation, Part, Turn, WebSearch } from '../../../src/providers/canonical/conversation.ts'
+import { writeConversation } from '../../../src/providers/openai/write-conversation.ts'
+import type { Profile } from '../../../src/providers/provider.ts'
+import { assistant, conversation, image, text, toolCall, toolResult, user } from '../canonical/parts.ts'
+import { targetOf } from './target.ts'
+
+interface Options {
+  readonly profile?: Profile
+  readonly stream?: boolean
+  readonly cap?: number
+  readonly model?: string
+}
+
+const request = (given: Partial<Conversation>, { profile, stream = false, cap, model }: Options = {}) =>
+  writeConversation(conversation(given), targetOf(profile, model), { stream, outputCap: cap ?? null })
+
+const sent = (given: Partial<Conversation>, options: Options = {}): JsonObject =>
+  JSON.parse(request(given, options).body) as JsonObject
+
+const hi = { role: 'user', content: 'Hi' }
+const messagesOf = (turns: readonly Turn[], profile?: Profile): unknown =>
+  sent({ turns }, profile === undefined ? {} : { profile })['messages']
+
+const call = (id: string): JsonObject => ({ id, type: 'function', function: { name: 'find', arguments: '{}' } })
+
+t.test('the least', async (t) => {
+  t.strictSame(sent({}), { model: 'gpt-4o-mini', messages: [hi] })
+  t.strictSame(sent({}, { stream: true }), {
+    model: 'gpt-4o-mini',
+    messages: [hi],
+    stream: true,
+    stream_options: { include_usage: true },
+  })
+  const { url, headers } = request({}, { stream: true })
+  t.equal(url, 'https://api.alpha.example/v1/chat/completions')
+  t.equal(headers['authorization'], 'Bearer sk-provider-key-123456')
+  t.equal(headers['accept'], 'text/event-stream')
+})
+
+t.test('the smaller limit, under the name that the provider knows', async (t) => {
+  const table: readonly [number | null, number | undefined, Profile, JsonObject][] = [
+    [null, undefined, 'openai', {}],
+    [100, undefined, 'openai', { max_completion_tokens: 100 }],
+    [100, 50, 'openai', { max_completion_tokens: 50 }],
+    [10, 50, 'xai', { max_tokens: 10 }],
+    [null, 50, 'gemini', { max_tokens: 50 }],
+  ]
+  for (const [outputTokensMax, cap, profile, expected] of table) {
+    const {
+      model: _model,
+      messages: _messages,
+      ...rest
+    } = sent({ outputTokensMax }, { profile, ...(cap === undefined ? {} : { cap }) })
+    t.strictSame(rest, expected)
+  }
+})
+
+const search: WebSearch = {
+  contextSize: 'low',
+  usesMax: 3,
+  allowedDomains: [],
+  blockedDomains: [],
+  userLocation: { city: 'Bern' },
+}
+
+t.test('settings', async (t) => {
+  const schema = { type: 'object' }
+  const tool = { name: 'find', description: 'd', parameters: schema, strict: true, cached: '5m' } as const
+  const bare = { name: 'now', description: null, parameters: null, strict: null, cached: null }
+  const toolOnWire = {
+    type: 'function',
+    function: { name: 'find', description: 'd', parameters: schema, strict: true },
+  }
+  const table: readonly [Partial<Conversation>, JsonObject, Options?][] = [
+    [
+      { temperature: 0, topP: 1, topK: 40 },
+      { temperature: 0, top_p: 1 },
+    ],
+    [{ stopSequences: ['a'] }, { stop: ['a'] }],
+    [{ format: { type: 'json' } }, { response_format: { type: 'json_object' } }],
+    [
+      { format: { type: 'schema', name: 'n', description: 'd', schema, strict: true } },
+      { response_format: { type: 'json_schema', json_schema: { name: 'n', description: 'd', schema, strict: true } } },
+    ],
+    [
+      { format: { type: 'schema', name: 'n', description: null, schema, strict: null } },
+      { response_format: { type: 'json_schema', json_schema: { name: 'n', schema } } },
+    ],
+    [{ reasoning: { type: 'effort', effort: 'xhigh' } }, { reasoning_effort: 'xhigh' }],
+    [{ reasoning: { type: 'off' } }, { reasoning_effort: 'none' }],
+    [{ reasoning: { type: 'adaptive', effort: 'max' } }, { reasoning_effort: 'max' }],
+    [{ reasoning: { type: 'adaptive', effort: null } }, {}],
+    [{ reasoning: { type: 'budget', tokens: 1_024 } }, { reasoning_effort: 'low' }],
+    [{ reasoning: { type: 'budget', tokens: 1_280 } }, { reasoning_effort: 'low' }],
+    [{ reasoning: { type: 'budget', tokens: 1_281 } }, { reasoning_effort: 'medium' }],
+    [{ reasoning: { type: 'budget', tokens: 2_048 } }, { reasoning_effort: 'medium' }],
+    [{ reasoning: { type: 'budget', tokens: 2_049 } }, { reasoning_effort: 'high' }],
+    [{ user: 'u' }, { user: 'u' }],
+    [{ user: 'u' }, {}, { profile: 'gemini' }],
+    [{ toolChoice: { type: 'auto' }, parallelToolCalls: false }, {}],
+    [
+      { tools: [tool, bare], toolChoice: { type: 'tool', name: 'find' }, parallelToolCalls: false },
+      {
+        tools: [toolOnWire, { type: 'function', function: { name: 'now' } }],
+        tool_choice: { type: 'function', function: { name: 'find' } },
+        parallel_tool_calls: false,
+      },
+    ],
+    [
+      { tools: [tool], toolChoice: { type: 'required' } },
+      {
+        tools: [{ type: 'function', function: { name: 'find', description: 'd', parameters: schema } }],
+        tool_choice: 'required',
+      },
+      { profile: 'gemini' },
+    ],
+    [
+      { webSearch: search },
+      {
+        web_search_options: {
+          search_context_size: 'low',
+          user_location: { type: 'approximate', approximate: { city: 'Bern' } },
+        },
+      },
+      { model: 'gpt-4o-search-preview' },
+    ],
+  ]
+  for (const [given, expected, options] of table) {
+    const { model: _model, messages: _messages, ...rest } = sent(given, options)
+    t.strictSame(rest, expected, JSON.stringify(given))
+  }
+})
+
+t.test('one system message', async (t) => {
+  const { messages } = sent({ system: [text('One'), { ...text('Two'), cached: '1h' }] })
+  t.strictSame(messages, [{ role: 'system', content: 'One\n\nTwo' }, hi])
+})
+
+const document = (source: Extract<Part, { type: 'document' }>['source'], title: string | null = null): Part => ({
+  type: 'document',
+  source,
+  title,
+  cached: null,
+})
+const picture = image({ mediaType: 'image/png', base64: 'AAAA' })
+const pictureOnWire = { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } }
+const pdf = { mediaType: 'application/pdf', base64: 'DDDD' }
+
+t.test('parts of a user turn', async (t) => {
+  const table: readonly [Part, unknown][] = [
+    [picture, [pictureOnWire]],
+    [
+      { ...image({ url: 'https://x.test/i' }), detail: 'high' },
+      [{ type: 'image_url', image_url: { url: 'https://x.test/i', detail: 'high' } }],
+    ],
+    [
+      { type: 'audio', format: 'wav', base64: 'CCCC' },
+      [{ type: 'input_audio', input_audio: { data: 'CCCC', format: 'wav' } }],
+    ],
+    [document({ text: 'plain' }, 'Title'), [{ type: 'text', text: 'Title\n\nplain' }]],
+    [
+      document(pdf, 'a.pdf'),
+      [{ type: 'file', file: { filename: 'a.pdf', file_data: 'data:application/pdf;base64,DDDD' } }],
+    ],
+    [
+      document(pdf),
+      [{ type: 'file', file: { filename: 'document.pdf', file_data: 'data:application/pdf;base64,DDDD' } }],
+    ],
+  ]
+  for (const [part, content] of table) t.strictSame(messagesOf([user(part)]), [{ role: 'user', content }])
+  t.strictSame(messagesOf([user(text('a'), text('b'))]), [
+    {
+      role: 'user',
+      content: [
+        { type: 'text', text: 'a' },
+        { type: 'text', text: 'b' },
+      ],
+    },
+  ])
+})
+
+t.test('answers of the model: thinking is dropped, signatures go to Gemini alone', async (t) => {
+  const thinking: readonly Part[] = [
+    { type: 'thinking', text: 'hm', signature: 's' },
+    { type: 'redacted_thinking', data: 'x' },
+  ]
+  t.strictSame(messagesOf([assistant(...thinking, text('a'), text('b'), toolCall('c', 'find'))]), [
+    { role: 'assistant', content: 'ab', tool_calls: [call('c')] },
+  ])
+  t.strictSame(messagesOf([assistant(...thinking)]), [])
+  const signed = [assistant(toolCall('c', 'find', '{}', 'sig'))]
+  t.strictSame(messagesOf(signed), [{ role: 'assistant', content: null, tool_calls: [call('c')] }])
+  t.strictSame(messagesOf(signed, 'gemini'), [
+    {
+      role: 'assistant',
+      content: null,
+      tool_calls: [{ ...call('c'), extra_content: { google: { thought_signature: 'sig' } } }],
+    },
+  ])
+})
+
+t.test('results follow their calls at once, what is no text behind them', async (t) => {
+  const turns = [
+    assistant(text('a'), toolCall('c', 'find')),
+    assistant(text('b'), toolCall('d', 'find')),
+    user(text('And?')),
+    user(toolResult('c', text('x'), text('y')), toolResult('d', picture), text('Now?')),
+  ]
+  t.strictSame(messagesOf(turns), [
+    { role: 'assistant', content: 'a\n\nb', tool_calls: [call('c'), call('d')] },
+    { role: 'tool', tool_call_id: 'c', content: 'x\n\ny' },
+    { role: 'tool', tool_call_id: 'd', content: 'The result is in the next user message.' },
+    { role: 'user', content: [{ type: 'text', text: 'Result of the tool call d:' }, pictureOnWire] },
+    { role: 'user', content: 'And?' },
+    { role: 'user', content: 'Now?' },
+  ])
+  t.strictSame(messagesOf([assistant(toolCall('c', 'find')), user(toolResult('c'))]), [
+    { role: 'assistant', content: null, tool_calls: [call('c')] },
+    { role: 'tool', tool_call_id: 'c', content: '' },
+  ])
+})
+
+t.test('what chat has no words for is refused', async (t) => {
+  const table: readonly [Partial<Conversation>, Options, string][] = [
+    [{ webSearch: search }, {}, 'tools'],
+    [{ webSearch: { ...search, allowedDomains: ['a.test'] } }, { model: 'gpt-4o-search-preview' }, 'tools'],
+    [{ webSearch: { ...search, blockedDomains: ['a.test'] } }, { model: 'gpt-4o-search-preview' }, 'tools'],
+    [{ turns: [user(document({ url: 'https://x.test/a.pdf' }))] }, {}, 'messages'],
+    [{ turns: [user(document(pdf))] }, { profile: 'xai' }, 'messages'],
+    [{ turns: [user(document(pdf))] }, { profile: 'gemini' }, 'messages'],
+    [{ turns: [assistant(picture)] }, {}, 'messages'],
+  ]
+  for (const [given, options, param] of table) {
+    const refuse = () => request(given, options)
+    t.throws(refuse, { code: 'unsupported_parameter', param, status: 400 })
+    t.throws(refuse, GatewayError)
+  }
+})
