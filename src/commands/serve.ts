@@ -38,7 +38,7 @@ export const serve = async (config: Config, runtime: Runtime, role: RoleName | u
   console.log('role' in running ? roleGreeting(running) : greeting(running))
   await untilTold()
   logger.info({}, 'stopping: requests in flight are finished')
-  setTimeout(() => process.exit(1), 2 * config.drainMs + limits.shutdownMs).unref() // Whatever still holds the process then.
+  setTimeout(() => process.exit(1), 3 * config.drainMs + limits.shutdownMs).unref() // Whatever still holds the process then.
   await running.stop()
   logger.info({}, 'stopped')
 }
