@@ -67,6 +67,7 @@ export const limits = {
   natsPingsOutMax: 2,
   natsOpenMs: 20_000, // A cluster elects a stream's leader within 4 to 9 s, when two clash once more.
   natsRequestMs: 2_000, // Questions about the stream, which the server answers from memory.
+  walletCommandsMax: 256, // Decided together; each makes one event of less than 1 KB, and a frame holds 512 KB.
   walletConflictsMax: 64, // Each means that another writer made progress on the same wallet.
 
   // Calls between processes
