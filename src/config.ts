@@ -3,7 +3,10 @@ import { dirname, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseDocument } from 'yaml'
 import { type PriceFile, problemsOfPriceFile } from './domain/pricing/price-file.ts'
+import type { Catalog } from './domain/routing/plan.ts'
+import { limits } from './limits.ts'
 import type { ProviderDialect } from './providers/provider.ts'
+import type { ProcessRole } from './roles/role.ts'
 import { validatorOf } from './schema-validation.ts'
 
 export type UsageProfile = 'openai' | 'xai' | 'gemini'
@@ -20,25 +23,42 @@ export interface ProviderConfig {
 export interface Config {
   readonly listen: { readonly host: string; readonly port: number }
   readonly dataFolder: string
-  /** Null: embedded servers are started under the data folder. */
-  readonly external: { readonly databaseUrl: string; readonly nats: NatsConfig } | null
+  /** Null: embedded servers under the data folder. */
+  readonly external: External | null
   readonly natsServerBin: string | undefined
   readonly log: { readonly name: string; readonly replicas: number; readonly durability: 'synced' | 'relaxed' }
-  /** Empty: the sandbox provider answers. */
+  /** Upstreams with their keys, for the roles that call them; empty there: the sandbox provider answers. Other roles never hold one. */
   readonly providers: readonly ProviderConfig[]
-  readonly aliases: Readonly<Record<string, string>>
-  readonly routers: Readonly<Record<string, { readonly candidates: readonly string[] }>>
+  readonly catalog: Catalog
   readonly prices: PriceFile
   readonly requestsPerMinute: number | null
+  readonly requestDeadlineMs: number
+  /** How long requests in flight may go on when a process is told to stop. */
+  readonly drainMs: number
   readonly logLevel: string
 }
 
+export interface External {
+  /** Null for a role that needs no database. */
+  readonly databaseUrl: string | null
+  readonly nats: NatsConfig
+}
+
 export interface NatsConfig {
+  /** Several servers of a cluster are separated by commas. */
   readonly url: string
   readonly monitoringUrl: string | undefined
   readonly user: string | undefined
   readonly password: string | undefined
   readonly credentialsFile: string | undefined
+  readonly tls: TlsFiles | undefined
+}
+
+/** Paths of PEM files. */
+export interface TlsFiles {
+  readonly caFile?: string
+  readonly certFile?: string
+  readonly keyFile?: string
 }
 
 /** What gateway.yaml holds, as `schemas/config.json` describes it. */
@@ -52,13 +72,18 @@ interface ConfigFile {
     readonly user?: string
     readonly password?: string
     readonly credentials_file?: string
+    readonly tls?: { readonly ca_file?: string; readonly cert_file?: string; readonly key_file?: string }
   }
   readonly log?: { readonly name?: string; readonly replicas?: number; readonly durability?: 'synced' | 'relaxed' }
   readonly providers?: Readonly<Record<string, ProviderEntry>>
   readonly aliases?: Readonly<Record<string, string>>
-  readonly routers?: Config['routers']
+  readonly routers?: Catalog['routers']
   readonly prices?: string
-  readonly limits?: { readonly requests_per_minute?: number }
+  readonly limits?: {
+    readonly requests_per_minute?: number
+    readonly request_deadline_seconds?: number
+    readonly drain_seconds?: number
+  }
   readonly log_level?: string
 }
 
@@ -117,12 +142,25 @@ const defaultProfiles: Readonly<Record<string, UsageProfile>> = {
   gemini: 'gemini',
 }
 
-const defaultRouters: Config['routers'] = {
+const defaultRouters: Catalog['routers'] = {
   auto: { candidates: ['openai/gpt-5-mini', 'google/gemini-2.5-flash', 'grok/grok-4-fast'] },
 }
 
+/** Of secrets, a process takes only those that its role uses. */
+const callsUpstream = (role: ProcessRole): boolean => role === 'gateway' || role === 'proxy'
+const readsDatabase = (role: ProcessRole): boolean => role !== 'proxy'
+const isProviderKey = (path: string): boolean => /^providers\.[^.]+\.api_key$/.test(path)
+
+interface Filling {
+  readonly env: Environment
+  readonly role: ProcessRole
+  readonly problems: Problem[]
+}
+
 /** Fills `${NAME}` in every text of the file; a variable that is not set is a problem at its path. */
-const fillVariables = (value: unknown, path: string, env: Environment, problems: Problem[]): unknown => {
+const fillVariables = (value: unknown, path: string, filling: Filling): unknown => {
+  const { env, role, problems } = filling
+  if (isProviderKey(path) && !callsUpstream(role)) return value
   if (typeof value === 'string')
     return value.replace(/\$\{([A-Za-z_][A-Za-z0-9_]*)\}/g, (match, name: string) => {
       const found = env[name]
@@ -130,12 +168,12 @@ const fillVariables = (value: unknown, path: string, env: Environment, problems:
         problems.push({ path, message: `the environment variable ${name} is not set` })
       return found || match // Told once, by what is missing.
     })
-  if (Array.isArray(value)) return value.map((each, index) => fillVariables(each, `${path}[${index}]`, env, problems))
+  if (Array.isArray(value)) return value.map((each, index) => fillVariables(each, `${path}[${index}]`, filling))
   if (typeof value !== 'object' || value === null) return value
   return Object.fromEntries(
     Object.entries(value).map(([key, each]) => [
       key,
-      fillVariables(each, path === '' ? key : `${path}.${key}`, env, problems),
+      fillVariables(each, path === '' ? key : `${path}.${key}`, filling),
     ]),
   )
 }
@@ -149,13 +187,14 @@ const quoteVariables = (text: string): string =>
     .map((line) => (/["']/.test(line) ? line : line.replace(bareVariable, '"$&"')))
     .join('\n')
 
-const parseConfigFile = (file: string, env: Environment): ConfigFile => {
+const parseConfigFile = (file: string, env: Environment, role: ProcessRole): ConfigFile => {
   const document = parseDocument(quoteVariables(readFileSync(file, 'utf8')), { prettyErrors: true })
   const [broken] = document.errors // The others follow from the first.
   if (broken !== undefined)
     throw new ConfigError(file, [{ path: '', message: `not YAML: ${broken.message.split('\n')[0]}` }])
   const problems: Problem[] = []
-  const filled = fillVariables(document.toJS() ?? {}, '', env, problems)
+  if (!readsDatabase(role)) document.delete('database_url')
+  const filled = fillVariables(document.toJS() ?? {}, '', { env, role, problems })
   problems.push(...validatorOf('config.json', { every: true })(filled))
   if (problems.length === 0) problems.push(...problemsOfNames(filled as ConfigFile))
   if (problems.length > 0) throw new ConfigError(file, problems)
@@ -202,38 +241,79 @@ const parseJsonFile = (file: string): unknown => {
   }
 }
 
-const providersFrom = (file: ConfigFile, env: Environment): readonly ProviderConfig[] => {
-  const entries: readonly (readonly [string, ProviderEntry])[] =
-    file.providers !== undefined
-      ? Object.entries(file.providers)
-      : knownProviders
-          .filter(({ variable }) => env[variable])
-          .map((each) => [each.name, { ...each, api_key: env[each.variable]! }])
-  return entries.map(([name, entry]) => ({
+/** How a provider counts where the configuration does not say. */
+export const profileOf = (name: string): UsageProfile => defaultProfiles[name] ?? 'openai'
+
+const withKeysFrom = (env: Environment): Readonly<Record<string, ProviderEntry>> =>
+  Object.fromEntries(
+    knownProviders
+      .filter(({ variable }) => env[variable])
+      .map(({ name, variable, ...entry }) => [name, { ...entry, api_key: env[variable]! }]),
+  )
+
+const providersFrom = (file: ConfigFile, env: Environment, role: ProcessRole): readonly ProviderConfig[] => {
+  if (!callsUpstream(role)) return []
+  return Object.entries(file.providers ?? withKeysFrom(env)).map(([name, entry]) => ({
     name,
     dialect: entry.dialect,
-    profile: entry.profile ?? defaultProfiles[name] ?? 'openai',
+    profile: entry.profile ?? profileOf(name),
     baseUrl: entry.base_url.replace(/\/+$/, ''),
     apiKey: entry.api_key,
     models: entry.models ?? {},
   }))
 }
 
-const externalFrom = (file: ConfigFile, env: Environment): Config['external'] => {
-  const databaseUrl = env['DATABASE_URL'] || file.database_url
-  const natsUrl = env['NATS_URL'] || file.nats?.url
-  if (databaseUrl === undefined && natsUrl === undefined) return null
-  if (databaseUrl === undefined || natsUrl === undefined)
-    throw new ConfigError('external servers', [
-      {
-        path: databaseUrl === undefined ? 'database_url' : 'nats.url',
-        message: 'set both DATABASE_URL and NATS_URL, or neither for embedded servers',
-      },
-    ])
-  const { monitoring_url, user, password, credentials_file } = file.nats ?? {}
-  const monitoringUrl = env['NATS_MONITORING_URL'] || monitoring_url
-  return { databaseUrl, nats: { url: natsUrl, monitoringUrl, user, password, credentialsFile: credentials_file } }
+/** Models by provider: those that can be called here, or, without keys of our own, whatever the proxies may be able to call. */
+const modelsByProvider = (file: ConfigFile, providers: readonly ProviderConfig[]): Catalog['providers'] => {
+  if (file.providers !== undefined)
+    return new Map(Object.entries(file.providers).map(([name, { models = {} }]) => [name, { models }]))
+  const names = (providers.length > 0 ? providers : knownProviders).map(({ name }) => name)
+  return new Map(names.map((name) => [name, { models: {} }]))
 }
+
+const tlsFrom = (tls: NonNullable<ConfigFile['nats']>['tls'], folder: string): TlsFiles | undefined => {
+  if (tls === undefined) return undefined
+  const { ca_file, cert_file, key_file } = tls
+  return {
+    ...(ca_file === undefined ? {} : { caFile: resolve(folder, ca_file) }),
+    ...(cert_file === undefined ? {} : { certFile: resolve(folder, cert_file) }),
+    ...(key_file === undefined ? {} : { keyFile: resolve(folder, key_file) }),
+  }
+}
+
+const natsFrom = (file: ConfigFile, env: Environment, folder: string): NatsConfig | undefined => {
+  const { url, monitoring_url, user, password, credentials_file, tls } = file.nats ?? {}
+  const natsUrl = env['NATS_URL'] || url
+  if (natsUrl === undefined) return undefined
+  return {
+    url: natsUrl,
+    monitoringUrl: env['NATS_MONITORING_URL'] || monitoring_url,
+    user,
+    password,
+    credentialsFile: credentials_file === undefined ? undefined : resolve(folder, credentials_file),
+    tls: tlsFrom(tls, folder),
+  }
+}
+
+const externalFrom = (
+  file: ConfigFile,
+  env: Environment,
+  { folder, role }: { readonly folder: string; readonly role: ProcessRole },
+): External | null => {
+  const databaseUrl = readsDatabase(role) ? env['DATABASE_URL'] || file.database_url : undefined
+  const nats = natsFrom(file, env, folder)
+  if (databaseUrl === undefined && nats === undefined) return null
+  if (nats !== undefined && (databaseUrl !== undefined || !readsDatabase(role)))
+    return { databaseUrl: databaseUrl ?? null, nats }
+  throw new ConfigError('external servers', [
+    {
+      path: nats === undefined ? 'nats.url' : 'database_url',
+      message: 'set both DATABASE_URL and NATS_URL, or neither for embedded servers',
+    },
+  ])
+}
+
+const msOf = (seconds: number | undefined): number | undefined => (seconds === undefined ? undefined : seconds * 1000)
 
 /** Every OpenAI model is also known by its bare name, unless the file says which aliases there are. */
 const bareNames = (prices: PriceFile): Readonly<Record<string, string>> =>
@@ -253,28 +333,38 @@ export const readConfig = (
     readonly file?: string | undefined
     readonly port?: number | undefined
     readonly dataFolder?: string | undefined
+    /** Default: the whole gateway. */
+    readonly role?: ProcessRole | undefined
   } = {},
 ): Config => {
+  const { role = 'gateway' } = options
   const named = options.file ?? env['GATEWAY_CONFIG']
   const source = named ?? defaultConfigFile
   if (named !== undefined && !existsSync(named)) throw new ConfigError(named, [{ path: '', message: 'no such file' }])
-  const file = existsSync(source) ? parseConfigFile(source, env) : {}
-  const prices = readPriceFile(file.prices === undefined ? shippedPrices : resolve(dirname(source), file.prices))
+  const file: ConfigFile = existsSync(source) ? parseConfigFile(source, env, role) : {}
+  const folder = dirname(source)
+  const prices = readPriceFile(file.prices === undefined ? shippedPrices : resolve(folder, file.prices))
+  const providers = providersFrom(file, env, role)
   return Object.freeze({
     listen: { host: file.listen?.host ?? '127.0.0.1', port: options.port ?? file.listen?.port ?? 8787 },
     dataFolder: resolve(options.dataFolder ?? env['GATEWAY_DATA'] ?? file.data_folder ?? 'data'),
-    external: externalFrom(file, env),
+    external: externalFrom(file, env, { folder, role }),
     natsServerBin: env['NATS_SERVER_BIN'],
     log: {
       name: file.log?.name ?? 'GATEWAY',
       replicas: file.log?.replicas ?? 1,
       durability: file.log?.durability ?? 'synced',
     },
-    providers: providersFrom(file, env),
-    aliases: file.aliases ?? bareNames(prices),
-    routers: file.routers ?? (file.providers === undefined ? defaultRouters : {}),
+    providers,
+    catalog: {
+      providers: modelsByProvider(file, providers),
+      aliases: file.aliases ?? bareNames(prices),
+      routers: file.routers ?? (file.providers === undefined ? defaultRouters : {}),
+    },
     prices,
     requestsPerMinute: file.limits?.requests_per_minute ?? null,
+    requestDeadlineMs: msOf(file.limits?.request_deadline_seconds) ?? limits.requestDeadlineMs,
+    drainMs: msOf(file.limits?.drain_seconds) ?? limits.stopMs,
     logLevel: file.log_level ?? 'info',
   })
 }

@@ -68,20 +68,44 @@ export const limits = {
   followHeartbeatMs: 500, // The shortest that keeps a stall below logStalledMs.
   followStallMs: 1_500, // Neither a frame nor a heartbeat for so long: a fresh consumer is made.
   followInactiveMs: 30_000, // The server forgets a dead follower's consumer.
+  followLagCheckMs: 1_000, // A consumer whose server lags is left within logStalledMs, or little more.
+  followLagFramesMax: 256, // A cluster's server that is further behind has come back; one in step lags by milliseconds.
+  followDoublingsMax: 2, // Of frameRetryMs between attempts: an edge whose follower is not back answers 503.
   followShortLogAttemptsMax: 5, // About 3 s for a new leader to apply what it has committed.
   natsConnectMs: 5_000, // One attempt.
   natsReconnectMs: 250, // A restarted server is found again well within closingAckMs.
   natsPingMs: 5_000, // With natsPingsOutMax: a silent connection is given up after 15 s.
   natsPingsOutMax: 2,
-  natsOpenMs: 10_000, // A cluster elects a leader for a new stream.
+  natsOpenMs: 20_000, // A cluster elects a stream's leader within 4 to 9 s, when two clash once more.
   natsRequestMs: 2_000, // Questions about the stream, which the server answers from memory.
+  walletCommandsMax: 256, // Decided together; each makes one event of less than 1 KB, and a frame holds 512 KB.
   walletConflictsMax: 64, // Each means that another writer made progress on the same wallet.
 
+  // Calls between processes
+  callsMessageBytesMax: 64 * 1024, // Of packets in one NATS message: far below max_payload; more would only delay what waits behind it.
+  callsPieceBytesMax: 32 * 1024, // Calls on one link take turns; two pieces fill a message.
+  callsPieceOverheadBytes: 64, // What a piece costs beside its bytes, so that a window of tiny ones is bounded too.
+  callsWindowBytes: 128 * 1024, // Of one call, each way, that its reader has not consumed: 10 MB/s at a round trip of 10 ms.
+  callsFlightBytesMax: 4 * 1024 * 1024, // Of one link, unacknowledged; the server drops a connection that 64 MB wait for. The rest waits under its calls' windows.
+  callsAckBytes: 512 * 1024, // Received and not acknowledged: then the next tick is not awaited.
+  callsCallBytesMax: 128 * 1024 * 1024, // An encoded call: a body of 20 MB in which numbers are written out (1e20) grows fivefold.
+  callsTickMs: 100, // How late an acknowledgement, a ping or a loss may be.
+  callsTickLateMs: 1_000, // Of a late tick that counts as silence: a process that was paused has heard nobody.
+  callsPingMs: 1_000, // A peer that is needed and silent for so long is asked.
+  callsAbsentPingMs: 500, // So is one that the server cannot find.
+  callsIdlePingMs: 30_000, // A peer that nobody needs is forgotten this long after it went.
+  callsAbsentMs: 3_000, // A peer whose NATS server died is back on another by then.
+  callsSilentMs: 9_000, // After the first ping without an answer: with that, a NATS server has 10 s to be replaced.
+  callsAcceptMs: 5_000, // A proxy says at once that it has a call.
+  callsEndLateMs: 5_000, // After a call's deadline and closingAckMs: its proxy has ended it by then, or never will.
+  callsCloseMs: 2_000, // For the edges to acknowledge a stopping proxy's last words: they do so within a tick.
+
   // Allowances
-  allowanceLifetimeMs: 1_500_000, // See the assertion below.
-  allowanceRenewMs: 600_000, // Requests are admitted against a slice for so long after it was placed.
+  allowanceMarginMs: 5_000, // Of a slice's deadline beyond its last request's end: hosts' clocks differ, and a count takes its time.
   allowanceIdleMs: 2_000, // A slice unused for so long goes back.
   allowanceSpendWindowMs: 1_000, // A slice is about what was spent in this time.
+  allowanceDrainMs: 1_000, // A slice that should go back gets so long before requests are admitted against it again.
+  allowanceSinglesMax: 256, // Slices of one request each, in a nearly empty wallet: they may all end in one frame, and a wallet is copied to decide.
   admissionWaitMs: 5_000, // A request waits so long for money that requests in flight still hold.
   admissionWaitersMax: 10_000,
   allowanceSweepMs: 250,
@@ -97,6 +121,7 @@ export const limits = {
   projectionRetryMs: 200,
   projectionRetryMaxMs: 5_000,
   projectionStandbyMs: 1_000, // A checkpoint that stands for so long while the log goes on has lost its projector.
+  projectionLagMs: 5_000, // Tables that are further behind are told of.
   rebuildBatchEventsMax: 20_000, // Nobody waits for a rebuild's rows; more only takes memory.
   copyRowsPerChunk: 500, // About 150 KB of text; the event loop turns between chunks.
   compareRowsPerRead: 1_000,
@@ -106,6 +131,7 @@ export const limits = {
   // Processes
   startMs: 30_000, // For each embedded server to answer.
   stopMs: 15_000, // For requests in flight at shutdown, and then for what they cost to be recorded.
+  lastAnswerMs: 2_000, // For what a stopping proxy broke off to be counted, and for the error to reach its caller.
   shutdownMs: 60_000, // For everything to stop; then the process ends, and its successor finds the rest in the log.
   embeddedRecoveryMs: 600_000, // After a kill a server reads its whole store before it answers; one that ends is noticed at once.
   embeddedPollMs: 20, // Between two looks at a server that starts or stops.
@@ -145,12 +171,16 @@ const assertOrder = (earlier: keyof typeof limits, later: keyof typeof limits): 
 assertOrder('upstreamFirstByteMs', 'upstreamWholeAnswerMs')
 assertOrder('upstreamWholeAnswerMs', 'requestDeadlineMs')
 assertOrder('frameAckMs', 'closingAckMs')
+assertOrder('allowanceDrainMs', 'admissionWaitMs')
 assertOrder('followHeartbeatMs', 'followStallMs')
 assertOrder('followStallMs', 'logStalledMs')
-assertOrder('allowanceIdleMs', 'allowanceRenewMs')
+assertOrder('callsPieceBytesMax', 'callsMessageBytesMax')
+assertOrder('callsMessageBytesMax', 'callsWindowBytes')
+assertOrder('callsWindowBytes', 'callsAckBytes')
+assertOrder('callsAckBytes', 'callsFlightBytesMax')
+assertOrder('callsPingMs', 'callsAbsentMs')
+assertOrder('callsAbsentMs', 'callsAcceptMs')
+assertOrder('callsAcceptMs', 'callsSilentMs')
 assertOrder('requestBodyBytesMax', 'sandboxBodyBytesMax')
 assertOrder('upstreamBodyBytesMax', 'sandboxAnswerBytesMax')
 assertOrder('upstreamKeepAliveMs', 'sandboxKeepAliveMs')
-// A request that is admitted at the last moment ends, with its bill, before the scheduler takes the slice back.
-if (limits.allowanceRenewMs + limits.requestDeadlineMs + limits.closingAckMs >= limits.allowanceLifetimeMs)
-  throw new Error('limits: a slice must outlive the last request admitted against it')

@@ -8,6 +8,8 @@ export interface Seen {
   readonly status: number | null
   /** True when the whole answer arrived. */
   readonly complete: boolean
+  /** From the question to the last byte of the answer, or to the error. */
+  readonly tookMs: number
 }
 
 export const chatBody = (model: string, stream: boolean, maxTokens = 12): string =>
@@ -22,6 +24,8 @@ export const chatBody = (model: string, stream: boolean, maxTokens = 12): string
 export const chat = async (url: string, secret: string, body: string): Promise<Seen> => {
   let requestId: string | null = null
   let status: number | null = null
+  const askedMs = performance.now()
+  const seen = (complete: boolean): Seen => ({ requestId, status, complete, tookMs: performance.now() - askedMs })
   try {
     const response = await fetch(`${url}/v1/chat/completions`, {
       method: 'POST',
@@ -35,9 +39,9 @@ export const chat = async (url: string, secret: string, body: string): Promise<S
       body.includes('"stream":true') && status === 200
         ? text.endsWith('data: [DONE]\n\n') && !text.includes('"error"')
         : text.endsWith('}')
-    return { requestId, status, complete: whole }
+    return seen(whole)
   } catch {
-    return { requestId, status, complete: false }
+    return seen(false)
   }
 }
 

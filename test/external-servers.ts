@@ -26,7 +26,7 @@ export const startExternalServers = async (t: Test): Promise<ExternalServers> =>
   const { monitoringUrl } = nats
   const leadingTo = (url: string): NonNullable<Config['external']> => ({
     databaseUrl,
-    nats: { url, monitoringUrl, user: undefined, password: undefined, credentialsFile: undefined },
+    nats: { url, monitoringUrl, user: undefined, password: undefined, credentialsFile: undefined, tls: undefined },
   })
   return { nats, postgres, wire, throughWire: leadingTo(wire.url), direct: leadingTo(nats.url) }
 }

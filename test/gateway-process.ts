@@ -4,7 +4,8 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
-import type { Config } from '../src/config.ts'
+import type { Config, External } from '../src/config.ts'
+import type { RoleName } from '../src/roles/role.ts'
 
 const mainFile = fileURLToPath(new URL('../src/main.ts', import.meta.url))
 
@@ -19,11 +20,41 @@ const fileOf = (config: Config, pricesFile: string): string =>
         { dialect, profile, base_url: baseUrl, api_key: apiKey, models },
       ]),
     ),
-    aliases: config.aliases,
+    aliases: config.catalog.aliases,
     routers: {},
     prices: pricesFile,
+    limits: { request_deadline_seconds: config.requestDeadlineMs / 1000, drain_seconds: config.drainMs / 1000 },
     log_level: config.logLevel,
+    ...(config.external === null ? {} : externalOf(config.external)),
   })
+
+const externalOf = ({ databaseUrl, nats }: External): object => ({
+  ...(databaseUrl === null ? {} : { database_url: databaseUrl }),
+  nats: {
+    url: nats.url,
+    monitoring_url: nats.monitoringUrl,
+    user: nats.user,
+    password: nats.password,
+    credentials_file: nats.credentialsFile,
+    ...(nats.tls === undefined
+      ? {}
+      : { tls: { ca_file: nats.tls.caFile, cert_file: nats.tls.certFile, key_file: nats.tls.keyFile } }),
+  },
+})
+
+export interface ProcessOptions {
+  /** One role alone; the whole gateway where none is named. */
+  readonly role?: RoleName
+  readonly settingsFolder?: string
+  readonly logLevel?: string
+  readonly env?: Readonly<Record<string, string>>
+}
+
+/** Whatever ends the test ends these too. */
+const running = new Set<ChildProcess>()
+process.once('exit', () => {
+  for (const child of running) child.kill('SIGKILL')
+})
 
 /** `gateway serve` in a process of its own, which a test may kill. */
 export class GatewayProcess {
@@ -35,28 +66,33 @@ export class GatewayProcess {
 
   private constructor(child: ChildProcess) {
     this.#child = child
+    running.add(child)
+    child.once('exit', () => running.delete(child))
     child.stderr?.setEncoding('utf8').on('data', (text: string) => {
       this.logged += text
     })
   }
 
   /** Resolves when it answers; rejects when it ends before. */
-  static async start(
-    config: Config,
-    { settingsFolder = config.dataFolder, logLevel = 'warn' } = {},
-  ): Promise<GatewayProcess> {
+  static async start(config: Config, options: ProcessOptions = {}): Promise<GatewayProcess> {
+    const { role, settingsFolder = config.dataFolder, logLevel = 'warn', env = {} } = options
     const pricesFile = join(settingsFolder, 'prices.json')
-    const configFile = join(settingsFolder, 'gateway.yaml')
+    const configFile = join(settingsFolder, `${role ?? 'gateway'}.yaml`)
     await writeFile(pricesFile, JSON.stringify(config.prices))
     await writeFile(configFile, fileOf({ ...config, logLevel }, pricesFile))
-    const child = spawn(process.execPath, [mainFile, 'serve', '--config', configFile, '--data', config.dataFolder], {
+    const roleWords = role === undefined ? [] : ['--role', role]
+    const words = [mainFile, 'serve', '--config', configFile, '--data', config.dataFolder, ...roleWords]
+    const child = spawn(process.execPath, words, {
       stdio: ['ignore', 'pipe', 'pipe'],
+      env: { ...process.env, ...env },
     })
     const gateway = new GatewayProcess(child)
+    const needsKey = role === undefined && config.external === null
     for await (const line of createInterface({ input: child.stdout })) {
       gateway.url ||= /answers at (http:\S+)\/v1/.exec(line)?.[1] ?? ''
       gateway.demoKey = /Demo key: (\S+)/.exec(line)?.[1] ?? ''
-      if (gateway.demoKey !== '') return gateway
+      const isReady = gateway.url !== '' || line === `The ${role} works.`
+      if (isReady && (!needsKey || gateway.demoKey !== '')) return gateway
     }
     throw new Error(
       `the gateway ended with ${child.exitCode ?? child.signalCode} before it answered: ${gateway.logged}`,

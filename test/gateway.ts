@@ -3,13 +3,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Test } from 'tap'
 import { type Books, creditWallet, issueKey, openWorkspace } from '../src/commands/accounts.ts'
+import { type Gateway, startGateway } from '../src/commands/gateway.ts'
 import { openPlatform, openTail, type Platform } from '../src/commands/platform.ts'
 import { createRuntime, type Runtime } from '../src/commands/runtime.ts'
-import { type Gateway, startGateway } from '../src/commands/serve.ts'
 import type { Config } from '../src/config.ts'
 import type { PriceFile } from '../src/domain/pricing/price-file.ts'
 import type { Event } from '../src/events/envelope.ts'
 import type { PriceSheet } from '../src/events/types.ts'
+import { limits } from '../src/limits.ts'
 import { type Sandbox, startSandbox } from '../src/sandbox/server.ts'
 
 export const runtime: Runtime = createRuntime(process.env['TEST_LOG_LEVEL'] ?? 'silent')
@@ -57,14 +58,23 @@ export const configOf = (
     { name: 'grok', dialect: 'openai', profile: 'xai', baseUrl: sandboxUrl, apiKey: 'sk-upstream-secret', models },
     { name: 'google', dialect: 'openai', profile: 'gemini', baseUrl: sandboxUrl, apiKey: 'sk-upstream-secret', models },
   ],
-  aliases: { plain: 'openai/plain' },
-  routers: { auto: { candidates: ['openai/absent', 'openai/plain'] } },
+  catalog: {
+    providers: new Map([
+      ['openai', { models }],
+      ['grok', { models }],
+      ['google', { models }],
+    ]),
+    aliases: { plain: 'openai/plain' },
+    routers: { auto: { candidates: ['openai/absent', 'openai/plain'] } },
+  },
   prices: pricesOf({
     'openai/plain': sheetOf(),
     ...Object.fromEntries(Object.keys(models).map((name) => [`openai/${name}`, sheetOf()])),
     ...sheets,
   }),
   requestsPerMinute: null,
+  requestDeadlineMs: limits.requestDeadlineMs,
+  drainMs: limits.stopMs,
   logLevel: 'silent',
   ...config,
 })
@@ -128,7 +138,7 @@ export const openOperator = async (config: Config): Promise<Operator> => {
   const onFatal = (fault: Error): void => {
     throw fault
   }
-  const platform = await openPlatform(config, runtime, { role: 'operator', adopt: true, onFatal })
+  const platform = await openPlatform(config, runtime, { role: 'operator', embedded: 'any', onFatal })
   return new Operator(platform, await openTail(platform, runtime))
 }
 

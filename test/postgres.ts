@@ -1,6 +1,6 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chown, mkdtemp, rm } from 'node:fs/promises'
+import { chown, copyFile, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -9,6 +9,7 @@ import { fileURLToPath } from 'node:url'
 import pg from 'pg'
 import { defaultSchema } from '../src/infrastructure/postgres/connection.ts'
 import { migrate } from '../src/infrastructure/postgres/migrate.ts'
+import type { Certificates } from './certificates.ts'
 
 /** A PostgreSQL server of one test file, on a free port of the loopback interface. */
 export interface TestPostgres {
@@ -25,6 +26,11 @@ export interface TestPostgres {
 export interface TestDatabase {
   readonly url: string
   drop(): Promise<void>
+}
+
+export interface PostgresOptions {
+  /** The server speaks TLS too; the database user `certified` must show a client certificate of that name. */
+  readonly certificates?: Certificates
 }
 
 interface Teardown {
@@ -54,6 +60,33 @@ const settings = [
   'max_wal_size=4GB',
   'autovacuum=on',
 ]
+
+const tlsFiles = { ca: 'ca.pem', certificate: 'server.pem', key: 'server.key' }
+
+const tlsSettings = [
+  'ssl=on',
+  'listen_addresses=127.0.0.1,127.0.0.2',
+  `ssl_ca_file=${tlsFiles.ca}`,
+  `ssl_cert_file=${tlsFiles.certificate}`,
+  `ssl_key_file=${tlsFiles.key}`,
+]
+
+const accessRules = `
+hostssl all certified 127.0.0.1/32 cert
+hostnossl all certified 127.0.0.1/32 reject
+host all all 127.0.0.1/32 trust
+`
+
+/** The server reads its key only from a file of its own user. */
+const prepareTls = async (folder: string, { uid, gid }: Partial<User>, certificates: Certificates): Promise<void> => {
+  const { caFile, server } = certificates
+  await copyFile(caFile, join(folder, tlsFiles.ca))
+  await copyFile(server.certFile, join(folder, tlsFiles.certificate))
+  await copyFile(server.keyFile, join(folder, tlsFiles.key))
+  await writeFile(join(folder, 'pg_hba.conf'), accessRules)
+  if (uid === undefined || gid === undefined) return
+  for (const file of Object.values(tlsFiles)) await chown(join(folder, file), uid, gid)
+}
 
 const idOf = (option: '-u' | '-g'): number => Number(execFileSync('id', [option, 'postgres'], { stdio: 'pipe' }))
 
@@ -105,18 +138,20 @@ class Server {
   readonly #folder: string
   readonly #port: number
   readonly #user: Partial<User>
+  readonly #settings: readonly string[]
   #process: ChildProcess | null = null
   #databases = 0
 
-  constructor(folder: string, port: number, user: Partial<User>) {
+  constructor(folder: string, port: number, user: Partial<User>, moreSettings: readonly string[]) {
     this.url = `postgres://postgres@127.0.0.1:${port}/postgres`
     this.#folder = folder
     this.#port = port
     this.#user = user
+    this.#settings = [...settings, ...moreSettings]
   }
 
   async start(): Promise<void> {
-    const options = settings.flatMap((setting) => ['-c', setting])
+    const options = this.#settings.flatMap((setting) => ['-c', setting])
     const command = [join(binaries, 'postgres'), '-D', this.#folder, '-p', String(this.#port), ...options]
     this.#process = spawn('sh', ['-c', guarded, 'sh', ...command], {
       ...this.#user,
@@ -156,13 +191,14 @@ class Server {
 }
 
 /** Starts a server that ends with the test. */
-export const startPostgres = async (t: Teardown): Promise<TestPostgres> => {
+export const startPostgres = async (t: Teardown, { certificates }: PostgresOptions = {}): Promise<TestPostgres> => {
   const user: Partial<User> = process.getuid?.() === 0 ? findUser() : {}
   const folder = await mkdtemp(join(tmpdir(), 'gateway-postgres-'))
   if (user.uid !== undefined && user.gid !== undefined) await chown(folder, user.uid, user.gid)
   const flags = ['--locale=C', '--encoding=UTF8', '--auth=trust', '--username=postgres', '--no-sync']
   execFileSync(join(binaries, 'initdb'), ['-D', folder, ...flags], { ...user, cwd: folder, stdio: 'pipe' })
-  const server = new Server(folder, await freePort(), user)
+  if (certificates !== undefined) await prepareTls(folder, user, certificates)
+  const server = new Server(folder, await freePort(), user, certificates === undefined ? [] : tlsSettings)
   t.teardown(async () => {
     await server.stop()
     await rm(folder, { recursive: true, force: true })

@@ -7,19 +7,43 @@ import { defaultSchema, type Place } from '../infrastructure/postgres/connection
 import { type Database, openDatabase } from '../infrastructure/postgres/database.ts'
 import { limits } from '../limits.ts'
 import { LedgerTail } from '../roles/ledger-tail.ts'
+import { assertSameLog, ForeignTables } from '../roles/log-identity.ts'
+import type { ProcessRole } from '../roles/role.ts'
+import { UsageError } from './report.ts'
 import type { Runtime } from './runtime.ts'
+import { Stack } from './stack.ts'
 
 /** The servers a process stands on, and what it has open there. */
 export interface Platform {
   readonly log: OpenLog
-  readonly database: Database
-  /** Where the live tables are. */
-  readonly place: Place
+  /** Null for a role that needs none. */
+  readonly tables: Tables | null
+  /** One more connection to the servers of the log; whoever asks for it closes it. */
+  connect(purpose: string): ReturnType<typeof connectNats>
   stop(): Promise<void>
 }
 
+export interface Tables {
+  readonly database: Database
+  /** Where the live tables are. */
+  readonly place: Place
+}
+
+/**
+ * Which embedded servers do, where no external ones are configured: `own` are started here, `running` belong to a process that runs on
+ * the data folder already, `any` are the running ones or else our own.
+ */
+export type EmbeddedChoice = 'own' | 'running' | 'any'
+
+export interface PlatformOptions {
+  /** Names this process in the log. */
+  readonly role: ProcessRole
+  readonly embedded: EmbeddedChoice
+  readonly onFatal: (fault: Error) => void
+}
+
 interface Servers {
-  readonly databaseUrl: string
+  readonly databaseUrl: string | null
   readonly nats: NatsConfig
   stop(): Promise<void>
 }
@@ -30,25 +54,22 @@ const embeddedNats = (url: string, monitoringUrl: string): NatsConfig => ({
   user: undefined,
   password: undefined,
   credentialsFile: undefined,
+  tls: undefined,
 })
 const nothingToStop = async (): Promise<void> => undefined
 
-/** External servers where they are configured, else those of a gateway that runs on the data folder, else servers of our own. */
-const findServers = async (
-  config: Config,
+const findRunning = async ({ dataFolder }: Config): Promise<Servers | null> => {
+  const running = await findEmbedded(dataFolder)
+  if (running === null) return null
+  const { databaseUrl, natsUrl, natsMonitoringUrl } = running
+  return { databaseUrl, nats: embeddedNats(natsUrl, natsMonitoringUrl), stop: nothingToStop }
+}
+
+const startOwn = async (
+  { dataFolder, natsServerBin }: Config,
   { clock, logger }: Runtime,
-  onFatal: (fault: Error) => void,
-  adopt: boolean,
+  onFatal: PlatformOptions['onFatal'],
 ): Promise<Servers> => {
-  if (config.external !== null) return { ...config.external, stop: nothingToStop }
-  const { dataFolder, natsServerBin } = config
-  const running = adopt ? await findEmbedded(dataFolder) : null
-  if (running !== null)
-    return {
-      databaseUrl: running.databaseUrl,
-      nats: embeddedNats(running.natsUrl, running.natsMonitoringUrl),
-      stop: nothingToStop,
-    }
   const own = await startEmbedded({
     dataFolder,
     clock,
@@ -63,59 +84,66 @@ const findServers = async (
   }
 }
 
+const findServers = async (config: Config, runtime: Runtime, options: PlatformOptions): Promise<Servers> => {
+  if (config.external !== null) return { ...config.external, stop: nothingToStop }
+  const running = options.embedded === 'own' ? null : await findRunning(config)
+  if (running !== null) return running
+  if (options.embedded !== 'running') return startOwn(config, runtime, options.onFatal)
+  throw new UsageError(
+    `no servers: set DATABASE_URL and NATS_URL, or run \`gateway servers\` on the data folder ${config.dataFolder} first`,
+  )
+}
+
 const present = <T extends object>(values: T): { [K in keyof T]?: Exclude<T[K], undefined> } =>
   Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as {
     [K in keyof T]?: Exclude<T[K], undefined>
   }
 
-/**
- * Connects to the log and the database. `adopt` uses the embedded servers of a gateway that already runs; without it a second
- * process on the same data folder is refused. `role` names this process in the log.
- */
-export const openPlatform = async (
-  config: Config,
-  runtime: Runtime,
-  options: { readonly role: string; readonly adopt: boolean; readonly onFatal: (fault: Error) => void },
-): Promise<Platform> => {
-  const servers = await findServers(config, runtime, options.onFatal, options.adopt)
+const tablesAt = (databaseUrl: string | null): Tables | null =>
+  databaseUrl === null
+    ? null
+    : { database: openDatabase(databaseUrl), place: { url: databaseUrl, schema: defaultSchema } }
+
+/** Connects to the log and, where the role has one, the database. */
+export const openPlatform = async (config: Config, runtime: Runtime, options: PlatformOptions): Promise<Platform> => {
+  const { role, onFatal } = options
+  const servers = await findServers(config, runtime, options)
+  const { url, monitoringUrl, user, password, credentialsFile, tls } = servers.nats
+  const connect: Platform['connect'] = (purpose) =>
+    connectNats({ url, role, name: `gateway-${purpose}`, ...present({ user, password, credentialsFile, tls }) })
+  const opened = new Stack()
+  opened.push(servers)
   try {
-    const { url, monitoringUrl, user, password, credentialsFile } = servers.nats
-    const connection = await connectNats({
-      url,
-      name: `gateway-${options.role}`,
-      ...present({ user, password, credentialsFile }),
-    })
-    const log = await openLog({
-      connection,
-      ...config.log,
-      role: options.role,
-      monitoringUrl,
-      ...runtime,
-      onFatal: options.onFatal,
-    })
-    const database = openDatabase(servers.databaseUrl)
-    return {
-      log,
-      database,
-      place: { url: servers.databaseUrl, schema: defaultSchema },
-      stop: async () => {
-        await log.close(limits.stopMs)
-        await connection.close()
-        await database.close()
-        await servers.stop()
-      },
-    }
+    const connection = await connect(role)
+    opened.push({ stop: () => connection.close() })
+    const readOnly = role === 'projector'
+    const log = await openLog({ connection, ...config.log, role, readOnly, monitoringUrl, ...runtime, onFatal })
+    opened.push({ stop: () => log.close(limits.stopMs) })
+    const tables = tablesAt(servers.databaseUrl)
+    if (tables !== null) opened.push({ stop: () => tables.database.close() })
+    return { log, tables, connect, stop: () => opened.stop() }
   } catch (fault) {
-    await servers.stop()
+    await opened.stop()
     throw fault
   }
 }
 
+/** The tables, for a role that has them. */
+export const tablesOf = ({ tables }: Platform): Tables => {
+  if (tables === null) throw new Error('this role was started without a database')
+  return tables
+}
+
 /** The ledger as the tables have it; an empty one, to be replayed from the first frame, where they cannot be read. */
-const snapshot = async ({ database }: Platform, { logger }: Runtime): Promise<Ledger> => {
+const snapshot = async (platform: Platform, { logger }: Runtime): Promise<Ledger> => {
+  const { log } = platform
   try {
-    return (await database.projectionStore().load()).ledger
+    const found = await tablesOf(platform).database.snapshot()
+    if (found === null) return initialLedger()
+    await assertSameLog(log, found, new AbortController().signal)
+    return found.ledger
   } catch (fault) {
+    if (fault instanceof ForeignTables) throw fault
     logger.warn({ fault }, 'the read models cannot be read; the ledger is replayed from the first frame')
     return initialLedger()
   }

@@ -1,5 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { type Config, readConfig, readPriceFile } from '../config.ts'
+import { type ProcessRole, type RoleName, roleNames } from '../roles/role.ts'
 import {
   type Books,
   creditWallet,
@@ -16,6 +17,8 @@ import { printRecords } from './report.ts'
 import { createRuntime, type Runtime } from './runtime.ts'
 import { serve } from './serve.ts'
 import { serveSandbox } from './serve-sandbox.ts'
+import { runServers } from './servers.ts'
+import { status } from './status.ts'
 
 interface Globals {
   readonly config?: string
@@ -29,9 +32,12 @@ const portOf = (text: string): number => {
   return port
 }
 
-const configOf = (command: Command, port?: number): Config => {
+const configOf = (
+  command: Command,
+  { port, role = 'operator' }: { readonly port?: number; readonly role?: ProcessRole } = {},
+): Config => {
   const { config, data } = command.optsWithGlobals<Globals>()
-  return readConfig(process.env, { file: config, dataFolder: data, port })
+  return readConfig(process.env, { file: config, dataFolder: data, port, role })
 }
 
 interface Session extends Books {
@@ -47,7 +53,7 @@ const withBooks = async (command: Command, work: (session: Session) => Promise<v
   const onFatal = (fault: Error): void => {
     throw fault
   }
-  const platform = await openPlatform(config, runtime, { role: 'operator', adopt: true, onFatal })
+  const platform = await openPlatform(config, runtime, { role: 'operator', embedded: 'any', onFatal })
   try {
     const tail = await openTail(platform, runtime)
     await work({ platform, log: platform.log, tail, config, runtime })
@@ -194,10 +200,20 @@ export const registerCommands = (program: Command): void => {
     .command('serve')
     .description('run the gateway, with embedded servers unless external ones are configured')
     .option('--port <port>', 'port to listen on (default: 8787)', portOf)
-    .action((options: { port?: number }, command: Command) => {
-      const config = configOf(command, options.port)
-      return serve(config, createRuntime(config.logLevel))
+    .addOption(new Option('--role <role>', 'run one role alone, on servers that run already').choices(roleNames))
+    .action((options: { port?: number; role?: RoleName }, command: Command) => {
+      const config = configOf(command, { role: 'gateway', ...options })
+      return serve(config, createRuntime(config.logLevel), options.role)
     })
+  program
+    .command('servers')
+    .description('run the embedded PostgreSQL and NATS alone, for roles that are started one by one')
+    .action((_options: object, command: Command) => runServers(configOf(command), createRuntime('info')))
+  program
+    .command('status')
+    .description('where the log ends, and how far behind the tables are')
+    .addOption(json())
+    .action((options: { json: boolean }, command: Command) => status(configOf(command), createRuntime('warn'), options))
   registerWorkspace(program)
   registerCredit(program)
   registerKey(program)

@@ -1,6 +1,6 @@
 import cliProgress from 'cli-progress'
 import type { Config } from '../config.ts'
-import { openPlatform } from './platform.ts'
+import { openPlatform, tablesOf } from './platform.ts'
 import { type ReplayReport, replay } from './replay.ts'
 import { exitCodes, type Output, printRecords } from './report.ts'
 import type { Runtime } from './runtime.ts'
@@ -41,13 +41,13 @@ export const replayCommand = async (
   const onFatal = (fault: Error): void => {
     throw fault
   }
-  const platform = await openPlatform(config, runtime, { role: 'operator', adopt: true, onFatal })
+  const platform = await openPlatform(config, runtime, { role: 'operator', embedded: 'any', onFatal })
   const bar = progressBar()
   try {
     bar.start(1, 0)
     const report = await replay({
       log: platform.log,
-      place: platform.place,
+      place: tablesOf(platform).place,
       swap: options.swap,
       onProgress: (progress) => {
         if (progress.step !== 'projected') return

@@ -3,7 +3,7 @@ import type { TableComparison } from '../infrastructure/postgres/compare.ts'
 import type { Place } from '../infrastructure/postgres/connection.ts'
 import { type BringTo, Rebuild } from '../infrastructure/postgres/rebuild.ts'
 import { limits } from '../limits.ts'
-import { ForeignTables } from '../roles/projector/log-identity.ts'
+import { ForeignTables } from '../roles/log-identity.ts'
 import { Stretch } from '../roles/projector/stretch.ts'
 import type { EventLog } from '../roles/role.ts'
 

@@ -1,11 +1,11 @@
-import { once } from 'node:events'
 import { startSandbox } from '../sandbox/server.ts'
 import type { Runtime } from './runtime.ts'
+import { untilTold } from './until-told.ts'
 
 /** Runs the sandbox provider until SIGINT or SIGTERM. */
 export const serveSandbox = async (port: number, runtime: Runtime): Promise<void> => {
   const sandbox = await startSandbox({ port, ...runtime })
   console.log(`The sandbox provider answers at ${sandbox.url}`)
-  await Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM')])
+  await untilTold()
   await sandbox.stop()
 }

@@ -2,7 +2,11 @@ import type { Candidate } from '../domain/routing/plan.ts'
 import { GatewayError } from '../errors.ts'
 import type { Event, EventType, Fact, FactOf } from '../events/envelope.ts'
 
-export type RoleName = 'edge' | 'proxy' | 'projector' | 'scheduler'
+export const roleNames = ['edge', 'proxy', 'projector', 'scheduler'] as const
+export type RoleName = (typeof roleNames)[number]
+
+/** What a process runs as: one role, all of them, or one command. The log names it as the source of what it appends. */
+export type ProcessRole = RoleName | 'gateway' | 'operator'
 
 /** Milliseconds since the epoch. */
 export type Clock = () => number

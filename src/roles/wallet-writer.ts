@@ -53,9 +53,9 @@ export class WalletWriter {
 
   async #drain(workspaceId: string): Promise<void> {
     for (;;) {
-      const batch = this.#queues.get(workspaceId) ?? []
-      if (batch.length === 0) break
-      this.#queues.set(workspaceId, [])
+      const waiting = this.#queues.get(workspaceId) ?? []
+      if (waiting.length === 0) break
+      const batch = waiting.splice(0, limits.walletCommandsMax)
       try {
         await this.#carryOut(workspaceId, batch)
       } catch (fault) {

@@ -4,7 +4,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
-import { startGateway } from '../../src/commands/serve.ts'
+import { startGateway } from '../../src/commands/gateway.ts'
 import { readConfig } from '../../src/config.ts'
 import { runtime, temporaryFolder } from '../gateway.ts'
 

@@ -1,4 +1,5 @@
 import t from 'tap'
+import { tablesOf } from '../../src/commands/platform.ts'
 import { replay } from '../../src/commands/replay.ts'
 import { Clients, chat, chatBody, until } from '../clients.ts'
 import { startTestGateway } from '../gateway.ts'
@@ -18,7 +19,7 @@ t.test(
     const clients = new Clients(8, ask)
     await until(() => clients.journal.length > 200)
 
-    const parts = { log: operator.log, place: operator.platform.place }
+    const parts = { log: operator.log, place: tablesOf(operator.platform).place }
     const first = await replay({ ...parts, swap: false })
     t.same(
       first.comparisons.filter(({ differences }) => differences > 0),
@@ -34,8 +35,7 @@ t.test(
     await clients.stop()
     await operator.caughtUp()
     await until(
-      async () =>
-        (await operator.platform.database.projectionStore().checkpoint()) === (await operator.log.lastSequence()),
+      async () => (await tablesOf(operator.platform).database.checkpoint()) === (await operator.log.lastSequence()),
     )
     const last = await replay({ ...parts, swap: false })
     t.ok(last.equal, 'the projector went on in the swapped tables')

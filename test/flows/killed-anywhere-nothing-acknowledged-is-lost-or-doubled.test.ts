@@ -4,20 +4,10 @@ import { startSandbox } from '../../src/sandbox/server.ts'
 import { Clients, chat, chatBody, until } from '../clients.ts'
 import { configOf, openOperator, runtime, sheetOf, temporaryFolder } from '../gateway.ts'
 import { GatewayProcess } from '../gateway-process.ts'
+import { randomOf } from '../random.ts'
 
 const rounds = Number(process.env['CHAOS_ROUNDS'] ?? 3)
 const seed = Number(process.env['CHAOS_SEED'] ?? Date.now() % 100_000)
-
-/** A small generator of our own seed, so that a run can be had again (mulberry32). */
-const randomOf = (start: number): (() => number) => {
-  let state = start
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296
-  }
-}
 
 t.test(
   `kill -9 of the gateway under load, ${rounds} rounds, seed ${seed}`,

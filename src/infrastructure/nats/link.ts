@@ -1,6 +1,7 @@
 import type { NatsConnection } from '@nats-io/transport-node'
 import { GatewayError } from '../../errors.ts'
 import { limits } from '../../limits.ts'
+import { refusalOf } from './connect.ts'
 
 const wakeAll = (waiting: Set<() => void>): void => {
   const woken = [...waiting]
@@ -15,8 +16,9 @@ export class Link {
   #isUp = true
   #isClosed = false
 
-  constructor(connection: NatsConnection) {
-    void this.#watch(connection)
+  /** `onRefused` is told what the server's permissions do not let this process do. */
+  constructor(connection: NatsConnection, onRefused: (refusal: Error) => void = () => {}) {
+    void this.#watch(connection, onRefused)
   }
 
   get isClosed(): boolean {
@@ -62,10 +64,11 @@ export class Link {
     })
   }
 
-  async #watch(connection: NatsConnection): Promise<void> {
-    for await (const { type } of connection.status()) {
-      if (type === 'disconnect') this.#lose()
-      if (type === 'reconnect') this.#regain()
+  async #watch(connection: NatsConnection, onRefused: (refusal: Error) => void): Promise<void> {
+    for await (const status of connection.status()) {
+      if (status.type === 'disconnect') this.#lose()
+      if (status.type === 'reconnect') this.#regain()
+      if (status.type === 'error' && refusalOf(status.error) !== null) onRefused(status.error)
     }
     this.close()
   }

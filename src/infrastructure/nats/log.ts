@@ -1,9 +1,10 @@
-import { jetstream, jetstreamManager } from '@nats-io/jetstream'
+import { type JetStreamClient, jetstream, jetstreamManager } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/transport-node'
 import { GatewayError } from '../../errors.ts'
 import type { Fact } from '../../events/envelope.ts'
 import { limits } from '../../limits.ts'
 import type { Appended, Clock, EventLog, Follower, Logger, NewId } from '../../roles/role.ts'
+import { inboxPrefixOf, refusalOf } from './connect.ts'
 import { checkDurability, checkServer, type Durability } from './durability.ts'
 import { JournalWriter } from './journal-writer.ts'
 import { Link } from './link.ts'
@@ -23,6 +24,8 @@ export interface LogOptions {
   readonly name: string
   /** The last token of the journal's subject: which role writes. */
   readonly role: string
+  /** Nothing will be appended, so the server's permissions need not let this role. */
+  readonly readOnly?: boolean
   readonly durability: Durability
   readonly replicas: number
   readonly monitoringUrl?: string | undefined
@@ -132,7 +135,7 @@ class NatsLog implements OpenLog {
 const assemble = (options: LogOptions, names: LogNames, jsm: Parts['jsm']): Parts => {
   const { connection, clock, newId, logger, role } = options
   const writer = newId()
-  const link = new Link(connection)
+  const link = new Link(connection, ({ message }) => logger.error({ reason: message }, 'the log’s server refuses'))
   const pending = new Pending(clock)
   const onFatal = (error: Error): void => {
     link.close()
@@ -144,20 +147,34 @@ const assemble = (options: LogOptions, names: LogNames, jsm: Parts['jsm']): Part
   const journal = new JournalWriter(writer, `${names.journalPrefix}${role}`, store, pending)
   const wallets = new WalletWriter({ writer: newId(), jsm, stream: names.stream, link, store, pending })
   const seal = { source: `/gateway/${role}/${writer}`, clock, newId }
-  return { connection, jsm, names, reader, link, logger, seal, writer, pending, journal, wallets }
+  const inboxPrefix = inboxPrefixOf(role)
+  return { connection, jsm, names, inboxPrefix, reader, link, logger, seal, writer, pending, journal, wallets }
+}
+
+/** A name that no stream can have: what is published for it is answered, but stored nowhere. */
+const noStream = '.'
+
+/** Learns from a message that cannot be stored whether this role may append: where it may not, every append would wait for ever. */
+const assertMayAppend = async (client: JetStreamClient, subject: string): Promise<void> => {
+  try {
+    await client.publish(subject, '', { expect: { streamName: noStream }, timeout: limits.natsRequestMs })
+  } catch (error) {
+    const refusal = refusalOf(error)
+    if (refusal !== null) throw new Error(`the log cannot be appended to: ${refusal.message}`, { cause: error })
+  }
 }
 
 /**
- * Opens the event log on a connection, creates its stream where there is none, and checks that stream and server keep what they acknowledge.
- * Throws when they do not, with every reason. Each log that is opened has a writer id of its own.
+ * Opens the event log on a connection, creates its stream where there is none, and checks that stream and server keep what they acknowledge,
+ * and let this role do its work. Throws when they do not, with every reason. Each log that is opened has a writer id of its own.
  */
 export const openLog = async (options: LogOptions): Promise<OpenLog> => {
-  const { connection, name, replicas, role } = options
+  const { connection, name, replicas, role, readOnly = false } = options
   const names = logNamesOf(name)
   assertToken(role)
   checkServer(connection)
-  const patient = await jetstreamManager(connection, { timeout: limits.natsOpenMs })
-  await checkDurability(connection, await ensureStream(patient, names, replicas), options)
   const jsm = await jetstreamManager(connection, { timeout: limits.natsRequestMs, checkAPI: false })
+  await checkDurability(connection, await ensureStream(jsm, names, replicas), options)
+  if (!readOnly) await assertMayAppend(jetstream(connection), `${names.journalPrefix}${role}`)
   return new NatsLog(assemble(options, names, jsm))
 }

@@ -18,6 +18,7 @@ export interface SessionParts {
   readonly connection: NatsConnection
   readonly jsm: JetStreamManager
   readonly stream: string
+  readonly inboxPrefix: string
   readonly link: Link
   /** How many messages the reader would take now. */
   readonly room: () => number
@@ -32,13 +33,19 @@ const requestEndedStatus = 408
 interface Delivery {
   readonly streamSequence: number
   readonly deliverySequence: number
+  /** How many messages are still to come, as far as the consumer's server has them. */
+  readonly pending: number
 }
 
-/** From the reply subject: `$JS.ACK.[domain.account.]stream.consumer.delivered.streamSequence.deliverySequence.…`. */
+/** From the reply subject: `$JS.ACK.[domain.account.]stream.consumer.delivered.streamSequence.deliverySequence.time.pending[.…]`. */
 const deliveryOf = (reply: string): Delivery => {
   const tokens = reply.split('.')
   const at = tokens.length === 9 ? 5 : 7
-  return { streamSequence: Number(tokens[at]), deliverySequence: Number(tokens[at + 1]) }
+  return {
+    streamSequence: Number(tokens[at]),
+    deliverySequence: Number(tokens[at + 1]),
+    pending: Number(tokens[at + 3]),
+  }
 }
 
 /**
@@ -47,23 +54,29 @@ const deliveryOf = (reply: string): Delivery => {
  */
 export class PullSession {
   readonly #parts: SessionParts
-  readonly #inbox = createInbox()
+  readonly #inbox: string
   #subscription: Subscription | undefined
   #consumer = ''
   #delivered = 0
   /** Messages asked for that have not come yet. */
   #outstanding = 0
+  /** Where the log ends, as the consumer's server has it. */
+  #end = 0
+  /** Where the log ended, as the stream's leader had it when it was last asked; 0 while nothing is asked of the consumer. */
+  #endAtLeader = 0
   #stallTimer: NodeJS.Timeout | undefined
+  #lagTimer: NodeJS.Timeout | undefined
   #isOver = false
 
   constructor(parts: SessionParts) {
     this.#parts = parts
+    this.#inbox = createInbox(parts.inboxPrefix)
   }
 
   /** Throws a LogFault when the stream does not reach to `fromSequence` or does not hold it any more. */
   async start(fromSequence: number): Promise<void> {
     const { connection, jsm, stream } = this.#parts
-    await this.#assertReaches(fromSequence - 1)
+    const end = await this.#assertReaches(fromSequence - 1)
     const info = await jsm.consumers.add(stream, {
       ack_policy: AckPolicy.None,
       deliver_policy: DeliverPolicy.StartSequence,
@@ -74,12 +87,16 @@ export class PullSession {
       num_replicas: 1,
     })
     this.#consumer = info.name
-    if (info.delivered.stream_seq !== fromSequence - 1)
-      throw new LogFault(`the log goes on at sequence ${info.delivered.stream_seq + 1}, not at ${fromSequence}`)
+    const next = info.delivered.stream_seq + 1
+    if (next > fromSequence) throw new LogFault(`the log goes on at sequence ${next}, not at ${fromSequence}`)
+    this.#end = info.delivered.stream_seq + info.num_pending
+    if (next < fromSequence || this.#end < end - limits.followLagFramesMax) throw new Error(this.#lagText(end))
     if (this.#isOver) return this.close()
     this.#subscription = connection.subscribe(this.#inbox, { callback: (error, msg) => this.#receive(error, msg) })
     this.#stallTimer = setTimeout(() => this.#checkStall(), limits.followStallMs)
+    this.#lagTimer = setInterval(() => void this.#checkLag(), limits.followLagCheckMs)
     this.fill()
+    this.#endAtLeader = end
   }
 
   /** Asks for as many messages as the reader has room for, in few and large requests. */
@@ -93,6 +110,7 @@ export class PullSession {
   async close(): Promise<void> {
     this.#isOver = true
     clearTimeout(this.#stallTimer)
+    clearInterval(this.#lagTimer)
     this.#subscription?.unsubscribe()
     const { jsm, link, stream } = this.#parts
     if (this.#consumer === '') return
@@ -102,19 +120,20 @@ export class PullSession {
 
   /**
    * A consumer may start behind the end, and would then skip what comes in between. A new leader may still apply what it has committed; a
-   * log that stays short has lost its end.
+   * log that stays short has lost its end. Resolves with where it ends.
    */
-  async #assertReaches(sequence: number): Promise<void> {
+  async #assertReaches(sequence: number): Promise<number> {
     const { jsm, link, stream } = this.#parts
     for (let attempt = 0; attempt < limits.followShortLogAttemptsMax; attempt += 1) {
       const { state } = await jsm.streams.info(stream)
-      if (state.last_seq >= sequence) return
+      if (state.last_seq >= sequence) return state.last_seq
       await link.backOff(attempt)
     }
     throw new LogFault(`the log ends before sequence ${sequence}, which was read from it`)
   }
 
   #request(batch: number): void {
+    if (this.#outstanding === 0) this.#endAtLeader = 0
     this.#outstanding += batch
     const request = {
       batch,
@@ -137,6 +156,22 @@ export class PullSession {
     else this.#stallTimer?.refresh()
   }
 
+  #lagText(end: number): string {
+    return `the consumer's server has the log to sequence ${this.#end}, the leader to ${end}`
+  }
+
+  /**
+   * A consumer lives on any of a cluster's servers. One that has come back, or is slow, keeps its heartbeat while it lags behind the
+   * stream's leader: what the leader had at one check must be there by the next.
+   */
+  async #checkLag(): Promise<void> {
+    const { jsm, link, stream } = this.#parts
+    if (this.#outstanding > 0 && this.#end < this.#endAtLeader) return this.#lose(this.#lagText(this.#endAtLeader))
+    // While no leader answers there is nothing to compare with.
+    const info = await link.whileUp(() => jsm.streams.info(stream)).catch(() => null)
+    this.#endAtLeader = info?.state.last_seq ?? 0
+  }
+
   #receive(error: Error | null, msg: Msg): void {
     if (this.#isOver) return
     this.#stallTimer?.refresh()
@@ -153,9 +188,10 @@ export class PullSession {
   }
 
   #receiveMessage(msg: Msg): void {
-    const { streamSequence, deliverySequence } = deliveryOf(msg.reply ?? '')
+    const { streamSequence, deliverySequence, pending } = deliveryOf(msg.reply ?? '')
     this.#delivered += 1
     this.#outstanding -= 1
+    this.#end = streamSequence + pending
     if (deliverySequence === this.#delivered)
       this.#parts.onMessage({ sequence: streamSequence, subject: msg.subject, data: msg.data })
     else this.#lose(`delivery ${this.#delivered} did not come`)

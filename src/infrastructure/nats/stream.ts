@@ -1,5 +1,7 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import {
   DiscardPolicy,
+  JetStreamApiCodes,
   JetStreamApiError,
   type JetStreamManager,
   RetentionPolicy,
@@ -8,9 +10,13 @@ import {
   type StreamConfig,
   type StreamInfo,
 } from '@nats-io/jetstream'
+import { RequestError, TimeoutError } from '@nats-io/transport-node'
 import { limits } from '../../limits.ts'
+import { refusalOf } from './connect.ts'
 
 const nameInUse = 10058
+const noSuitablePeers = 10005
+const unavailable = 503
 const nanosecondsInMs = 1_000_000
 
 /** What the log's stream and its subjects are called. */
@@ -72,19 +78,59 @@ export const streamDifferences = (names: LogNames, replicas: number, found: Stre
   ]
 }
 
+const isApiError = (error: unknown, code: number): boolean => error instanceof JetStreamApiError && error.code === code
+
+/** What a cluster says, or leaves unsaid, while it or the stream has no leader, or too few of its servers have come up. */
+const isPassing = (error: unknown): boolean => {
+  if (error instanceof JetStreamApiError) return error.status === unavailable || error.code === noSuitablePeers
+  const nobodyAnswers = error instanceof Error && error.cause instanceof RequestError && error.cause.isNoResponders()
+  return nobodyAnswers || error instanceof TimeoutError
+}
+
 const createStream = async (jsm: JetStreamManager, names: LogNames, replicas: number): Promise<void> => {
   try {
     await jsm.streams.add(configOf(names, replicas))
   } catch (error) {
-    // It stands with other settings; those that matter are compared and named below.
-    if (!(error instanceof JetStreamApiError && error.code === nameInUse)) throw error
+    // Another process was quicker. Where its settings differ, those that matter are compared and named below.
+    if (isApiError(error, nameInUse)) return
+    if (refusalOf(error) === null) throw error
+    const why = 'and this user may not create it: a command of the operator or a whole gateway does'
+    throw new Error(`there is no stream ${names.stream}, ${why}`, { cause: error })
   }
 }
 
-/** Creates the log's stream where it does not stand, and reads it back. Throws when it stands with other settings, and lists them. */
-export const ensureStream = async (jsm: JetStreamManager, names: LogNames, replicas: number): Promise<StreamInfo> => {
+/** Asked first, since most who use the stream may not create it. */
+const findOrCreate = async (jsm: JetStreamManager, names: LogNames, replicas: number): Promise<StreamInfo> => {
+  try {
+    return await jsm.streams.info(names.stream)
+  } catch (error) {
+    if (!isApiError(error, JetStreamApiCodes.StreamNotFound)) throw error
+  }
   await createStream(jsm, names, replicas)
-  const info = await jsm.streams.info(names.stream)
+  return jsm.streams.info(names.stream)
+}
+
+/** Waits for a leader, for `natsOpenMs` in all. */
+const standingStream = async (jsm: JetStreamManager, names: LogNames, replicas: number): Promise<StreamInfo> => {
+  const deadline = AbortSignal.timeout(limits.natsOpenMs)
+  for (;;) {
+    try {
+      const info = await findOrCreate(jsm, names, replicas)
+      if (info.cluster === undefined || info.cluster.leader) return info
+    } catch (error) {
+      if (!isPassing(error) || deadline.aborted) throw error
+    }
+    if (deadline.aborted) throw new Error(`stream ${names.stream} has no leader`)
+    await delay(limits.frameRetryMs)
+  }
+}
+
+/**
+ * The log's stream, which is created where it does not stand and this user may. Throws when it stands with other settings, and lists
+ * them; when it may not be created; and with the server's last word when no leader answers within `natsOpenMs`.
+ */
+export const ensureStream = async (jsm: JetStreamManager, names: LogNames, replicas: number): Promise<StreamInfo> => {
+  const info = await standingStream(jsm, names, replicas)
   const differences = streamDifferences(names, replicas, info.config)
   if (differences.length === 0) return info
   throw new Error(`stream ${names.stream} cannot hold the log: ${differences.join('; ')}`)

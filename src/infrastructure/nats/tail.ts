@@ -2,6 +2,7 @@ import type { JetStreamManager } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/transport-node'
 import { limits } from '../../limits.ts'
 import type { Follower, Frame, Logger } from '../../roles/role.ts'
+import { refusalOf } from './connect.ts'
 import type { Link } from './link.ts'
 import { LogFault, PullSession } from './pull-session.ts'
 import type { FrameReader, LogMessage } from './read-frame.ts'
@@ -11,6 +12,7 @@ export interface TailParts {
   readonly connection: NatsConnection
   readonly jsm: JetStreamManager
   readonly names: LogNames
+  readonly inboxPrefix: string
   readonly reader: FrameReader
   readonly link: Link
   readonly logger: Logger
@@ -73,7 +75,7 @@ export class Tail implements Follower {
         if (this.#isOver) return
         if (this.#attempt === 0)
           this.#parts.logger.info({ sequence: this.#received, reason }, 'the follower of the event log starts afresh')
-        await this.#parts.link.backOff(this.#attempt)
+        await this.#parts.link.backOff(Math.min(this.#attempt, limits.followDoublingsMax))
         this.#attempt += 1
       }
     } catch (error) {
@@ -81,7 +83,7 @@ export class Tail implements Follower {
     }
   }
 
-  /** Ends with the reason why another session is needed. Throws a LogFault. */
+  /** Ends with the reason why another session is needed. Throws a LogFault, or what the server's permissions refuse. */
   async #runSession(): Promise<string> {
     const { link } = this.#parts
     const lost = Promise.withResolvers<string>()
@@ -93,7 +95,7 @@ export class Tail implements Follower {
       this.#attempt = 0
       return await link.whileUp(() => lost.promise)
     } catch (error) {
-      if (error instanceof LogFault) throw error
+      if (error instanceof LogFault || refusalOf(error) !== null) throw error
       return error instanceof Error ? error.message : String(error)
     } finally {
       void session.close()
@@ -101,12 +103,13 @@ export class Tail implements Follower {
   }
 
   #newSession(onLost: (reason: string) => void): PullSession {
-    const { connection, jsm, link, names } = this.#parts
+    const { connection, jsm, link, names, inboxPrefix } = this.#parts
     return new PullSession({
       connection,
       jsm,
       link,
       stream: names.stream,
+      inboxPrefix,
       room: () => this.#room(),
       onMessage: (message) => this.#receive(message),
       onLost,

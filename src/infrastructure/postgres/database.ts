@@ -1,5 +1,7 @@
 import { Kysely, PostgresDialect } from 'kysely'
+import pg from 'pg'
 import { limits } from '../../limits.ts'
+import { type LedgerSnapshot, loadLedger } from '../../read-models/load-ledger.ts'
 import type { ReadModels, Tables } from '../../read-models/tables.ts'
 import { findWallet } from '../../read-models/wallet.ts'
 import { defaultSchema, openPool, type PoolOptions } from './connection.ts'
@@ -11,9 +13,31 @@ export interface Database {
   readonly db: ReadModels
   /** What the projector writes through; makes the tables where they are missing. */
   projectionStore(): PostgresProjectionStore
+  /** The sequence at which the tables stand; 0 where there are none yet. */
+  checkpoint(): Promise<number>
+  /** The ledger as the tables have it; null where there are no tables yet. */
+  snapshot(): Promise<LedgerSnapshot | null>
   /** What an edge reads. */
   billing(): { readonly findBilling: (workspaceId: string) => ReturnType<typeof findWallet> }
   close(): Promise<void>
+}
+
+/** SQLSTATE of a table that is not there. */
+const undefinedTable = '42P01'
+
+/** What is read, or null where the tables were never made. */
+const whereMade = async <T>(read: Promise<T>): Promise<T | null> => {
+  try {
+    return await read
+  } catch (fault) {
+    if (fault instanceof pg.DatabaseError && fault.code === undefinedTable) return null
+    throw fault
+  }
+}
+
+const checkpointOf = async (db: ReadModels): Promise<number> => {
+  const row = await whereMade(db.selectFrom('checkpoint').select('sequence').executeTakeFirstOrThrow())
+  return Number(row?.sequence ?? 0)
 }
 
 const servingPool: PoolOptions = {
@@ -32,6 +56,8 @@ export const openDatabase = (
   return {
     db,
     projectionStore: () => new PostgresProjectionStore({ pool, db, prepare: () => migrate(place) }),
+    checkpoint: () => checkpointOf(db),
+    snapshot: () => whereMade(loadLedger(db)),
     billing: () => ({ findBilling: (workspaceId) => findWallet(db, workspaceId) }),
     close: () => pool.end(),
   }

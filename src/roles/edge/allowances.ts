@@ -1,11 +1,13 @@
 import { walletOf } from '../../domain/ledger/ledger.ts'
 import { minOf } from '../../domain/money.ts'
-import { availablePicos, type Hold } from '../../domain/wallet/wallet.ts'
+import type { Movement } from '../../domain/wallet/evolve.ts'
+import { availablePicos, type Hold, type Wallet } from '../../domain/wallet/wallet.ts'
 import { GatewayError, logUnavailable } from '../../errors.ts'
 import { limits } from '../../limits.ts'
 import type { LedgerTail } from '../ledger-tail.ts'
 import type { Clock, Logger, NewId } from '../role.ts'
 import type { WalletWriter } from '../wallet-writer.ts'
+import { type SliceTimes, sliceTimesOf } from './bounds.ts'
 
 /** What a request asks for: the worst case in full, and the least with which it is still of use. */
 export interface Admission {
@@ -33,7 +35,7 @@ interface Slice {
 }
 
 interface Waiter extends Admission {
-  readonly giveUpAtMs: number
+  readonly sinceMs: number
   readonly resolve: (reservation: Reservation) => void
   readonly reject: (refusal: GatewayError) => void
 }
@@ -41,7 +43,7 @@ interface Waiter extends Admission {
 interface WorkspaceSlices {
   readonly workspaceId: string
   current: Slice | null
-  /** Slices that admit nothing more and go back when their last request ends. */
+  /** Slices that go back when their last request ends. They admit more only where nothing else can be had for a while. */
   readonly draining: Set<Slice>
   waiters: Waiter[]
   /** True while a slice is being placed or given back: the answer starts the next step. */
@@ -57,9 +59,14 @@ export interface AllowanceParts {
   readonly clock: Clock
   readonly newId: NewId
   readonly logger: Logger
+  /** How long a request may last. */
+  readonly requestDeadlineMs: number
   /** How long `close` waits for what the last requests cost. */
   readonly lastEndMs?: number | undefined
 }
+
+/** A slice takes no more than such a part of what is left, unless one request needs it: other edges want some too. */
+const shareDivisor = 2n
 
 const insufficient = (): GatewayError =>
   new GatewayError(
@@ -82,26 +89,26 @@ const allReserved = (): GatewayError =>
  */
 export class Allowances {
   readonly #parts: AllowanceParts
+  readonly #times: SliceTimes
   readonly #workspaces = new Map<string, WorkspaceSlices>()
   readonly #reservations = new Map<
     string,
     { readonly slice: Slice; readonly reservedPicos: bigint; readonly slices: WorkspaceSlices }
   >()
+  /** Slices on their way back. */
+  readonly #returns = new Set<Promise<void>>()
   readonly #stopListening: () => void
   readonly #sweepTimer: NodeJS.Timeout
   #sweptAtMs: number
 
   constructor(parts: AllowanceParts) {
     this.#parts = parts
+    this.#times = sliceTimesOf(parts.requestDeadlineMs)
     this.#sweptAtMs = parts.clock()
     this.#stopListening = parts.tail.onApplied((applied) => {
       for (const { closed, movements } of applied) {
-        if (closed !== null)
-          this.#end(
-            closed.routed.data.requestId,
-            movements.reduce((sum, each) => sum - each.amountPicos, 0n),
-          )
-        for (const { workspaceId } of movements) this.#pumpWaiting(workspaceId)
+        if (closed !== null) this.#end(closed.routed.data.requestId, chargedPicosOf(movements))
+        for (const movement of movements) this.#observe(movement)
       }
     })
     this.#sweepTimer = setInterval(() => this.#sweep(), limits.allowanceSweepMs)
@@ -119,8 +126,7 @@ export class Allowances {
     if (slices.waiters.length === 0 && current !== null && this.#free(current) >= admission.wantedPicos)
       return Promise.resolve(this.#reserve(slices, current, admission, admission.wantedPicos))
     return new Promise((resolve, reject) => {
-      const giveUpAtMs = this.#parts.clock() + limits.admissionWaitMs
-      slices.waiters.push({ ...admission, giveUpAtMs, resolve, reject })
+      slices.waiters.push({ ...admission, sinceMs: this.#parts.clock(), resolve, reject })
       this.#pump(slices)
     })
   }
@@ -135,11 +141,11 @@ export class Allowances {
     clearInterval(this.#sweepTimer)
     if (this.#reservations.size > 0) await this.#lastEnd()
     this.#stopListening()
-    const slices = [...this.#workspaces.values()].flatMap(({ current, draining }) => [
-      ...draining,
-      ...(current === null ? [] : [current]),
-    ])
-    await Promise.all(slices.filter(({ requests }) => requests === 0).map((slice) => this.#giveBack(slice)))
+    for (const slices of this.#workspaces.values()) {
+      if (slices.current !== null) this.#retire(slices, slices.current)
+      this.#giveBackUnused(slices)
+    }
+    await Promise.all(this.#returns)
   }
 
   /** Resolves when no reservation is left, or the tail has had the time to tell. */
@@ -173,6 +179,10 @@ export class Allowances {
     return slices
   }
 
+  #walletOf({ workspaceId }: WorkspaceSlices): Wallet {
+    return walletOf(this.#parts.tail.ledger, workspaceId)
+  }
+
   /** What a slice can still reserve; nothing once its hold ended or it is due for renewal. */
   #free(slice: Slice): bigint {
     const open = walletOf(this.#parts.tail.ledger, slice.hold.workspaceId).holds.has(slice.hold.holdId)
@@ -195,13 +205,15 @@ export class Allowances {
     slice.reservedPicos -= reservedPicos
     slice.requests -= 1
     slices.spentPicos += chargedPicos
-    if (slice.requests === 0 && slices.draining.delete(slice)) void this.#giveBack(slice)
+    if (slice.requests === 0 && slices.draining.delete(slice)) this.#giveBack(slice)
     this.#pump(slices)
   }
 
-  #pumpWaiting(workspaceId: string): void {
+  #observe({ workspaceId, kind, reference }: Movement): void {
     const slices = this.#workspaces.get(workspaceId)
-    if (slices !== undefined && slices.waiters.length > 0) this.#pump(slices)
+    if (slices === undefined) return
+    if (kind === 'release') this.#drop(slices, reference)
+    if (slices.waiters.length > 0) this.#pump(slices)
   }
 
   /** Serves waiters in their order from the current slice; where it cannot cover the first, starts the next step for it. */
@@ -235,31 +247,50 @@ export class Allowances {
 
   /** Tries to find money for the first waiter; false when only time, or a request's end, can. */
   async #cover(slices: WorkspaceSlices, first: Waiter): Promise<boolean> {
-    if (await this.#openSlice(slices, first.wantedPicos, this.#desiredPicos(slices))) return true
+    if ((await this.#place(slices, first)) || this.#turnBack(slices, first)) return true
     const { current } = slices
     if (current !== null && current.requests === 0) {
       slices.current = null
       await this.#giveBack(current)
       return true
     }
-    const othersHold = walletOf(this.#parts.tail.ledger, slices.workspaceId).heldPicos > 0n
-    if (othersHold && this.#parts.clock() < first.giveUpAtMs) return false
+    const othersHold = this.#walletOf(slices).heldPicos > 0n
+    if (othersHold && this.#waitedMs(first) < limits.admissionWaitMs) return false
     return this.#settleForLess(slices, first, othersHold)
   }
 
+  /** A slice for about a second; from a wallet that is nearly empty one for each waiter, so that nothing lies unused that others wait for. */
+  #place(slices: WorkspaceSlices, first: Waiter): Promise<boolean> {
+    const sharePicos = availablePicos(this.#walletOf(slices)) / shareDivisor
+    const desiredPicos = this.#desiredPicos(slices)
+    const singlesMax = limits.allowanceSinglesMax - slices.draining.size
+    return desiredPicos > sharePicos && singlesMax > 0
+      ? this.#placeSingles(slices, firstWithin(slices.waiters.slice(0, singlesMax), sharePicos))
+      : this.#openSlice(slices, first.wantedPicos, desiredPicos)
+  }
+
+  /** Takes what there is above the floor. */
   async #settleForLess(slices: WorkspaceSlices, first: Waiter, othersHold: boolean): Promise<boolean> {
     const { current } = slices
-    if (current === null || this.#free(current) < first.floorPicos) {
-      const available = availablePicos(walletOf(this.#parts.tail.ledger, slices.workspaceId))
-      const minimum = minOf(first.wantedPicos, available)
-      if (minimum < first.floorPicos || minimum <= 0n || !(await this.#openSlice(slices, minimum, minimum)))
-        return this.#refuse(slices, first, othersHold ? allReserved() : insufficient())
+    if (current !== null && this.#free(current) >= first.floorPicos) {
+      this.#serve(slices, first, current, minOf(first.wantedPicos, this.#free(current)))
+      return true
     }
-    const slice = slices.current
-    if (slice === null || slices.waiters[0] !== first) return true
-    slices.waiters.shift()
-    first.resolve(this.#reserve(slices, slice, first, minOf(first.wantedPicos, this.#free(slice))))
-    return true
+    const leastPicos = minOf(first.wantedPicos, availablePicos(this.#walletOf(slices)))
+    if (leastPicos < first.floorPicos || leastPicos <= 0n)
+      return this.#refuse(slices, first, othersHold ? allReserved() : insufficient())
+    if (await this.#placeSingle(slices, first, leastPicos)) return true
+    // Another edge was quicker: there may be more, unless it took too long.
+    return this.#waitedMs(first) < limits.admissionWaitMs || this.#refuse(slices, first, allReserved())
+  }
+
+  #waitedMs({ sinceMs }: Waiter): number {
+    return this.#parts.clock() - sinceMs
+  }
+
+  #serve(slices: WorkspaceSlices, waiter: Waiter, slice: Slice, reservedPicos: bigint): void {
+    slices.waiters = slices.waiters.filter((each) => each !== waiter)
+    waiter.resolve(this.#reserve(slices, slice, waiter, reservedPicos))
   }
 
   #refuse(slices: WorkspaceSlices, waiter: Waiter, refusal: GatewayError): boolean {
@@ -275,50 +306,114 @@ export class Allowances {
   }
 
   async #openSlice(slices: WorkspaceSlices, minimumPicos: bigint, desiredPicos: bigint): Promise<boolean> {
+    const slice = await this.#placeHold(slices, minimumPicos, desiredPicos)
+    if (slice === null) return false
+    this.#makeCurrent(slices, slice)
+    return true
+  }
+
+  /** True when at least one could be placed. */
+  async #placeSingles(slices: WorkspaceSlices, waiters: readonly Waiter[]): Promise<boolean> {
+    const placed = await Promise.allSettled(
+      waiters.map((waiter) => this.#placeSingle(slices, waiter, waiter.wantedPicos)),
+    )
+    const fault = placed.find((each) => each.status === 'rejected')
+    if (fault !== undefined) throw fault.reason
+    return placed.some((each) => each.status === 'fulfilled' && each.value)
+  }
+
+  /** A slice of one request, which goes back when that ends. */
+  async #placeSingle(slices: WorkspaceSlices, waiter: Waiter, amountPicos: bigint): Promise<boolean> {
+    const slice = await this.#placeHold(slices, amountPicos, amountPicos)
+    if (slice === null) return false
+    slices.draining.add(slice)
+    this.#serve(slices, waiter, slice, amountPicos)
+    return true
+  }
+
+  /** Null when the wallet has less than the minimum. */
+  async #placeHold(
+    { workspaceId }: WorkspaceSlices,
+    minimumPicos: bigint,
+    desiredPicos: bigint,
+  ): Promise<Slice | null> {
     const { clock, newId, owner, writer, tail } = this.#parts
     const placedAtMs = clock()
     const holdId = newId()
-    const deadline = new Date(placedAtMs + limits.allowanceLifetimeMs).toISOString()
-    const outcome = await writer.execute(slices.workspaceId, {
-      type: 'PlaceAllowance',
-      holdId,
-      minimumPicos,
-      desiredPicos,
-      deadline,
-      owner,
-    })
-    const hold = walletOf(tail.ledger, slices.workspaceId).holds.get(holdId)
-    if ('refused' in outcome || hold === undefined) return false
-    if (slices.current !== null) this.#retire(slices, slices.current)
-    slices.current = {
-      hold,
-      renewAtMs: placedAtMs + limits.allowanceRenewMs,
-      reservedPicos: 0n,
-      requests: 0,
-      usedAtMs: placedAtMs,
-    }
+    const deadline = new Date(placedAtMs + this.#times.lifetimeMs).toISOString()
+    const command = { type: 'PlaceAllowance', holdId, minimumPicos, desiredPicos, deadline, owner } as const
+    const outcome = await writer.execute(workspaceId, command)
+    const hold = walletOf(tail.ledger, workspaceId).holds.get(holdId)
+    if ('refused' in outcome || hold === undefined) return null
+    const renewAtMs = placedAtMs + this.#times.renewMs
+    return { hold, renewAtMs, reservedPicos: 0n, requests: 0, usedAtMs: placedAtMs }
+  }
+
+  /** A slice that does not come back, since a request in it goes on, may as well be used. */
+  #turnBack(slices: WorkspaceSlices, first: Waiter): boolean {
+    if (this.#waitedMs(first) < limits.allowanceDrainMs) return false
+    const slice = [...slices.draining].find((each) => this.#free(each) >= first.wantedPicos)
+    if (slice === undefined) return false
+    slices.draining.delete(slice)
+    this.#makeCurrent(slices, slice)
     return true
+  }
+
+  #makeCurrent(slices: WorkspaceSlices, slice: Slice): void {
+    if (slices.current !== null) this.#retire(slices, slices.current)
+    slices.current = slice
   }
 
   #retire(slices: WorkspaceSlices, slice: Slice): void {
     if (slices.current === slice) slices.current = null
-    if (slice.requests === 0) void this.#giveBack(slice)
+    if (slice.requests === 0) this.#giveBack(slice)
     else slices.draining.add(slice)
   }
 
-  async #giveBack({ hold }: Slice): Promise<void> {
+  #giveBack(slice: Slice): Promise<void> {
+    const returned = this.#release(slice).finally(() => this.#returns.delete(returned))
+    this.#returns.add(returned)
+    return returned
+  }
+
+  async #release(slice: Slice): Promise<void> {
+    const { workspaceId, holdId } = slice.hold
     try {
-      await this.#parts.writer.execute(hold.workspaceId, {
-        type: 'ReleaseHold',
-        holdId: hold.holdId,
-        reason: 'returned',
-      })
+      await this.#parts.writer.execute(workspaceId, { type: 'ReleaseHold', holdId, reason: 'returned' })
     } catch (fault) {
       this.#parts.logger.warn(
-        { fault, holdId: hold.holdId },
-        'an allowance was not given back; the scheduler does it at its deadline',
+        { fault, holdId },
+        'an allowance was not given back; it is tried again until its deadline',
       )
+      this.#slicesOf(workspaceId).draining.add(slice)
     }
+  }
+
+  /** Those whose return failed. */
+  #giveBackUnused({ draining }: WorkspaceSlices): void {
+    for (const slice of draining)
+      if (slice.requests === 0) {
+        draining.delete(slice)
+        this.#giveBack(slice)
+      }
+  }
+
+  /** A slice that the scheduler took back covers nothing more. What became of its last requests may never be told. */
+  #drop(slices: WorkspaceSlices, holdId: string): void {
+    const { current, draining } = slices
+    const ended = [...draining, ...(current === null ? [] : [current])].find(({ hold }) => hold.holdId === holdId)
+    if (ended === undefined) return
+    draining.delete(ended)
+    if (ended === current) slices.current = null
+    for (const [requestId, { slice }] of this.#reservations) if (slice === ended) this.#reservations.delete(requestId)
+  }
+
+  /** More lies unused in it than the wallet has left for others, and than a second needs. */
+  #isTooLarge(slices: WorkspaceSlices, slice: Slice): boolean {
+    const unusedPicos = this.#free(slice)
+    return (
+      unusedPicos > availablePicos(this.#walletOf(slices)) && unusedPicos > slices.spentPicos + slices.spentBeforePicos
+    )
   }
 
   #sweep(): void {
@@ -327,13 +422,28 @@ export class Allowances {
     if (newWindow) this.#sweptAtMs = nowMs
     for (const slices of this.#workspaces.values()) {
       if (newWindow) turnSpendWindow(slices)
+      this.#giveBackUnused(slices)
       const { current } = slices
-      if (current !== null && !slices.busy && isOver(current, nowMs)) this.#retire(slices, current)
+      if (current !== null && !slices.busy && (isOver(current, nowMs) || this.#isTooLarge(slices, current)))
+        this.#retire(slices, current)
       if (slices.waiters.length > 0) this.#pump(slices)
       else if (isEmpty(slices)) this.#workspaces.delete(slices.workspaceId)
     }
   }
 }
+
+/** Those at the front whose worst cases come to no more than a share; the first in any case. */
+const firstWithin = (waiters: readonly Waiter[], sharePicos: bigint): readonly Waiter[] => {
+  let leftPicos = sharePicos
+  const end = waiters.findIndex(({ wantedPicos }) => {
+    leftPicos -= wantedPicos
+    return leftPicos < 0n
+  })
+  return end === -1 ? waiters : waiters.slice(0, Math.max(1, end))
+}
+
+const chargedPicosOf = (movements: readonly Movement[]): bigint =>
+  movements.reduce((sum, { amountPicos }) => sum - amountPicos, 0n)
 
 const turnSpendWindow = (slices: WorkspaceSlices): void => {
   slices.spentBeforePicos = slices.spentPicos

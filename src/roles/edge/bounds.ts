@@ -16,3 +16,19 @@ export type EdgeBounds = {
 }
 
 export const boundsWith = (own: Partial<EdgeBounds> = {}): EdgeBounds => ({ ...limits, ...own })
+
+export interface SliceTimes {
+  /** Requests are admitted against a slice for so long after it was placed. */
+  readonly renewMs: number
+  /** Then its deadline: the scheduler takes back what is left of it. */
+  readonly lifetimeMs: number
+}
+
+/**
+ * A slice outlives every request that it covers: one that is admitted at the last moment goes on for `requestDeadlineMs`, and its bill
+ * is in the log within `closingAckMs`.
+ */
+export const sliceTimesOf = (requestDeadlineMs: number): SliceTimes => {
+  const renewMs = requestDeadlineMs
+  return { renewMs, lifetimeMs: renewMs + requestDeadlineMs + limits.closingAckMs + limits.allowanceMarginMs }
+}

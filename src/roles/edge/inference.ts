@@ -7,7 +7,17 @@ import type { FactOf } from '../../events/envelope.ts'
 import { limits } from '../../limits.ts'
 import { within } from '../../within.ts'
 import type { LedgerTail } from '../ledger-tail.ts'
-import type { AnswerPart, Clock, Dispatch, JsonObject, Logger, LogOf, RoutedCall, Surface } from '../role.ts'
+import {
+  type AnswerPart,
+  CallLost,
+  type Clock,
+  type Dispatch,
+  type JsonObject,
+  type Logger,
+  type LogOf,
+  type RoutedCall,
+  type Surface,
+} from '../role.ts'
 import type { Admission, Allowances, Reservation } from './allowances.ts'
 
 export type EdgeEvent = 'RequestRouted' | 'RequestFailed' | 'HoldPlaced' | 'HoldReleased'
@@ -18,6 +28,7 @@ export interface InferenceParts {
   readonly allowances: Allowances
   readonly dispatch: Dispatch
   readonly catalog: Catalog
+  readonly requestDeadlineMs: number
   readonly clock: Clock
   readonly logger: Logger
 }
@@ -69,10 +80,42 @@ export class Inference {
     const { reservation, outputCap } = await this.#reserve(request, plan)
     const call = this.#callOf(request, plan, reservation, outputCap)
     await this.#record(request, plan, call)
-    const parts = this.#parts.dispatch(call, clientGone)[Symbol.asyncIterator]()
-    const first = await parts.next()
-    if (first.done === true || first.value.type !== 'head') throw new Error('an answer starts with its head')
-    return { head: first.value, outputCap, bytes: bytesOf(parts) }
+    return { ...(await this.#dispatch(call, clientGone)), outputCap }
+  }
+
+  async #dispatch(call: RoutedCall, clientGone: AbortSignal): Promise<Omit<Answer, 'outputCap'>> {
+    try {
+      const parts = this.#parts.dispatch(call, clientGone)[Symbol.asyncIterator]()
+      const first = await parts.next()
+      if (first.done === true || first.value.type !== 'head') throw new Error('an answer starts with its head')
+      return { head: first.value, bytes: this.#bytesOf(call, parts) }
+    } catch (fault) {
+      this.#closeLost(call, fault)
+      throw fault
+    }
+  }
+
+  async *#bytesOf(call: RoutedCall, parts: AsyncIterator<AnswerPart>): AsyncGenerator<Uint8Array> {
+    try {
+      try {
+        for (let part = await parts.next(); part.done !== true; part = await parts.next())
+          if (part.value.type === 'bytes') yield part.value.bytes
+      } finally {
+        await parts.return?.()
+      }
+    } catch (fault) {
+      this.#closeLost(call, fault)
+      throw fault
+    }
+  }
+
+  /** What no proxy closes is closed here, so that its reservation ends at once. The ledger honours the first end, should there be two. */
+  #closeLost(call: RoutedCall, fault: unknown): void {
+    if (!(fault instanceof CallLost)) return
+    const { log, logger } = this.#parts
+    log.append([unservedFact(call, fault)]).catch((later: unknown) => {
+      logger.error({ fault: later, requestId: call.requestId }, 'a request that no proxy ends could not be closed')
+    })
   }
 
   async #reserve(
@@ -118,7 +161,7 @@ export class Inference {
       allowanceId: reservation.allowanceId,
       reserved: formatUsd(reservation.reservedPicos),
       outputCap,
-      deadlineMs: this.#parts.clock() + limits.requestDeadlineMs,
+      deadlineMs: this.#parts.clock() + this.#parts.requestDeadlineMs,
     }
   }
 
@@ -132,7 +175,7 @@ export class Inference {
     } catch (fault) {
       appended
         .then(
-          () => log.append([undispatchedFact(call)]),
+          () => log.append([unservedFact(call, logUnavailable())]),
           () => allowances.cancel(call.requestId),
         )
         .catch((later: unknown) =>
@@ -153,15 +196,6 @@ export class Inference {
 
 const affordableCap = (plan: Plan, demand: Demand, budgetPicos: bigint): number =>
   Math.min(...plan.candidates.map(({ sheet }) => affordableOutputTokens(sheet, demand, budgetPicos)))
-
-async function* bytesOf(parts: AsyncIterator<AnswerPart>): AsyncGenerator<Uint8Array> {
-  try {
-    for (let part = await parts.next(); part.done !== true; part = await parts.next())
-      if (part.value.type === 'bytes') yield part.value.bytes
-  } finally {
-    await parts.return?.()
-  }
-}
 
 const routedFact = (request: InferenceRequest, plan: Plan, call: RoutedCall): FactOf<'RequestRouted'> => ({
   type: 'RequestRouted',
@@ -186,13 +220,11 @@ const routedFact = (request: InferenceRequest, plan: Plan, call: RoutedCall): Fa
   },
 })
 
-const undispatchedFact = ({
-  requestId,
-  workspaceId,
-  keyId,
-  surface,
-  allowanceId,
-}: RoutedCall): FactOf<'RequestFailed'> => ({
+/** `status` and `code` are what the client got. */
+const unservedFact = (
+  { requestId, workspaceId, keyId, surface, allowanceId }: RoutedCall,
+  { status, code }: Pick<GatewayError, 'status' | 'code'>,
+): FactOf<'RequestFailed'> => ({
   type: 'RequestFailed',
-  data: { requestId, workspaceId, keyId, surface, status: 503, reason: 'log_unavailable', allowanceId, attempts: [] },
+  data: { requestId, workspaceId, keyId, surface, status, reason: code, allowanceId, attempts: [] },
 })

@@ -1,4 +1,5 @@
 import type { Catalog } from '../../domain/routing/plan.ts'
+import { limits } from '../../limits.ts'
 import type { LedgerTail } from '../ledger-tail.ts'
 import {
   type Clock,
@@ -26,6 +27,8 @@ export interface EdgeParts {
   readonly readModels: EdgeReadModels
   /** Of each workspace; null for no limit. */
   readonly requestsPerMinute: number | null
+  /** How long a request may last. */
+  readonly requestDeadlineMs?: number
   readonly listen: { readonly host: string; readonly port: number }
   readonly clock: Clock
   readonly newId: NewId
@@ -40,15 +43,16 @@ export interface RunningEdge extends RunningRole {
 }
 
 const start = async (parts: EdgeParts): Promise<RunningEdge> => {
-  const { log, tail, clock, requestsPerMinute, listen } = parts
+  const { log, tail, clock, requestsPerMinute, requestDeadlineMs = limits.requestDeadlineMs, listen } = parts
   const holds: Pick<LogOf<'HoldPlaced' | 'HoldReleased'>, 'appendToWallet'> = log
   const allowances = new Allowances({
     ...parts,
     writer: new WalletWriter(holds, tail),
     owner: log.writer,
+    requestDeadlineMs,
     lastEndMs: parts.bounds?.stopMs,
   })
-  const inference = new Inference({ ...parts, allowances })
+  const inference = new Inference({ ...parts, allowances, requestDeadlineMs })
   const rateLimiter = requestsPerMinute === null ? null : new RateLimiter(requestsPerMinute, clock)
   const server = createServer({ ...parts, inference, rateLimiter })
   const stop = async (): Promise<void> => {

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { limits } from '../../limits.ts'
 import type { LedgerSnapshot } from '../../read-models/load-ledger.ts'
+import { assertSameLog, ForeignTables } from '../log-identity.ts'
 import type { EventLog, Logger, RunningRole } from '../role.ts'
-import { assertSameLog, ForeignTables } from './log-identity.ts'
 import { type ProjectionStore, RefusedRows } from './ports.ts'
 import { Stretch } from './stretch.ts'
 

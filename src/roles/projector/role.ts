@@ -1,9 +1,16 @@
 import { defineRole, type LogOf } from '../role.ts'
+import { LagWatch } from './lag-watch.ts'
 import { Projector, type ProjectorParts } from './projector.ts'
 
 /** Hears every event and says nothing: the only writer of the read models' tables. */
 export const projector = defineRole({
   name: 'projector',
   emits: [],
-  start: async (parts: Omit<ProjectorParts, 'log'> & { readonly log: LogOf<never> }) => new Projector(parts),
+  start: async (parts: Omit<ProjectorParts, 'log'> & { readonly log: LogOf<never> }) => {
+    const projecting = new Projector(parts)
+    const watch = new LagWatch({ ...parts, projectedSequence: () => projecting.projectedSequence() })
+    const stopWatching = (): void => watch.stop()
+    projecting.done.then(stopWatching, stopWatching)
+    return projecting
+  },
 })

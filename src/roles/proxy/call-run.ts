@@ -6,8 +6,9 @@ import { HttpFault } from '../../providers/http.ts'
 import type { AnswerPart, Candidate, RoutedCall } from '../role.ts'
 import { type AttemptParts, attempt, type OpenStream, type WholeAnswer } from './attempt.ts'
 import { type Bill, failureFact, usageFact } from './billing.ts'
+import type { EndableCall } from './calls-in-flight.ts'
 import { Closing, type ClosingParts } from './closing.ts'
-import { clientGoneError, type Failure, type Stop, verdict } from './failure.ts'
+import { brokenOff, clientGoneError, type Failure, type Stop, verdict } from './failure.ts'
 
 export type RunParts = AttemptParts & ClosingParts
 
@@ -36,14 +37,8 @@ const settleUsage = (told: Usage | null, counted: Usage): Pick<Bill, 'usage' | '
   return { usage: { ...input, outputTotal, outputReasoning, outputAudio, outputImage }, source: 'estimated' }
 }
 
-const brokenOff = (): GatewayError =>
-  new GatewayError('upstream_stream_interrupted', 'The upstream provider broke off the answer.')
-
-const tooLate = (): GatewayError =>
-  new GatewayError('upstream_timeout', 'The upstream provider did not finish the answer in time.')
-
 /** One routed call, from its first candidate to its one closing event. */
-export class CallRun {
+export class CallRun implements EndableCall {
   readonly #parts: RunParts
   readonly #call: RoutedCall
   readonly #clientGone: AbortSignal
@@ -54,8 +49,7 @@ export class CallRun {
   readonly #onClientGone = (): void => {
     // A whole answer is read to its end and billed exactly.
     if (this.#call.stream) this.#stop('client_gone')
-    // The reader may never come back for the rest: what is owed to the log counts by itself.
-    if (this.#closing.begun) this.end()
+    this.#endWithoutReader()
   }
   #stopped: Stop | null = null
   #streaming: Serving<OpenStream> | null = null
@@ -70,7 +64,7 @@ export class CallRun {
     this.#clientGone = clientGone
     this.#closing = new Closing(parts)
     this.#deadlineTimer = setTimeout(() => this.#stop('deadline'), Math.max(0, call.deadlineMs - parts.clock()))
-    parts.inFlight.enter()
+    parts.inFlight.enter(this)
     if (clientGone.aborted) this.#onClientGone()
     else clientGone.addEventListener('abort', this.#onClientGone, { once: true })
   }
@@ -150,14 +144,19 @@ export class CallRun {
   async closeStream({ relay }: OpenStream): Promise<AnswerPart> {
     if (this.#stopped === 'client_gone') throw clientGoneError()
     const counted = await this.#acknowledged()
-    if (this.#stopped === 'deadline') throw tooLate()
-    if (this.#brokenBy !== null) throw brokenOff()
+    if (this.#brokenBy !== null) throw brokenOff(this.#stopped, this.#released)
     return { type: 'bytes', bytes: relay.closing(counted) }
   }
 
   /** A fault of ours still ends the call in the log. */
   recordFault(): void {
     if (!this.#closing.begun) this.#say(failureFact(this.#call, new GatewayError('internal_error', ''), this.#attempts))
+  }
+
+  /** The process ends: what was delivered is billed now, what has not come is not waited for. */
+  shutDown(): void {
+    this.#stop('shutdown')
+    this.#endWithoutReader()
   }
 
   /** Always called. A reader that left without a word is a client that is gone. */
@@ -167,7 +166,12 @@ export class CallRun {
     if (!this.#closing.begun) this.#stop('client_gone')
     this.#disarm()
     this.#clientGone.removeEventListener('abort', this.#onClientGone)
-    this.#parts.inFlight.leave()
+    this.#parts.inFlight.leave(this)
+  }
+
+  /** The reader may never come back for the rest: what is owed to the log counts by itself. */
+  #endWithoutReader(): void {
+    if (this.#closing.begun) this.end()
   }
 
   #isOver(): boolean {
@@ -194,15 +198,16 @@ export class CallRun {
     this.#sayDelivered(serving, why === 'client_gone' ? 'client_gone' : 'interrupted', this.#released)
   }
 
-  /** The upstream's own figure where it came, else a count of what was delivered; nothing delivered is free. */
+  /** The upstream's own figure where it came, else a count of what was delivered; nothing delivered is free, but for a client that left. */
   #sayDelivered(serving: Serving<OpenStream>, outcome: UsageRecorded['outcome'], delivered: boolean): void {
     const { reportedUsage } = serving.answered.relay
-    if (reportedUsage !== null || delivered) this.#say(this.#bill(serving, outcome, reportedUsage))
+    if (delivered || (reportedUsage !== null && outcome === 'client_gone'))
+      this.#say(this.#bill(serving, outcome, reportedUsage))
     else this.#sayUndelivered(serving)
   }
 
   #sayUndelivered(serving: Serving<OpenStream>): void {
-    const error = this.#stopped === 'client_gone' ? clientGoneError() : this.#stopped === null ? brokenOff() : tooLate()
+    const error = brokenOff(this.#stopped, false)
     this.#attempts.push(this.#servedAttempt(serving))
     this.#say(failureFact(this.#call, error, this.#attempts))
   }

@@ -90,7 +90,7 @@ export const refusalFailure = (status: number, said: Refusal): Failure => {
 }
 
 /** Why a call was given up from outside. */
-export type Stop = 'client_gone' | 'deadline'
+export type Stop = 'client_gone' | 'deadline' | 'shutdown'
 
 export interface Tries {
   readonly failures: readonly Failure[]
@@ -118,6 +118,27 @@ const timedOut = (details: ErrorDetails): GatewayError =>
 export const clientGoneError = (): GatewayError =>
   new GatewayError('invalid_request', 'The client closed the connection before it was answered.', { status: 499 })
 
+const stopping = (details: ErrorDetails = {}): GatewayError =>
+  new GatewayError('no_available_channel', 'The gateway is being stopped. Try again.', {
+    ...details,
+    retryAfterSeconds: 1,
+  })
+
+/** What the caller is told of an open stream that ended early. `delivered`: a part of it is out. */
+export const brokenOff = (stopped: Stop | null, delivered: boolean): GatewayError => {
+  switch (stopped) {
+    case 'client_gone':
+      return clientGoneError()
+    case 'deadline':
+      return new GatewayError('upstream_timeout', 'The upstream provider did not finish the answer in time.')
+    case 'shutdown':
+      if (!delivered) return stopping()
+      return new GatewayError('upstream_stream_interrupted', 'The gateway was stopped before the answer was complete.')
+    case null:
+      return new GatewayError('upstream_stream_interrupted', 'The upstream provider broke off the answer.')
+  }
+}
+
 /** What the caller is told when no candidate served. The last failure decides; 429 only where every candidate was rate-limited. */
 export const verdict = (call: RoutedCall, { failures, stopped, failedAt }: Tries): GatewayError => {
   const details: ErrorDetails = failedAt === undefined ? {} : { failedAt }
@@ -125,6 +146,7 @@ export const verdict = (call: RoutedCall, { failures, stopped, failedAt }: Tries
   if (last?.refusal !== undefined) return withDetails(last.refusal, details)
   if (stopped === 'client_gone') return clientGoneError()
   if (stopped === 'deadline') return timedOut(details)
+  if (stopped === 'shutdown') return stopping(details)
   if (failures.length > 0 && failures.every(({ retryAfterSeconds }) => retryAfterSeconds !== undefined))
     return rateLimited(failures, details)
   if (call.chain || call.candidates.length > 1)

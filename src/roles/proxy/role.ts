@@ -6,23 +6,33 @@ import { createForward, type ForwardParts } from './forward.ts'
 
 /** Where routed calls come from: the edge of the same process, or a queue. */
 export interface CallSource {
-  /** Hands every call to `dispatch` until it is stopped. */
+  /** Hands every call to `dispatch` until it is stopped; the stop may wait for the calls that it took. */
   serve(dispatch: Dispatch): RunningRole
 }
 
 export interface ProxyParts extends Omit<ForwardParts, 'inFlight'> {
   readonly calls: CallSource
+  /** How long calls in flight may go on when the proxy stops. */
+  readonly drainMs?: number
 }
 
-const start = async ({ calls, ...parts }: ProxyParts): Promise<RunningRole> => {
+/** Takes no more calls, lets those in flight finish, and ends what is left after `drainMs`. Rejects when their ends could not be recorded. */
+const drain = async (serving: RunningRole, inFlight: CallsInFlight, drainMs: number, endMs: number): Promise<void> => {
+  // The source may wait for calls that only the timer ends.
+  const timer = setTimeout(() => inFlight.shutDown(), drainMs)
+  const drained = serving.stop().finally(() => inFlight.idle())
+  try {
+    await within(drained, drainMs + endMs, () => new Error('calls were still in flight when the proxy stopped'))
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+const start = async ({ calls, drainMs = limits.stopMs, ...parts }: ProxyParts): Promise<RunningRole> => {
   const inFlight = new CallsInFlight()
   const serving = calls.serve(createForward({ ...parts, inFlight }))
-  return {
-    stop: async () => {
-      await serving.stop()
-      await within(inFlight.idle(), limits.stopMs, () => new Error('calls were still in flight when the proxy stopped'))
-    },
-  }
+  const endMs = (parts.closingAckMs ?? limits.closingAckMs) + limits.lastAnswerMs
+  return { stop: () => drain(serving, inFlight, drainMs, endMs) }
 }
 
 /** Routed call → provider → bytes and one closing event. */

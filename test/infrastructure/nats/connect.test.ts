@@ -1,11 +1,20 @@
+import { copyFile } from 'node:fs/promises'
+import type { NatsConnection } from '@nats-io/transport-node'
 import t from 'tap'
 import { connectNats } from '../../../src/infrastructure/nats/connect.ts'
+import { makeCertificates } from '../../certificates.ts'
 import { NatsServer } from './server.ts'
 
 const withUser = await NatsServer.create({ authorization: 'user: "gate", password: "p@ss"' })
 t.teardown(() => withUser.remove())
 const withToken = await NatsServer.create({ authorization: 'token: "s3cret"' })
 t.teardown(() => withToken.remove())
+const certificates = await makeCertificates()
+t.teardown(() => certificates.remove())
+const others = await makeCertificates()
+t.teardown(() => others.remove())
+const withTls = await NatsServer.create({ certificates })
+t.teardown(() => withTls.remove())
 
 const name = 'test'
 
@@ -28,4 +37,53 @@ t.test('a first connection that is not let in, or finds nobody, is rejected', as
   await t.rejects(connectNats({ url: withToken.url, name }), /Authorization Violation/i)
   await t.rejects(connectNats({ url: 'nats://127.0.0.1:1', name }), /refused/i)
   await t.rejects(connectNats({ url: withUser.url, name, credentialsFile: '/nowhere' }), /ENOENT/)
+})
+
+t.test('replies come to an inbox of the role', async (t) => {
+  const connection = await connectNats({ url: withToken.url, name, token: 's3cret', role: 'edge' })
+  t.teardown(() => connection.close())
+  connection.subscribe('where', { callback: (_, request) => void request.respond(request.reply ?? '') })
+  t.match((await connection.request('where')).string(), /^_INBOX_edge\./)
+})
+
+t.test('both ends show a certificate of an authority that the other knows', async (t) => {
+  const { caFile } = certificates
+  const client = await certificates.newClient('edge')
+  const url = `tls://localhost:${withTls.port}`
+  const connection = await connectNats({ url, name, tls: { caFile, ...client } })
+  await connection.close()
+  const refused = /certificate/i
+  await t.rejects(connectNats({ url, name, tls: { caFile: others.caFile, ...client } }), refused, 'an unknown server')
+  await t.rejects(connectNats({ url, name }), refused, 'an authority that nobody named')
+  await t.rejects(connectNats({ url, name, tls: { caFile } }), 'no certificate')
+  await t.rejects(connectNats({ url, name, tls: { caFile, ...(await others.newClient('edge')) } }), 'an unknown client')
+  await t.rejects(connectNats({ url, name, tls: { caFile: '/nowhere' } }), /nowhere/)
+  const plain = connectNats({ url: `tls://127.0.0.1:${withToken.port}`, name, token: 's3cret' })
+  await t.rejects(plain, /does not support 'tls'/, 'a password is not told to a server without TLS')
+})
+
+const reconnected = async (connection: NatsConnection): Promise<void> => {
+  for await (const { type } of connection.status()) if (type === 'reconnect') return
+}
+
+t.test('files that are renewed are read anew', async (t) => {
+  const client = await certificates.newClient('edge')
+  const { caFile, server } = certificates
+  const connection = await connectNats({
+    url: `tls://localhost:${withTls.port}`,
+    name,
+    tls: { caFile, ...client },
+  })
+  t.teardown(() => connection.close())
+  const renewed = await others.newClient('edge')
+  const isBack = reconnected(connection)
+  await withTls.stop()
+  await copyFile(others.caFile, caFile)
+  await copyFile(others.server.certFile, server.certFile)
+  await copyFile(others.server.keyFile, server.keyFile)
+  await copyFile(renewed.certFile, client.certFile)
+  await copyFile(renewed.keyFile, client.keyFile)
+  await withTls.start()
+  await isBack
+  t.equal(connection.info?.tls_verify, true)
 })

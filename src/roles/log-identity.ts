@@ -1,6 +1,6 @@
-import { frameIdText } from '../../events/codec.ts'
-import type { LedgerSnapshot } from '../../read-models/load-ledger.ts'
-import type { EventLog } from '../role.ts'
+import { frameIdText } from '../events/codec.ts'
+import type { LedgerSnapshot } from '../read-models/load-ledger.ts'
+import type { EventLog } from './role.ts'
 
 /** The tables were made from another log, or from more of this one than there is. */
 export class ForeignTables extends Error {

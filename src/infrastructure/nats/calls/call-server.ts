@@ -1,0 +1,115 @@
+import type { Msg, Subscription } from '@nats-io/transport-node'
+import { limits } from '../../../limits.ts'
+import type { CallSource } from '../../../roles/proxy/role.ts'
+import type { Dispatch, RunningRole } from '../../../roles/role.ts'
+import type { CallOptions } from './call-client.ts'
+import type { CallLink } from './link.ts'
+import { Links } from './links.ts'
+import { decodeOpening, encodeCredit, encodeRefusal, type Opening, openingVersion, protocolVersion } from './message.ts'
+import { ServedCall } from './served-call.ts'
+import { type CallSubjects, callSubjectsOf } from './subjects.ts'
+
+/** Routed calls over NATS, as a proxy takes them. */
+export interface CallServer extends CallSource {
+  /** Waits a moment until the edges have what was sent to them; calls that are still open lose their reader. */
+  close(): Promise<void>
+}
+
+/** Takes calls from the queue group until it is stopped. */
+class Serving implements RunningRole {
+  readonly #options: CallOptions
+  readonly #subjects: CallSubjects
+  readonly #links: Links
+  readonly #dispatch: Dispatch
+  readonly #subscription: Subscription
+  readonly #onIdle: (() => void)[] = []
+  #open = 0
+
+  constructor(options: CallOptions, subjects: CallSubjects, links: Links, dispatch: Dispatch) {
+    this.#options = options
+    this.#subjects = subjects
+    this.#links = links
+    this.#dispatch = dispatch
+    this.#subscription = options.connection.subscribe(subjects.openings, {
+      queue: subjects.queueGroup,
+      callback: (error, msg) => this.#receive(error, msg),
+    })
+  }
+
+  /** Leaves the queue group and resolves when every call that was taken has ended. */
+  async stop(): Promise<void> {
+    if (!this.#subscription.isClosed()) await this.#subscription.drain()
+    if (this.#open > 0) await new Promise<void>((resolve) => this.#onIdle.push(resolve))
+  }
+
+  /** Must not throw: the NATS client would stop reading. */
+  #receive(error: Error | null, msg: Msg): void {
+    try {
+      if (error !== null) throw error
+      this.#take(msg)
+    } catch (fault) {
+      this.#options.logger.error({ fault }, 'a routed call could not be taken')
+    }
+  }
+
+  #take({ data, reply = '' }: Msg): void {
+    const edge = this.#subjects.read('edge', reply)?.receiver
+    if (edge !== undefined && data.length > 0 && openingVersion(data) !== protocolVersion) {
+      this.#refuse(edge, reply, data)
+      return
+    }
+    const opening = decodeOpening(data)
+    if (edge !== undefined && opening !== null) this.#accept(this.#links.with(edge), opening)
+    else this.#options.logger.warn({ reply, bytes: data.length }, 'a malformed opening was dropped')
+  }
+
+  #refuse(edge: string, reply: string, opening: Uint8Array): void {
+    this.#options.logger.warn({ edge, version: openingVersion(opening) }, 'a call of another version was refused')
+    this.#links.publish(reply, encodeRefusal(), this.#links.subjectOf(edge))
+  }
+
+  #accept(link: CallLink, opening: Opening): void {
+    const { call, firstPiece } = opening
+    const onEnd = (): void => this.#leave()
+    const served = new ServedCall({ ...this.#options, dispatch: this.#dispatch, onEnd }, link, opening)
+    this.#open += 1
+    link.calls.set(call, served)
+    link.write({ call, kind: 'accepted', payload: encodeCredit(limits.callsWindowBytes) })
+    served.gather(firstPiece)
+  }
+
+  #leave(): void {
+    this.#open -= 1
+    if (this.#open > 0) return
+    for (const resolve of this.#onIdle.splice(0)) resolve()
+  }
+}
+
+class NatsCallServer implements CallServer {
+  readonly #options: CallOptions
+  readonly #subjects: CallSubjects
+  readonly #links: Links
+
+  constructor(options: CallOptions) {
+    this.#options = options
+    this.#subjects = callSubjectsOf(options.name)
+    this.#links = new Links({
+      ...options,
+      subjects: this.#subjects,
+      side: 'proxy',
+      id: options.newId(),
+      onStray: () => undefined, // Said before the edge knew that the call was over.
+    })
+  }
+
+  serve(dispatch: Dispatch): RunningRole {
+    return new Serving(this.#options, this.#subjects, this.#links, dispatch)
+  }
+
+  async close(): Promise<void> {
+    await this.#links.settle(limits.callsCloseMs)
+    await this.#links.close()
+  }
+}
+
+export const openCallServer = (options: CallOptions): CallServer => new NatsCallServer(options)

@@ -1,0 +1,87 @@
+import { limits } from '../../../limits.ts'
+import type { CallLink } from './link.ts'
+import { encodeCredit, type PacketKind } from './message.ts'
+
+/** What a piece takes of a window. */
+const costOf = (piece: Uint8Array): number => piece.length + limits.callsPieceOverheadBytes
+
+/** What one call sends one way, in pieces, and never much more than its reader has granted. */
+export class Outflow {
+  readonly #link: CallLink
+  readonly #call: number
+  readonly #kind: PacketKind
+  #creditBytes: number
+  #isStopped = false
+  #wake: (() => void) | null = null
+
+  constructor(link: CallLink, call: number, kind: PacketKind, creditBytes: number) {
+    this.#link = link
+    this.#call = call
+    this.#kind = kind
+    this.#creditBytes = creditBytes
+  }
+
+  /** Null when all went at once; else resolves when the last piece went, or the flow was stopped. One at a time. */
+  send(bytes: Uint8Array): Promise<void> | null {
+    const rest = this.#sendGranted(bytes)
+    return rest === null ? null : this.#sendRest(rest)
+  }
+
+  grant(bytes: number): void {
+    this.#creditBytes += bytes
+    if (this.#creditBytes > 0) this.#resume()
+  }
+
+  stop(): void {
+    this.#isStopped = true
+    this.#resume()
+  }
+
+  /** What there was no credit for; null when nothing is left to send. */
+  #sendGranted(bytes: Uint8Array): Uint8Array | null {
+    let offset = 0
+    do {
+      if (this.#isStopped) return null
+      if (this.#creditBytes <= 0) return bytes.subarray(offset)
+      const piece = bytes.subarray(offset, offset + limits.callsPieceBytesMax)
+      this.#link.write({ call: this.#call, kind: this.#kind, payload: piece })
+      this.#creditBytes -= costOf(piece)
+      offset += piece.length
+    } while (offset < bytes.length)
+    return null
+  }
+
+  async #sendRest(rest: Uint8Array): Promise<void> {
+    for (let left: Uint8Array | null = rest; left !== null; left = this.#sendGranted(left)) await this.#granted()
+  }
+
+  #granted(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#wake = resolve
+    })
+  }
+
+  #resume(): void {
+    this.#wake?.()
+    this.#wake = null
+  }
+}
+
+/** Grants the sender what its reader has consumed, half a window at a time. */
+export class Inflow {
+  readonly #link: CallLink
+  readonly #call: number
+  #consumedBytes = 0
+
+  constructor(link: CallLink, call: number) {
+    this.#link = link
+    this.#call = call
+  }
+
+  consume(piece: Uint8Array): void {
+    this.#consumedBytes += costOf(piece)
+    if (this.#consumedBytes < limits.callsWindowBytes / 2) return
+    this.#link.write({ call: this.#call, kind: 'credit', payload: encodeCredit(this.#consumedBytes) })
+    this.#consumedBytes = 0
+  }
+}

@@ -1,0 +1,148 @@
+import { limits } from '../../../limits.ts'
+import { Inbox } from './inbox.ts'
+import { Liveness } from './liveness.ts'
+import { encodeHeader, type LinkMessage, type MessageHeader, type MessageType, type Packet, stamp } from './message.ts'
+import { Outbox, type SentMessage } from './outbox.ts'
+
+/** One side of a call that goes over a link. */
+export interface LinkedCall {
+  receive(packet: Packet): void
+  /** The peer is gone, or has forgotten the call. */
+  lose(): void
+}
+
+export interface LinkParts {
+  readonly peer: string
+  /** Grows with every link of this process, so that a link that was forgotten is told from its successor. */
+  readonly incarnation: number
+  /** The time in which this process could listen. */
+  readonly nowMs: () => number
+  readonly publish: (message: Buffer) => void
+  /** Has `flush` called at the end of this turn of the event loop. */
+  readonly flushSoon: (link: CallLink) => void
+  /** A packet of a call that is not on this link. */
+  readonly onStray: (link: CallLink, packet: Packet) => void
+}
+
+/**
+ * An edge process and a proxy process, as one of them sees the pair. What is written comes out at the other side whole and in order,
+ * whatever gets lost on the way, as long as both live.
+ */
+export class CallLink {
+  readonly peer: string
+  readonly incarnation: number
+  /** 0 until the peer was heard. */
+  peerIncarnation = 0
+  readonly calls = new Map<number, LinkedCall>()
+  readonly #parts: LinkParts
+  readonly #outbox = new Outbox()
+  readonly #inbox = new Inbox()
+  readonly #liveness: Liveness
+  #wentBack = { received: -1, atMs: 0 }
+  #isLost = false
+
+  constructor(parts: LinkParts) {
+    this.#parts = parts
+    this.peer = parts.peer
+    this.incarnation = parts.incarnation
+    this.#liveness = new Liveness(parts.nowMs())
+  }
+
+  /** The peer has all that was written. */
+  get isSettled(): boolean {
+    return this.#outbox.isEmpty
+  }
+
+  /** The peer was silent or absent for too long. */
+  get isDead(): boolean {
+    return this.#liveness.isLost(this.#parts.nowMs())
+  }
+
+  write(packet: Packet): void {
+    if (this.#isLost) return
+    this.#outbox.add(packet)
+    this.#parts.flushSoon(this)
+  }
+
+  flush(): void {
+    if (!this.#outbox.hasUnacknowledged) this.#liveness.progress(this.#parts.nowMs())
+    for (let next = this.#outbox.nextMessage(); next !== null; next = this.#outbox.nextMessage()) this.#post(next)
+  }
+
+  receive(message: LinkMessage, bytes: number): void {
+    this.#liveness.hear(this.#parts.nowMs())
+    if (this.#outbox.acknowledge(message.received)) this.#progress()
+    if (message.type === 'missing') this.#goBack(message.received)
+    if (message.type === 'packets') this.#receivePackets(message, bytes)
+    else if (message.type === 'ping') this.#say(message.number > this.#inbox.received ? 'missing' : 'ack')
+    else this.#noteGap(message.number)
+  }
+
+  /** The server said that nobody listens at the peer's subject. */
+  miss(): void {
+    this.#liveness.miss(this.#parts.nowMs())
+  }
+
+  tick(): void {
+    if (this.#inbox.hasUntold) this.#say('ack')
+    if (this.#liveness.pingIsDue(this.#parts.nowMs(), this.calls.size > 0, !this.#outbox.isEmpty)) this.ping()
+  }
+
+  ping(): void {
+    this.#liveness.ping(this.#parts.nowMs())
+    this.#say('ping')
+  }
+
+  lose(): void {
+    this.#isLost = true
+    const calls = [...this.calls.values()]
+    this.calls.clear()
+    for (const call of calls) call.lose()
+  }
+
+  #progress(): void {
+    this.#liveness.progress(this.#parts.nowMs())
+    if (!this.#outbox.isEmpty) this.#parts.flushSoon(this)
+  }
+
+  #receivePackets({ number, packets }: LinkMessage, bytes: number): void {
+    if (!this.#inbox.accept(number, bytes)) {
+      this.#noteGap(number)
+      return
+    }
+    if (this.#inbox.isUntoldLong) this.#say('ack')
+    for (const packet of packets) this.#deliver(packet)
+  }
+
+  #noteGap(number: number): void {
+    if (this.#inbox.discoverGap(number)) this.#say('missing')
+  }
+
+  #deliver(packet: Packet): void {
+    const call = this.calls.get(packet.call)
+    if (call === undefined) this.#parts.onStray(this, packet)
+    else call.receive(packet)
+  }
+
+  /** Sends all again that the peer has not got, once for each time it can have noticed. */
+  #goBack(received: number): void {
+    const nowMs = this.#parts.nowMs()
+    const { received: before, atMs } = this.#wentBack
+    if (before === received && nowMs - atMs < limits.callsPingMs / 2) return
+    this.#wentBack = { received, atMs: nowMs }
+    for (const message of this.#outbox.unacknowledged) this.#post(message)
+  }
+
+  #say(type: MessageType): void {
+    this.#parts.publish(encodeHeader(this.#header(type, this.#outbox.lastNumber)))
+  }
+
+  #post({ number, bytes }: SentMessage): void {
+    this.#parts.publish(stamp(bytes, this.#header('packets', number)))
+  }
+
+  #header(type: MessageType, number: number): MessageHeader {
+    this.#inbox.told()
+    return { type, from: this.incarnation, to: this.peerIncarnation, number, received: this.#inbox.received }
+  }
+}

@@ -1,0 +1,67 @@
+import { limits } from '../../../limits.ts'
+import { encodePackets, headerBytes, type Packet, packetBytes } from './message.ts'
+
+export interface SentMessage {
+  readonly number: number
+  readonly bytes: Buffer
+}
+
+/** What a link sends: packets that wait for a message, and messages that the peer has not acknowledged, in order. */
+export class Outbox {
+  readonly #waiting: Packet[] = []
+  readonly #sent: SentMessage[] = []
+  #sentBytes = 0
+  #lastNumber = 0
+
+  /** Of the last message that was numbered. */
+  get lastNumber(): number {
+    return this.#lastNumber
+  }
+
+  get isEmpty(): boolean {
+    return this.#waiting.length === 0 && this.#sent.length === 0
+  }
+
+  get hasUnacknowledged(): boolean {
+    return this.#sent.length > 0
+  }
+
+  /** Messages to be sent again, oldest first. */
+  get unacknowledged(): readonly SentMessage[] {
+    return this.#sent
+  }
+
+  add(packet: Packet): void {
+    this.#waiting.push(packet)
+  }
+
+  /** Numbers the next message and keeps it; null when nothing waits, or as much as may be is on its way. */
+  nextMessage(): SentMessage | null {
+    if (this.#waiting.length === 0 || this.#sentBytes >= limits.callsFlightBytesMax) return null
+    const bytes = encodePackets(this.#waiting.splice(0, this.#countThatFit()))
+    this.#lastNumber += 1
+    const message = { number: this.#lastNumber, bytes }
+    this.#sent.push(message)
+    this.#sentBytes += bytes.length
+    return message
+  }
+
+  /** True when the peer has something that it was not known to have. */
+  acknowledge(number: number): boolean {
+    const oldest = this.#sent[0]
+    if (oldest === undefined || number < oldest.number || number > this.#lastNumber) return false
+    for (const { bytes } of this.#sent.splice(0, number - oldest.number + 1)) this.#sentBytes -= bytes.length
+    return true
+  }
+
+  #countThatFit(): number {
+    let bytes = headerBytes
+    let count = 0
+    for (const packet of this.#waiting) {
+      bytes += packetBytes(packet)
+      if (count > 0 && bytes > limits.callsMessageBytesMax) break
+      count += 1
+    }
+    return count
+  }
+}

@@ -1,0 +1,115 @@
+import { GatewayError } from '../../../errors.ts'
+import type { AnswerPart, Clock, Dispatch, Logger } from '../../../roles/role.ts'
+import { decodeCall, encodeFault, encodeHead } from './contents.ts'
+import { Inflow, Outflow } from './flow.ts'
+import type { CallLink, LinkedCall } from './link.ts'
+import { decodeCredit, noBytes, type Opening, type Packet, type PacketKind } from './message.ts'
+
+export interface ServedCallParts {
+  readonly dispatch: Dispatch
+  readonly clock: Clock
+  readonly logger: Logger
+  /** Called once, when the call was served to its end, or was given up before it was whole. */
+  readonly onEnd: () => void
+}
+
+const ourFault = (): GatewayError => new GatewayError('internal_error', 'The gateway failed.')
+
+/** A call at its proxy: gathered, served, and answered as fast as its reader reads. */
+export class ServedCall implements LinkedCall {
+  readonly #parts: ServedCallParts
+  readonly #link: CallLink
+  readonly #number: number
+  readonly #totalBytes: number
+  readonly #clientGone = new AbortController()
+  readonly #inflow: Inflow
+  readonly #outflow: Outflow
+  #pieces: Uint8Array[] = []
+  #gatheredBytes = 0
+  #isServing = false
+  #requestId = ''
+
+  constructor(parts: ServedCallParts, link: CallLink, { call, creditBytes, totalBytes }: Opening) {
+    this.#parts = parts
+    this.#link = link
+    this.#number = call
+    this.#totalBytes = totalBytes
+    this.#inflow = new Inflow(link, call)
+    this.#outflow = new Outflow(link, call, 'bytes', creditBytes)
+  }
+
+  receive({ kind, payload }: Packet): void {
+    if (kind === 'credit') this.#outflow.grant(decodeCredit(payload))
+    else if (kind === 'piece') this.gather(payload)
+    else if (kind === 'cancel') this.#cancel()
+  }
+
+  lose(): void {
+    this.#cancel()
+  }
+
+  /** Serves the call as soon as its last piece is there. */
+  gather(piece: Uint8Array): void {
+    if (this.#isServing) return
+    this.#pieces.push(piece)
+    this.#gatheredBytes += piece.length
+    if (this.#gatheredBytes < this.#totalBytes) this.#inflow.consume(piece)
+    else void this.#serve()
+  }
+
+  async #serve(): Promise<void> {
+    this.#isServing = true
+    try {
+      for await (const part of this.#answer()) {
+        const sending = this.#send(part)
+        if (sending !== null) await sending
+        if (this.#clientGone.signal.aborted) break
+      }
+      this.#write('end', noBytes)
+    } catch (fault) {
+      this.#write('fault', encodeFault(this.#tellable(fault)))
+    }
+    this.#end()
+  }
+
+  #answer(): AsyncIterable<AnswerPart> {
+    const { dispatch, clock } = this.#parts
+    const [first = noBytes, ...more] = this.#pieces
+    this.#pieces = []
+    const call = decodeCall(more.length === 0 ? first : Buffer.concat([first, ...more]), clock())
+    this.#requestId = call.requestId
+    return dispatch(call, this.#clientGone.signal)
+  }
+
+  /** Null when all was sent at once. */
+  #send(part: AnswerPart): Promise<void> | null {
+    if (part.type === 'bytes') return this.#outflow.send(part.bytes)
+    this.#write('head', encodeHead(part))
+    return null
+  }
+
+  /** Nobody hears what a call says after it was cancelled. */
+  #write(kind: PacketKind, payload: Uint8Array): void {
+    if (!this.#clientGone.signal.aborted) this.#link.write({ call: this.#number, kind, payload })
+  }
+
+  #tellable(fault: unknown): GatewayError {
+    if (fault instanceof GatewayError) return fault
+    this.#parts.logger.error({ fault, requestId: this.#requestId }, 'a routed call failed')
+    return ourFault()
+  }
+
+  #cancel(): void {
+    this.#clientGone.abort()
+    this.#outflow.stop()
+    this.#link.calls.delete(this.#number)
+    if (!this.#isServing) this.#end()
+  }
+
+  #end(): void {
+    this.#isServing = true
+    this.#pieces = []
+    this.#link.calls.delete(this.#number)
+    this.#parts.onEnd()
+  }
+}

@@ -1,0 +1,39 @@
+import { limits } from '../../limits.ts'
+import type { EventLog, Logger } from '../role.ts'
+
+export interface LagWatchParts {
+  readonly log: Pick<EventLog, 'lastSequence'>
+  /** The sequence at which the tables stand. */
+  readonly projectedSequence: () => number
+  readonly logger: Logger
+}
+
+/** Tells when the tables are further behind the log than one look at them and the next, and when they have caught up again. */
+export class LagWatch {
+  readonly #parts: LagWatchParts
+  readonly #timer: NodeJS.Timeout
+  /** Where the log ended at the last look. */
+  #ended = 0
+  #isBehind = false
+
+  constructor(parts: LagWatchParts, everyMs: number = limits.projectionLagMs) {
+    this.#parts = parts
+    this.#timer = setInterval(() => void this.#look(everyMs), everyMs)
+  }
+
+  stop(): void {
+    clearInterval(this.#timer)
+  }
+
+  async #look(everyMs: number): Promise<void> {
+    const { log, projectedSequence, logger } = this.#parts
+    const sequence = projectedSequence()
+    const isBehind = sequence < this.#ended
+    if (isBehind)
+      logger.warn({ sequence, frames: this.#ended - sequence, forMs: everyMs }, 'the tables are behind the log')
+    else if (this.#isBehind) logger.info({ sequence }, 'the tables have caught up with the log')
+    this.#isBehind = isBehind
+    // Without an answer there is nothing to be behind of; the followers tell of a log that is away.
+    this.#ended = await log.lastSequence().catch(() => 0)
+  }
+}

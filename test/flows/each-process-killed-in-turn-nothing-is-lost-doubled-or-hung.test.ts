@@ -1,0 +1,133 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import t from 'tap'
+import { tablesOf } from '../../src/commands/platform.ts'
+import { replay } from '../../src/commands/replay.ts'
+import type { External } from '../../src/config.ts'
+import { limits } from '../../src/limits.ts'
+import { type RoleName, roleNames } from '../../src/roles/role.ts'
+import { Clients, chat, chatBody, type Seen, until } from '../clients.ts'
+import { Deployment } from '../deployment.ts'
+import { sheetOf } from '../gateway.ts'
+import { NatsCluster } from '../infrastructure/nats/cluster.ts'
+import { startPostgres } from '../postgres.ts'
+import { randomOf } from '../random.ts'
+
+/** None: the short form, one round with one of the nodes. */
+const rounds = Number(process.env['CHAOS_ROUNDS'] ?? 0)
+const seed = Number(process.env['CHAOS_SEED'] ?? Date.now() % 100_000)
+const random = randomOf(seed)
+
+const clients = 16
+const requestDeadlineMs = 20_000
+/** What a request may take beyond its deadline: its bill, and the way back. */
+const hungMs = requestDeadlineMs + limits.closingAckMs + limits.callsEndLateMs
+const servesAgainWithinMs = 40_000
+
+interface Victim {
+  readonly name: string
+  strike(): Promise<void>
+  restore(): Promise<void>
+}
+
+const shuffled = <T>(items: readonly T[]): readonly T[] =>
+  items
+    .map((item) => ({ item, place: random() }))
+    .sort((a, b) => a.place - b.place)
+    .map(({ item }) => item)
+
+const roleVictims = (deployment: Deployment): readonly Victim[] =>
+  roleNames.map((role: RoleName) => {
+    const index = random() < 0.5 ? 0 : 1
+    return {
+      name: role,
+      strike: async () => void (await deployment.end(role, index, 'SIGKILL')),
+      restore: () => deployment.start(role, index),
+    }
+  })
+
+const nodeVictims = (cluster: NatsCluster): readonly Victim[] => {
+  const nodes = shuffled([0, 1, 2]).map((node) => ({
+    name: `node ${node}`,
+    strike: () => cluster.kill(node),
+    restore: () => cluster.start(node),
+  }))
+  return rounds === 0 ? nodes.slice(0, 1) : nodes
+}
+
+t.test(
+  `kill -9 of each role and each NATS node in turn, and PostgreSQL stopped, rounds: ${rounds || 'a short one'}, seed ${seed}`,
+  { timeout: 100_000 + rounds * 200_000 },
+  async (t) => {
+    const cluster = await NatsCluster.create()
+    t.teardown(() => cluster.remove())
+    const postgres = await startPostgres(t)
+    const { url: databaseUrl } = await postgres.newDatabase()
+    const externalFor = (user: RoleName | 'operator'): External => ({
+      databaseUrl: user === 'proxy' ? null : databaseUrl,
+      nats: { ...cluster.accessOf(user), monitoringUrl: undefined, credentialsFile: undefined },
+    })
+    const deployment = await Deployment.start(t, {
+      external: externalFor('operator'),
+      externalOf: externalFor,
+      counts: { edge: 2, proxy: 2, projector: 2, scheduler: 2 },
+      sheets: { 'openai/plain': sheetOf() },
+      config: { requestDeadlineMs, log: { name: 'GATEWAY', replicas: 3, durability: 'synced' } },
+    })
+    const { operator } = deployment
+    const { secret } = await operator.openAccount('acme', '1000')
+    const anyUrl = (): string => deployment.urls[Math.floor(random() * deployment.urls.length)]!
+    const load = new Clients(clients, async () => {
+      const seen = await chat(anyUrl(), secret, chatBody('openai/plain', random() < 0.5))
+      if (seen.status !== 200) await pause(50)
+      return seen
+    })
+    t.teardown(() => load.stop())
+    const isAnswered = ({ status, complete }: Seen): boolean => status === 200 && complete
+    const answers = (): number => load.journal.filter(isAnswered).length
+    const serves = async (): Promise<void> => {
+      const before = answers()
+      await until(() => answers() >= before + clients * 4, servesAgainWithinMs)
+    }
+
+    for (let round = 0; round < Math.max(1, rounds); round += 1) {
+      const database = { name: 'PostgreSQL', strike: () => postgres.stop(), restore: () => postgres.start() }
+      for (const victim of shuffled([...roleVictims(deployment), ...nodeVictims(cluster), database])) {
+        await serves()
+        await pause(random() * 500)
+        await victim.strike()
+        t.comment(`without ${victim.name}`)
+        await serves()
+        await victim.restore()
+        t.pass(`served without ${victim.name}`)
+      }
+    }
+    await serves()
+    const journal = await load.stop()
+
+    const bills = new Map<string, number>()
+    for (const event of await operator.events())
+      if (event.type === 'UsageRecorded') bills.set(event.data.requestId, (bills.get(event.data.requestId) ?? 0) + 1)
+    const acknowledged = journal.filter(isAnswered)
+    t.comment(`${acknowledged.length} answers of ${journal.length} requests, ${bills.size} bills`)
+    t.same(
+      acknowledged.filter(({ requestId }) => !bills.has(requestId!)),
+      [],
+      'every acknowledged answer has its bill',
+    )
+    t.same(
+      [...bills].filter(([, count]) => count > 1),
+      [],
+      'no request has two',
+    )
+    t.ok(deployment.sandbox.totals().calls >= bills.size, 'nothing is billed that the upstream did not serve')
+    t.same(
+      journal.filter(({ tookMs }) => tookMs > hungMs),
+      [],
+      'no request hung past its deadline',
+    )
+
+    const { database, place } = tablesOf(operator.platform)
+    await until(async () => (await database.checkpoint()) === (await operator.log.lastSequence()))
+    t.ok((await replay({ log: operator.log, place, swap: false })).equal, 'the tables equal a rebuild')
+  },
+)

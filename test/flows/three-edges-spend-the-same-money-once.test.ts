@@ -1,0 +1,70 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import t from 'tap'
+import { formatUsd } from '../../src/domain/money.ts'
+import { balancePicos } from '../../src/domain/wallet/wallet.ts'
+import { Clients, chat, chatBody, until } from '../clients.ts'
+import { Deployment } from '../deployment.ts'
+import { startExternalServers } from '../external-servers.ts'
+import { sheetOf } from '../gateway.ts'
+import { randomOf } from '../random.ts'
+
+const clients = 500
+const paidFor = 300
+const seed = Number(process.env['CHAOS_SEED'] ?? Date.now() % 100_000)
+const requestDeadlineMs = 2_000
+
+// Each answer costs 20 words at 2 USD per million; the prompt is free, so that the worst case is the cost.
+const answerTokens = 20
+const costPicos = BigInt(answerTokens) * 2_000_000n
+
+t.test(
+  `500 clients of 3 edges on money for exactly N, an edge is killed, seed ${seed}`,
+  { timeout: 110_000 },
+  async (t) => {
+    const { direct } = await startExternalServers(t)
+    const deployment = await Deployment.start(t, {
+      external: direct,
+      counts: { edge: 3, proxy: 2 },
+      models: { exact: `exact;output_tokens=${answerTokens};delay_ms=20` },
+      sheets: { 'openai/exact': sheetOf({ per_million_tokens: { input: '0', output: '2' } }) },
+      config: { requestDeadlineMs },
+    })
+    const { operator } = deployment
+    const { secret } = await operator.openAccount('acme', formatUsd(costPicos * BigInt(paidFor)))
+    const wallet = operator.tail.ledger.wallets.get('acme')!
+    const answeredInTheLog = (): number => Number(wallet.chargesPicos / costPicos)
+    let lowest = balancePicos(wallet)
+    operator.tail.onApplied(() => {
+      const balance = balancePicos(wallet)
+      if (balance < lowest) lowest = balance
+    })
+
+    const random = randomOf(seed)
+    const anyUrl = (): string => deployment.urls[Math.floor(random() * deployment.urls.length)]!
+    const load = new Clients(clients, async () => {
+      const seen = await chat(anyUrl(), secret, chatBody('openai/exact', false, answerTokens))
+      if (seen.status !== 200) await pause(250 + random() * 500)
+      return seen
+    })
+    await until(() => answeredInTheLog() >= paidFor / 3)
+    await deployment.end('edge', Math.floor(random() * 3), 'SIGKILL')
+
+    await until(() => answeredInTheLog() >= paidFor, 60_000)
+    const journal = await load.stop()
+    await until(() => wallet.heldPicos === 0n)
+
+    const answered = journal.filter(({ status, complete }) => status === 200 && complete)
+    const bills = new Set(
+      (await operator.events()).flatMap((event) => (event.type === 'UsageRecorded' ? [event.data.requestId] : [])),
+    )
+    t.equal(answeredInTheLog(), paidFor, 'all that the money is enough for')
+    t.equal(lowest, 0n, 'the wallet was never below zero')
+    t.ok(answered.length <= paidFor && answered.length > paidFor - 100, `${answered.length} answers reached a client`)
+    t.same(
+      answered.filter(({ requestId }) => !bills.has(requestId!)),
+      [],
+      'each has its bill',
+    )
+    t.equal(deployment.sandbox.totals().calls, bills.size, 'nothing was asked of the upstream beyond what is billed')
+  },
+)

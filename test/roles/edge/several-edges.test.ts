@@ -1,0 +1,197 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import fc from 'fast-check'
+import t, { type Test } from 'tap'
+import { balancePicos } from '../../../src/domain/wallet/wallet.ts'
+import { GatewayError } from '../../../src/errors.ts'
+import type { Reservation } from '../../../src/roles/edge/allowances.ts'
+import { within } from '../../../src/within.ts'
+import { until } from '../../clients.ts'
+import { openSharedWallet, type SharedWallet, type SharedWalletOptions } from './shared-wallet.ts'
+
+const costPicos = 40_000_000n
+
+interface Rush {
+  readonly paidFor: number
+  /** How many times the cost is reserved at most. */
+  readonly worst: number
+  readonly lastsTurnsMax: number
+}
+
+interface Client {
+  readonly id: number
+  refusals: number
+}
+
+/** Asks some edge until it is let in, or until nothing is left; true when it was let in. */
+const askUntilServed = async (
+  shared: SharedWallet,
+  client: Client,
+  { worst, lastsTurnsMax }: Rush,
+): Promise<boolean> => {
+  const { edges, below, wallet, spend } = shared
+  for (;;) {
+    const requestId = `request-${client.id}-${client.refusals}`
+    const wantedPicos = costPicos * BigInt(worst)
+    try {
+      const { allowances } = edges[below(edges.length)]!
+      const reservation = await allowances.admit({
+        requestId,
+        workspaceId: wallet().workspaceId,
+        wantedPicos,
+        floorPicos: costPicos,
+      })
+      await spend(requestId, reservation, costPicos, below(lastsTurnsMax))
+      return true
+    } catch (refusal) {
+      if (!(refusal instanceof GatewayError)) throw refusal
+      client.refusals += 1
+      const isSpent = balancePicos(wallet()) < costPicos
+      if (refusal.code === 'insufficient_user_quota' && !isSpent) shared.faults.push('402 while there was money')
+      if (isSpent) return false
+      await pause(below(20))
+    }
+  }
+}
+
+const rush = async (t: Test, asked: Rush, options: Omit<SharedWalletOptions, 'creditPicos'>) => {
+  const shared = await openSharedWallet(t, { ...options, creditPicos: costPicos * BigInt(asked.paidFor) })
+  const clients = Array.from({ length: asked.paidFor + 20 }, (_, id): Client => ({ id, refusals: 0 }))
+  const served = await Promise.all(clients.map((client) => askUntilServed(shared, client, asked)))
+  await shared.stop()
+  const { faults, wallet } = shared
+  return { served: served.filter((each) => each).length, faults, wallet: wallet() }
+}
+
+t.test('three edges, money for exactly N: all N are let in, and never one that is not covered', async (t) => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.record({
+        seed: fc.integer(),
+        paidFor: fc.integer({ min: 1, max: 60 }),
+        worst: fc.constantFrom(1, 1, 2, 5),
+        lastsTurnsMax: fc.constantFrom(1, 10, 200),
+        distances: fc.tuple(...[1, 2, 3].map(() => fc.integer({ min: 1, max: 12 }))),
+      }),
+      async ({ seed, distances, ...asked }) => {
+        const { served, faults, wallet } = await rush(t, asked, { seed, distances })
+        t.equal(served, asked.paidFor)
+        t.same(faults, [])
+        t.equal(balancePicos(wallet), 0n)
+        t.same([wallet.heldPicos, wallet.holds.size], [0n, 0], 'nothing stays held')
+      },
+    ),
+    { numRuns: 20, endOnFailure: true },
+  )
+})
+
+const worstPicos = 10n * costPicos
+
+interface Asked {
+  readonly requestId: string
+  readonly reservation: Reservation
+}
+
+/** Asks at one edge for many at once; answers with how many were let in before they gave up. */
+const askTogether = async (
+  shared: SharedWallet,
+  edge: number,
+  name: string,
+  count: number,
+): Promise<readonly Asked[]> => {
+  const { allowances } = shared.edges[edge]!
+  const { workspaceId } = shared.wallet()
+  const asked = await Promise.allSettled(
+    Array.from({ length: count }, async (_, index) => {
+      const requestId = `${name}-${index}`
+      const ask = { requestId, workspaceId, wantedPicos: worstPicos, floorPicos: worstPicos }
+      return { requestId, reservation: await allowances.admit(ask) }
+    }),
+  )
+  return asked.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []))
+}
+
+/** All of them come to next to nothing. */
+const endAll = (shared: SharedWallet, asked: readonly Asked[]): Promise<unknown> =>
+  Promise.all(asked.map(({ requestId, reservation }) => shared.spend(requestId, reservation, 1n, 1)))
+
+t.test('what a request did not need serves another edge, while longer ones go on', async (t) => {
+  const shared = await openSharedWallet(t, { seed: 1, creditPicos: 11n * worstPicos })
+  for (let long = 0; long < 10; long += 1) {
+    const admitted = await askTogether(shared, 0, `first-${long}`, 10)
+    await endAll(shared, admitted.toSpliced(long, 1))
+    const others = await askTogether(shared, 1, `then-${long}`, 9)
+    t.equal(others.length, 9, `number ${long} goes on`)
+    await endAll(shared, [admitted[long]!, ...others])
+  }
+  t.same(shared.faults, [])
+})
+
+t.test('an edge that needs little gives back what it took when it needed more', async (t) => {
+  const shared = await openSharedWallet(t, { seed: 2, creditPicos: 40n * worstPicos })
+  const burst = await askTogether(shared, 0, 'burst', 10)
+  await endAll(shared, burst)
+  let goesOn = true
+  const trickle = async (lastsMs: number): Promise<void> => {
+    for (let count = 0; goesOn; count += 1) {
+      const [asked] = await askTogether(shared, 0, `little-${lastsMs}-${count}`, 1)
+      await pause(lastsMs)
+      if (asked !== undefined) await shared.spend(asked.requestId, asked.reservation, 1n, 1)
+    }
+  }
+  const trickles = [30, 50, 70].map(trickle)
+  const long = await askTogether(shared, 1, 'long', 29)
+  t.equal(long.length, 29)
+  const more = await askTogether(shared, 1, 'more', 4)
+  t.equal(more.length, 4)
+  goesOn = false
+  await Promise.all(trickles)
+  await endAll(shared, [...long, ...more])
+  t.same(shared.faults, [])
+})
+
+t.test('what cannot be given back, since a request in it goes on, is used where it is', async (t) => {
+  const shared = await openSharedWallet(t, { seed: 5, creditPicos: 40n * worstPicos })
+  const burst = await askTogether(shared, 0, 'burst', 10)
+  await endAll(shared, burst.toSpliced(5, 1))
+  const others = await askTogether(shared, 1, 'others', 29)
+  for (let round = 0; round < 6; round += 1) {
+    const asked = await askTogether(shared, 0, `round-${round}`, 3)
+    t.equal(asked.length, 3)
+    await endAll(shared, asked)
+    await pause(100)
+  }
+  await endAll(shared, [burst[5]!, ...others])
+  t.same(shared.faults, [])
+})
+
+t.test('a request whose end is never told leaves nothing behind when the scheduler takes its slice back', async (t) => {
+  const shared = await openSharedWallet(t, {
+    seed: 3,
+    creditPicos: 8n * worstPicos,
+    distances: [1],
+    lastEndMs: 60_000,
+  })
+  const { allowances, tail } = shared.edges[0]!
+  const lost = await askTogether(shared, 0, 'lost', 4)
+  const expired = new Set(lost.map(({ reservation }) => reservation.allowanceId ?? ''))
+  for (const { requestId, reservation } of lost) await shared.route(requestId, reservation)
+  for (const holdId of expired) await shared.expire(holdId)
+  await tail.reached(await shared.log.lastSequence())
+
+  const [next] = await askTogether(shared, 0, 'next', 1)
+  t.ok(next !== undefined && !expired.has(next.reservation.allowanceId ?? ''), 'the next one has another slice')
+  await shared.spend(next!.requestId, next!.reservation, costPicos, 1)
+  await within(allowances.close(), 5_000, () => new Error('the edge waits for requests that nobody ends'))
+  t.equal(tail.ledger.wallets.get('acme')?.holds.size, 0)
+})
+
+t.test('a slice that could not be given back is given back later', async (t) => {
+  const shared = await openSharedWallet(t, { seed: 4, creditPicos: 8n * worstPicos, distances: [1] })
+  const [asked] = await askTogether(shared, 0, 'first', 1)
+  shared.breakOff(true)
+  await shared.spend(asked!.requestId, asked!.reservation, costPicos, 1)
+  await until(() => shared.logged.some(({ message }) => message.startsWith('an allowance was not given back')))
+  t.equal(shared.wallet().holds.size, 1)
+  shared.breakOff(false)
+  await until(() => shared.wallet().holds.size === 0)
+})
