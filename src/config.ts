@@ -125,12 +125,19 @@ const defaultConfigFile = 'gateway.yaml'
 /** Providers that need nothing but a key, by the variable that holds it. */
 const knownProviders: readonly (ProviderEntry & { readonly name: string; readonly variable: string })[] = [
   { name: 'openai', variable: 'OPENAI_API_KEY', dialect: 'openai', base_url: 'https://api.openai.com/v1', api_key: '' },
+  {
+    name: 'anthropic',
+    variable: 'ANTHROPIC_API_KEY',
+    dialect: 'anthropic',
+    base_url: 'https://api.anthropic.com/v1',
+    api_key: '',
+  },
   { name: 'grok', variable: 'XAI_API_KEY', dialect: 'openai', base_url: 'https://api.x.ai/v1', api_key: '' },
   {
     name: 'google',
     variable: 'GEMINI_API_KEY',
-    dialect: 'openai',
-    base_url: 'https://generativelanguage.googleapis.com/v1beta/openai',
+    dialect: 'google',
+    base_url: 'https://generativelanguage.googleapis.com/v1beta',
     api_key: '',
   },
 ]
@@ -243,6 +250,10 @@ const parseJsonFile = (file: string): unknown => {
 
 /** How a provider counts where the configuration does not say. */
 export const profileOf = (name: string): UsageProfile => defaultProfiles[name] ?? 'openai'
+
+/** What a provider of a well-known name speaks. */
+export const dialectOf = (name: string): ProviderDialect =>
+  knownProviders.find((provider) => provider.name === name)?.dialect ?? 'openai'
 
 const withKeysFrom = (env: Environment): Readonly<Record<string, ProviderEntry>> =>
   Object.fromEntries(

@@ -1,4 +1,4 @@
-import { type Config, type ProviderConfig, profileOf } from '../config.ts'
+import { type Config, dialectOf, type ProviderConfig, profileOf } from '../config.ts'
 import { callableModels } from '../domain/routing/plan.ts'
 import { UndiciClient } from '../infrastructure/http/client.ts'
 import { openCallClient } from '../infrastructure/nats/calls/call-client.ts'
@@ -67,7 +67,7 @@ const sandboxed = ({ catalog }: Config, baseUrl: string): readonly ProviderConfi
   [...catalog.providers].map(([name, { models }]) => ({
     name,
     profile: profileOf(name),
-    dialect: 'openai',
+    dialect: dialectOf(name),
     baseUrl,
     apiKey: 'sandbox',
     models,

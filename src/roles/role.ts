@@ -69,6 +69,11 @@ export interface Follower {
 
 export type { Candidate }
 
+/** A question beside an answer: free, put to the first candidate's provider, and not in the log. */
+export type Question =
+  | { readonly type: 'count_tokens' }
+  | { readonly type: 'get_response' | 'delete_response'; readonly responseId: string; readonly query: string }
+
 export type Surface = 'chat' | 'messages' | 'responses'
 export type JsonObject = { readonly [key: string]: unknown }
 
@@ -81,6 +86,10 @@ export interface RoutedCall {
   /** The validated body in the surface's own format, routing extensions removed, `model` as asked for. */
   readonly body: JsonObject
   readonly stream: boolean
+  /** Of the caller's headers, those that an upstream of the surface's own dialect is given; names in lower case. */
+  readonly headers?: Readonly<Record<string, string>>
+  /** Absent: an answer is asked for. */
+  readonly question?: Question
   readonly candidates: readonly Candidate[]
   /** True when the caller named a chain or a router: its headers tell the level. */
   readonly chain: boolean
