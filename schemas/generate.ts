@@ -62,6 +62,7 @@ put(
 
 const requests: [string, string, string][] = [
   ['chat-completion-request', 'ChatCompletionRequest', '../src/roles/edge/surfaces/chat/request.types.ts'],
+  ['messages-request.v1', 'MessagesRequest', '../src/roles/edge/surfaces/messages/request.types.ts'],
   ['responses-request.v1', 'ResponsesRequest', '../src/roles/edge/surfaces/responses/request.types.ts'],
 ]
 for (const [file, name, target] of requests) {

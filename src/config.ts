@@ -3,7 +3,7 @@ import { dirname, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseDocument } from 'yaml'
 import { type PriceFile, problemsOfPriceFile } from './domain/pricing/price-file.ts'
-import type { Catalog } from './domain/routing/plan.ts'
+import type { Catalog, CatalogProvider } from './domain/routing/plan.ts'
 import { limits } from './limits.ts'
 import type { ProviderDialect } from './providers/provider.ts'
 import type { ProcessRole } from './roles/role.ts'
@@ -255,6 +255,13 @@ export const profileOf = (name: string): UsageProfile => defaultProfiles[name] ?
 export const dialectOf = (name: string): ProviderDialect =>
   knownProviders.find((provider) => provider.name === name)?.dialect ?? 'openai'
 
+/** Where a provider's models can be asked; Google's imitation of OpenAI's chat has nothing else of it. */
+export const surfacesOf = (
+  dialect: ProviderDialect,
+  profile: UsageProfile,
+): NonNullable<CatalogProvider['surfaces']> =>
+  dialect === 'openai' && profile !== 'gemini' ? ['chat', 'messages', 'responses'] : ['chat', 'messages']
+
 const withKeysFrom = (env: Environment): Readonly<Record<string, ProviderEntry>> =>
   Object.fromEntries(
     knownProviders
@@ -277,9 +284,14 @@ const providersFrom = (file: ConfigFile, env: Environment, role: ProcessRole): r
 /** Models by provider: those that can be called here, or, without keys of our own, whatever the proxies may be able to call. */
 const modelsByProvider = (file: ConfigFile, providers: readonly ProviderConfig[]): Catalog['providers'] => {
   if (file.providers !== undefined)
-    return new Map(Object.entries(file.providers).map(([name, { models = {} }]) => [name, { models }]))
+    return new Map(
+      Object.entries(file.providers).map(([name, { models = {}, dialect, profile = profileOf(name) }]) => [
+        name,
+        { models, surfaces: surfacesOf(dialect, profile) },
+      ]),
+    )
   const names = (providers.length > 0 ? providers : knownProviders).map(({ name }) => name)
-  return new Map(names.map((name) => [name, { models: {} }]))
+  return new Map(names.map((name) => [name, { models: {}, surfaces: surfacesOf(dialectOf(name), profileOf(name)) }]))
 }
 
 const tlsFrom = (tls: NonNullable<ConfigFile['nats']>['tls'], folder: string): TlsFiles | undefined => {

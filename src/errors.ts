@@ -109,3 +109,7 @@ export const logUnavailable = (cause?: unknown): GatewayError =>
     cause,
     retryAfterSeconds: 1,
   })
+
+/** Nobody reads it; 499 is what proxies record for a client that went first. */
+export const clientGoneError = (): GatewayError =>
+  new GatewayError('invalid_request', 'The client closed the connection before it was answered.', { status: 499 })

@@ -27,6 +27,7 @@ export const limits = {
   upstreamConnectMs: 10_000,
   upstreamFirstByteMs: 120_000, // Of a stream: reasoning models think before the first byte.
   upstreamWholeAnswerMs: 300_000, // Without a stream the first byte comes with the last; another candidate still has as long.
+  upstreamQuestionMs: 30_000, // A count, or an answer that is kept: nothing is generated.
   upstreamBodyBytesMax: 64 * 1024 * 1024, // Generated audio and images come inline.
   upstreamErrorBodyBytesMax: 64 * 1024,
   upstreamConnectionsMax: 1_024, // For each provider.
@@ -110,6 +111,9 @@ export const limits = {
   admissionWaitersMax: 10_000,
   allowanceSweepMs: 250,
   outputTokensFloor: 16, // A cap below this answers nothing of use: 402 instead.
+
+  // Stored responses
+  responseOwnersMax: 50_000, // That the tables may not have yet, with their owners: about 10 MB, and minutes of a busy edge.
 
   // Scheduler
   expiryTickMs: 250,

@@ -1,7 +1,8 @@
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
-import { ConfigError, readConfig } from '../src/config.ts'
+import { ConfigError, readConfig, surfacesOf } from '../src/config.ts'
+import { dialects } from '../src/providers/dialects.ts'
 import { roleNames } from '../src/roles/role.ts'
 
 const example = fileURLToPath(new URL('../deploy/gateway.yaml', import.meta.url))
@@ -44,10 +45,20 @@ t.test('a key that stands in the file or the environment stays out of an edge', 
   const file = fileWith(t, { providers: { mine: provider } })
   const edge = readConfig({ ...keys }, { file, role: 'edge' })
   t.notMatch(JSON.stringify(edge), /sk-/)
-  t.same([...edge.catalog.providers], [['mine', { models: { a: 'b' } }]])
+  t.same([...edge.catalog.providers], [['mine', { models: { a: 'b' }, surfaces: ['chat', 'messages', 'responses'] }]])
   const bare = readConfig({ OPENAI_API_KEY: 'sk-one' }, { file: fileWith(t, {}), role: 'edge' })
   t.notMatch(JSON.stringify(bare), /sk-/)
-  t.same([...bare.catalog.providers.keys()], ['openai', 'grok', 'google'], 'the proxies may have any of the known keys')
+  t.same(
+    [...bare.catalog.providers.keys()],
+    ['openai', 'anthropic', 'grok', 'google'],
+    'the proxies may have any of the known keys',
+  )
+})
+
+t.test('the surfaces of a provider are those that its dialect has', async (t) => {
+  for (const dialect of ['openai', 'anthropic', 'google'] as const)
+    t.same(surfacesOf(dialect, 'openai'), Object.keys(dialects[dialect]), dialect)
+  t.same(surfacesOf('openai', 'gemini'), ['chat', 'messages'])
 })
 
 t.test('limits in seconds, and their bounds', async (t) => {

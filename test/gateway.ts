@@ -6,7 +6,7 @@ import { type Books, creditWallet, issueKey, openWorkspace } from '../src/comman
 import { type Gateway, startGateway } from '../src/commands/gateway.ts'
 import { openPlatform, openTail, type Platform } from '../src/commands/platform.ts'
 import { createRuntime, type Runtime } from '../src/commands/runtime.ts'
-import type { Config } from '../src/config.ts'
+import { type Config, surfacesOf } from '../src/config.ts'
 import type { PriceFile } from '../src/domain/pricing/price-file.ts'
 import type { Event } from '../src/events/envelope.ts'
 import type { PriceSheet } from '../src/events/types.ts'
@@ -57,12 +57,23 @@ export const configOf = (
     { name: 'openai', dialect: 'openai', profile: 'openai', baseUrl: sandboxUrl, apiKey: 'sk-upstream-secret', models },
     { name: 'grok', dialect: 'openai', profile: 'xai', baseUrl: sandboxUrl, apiKey: 'sk-upstream-secret', models },
     { name: 'google', dialect: 'openai', profile: 'gemini', baseUrl: sandboxUrl, apiKey: 'sk-upstream-secret', models },
+    { name: 'gemini', dialect: 'google', profile: 'gemini', baseUrl: sandboxUrl, apiKey: 'sk-upstream-secret', models },
+    {
+      name: 'anthropic',
+      dialect: 'anthropic',
+      profile: 'openai',
+      baseUrl: sandboxUrl,
+      apiKey: 'sk-upstream-secret',
+      models,
+    },
   ],
   catalog: {
     providers: new Map([
-      ['openai', { models }],
-      ['grok', { models }],
-      ['google', { models }],
+      ['openai', { models, surfaces: surfacesOf('openai', 'openai') }],
+      ['grok', { models, surfaces: surfacesOf('openai', 'xai') }],
+      ['google', { models, surfaces: surfacesOf('openai', 'gemini') }],
+      ['gemini', { models, surfaces: surfacesOf('google', 'gemini') }],
+      ['anthropic', { models, surfaces: surfacesOf('anthropic', 'openai') }],
     ]),
     aliases: { plain: 'openai/plain' },
     routers: { auto: { candidates: ['openai/absent', 'openai/plain'] } },

@@ -3,12 +3,14 @@ import { callableModels } from '../domain/routing/plan.ts'
 import { UndiciClient } from '../infrastructure/http/client.ts'
 import { openCallClient } from '../infrastructure/nats/calls/call-client.ts'
 import { openCallServer } from '../infrastructure/nats/calls/call-server.ts'
+import { findStoredResponse } from '../read-models/stored-responses.ts'
 import { edge } from '../roles/edge/role.ts'
 import type { LedgerTail } from '../roles/ledger-tail.ts'
 import { projector } from '../roles/projector/role.ts'
 import { type CallSource, proxy } from '../roles/proxy/role.ts'
 import type { Dispatch, RoleName } from '../roles/role.ts'
 import { scheduler } from '../roles/scheduler/role.ts'
+import { StoredResponses } from '../roles/stored-responses.ts'
 import { startSandbox } from '../sandbox/server.ts'
 import type { Books } from './accounts.ts'
 import { openDemo } from './demo.ts'
@@ -95,12 +97,20 @@ const startEdge = async (
   dispatch: Dispatch,
 ): Promise<string> => {
   const { catalog, listen, requestsPerMinute, requestDeadlineMs, drainMs } = config
+  const { database } = tablesOf(platform)
+  const responseOwners = new StoredResponses({
+    tail,
+    log: platform.log,
+    findStored: (responseId) => findStoredResponse(database.db, responseId),
+  })
+  stack.push(responseOwners)
   const running = await edge.start({
     log: platform.log,
     tail,
     dispatch,
     catalog,
-    readModels: tablesOf(platform).database.billing(),
+    readModels: database.billing(),
+    responseOwners,
     requestsPerMinute,
     requestDeadlineMs,
     listen,

@@ -371,6 +371,10 @@ export interface UsageRecorded {
    */
   readonly attempts: Attempt[]
   readonly outcome: 'completed' | 'client_gone' | 'interrupted'
+  /**
+   * The provider keeps the answer under this id, by which its workspace may name it. Absent where it keeps none.
+   */
+  readonly storedResponseId?: string
 }
 /**
  * Normalised usage; the units are tokens, tool calls are calls.
@@ -399,6 +403,10 @@ export interface Usage {
    * All input tokens, cached included; decides the price tier.
    */
   readonly promptTotal: number
+  /**
+   * Where one answer took several samplings, each with a prompt of its own: the largest, which decides the price tier.
+   */
+  readonly promptLargest?: number
 }
 /**
  * One line of a charge.

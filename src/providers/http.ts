@@ -1,7 +1,7 @@
 /** One HTTP request upstream. Redirects are not followed, bodies are not decompressed. */
 export interface HttpRequest {
   readonly url: string
-  readonly method: 'GET' | 'POST'
+  readonly method: 'GET' | 'POST' | 'DELETE'
   readonly headers: Readonly<Record<string, string>>
   readonly body?: string
   /** Gives the request up wherever it stands; the body then throws HttpFault `aborted`. */

@@ -3,6 +3,7 @@ import type { KeyTable, WorkspaceTable } from './accounts.table.ts'
 import type { CheckpointTable, WriterTable } from './checkpoint.table.ts'
 import type { PriceTable } from './prices.table.ts'
 import type { OpenRequestTable, RequestTable } from './requests.table.ts'
+import type { StoredResponseTable } from './stored-responses.table.ts'
 import type { UsageByDayTable, UsageEntryTable } from './usage.table.ts'
 import type { HoldTable, WalletEntryTable, WalletReferenceTable, WalletTable } from './wallet.table.ts'
 
@@ -21,6 +22,7 @@ export interface Tables {
   readonly open_requests: OpenRequestTable
   readonly usage_entries: UsageEntryTable
   readonly usage_by_day: UsageByDayTable
+  readonly stored_responses: StoredResponseTable
 }
 
 /** The handle that every query takes first. */

@@ -2,8 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import fc from 'fast-check'
 import type { Test } from 'tap'
-import { GatewayError } from '../../src/errors.ts'
-import { clientGoneError } from '../../src/roles/proxy/failure.ts'
+import { clientGoneError, GatewayError } from '../../src/errors.ts'
 import type { AnswerPart, Dispatch, RoutedCall } from '../../src/roles/role.ts'
 
 /** A way from an edge to a proxy. */

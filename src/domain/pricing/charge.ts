@@ -23,7 +23,7 @@ export const perTokenPicos = (usdPerMillion: string): bigint => {
   return picos
 }
 
-/** The rates of the whole request: those of the highest tier that the prompt exceeds, else the base rates. */
+/** The rates of the whole request: those of the highest tier that its (largest) prompt exceeds, else the base rates. */
 export const ratesFor = (sheet: PriceSheet, promptTokens: number): Rates =>
   (sheet.tiers ?? []).reduce<{ above: number; rates: Rates }>(
     (best, tier) =>
@@ -71,7 +71,7 @@ const priceLine = (item: string, quantity: number, unitPricePicos: bigint): Pric
 
 /** The bill of one request: quantity × published price, line by line. A tool without a published price is a line at 0. */
 export const chargeFor = (sheet: PriceSheet, usage: Usage): Charge => {
-  const rates = ratesFor(sheet, usage.promptTotal)
+  const rates = ratesFor(sheet, usage.promptLargest ?? usage.promptTotal)
   const priced: PricedLine[] = []
   for (const [item, quantityOf, rateOf] of tokenItems) {
     const quantity = quantityOf(usage)

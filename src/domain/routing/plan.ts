@@ -18,10 +18,16 @@ export interface Candidate extends CallableModel {
   readonly level: number
 }
 
+export interface CatalogProvider {
+  readonly models: Readonly<Record<string, string>>
+  /** On which its models can be asked, where that is told. */
+  readonly surfaces?: readonly ('chat' | 'messages' | 'responses')[]
+}
+
 /** What can be called, by name. */
 export interface Catalog {
   /** By provider name: its models that are called otherwise upstream. */
-  readonly providers: ReadonlyMap<string, { readonly models: Readonly<Record<string, string>> }>
+  readonly providers: ReadonlyMap<string, CatalogProvider>
   readonly aliases: Readonly<Record<string, string>>
   readonly routers: Readonly<Record<string, { readonly candidates: readonly string[] }>>
 }

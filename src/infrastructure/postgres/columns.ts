@@ -122,4 +122,11 @@ export const columns: { readonly [Table in Exclude<keyof Tables, 'checkpoint'>]:
     ...countsAs('numeric'),
     total: 'numeric',
   },
+  stored_responses: {
+    response_id: 'text',
+    workspace_id: 'text',
+    provider: 'text',
+    request_id: 'text',
+    sequence: 'int8',
+  },
 }

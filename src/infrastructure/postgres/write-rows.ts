@@ -9,7 +9,7 @@ import { copyLine, type Row, textOf } from './row-text.ts'
 
 type Table = keyof typeof columns
 
-/** The columns of a row's primary key; the others are replaced or added to. */
+/** The columns of a row's primary key; the others are replaced, added to, or left as they are. */
 const keys = {
   writers: ['writer'],
   workspaces: ['workspace_id'],
@@ -18,6 +18,7 @@ const keys = {
   holds: ['workspace_id', 'hold_id'],
   open_requests: ['request_id'],
   usage_by_day: ['workspace_id', 'day', 'model', 'key_id', 'surface'],
+  stored_responses: ['response_id'],
 } as const satisfies { readonly [T in Table]?: readonly string[] }
 
 type KeyedTable = keyof typeof keys
@@ -55,19 +56,25 @@ type Merge = (table: string, column: string) => string
 const replace: Merge = (_, column) => `${column} = excluded.${column}`
 const add: Merge = (table, column) => `${column} = ${table}.${column} + excluded.${column}`
 
+const changeOf = (table: KeyedTable, names: readonly string[], merge: Merge | null): string => {
+  if (merge === null) return 'nothing'
+  const key: readonly string[] = keys[table]
+  const changes = names.filter((name) => !key.includes(name)).map((name) => merge(table, name))
+  return `update set ${changes.join(', ')}`
+}
+
+/** Without `merge` the row that is there stays as it is; of several with one key the first is there. */
 const mergeRows = async (
   client: pg.ClientBase,
   table: KeyedTable,
   rows: readonly Row[],
-  merge: Merge,
+  merge: Merge | null,
 ): Promise<void> => {
   if (rows.length === 0) return
   const names = Object.keys(columns[table])
-  const key: readonly string[] = keys[table]
-  const changes = names.filter((name) => !key.includes(name)).map((name) => merge(table, name))
   await client.query(
     `insert into ${table} (${names.join(', ')}) ${givenRows(table, names)}
-     on conflict (${key.join(', ')}) do update set ${changes.join(', ')}`,
+     on conflict (${keys[table].join(', ')}) do ${changeOf(table, names, merge)}`,
     [...arraysOf(names, rows)],
   )
 }
@@ -90,4 +97,5 @@ export const writeRows = async (client: pg.ClientBase, rows: ProjectedRows): Pro
   for (const [table, inserted] of tablesOf(rows.inserted)) await insertRows(client, table, inserted)
   for (const [table, replaced] of tablesOf(rows.replaced)) await mergeRows(client, table, replaced, replace)
   for (const [table, added] of tablesOf(rows.added)) await mergeRows(client, table, added, add)
+  for (const [table, first] of tablesOf(rows.first)) await mergeRows(client, table, first, null)
 }

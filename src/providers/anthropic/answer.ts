@@ -1,15 +1,12 @@
 import type { Usage } from '../../domain/usage/usage.ts'
 import { isObject, parseJson } from '../../json.ts'
+import { contradicts } from '../delivered.ts'
 import type { Answer, AnswerFault, Asked, Target } from '../dialect.ts'
 import { DeliveredBlocks } from './delivered.ts'
 import { readUsage, usageOnWire } from './usage.ts'
 
 const textOfBytes = (bytes: Uint8Array): string =>
   Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString()
-
-/** No output for an answer that says something: then what it says is counted. */
-export const contradicts = (usage: Usage, delivered: DeliveredBlocks): boolean =>
-  usage.outputTotal === 0 && !delivered.isEmpty
 
 /** A message, whole. */
 export const readAnswer = (_target: Target, _asked: Asked, body: Uint8Array): Answer | AnswerFault => {

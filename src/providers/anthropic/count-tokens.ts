@@ -1,6 +1,8 @@
 import { isObject, type JsonObject, parseJson } from '../../json.ts'
 import type { AnswerFault, Asked, Target, UpstreamRequest } from '../dialect.ts'
 import { postTo } from './endpoint.ts'
+import { refuseFiles } from './references.ts'
+import { ownMessages } from './request.ts'
 
 /** What the endpoint takes; it refuses a request with any other field. */
 const countedFields: readonly string[] = [
@@ -19,17 +21,15 @@ const countedFields: readonly string[] = [
 const countedBody = (body: JsonObject): JsonObject =>
   Object.fromEntries(Object.entries(body).filter(([field]) => countedFields.includes(field)))
 
-/** The request for POST `/messages/count_tokens`, which is free. */
+/** The request for POST `/messages/count_tokens`, which is free. Throws `unsupported_parameter` for a file of the provider's. */
 export const countTokensRequest = (
   target: Target,
   { body, headers }: Pick<Asked, 'body' | 'headers'>,
-): UpstreamRequest =>
-  postTo(
-    target,
-    '/messages/count_tokens',
-    { ...countedBody(body), model: target.upstreamModel },
-    { stream: false, headers },
-  )
+): UpstreamRequest => {
+  refuseFiles(body)
+  const counted = { ...countedBody(body), messages: ownMessages(body['messages']), model: target.upstreamModel }
+  return postTo(target, '/messages/count_tokens', counted, { stream: false, headers })
+}
 
 /** Reads `{"input_tokens": n}`. */
 export const readTokenCount = (body: Uint8Array): { readonly inputTokens: number } | AnswerFault => {

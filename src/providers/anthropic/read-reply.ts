@@ -2,6 +2,7 @@ import { isObject, type JsonObject, listOf, textOf } from '../../json.ts'
 import type { Citation, Reply, ReplyPart } from '../canonical/reply.ts'
 import type { AnswerFault, Target } from '../dialect.ts'
 import { readCitation } from './citation.ts'
+import { isSearchResult, searchCalls } from './delivered.ts'
 import { stopReason } from './stop-reason.ts'
 import { readUsage } from './usage.ts'
 
@@ -42,5 +43,6 @@ export const readReply = (_target: Target, json: JsonObject): Reply | AnswerFaul
     stop: stopReason(word),
     stopSequence: typeof stopSequence === 'string' ? stopSequence : null,
     usage: readUsage(usage),
+    toolCalls: searchCalls(content.filter(isObject).filter(isSearchResult).length),
   }
 }

@@ -1,12 +1,12 @@
 import type { Usage } from '../../domain/usage/usage.ts'
 import { isObject, type JsonObject, objectOf, parseJson } from '../../json.ts'
 import { limits } from '../../limits.ts'
+import { contradicts } from '../delivered.ts'
 import type { Delivered, StreamRelay } from '../dialect.ts'
 import { type SseEvent, SseEventTooLarge, SseSplitter } from '../sse.ts'
-import { contradicts } from './answer.ts'
 import { DeliveredBlocks } from './delivered.ts'
 import { sseEvent } from './sse-event.ts'
-import { finalUsageOnWire, mergeUsage, readUsage } from './usage.ts'
+import { finalUsageOnWire, mergeUsage, readUsage, tellsOutput } from './usage.ts'
 
 const blankLine = Buffer.from('\n\n')
 const stopEvent = sseEvent({ type: 'message_stop' })
@@ -16,8 +16,6 @@ interface Withheld {
   readonly raw: Uint8Array
   readonly json: JsonObject
 }
-
-const tellsOutput = ({ usage }: JsonObject): boolean => typeof objectOf(usage)['output_tokens'] === 'number'
 
 /** An end whose usage is missing waits for ours. */
 const isUntoldEnd = (json: JsonObject): boolean => json['type'] === 'message_delta' && !tellsOutput(json)

@@ -4,9 +4,10 @@ import type { ReplyEvent } from '../canonical/reply.ts'
 import type { AnswerFault } from '../dialect.ts'
 import type { SseEvent } from '../sse.ts'
 import { readCitation } from './citation.ts'
+import { isSearchResult, searchCalls } from './delivered.ts'
 import { bareId } from './read-reply.ts'
 import { stopReason } from './stop-reason.ts'
-import { mergeUsage, readUsage } from './usage.ts'
+import { mergeUsage, readUsage, tellsOutput } from './usage.ts'
 
 type Events = readonly ReplyEvent[]
 
@@ -23,6 +24,7 @@ export class MessagesReader implements ReplyReader {
   #callIsBare = false
   /** Deltas are for a block that has no part. */
   #isSkipped = false
+  #searches = 0
   #isDone = false
   #isFinished = false
 
@@ -69,6 +71,7 @@ export class MessagesReader implements ReplyReader {
 
   #readBlock(block: JsonObject): Events {
     this.#isSkipped = false
+    if (isSearchResult(block)) return this.#readSearch()
     switch (block['type']) {
       case 'text':
         return textEvents('text', block['text'])
@@ -82,6 +85,12 @@ export class MessagesReader implements ReplyReader {
         this.#isSkipped = true
         return []
     }
+  }
+
+  #readSearch(): Events {
+    this.#isSkipped = true
+    this.#searches += 1
+    return [{ type: 'built_in_calls', toolCalls: searchCalls(this.#searches) }]
   }
 
   #readCall({ id, name, input }: JsonObject): Events {
@@ -122,9 +131,11 @@ export class MessagesReader implements ReplyReader {
     return [{ type: 'arguments', text: '{}' }]
   }
 
-  #readEnd({ delta, usage: told }: JsonObject): Events {
+  /** An end without figures says nothing of the usage: that of the start is not final. */
+  #readEnd(json: JsonObject): Events {
+    const { delta, usage: told } = json
     this.#usage = mergeUsage(this.#usage, told)
-    const usage = readUsage(this.#usage)
+    const usage = tellsOutput(json) ? readUsage(this.#usage) : null
     const { stop_reason: word, stop_sequence: stopSequence } = objectOf(delta)
     const tellsEnd = typeof word === 'string' && !this.#isFinished
     if (tellsEnd) this.#isFinished = true

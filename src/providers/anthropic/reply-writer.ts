@@ -82,6 +82,7 @@ export class MessagesWriter implements ReplyWriter {
         this.#stop = event
         return this.#closeBlock()
       case 'usage':
+      case 'built_in_calls':
         return ''
     }
   }

@@ -4,6 +4,7 @@ import type { Asked, Target, UpstreamRequest } from '../dialect.ts'
 import { fitBudget } from './budget.ts'
 import { postTo } from './endpoint.ts'
 import { isGiven, shown } from './given.ts'
+import { refuseFiles } from './references.ts'
 
 type Draft = Record<string, unknown>
 
@@ -65,21 +66,25 @@ const cleaned = (message: unknown): readonly unknown[] => {
   return kept.length === 0 ? [] : [{ ...objectOf(message), content: kept }]
 }
 
-const dropForeign = (draft: Draft): void => {
-  if (Array.isArray(draft['messages'])) draft['messages'] = draft['messages'].flatMap(cleaned)
-}
+/** The messages without what another model said in a way that this upstream refuses. */
+export const ownMessages = (messages: unknown): unknown =>
+  Array.isArray(messages) ? messages.flatMap(cleaned) : messages
 
 const bodyOf = (target: Target, { body, stream, outputCap }: Asked): Draft => {
   refuseUnpriced(body, target)
+  refuseFiles(body)
   // `auto`, the default, takes the priority tier where our account has one: the sheet prices the standard tier alone.
   const draft: Draft = { ...body, model: target.upstreamModel, stream, service_tier: 'standard_only' }
   // Fast inference has another price; null and `standard` are the default.
   delete draft['speed']
   if (outputCap !== null) capOutput(draft, outputCap)
-  dropForeign(draft)
+  draft['messages'] = ownMessages(draft['messages'])
   return draft
 }
 
-/** The request for POST `/messages`; top-level keys that we do not know go along untouched. */
+/**
+ * The request for POST `/messages`; top-level keys that we do not know go along untouched. Throws `unsupported_parameter` for what cannot
+ * be billed or cannot be tied to a workspace.
+ */
 export const messagesRequest = (target: Target, asked: Asked): UpstreamRequest =>
   postTo(target, '/messages', bodyOf(target, asked), asked)

@@ -46,28 +46,41 @@ const add = (one: Tokens, other: Tokens): Tokens => ({
 const isBeside = (iteration: JsonObject): boolean =>
   iteration['type'] === 'compaction' || iteration['type'] === 'advisor_message'
 
-/** The iterations together are what is billed; where they leave the answer itself out, its totals are added. */
-const billedTokens = (raw: JsonObject): Tokens => {
+/** Each sampling that is billed: the iterations, and the totals of the answer where the iterations leave it out. */
+const samplingsOf = (raw: JsonObject): readonly Tokens[] => {
   const iterations = listOf(raw['iterations']).filter(isObject)
   const answered = iterations.every(isBeside) ? [raw] : []
-  return [...answered, ...iterations].map(tokensOf).reduce(add, noTokens)
+  return [...answered, ...iterations].map(tokensOf)
 }
+
+const promptOf = ({ input, cacheRead, cacheWrite5m, cacheWrite1h }: Tokens): number =>
+  input + cacheRead + cacheWrite5m + cacheWrite1h
+
+/** Each sampling is a request to the model: together they pay, but the longest prompt decides at which rates. */
+const largestOf = (samplings: readonly Tokens[]): Pick<Usage, 'promptLargest'> =>
+  samplings.length > 1 ? { promptLargest: Math.max(...samplings.map(promptOf)) } : {}
 
 /** What a provider reports, in the one shape that is priced; null where it is no usage, or one that cannot be. */
 export const readUsage = (raw: unknown): Usage | null => {
   if (!isObject(raw)) return null
-  const { input, cacheRead, cacheWrite5m, cacheWrite1h, output } = billedTokens(raw)
-  const prompt = input + cacheRead + cacheWrite5m + cacheWrite1h
+  const samplings = samplingsOf(raw)
+  const tokens = samplings.reduce(add, noTokens)
+  const { cacheRead, cacheWrite5m, cacheWrite1h, output } = tokens
+  const prompt = promptOf(tokens)
   const searches = optional(objectOf(raw['server_tool_use'])['web_search_requests'])
   // No request has an empty prompt.
   if (!Number.isSafeInteger(prompt + output + searches) || prompt === 0) return null
   const thinking = optional(objectOf(raw['output_tokens_details'])['thinking_tokens'])
-  return usageOf(
+  const usage = usageOf(
     { total: prompt, cacheRead, cacheWrite5m, cacheWrite1h },
     { total: output, reasoning: Number.isNaN(thinking) ? 0 : thinking },
     searches > 0 ? { web_search: searches } : {},
   )
+  return { ...usage, ...largestOf(samplings) }
 }
+
+/** True for the end of a stream that tells its output, and so all of its usage. */
+export const tellsOutput = ({ usage }: JsonObject): boolean => typeof objectOf(usage)['output_tokens'] === 'number'
 
 /** What a stream has told so far: later figures stand for the whole answer and replace earlier ones, null and absent ones do not. */
 export const mergeUsage = (known: JsonObject, told: unknown): JsonObject => {

@@ -1,38 +1,30 @@
-import { limits } from '../../limits.ts'
-import type { Delivered } from '../dialect.ts'
-import type { ReplyEvent, ReplyPart } from './reply.ts'
+import type { Usage } from '../../domain/usage/usage.ts'
+import { CollectedText } from '../delivered.ts'
+import type { Reply, ReplyEvent, ReplyPart } from './reply.ts'
 
-/** Collects what a translated answer says, from the parts of a whole one or from the events of a stream. Memory is bounded. */
-export class DeliveredReply implements Delivered {
-  #answer = ''
-  #reasoning = ''
-  #characters = 0
-  charactersBeyond = 0
+/** Collects what a translated answer says, from a whole one or from the events of a stream. */
+export class DeliveredReply extends CollectedText {
+  #toolCalls: Usage['toolCalls'] = {}
 
-  get texts(): readonly string[] {
-    return [this.#answer]
+  override get toolCalls(): Usage['toolCalls'] {
+    return this.#toolCalls
   }
 
-  get reasoningTexts(): readonly string[] {
-    return [this.#reasoning]
-  }
-
-  addPart(part: ReplyPart): void {
-    if (part.type === 'text') this.#answer += this.#bounded(part.text)
-    else if (part.type === 'thinking') this.#reasoning += this.#bounded(part.text)
-    else if (part.type === 'tool_call') this.#answer += this.#bounded(part.name + part.arguments)
+  addReply({ parts, toolCalls = {} }: Reply): void {
+    for (const part of parts) this.#addPart(part)
+    this.#toolCalls = toolCalls
   }
 
   addEvent(event: ReplyEvent): void {
-    if (event.type === 'text' || event.type === 'arguments') this.#answer += this.#bounded(event.text)
-    else if (event.type === 'thinking') this.#reasoning += this.#bounded(event.text)
-    else if (event.type === 'tool_call') this.#answer += this.#bounded(event.name)
+    if (event.type === 'text' || event.type === 'arguments') this.say(event.text)
+    else if (event.type === 'thinking') this.think(event.text)
+    else if (event.type === 'tool_call') this.say(event.name)
+    else if (event.type === 'built_in_calls') this.#toolCalls = event.toolCalls
   }
 
-  #bounded(text: string): string {
-    const kept = text.slice(0, limits.deliveredCharactersMax - this.#characters)
-    this.#characters += kept.length
-    this.charactersBeyond += text.length - kept.length
-    return kept
+  #addPart(part: ReplyPart): void {
+    if (part.type === 'text') this.say(part.text)
+    else if (part.type === 'thinking') this.think(part.text)
+    else if (part.type === 'tool_call') this.say(part.name + part.arguments)
   }
 }

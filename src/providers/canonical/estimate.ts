@@ -38,7 +38,8 @@ const promptText = ({ system, turns, tools, format }: Conversation): string =>
     format.type === 'schema' ? JSON.stringify(format.schema) : '',
   ].join('')
 
-const countPrompt = async (conversation: Conversation): Promise<number> => {
+/** Tokens of a prompt as a tokenizer counts them, and what wraps its messages. */
+export const countPrompt = async (conversation: Conversation): Promise<number> => {
   const messages = conversation.turns.length + (conversation.system.length > 0 ? 1 : 0)
   return (await countTokens(promptText(conversation))) + messages * messageTokens + primingTokens
 }

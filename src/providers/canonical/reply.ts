@@ -35,11 +35,14 @@ export interface Reply {
   readonly stopSequence: string | null
   /** Null where the upstream told none. */
   readonly usage: Usage | null
+  /** Calls of the upstream's built-in tools that the answer itself tells of: part of the usage where one is told. */
+  readonly toolCalls?: Usage['toolCalls']
 }
 
 /**
  * A streamed answer. Parts come one after another: an event of another kind, or `tool_call`, begins the next one. `usage` tells all that
- * is known so far, and the last one counts; `stop` comes once; nothing but `usage` follows it.
+ * is known so far, and the last one counts: it is final where no more content follows it, which that of `start` never is. `stop`
+ * comes once; nothing but `usage` and `built_in_calls` follows it.
  */
 export type ReplyEvent =
   | { readonly type: 'start'; readonly id: string; readonly usage: Usage | null }
@@ -54,3 +57,5 @@ export type ReplyEvent =
   | { readonly type: 'arguments'; readonly text: string }
   | { readonly type: 'stop'; readonly reason: StopReason; readonly stopSequence: string | null }
   | { readonly type: 'usage'; readonly usage: Usage }
+  /** All calls of the upstream's built-in tools that were seen so far: part of the usage where it is told. */
+  | { readonly type: 'built_in_calls'; readonly toolCalls: Usage['toolCalls'] }

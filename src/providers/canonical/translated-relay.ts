@@ -1,5 +1,6 @@
 import type { Usage } from '../../domain/usage/usage.ts'
 import { isObject, parseJson } from '../../json.ts'
+import { contradicts } from '../delivered.ts'
 import type { Delivered, StreamRelay } from '../dialect.ts'
 import { type SseEvent, SseEventTooLarge, SseSplitter } from '../sse.ts'
 import { DeliveredReply } from './delivered.ts'
@@ -7,7 +8,14 @@ import type { ReplyReader, ReplyWriter } from './format.ts'
 import type { ReplyEvent } from './reply.ts'
 
 /** Before the first other event another candidate may still serve. */
-const isContent = ({ type }: ReplyEvent): boolean => type !== 'start' && type !== 'usage'
+const isContent = ({ type }: ReplyEvent): boolean => type !== 'start' && type !== 'usage' && type !== 'built_in_calls'
+
+const outputTypes: readonly ReplyEvent['type'][] = ['text', 'thinking', 'redacted_thinking', 'tool_call', 'arguments']
+
+const larger = (told: Usage['toolCalls'], seen: Usage['toolCalls']): Usage['toolCalls'] => ({
+  ...told,
+  ...Object.fromEntries(Object.entries(seen).map(([tool, calls]) => [tool, Math.max(calls, told[tool] ?? 0)])),
+})
 
 /** Reads a stream in the upstream's format and writes it in the client's: see StreamRelay. */
 export class TranslatedRelay implements StreamRelay {
@@ -20,6 +28,8 @@ export class TranslatedRelay implements StreamRelay {
   #fault: string | null = null
   #answering = false
   #reportedUsage: Usage | null = null
+  /** No output came behind it. */
+  #usageIsFinal = false
   /** What may go to the client. */
   #ready = ''
 
@@ -42,12 +52,18 @@ export class TranslatedRelay implements StreamRelay {
     return this.#answering
   }
 
+  /** Usage that was told at the start, or before more came, is none of the end: the output is counted then. */
   get isFinished(): boolean {
-    return this.#state === 'done' || this.#reader.isFinished
+    const told = this.#reportedUsage
+    const isOver = this.#state === 'done' || this.#reader.isFinished
+    return isOver && (told === null || (this.#usageIsFinal && !contradicts(told, this.#delivered)))
   }
 
+  /** Before the end the figures so far, with the built-in calls that were seen. */
   get reportedUsage(): Usage | null {
-    return this.#reportedUsage
+    const told = this.#reportedUsage
+    if (told === null || this.isFinished) return told
+    return { ...told, toolCalls: larger(told.toolCalls, this.#delivered.toolCalls) }
   }
 
   get delivered(): Delivered {
@@ -74,7 +90,7 @@ export class TranslatedRelay implements StreamRelay {
   }
 
   closing(counted: Usage | null): Uint8Array {
-    const usage = counted ?? this.#reportedUsage
+    const usage = counted ?? this.reportedUsage
     if (usage === null) throw new Error('a stream is closed with the usage that is billed')
     return Buffer.from(this.#writer.close(usage))
   }
@@ -96,7 +112,9 @@ export class TranslatedRelay implements StreamRelay {
 
   #write(event: ReplyEvent): void {
     if (isContent(event)) this.#answering = true
-    if (event.type === 'usage' || (event.type === 'start' && event.usage !== null)) this.#note(event.usage)
+    if (event.type === 'usage' || event.type === 'start') this.#note(event.usage)
+    if (event.type === 'usage') this.#usageIsFinal = true
+    else if (outputTypes.includes(event.type)) this.#usageIsFinal = false
     this.#delivered.addEvent(event)
     this.#ready += this.#writer.write(event)
   }

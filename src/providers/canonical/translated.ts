@@ -1,5 +1,6 @@
 import type { Usage } from '../../domain/usage/usage.ts'
 import { isObject, type JsonObject, parseJson } from '../../json.ts'
+import { contradicts } from '../delivered.ts'
 import type { Answer, AnswerFault, Asked, Dialect, Target } from '../dialect.ts'
 import { DeliveredReply } from './delivered.ts'
 import { countUsage } from './estimate.ts'
@@ -13,9 +14,9 @@ const servedBy = (target: Target, asked: Asked): Served => ({
   createdSeconds: target.askedSeconds,
 })
 
-const deliveredBy = ({ parts }: Reply): DeliveredReply => {
+const deliveredBy = (reply: Reply): DeliveredReply => {
   const delivered = new DeliveredReply()
-  for (const part of parts) delivered.addPart(part)
+  delivered.addReply(reply)
   return delivered
 }
 
@@ -32,7 +33,7 @@ export const translated = (client: ClientFormat, upstream: UpstreamFormat): Dial
 
   const answerOf = (target: Target, asked: Asked, json: JsonObject, reply: Reply): Answer => {
     const delivered = deliveredBy(reply)
-    if (reply.usage === null) return { json, reportedUsage: null, delivered }
+    if (reply.usage === null || contradicts(reply.usage, delivered)) return { json, reportedUsage: null, delivered }
     const reportedUsage = withToolCalls(reply.usage, impliedBy(target, asked))
     return { json, reportedUsage, delivered, body: written(target, asked, reply, reportedUsage) }
   }

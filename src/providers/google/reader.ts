@@ -64,6 +64,10 @@ export class GenerateContentReader implements ReplyReader {
     return readUsage(this.#rawUsage, this.#grounding)
   }
 
+  get toolCalls(): Usage['toolCalls'] {
+    return this.#grounding.toolCalls
+  }
+
   read({ data }: SseEvent): readonly ReplyEvent[] | AnswerFault {
     if (data === null) return []
     const json = parseJson(data)
@@ -93,8 +97,10 @@ export class GenerateContentReader implements ReplyReader {
   }
 
   #usageEvents(): readonly ReplyEvent[] {
-    const { usage } = this
-    return usage === null ? [] : [{ type: 'usage', usage }]
+    const { usage, toolCalls } = this
+    const searched: readonly ReplyEvent[] =
+      Object.keys(toolCalls).length === 0 ? [] : [{ type: 'built_in_calls', toolCalls }]
+    return usage === null ? searched : [...searched, { type: 'usage', usage }]
   }
 
   #start(json: JsonObject): readonly ReplyEvent[] {

@@ -1,7 +1,7 @@
 import { isObject, type JsonObject, listOf, objectOf, parseJson, textOf } from '../../json.ts'
 import type { Refusal } from '../dialect.ts'
 import type { Provider } from '../provider.ts'
-import { scrub } from '../scrub.ts'
+import { refusalText } from '../refusal-text.ts'
 
 const gone = '[redacted]'
 
@@ -12,13 +12,8 @@ const accountPatterns: readonly (readonly [RegExp, string])[] = [
   [/\b(project_number:)\s*\d+/gi, `$1${gone}`],
 ]
 
-const secretsOf = ({ apiKey, baseUrl, headers = {} }: Provider): readonly string[] => {
-  const { host, hostname } = new URL(baseUrl)
-  return [apiKey, baseUrl, host, hostname, ...Object.values(headers)]
-}
-
 const messageOf = (error: JsonObject, provider: Provider): string => {
-  const known = scrub(textOf(error['message']), secretsOf(provider))
+  const known = refusalText(textOf(error['message']), provider)
   return accountPatterns.reduce((text, [pattern, replacement]) => text.replace(pattern, replacement), known)
 }
 
@@ -41,9 +36,8 @@ const errorIn = (json: unknown): unknown => objectOf(Array.isArray(json) ? json[
 export const readRefusal = (provider: Provider, body: Uint8Array): Refusal | null => {
   const error = errorIn(parseJson(Buffer.from(body).toString()))
   if (!isObject(error) || error['status'] === 'FAILED_PRECONDITION') return null
-  const message = messageOf(error, provider)
   return {
-    message: message === '' ? 'The upstream provider refused the request.' : message,
+    message: messageOf(error, provider),
     code: codeOf(error),
     param: null,
   }

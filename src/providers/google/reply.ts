@@ -50,5 +50,6 @@ export const readReply = (target: Target, json: JsonObject): Reply | AnswerFault
     stop: stop.reason,
     stopSequence: null,
     usage: reader.usage,
+    toolCalls: reader.toolCalls,
   }
 }

@@ -1,17 +1,11 @@
 import { type Usage, usageOf } from '../../domain/usage/usage.ts'
 import { isObject, type JsonObject, listOf, objectOf } from '../../json.ts'
+import { countOf } from '../count.ts'
 
 /** What of an answer Google Search gave. */
 export interface Grounded {
   readonly isGrounded: boolean
   readonly toolCalls: Usage['toolCalls']
-}
-
-/** A figure as a count: whole, zero or above; undefined where it is none. */
-const countOf = (value: unknown): number | undefined => {
-  if (typeof value !== 'number' || !Number.isFinite(value)) return undefined
-  const whole = Math.trunc(value)
-  return Number.isSafeInteger(whole) && whole >= 0 ? whole : undefined
 }
 
 interface Figures {

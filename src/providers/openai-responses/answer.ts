@@ -8,9 +8,12 @@ import { readUsage, usageOnWire } from './usage.ts'
 /** `incomplete` is an answer: it has run into a limit of the caller's. */
 const noAnswers: readonly unknown[] = ['failed', 'cancelled', 'queued', 'in_progress']
 
+/** No id of a provider looks otherwise: it enters the log, and becomes part of a path. */
+const idPattern = /^[\w-]{1,256}$/
+
 /** The id by which a later request may name the answer; null where the provider does not keep it. */
 export const storedIdOf = ({ body }: Asked, { id, store }: JsonObject): string | null =>
-  body['store'] !== false && store !== false && typeof id === 'string' && id !== '' ? id : null
+  body['store'] !== false && store !== false && typeof id === 'string' && idPattern.test(id) ? id : null
 
 /** A response, whole. */
 export const readAnswer = (target: Target, asked: Asked, bytes: Uint8Array): Answer | AnswerFault => {

@@ -1,5 +1,5 @@
-import { GatewayError } from '../../errors.ts'
 import { isObject, type JsonObject, listOf, objectOf } from '../../json.ts'
+import { keptByProvider } from '../canonical/refuse.ts'
 
 /** Something of the gateway's own account at the provider that a request names, by its path. */
 type Found = string | null
@@ -54,12 +54,7 @@ export const refuseAccountReferences = ({ conversation, prompt, input, tools }: 
     ...inEach(tools, 'tools', inTool),
   ]
   const param = found.find((path) => path !== null)
-  if (typeof param === 'string')
-    throw new GatewayError(
-      'unsupported_parameter',
-      `\`${param}\` names something that the provider keeps and that cannot be tied to your workspace; send its content instead.`,
-      { param },
-    )
+  if (typeof param === 'string') throw keptByProvider(param)
 }
 
 /**

@@ -1,23 +1,11 @@
 import { type Usage, usageOf } from '../../domain/usage/usage.ts'
 import { isObject, type JsonObject, objectOf } from '../../json.ts'
+import { countOf } from '../count.ts'
+import { serverToolCalls } from '../openai/server-tools.ts'
 import type { Profile } from '../provider.ts'
 import type { ToolCalls } from './tool-calls.ts'
 
-/** A figure as a count: whole, zero or above; undefined where it is none. */
-const countOf = (value: unknown): number | undefined =>
-  typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : undefined
-
 const detail = (details: unknown, name: string): number => countOf(objectOf(details)[name]) ?? 0
-
-/** xAI counts the successful calls of its tools in the usage, under these names. */
-const serverTools = ['web_search', 'x_search', 'code_interpreter', 'file_search', 'document_search', 'image_generation']
-
-/** Null where xAI does not tell. */
-const serverToolCalls = ({ server_side_tool_usage_details: details }: JsonObject): ToolCalls | null => {
-  if (!isObject(details)) return null
-  const counted = serverTools.map((tool) => [tool, detail(details, `${tool}_calls`)] as const)
-  return Object.fromEntries(counted.filter(([, calls]) => calls > 0))
-}
 
 /**
  * What a provider reports, in the one shape that is priced; null where it is no usage. The input includes what was read from and

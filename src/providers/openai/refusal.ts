@@ -1,16 +1,7 @@
 import { isObject, parseJson, textOf } from '../../json.ts'
 import type { Refusal } from '../dialect.ts'
 import type { Provider } from '../provider.ts'
-import { scrub } from '../scrub.ts'
-
-const wordPattern = /^[A-Za-z0-9_.[\]-]{1,128}$/
-
-const wordOf = (value: unknown): string | null => (typeof value === 'string' && wordPattern.test(value) ? value : null)
-
-const secretsOf = ({ apiKey, baseUrl, headers = {} }: Provider): readonly string[] => {
-  const { host, hostname } = new URL(baseUrl)
-  return [apiKey, baseUrl, host, hostname, ...Object.values(headers)]
-}
+import { refusalText, wordOf } from '../refusal-text.ts'
 
 /** `{"error": {message, code, param}}`; some upstreams wrap it in a list, or tell a bare text. */
 const errorIn = (json: unknown): unknown => {
@@ -23,9 +14,8 @@ const errorIn = (json: unknown): unknown => {
 export const readRefusal = (provider: Provider, body: Uint8Array): Refusal | null => {
   const error = errorIn(parseJson(Buffer.from(body).toString()))
   if (!isObject(error)) return null
-  const message = scrub(textOf(error['message']), secretsOf(provider))
   return {
-    message: message === '' ? 'The upstream provider refused the request.' : message,
+    message: refusalText(textOf(error['message']), provider),
     code: wordOf(error['code']) ?? wordOf(error['type']),
     param: wordOf(error['param']),
   }

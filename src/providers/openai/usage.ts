@@ -1,16 +1,12 @@
 import { type Usage, usageOf } from '../../domain/usage/usage.ts'
-import { isObject, type JsonObject, objectOf, textOf } from '../../json.ts'
+import { isObject, type JsonObject, listOf, objectOf, textOf } from '../../json.ts'
+import { unsupported } from '../canonical/refuse.ts'
+import { countOf } from '../count.ts'
 import type { Asked, Target } from '../dialect.ts'
 import type { Profile } from '../provider.ts'
+import { serverToolCalls } from './server-tools.ts'
 
 type ToolCalls = Usage['toolCalls']
-
-/** A figure as a count: whole, zero or above; undefined where it is none, and is counted instead. */
-const countOf = (value: unknown): number | undefined => {
-  if (typeof value !== 'number' || !Number.isFinite(value)) return undefined
-  const whole = Math.trunc(value)
-  return Number.isSafeInteger(whole) && whole >= 0 ? whole : undefined
-}
 
 interface Figures {
   readonly prompt: number
@@ -75,29 +71,42 @@ export const readUsage = (raw: unknown, profile: Profile, toolCalls: ToolCalls =
   )
 }
 
-const serverTools = ['web_search', 'x_search', 'code_interpreter', 'file_search', 'document_search', 'image_generation']
-
-const serverToolCalls = (raw: JsonObject): ToolCalls => {
-  const details = objectOf(raw['server_side_tool_usage_details'])
-  const counted = serverTools.map((tool) => [tool, part(details, `${tool}_calls`)] as const)
-  return Object.fromEntries(counted.filter(([, calls]) => calls > 0))
-}
-
 const searchModel = /search-(?:preview|api)/
 const contextSizes = ['low', 'medium', 'high']
+const searchField = 'web_search_options'
+/** What they cost is tokens alone. */
+const callersTools: readonly string[] = ['function', 'custom']
 
 export const isSearchModel = (upstreamModel: string): boolean => searchModel.test(upstreamModel)
 
+const searchItemOf = (contextSize: string | null): string => `web_search_${contextSize ?? 'medium'}`
+
 /** A search model searches once for each request, at a price by context size: medium where none is named. */
-export const searchCallsOf = ({ upstreamModel, sheet }: Target, contextSize: string | null): ToolCalls => {
-  if (!isSearchModel(upstreamModel)) return {}
-  const item = `web_search_${contextSize ?? 'medium'}`
-  return sheet.per_call !== undefined && Object.hasOwn(sheet.per_call, item) ? { [item]: 1 } : {}
+export const searchCallsOf = ({ upstreamModel }: Target, contextSize: string | null): ToolCalls =>
+  isSearchModel(upstreamModel) ? { [searchItemOf(contextSize)]: 1 } : {}
+
+const contextSizeOf = ({ body }: Asked): string | null => {
+  const asked = textOf(objectOf(body[searchField])['search_context_size'])
+  return contextSizes.includes(asked) ? asked : null
 }
 
-export const searchCalls = (target: Target, { body }: Asked): ToolCalls => {
-  const asked = textOf(objectOf(body['web_search_options'])['search_context_size'])
-  return searchCallsOf(target, contextSizes.includes(asked) ? asked : null)
+export const searchCalls = (target: Target, asked: Asked): ToolCalls => searchCallsOf(target, contextSizeOf(asked))
+
+/** Throws `unsupported_parameter` with `param` where the model searches and the sheet does not price it. */
+export const refuseUnpricedSearch = (target: Target, contextSize: string | null, param: string): void => {
+  const { upstreamModel, sheet } = target
+  if (isSearchModel(upstreamModel) && !Object.hasOwn(sheet.per_call ?? {}, searchItemOf(contextSize)))
+    throw unsupported(param, 'asks for a web search, which has no published price for this model')
+}
+
+/** As `refuseUnpricedSearch`, and with the tool's path for a tool of the provider that has no price. */
+export const refuseUnpricedTools = (target: Target, asked: Asked): void => {
+  refuseUnpricedSearch(target, contextSizeOf(asked), isObject(asked.body[searchField]) ? searchField : 'model')
+  for (const [index, tool] of listOf(asked.body['tools']).entries()) {
+    const type = textOf(objectOf(tool)['type'])
+    if (!callersTools.includes(type) && !Object.hasOwn(target.sheet.per_call ?? {}, type))
+      throw unsupported(`tools[${index}].type`, 'is a tool without a published price for this model')
+  }
 }
 
 /** The same figures as a chat client reads them. */

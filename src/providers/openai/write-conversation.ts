@@ -4,8 +4,9 @@ import type { Asking } from '../canonical/format.ts'
 import { unsupported } from '../canonical/refuse.ts'
 import type { Target, UpstreamRequest } from '../dialect.ts'
 import type { Profile } from '../provider.ts'
+import { leastEffortOf } from './least-effort.ts'
 import { capFieldOf, chatCall } from './request.ts'
-import { isSearchModel } from './usage.ts'
+import { isSearchModel, refuseUnpricedSearch } from './usage.ts'
 import { writeMessages } from './write-conversation-messages.ts'
 import { writeTools } from './write-conversation-tools.ts'
 
@@ -26,12 +27,12 @@ const effortOfBudget = (tokens: number): string => {
 }
 
 /** `off` is said aloud: a model that would think all the same must not cost what the caller declined. */
-const effortOf = (reasoning: Reasoning | null): string | null => {
+const effortOf = (reasoning: Reasoning | null, upstreamModel: string): string | null => {
   switch (reasoning?.type) {
     case undefined:
       return null
     case 'off':
-      return 'none'
+      return leastEffortOf(upstreamModel)
     case 'budget':
       return effortOfBudget(reasoning.tokens)
     case 'effort':
@@ -86,13 +87,16 @@ const bodyOf = (conversation: Conversation, { provider, upstreamModel }: Target,
     ...present('top_p', topP),
     ...(stopSequences.length === 0 ? {} : { stop: stopSequences }),
     ...formatOf(format),
-    ...present('reasoning_effort', effortOf(reasoning)),
+    ...present('reasoning_effort', effortOf(reasoning, upstreamModel)),
     ...webSearchOf(webSearch, upstreamModel),
     ...userOf(user, profile),
     ...(asking.stream ? { stream: true, stream_options: { include_usage: true } } : {}),
   }
 }
 
-/** The request for POST `/chat/completions`. Throws `unsupported_parameter` for what chat has no words for. */
-export const writeConversation = (conversation: Conversation, target: Target, asking: Asking): UpstreamRequest =>
-  chatCall(target.provider, asking.stream, bodyOf(conversation, target, asking))
+/** The request for POST `/chat/completions`. Throws `unsupported_parameter` for what chat has no words for, or no price. */
+export const writeConversation = (conversation: Conversation, target: Target, asking: Asking): UpstreamRequest => {
+  const { webSearch } = conversation
+  refuseUnpricedSearch(target, webSearch?.contextSize ?? null, webSearch === null ? 'model' : 'tools')
+  return chatCall(target.provider, asking.stream, bodyOf(conversation, target, asking))
+}

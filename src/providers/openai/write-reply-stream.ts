@@ -65,6 +65,7 @@ export class ChatReplyWriter implements ReplyWriter {
         return ''
       case 'start':
       case 'usage':
+      case 'built_in_calls':
         return ''
     }
   }

@@ -2,7 +2,7 @@ import { type Server, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import { GatewayError } from '../../errors.ts'
 import type { NewId } from '../role.ts'
-import { errorBody } from './middleware/errors.ts'
+import { errorBodyAt } from './middleware/errors.ts'
 import { requestIdHeaders } from './middleware/request-id.ts'
 
 const refusalOf = (code: string | undefined): GatewayError => {
@@ -16,8 +16,12 @@ const refusalOf = (code: string | undefined): GatewayError => {
   }
 }
 
-const responseText = (refusal: GatewayError, requestId: string): string => {
-  const body = JSON.stringify(errorBody(refusal))
+/** Of the request that is not answered yet; empty where there is none. */
+const pathOf = (response: ServerResponse | undefined): string =>
+  response === undefined || response.writableFinished ? '' : (response.req.url?.split('?', 1)[0] ?? '')
+
+const responseText = (refusal: GatewayError, path: string, requestId: string): string => {
+  const body = JSON.stringify(errorBodyAt(path, refusal, requestId))
   return [
     `HTTP/1.1 ${refusal.status} ${STATUS_CODES[refusal.status]}`,
     'Content-Type: application/json',
@@ -37,7 +41,7 @@ export const answerClientError = (server: Server, newId: NewId): void => {
     const response = responses.get(socket)
     const silent = response === undefined || response.writableFinished || !response.headersSent
     if (socket.writable && silent && fault.code !== 'ECONNRESET')
-      socket.write(responseText(refusalOf(fault.code), newId()))
+      socket.write(responseText(refusalOf(fault.code), pathOf(response), newId()))
     socket.destroySoon()
   })
 }

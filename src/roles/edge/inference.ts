@@ -1,7 +1,7 @@
 import type { Key } from '../../domain/accounts/accounts.ts'
 import { formatUsd, maxOf } from '../../domain/money.ts'
 import { affordableOutputTokens, type Demand, worstCasePicos } from '../../domain/pricing/worst-case.ts'
-import { type Ask, type Catalog, type Plan, planRequest } from '../../domain/routing/plan.ts'
+import { type Ask, type Candidate, type Catalog, type Plan, planRequest } from '../../domain/routing/plan.ts'
 import { GatewayError, logUnavailable } from '../../errors.ts'
 import type { FactOf } from '../../events/envelope.ts'
 import { limits } from '../../limits.ts'
@@ -15,6 +15,7 @@ import {
   type JsonObject,
   type Logger,
   type LogOf,
+  type Question,
   type RoutedCall,
   type Surface,
 } from '../role.ts'
@@ -43,6 +44,20 @@ export interface InferenceRequest {
   readonly model: string
   readonly stream: boolean
   readonly demand: Demand
+  /** Those of the caller's that may go on, by lower-case name. */
+  readonly headers?: RoutedCall['headers'] | undefined
+}
+
+/** A validated question of any surface: free, and not in the log. */
+export interface InferenceQuestion {
+  readonly requestId: string
+  readonly key: Key
+  readonly surface: Surface
+  readonly body: JsonObject
+  readonly question: Question
+  /** Whom it is put to. */
+  readonly candidate: Candidate
+  readonly headers?: RoutedCall['headers'] | undefined
 }
 
 export interface Answer {
@@ -83,6 +98,12 @@ export class Inference {
     return { ...(await this.#dispatch(call, clientGone)), outputCap }
   }
 
+  /** Resolves with the head of what the provider says; throws GatewayError where it says nothing. */
+  async ask(asked: InferenceQuestion, clientGone: AbortSignal): Promise<Answer> {
+    const deadlineMs = this.#parts.clock() + this.#parts.requestDeadlineMs
+    return { ...(await this.#dispatch(questionCall(asked, deadlineMs), clientGone)), outputCap: null }
+  }
+
   async #dispatch(call: RoutedCall, clientGone: AbortSignal): Promise<Omit<Answer, 'outputCap'>> {
     try {
       const parts = this.#parts.dispatch(call, clientGone)[Symbol.asyncIterator]()
@@ -109,9 +130,12 @@ export class Inference {
     }
   }
 
-  /** What no proxy closes is closed here, so that its reservation ends at once. The ledger honours the first end, should there be two. */
+  /**
+   * What no proxy closes is closed here, so that its reservation ends at once. The ledger honours the first end, should there be two.
+   * A question has none.
+   */
   #closeLost(call: RoutedCall, fault: unknown): void {
-    if (!(fault instanceof CallLost)) return
+    if (!(fault instanceof CallLost) || call.question !== undefined) return
     const { log, logger } = this.#parts
     log.append([unservedFact(call, fault)]).catch((later: unknown) => {
       logger.error({ fault: later, requestId: call.requestId }, 'a request that no proxy ends could not be closed')
@@ -148,7 +172,7 @@ export class Inference {
   }
 
   #callOf(request: InferenceRequest, plan: Plan, reservation: Reservation, outputCap: number | null): RoutedCall {
-    const { requestId, key, surface, body, stream } = request
+    const { requestId, key, surface, body, stream, headers } = request
     return {
       requestId,
       workspaceId: key.workspaceId,
@@ -156,6 +180,7 @@ export class Inference {
       surface,
       body,
       stream,
+      ...(headers === undefined ? {} : { headers }),
       candidates: plan.candidates,
       chain: plan.chain || plan.router !== null,
       allowanceId: reservation.allowanceId,
@@ -191,6 +216,26 @@ export class Inference {
   #awaitReturn(sequence: number): void {
     if (this.#awaited === null && this.#parts.tail.ledger.sequence < sequence)
       this.#awaited = { sequence, sinceMs: this.#parts.clock() }
+  }
+}
+
+const questionCall = (asked: InferenceQuestion, deadlineMs: number): RoutedCall => {
+  const { requestId, key, surface, body, question, candidate, headers } = asked
+  return {
+    requestId,
+    workspaceId: key.workspaceId,
+    keyId: key.keyId,
+    surface,
+    body,
+    stream: false,
+    ...(headers === undefined ? {} : { headers }),
+    question,
+    candidates: [candidate],
+    chain: false,
+    allowanceId: null,
+    reserved: '0',
+    outputCap: null,
+    deadlineMs,
   }
 }
 

@@ -16,6 +16,7 @@ import type { EdgeBounds } from './bounds.ts'
 import { type EdgeEvent, Inference } from './inference.ts'
 import { RateLimiter } from './rate-limiter.ts'
 import type { EdgeReadModels } from './read-models.ts'
+import type { ResponseOwners } from './response-owners.ts'
 import { createServer } from './server.ts'
 
 export interface EdgeParts {
@@ -25,6 +26,7 @@ export interface EdgeParts {
   readonly dispatch: Dispatch
   readonly catalog: Catalog
   readonly readModels: EdgeReadModels
+  readonly responseOwners: ResponseOwners
   /** Of each workspace; null for no limit. */
   readonly requestsPerMinute: number | null
   /** How long a request may last. */

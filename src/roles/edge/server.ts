@@ -18,16 +18,21 @@ import { identifyRequest } from './middleware/request-id.ts'
 import { requireLog } from './middleware/require-log.ts'
 import type { RateLimiter } from './rate-limiter.ts'
 import type { EdgeReadModels } from './read-models.ts'
+import type { ResponseOwners } from './response-owners.ts'
 import { completeChat } from './surfaces/chat/handler.ts'
 import { showSubscription, showUsage } from './surfaces/dashboard/billing.ts'
 import { showHealth, showReadiness } from './surfaces/health/health.ts'
+import { countTokens, createMessage } from './surfaces/messages/handler.ts'
+import { requireVersion } from './surfaces/messages/version.ts'
 import { listModels, showModel } from './surfaces/models/models.ts'
+import { askForResponse, createResponse } from './surfaces/responses/handler.ts'
 
 export interface ServerParts {
   readonly inference: Inference
   readonly tail: LedgerTail
   readonly rateLimiter: RateLimiter | null
   readonly readModels: EdgeReadModels
+  readonly responseOwners: ResponseOwners
   readonly catalog: Catalog
   readonly clock: Clock
   readonly newId: NewId
@@ -42,17 +47,19 @@ const routes = (parts: ServerParts, bounds: EdgeBounds): Router<EdgeState, objec
   const recorded = requireLog(inference)
   const limited = limitRate(rateLimiter)
   const json = readJson(bounds.requestBodyBytesMax)
+  const called = [authenticated, recorded, limited]
+  const version = requireVersion()
+  const surface = { inference, bounds, logger }
+  const responses = { ...surface, owners: parts.responseOwners }
   const models = { catalog, prices: tail.ledger.prices, clock }
 
   const router = new Router<EdgeState, object>()
-  router.post(
-    '/v1/chat/completions',
-    authenticated,
-    recorded,
-    limited,
-    json,
-    completeChat({ inference, bounds, logger }),
-  )
+  router.post('/v1/chat/completions', ...called, json, completeChat(surface))
+  router.post('/v1/messages', ...called, version, json, createMessage(surface))
+  router.post('/v1/messages/count_tokens', ...called, version, json, countTokens(surface))
+  router.post('/v1/responses', ...called, json, createResponse(responses))
+  router.get('/v1/responses/:id', ...called, askForResponse('get_response', responses))
+  router.delete('/v1/responses/:id', ...called, askForResponse('delete_response', responses))
   router.get('/v1/models', listModels(models))
   router.get('/v1/models/*id', showModel(models))
   router.get(['/v1/dashboard/billing/usage', '/dashboard/billing/usage'], authenticated, showUsage(readModels))

@@ -12,6 +12,7 @@ import {
   priceRow,
   referenceRow,
   requestRow,
+  storedResponseRows,
   usageEntryRow,
   walletEntryRow,
   walletRow,
@@ -38,6 +39,7 @@ export interface Gathered {
   readonly entries: RowOf<'wallet_entries'>[]
   readonly requests: RowOf<'requests'>[]
   readonly usageEntries: RowOf<'usage_entries'>[]
+  readonly storedResponses: RowOf<'stored_responses'>[]
   readonly days: Days
   readonly writers: Set<string>
   readonly workspaces: Set<string>
@@ -59,6 +61,7 @@ export const gatherFrom = (sequence: number): Gathered => ({
   entries: [],
   requests: [],
   usageEntries: [],
+  storedResponses: [],
   days: new Map(),
   writers: new Set(),
   workspaces: new Set(),
@@ -136,6 +139,7 @@ const gatherRequest = (gathered: Gathered, applied: Applied, event: Routed | Clo
   if (closing.type === 'RequestFailed') return
   const { workspaceId } = closing.data
   gathered.usageEntries.push(usageEntryRow(applied, closing))
+  gathered.storedResponses.push(...storedResponseRows(applied, closing))
   addToDay(gathered.days, closing)
   gathered.wallets.add(workspaceId)
   const holdId = routed.data.allowanceId
@@ -169,6 +173,7 @@ const rowsOf = (gathered: Gathered, ledger: Ledger): ProjectedRows => {
       holds: holds.open,
     },
     added: { usage_by_day: dayRows(gathered.days) },
+    first: { stored_responses: gathered.storedResponses },
     deleted: {
       holds: holds.ended,
       open_requests: gathered.completed.map((request_id) => ({ request_id })),

@@ -19,6 +19,8 @@ export interface ProjectedRows {
   readonly replaced: { readonly [T in 'writers' | 'workspaces' | 'keys' | 'wallets' | 'holds']: RowsOf<T> }
   /** Rows whose figures are added to the one with the same key. */
   readonly added: { readonly usage_by_day: RowsOf<'usage_by_day'> }
+  /** Rows that are written where none has their key; of several with one key the first. */
+  readonly first: { readonly stored_responses: RowsOf<'stored_responses'> }
   /** Keys of rows that go; they go before others come. */
   readonly deleted: {
     readonly holds: readonly Pick<RowOf<'holds'>, 'workspace_id' | 'hold_id'>[]

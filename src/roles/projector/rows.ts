@@ -176,3 +176,20 @@ export const usageEntryRow = (
     time,
   }
 }
+
+/** One where the provider keeps the answer. */
+export const storedResponseRows = (
+  { sequence }: Place,
+  { data }: EventOf<'UsageRecorded'>,
+): readonly RowOf<'stored_responses'>[] =>
+  data.storedResponseId === undefined
+    ? []
+    : [
+        {
+          response_id: data.storedResponseId,
+          workspace_id: data.workspaceId,
+          provider: storedText(data.provider),
+          request_id: data.requestId,
+          sequence,
+        },
+      ]

@@ -3,7 +3,7 @@ import { limits } from '../../limits.ts'
 import type { Answer, Dialect, StreamRelay, Target } from '../../providers/dialect.ts'
 import { dialects } from '../../providers/dialects.ts'
 import { type HttpClient, HttpFault, type HttpResponse } from '../../providers/http.ts'
-import type { Providers } from '../../providers/provider.ts'
+import type { Provider, Providers } from '../../providers/provider.ts'
 import type { Candidate, Clock, RoutedCall } from '../role.ts'
 import {
   blamesCaller,
@@ -26,7 +26,7 @@ export interface AttemptParts {
   readonly wholeAnswerMs: number
 }
 
-interface Spoken {
+export interface Spoken {
   readonly dialect: Dialect
   readonly target: Target
 }
@@ -52,7 +52,7 @@ export type Tried = WholeAnswer | OpenStream | { readonly type: 'failed'; readon
 const failed = (failure: Failure): Tried => ({ type: 'failed', failure })
 
 /** The whole body; null when it has more than `bytesMax`. */
-const readBody = async ({ body }: HttpResponse, bytesMax: number): Promise<Uint8Array | null> => {
+export const readBody = async ({ body }: HttpResponse, bytesMax: number): Promise<Uint8Array | null> => {
   const chunks: Uint8Array[] = []
   let bytes = 0
   for await (const chunk of body) {
@@ -101,7 +101,10 @@ const readError = async ({ dialect, target }: Spoken, response: HttpResponse) =>
   return body === null ? null : dialect.readRefusal(target.provider, body)
 }
 
-const readFailure = async (spoken: Spoken, response: HttpResponse, nowMs: number): Promise<Failure> => {
+export const isSuccess = ({ status }: HttpResponse): boolean => status >= 200 && status <= 299
+
+/** What a refusing response says of its candidate. */
+export const readFailure = async (spoken: Spoken, response: HttpResponse, nowMs: number): Promise<Failure> => {
   const { status, headers } = response
   if (status === 429)
     return rateLimitFailure(await readError(spoken, response), retryAfterSecondsOf(headers['retry-after'], nowMs))
@@ -126,9 +129,18 @@ const request = async (
     signal,
     firstByteTimeoutMs: call.stream ? firstByteMs : wholeAnswerMs,
   })
-  if (response.status < 200 || response.status > 299) return failed(await readFailure(spoken, response, clock()))
+  if (!isSuccess(response)) return failed(await readFailure(spoken, response, clock()))
   return call.stream ? openStream(spoken, call, response) : readWhole(spoken, call, response)
 }
+
+/** Whom a candidate's call is asked of at an instant, in milliseconds since the epoch. */
+export const targetOf = (provider: Provider, { model, upstreamModel, sheet }: Candidate, nowMs: number): Target => ({
+  provider,
+  model,
+  upstreamModel,
+  sheet,
+  askedSeconds: Math.floor(nowMs / 1000),
+})
 
 const notImplemented = ({ model }: Candidate, { surface }: RoutedCall): GatewayError =>
   new GatewayError('not_implemented', `The model \`${model}\` is not available on the ${surface} surface.`)
@@ -144,9 +156,7 @@ export const attempt = async (
   if (provider === undefined) return failed({ status: null, reason: 'provider_not_configured' })
   const dialect = dialects[provider.dialect][call.surface]
   if (dialect === undefined) return failed(refused(notImplemented(candidate, call)))
-  const { model, upstreamModel, sheet } = candidate
-  const askedSeconds = Math.floor(parts.clock() / 1000)
-  const spoken = { dialect, target: { provider, model, upstreamModel, sheet, askedSeconds } }
+  const spoken = { dialect, target: targetOf(provider, candidate, parts.clock()) }
   try {
     return await request(parts, spoken, call, signal)
   } catch (fault) {

@@ -13,6 +13,8 @@ export interface Bill {
   readonly source: UsageSource
   readonly outcome: UsageRecorded['outcome']
   readonly attempts: readonly Attempt[]
+  /** The provider keeps the answer under this id; null where it keeps none. */
+  readonly storedId: string | null
 }
 
 const callFields = ({ requestId, workspaceId, keyId, surface, allowanceId }: RoutedCall) => ({
@@ -24,7 +26,7 @@ const callFields = ({ requestId, workspaceId, keyId, surface, allowanceId }: Rou
 })
 
 export const usageFact = (call: RoutedCall, bill: Bill): FactOf<'UsageRecorded'> => {
-  const { candidate, usage, source, outcome, attempts } = bill
+  const { candidate, usage, source, outcome, attempts, storedId } = bill
   const charge: Charge = chargeFor(candidate.sheet, usage)
   return {
     type: 'UsageRecorded',
@@ -41,6 +43,7 @@ export const usageFact = (call: RoutedCall, bill: Bill): FactOf<'UsageRecorded'>
       reserved: call.reserved,
       attempts: [...attempts],
       outcome,
+      ...(storedId === null ? {} : { storedResponseId: storedId }),
     },
   }
 }

@@ -1,5 +1,5 @@
 import type { Usage } from '../../domain/usage/usage.ts'
-import { GatewayError } from '../../errors.ts'
+import { clientGoneError, GatewayError } from '../../errors.ts'
 import type { FactOf } from '../../events/envelope.ts'
 import type { Attempt, UsageRecorded } from '../../events/types.ts'
 import { HttpFault } from '../../providers/http.ts'
@@ -8,7 +8,7 @@ import { type AttemptParts, attempt, type OpenStream, type WholeAnswer } from '.
 import { type Bill, failureFact, usageFact } from './billing.ts'
 import type { EndableCall } from './calls-in-flight.ts'
 import { Closing, type ClosingParts } from './closing.ts'
-import { brokenOff, clientGoneError, type Failure, type Stop, verdict } from './failure.ts'
+import { brokenOff, type Failure, type Stop, verdict } from './failure.ts'
 
 export type RunParts = AttemptParts & ClosingParts
 
@@ -236,9 +236,9 @@ export class CallRun implements EndableCall {
   ): FactOf<'UsageRecorded'> | Promise<FactOf<'UsageRecorded'>> {
     const { candidate, answered } = serving
     const { dialect, target } = answered
-    const { delivered } = answered.type === 'whole' ? answered.answer : answered.relay
+    const { delivered, storedId = null } = answered.type === 'whole' ? answered.answer : answered.relay
     const attempts = [...this.#attempts, this.#servedAttempt(serving)]
-    const bill = { candidate, outcome, attempts }
+    const bill = { candidate, outcome, attempts, storedId }
     const isFinal = answered.type === 'whole' || answered.relay.isFinished
     if (reported !== null && isFinal) return usageFact(this.#call, { ...bill, usage: reported, source: 'reported' })
     return dialect

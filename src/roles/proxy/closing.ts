@@ -16,11 +16,12 @@ export interface ClosingParts {
 
 type ClosingFact = FactOf<'UsageRecorded'> | FactOf<'RequestFailed'>
 
-/** The charge counts, whatever is wrong with what is told of the attempts. */
-const withoutAttempts = (fact: ClosingFact): ClosingFact =>
-  fact.type === 'UsageRecorded'
-    ? { type: fact.type, data: { ...fact.data, attempts: [] } }
-    : { type: fact.type, data: { ...fact.data, attempts: [] } }
+/** The charge counts, whatever is wrong with what is told beside it. */
+const bareOf = (fact: ClosingFact): ClosingFact => {
+  if (fact.type === 'RequestFailed') return { type: fact.type, data: { ...fact.data, attempts: [] } }
+  const { storedResponseId: _storedResponseId, ...data } = fact.data
+  return { type: fact.type, data: { ...data, attempts: [] } }
+}
 
 /** The one closing event of a call, from the moment it is said until the log has it. */
 export class Closing {
@@ -71,8 +72,11 @@ export class Closing {
       return closing
     } catch (fault) {
       if (fault instanceof GatewayError) throw fault
-      this.#parts.logger.error({ fault }, 'a closing event breaks its schema; it is recorded without its attempts')
-      return this.#appendBare(withoutAttempts(closing))
+      this.#parts.logger.error(
+        { fault },
+        'a closing event breaks its schema; it is recorded without its attempts and its stored id',
+      )
+      return this.#appendBare(bareOf(closing))
     }
   }
 

@@ -1,4 +1,4 @@
-import { type ErrorCode, type ErrorDetails, errorTable, GatewayError } from '../../errors.ts'
+import { clientGoneError, type ErrorCode, type ErrorDetails, errorTable, GatewayError } from '../../errors.ts'
 import { limits } from '../../limits.ts'
 import type { Refusal } from '../../providers/dialect.ts'
 import type { HttpFault } from '../../providers/http.ts'
@@ -113,10 +113,6 @@ const rateLimited = (failures: readonly Failure[], details: ErrorDetails): Gatew
 
 const timedOut = (details: ErrorDetails): GatewayError =>
   new GatewayError('upstream_timeout', 'The upstream provider did not answer in time.', details)
-
-/** Nobody reads it; 499 is what proxies record for a client that went first. */
-export const clientGoneError = (): GatewayError =>
-  new GatewayError('invalid_request', 'The client closed the connection before it was answered.', { status: 499 })
 
 const stopping = (details: ErrorDetails = {}): GatewayError =>
   new GatewayError('no_available_channel', 'The gateway is being stopped. Try again.', {

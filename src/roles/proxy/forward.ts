@@ -5,6 +5,7 @@ import type { AnswerPart, Clock, Dispatch, Logger, LogOf, RoutedCall } from '../
 import { CallRun, type RunParts } from './call-run.ts'
 import { CallsInFlight } from './calls-in-flight.ts'
 import type { ProxyEvent } from './closing.ts'
+import { answerQuestion, type QuestionParts } from './question.ts'
 
 export interface ForwardParts {
   readonly log: LogOf<ProxyEvent>
@@ -16,21 +17,26 @@ export interface ForwardParts {
   readonly firstByteMs?: number
   readonly wholeAnswerMs?: number
   readonly closingAckMs?: number
+  readonly questionMs?: number
 }
 
 /**
  * Takes routed calls to their providers. Each call ends with exactly one UsageRecorded or RequestFailed, acknowledged before the end
- * of the answer is given out. The answer throws GatewayError; a reader's pace is the upstream's pace.
+ * of the answer is given out; a question ends with none. The answer throws GatewayError; a reader's pace is the upstream's pace.
  */
 export const createForward = (parts: ForwardParts): Dispatch => {
-  const runParts: RunParts = {
+  const runParts: RunParts & QuestionParts = {
     inFlight: new CallsInFlight(),
     firstByteMs: limits.upstreamFirstByteMs,
     wholeAnswerMs: limits.upstreamWholeAnswerMs,
     closingAckMs: limits.closingAckMs,
+    questionMs: limits.upstreamQuestionMs,
     ...parts,
   }
-  return (call, clientGone) => forward(runParts, call, clientGone)
+  return (call, clientGone) =>
+    call.question === undefined
+      ? forward(runParts, call, clientGone)
+      : answerQuestion(runParts, call, call.question, clientGone)
 }
 
 async function* forward(

@@ -220,6 +220,7 @@ t.test('a whole answer is read', async (t) => {
     stop: 'tool_calls',
     stopSequence: null,
     usage: { ...noUsage, inputUncached: 3, outputTotal: 4, promptTotal: 3 },
+    toolCalls: { web_search: 1 },
   })
   t.strictSame(messagesUpstream.readReply(targetOf(), { type: 'error', error: {} }), { fault: 'error_in_answer' })
   t.strictSame(messagesUpstream.readReply(targetOf(), {}), { fault: 'no_content' })
@@ -277,6 +278,30 @@ t.test('a stream is read', async (t) => {
     { type: 'usage', usage: { ...input, outputTotal: 9, toolCalls: { web_search: 1 } } },
   ])
   t.ok(reader.isDone && reader.isFinished)
+})
+
+t.test('searches are told as they succeed, and an end without figures is no usage', async (t) => {
+  const result = (content: unknown) => ({
+    type: 'content_block_start',
+    index: 0,
+    content_block: { type: 'web_search_tool_result', tool_use_id: 's', content },
+  })
+  const failed = { type: 'web_search_tool_result_error', error_code: 'unavailable' }
+  const { said } = readStream(
+    streamOf([
+      { type: 'message_start', message: { id: 'msg_abc', usage: { input_tokens: 20, output_tokens: 1 } } },
+      result([]),
+      result(failed),
+      result([{ type: 'web_search_result' }]),
+      { type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage: {} },
+      { type: 'message_stop' },
+    ]),
+  )
+  t.strictSame(said.slice(1), [
+    { type: 'built_in_calls', toolCalls: { web_search: 1 } },
+    { type: 'built_in_calls', toolCalls: { web_search: 2 } },
+    { type: 'stop', reason: 'end', stopSequence: null },
+  ])
 })
 
 t.test('a stream that fails', async (t) => {

@@ -1,5 +1,6 @@
 import t from 'tap'
 import type { JsonObject } from '../../../src/json.ts'
+import { countTokensRequest } from '../../../src/providers/anthropic/count-tokens.ts'
 import { messagesRequest } from '../../../src/providers/anthropic/request.ts'
 import { askedOf, sheet, targetOf } from './target.ts'
 
@@ -108,4 +109,28 @@ t.test('what we wrote for another model is not sent', async (t) => {
   const only = { role: 'assistant', content: [content[0]] }
   t.strictSame(sent({ messages: [messages[0], only, messages[0]] })['messages'], [messages[0], messages[0]])
   t.equal(content.length, 3, 'the call is left as it was: another candidate may need it')
+})
+
+t.test('a file of the provider’s account is refused, wherever it is named', async (t) => {
+  const file = { type: 'document', source: { type: 'file', file_id: 'file_1' } }
+  const message = (...content: readonly JsonObject[]): JsonObject => ({ messages: [{ role: 'user', content }] })
+  const table: readonly [JsonObject, string][] = [
+    [message({ type: 'text', text: 'a' }, file), 'messages[0].content[1].source.file_id'],
+    [message({ type: 'image', source: file.source }), 'messages[0].content[0].source.file_id'],
+    [message({ type: 'container_upload', file_id: 'file_1' }), 'messages[0].content[0].file_id'],
+    [
+      message({ type: 'tool_result', tool_use_id: 't', content: [file] }),
+      'messages[0].content[0].content[0].source.file_id',
+    ],
+    [
+      message({ type: 'document', source: { type: 'content', content: [{ type: 'image', source: file.source }] } }),
+      'messages[0].content[0].source.content[0].source.file_id',
+    ],
+    [{ system: [file] }, 'system[0].source.file_id'],
+  ]
+  for (const [body, param] of table) {
+    t.throws(() => sent(body), { code: 'unsupported_parameter', status: 400, param })
+    t.throws(() => countTokensRequest(targetOf(), askedOf(body)), { code: 'unsupported_parameter', param })
+  }
+  t.doesNotThrow(() => sent(message({ type: 'tool_use', id: 't', name: 'f', input: { file_id: 'file_1' } })))
 })

@@ -135,7 +135,7 @@ const table: readonly Line[] = [
         ],
       },
     ],
-    usage: { inputUncached: 203_000, outputTotal: 4500, promptTotal: 203_000 },
+    usage: { inputUncached: 203_000, outputTotal: 4500, promptTotal: 203_000, promptLargest: 180_000 },
     prices: opusSheet,
     charge: '1.1275', // 203,000 × 5 + 4,500 × 25 = 1,015,000 + 112,500
   },
@@ -152,7 +152,7 @@ const table: readonly Line[] = [
         ],
       },
     ],
-    usage: { inputUncached: 30, cacheRead: 10, outputTotal: 9, promptTotal: 40 },
+    usage: { inputUncached: 30, cacheRead: 10, outputTotal: 9, promptTotal: 40, promptLargest: 26 },
     charge: '0.000228', // 90 + 3 + 135
   },
   {
@@ -168,8 +168,38 @@ const table: readonly Line[] = [
       },
       { output_tokens: 30 },
     ],
-    usage: { inputUncached: 110, outputTotal: 50, promptTotal: 110 },
+    usage: { inputUncached: 110, outputTotal: 50, promptTotal: 110, promptLargest: 100 },
     charge: '0.00108', // 330 + 750
+  },
+  {
+    name: 'the longest prompt of several decides the tier, not their sum',
+    told: [
+      {
+        input_tokens: 150_000,
+        output_tokens: 10,
+        iterations: [
+          { type: 'compaction', input_tokens: 180_000, output_tokens: 10 },
+          { type: 'message', input_tokens: 150_000, output_tokens: 10 },
+        ],
+      },
+    ],
+    usage: { inputUncached: 330_000, outputTotal: 20, promptTotal: 330_000, promptLargest: 180_000 },
+    charge: '0.9903', // 330,000 × 3 + 20 × 15
+  },
+  {
+    name: 'one long prompt of several takes all to the higher tier',
+    told: [
+      {
+        input_tokens: 10,
+        output_tokens: 10,
+        iterations: [
+          { type: 'compaction', input_tokens: 1, cache_read_input_tokens: 200_000, output_tokens: 10 },
+          { type: 'message', input_tokens: 10, output_tokens: 10 },
+        ],
+      },
+    ],
+    usage: { inputUncached: 11, cacheRead: 200_000, outputTotal: 20, promptTotal: 200_011, promptLargest: 200_001 },
+    charge: '0.120516', // 66 + 120,000 + 450
   },
   {
     name: 'the cached prompt counts for the tier',

@@ -193,6 +193,46 @@ t.test('usage: the last one told counts, none is counted by us', async (t) => {
   t.match(Buffer.from(silent.closing(usage)).toString(), /\[DONE\]/)
 })
 
+t.test('usage is final where no more output came behind it', async (t) => {
+  const start1 = event({ type: 'start', id: 'r', usage: { ...usage, outputTotal: 1 } })
+  const call = event({ type: 'tool_call', id: 'c', name: 'find', signature: null })
+  const table: readonly [string, string, boolean][] = [
+    ['told at the end', start1 + text('x') + stop + told + end, true],
+    ['told before the end', start1 + text('x') + told + stop + end, true],
+    ['told behind a forgotten closing event', start1 + text('x') + stop + told, true],
+    ['told at the start alone', start1 + text('x') + stop + end, false],
+    ['text came behind it', start1 + told + text('x') + stop + end, false],
+    ['a call came behind it', start1 + text('x') + told + call + stop + end, false],
+    ['told, and no end', start1 + text('x') + told, false],
+    ['none at all', start + text('x') + stop + end, true],
+    [
+      'no output, and text',
+      start + text('x') + stop + event({ type: 'usage', usage: { ...usage, outputTotal: 0 } }) + end,
+      false,
+    ],
+  ]
+  for (const [name, stream, isFinished] of table) t.equal(relay(stream).relay.isFinished, isFinished, name)
+})
+
+t.test('built-in calls that were seen count where no final usage tells of them', async (t) => {
+  const calls = event({ type: 'built_in_calls', toolCalls: { web_search: 2 } })
+  const start1 = event({ type: 'start', id: 'r', usage: { ...usage, toolCalls: { x_search: 1 } } })
+  const broken = relay(start1 + calls + text('x')).relay
+  t.strictSame(broken.delivered.toolCalls, { web_search: 2 })
+  t.strictSame(broken.reportedUsage?.toolCalls, { x_search: 1, web_search: 2 })
+  const counted = await dialect.countUsage(target, askedOf(), broken.delivered)
+  t.strictSame(counted.toolCalls, { web_search: 2 })
+  t.strictSame(relay(start1 + calls + text('x') + stop + told + end).relay.reportedUsage, usage, 'the end decides')
+  t.notOk(relay(start + calls).relay.answering, 'a search alone: another candidate may serve')
+  const whole = answerOf(dialect, askedOf(), { ...reply, usage: null, toolCalls: { grounded_prompt: 1 } })
+  t.strictSame((await dialect.countUsage(target, askedOf(), whole.delivered)).toolCalls, { grounded_prompt: 1 })
+})
+
+t.test('a whole answer whose usage tells no output is counted', async (t) => {
+  const answer = answerOf(dialect, askedOf(), { ...reply, usage: { ...usage, outputTotal: 0 } })
+  t.strictSame([answer.reportedUsage, answer.body], [null, undefined])
+})
+
 t.test('calls of tools that nobody tells of are part of each usage', async (t) => {
   const spoken = translated(chatClient, searching)
   const billed = { ...usage, toolCalls: { web_search_low: 1 } }
@@ -261,9 +301,14 @@ t.test('what is delivered is kept within its bound', async (t) => {
 
 t.test('whole and streamed deliver the same text', async (t) => {
   const [whole, streamed] = [new DeliveredReply(), new DeliveredReply()]
-  whole.addPart({ type: 'thinking', text: 'hm', signature: null })
-  whole.addPart({ type: 'text', text: 'Hi', citations: [] })
-  whole.addPart({ type: 'tool_call', id: 'c', name: 'find', arguments: '{}', signature: null })
+  whole.addReply({
+    ...reply,
+    parts: [
+      { type: 'thinking', text: 'hm', signature: null },
+      { type: 'text', text: 'Hi', citations: [] },
+      { type: 'tool_call', id: 'c', name: 'find', arguments: '{}', signature: null },
+    ],
+  })
   const events: readonly ReplyEvent[] = [
     { type: 'thinking', text: 'hm' },
     { type: 'text', text: 'Hi' },

@@ -87,8 +87,8 @@ t.test('citations come before the end, their places in the whole text', async (t
     { start: 25, end: 45 },
   ])
   t.strictSame(
-    events.slice(-3).map(({ type }) => type),
-    ['citation', 'stop', 'usage'],
+    events.slice(-4).map(({ type }) => type),
+    ['citation', 'stop', 'built_in_calls', 'usage'],
   )
 })
 

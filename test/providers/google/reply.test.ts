@@ -33,6 +33,7 @@ t.test('text', async (t) => {
         toolCalls: {},
         promptTotal: 7,
       },
+      toolCalls: {},
     },
   )
 })
@@ -180,4 +181,10 @@ t.test('what is no answer', async (t) => {
     [answerOf([{ functionCall: { args: {} } }], 'STOP'), 'nameless_tool_call'],
   ]
   for (const [json, fault] of table) t.strictSame(readReply(targetOf(), json), { fault })
+})
+
+t.test('a search is told of without any usage', async (t) => {
+  const grounded = { groundingMetadata: { webSearchQueries: ['x', 'y'] } }
+  const { usage, toolCalls } = read(answerOf([{ text: 'So' }], 'STOP', null, grounded))
+  t.strictSame([usage, toolCalls], [null, { grounding_query: 2 }])
 })

@@ -126,7 +126,7 @@ const dropped = fc.record(
 const body: fc.Arbitrary<JsonObject> = fc
   .tuple(fc.option(filled), fc.array(round, { minLength: 1, maxLength: 3 }), fc.option(toolSettings), settings)
   .map(([system, rounds, tools, more]) => ({
-    model: 'gpt-4o-mini',
+    model: 'gpt-5.4-mini',
     messages: [...(system === null ? [] : [{ role: 'system', content: system }]), ...rounds.flat()],
     ...tools,
     ...more,
@@ -134,7 +134,10 @@ const body: fc.Arbitrary<JsonObject> = fc
 
 const translatedBody = (asked: JsonObject): JsonObject =>
   JSON.parse(
-    chatUpstream.writeRequest(chatClient.readRequest(asked), targetOf(), { stream: false, outputCap: null }).body,
+    chatUpstream.writeRequest(chatClient.readRequest(asked), targetOf('openai', 'gpt-5.4-mini'), {
+      stream: false,
+      outputCap: null,
+    }).body,
   ) as JsonObject
 
 /** Members in any order. */
@@ -227,6 +230,6 @@ t.test('a search model searches once for each request', async (t) => {
     )
   t.strictSame(implied(null), { web_search_medium: 1 })
   t.strictSame(implied('low'), { web_search_low: 1 })
-  t.strictSame(implied('high'), {}, 'no published price')
+  t.strictSame(implied('high'), { web_search_high: 1 })
   t.strictSame(implied('low', 'gpt-4o'), {})
 })

@@ -1,8 +1,9 @@
 import t from 'tap'
+import type { PriceSheet } from '../../../src/events/types.ts'
 import type { JsonObject } from '../../../src/json.ts'
 import { chatRequest } from '../../../src/providers/openai/request.ts'
 import type { Profile } from '../../../src/providers/provider.ts'
-import { askedOf, targetOf } from './target.ts'
+import { askedOf, sheet, targetOf } from './target.ts'
 
 const sent = (body: JsonObject, options: { stream?: boolean; cap?: number; profile?: Profile } = {}): JsonObject =>
   JSON.parse(
@@ -69,4 +70,29 @@ t.test('only OpenAI knows developers', async (t) => {
     { role: 'user', content: 'Hi' },
   ])
   t.equal(messages[0]?.role, 'developer', 'the call is left as it was: another candidate may need it')
+})
+
+t.test('a tool without a price is refused', async (t) => {
+  const priced = { ...sheet, per_call: { web_search_low: '0.03', web_search_medium: '0.035', x_search: '0.005' } }
+  const search = (size: string): JsonObject => ({ web_search_options: { search_context_size: size } })
+  const tools = [
+    { type: 'function', function: { name: 'f' } },
+    { type: 'custom', custom: { name: 'g' } },
+  ]
+  const table: readonly [string, JsonObject, PriceSheet, string | null][] = [
+    ['gpt-4o-search-preview', {}, priced, null],
+    ['gpt-4o-search-preview', search('low'), priced, null],
+    ['gpt-4o-search-preview', search('high'), priced, 'web_search_options'],
+    ['gpt-4o-search-preview', search('low'), sheet, 'web_search_options'],
+    ['gpt-4o-search-preview', {}, sheet, 'model'],
+    ['grok-4', { tools }, sheet, null],
+    ['grok-4', { tools: [{ type: 'x_search' }] }, priced, null],
+    ['grok-4', { tools: [...tools, { type: 'x_search' }] }, sheet, 'tools[2].type'],
+    ['grok-4', { tools: [{ type: 'live_search' }] }, priced, 'tools[0].type'],
+  ]
+  for (const [model, body, prices, param] of table) {
+    const ask = () => chatRequest(targetOf('xai', model, prices), askedOf(body))
+    if (param === null) t.doesNotThrow(ask, model)
+    else t.throws(ask, { code: 'unsupported_parameter', param }, model)
+  }
 })

@@ -1,21 +1,27 @@
 import t from 'tap'
 import { GatewayError } from '../../../src/errors.ts'
+import type { PriceSheet } from '../../../src/events/types.ts'
 import type { JsonObject } from '../../../src/json.ts'
 import type { Conversation, Part, Turn, WebSearch } from '../../../src/providers/canonical/conversation.ts'
 import { writeConversation } from '../../../src/providers/openai/write-conversation.ts'
 import type { Profile } from '../../../src/providers/provider.ts'
 import { assistant, conversation, image, text, toolCall, toolResult, user } from '../canonical/parts.ts'
-import { targetOf } from './target.ts'
+import { sheet, targetOf } from './target.ts'
 
 interface Options {
   readonly profile?: Profile
   readonly stream?: boolean
   readonly cap?: number
   readonly model?: string
+  readonly prices?: PriceSheet
 }
 
-const request = (given: Partial<Conversation>, { profile, stream = false, cap, model }: Options = {}) =>
-  writeConversation(conversation(given), targetOf(profile, model), { stream, outputCap: cap ?? null })
+const priced: PriceSheet = { ...sheet, per_call: { web_search_low: '0.03', web_search_medium: '0.035' } }
+
+const request = (
+  given: Partial<Conversation>,
+  { profile, stream = false, cap, model, prices = priced }: Options = {},
+) => writeConversation(conversation(given), targetOf(profile, model, prices), { stream, outputCap: cap ?? null })
 
 const sent = (given: Partial<Conversation>, options: Options = {}): JsonObject =>
   JSON.parse(request(given, options).body) as JsonObject
@@ -90,7 +96,8 @@ t.test('settings', async (t) => {
       { response_format: { type: 'json_schema', json_schema: { name: 'n', schema } } },
     ],
     [{ reasoning: { type: 'effort', effort: 'xhigh' } }, { reasoning_effort: 'xhigh' }],
-    [{ reasoning: { type: 'off' } }, { reasoning_effort: 'none' }],
+    [{ reasoning: { type: 'off' } }, {}],
+    [{ reasoning: { type: 'off' } }, { reasoning_effort: 'none' }, { model: 'gpt-5.4-mini' }],
     [{ reasoning: { type: 'adaptive', effort: 'max' } }, { reasoning_effort: 'max' }],
     [{ reasoning: { type: 'adaptive', effort: null } }, {}],
     [{ reasoning: { type: 'budget', tokens: 1_024 } }, { reasoning_effort: 'low' }],
@@ -226,6 +233,9 @@ t.test('results follow their calls at once, what is no text behind them', async 
 t.test('what chat has no words for is refused', async (t) => {
   const table: readonly [Partial<Conversation>, Options, string][] = [
     [{ webSearch: search }, {}, 'tools'],
+    [{ webSearch: search }, { model: 'gpt-4o-search-preview', prices: sheet }, 'tools'],
+    [{ webSearch: { ...search, contextSize: 'high' } }, { model: 'gpt-4o-search-preview' }, 'tools'],
+    [{}, { model: 'gpt-4o-search-preview', prices: sheet }, 'model'],
     [{ webSearch: { ...search, allowedDomains: ['a.test'] } }, { model: 'gpt-4o-search-preview' }, 'tools'],
     [{ webSearch: { ...search, blockedDomains: ['a.test'] } }, { model: 'gpt-4o-search-preview' }, 'tools'],
     [{ turns: [user(document({ url: 'https://x.test/a.pdf' }))] }, {}, 'messages'],

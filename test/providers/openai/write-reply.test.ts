@@ -3,7 +3,7 @@ import OpenAI from 'openai'
 import t from 'tap'
 import { isObject, type JsonObject, listOf, objectOf, parseJson } from '../../../src/json.ts'
 import { limits } from '../../../src/limits.ts'
-import type { ReplyPart } from '../../../src/providers/canonical/reply.ts'
+import type { ReplyEvent, ReplyPart } from '../../../src/providers/canonical/reply.ts'
 import { chatClient } from '../../../src/providers/openai/format.ts'
 import { anyReply, eventsOf, replyOf, served, type UsedReply, usage } from '../canonical/replies.ts'
 
@@ -120,6 +120,21 @@ t.test('citations stand where they stand in the whole content', async (t) => {
   const annotations = [cited(10, 16, 'u', 'U'), cited(5, 16, 'v', 'v')]
   t.match(written(replyOf(parts)), { choices: [{ message: { annotations } }] })
   t.strictSame(deltasOf(replyOf(parts)).slice(-2), [{ annotations }, {}])
+})
+
+t.test('citations of the first text of a stream begin where it begins', async (t) => {
+  const writer = chatClient.openWriter(served, {})
+  const events: readonly ReplyEvent[] = [
+    { type: 'text', text: 'One. ' },
+    { type: 'citation', citation: cite('u', 'U', { start: 0, end: 4 }) },
+    { type: 'text', text: 'Two.' },
+    { type: 'citation', citation: cite('v', 'V', { start: 5, end: 9 }) },
+    { type: 'citation', citation: cite('w', 'W', null) },
+    { type: 'stop', reason: 'end', stopSequence: null },
+  ]
+  const chunks = chunksOf(events.map((event) => writer.write(event)).join(''))
+  const [annotated] = chunks.slice(-2).map((chunk) => objectOf(listOf(chunk['choices'])[0])['delta'])
+  t.strictSame(annotated, { annotations: [cited(0, 4, 'u', 'U'), cited(5, 9, 'v', 'V'), cited(0, 9, 'w', 'W')] })
 })
 
 t.test('citations of a stream are bounded', async (t) => {

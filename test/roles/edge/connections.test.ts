@@ -49,6 +49,16 @@ t.test('slow and broken requests end with an error object and an id', async (t) 
   t.same(logged, [])
 })
 
+t.test('a slow request to the messages surface ends in the words of that surface', async (t) => {
+  const { port } = await startEdge(t, { bounds: shortBounds })
+  const head = headOf(100)
+    .replace('/v1/chat/completions', '/v1/messages?beta=true')
+    .replace('Host: x', 'anthropic-version: 2023-06-01\r\nHost: x')
+  const [answered = '', body = ''] = (await exchange(port, `${head}{"model":`)).split('\r\n\r\n')
+  t.match(answered, /^HTTP\/1\.1 408 /)
+  t.match(JSON.parse(body), { type: 'error', error: { type: 'invalid_request_error' }, request_id: String })
+})
+
 t.test('an upload that is given up', async (t) => {
   const { port, post, logged } = await startEdge(t)
   const socket = connect(port, '127.0.0.1')

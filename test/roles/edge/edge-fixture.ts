@@ -9,6 +9,7 @@ import type { Fact } from '../../../src/events/envelope.ts'
 import type { PriceSheet } from '../../../src/events/types.ts'
 import type { EdgeBounds } from '../../../src/roles/edge/bounds.ts'
 import type { EdgeReadModels } from '../../../src/roles/edge/read-models.ts'
+import type { ResponseOwners } from '../../../src/roles/edge/response-owners.ts'
 import { edge } from '../../../src/roles/edge/role.ts'
 import { LedgerTail } from '../../../src/roles/ledger-tail.ts'
 import type { AnswerPart, Dispatch, Logger, RoutedCall } from '../../../src/roles/role.ts'
@@ -133,10 +134,12 @@ export interface EdgeOptions {
   readonly requestsPerMinute?: number
   readonly requestDeadlineMs?: number
   readonly readModels?: EdgeReadModels
+  readonly responseOwners?: ResponseOwners
   readonly bounds?: Partial<EdgeBounds>
 }
 
 const noReadModels: EdgeReadModels = { findBilling: async () => undefined }
+const noOwners: ResponseOwners = { find: async () => undefined }
 
 export interface TestEdge {
   readonly url: string
@@ -146,16 +149,16 @@ export interface TestEdge {
   readonly calls: RoutedCall[]
   readonly logged: LogLine[]
   readonly stop: () => Promise<void>
-  /** POST /v1/chat/completions with the key, `Content-Type: application/json` unless said otherwise. */
-  readonly post: (body: unknown, headers?: Readonly<Record<string, string>>) => Promise<Response>
+  /** POST with the key to `/v1/chat/completions`, `Content-Type: application/json`, unless said otherwise. */
+  readonly post: (body: unknown, headers?: Readonly<Record<string, string>>, path?: string) => Promise<Response>
 }
 
 export const plainAsk = { model: 'openai/plain', messages: [{ role: 'user', content: 'Hello!' }] }
 
 const catalogWith = (own: Partial<Catalog> = {}): Catalog => ({
   providers: new Map([
-    ['openai', { models: {} }],
-    ['grok', { models: {} }],
+    ['openai', { models: {}, surfaces: ['chat', 'messages', 'responses'] }],
+    ['grok', { models: {}, surfaces: ['chat'] }],
   ]),
   aliases: { plain: 'openai/plain' },
   routers: { auto: { candidates: ['openai/absent', 'openai/plain', 'openai/other'] } },
@@ -191,6 +194,7 @@ export const startEdge = async (t: Test, options: EdgeOptions = {}): Promise<Tes
     dispatch,
     catalog: catalogWith(options.catalog),
     readModels: options.readModels ?? noReadModels,
+    responseOwners: options.responseOwners ?? noOwners,
     requestsPerMinute: options.requestsPerMinute ?? null,
     ...(options.requestDeadlineMs === undefined ? {} : { requestDeadlineMs: options.requestDeadlineMs }),
     listen: { host: '127.0.0.1', port: 0 },
@@ -206,8 +210,8 @@ export const startEdge = async (t: Test, options: EdgeOptions = {}): Promise<Tes
     await tail.stop()
   }
   t.teardown(stop)
-  const post: TestEdge['post'] = (body, headers = {}) =>
-    fetch(`${running.url}/v1/chat/completions`, {
+  const post: TestEdge['post'] = (body, headers = {}, path = '/v1/chat/completions') =>
+    fetch(running.url + path, {
       method: 'POST',
       headers: { authorization: `Bearer ${secret}`, 'content-type': 'application/json', ...headers },
       body: typeof body === 'string' || body instanceof Uint8Array ? body : JSON.stringify(body),

@@ -72,8 +72,9 @@ const requestFact: fc.Arbitrary<Fact> = fc
     request: fc.nat({ max: 11 }),
     total: amount,
     model: fc.constantFrom(...strange),
+    storedResponseId: fc.option(nameOf('resp'), { nil: undefined }),
   })
-  .map(({ kind, request, total, model }) => {
+  .map(({ kind, request, total, model, storedResponseId }) => {
     const requestId = `request-${request}`
     // A request belongs to one workspace, which its number decides.
     const workspaceId = workspaces[request % 2]!
@@ -81,7 +82,7 @@ const requestFact: fc.Arbitrary<Fact> = fc
     const allowanceId = request % 4 === 0 ? null : `hold-${request % 3}`
     if (kind === 'routed') return routed(requestId, { ...common, allowanceId, model, router: model })
     if (kind === 'failed') return failed(requestId, { ...common, reason: model })
-    return used(requestId, { ...common, model, total })
+    return used(requestId, { ...common, model, total, ...(storedResponseId === undefined ? {} : { storedResponseId }) })
   })
 
 const walletStep: fc.Arbitrary<Step> = workspace.chain((workspaceId) =>

@@ -23,6 +23,7 @@ export const tables = [
   'open_requests',
   'usage_entries',
   'usage_by_day',
+  'stored_responses',
 ] as const
 
 /** A database of a test: the store, and what is in its tables. */

@@ -134,6 +134,41 @@ t.test('wallet: an open hold shows what remains of it', async (t) => {
   ])
 })
 
+t.test('stored responses: the first that has an id keeps it, also within a batch', async (t) => {
+  const { store, rows } = bound(await newProjected())
+  const log = new MemoryLog()
+  const others = { workspaceId: 'other', provider: 'xai' }
+  await log.append([
+    routed('request-1', { surface: 'responses' }),
+    used('request-1', { surface: 'responses', storedResponseId: 'resp-1' }),
+    used('request-2', { storedResponseId: 'resp-2' }),
+    used('request-3'),
+    routed('request-3'),
+    routed('request-4', others),
+    used('request-4', { ...others, storedResponseId: 'resp-1', outcome: 'interrupted' }),
+  ])
+  await project(log, store, 500)
+  const first = {
+    response_id: 'resp-1',
+    workspace_id: 'acme',
+    provider: 'openai',
+    request_id: 'request-1',
+    sequence: 1,
+  }
+  t.same(await rows('stored_responses'), [first], 'one is open, one is kept nowhere, one comes second')
+
+  await log.append([
+    routed('request-2'),
+    routed('request-5', others),
+    used('request-5', { ...others, storedResponseId: 'resp-1' }),
+  ])
+  await project(log, store, 500)
+  t.match(await rows('stored_responses', 'response_id'), [
+    first,
+    { response_id: 'resp-2', request_id: 'request-2', sequence: 2 },
+  ])
+})
+
 t.test('requests: one row when both sides are there, in whichever order they came', async (t) => {
   const { store, rows } = bound(await newProjected())
   const log = new MemoryLog()

@@ -4,7 +4,7 @@ import { GatewayError } from '../../../src/errors.ts'
 import type { RequestFailed, UsageRecorded } from '../../../src/events/types.ts'
 import { UndiciClient } from '../../../src/infrastructure/http/client.ts'
 import type { JsonObject } from '../../../src/json.ts'
-import type { Profile, Provider } from '../../../src/providers/provider.ts'
+import type { Profile, Provider, ProviderDialect } from '../../../src/providers/provider.ts'
 import { CallsInFlight } from '../../../src/roles/proxy/calls-in-flight.ts'
 import { createForward } from '../../../src/roles/proxy/forward.ts'
 import type { AnswerPart, Candidate, Dispatch, RoutedCall } from '../../../src/roles/role.ts'
@@ -25,6 +25,7 @@ export interface BenchOptions {
   readonly firstByteMs?: number
   readonly wholeAnswerMs?: number
   readonly closingAckMs?: number
+  readonly questionMs?: number
   /** In place of the sandbox. */
   readonly baseUrl?: string
 }
@@ -38,6 +39,14 @@ const providerOf = (name: string, profile: Profile, baseUrl: string): Provider =
   baseUrl,
   apiKey: providerKey,
 })
+
+const speakers: readonly (readonly [name: string, ProviderDialect, Profile])[] = [
+  ['openai', 'openai', 'openai'],
+  ['xai', 'openai', 'xai'],
+  ['gemini', 'openai', 'gemini'],
+  ['anthropic', 'anthropic', 'openai'],
+  ['google', 'google', 'gemini'],
+]
 
 /** A proxy on a sandbox over real HTTP, with a log in memory. */
 export const startBench = async (t: Test, options: BenchOptions = {}): Promise<Bench> => {
@@ -53,9 +62,10 @@ export const startBench = async (t: Test, options: BenchOptions = {}): Promise<B
     warn: ignore,
     error: (_: object, text: string) => void errors.push(text),
   }
-  const profiles: readonly Profile[] = ['openai', 'xai', 'gemini']
   const { baseUrl = sandbox.url, ...bounds } = options
-  const providers = new Map(profiles.map((profile) => [profile, providerOf(profile, profile, baseUrl)]))
+  const providers = new Map(
+    speakers.map(([name, dialect, profile]) => [name, { ...providerOf(name, profile, baseUrl), dialect }]),
+  )
   const dispatch = createForward({ log, providers, http, clock: Date.now, logger, inFlight, ...bounds })
   t.teardown(async () => {
     await http.stop()

@@ -71,3 +71,30 @@ t.test('figures below zero are no usage: they are counted', async (t) => {
   const [bill] = bench.log.facts
   t.ok(bill?.type === 'UsageRecorded' && bill.data.source === 'estimated' && bill.data.usage.outputTotal === 3)
 })
+
+t.test('usage of a stream’s start alone is no bill: what was delivered counts', async (t) => {
+  const text = 'one two three four five six seven eight nine ten '.repeat(20)
+  const events: readonly { readonly type: string; readonly [member: string]: unknown }[] = [
+    { type: 'message_start', message: { id: 'msg_1', usage: { input_tokens: 12, output_tokens: 1 } } },
+    { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
+    { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text } },
+    { type: 'content_block_stop', index: 0 },
+    { type: 'message_delta', delta: { stop_reason: 'end_turn' } },
+    { type: 'message_stop' },
+  ]
+  const baseUrl = await upstream(t, (_, response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' })
+    response.end(events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`).join(''))
+  })
+  for (const surface of ['chat', 'messages'] as const) {
+    const bench = await startBench(t, { baseUrl })
+    const body = { stream_options: { include_usage: true }, max_tokens: 1000 }
+    const heard = await hear(bench.dispatch(callOf('anthropic/a', { surface, stream: true, body }), stay()))
+    t.equal(heard.error, null)
+    const [bill] = bench.log.facts
+    t.match(bill, { data: { source: 'estimated', outcome: 'completed', usage: { promptTotal: 12 } } }, surface)
+    const output = bill?.type === 'UsageRecorded' ? bill.data.usage.outputTotal : 0
+    t.ok(output >= 200)
+    t.match(heard.text, `"${surface === 'chat' ? 'completion_tokens' : 'output_tokens'}":${output}`)
+  }
+})

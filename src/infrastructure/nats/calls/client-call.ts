@@ -1,6 +1,5 @@
-import { GatewayError } from '../../../errors.ts'
+import { clientGoneError, GatewayError } from '../../../errors.ts'
 import { limits } from '../../../limits.ts'
-import { clientGoneError } from '../../../roles/proxy/failure.ts'
 import { type AnswerPart, CallLost, type RoutedCall } from '../../../roles/role.ts'
 import { decodeFault, decodeHead, encodeCall } from './contents.ts'
 import { Inflow, Outflow } from './flow.ts'

@@ -1,10 +1,39 @@
-import { GatewayError } from '../../../errors.ts'
+import { type ErrorCode, errorTable, GatewayError } from '../../../errors.ts'
 import type { Logger } from '../../role.ts'
 
+const codeOf = ({ code }: GatewayError): ErrorCode | null => (code === 'invalid_request' ? null : code)
+
 /** The Error object of the wire. */
-export const errorBody = ({ message, type, code, param }: GatewayError) => ({
-  error: { message, type, code: code === 'invalid_request' ? null : code, param },
+export const errorBody = (error: GatewayError) => {
+  const { message, type, param } = error
+  return { error: { message, type, code: codeOf(error), param } }
+}
+
+/** The words of the Messages format where they differ from those of `errorTable`. */
+const messagesTypes: { readonly [C in ErrorCode]?: string } = {
+  insufficient_user_quota: 'billing_error',
+  model_not_found: 'not_found_error',
+  not_found: 'not_found_error',
+  request_too_large: 'request_too_large',
+}
+
+const messagesTypeOf = ({ code }: GatewayError): string => {
+  const { type } = errorTable[code]
+  return messagesTypes[code] ?? (type === 'upstream_error' ? 'api_error' : type)
+}
+
+/** The error of the Messages format, with the members of the Error object that it leaves out. */
+export const messagesErrorBody = (error: GatewayError, requestId: string) => ({
+  type: 'error',
+  error: { type: messagesTypeOf(error), message: error.message, code: codeOf(error), param: error.param },
+  request_id: requestId,
 })
+
+const messagesPath = /^\/v1\/messages(?:\/|$)/i
+
+/** The body of an error in the words of the surface at `path`. */
+export const errorBodyAt = (path: string, error: GatewayError, requestId: string): object =>
+  messagesPath.test(path) ? messagesErrorBody(error, requestId) : errorBody(error)
 
 const internalError = (cause: unknown): GatewayError =>
   new GatewayError('internal_error', 'The gateway failed. The request id tells us where.', { cause })

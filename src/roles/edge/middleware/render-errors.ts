@@ -1,7 +1,7 @@
 import type { GatewayError } from '../../../errors.ts'
 import type { Logger } from '../../role.ts'
 import type { EdgeContext, EdgeMiddleware } from './context.ts'
-import { errorBody, tellable } from './errors.ts'
+import { errorBodyAt, tellable } from './errors.ts'
 
 const renderError = (ctx: EdgeContext, error: GatewayError): void => {
   if (ctx.res.headersSent) {
@@ -14,7 +14,7 @@ const renderError = (ctx: EdgeContext, error: GatewayError): void => {
   if (error.retryAfterSeconds !== undefined) ctx.set('Retry-After', String(error.retryAfterSeconds))
   ctx.status = error.status
   ctx.set('Content-Type', 'application/json')
-  ctx.body = JSON.stringify(errorBody(error))
+  ctx.body = JSON.stringify(errorBodyAt(ctx.path, error, ctx.state.requestId))
 }
 
 /** The one place that turns what was thrown into a response. */

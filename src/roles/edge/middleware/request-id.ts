@@ -1,8 +1,8 @@
 import type { NewId } from '../../role.ts'
 import type { EdgeMiddleware } from './context.ts'
 
-/** The official SDKs surface the second one. */
-export const requestIdHeaders = ['X-Gateway-Request-Id', 'x-request-id'] as const
+/** OpenAI's SDKs surface the second one, Anthropic's the third. */
+export const requestIdHeaders = ['X-Gateway-Request-Id', 'x-request-id', 'request-id'] as const
 
 /** Gives every request an id of ours, and tells it in every response. */
 export const identifyRequest =

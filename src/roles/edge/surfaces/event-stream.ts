@@ -1,9 +1,10 @@
 import type { ServerResponse } from 'node:http'
+import type { GatewayError } from '../../../errors.ts'
 import type { EdgeBounds } from '../bounds.ts'
 import { drained, endResponse } from './response-writer.ts'
+import type { Voice } from './voice.ts'
 
 const headers = { 'Cache-Control': 'no-cache', 'X-Accel-Buffering': 'no' } as const
-const comment = Buffer.from(': keep-alive\n\n')
 const blankLine = Buffer.from('\n\n')
 
 const twoLineFeeds = 0x0a0a
@@ -27,14 +28,16 @@ export class EventStream {
   readonly #response: ServerResponse
   readonly #contentType: string
   readonly #bounds: EdgeBounds
+  readonly #voice: Voice
   #keepAlive: NodeJS.Timeout | undefined
   #last = twoLineFeeds
   #full = false
 
-  constructor(response: ServerResponse, contentType: string, bounds: EdgeBounds) {
+  constructor(response: ServerResponse, contentType: string, bounds: EdgeBounds, voice: Voice) {
     this.#response = response
     this.#contentType = contentType
     this.#bounds = bounds
+    this.#voice = voice
   }
 
   /** True once a byte is on its way, and the status with it. */
@@ -50,6 +53,7 @@ export class EventStream {
   write(chunk: Uint8Array): boolean {
     if (this.#keepAlive === undefined) this.#begin()
     else this.#keepAlive.refresh()
+    this.#voice.hear?.(chunk)
     this.#last = lastBytes(this.#last, chunk)
     this.#full = !this.#response.write(chunk)
     return this.#full
@@ -60,11 +64,11 @@ export class EventStream {
     this.#full = false
   }
 
-  /** Says something of our own, behind a blank line where the last event was cut. */
-  say(event: Uint8Array): void {
+  /** Says an error, behind a blank line where the last event was cut. */
+  fail(error: GatewayError): void {
     if (this.clientGone) return
     if (!endsEvent(this.#last)) this.write(blankLine)
-    this.write(event)
+    this.write(this.#voice.errorEvent(error))
   }
 
   end(): void {
@@ -74,11 +78,12 @@ export class EventStream {
 
   #begin(): void {
     this.#response.writeHead(200, { 'Content-Type': this.#contentType, ...headers })
-    this.#keepAlive = setInterval(() => this.#comment(), this.#bounds.keepAliveCommentMs)
+    this.#keepAlive = setInterval(() => this.#stayAlive(), this.#bounds.keepAliveCommentMs)
   }
 
-  /** A comment inside an event would break it. */
-  #comment(): void {
-    if (endsEvent(this.#last) && !this.#full && !this.clientGone) this.#full = !this.#response.write(comment)
+  /** Anything inside an event would break it. */
+  #stayAlive(): void {
+    if (endsEvent(this.#last) && !this.#full && !this.clientGone)
+      this.#full = !this.#response.write(this.#voice.keepAlive)
   }
 }

@@ -1,4 +1,3 @@
-import type { GatewayError } from '../../../errors.ts'
 import type { Logger } from '../../role.ts'
 import type { EdgeBounds } from '../bounds.ts'
 import type { Answer } from '../inference.ts'
@@ -6,18 +5,18 @@ import type { EdgeContext } from '../middleware/context.ts'
 import { tellable } from '../middleware/errors.ts'
 import { EventStream } from './event-stream.ts'
 import { drained, endResponse } from './response-writer.ts'
+import type { Voice } from './voice.ts'
 
 export interface AnswerParts {
   readonly bounds: EdgeBounds
   readonly logger: Logger
-  /** An error within a stream, in the words of the surface, with the stream's own end. */
-  readonly errorEvent: (error: GatewayError) => Uint8Array
+  readonly voice: Voice
 }
 
 const empty = (): Error => new Error('an answer has bytes')
 
 const relayEvents = async (ctx: EdgeContext, { head, bytes }: Answer, parts: AnswerParts): Promise<void> => {
-  const stream = new EventStream(ctx.res, head.contentType, parts.bounds)
+  const stream = new EventStream(ctx.res, head.contentType, parts.bounds, parts.voice)
   ctx.respond = false
   try {
     for await (const chunk of bytes) {
@@ -27,7 +26,7 @@ const relayEvents = async (ctx: EdgeContext, { head, bytes }: Answer, parts: Ans
     if (!stream.begun && !stream.clientGone) throw empty()
   } catch (fault) {
     if (!stream.begun) throw fault
-    stream.say(parts.errorEvent(tellable(fault, ctx.state.requestId, parts.logger)))
+    stream.fail(tellable(fault, ctx.state.requestId, parts.logger))
   }
   stream.end()
 }

@@ -62,5 +62,8 @@ t.test('the output, the choices, the search', async (t) => {
   t.same(demandFor(plain).toolCallsMax, { web_search_medium: 1 })
   t.same(demandFor({ ...plain, web_search_options: { search_context_size: 'high' } }).toolCallsMax, {
     web_search_high: 1,
+    web_search: limits.webSearchesMax,
+    grounded_prompt: 1,
+    grounding_query: limits.webSearchesMax,
   })
 })

@@ -25,7 +25,7 @@ t.test('the list needs no key, and has what can be called', async (t) => {
       object: 'model',
       created,
       owned_by: id.split('/')[0],
-      supported_endpoint_types: ['openai'],
+      supported_endpoint_types: id === 'grok/plain' ? ['openai'] : ['openai', 'anthropic', 'openai-response'],
     })),
   })
 })

@@ -15,6 +15,7 @@ export interface ModelsParts {
 const listedModels = ({ catalog, prices, clock }: ModelsParts): readonly ListedModel[] =>
   callableModels(catalog, prices, clock()).map((candidate) => ({
     candidate,
+    surfaces: catalog.providers.get(candidate.provider)?.surfaces ?? [],
     sinceMs: prices.get(candidate.model)?.[0]?.effectiveFromMs ?? 0,
   }))
 

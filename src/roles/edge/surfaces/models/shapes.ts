@@ -2,10 +2,12 @@ import { formatUsd } from '../../../../domain/money.ts'
 import { perTokenPicos } from '../../../../domain/pricing/charge.ts'
 import type { CallableModel } from '../../../../domain/routing/plan.ts'
 import type { PriceSheet } from '../../../../events/types.ts'
+import type { Surface } from '../../../role.ts'
 
-/** A model that can be called, and since when it has a price, in milliseconds since the epoch. */
+/** A model that can be called, on which surfaces, and since when it has a price, in milliseconds since the epoch. */
 export interface ListedModel {
   readonly candidate: CallableModel
+  readonly surfaces: readonly Surface[]
   readonly sinceMs: number
 }
 
@@ -28,12 +30,19 @@ const cachePricing = ({ per_million_tokens: { cached_input, cache_write_5m } }: 
   ...(cache_write_5m === undefined ? {} : { input_cache_write: perToken(cache_write_5m) }),
 })
 
-const openaiShape = ({ candidate: { model, provider }, sinceMs }: ListedModel) => ({
+/** As user interfaces know them. */
+const endpointTypes: { readonly [S in Surface]: string } = {
+  chat: 'openai',
+  messages: 'anthropic',
+  responses: 'openai-response',
+}
+
+const openaiShape = ({ candidate: { model, provider }, surfaces, sinceMs }: ListedModel) => ({
   id: model,
   object: 'model',
   created: Math.floor(sinceMs / 1_000),
   owned_by: provider,
-  supported_endpoint_types: ['openai'],
+  supported_endpoint_types: surfaces.map((surface) => endpointTypes[surface]),
 })
 
 const anthropicShape = ({ candidate: { model }, sinceMs }: ListedModel) => ({

@@ -1,0 +1,6 @@
+/** A figure as a count: whole, zero or above; undefined where it is none. */
+export const countOf = (value: unknown): number | undefined => {
+  if (typeof value !== 'number' || !Number.isFinite(value)) return undefined
+  const whole = Math.trunc(value)
+  return Number.isSafeInteger(whole) && whole >= 0 ? whole : undefined
+}

@@ -1,0 +1,50 @@
+import type { Usage } from '../domain/usage/usage.ts'
+import { limits } from '../limits.ts'
+import type { Delivered } from './dialect.ts'
+
+/** Collects what one answer says, as text and as reasoning. Memory is bounded: what is beyond is counted by its length. */
+export class CollectedText implements Delivered {
+  #answer = ''
+  #reasoning = ''
+  #characters = 0
+  #charactersBeyond = 0
+
+  get texts(): readonly string[] {
+    return [this.#answer]
+  }
+
+  get reasoningTexts(): readonly string[] {
+    return [this.#reasoning]
+  }
+
+  get charactersBeyond(): number {
+    return this.#charactersBeyond
+  }
+
+  get toolCalls(): Usage['toolCalls'] {
+    return {}
+  }
+
+  get isEmpty(): boolean {
+    return this.#characters === 0
+  }
+
+  protected say(text: string): void {
+    this.#answer += this.#bounded(text)
+  }
+
+  protected think(text: string): void {
+    this.#reasoning += this.#bounded(text)
+  }
+
+  #bounded(text: string): string {
+    const kept = text.slice(0, limits.deliveredCharactersMax - this.#characters)
+    this.#characters += kept.length
+    this.#charactersBeyond += text.length - kept.length
+    return kept
+  }
+}
+
+/** No output for an answer that says something: then what it says is counted. */
+export const contradicts = (usage: Usage, delivered: CollectedText): boolean =>
+  usage.outputTotal === 0 && !delivered.isEmpty

@@ -1,0 +1,34 @@
+import { GatewayError } from '../../errors.ts'
+import type { UpstreamRequest } from '../dialect.ts'
+import type { Provider } from '../provider.ts'
+
+/** A response that a provider keeps, and what of it is asked for. */
+export interface StoredResponse {
+  readonly responseId: string
+  /** Of the caller's URL. */
+  readonly query: string
+}
+
+const refuseUnkept = ({ name, dialect, profile }: Provider): void => {
+  if (dialect !== 'openai' || profile === 'gemini')
+    throw new GatewayError('not_implemented', `The provider \`${name}\` keeps no responses.`)
+}
+
+const queryOf = (query: string): string => {
+  const asked = new URLSearchParams(query)
+  return asked.size === 0 ? '' : `?${asked}`
+}
+
+/** The request for GET or DELETE `/responses/<id>`. Throws `not_implemented` where the provider keeps none. */
+export const storedResponseRequest = (
+  provider: Provider,
+  { responseId, query }: StoredResponse,
+): Omit<UpstreamRequest, 'body'> => {
+  refuseUnkept(provider)
+  const { baseUrl, apiKey, headers } = provider
+  const root = baseUrl.endsWith('/') ? baseUrl.slice(0, -1) : baseUrl
+  return {
+    url: `${root}/responses/${encodeURIComponent(responseId)}${queryOf(query)}`,
+    headers: { ...headers, authorization: `Bearer ${apiKey}`, accept: 'application/json' },
+  }
+}

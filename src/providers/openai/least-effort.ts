@@ -1,0 +1,18 @@
+/** A dated snapshot is its model. */
+const dated = String.raw`(?:-\d{4}-\d{2}-\d{2})?$`
+
+/** The least effort that a reasoning model knows, by the provider's name of it. Read 2026-11 in Vercel's AI SDK and Google's pages. */
+const table: readonly (readonly [RegExp, string])[] = [
+  [new RegExp(`^gpt-5(?:-(?:mini|nano))?${dated}`), 'minimal'],
+  [new RegExp(String.raw`^gpt-5\.\d+(?:-(?:mini|nano|sol|luna|terra))?${dated}`), 'none'],
+  [new RegExp(`^gpt-6(?:-sol|-luna|[.]1-terra)${dated}`), 'none'],
+  [/^gpt-6(?!.*chat)/, 'low'],
+  [/^o[1-9](?:-|$)/, 'low'],
+  [/^gemini-2\.5-flash/, 'none'],
+  [/^gemini-(?:2\.5-pro|[3-9])/, 'low'],
+  [/^grok-3-mini/, 'low'],
+]
+
+/** Null for a model that does not reason, or of which we do not know what it takes: it is told nothing then. */
+export const leastEffortOf = (upstreamModel: string): string | null =>
+  table.find(([pattern]) => pattern.test(upstreamModel))?.[1] ?? null

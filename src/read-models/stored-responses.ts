@@ -1,0 +1,19 @@
+import { restoredText } from './stored-text.ts'
+import type { ReadModels } from './tables.ts'
+
+/** Whose a response is that a provider keeps. */
+export interface StoredResponse {
+  readonly workspaceId: string
+  /** Who keeps it. */
+  readonly provider: string
+}
+
+/** Undefined for an id that the tables do not know (yet). */
+export const findStoredResponse = async (db: ReadModels, responseId: string): Promise<StoredResponse | undefined> => {
+  const row = await db
+    .selectFrom('stored_responses')
+    .select(['workspace_id', 'provider'])
+    .where('response_id', '=', responseId)
+    .executeTakeFirst()
+  return row === undefined ? undefined : { workspaceId: row.workspace_id, provider: restoredText(row.provider) }
+}

@@ -1,0 +1,26 @@
+import type { InferenceQuestion } from '../inference.ts'
+import { type EdgeContext, keyOf } from '../middleware/context.ts'
+import { clientGoneOf } from './client-gone.ts'
+import { sendAnswer } from './send-answer.ts'
+import type { SurfaceParts } from './serve-request.ts'
+import { keepAliveComment } from './voice.ts'
+
+const neverStreamed = {
+  keepAlive: keepAliveComment,
+  errorEvent: (): never => {
+    throw new Error('a question is answered whole')
+  },
+}
+
+/** Puts a question to its candidate's provider and sends what it says. */
+export const askQuestion = async (
+  ctx: EdgeContext,
+  { inference, bounds, logger }: SurfaceParts,
+  asked: Omit<InferenceQuestion, 'requestId' | 'key'>,
+): Promise<void> => {
+  const answer = await inference.ask(
+    { requestId: ctx.state.requestId, key: keyOf(ctx), ...asked },
+    clientGoneOf(ctx.res),
+  )
+  await sendAnswer(ctx, answer, { bounds, logger, voice: neverStreamed })
+}

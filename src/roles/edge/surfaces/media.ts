@@ -1,0 +1,48 @@
+import { limits } from '../../../limits.ts'
+
+/** What the parts of a request that are not text weigh. */
+export interface Media {
+  /** Bytes of the body that are no text. */
+  readonly bytes: number
+  readonly tokensMax: number
+  readonly audio: boolean
+  readonly image: boolean
+  readonly unmeasured: boolean
+}
+
+export const noMedia: Media = { bytes: 0, tokensMax: 0, audio: false, image: false, unmeasured: false }
+
+/** Nothing here tells what a file unpacks to, or what stands behind a name. */
+export const unmeasured: Media = { ...noMedia, unmeasured: true }
+
+/** An image as base64 alone. */
+export const encodedImage = (data: string): Media => ({
+  ...noMedia,
+  bytes: Buffer.byteLength(data),
+  tokensMax: limits.imageTokensMax,
+  image: true,
+})
+
+/** An image by its address, which may hold it. */
+export const linkedImage = (url: string): Media => ({
+  ...encodedImage(url.startsWith('data:') ? url : ''),
+  unmeasured: /^data:(?!image\/)/i.test(url),
+})
+
+/** A clip as base64. */
+export const encodedAudio = (data: string): Media => ({
+  ...noMedia,
+  bytes: Buffer.byteLength(data),
+  tokensMax: Math.max(limits.audioTokensMin, Math.ceil(data.length / limits.audioBytesPerTokenMin)),
+  audio: true,
+})
+
+const both = (one: Media, other: Media): Media => ({
+  bytes: one.bytes + other.bytes,
+  tokensMax: one.tokensMax + other.tokensMax,
+  audio: one.audio || other.audio,
+  image: one.image || other.image,
+  unmeasured: one.unmeasured || other.unmeasured,
+})
+
+export const sumOfMedia = (all: readonly Media[]): Media => all.reduce(both, noMedia)

@@ -1,0 +1,67 @@
+import type { Demand } from '../../../../domain/pricing/worst-case.ts'
+import { isObject, type JsonObject, listOf, objectOf, textOf } from '../../../../json.ts'
+import { limits } from '../../../../limits.ts'
+import { encodedImage, linkedImage, type Media, noMedia, sumOfMedia, unmeasured } from '../media.ts'
+import { builtInSearch, webSearches } from '../web-searches.ts'
+import type { MessagesRequest } from './request.types.ts'
+
+const imageOf = ({ type, data, url }: JsonObject): Media => {
+  if (type === 'base64') return encodedImage(textOf(data))
+  return type === 'url' ? linkedImage(textOf(url)) : { ...encodedImage(''), unmeasured: true }
+}
+
+/** A document of text, or of blocks, counts as they do. */
+const documentOf = ({ type, content }: JsonObject): Media => {
+  if (type === 'text') return noMedia
+  return type === 'content' ? mediaOfContent(content) : unmeasured
+}
+
+const mediaOfBlock = (block: unknown): Media => {
+  const { type, source, content } = objectOf(block)
+  switch (type) {
+    case 'image':
+      return imageOf(objectOf(source))
+    case 'document':
+      return documentOf(objectOf(source))
+    case 'container_upload':
+      return unmeasured
+    default:
+      return mediaOfContent(content)
+  }
+}
+
+const mediaOfContent = (content: unknown): Media => sumOfMedia(listOf(content).map(mediaOfBlock))
+
+const typesOf = ({ tools }: MessagesRequest): readonly string[] =>
+  listOf(tools).map((tool) => textOf(objectOf(tool)['type']))
+
+/** What the provider reads for the model from elsewhere, without a bound that we know. */
+const readsElsewhere = (request: MessagesRequest): boolean =>
+  listOf(request.mcp_servers).length > 0 || typesOf(request).some((type) => type.startsWith('web_fetch_'))
+
+const isWebSearch = (tool: unknown): tool is JsonObject =>
+  isObject(tool) && textOf(tool['type']).startsWith('web_search_')
+
+const searchesOf = ({ max_uses }: JsonObject): number =>
+  typeof max_uses === 'number' && max_uses >= 0 ? Math.ceil(max_uses) : limits.webSearchesMax
+
+const searchCallsOf = ({ tools }: MessagesRequest): Demand['toolCallsMax'] => {
+  const searches = listOf(tools).filter(isWebSearch)
+  return searches.length === 0 ? {} : webSearches(Math.max(...searches.map(searchesOf)))
+}
+
+/** The most a messages request can ask for; what the model thinks is within `max_tokens`. */
+export const demandOf = (request: MessagesRequest, bodyBytes: number): Demand => {
+  const media = sumOfMedia(
+    [...request.messages, { content: request['system'] }].map(({ content }) => mediaOfContent(content)),
+  )
+  return {
+    inputTokensMax: bodyBytes - media.bytes + media.tokensMax,
+    unmeasured: media.unmeasured || readsElsewhere(request),
+    outputTokensMax: request.max_tokens,
+    choices: 1,
+    audio: false,
+    image: media.image,
+    toolCallsMax: { ...builtInSearch(), ...searchCallsOf(request) },
+  }
+}

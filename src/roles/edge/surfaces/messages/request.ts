@@ -1,0 +1,16 @@
+import { isObject, type JsonObject } from '../../../../json.ts'
+import { requestReader, withoutRouting } from '../request.ts'
+import type { MessagesRequest } from './request.types.ts'
+
+/** The body as a messages request. */
+export const readMessagesRequest = requestReader<MessagesRequest>('requests/messages-request.v1.json')
+
+/** The body as a request whose tokens are only counted: it limits no answer. */
+export const readCountRequest = (value: unknown): MessagesRequest =>
+  readMessagesRequest(isObject(value) ? { ...value, max_tokens: 1 } : value)
+
+/** What of it goes upstream. */
+export const countedBody = (request: MessagesRequest): JsonObject => {
+  const { max_tokens: _ofAnswer, stream: _howAnswered, ...body } = withoutRouting(request)
+  return body
+}

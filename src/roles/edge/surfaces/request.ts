@@ -1,0 +1,46 @@
+import type { Ask } from '../../../domain/routing/plan.ts'
+import { validatorOf } from '../../../schema-validation.ts'
+import type { JsonObject } from '../../role.ts'
+import { refuseInvalid } from '../middleware/validate.ts'
+
+/** What the requests of every surface have in common. */
+export interface SurfaceRequest {
+  readonly model: string
+  readonly stream?: boolean | null
+  readonly extra_body?: { readonly models?: readonly string[]; readonly [member: string]: unknown }
+  readonly models?: readonly string[]
+  readonly route?: string
+  readonly [member: string]: unknown
+}
+
+const routingMember = /^(?:models|route)\b/
+
+/** The official Python SDKs move the members of `extra_body` to the top level; their callers wrote `extra_body`. */
+const paramOf = (path: string): string => (routingMember.test(path) ? `extra_body.${path}` : path)
+
+/**
+ * Reads bodies by the schema of a surface's request. The reader throws `missing_required_parameter` or `invalid_value` with the path
+ * of what is wrong.
+ */
+export const requestReader = <Request extends SurfaceRequest>(schemaId: string): ((value: unknown) => Request) => {
+  const validate = validatorOf(schemaId)
+  const isValid = (_value: unknown, problems: ReturnType<typeof validate>): _value is Request => problems.length === 0
+  return (value) => {
+    const problems = validate(value)
+    if (isValid(value, problems)) return value
+    refuseInvalid(problems, paramOf)
+    throw new Error('a request without problems is valid')
+  }
+}
+
+/** A chain replaces the model; that of `extra_body` counts before that of the top level. `route` alone asks for nothing. */
+export const askOf = ({ model, models, extra_body }: SurfaceRequest): Ask => ({
+  model,
+  chain: extra_body?.models ?? models ?? null,
+})
+
+/** What goes upstream: the request without the routing extensions. */
+export const withoutRouting = (request: SurfaceRequest): JsonObject => {
+  const { extra_body, models, route, ...body } = request
+  return extra_body === undefined && models === undefined && route === undefined ? request : body
+}

@@ -1,0 +1,73 @@
+import type { Candidate } from '../../../../domain/routing/plan.ts'
+import { GatewayError } from '../../../../errors.ts'
+import { type EdgeContext, type EdgeMiddleware, jsonOf, keyOf } from '../../middleware/context.ts'
+import type { ResponseOwners } from '../../response-owners.ts'
+import { askQuestion } from '../ask-question.ts'
+import { askOf } from '../request.ts'
+import { type SurfaceParts, serveRequest } from '../serve-request.ts'
+import { demandOf } from './demand.ts'
+import { readResponsesRequest } from './request.ts'
+import { keeperOf, keptAt, ownedBy } from './stored.ts'
+import { ResponsesVoice } from './voice.ts'
+
+export interface ResponsesParts extends SurfaceParts {
+  readonly owners: ResponseOwners
+}
+
+/** POST /v1/responses */
+export const createResponse =
+  (parts: ResponsesParts): EdgeMiddleware =>
+  async (ctx) => {
+    const { value, bytesLength } = jsonOf(ctx)
+    const request = readResponsesRequest(value)
+    const keeper = await keeperOf(parts.owners, keyOf(ctx).workspaceId, request)
+    const plan = parts.inference.plan(askOf(request))
+    await serveRequest(ctx, parts, {
+      surface: 'responses',
+      request,
+      plan: keeper === null ? plan : keptAt(plan, keeper),
+      demand: demandOf(request, bytesLength),
+      voice: new ResponsesVoice(),
+    })
+  }
+
+const responsePath = /^\/v1\/responses\/([^/]+)\/?$/i
+
+/** Unknown and another workspace's: the same text. */
+const notFound = (): GatewayError => new GatewayError('not_found', 'There is no response with this id.')
+
+const isPlain = (value: string | readonly string[] | undefined): boolean =>
+  [value].flat().every((each) => !each || each === 'false')
+
+const refuseStream = ({ query }: EdgeContext): void => {
+  if (!isPlain(query['stream']))
+    throw new GatewayError('unsupported_parameter', '`stream` is not available: a kept response is told whole.', {
+      param: 'stream',
+    })
+}
+
+/** A question costs nothing, and names no model. */
+const keeping = (provider: string): Candidate => ({
+  model: provider,
+  provider,
+  upstreamModel: provider,
+  priceVersion: '',
+  sheet: { currency: 'USD', per_million_tokens: { input: '0', output: '0' }, max_output_tokens: 1 },
+  level: 0,
+})
+
+/** GET and DELETE /v1/responses/{id}: asked of the provider that keeps it. Throws `not_found` but for the workspace that made it. */
+export const askForResponse =
+  (type: 'get_response' | 'delete_response', parts: ResponsesParts): EdgeMiddleware =>
+  async (ctx) => {
+    refuseStream(ctx)
+    const responseId = responsePath.exec(ctx.path)?.[1] ?? ''
+    const owner = await ownedBy(parts.owners, keyOf(ctx).workspaceId, responseId)
+    if (owner === undefined) throw notFound()
+    await askQuestion(ctx, parts, {
+      surface: 'responses',
+      body: {},
+      question: { type, responseId, query: ctx.querystring },
+      candidate: keeping(owner.provider),
+    })
+  }

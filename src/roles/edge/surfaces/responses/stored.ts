@@ -1,0 +1,54 @@
+import type { Plan } from '../../../../domain/routing/plan.ts'
+import { GatewayError } from '../../../../errors.ts'
+import { referencedResponseOf } from '../../../../providers/openai-responses/references.ts'
+import type { ResponseOwner, ResponseOwners } from '../../response-owners.ts'
+import type { ResponsesRequest } from './request.types.ts'
+
+const shownIdMax = 256
+/** No id of a provider looks otherwise; it becomes part of a path. */
+const idPattern = /^[\w-]{1,256}$/
+
+/** The owner of a stored response, where it is the workspace itself. */
+export const ownedBy = async (
+  owners: ResponseOwners,
+  workspaceId: string,
+  responseId: string,
+): Promise<ResponseOwner | undefined> => {
+  const owner = idPattern.test(responseId) ? await owners.find(responseId) : undefined
+  return owner?.workspaceId === workspaceId ? owner : undefined
+}
+
+const noPrevious = (responseId: string): GatewayError =>
+  new GatewayError('invalid_value', `Previous response with id '${responseId.slice(0, shownIdMax)}' not found.`, {
+    param: 'previous_response_id',
+  })
+
+/**
+ * The provider that keeps the response that a request goes on from; null where it names none. Throws `invalid_value` for a response that
+ * is not the workspace's own, `unsupported_parameter` for whatever else the request names that a provider keeps.
+ */
+export const keeperOf = async (
+  owners: ResponseOwners,
+  workspaceId: string,
+  request: ResponsesRequest,
+): Promise<string | null> => {
+  const responseId = referencedResponseOf(request)
+  if (responseId === null) return null
+  const owner = await ownedBy(owners, workspaceId, responseId)
+  if (owner === undefined) throw noPrevious(responseId)
+  return owner.provider
+}
+
+/** The plan without the candidates of other providers. Throws `invalid_value` where none is left. */
+export const keptAt = (plan: Plan, provider: string): Plan => {
+  const candidates = plan.candidates.filter((candidate) => candidate.provider === provider)
+  if (candidates.length === 0)
+    throw new GatewayError(
+      'invalid_value',
+      `The previous response is kept by \`${provider}\`: name one of its models.`,
+      {
+        param: 'model',
+      },
+    )
+  return { ...plan, candidates }
+}

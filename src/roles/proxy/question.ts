@@ -1,0 +1,163 @@
+import { clientGoneError, GatewayError } from '../../errors.ts'
+import { isObject, parseJson } from '../../json.ts'
+import { limits } from '../../limits.ts'
+import { messagesClient } from '../../providers/anthropic/client-format.ts'
+import { countTokensRequest, readTokenCount } from '../../providers/anthropic/count-tokens.ts'
+import { anthropicMessages } from '../../providers/anthropic/dialect.ts'
+import { countPrompt } from '../../providers/canonical/estimate.ts'
+import type { Target } from '../../providers/dialect.ts'
+import { type HttpClient, HttpFault, type HttpResponse } from '../../providers/http.ts'
+import { readRefusal } from '../../providers/openai/refusal.ts'
+import { type StoredResponse, storedResponseRequest } from '../../providers/openai-responses/stored.ts'
+import type { Providers } from '../../providers/provider.ts'
+import type { AnswerPart, Candidate, Clock, Logger, Question, RoutedCall } from '../role.ts'
+import { isSuccess, readBody, readFailure, targetOf } from './attempt.ts'
+import type { CallsInFlight, EndableCall } from './calls-in-flight.ts'
+import { type Failure, httpFailure, refusalFailure, refused, type Stop, statusFailure, verdict } from './failure.ts'
+
+export interface QuestionParts {
+  readonly providers: Providers
+  readonly http: HttpClient
+  readonly clock: Clock
+  readonly logger: Logger
+  readonly inFlight: CallsInFlight
+  /** For the whole of it. */
+  readonly questionMs: number
+}
+
+type Replied = { readonly bytes: Uint8Array } | { readonly failure: Failure }
+
+const failed = (failure: Failure): Replied => ({ failure })
+const unusable = ({ status }: HttpResponse, reason: string): Replied => failed({ status, reason })
+
+const tellCount = (tokens: number): Replied => ({ bytes: Buffer.from(JSON.stringify({ input_tokens: tokens })) })
+
+const noResponse = { message: 'There is no response with this id.', code: null, param: null }
+
+/** The one question of a call: no bill, no event, no other candidate. */
+class Asking implements EndableCall {
+  readonly #parts: QuestionParts
+  readonly #call: RoutedCall
+  readonly #clientGone: AbortSignal
+  readonly #cancel = new AbortController()
+  readonly #timer: NodeJS.Timeout
+  readonly #onClientGone = (): void => this.#stop('client_gone')
+  #stopped: Stop | null = null
+
+  constructor(parts: QuestionParts, call: RoutedCall, clientGone: AbortSignal) {
+    this.#parts = parts
+    this.#call = call
+    this.#clientGone = clientGone
+    const leftMs = Math.min(parts.questionMs, Math.max(0, call.deadlineMs - parts.clock()))
+    this.#timer = setTimeout(() => this.#stop('deadline'), leftMs)
+    parts.inFlight.enter(this)
+    if (clientGone.aborted) this.#onClientGone()
+    else clientGone.addEventListener('abort', this.#onClientGone, { once: true })
+  }
+
+  shutDown(): void {
+    this.#stop('shutdown')
+  }
+
+  /** Always called. */
+  end(): void {
+    clearTimeout(this.#timer)
+    this.#cancel.abort()
+    this.#clientGone.removeEventListener('abort', this.#onClientGone)
+    this.#parts.inFlight.leave(this)
+  }
+
+  /** What the candidate's provider says; throws what the caller is told instead. */
+  async answer(question: Question, candidate: Candidate): Promise<Uint8Array> {
+    const replied = await this.#put(question, candidate)
+    if (this.#clientGone.aborted) throw clientGoneError()
+    if ('bytes' in replied) return replied.bytes
+    const { failure } = replied
+    this.#logFailure(candidate, failure)
+    const alone = { ...this.#call, candidates: [candidate], chain: false }
+    const { level, model } = candidate
+    throw verdict(alone, { failures: [failure], stopped: this.#stopped, failedAt: { level, model } })
+  }
+
+  #stop(why: Stop): void {
+    this.#stopped ??= why
+    this.#cancel.abort()
+  }
+
+  #logFailure({ model, provider }: Candidate, { reason, status, detail, refusal }: Failure): void {
+    if (refusal !== undefined || reason === 'aborted') return
+    const { requestId } = this.#call
+    this.#parts.logger.warn({ requestId, model, provider, status, reason, detail }, 'a provider did not answer')
+  }
+
+  async #put(question: Question, candidate: Candidate): Promise<Replied> {
+    const { providers, clock } = this.#parts
+    const provider = providers.get(candidate.provider)
+    if (provider === undefined) return failed({ status: null, reason: 'provider_not_configured' })
+    const target = targetOf(provider, candidate, clock())
+    try {
+      return question.type === 'count_tokens'
+        ? await this.#countTokens(target)
+        : await this.#askForStored(target, question, question.type === 'get_response' ? 'GET' : 'DELETE')
+    } catch (fault) {
+      if (fault instanceof HttpFault) return failed(httpFailure(fault))
+      if (fault instanceof GatewayError) return failed(refused(fault))
+      throw fault
+    }
+  }
+
+  /** Only the maker of the format counts for us; for other models a tokenizer does. */
+  async #countTokens(target: Target): Promise<Replied> {
+    const { body } = this.#call
+    if (target.provider.dialect !== 'anthropic') return tellCount(await countPrompt(messagesClient.readRequest(body)))
+    const response = await this.#request({ ...countTokensRequest(target, this.#call), method: 'POST' })
+    const spoken = { dialect: anthropicMessages, target }
+    if (!isSuccess(response)) return failed(await readFailure(spoken, response, this.#parts.clock()))
+    const bytes = await readBody(response, limits.upstreamErrorBodyBytesMax)
+    const count = bytes === null ? { fault: 'answer_too_large' } : readTokenCount(bytes)
+    return 'fault' in count ? unusable(response, count.fault) : tellCount(count.inputTokens)
+  }
+
+  async #askForStored({ provider }: Target, stored: StoredResponse, method: 'GET' | 'DELETE'): Promise<Replied> {
+    const response = await this.#request({ ...storedResponseRequest(provider, stored), method })
+    if (response.status === 404) {
+      const body = await readBody(response, limits.upstreamErrorBodyBytesMax)
+      return failed(refusalFailure(404, (body === null ? null : readRefusal(provider, body)) ?? noResponse))
+    }
+    if (!isSuccess(response)) {
+      response.discard()
+      return failed(statusFailure(response.status))
+    }
+    const bytes = await readBody(response, limits.upstreamBodyBytesMax)
+    if (bytes === null) return unusable(response, 'answer_too_large')
+    return isObject(parseJson(Buffer.from(bytes).toString())) ? { bytes } : unusable(response, 'not_json')
+  }
+
+  #request(request: Omit<Parameters<HttpClient['request']>[0], 'signal' | 'firstByteTimeoutMs'>) {
+    const { http, questionMs } = this.#parts
+    return http.request({ ...request, signal: this.#cancel.signal, firstByteTimeoutMs: questionMs })
+  }
+}
+
+/**
+ * Answers a question beside the answers: one attempt at the first candidate's provider, in bounded time; nothing enters the log. Throws
+ * GatewayError.
+ */
+export async function* answerQuestion(
+  parts: QuestionParts,
+  call: RoutedCall,
+  question: Question,
+  clientGone: AbortSignal,
+): AsyncGenerator<AnswerPart, void, undefined> {
+  const [candidate] = call.candidates
+  if (candidate === undefined) throw new Error('a question is put to a candidate')
+  const asking = new Asking(parts, call, clientGone)
+  try {
+    const bytes = await asking.answer(question, candidate)
+    const { level, model } = candidate
+    yield { type: 'head', contentType: 'application/json', level, model }
+    yield { type: 'bytes', bytes }
+  } finally {
+    asking.end()
+  }
+}

@@ -1,0 +1,82 @@
+import type { Applied } from '../domain/ledger/ledger.ts'
+import { GatewayError } from '../errors.ts'
+import { limits } from '../limits.ts'
+import { within } from '../within.ts'
+import type { LedgerTail } from './ledger-tail.ts'
+import type { EventLog } from './role.ts'
+
+/** Whose a response is that a provider keeps, and where. */
+export interface StoredResponseOwner {
+  readonly workspaceId: string
+  readonly provider: string
+}
+
+export interface StoredResponsesParts {
+  readonly tail: Pick<LedgerTail, 'onApplied' | 'reached'>
+  readonly log: Pick<EventLog, 'lastSequence'>
+  /** In the tables. Rejects while they cannot be read. */
+  readonly findStored: (responseId: string) => Promise<StoredResponseOwner | undefined>
+  /** How many of the latest owners are known without the tables. */
+  readonly recentMax?: number
+}
+
+const unavailable = (cause?: unknown): GatewayError =>
+  new GatewayError('read_models_unavailable', 'Stored responses cannot be looked up right now. Try again shortly.', {
+    cause,
+    retryAfterSeconds: 1,
+  })
+
+/** Tells the owners of stored responses: the latest from memory, which the tables may not have yet, the others from the tables. */
+export class StoredResponses {
+  readonly #parts: StoredResponsesParts
+  readonly #recentMax: number
+  readonly #recent = new Map<string, StoredResponseOwner>()
+  readonly #unlisten: () => void
+
+  constructor(parts: StoredResponsesParts) {
+    this.#parts = parts
+    this.#recentMax = parts.recentMax ?? limits.responseOwnersMax
+    this.#unlisten = parts.tail.onApplied((applied) => {
+      for (const each of applied) this.#note(each)
+    })
+  }
+
+  /** Undefined where no response of ours has the id. Rejects with `read_models_unavailable` while that cannot be told. */
+  async find(responseId: string): Promise<StoredResponseOwner | undefined> {
+    const known = this.#recent.get(responseId)
+    if (known !== undefined) return known
+    try {
+      const stored = await this.#parts.findStored(responseId)
+      if (stored !== undefined) return stored
+      // Another process may have stored it a moment ago: it is in the log, since its answer was given out.
+      await within(this.#catchUp(), limits.logStalledMs, unavailable)
+    } catch (fault) {
+      throw unavailable(fault)
+    }
+    return this.#recent.get(responseId)
+  }
+
+  stop(): Promise<void> {
+    this.#unlisten()
+    return Promise.resolve()
+  }
+
+  async #catchUp(): Promise<void> {
+    const { log, tail } = this.#parts
+    await tail.reached(await log.lastSequence())
+  }
+
+  /** The first that has an id keeps it. */
+  #note({ closed }: Applied): void {
+    if (closed?.closing.type !== 'UsageRecorded') return
+    const { storedResponseId, workspaceId, provider } = closed.closing.data
+    if (storedResponseId === undefined || this.#recent.has(storedResponseId)) return
+    this.#recent.set(storedResponseId, { workspaceId, provider })
+    if (this.#recent.size > this.#recentMax) this.#forgetOldest()
+  }
+
+  #forgetOldest(): void {
+    const [oldest] = this.#recent.keys()
+    if (oldest !== undefined) this.#recent.delete(oldest)
+  }
+}
