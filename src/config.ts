@@ -338,13 +338,9 @@ const externalFrom = (
 
 const msOf = (seconds: number | undefined): number | undefined => (seconds === undefined ? undefined : seconds * 1000)
 
-/** Every OpenAI model is also known by its bare name, unless the file says which aliases there are. */
+/** Every model is also known by its bare name, unless the file says which aliases there are. */
 const bareNames = (prices: PriceFile): Readonly<Record<string, string>> =>
-  Object.fromEntries(
-    prices.prices
-      .filter(({ model }) => model.startsWith('openai/'))
-      .map(({ model }) => [model.slice('openai/'.length), model]),
-  )
+  Object.fromEntries(prices.prices.map(({ model }) => [model.slice(model.indexOf('/') + 1), model]))
 
 /**
  * The configuration from a file (named, or `gateway.yaml` where there is one) and the environment, checked whole.

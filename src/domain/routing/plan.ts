@@ -52,12 +52,22 @@ const routerPrefix = 'gateway/'
 const routerOf = (name: string): string | null =>
   name.startsWith(routerPrefix) ? name.slice(routerPrefix.length) : null
 
+/** Behind the name of a model it means one snapshot of it; never a mere prefix: `gpt-5` is no `gpt-5-mini`. */
+const snapshotPattern = /-(?:\d{8}|\d{4}-\d{2}-\d{2})$/
+
+const aliased = ({ aliases }: Catalog, name: string): string => {
+  if (Object.hasOwn(aliases, name)) return aliases[name]!
+  const [snapshot = ''] = snapshotPattern.exec(name) ?? []
+  const model = name.slice(0, name.length - snapshot.length)
+  return snapshot !== '' && Object.hasOwn(aliases, model) ? `${aliases[model]!}${snapshot}` : name
+}
+
 /** A name as `<provider>/<model>`: an alias once resolved is one, and so is every candidate of a router. */
 const modelIdsOf = (catalog: Catalog, name: string): readonly string[] => {
   const router = routerOf(name)
   const named =
     router === null ? [name] : Object.hasOwn(catalog.routers, router) ? catalog.routers[router]!.candidates : []
-  return named.map((each) => (Object.hasOwn(catalog.aliases, each) ? catalog.aliases[each]! : each))
+  return named.map((each) => aliased(catalog, each))
 }
 
 /** Provider and upstream model of a public model id; undefined where no such provider is configured. */
@@ -75,7 +85,8 @@ export const locateModel = (
 
 const callableOf = (catalog: Catalog, prices: PriceBook, model: string, atMs: number): CallableModel | undefined => {
   const located = locateModel(catalog, model)
-  const price = priceAt(prices, model, atMs)
+  // A snapshot has the price of its model, unless it has one of its own.
+  const price = priceAt(prices, model, atMs) ?? priceAt(prices, model.replace(snapshotPattern, ''), atMs)
   if (located === undefined || price === undefined) return undefined
   return { model, ...located, priceVersion: price.version, sheet: price.sheet }
 }

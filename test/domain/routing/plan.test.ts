@@ -122,3 +122,26 @@ t.test('what can be called', async (t) => {
     ['openai/a', 'openai/b', 'vv/c'],
   )
 })
+
+t.test('a dated snapshot is its model, at its price; a longer name is another model', async (t) => {
+  const planOf = (model: string) => planRequest(catalog, prices, { model, chain: null }, nowMs).candidates
+  for (const [asked, model, version] of [
+    ['openai/a-20251001', 'openai/a-20251001', 'new'],
+    ['openai/a-2025-10-01', 'openai/a-2025-10-01', 'new'],
+    ['short-20251001', 'openai/a-20251001', 'new'],
+  ] as const)
+    t.match(planOf(asked), [{ model, provider: 'openai', upstreamModel: model.slice(7), priceVersion: version }], asked)
+  for (const stranger of [
+    'openai/a-mini',
+    'openai/a-2025',
+    'openai/a-20251001-mini',
+    'openai/absent-20251001',
+    'a-20251001',
+  ])
+    t.throws(() => planOf(stranger), { code: 'model_not_found' }, stranger)
+
+  const own = pricesOf(['openai/a', 'v1', '2026-01-01T00:00:00Z'], ['openai/a-20251001', 'own', '2026-01-01T00:00:00Z'])
+  t.match(planRequest(catalog, own, { model: 'openai/a-20251001', chain: null }, nowMs).candidates, [
+    { priceVersion: 'own' },
+  ])
+})
