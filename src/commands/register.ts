@@ -211,7 +211,7 @@ export const registerCommands = (program: Command): void => {
     .action((_options: object, command: Command) => runServers(configOf(command), createRuntime('info')))
   program
     .command('status')
-    .description('where the log ends, and how far behind the tables are')
+    .description('how much the log holds, and how far behind the tables are')
     .addOption(json())
     .action((options: { json: boolean }, command: Command) => status(configOf(command), createRuntime('warn'), options))
   registerWorkspace(program)

@@ -1,4 +1,4 @@
-import { type JetStreamClient, jetstream, jetstreamManager } from '@nats-io/jetstream'
+import { type JetStreamClient, jetstream, jetstreamManager, type StreamState } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/transport-node'
 import { GatewayError } from '../../errors.ts'
 import type { Fact } from '../../events/envelope.ts'
@@ -36,7 +36,15 @@ export interface LogOptions {
   readonly onFatal: (error: Error) => void
 }
 
+/** How much the log holds. */
+export interface LogSize {
+  readonly frames: number
+  readonly bytes: number
+}
+
 export interface OpenLog extends EventLog {
+  /** Asks the server, like `lastSequence`. */
+  size(): Promise<LogSize>
   /** Takes no more facts, waits for those under way so many milliseconds, rejects the rest with `log_unavailable` and stops the followers. */
   close(withinMs: number): Promise<void>
 }
@@ -94,12 +102,12 @@ class NatsLog implements OpenLog {
   }
 
   async lastSequence(): Promise<number> {
-    const { jsm, link, names } = this.#parts
-    try {
-      return (await link.whileUp(() => jsm.streams.info(names.stream))).state.last_seq
-    } catch (cause) {
-      throw new GatewayError('log_unavailable', 'The event log does not answer.', { cause })
-    }
+    return (await this.#state()).last_seq
+  }
+
+  async size(): Promise<LogSize> {
+    const { last_seq, bytes } = await this.#state()
+    return { frames: last_seq, bytes }
   }
 
   oldestUnacknowledgedMs(): number {
@@ -113,6 +121,15 @@ class NatsLog implements OpenLog {
     this.#parts.link.close()
     // Those that are rejected by the close are rejected in this turn of the event loop or the next.
     await this.#parts.pending.whenEmpty(withinMs)
+  }
+
+  async #state(): Promise<StreamState> {
+    const { jsm, link, names } = this.#parts
+    try {
+      return (await link.whileUp(() => jsm.streams.info(names.stream))).state
+    } catch (cause) {
+      throw new GatewayError('log_unavailable', 'The event log does not answer.', { cause })
+    }
   }
 
   #seal(facts: readonly Fact[]): SealedFacts {
