@@ -100,6 +100,8 @@ export const limits = {
   allowanceSweepMs: 250,
   outputTokensFloor: 16, // A cap below this answers nothing of use: 402 instead.
 
+  deliveriesMax: 20_000, // Requests in flight, and lost ones whose end is awaited.
+
   // Scheduler
   expiryTickMs: 250,
 

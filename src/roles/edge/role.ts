@@ -58,6 +58,7 @@ const start = async (parts: EdgeParts): Promise<RunningEdge> => {
   const stop = async (): Promise<void> => {
     await server.stop()
     await allowances.close()
+    await inference.close()
   }
   try {
     return { ...(await server.listen(listen.host, listen.port)), stop }
@@ -69,6 +70,6 @@ const start = async (parts: EdgeParts): Promise<RunningEdge> => {
 
 export const edge = defineRole({
   name: 'edge',
-  emits: ['RequestRouted', 'RequestFailed', 'HoldPlaced', 'HoldReleased'],
+  emits: ['RequestRouted', 'RequestFailed', 'HoldPlaced', 'HoldReleased', 'AdjustmentPosted'],
   start,
 })

@@ -248,13 +248,8 @@ export class CallRun implements EndableCall {
 
   /** Resolves with the usage that we counted; null where the upstream told it. */
   async #acknowledged(): Promise<Usage | null> {
-    try {
-      const fact = await this.#closing.acknowledged()
-      return fact.type === 'UsageRecorded' && fact.data.source === 'estimated' ? fact.data.usage : null
-    } catch (fault) {
-      if (!this.#released && !this.#clientGone.aborted) this.#closing.refundWhenStored()
-      throw fault
-    }
+    const fact = await this.#closing.acknowledged()
+    return fact.type === 'UsageRecorded' && fact.data.source === 'estimated' ? fact.data.usage : null
   }
 
   async #fail(error: GatewayError): Promise<never> {

@@ -38,6 +38,6 @@ const start = async ({ calls, drainMs = limits.stopMs, ...parts }: ProxyParts): 
 /** Routed call → provider → bytes and one closing event. */
 export const proxy = defineRole({
   name: 'proxy',
-  emits: ['UsageRecorded', 'RequestFailed', 'AdjustmentPosted'],
+  emits: ['UsageRecorded', 'RequestFailed'],
   start,
 })
