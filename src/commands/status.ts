@@ -1,5 +1,5 @@
 import type { Config } from '../config.ts'
-import { openPlatform, tablesOf } from './platform.ts'
+import { onDatabase, openPlatform, tablesOf } from './platform.ts'
 import { type Output, printRecords } from './report.ts'
 import type { Runtime } from './runtime.ts'
 
@@ -8,9 +8,15 @@ export const status = async (config: Config, runtime: Runtime, output: Output): 
   const onFatal = (fault: Error): void => {
     throw fault
   }
-  const platform = await openPlatform(config, runtime, { role: 'operator', embedded: 'any', onFatal })
+  const platform = await openPlatform(config, runtime, {
+    role: 'operator',
+    embedded: 'any',
+    readOnly: true,
+    onFatal,
+  })
   try {
-    const tables = await tablesOf(platform).database.checkpoint()
+    const { database, place } = tablesOf(platform)
+    const tables = await onDatabase(place.url, database.checkpoint())
     const { frames, bytes } = await platform.log.size()
     const record = { log: config.log.name, frames, bytes, tables_at_frame: tables, behind: frames - tables }
     printRecords([record], output)

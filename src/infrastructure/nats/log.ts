@@ -9,7 +9,7 @@ import { checkDurability, checkServer, type Durability } from './durability.ts'
 import { JournalWriter } from './journal-writer.ts'
 import { Link } from './link.ts'
 import { Pending } from './pending.ts'
-import { FrameReader } from './read-frame.ts'
+import { FrameReader, type Speakers } from './read-frame.ts'
 import { RecentFrames } from './recent-frames.ts'
 import { type Seal, type SealedFacts, sealFacts } from './seal.ts'
 import { FrameStore } from './store.ts'
@@ -26,6 +26,10 @@ export interface LogOptions {
   readonly role: string
   /** Nothing will be appended, so the server's permissions need not let this role. */
   readonly readOnly?: boolean
+  /** Whether the stream is made where there is none; it is, unless this is false. */
+  readonly create?: boolean
+  /** Whom a follower believes what; without it, everybody everything. */
+  readonly speakers?: Speakers
   readonly durability: Durability
   readonly replicas: number
   readonly monitoringUrl?: string | undefined
@@ -150,7 +154,7 @@ class NatsLog implements OpenLog {
 }
 
 const assemble = (options: LogOptions, names: LogNames, jsm: Parts['jsm']): Parts => {
-  const { connection, clock, newId, logger, role } = options
+  const { connection, clock, newId, logger, role, speakers } = options
   const writer = newId()
   const link = new Link(connection, ({ message }) => logger.error({ reason: message }, 'the log’s server refuses'))
   const pending = new Pending(clock)
@@ -159,7 +163,7 @@ const assemble = (options: LogOptions, names: LogNames, jsm: Parts['jsm']): Part
     options.onFatal(error)
   }
   const recent = new RecentFrames()
-  const reader = new FrameReader(names, recent)
+  const reader = new FrameReader(names, recent, speakers)
   const store = new FrameStore({ client: jetstream(connection), stream: names.stream, link, recent, logger, onFatal })
   const journal = new JournalWriter(writer, `${names.journalPrefix}${role}`, store, pending)
   const wallets = new WalletWriter({ writer: newId(), jsm, stream: names.stream, link, store, pending })
@@ -182,16 +186,16 @@ const assertMayAppend = async (client: JetStreamClient, subject: string): Promis
 }
 
 /**
- * Opens the event log on a connection, creates its stream where there is none, and checks that stream and server keep what they acknowledge,
+ * Opens the event log on a connection, makes its stream where `create` says so, and checks that stream and server keep what they acknowledge,
  * and let this role do its work. Throws when they do not, with every reason. Each log that is opened has a writer id of its own.
  */
 export const openLog = async (options: LogOptions): Promise<OpenLog> => {
-  const { connection, name, replicas, role, readOnly = false } = options
+  const { connection, name, replicas, role, readOnly = false, create = true } = options
   const names = logNamesOf(name)
   assertToken(role)
   checkServer(connection)
   const jsm = await jetstreamManager(connection, { timeout: limits.natsRequestMs, checkAPI: false })
-  await checkDurability(connection, await ensureStream(jsm, names, replicas), options)
+  await checkDurability(connection, await ensureStream(jsm, names, { replicas, create }), options)
   if (!readOnly) await assertMayAppend(jetstream(connection), `${names.journalPrefix}${role}`)
   return new NatsLog(assemble(options, names, jsm))
 }
