@@ -4,10 +4,10 @@ NPM := npm exec --yes --package=node@$(NODE_VERSION) -- npm
 export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check bench generate chaos
+.PHONY: help run test check bench bench-apart generate chaos
 
 help: ## List the targets
-	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  %-10s %s\n", $$1, $$2 }'
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  %-11s %s\n", $$1, $$2 }'
 
 node_modules/.installed: package.json package-lock.json
 	$(NPM) ci
@@ -29,8 +29,11 @@ check: node_modules/.installed ## Types, lint, format, import rules, generated f
 bench: node_modules/.installed ## Measure against a bare relay, and assert that the ledger equals the upstream's count
 	node test/bench/main.ts $(ARGS)
 
+bench-apart: node_modules/.installed ## Measure the roles apart against one process, then slow and large answers; assert both ledgers
+	node test/bench/apart/main.ts $(ARGS)
+
 chaos: node_modules/.installed ## The long forms of the kill tests
-	CHAOS_ROUNDS=10 tap test/flows/*kill* test/flows/*stopped* $(ARGS)
+	CHAOS_ROUNDS=$${CHAOS_ROUNDS:-10} tap -t 3600 -j 1 test/flows/*kill* test/flows/*stopped* test/flows/three-edges* $(ARGS)
 
 generate: node_modules/.installed ## Write the types of the schemas
 	node schemas/generate.ts

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { parseDocument } from 'yaml'
+import { type Document, parseDocument } from 'yaml'
 import { type PriceFile, problemsOfPriceFile } from './domain/pricing/price-file.ts'
 import type { Catalog, CatalogProvider } from './domain/routing/plan.ts'
 import { limits } from './limits.ts'
@@ -27,7 +27,10 @@ export interface Config {
   readonly external: External | null
   readonly natsServerBin: string | undefined
   readonly log: { readonly name: string; readonly replicas: number; readonly durability: 'synced' | 'relaxed' }
-  /** Upstreams with their keys, for the roles that call them; empty there: the sandbox provider answers. Other roles never hold one. */
+  /**
+   * Upstreams with their keys, for the roles that call them; empty there: the sandbox provider answers, which on external servers only
+   * `sandbox: true` allows. Other roles never hold one.
+   */
   readonly providers: readonly ProviderConfig[]
   readonly catalog: Catalog
   readonly prices: PriceFile
@@ -76,6 +79,7 @@ interface ConfigFile {
   }
   readonly log?: { readonly name?: string; readonly replicas?: number; readonly durability?: 'synced' | 'relaxed' }
   readonly providers?: Readonly<Record<string, ProviderEntry>>
+  readonly sandbox?: boolean
   readonly aliases?: Readonly<Record<string, string>>
   readonly routers?: Catalog['routers']
   readonly prices?: string
@@ -201,12 +205,26 @@ const parseConfigFile = (file: string, env: Environment, role: ProcessRole): Con
     throw new ConfigError(file, [{ path: '', message: `not YAML: ${broken.message.split('\n')[0]}` }])
   const problems: Problem[] = []
   if (!readsDatabase(role)) document.delete('database_url')
-  const filled = fillVariables(document.toJS() ?? {}, '', { env, role, problems })
+  const filled = fillVariables(contentOf(document, file), '', { env, role, problems })
   problems.push(...validatorOf('config.json', { every: true })(filled))
-  if (problems.length === 0) problems.push(...problemsOfNames(filled as ConfigFile))
   if (problems.length > 0) throw new ConfigError(file, problems)
-  return filled as ConfigFile
+  const content = withoutEmptyProviders(filled as ConfigFile)
+  const mistakes = problemsOfNames(content)
+  if (mistakes.length > 0) throw new ConfigError(file, mistakes)
+  return content
 }
+
+/** The library's own error shows the text, which may be a password. */
+const contentOf = (document: Document, file: string): unknown => {
+  try {
+    return document.toJS() ?? {}
+  } catch {
+    throw new ConfigError(file, [{ path: '', message: 'not YAML: a text that begins with * needs quotes' }])
+  }
+}
+
+const withoutEmptyProviders = ({ providers, ...content }: ConfigFile): ConfigFile =>
+  providers === undefined || Object.keys(providers).length === 0 ? content : { ...content, providers }
 
 /** Aliases and routers must lead to a provider that is configured. */
 const problemsOfNames = ({ providers, aliases = {}, routers = {} }: ConfigFile): readonly Problem[] => {
@@ -304,36 +322,113 @@ const tlsFrom = (tls: NonNullable<ConfigFile['nats']>['tls'], folder: string): T
   }
 }
 
-const natsFrom = (file: ConfigFile, env: Environment, folder: string): NatsConfig | undefined => {
-  const { url, monitoring_url, user, password, credentials_file, tls } = file.nats ?? {}
-  const natsUrl = env['NATS_URL'] || url
-  if (natsUrl === undefined) return undefined
+/** An address, and where it stands: the variable or the path in the file, by which a problem is told. Its text may hold a password. */
+interface Address {
+  readonly path: string
+  readonly text: string
+}
+
+interface Addresses {
+  readonly database: Address | undefined
+  readonly nats: Address | undefined
+  readonly monitoring: Address | undefined
+}
+
+const addressesFrom = (file: ConfigFile, env: Environment, role: ProcessRole): Addresses => {
+  const addressAt = (variable: string, path: string, inFile: string | undefined): Address | undefined => {
+    const inEnvironment = env[variable]
+    if (inEnvironment) return { path: variable, text: inEnvironment }
+    return inFile === undefined ? undefined : { path, text: inFile }
+  }
   return {
-    url: natsUrl,
-    monitoringUrl: env['NATS_MONITORING_URL'] || monitoring_url,
-    user,
-    password,
-    credentialsFile: credentials_file === undefined ? undefined : resolve(folder, credentials_file),
-    tls: tlsFrom(tls, folder),
+    database: readsDatabase(role) ? addressAt('DATABASE_URL', 'database_url', file.database_url) : undefined,
+    nats: addressAt('NATS_URL', 'nats.url', file.nats?.url),
+    monitoring: addressAt('NATS_MONITORING_URL', 'nats.monitoring_url', file.nats?.monitoring_url),
   }
 }
 
-const externalFrom = (
-  file: ConfigFile,
-  env: Environment,
-  { folder, role }: { readonly folder: string; readonly role: ProcessRole },
-): External | null => {
-  const databaseUrl = readsDatabase(role) ? env['DATABASE_URL'] || file.database_url : undefined
-  const nats = natsFrom(file, env, folder)
-  if (databaseUrl === undefined && nats === undefined) return null
-  if (nats !== undefined && (databaseUrl !== undefined || !readsDatabase(role)))
-    return { databaseUrl: databaseUrl ?? null, nats }
-  throw new ConfigError('external servers', [
-    {
-      path: nats === undefined ? 'nats.url' : 'database_url',
-      message: 'set both DATABASE_URL and NATS_URL, or neither for embedded servers',
+const isPercentEncoded = (text: string): boolean => {
+  try {
+    decodeURIComponent(text)
+    return true
+  } catch {
+    return false
+  }
+}
+
+const urlWith = (text: string, protocols: readonly string[]): URL | null => {
+  const url = URL.parse(text)
+  if (url === null || !protocols.includes(url.protocol)) return null
+  return [url.username, url.password, url.hostname, url.pathname].every(isPercentEncoded) ? url : null
+}
+
+/** A `#`, `?` or `/` that stands bare in a password ends the host before it: whatever then follows is no part of such an address. */
+const isNatsServer = (text: string): boolean => {
+  const url = urlWith(text, ['nats:', 'tls:'])
+  if (url === null || url.hostname === '') return false
+  return ['', '/'].includes(url.pathname) && url.search === '' && url.hash === ''
+}
+
+const isDatabase = (text: string): boolean => {
+  const url = urlWith(text, ['postgres:', 'postgresql:'])
+  if (url === null || url.hash !== '' || url.pathname.includes('@')) return false
+  return url.username !== '' || !url.search.includes('@')
+}
+
+const isMonitoring = (text: string): boolean => {
+  const url = urlWith(text, ['http:', 'https:'])
+  return url !== null && url.hash === '' && !text.includes('@')
+}
+
+const encoding = 'what is special in a user or password is percent-encoded, as # is by %23'
+
+/** Tells where an address stands, and never its text. */
+const problemsOfAddresses = ({ database, nats, monitoring }: Addresses): readonly Problem[] => {
+  const check = (
+    address: Address | undefined,
+    isRight: (text: string) => boolean,
+    message: string,
+  ): readonly Problem[] => (address === undefined || isRight(address.text) ? [] : [{ path: address.path, message }])
+  const areNatsServers = (text: string): boolean => text.split(',').every((each) => isNatsServer(each.trim()))
+  return [
+    ...check(database, isDatabase, `must be a postgres:// or postgresql:// URL; ${encoding}`),
+    ...check(nats, areNatsServers, `must be nats:// or tls:// URLs with a host, separated by commas; ${encoding}`),
+    ...check(monitoring, isMonitoring, 'must be an http:// or https:// URL without a user'),
+  ]
+}
+
+const areEmbedded = ({ database, nats }: Addresses): boolean => database === undefined && nats === undefined
+
+const problemsOfServers = (addresses: Addresses, role: ProcessRole): readonly Problem[] => {
+  const { database, nats } = addresses
+  if (areEmbedded(addresses) || (nats !== undefined && (database !== undefined || !readsDatabase(role)))) return []
+  const message = 'set both DATABASE_URL and NATS_URL, or neither for embedded servers'
+  return [{ path: nats === undefined ? 'nats.url' : 'database_url', message }]
+}
+
+/** A deployment whose keys were forgotten must not answer with the sandbox's text, and bill it. */
+const problemsOfProviders = (providers: Config['providers'], isSandboxAllowed: boolean): readonly Problem[] => {
+  if (providers.length > 0 || isSandboxAllowed) return []
+  const variables = knownProviders.map(({ variable }) => variable).join(', ')
+  const message = `none is configured: set one of ${variables}, or name them in the file; \`sandbox: true\` answers without any`
+  return [{ path: 'providers', message }]
+}
+
+const externalFrom = (file: ConfigFile, addresses: Addresses, folder: string): External | null => {
+  const { database, nats, monitoring } = addresses
+  if (nats === undefined) return null
+  const { user, password, credentials_file, tls } = file.nats ?? {}
+  return {
+    databaseUrl: database?.text ?? null,
+    nats: {
+      url: nats.text,
+      monitoringUrl: monitoring?.text,
+      user,
+      password,
+      credentialsFile: credentials_file === undefined ? undefined : resolve(folder, credentials_file),
+      tls: tlsFrom(tls, folder),
     },
-  ])
+  }
 }
 
 const msOf = (seconds: number | undefined): number | undefined => (seconds === undefined ? undefined : seconds * 1000)
@@ -364,10 +459,17 @@ export const readConfig = (
   const folder = dirname(source)
   const prices = readPriceFile(file.prices === undefined ? shippedPrices : resolve(folder, file.prices))
   const providers = providersFrom(file, env, role)
+  const addresses = addressesFrom(file, env, role)
+  const problems = [
+    ...problemsOfAddresses(addresses),
+    ...problemsOfServers(addresses, role),
+    ...problemsOfProviders(providers, !callsUpstream(role) || (file.sandbox ?? areEmbedded(addresses))),
+  ]
+  if (problems.length > 0) throw new ConfigError('the configuration', problems)
   return Object.freeze({
     listen: { host: file.listen?.host ?? '127.0.0.1', port: options.port ?? file.listen?.port ?? 8787 },
     dataFolder: resolve(options.dataFolder ?? env['GATEWAY_DATA'] ?? file.data_folder ?? 'data'),
-    external: externalFrom(file, env, { folder, role }),
+    external: externalFrom(file, addresses, folder),
     natsServerBin: env['NATS_SERVER_BIN'],
     log: {
       name: file.log?.name ?? 'GATEWAY',

@@ -103,6 +103,13 @@ export class GatewayError extends Error {
   }
 }
 
+/** What proxies record for a client that went first. */
+const clientGoneStatus = 499
+
+/** Why a request failed, in a word for its record. */
+export const failureReason = ({ status, code }: Pick<GatewayError, 'status' | 'code'>): string =>
+  status === clientGoneStatus ? 'client_gone' : code
+
 /** The log does not take or acknowledge what must be recorded: nothing is served meanwhile. */
 export const logUnavailable = (cause?: unknown): GatewayError =>
   new GatewayError('log_unavailable', 'The gateway cannot record requests right now. Try again shortly.', {

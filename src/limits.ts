@@ -110,7 +110,10 @@ export const limits = {
   admissionWaitMs: 5_000, // A request waits so long for money that requests in flight still hold.
   admissionWaitersMax: 10_000,
   allowanceSweepMs: 250,
+  allowanceReturnMs: 5_000, // For a stopping edge's slices to go back; the log takes them within milliseconds, or is away.
   outputTokensFloor: 16, // A cap below this answers nothing of use: 402 instead.
+
+  deliveriesMax: 20_000, // Requests in flight, and lost ones whose end is awaited.
 
   // Stored responses
   responseOwnersMax: 50_000, // That the tables may not have yet, with their owners: about 10 MB, and minutes of a busy edge.
@@ -135,7 +138,7 @@ export const limits = {
   // Processes
   startMs: 30_000, // For each embedded server to answer.
   stopMs: 15_000, // For requests in flight at shutdown, and then for what they cost to be recorded.
-  lastAnswerMs: 2_000, // For what a stopping proxy broke off to be counted, and for the error to reach its caller.
+  lastAnswerMs: 2_000, // For what a stopping edge or proxy broke off to be counted, and for the error to reach its caller.
   shutdownMs: 60_000, // For everything to stop; then the process ends, and its successor finds the rest in the log.
   embeddedRecoveryMs: 600_000, // After a kill a server reads its whole store before it answers; one that ends is noticed at once.
   embeddedPollMs: 20, // Between two looks at a server that starts or stops.

@@ -1,3 +1,16 @@
+/** Settles as the work does, or resolves after `timeoutMs`. */
+export const atMost = async (work: Promise<unknown>, timeoutMs: number): Promise<void> => {
+  let timer: NodeJS.Timeout | undefined
+  const timeout = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, timeoutMs)
+  })
+  try {
+    await Promise.race([work, timeout])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
 /** Settles as the promise does, or, when that takes longer than `timeoutMs`, rejects with what `late` makes. */
 export const within = async <T>(promise: Promise<T>, timeoutMs: number, late: () => Error): Promise<T> => {
   let timer: NodeJS.Timeout | undefined

@@ -13,6 +13,15 @@ const keys = { OPENAI_API_KEY: 'sk-one', GEMINI_API_KEY: 'sk-two' }
 const fileWith = (t: Test, content: object): string =>
   join(t.testdir({ 'gateway.yaml': JSON.stringify(content) }), 'gateway.yaml')
 
+const thrownBy = (work: () => unknown): Error => {
+  try {
+    work()
+  } catch (fault) {
+    return fault as Error
+  }
+  throw new Error('nothing was thrown')
+}
+
 t.test('the example of a deployment holds for each role with the secrets of that role alone', async (t) => {
   for (const role of roleNames) {
     const env = { ...nats, ...(role === 'proxy' ? keys : database) }
@@ -72,4 +81,75 @@ t.test('limits in seconds, and their bounds', async (t) => {
 t.test('a certificate without its key is refused', async (t) => {
   const file = fileWith(t, { nats: { url: 'tls://one:4222', tls: { cert_file: 'a.pem' } } })
   t.throws(() => readConfig(database, { file }), { message: /key_file/ })
+})
+
+t.test('without a provider only embedded servers let the sandbox answer unasked', async (t) => {
+  const external = { ...database, NATS_URL: 'nats://one:4222' }
+  const none = { message: /providers: none is configured: set one of OPENAI_API_KEY.*`sandbox: true`/ }
+  for (const role of ['gateway', 'proxy'] as const)
+    for (const providers of [{}, { providers: {} }]) {
+      const file = fileWith(t, providers)
+      t.throws(() => readConfig(external, { file, role }), none, role)
+      t.throws(() => readConfig({}, { file: fileWith(t, { ...providers, sandbox: false }), role }), none, role)
+      t.same(readConfig(external, { file: fileWith(t, { ...providers, sandbox: true }), role }).providers, [])
+      t.same(readConfig({}, { file, role }).providers, [])
+      t.equal(readConfig({ ...external, OPENAI_API_KEY: 'sk-one' }, { file, role }).providers.length, 1)
+    }
+  for (const role of ['edge', 'projector', 'scheduler', 'operator'] as const)
+    t.equal(readConfig(external, { file: fileWith(t, {}), role }).external?.nats.url, 'nats://one:4222')
+})
+
+t.test('an address that is wrong is told by where it stands, without what it says', async (t) => {
+  const natsUrls = [
+    'nats://u:se#cret@h:1',
+    'nats://u:12#cret@h:1',
+    'nats://u:12/cret@h:1',
+    'nats://u:12?cret@h:1',
+    'nats://u:cret%zz@h:1',
+    'nats://one:1,u:cret@two:1',
+    'https://u:cret@h',
+    'nats://',
+  ]
+  const databaseUrls = [
+    'postgres://u:se#cret@h:1/db',
+    'postgres://u:12#cret@h:1/db',
+    'postgres://u:12/cret@h:1/db',
+    'postgres://u:12?cret@h:1/db',
+    'postgres://u:cret%zz@h/db',
+    'mysql://u:cret@h/db',
+    'cret',
+  ]
+  const monitoringUrls = ['http://u:cret@h', 'ftp://cret', 'cret']
+  const right = { ...database, NATS_URL: 'nats://h:1', NATS_MONITORING_URL: 'http://h:2' }
+  const cases = { NATS_URL: natsUrls, DATABASE_URL: databaseUrls, NATS_MONITORING_URL: monitoringUrls }
+  for (const [variable, texts] of Object.entries(cases))
+    for (const text of texts) {
+      const fault = thrownBy(() => readConfig({ ...right, [variable]: text }, { file: fileWith(t, {}), role: 'edge' }))
+      t.match(fault, { name: 'ConfigError', problems: [{ path: variable }] }, text)
+      t.notMatch(fault.message, /cret/)
+    }
+  const file = fileWith(t, { nats: { url: 'nats://u:se#cret@h:1' }, database_url: 'postgres://u:se#cret@h/db' })
+  const inFile = thrownBy(() => readConfig({}, { file, role: 'edge' }))
+  t.match(inFile, { problems: [{ path: 'database_url' }, { path: 'nats.url' }] })
+  t.notMatch(inFile.message, /cret/)
+})
+
+t.test('addresses as people write them', async (t) => {
+  const env = {
+    DATABASE_URL: 'postgresql://u%40x:p%23w@db:5432/gateway?sslmode=verify-full&sslrootcert=/etc/ca.pem',
+    NATS_URL: 'tls://u:p%2F%40@one:4222, tls://two:4222,nats://[::1]:4222/',
+    NATS_MONITORING_URL: 'http://127.0.0.1:8222',
+  }
+  const { external } = readConfig(env, { file: fileWith(t, {}), role: 'edge' })
+  t.match(external, { databaseUrl: env.DATABASE_URL, nats: { url: env.NATS_URL } })
+  t.throws(() => readConfig({ NATS_URL: 'nats://h' }, { file: fileWith(t, {}), role: 'edge' }), {
+    message: /database_url: set both DATABASE_URL and NATS_URL/,
+  })
+})
+
+t.test('a password that YAML takes for an alias is not shown', async (t) => {
+  const file = join(t.testdir({ 'gateway.yaml': 'nats:\n  url: nats://h\n  password: *cret\n' }), 'gateway.yaml')
+  const fault = thrownBy(() => readConfig({}, { file }))
+  t.match(fault, { name: 'ConfigError', message: /begins with \* needs quotes/ })
+  t.notMatch(fault.message, /cret/)
 })

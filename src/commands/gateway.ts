@@ -76,9 +76,15 @@ const sandboxed = ({ catalog }: Config, baseUrl: string): readonly ProviderConfi
   }))
 
 /** The sandbox provider answers where no other is configured. */
-const startProxy = async ({ config, platform, runtime, stack }: House, calls: CallSource): Promise<void> => {
-  const providers =
-    config.providers.length > 0 ? config.providers : sandboxed(config, stack.push(await startSandbox(runtime)).url)
+const startProviders = async ({ config, runtime, stack }: House): Promise<readonly ProviderConfig[]> => {
+  if (config.providers.length > 0) return config.providers
+  runtime.logger.warn({}, 'no provider is configured: the sandbox provider answers, and its answers are billed')
+  return sandboxed(config, stack.push(await startSandbox(runtime)).url)
+}
+
+const startProxy = async (house: House, calls: CallSource): Promise<void> => {
+  const { config, platform, runtime, stack } = house
+  const providers = await startProviders(house)
   stack.push(
     await proxy.start({
       log: platform.log,

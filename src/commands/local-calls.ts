@@ -1,24 +1,25 @@
-import type { CallSource } from '../roles/proxy/role.ts'
-import { CallLost, type Dispatch, type RunningRole } from '../roles/role.ts'
+import type { CallSource, ServedCalls } from '../roles/proxy/role.ts'
+import { CallLost, type Dispatch } from '../roles/role.ts'
 
 /** The transport between an edge and a proxy of the same process: a plain function call. */
 export class LocalCalls implements CallSource {
   #serving: Dispatch | null = null
 
-  readonly dispatch: Dispatch = (call, clientGone) => {
+  readonly dispatch: Dispatch = (call, clientGone, openCalls) => {
     if (this.#serving === null)
       throw new CallLost('no_available_channel', 'No proxy serves calls at the moment. Try again.', {
         retryAfterSeconds: 1,
       })
-    return this.#serving(call, clientGone)
+    return this.#serving(call, clientGone, openCalls)
   }
 
-  serve(dispatch: Dispatch): RunningRole {
+  serve(dispatch: Dispatch): ServedCalls {
     this.#serving = dispatch
     return {
       stop: async () => {
         this.#serving = null
       },
+      giveUp: () => undefined, // Nothing waits here for a reader.
     }
   }
 }

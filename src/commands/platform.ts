@@ -1,17 +1,24 @@
 import type { Config, NatsConfig } from '../config.ts'
 import { initialLedger, type Ledger } from '../domain/ledger/ledger.ts'
+import { currentVersion, type EventType } from '../events/envelope.ts'
 import { findEmbedded, startEmbedded } from '../infrastructure/embedded/embedded.ts'
 import { connectNats } from '../infrastructure/nats/connect.ts'
 import { type OpenLog, openLog } from '../infrastructure/nats/log.ts'
 import { defaultSchema, type Place } from '../infrastructure/postgres/connection.ts'
 import { type Database, openDatabase } from '../infrastructure/postgres/database.ts'
 import { limits } from '../limits.ts'
+import { edge } from '../roles/edge/role.ts'
 import { LedgerTail } from '../roles/ledger-tail.ts'
 import { assertSameLog, ForeignTables } from '../roles/log-identity.ts'
+import { projector } from '../roles/projector/role.ts'
+import { proxy } from '../roles/proxy/role.ts'
 import type { ProcessRole } from '../roles/role.ts'
-import { UsageError } from './report.ts'
+import { scheduler } from '../roles/scheduler/role.ts'
+import { CommandError, UsageError } from './report.ts'
 import type { Runtime } from './runtime.ts'
 import { Stack } from './stack.ts'
+
+type NatsConnection = Awaited<ReturnType<typeof connectNats>>
 
 /** The servers a process stands on, and what it has open there. */
 export interface Platform {
@@ -19,7 +26,7 @@ export interface Platform {
   /** Null for a role that needs none. */
   readonly tables: Tables | null
   /** One more connection to the servers of the log; whoever asks for it closes it. */
-  connect(purpose: string): ReturnType<typeof connectNats>
+  connect(purpose: string): Promise<NatsConnection>
   stop(): Promise<void>
 }
 
@@ -39,6 +46,8 @@ export interface PlatformOptions {
   /** Names this process in the log. */
   readonly role: ProcessRole
   readonly embedded: EmbeddedChoice
+  /** Says nothing in the log, and so makes none. The projector never does. */
+  readonly readOnly?: boolean
   readonly onFatal: (fault: Error) => void
 }
 
@@ -99,6 +108,40 @@ const present = <T extends object>(values: T): { [K in keyof T]?: Exclude<T[K], 
     [K in keyof T]?: Exclude<T[K], undefined>
   }
 
+const everything: ReadonlySet<EventType> = new Set(Object.keys(currentVersion) as EventType[])
+
+const emitted = <Type extends EventType>({ emits }: { readonly emits: readonly Type[] }): ReadonlySet<EventType> =>
+  new Set<EventType>(emits)
+
+/** A role is believed what its manifest lists. The log keeps what was said: a journal that ever held a type must go on to be believed it. */
+const speakers: { readonly [Role in ProcessRole]: ReadonlySet<EventType> } = {
+  edge: emitted(edge),
+  proxy: emitted(proxy),
+  projector: emitted(projector),
+  scheduler: emitted(scheduler),
+  gateway: everything,
+  operator: everything,
+}
+
+const openLogOn = (
+  connection: NatsConnection,
+  monitoringUrl: string | undefined,
+  config: Config,
+  runtime: Runtime,
+  { role, readOnly = role === 'projector', onFatal }: PlatformOptions,
+): Promise<OpenLog> =>
+  openLog({
+    connection,
+    ...config.log,
+    role,
+    readOnly,
+    create: !readOnly && (role === 'gateway' || role === 'operator'),
+    speakers: new Map(Object.entries(speakers)),
+    monitoringUrl,
+    ...runtime,
+    onFatal,
+  })
+
 const tablesAt = (databaseUrl: string | null): Tables | null =>
   databaseUrl === null
     ? null
@@ -106,7 +149,7 @@ const tablesAt = (databaseUrl: string | null): Tables | null =>
 
 /** Connects to the log and, where the role has one, the database. */
 export const openPlatform = async (config: Config, runtime: Runtime, options: PlatformOptions): Promise<Platform> => {
-  const { role, onFatal } = options
+  const { role } = options
   const servers = await findServers(config, runtime, options)
   const { url, monitoringUrl, user, password, credentialsFile, tls } = servers.nats
   const connect: Platform['connect'] = (purpose) =>
@@ -116,8 +159,7 @@ export const openPlatform = async (config: Config, runtime: Runtime, options: Pl
   try {
     const connection = await connect(role)
     opened.push({ stop: () => connection.close() })
-    const readOnly = role === 'projector'
-    const log = await openLog({ connection, ...config.log, role, readOnly, monitoringUrl, ...runtime, onFatal })
+    const log = await openLogOn(connection, monitoringUrl, config, runtime, options)
     opened.push({ stop: () => log.close(limits.stopMs) })
     const tables = tablesAt(servers.databaseUrl)
     if (tables !== null) opened.push({ stop: () => tables.database.close() })
@@ -132,6 +174,36 @@ export const openPlatform = async (config: Config, runtime: Runtime, options: Pl
 export const tablesOf = ({ tables }: Platform): Tables => {
   if (tables === null) throw new Error('this role was started without a database')
   return tables
+}
+
+/** By the code of a system call that failed, or of PostgreSQL's own refusal. */
+const hindrances: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'cannot be reached: connection refused',
+  ECONNRESET: 'cannot be reached: the connection was reset',
+  EHOSTUNREACH: 'cannot be reached: no route to the host',
+  ENOTFOUND: 'cannot be reached: no such host name',
+  EAI_AGAIN: 'cannot be reached: the host name cannot be looked up',
+  ETIMEDOUT: 'cannot be reached: no answer',
+  '28000': 'refuses this user',
+  '28P01': 'refuses this user',
+  '3D000': 'has no such database',
+}
+
+const hindranceOf = (fault: unknown): string | undefined => {
+  if (!(fault instanceof Error)) return undefined
+  if ('code' in fault) return hindrances[String(fault.code)]
+  return /connect.*timeout|timeout.*connect/i.test(fault.message) ? 'does not answer' : undefined
+}
+
+/** Tells in words why the database at a URL, whose password is not told, cannot be worked with; any other fault passes as it is. */
+export const onDatabase = async <T>(url: string, work: Promise<T>): Promise<T> => {
+  try {
+    return await work
+  } catch (fault) {
+    const hindrance = hindranceOf(fault)
+    if (hindrance === undefined) throw fault
+    throw new CommandError(`PostgreSQL at ${new URL(url).host} ${hindrance}`, { cause: fault })
+  }
 }
 
 /** The ledger as the tables have it; an empty one, to be replayed from the first frame, where they cannot be read. */

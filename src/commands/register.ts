@@ -10,7 +10,7 @@ import {
   revokeKey,
   workspaceRecord,
 } from './accounts.ts'
-import { openPlatform, openTail, type Platform } from './platform.ts'
+import { onDatabase, openPlatform, openTail, type Platform } from './platform.ts'
 import { priceInFull, priceInShort, priceRecords, publishPrices } from './prices.ts'
 import { replayCommand } from './replay-command.ts'
 import { printRecords } from './report.ts'
@@ -190,7 +190,9 @@ const registerReplay = (program: Command): void => {
     .action(async (options: { swap: boolean; json: boolean }, command: Command) => {
       const config = configOf(command)
       const runtime = createRuntime('warn')
-      process.exitCode = await replayCommand(config, runtime, options)
+      const replaying = replayCommand(config, runtime, options)
+      const databaseUrl = config.external?.databaseUrl ?? null
+      process.exitCode = await (databaseUrl === null ? replaying : onDatabase(databaseUrl, replaying))
     })
 }
 
@@ -211,7 +213,7 @@ export const registerCommands = (program: Command): void => {
     .action((_options: object, command: Command) => runServers(configOf(command), createRuntime('info')))
   program
     .command('status')
-    .description('where the log ends, and how far behind the tables are')
+    .description('how much the log holds, and how far behind the tables are')
     .addOption(json())
     .action((options: { json: boolean }, command: Command) => status(configOf(command), createRuntime('warn'), options))
   registerWorkspace(program)

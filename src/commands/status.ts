@@ -1,18 +1,25 @@
 import type { Config } from '../config.ts'
-import { openPlatform, tablesOf } from './platform.ts'
+import { onDatabase, openPlatform, tablesOf } from './platform.ts'
 import { type Output, printRecords } from './report.ts'
 import type { Runtime } from './runtime.ts'
 
-/** Where the log ends and how far the tables have followed it. */
+/** How much the log holds and how far the tables have followed it. */
 export const status = async (config: Config, runtime: Runtime, output: Output): Promise<void> => {
   const onFatal = (fault: Error): void => {
     throw fault
   }
-  const platform = await openPlatform(config, runtime, { role: 'operator', embedded: 'any', onFatal })
+  const platform = await openPlatform(config, runtime, {
+    role: 'operator',
+    embedded: 'any',
+    readOnly: true,
+    onFatal,
+  })
   try {
-    const tables = (await tablesOf(platform).database.checkpoint()) ?? 0
-    const last = await platform.log.lastSequence()
-    printRecords([{ log: config.log.name, last_frame: last, tables_at_frame: tables, behind: last - tables }], output)
+    const { database, place } = tablesOf(platform)
+    const tables = await onDatabase(place.url, database.checkpoint())
+    const { frames, bytes } = await platform.log.size()
+    const record = { log: config.log.name, frames, bytes, tables_at_frame: tables, behind: frames - tables }
+    printRecords([record], output)
   } finally {
     await platform.stop()
   }

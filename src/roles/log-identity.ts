@@ -5,6 +5,12 @@ import type { EventLog } from './role.ts'
 /** The tables were made from another log, or from more of this one than there is. */
 export class ForeignTables extends Error {
   override readonly name = 'ForeignTables'
+
+  constructor(what: string) {
+    super(
+      `${what}; bring the right log, or drop the schema with the tables and start again: they are made anew from the log`,
+    )
+  }
 }
 
 /** Id of the frame that a log which is not empty begins with. */

@@ -1,6 +1,7 @@
 import type { Candidate } from '../domain/routing/plan.ts'
 import { GatewayError } from '../errors.ts'
 import type { Event, EventType, Fact, FactOf } from '../events/envelope.ts'
+import type { OpenCalls } from './open-calls.ts'
 
 export const roleNames = ['edge', 'proxy', 'projector', 'scheduler'] as const
 export type RoleName = (typeof roleNames)[number]
@@ -119,9 +120,10 @@ export class CallLost extends GatewayError {
 
 /**
  * The port between edge and proxy; one implementation in the same process, one over NATS. `clientGone` fires when nobody reads any more.
- * The answer throws GatewayError, and `CallLost` where the proxy that would record the request's end is not there.
+ * A call stands in `openCalls` until it has ended, also where its client left before: an edge that stops shuts them down, and each is
+ * closed in the log at once, as far as it came. The answer throws GatewayError, and `CallLost` where the proxy that would record the request's end is not there.
  */
-export type Dispatch = (call: RoutedCall, clientGone: AbortSignal) => AsyncIterable<AnswerPart>
+export type Dispatch = (call: RoutedCall, clientGone: AbortSignal, openCalls?: OpenCalls) => AsyncIterable<AnswerPart>
 
 /** A manifest: what a role consumes and what it may say. An append of anything else does not compile. */
 export interface Role<Emits extends EventType, Parts, Running extends RunningRole = RunningRole> {

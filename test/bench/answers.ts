@@ -31,21 +31,27 @@ const identity = {
 
 const text = 'A ledger keeps every entry once, in order, and is balanced by adding up what stands in it. '
 
-export const wholeAnswer = Buffer.from(
-  JSON.stringify({
-    ...identity,
-    object: 'chat.completion',
-    choices: [
-      {
-        index: 0,
-        message: { role: 'assistant', content: text.repeat(2), refusal: null, annotations: [] },
-        logprobs: null,
-        finish_reason: 'stop',
-      },
-    ],
-    usage: usageOnWire,
-  }),
-)
+/** Text of so many characters, none of which needs to be escaped. */
+export const textOf = (characters: number): string =>
+  text.repeat(Math.ceil(characters / text.length)).slice(0, characters)
+
+/** An answer whose text has so many characters; its usage is the same whatever they are. */
+export const wholeAnswerOf = (characters: number): Buffer =>
+  Buffer.from(
+    JSON.stringify({
+      ...identity,
+      object: 'chat.completion',
+      choices: [
+        {
+          index: 0,
+          message: { role: 'assistant', content: textOf(characters), refusal: null, annotations: [] },
+          logprobs: null,
+          finish_reason: 'stop',
+        },
+      ],
+      usage: usageOnWire,
+    }),
+  )
 
 const sse = (data: string): Buffer => Buffer.from(`data: ${data}\n\n`)
 
@@ -61,11 +67,42 @@ const choice = (delta: object, finishReason: string | null): object => ({
 
 const contentChunk = chunk([choice({ content: ` ${chunkMark}word` }, null)], null)
 
-/** One stream, written one by one. */
-export const streamedChunks: readonly Buffer[] = [
+export const contentChunkBytes = contentChunk.length
+
+/** A stream of so many content chunks, written one by one; its usage is the same however many they are. */
+export const streamOf = (chunks: number): readonly Buffer[] => [
   chunk([choice({ role: 'assistant', content: '', refusal: null }, null)], null),
-  ...Array.from({ length: chunksPerStream }, () => contentChunk),
+  ...Array.from({ length: chunks }, () => contentChunk),
   chunk([choice({}, 'stop')], null),
   chunk([], usageOnWire),
   sse('[DONE]'),
 ]
+
+/** What an answer is like: its text where it comes whole, its chunks and the least time between them where it is streamed. */
+export interface Shape {
+  readonly characters: number
+  readonly chunks: number
+  readonly everyMs: number
+}
+
+export const ordinaryShape: Shape = { characters: 2 * text.length, chunks: chunksPerStream, everyMs: 0 }
+export const wholeAnswer = wholeAnswerOf(ordinaryShape.characters)
+export const streamedChunks = streamOf(ordinaryShape.chunks)
+
+const shapeMember = 'bench_shape'
+const shapePattern = new RegExp(`"${shapeMember}":"(\\d+)/(\\d+)/(\\d+)"`)
+const shapeCharactersMax = 64
+
+/** The metadata by which a request asks for a shape; the gateway passes it on untouched. */
+export const metadataOf = ({ characters, chunks, everyMs }: Shape): object => ({
+  [shapeMember]: `${characters}/${chunks}/${everyMs}`,
+})
+
+/** What a request's body asks for, found without parsing it: a mock must not cost what it measures. */
+export const shapeAskedBy = (body: Buffer): Shape => {
+  const at = body.lastIndexOf(`"${shapeMember}":`)
+  const asked = at < 0 ? null : shapePattern.exec(body.toString('latin1', at, at + shapeCharactersMax))
+  if (asked === null) return ordinaryShape
+  const [characters, chunks, everyMs] = asked.slice(1).map(Number)
+  return { characters: characters!, chunks: chunks!, everyMs: everyMs! }
+}

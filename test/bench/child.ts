@@ -1,7 +1,6 @@
 /** The bench's own processes, and what they say to it. */
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { fileURLToPath } from 'node:url'
@@ -71,14 +70,4 @@ export const becomeServer = (server: Server): void => {
 export const answerQuestions = <Question>(work: (question: Question) => Promise<object>): void => {
   endWithTheBench()
   process.on('message', async (question) => process.send!(await work(question as Question)))
-}
-
-/** The most memory that a process has had resident, in bytes; null where the system does not tell. */
-export const peakMemoryBytes = (pid: number): number | null => {
-  try {
-    const [, kilobytes] = /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? []
-    return kilobytes === undefined ? null : Number(kilobytes) * 1024
-  } catch {
-    return null // No /proc.
-  }
 }

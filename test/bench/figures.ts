@@ -6,3 +6,7 @@ export const median = (values: readonly number[]): number => {
     ? ((sorted[middle - 1] ?? Number.NaN) + (sorted[middle] ?? Number.NaN)) / 2
     : sorted[Math.floor(middle)]!
 }
+
+/** The smallest value that so large a share of the sorted values does not exceed; NaN of none. */
+export const quantile = (sorted: Float64Array, share: number): number =>
+  sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)] ?? Number.NaN

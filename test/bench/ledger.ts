@@ -1,9 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { formatUsd, parseUsd } from '../../src/domain/money.ts'
+import { type Addresses, findEmbedded } from '../../src/infrastructure/embedded/embedded.ts'
 import type { OpenLog } from '../../src/infrastructure/nats/log.ts'
-import type { Database } from '../../src/infrastructure/postgres/database.ts'
-import { type Gateway, payer } from './gateway.ts'
+import { type Database, openDatabase } from '../../src/infrastructure/postgres/database.ts'
+import { type Gateway, payer } from './installation.ts'
+import { openBenchLog } from './open-log.ts'
 import { picosPerAnswer } from './price.ts'
+import { whole } from './table.ts'
+import type { Answered } from './upstream.ts'
 
 const pollMs = 10
 const settleWithinMs = 120_000
@@ -52,6 +56,25 @@ export class Books {
   }
 }
 
+/** The books of a gateway on embedded servers, and where those are. */
+export const openBooks = async (
+  { dataFolder }: Pick<Gateway, 'dataFolder'>,
+  stack: AsyncDisposableStack,
+): Promise<{ readonly books: Books; readonly addresses: Addresses }> => {
+  const addresses = await findEmbedded(dataFolder)
+  if (addresses === null) throw new Error('the gateway runs without embedded servers')
+  const { log } = stack.adopt(await openBenchLog(addresses, 'GATEWAY'), (each) => each.close())
+  const database = stack.adopt(openDatabase(addresses.databaseUrl), (each) => each.close())
+  return { books: new Books(log, database), addresses }
+}
+
+/** The upstream's own count of what it answered to a caller. */
+export const countAnswered = async (upstreamUrl: string, caller: string): Promise<number> => {
+  const totals = (await (await fetch(`${upstreamUrl}/totals`)).json()) as Readonly<Record<string, Answered>>
+  const answered = totals[caller]
+  return answered === undefined ? 0 : answered.whole + answered.streamed
+}
+
 /** What the upstream counted, and what the ledger says of it. */
 export interface Reconciliation {
   readonly answered: number
@@ -63,7 +86,7 @@ export interface Reconciliation {
 /** The ledger, every way it can be read, against the upstream's own count × the published price. */
 export const reconcile = async (
   books: Books,
-  gateway: Gateway,
+  gateway: Pick<Gateway, 'command'>,
   answered: number,
   delivered: number,
 ): Promise<Reconciliation> => {
@@ -82,3 +105,8 @@ export const reconcile = async (
   ].filter((difference) => difference !== false)
   return { answered, expectedUsd, differences }
 }
+
+export const ledgerLine = ({ answered, expectedUsd, differences }: Reconciliation): string =>
+  differences.length === 0
+    ? `ledger equals upstream: ${whole(answered)} requests, $${expectedUsd}`
+    : `THE LEDGER IS WRONG: the upstream answered ${whole(answered)} requests, $${expectedUsd}; the ledger has ${differences.join(', ')}`

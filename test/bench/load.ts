@@ -2,16 +2,15 @@
  * The load generator, a process of its own: so many connections, each with one request at a time, on plain sockets. autocannon's
  * histogram counts whole milliseconds, and an HTTP client costs as much as the servers that share its cores.
  */
-import { once } from 'node:events'
-import { connect, type Socket } from 'node:net'
+import type { Socket } from 'node:net'
 import { chunksPerStream } from './answers.ts'
+import { type Addressed, chatBody, requestOf } from './chat-request.ts'
 import { answerQuestions } from './child.ts'
+import { quantile } from './figures.ts'
 import { ResponseReader } from './response-reader.ts'
+import { openSocket } from './sockets.ts'
 
-export interface Load {
-  /** `http://host:port/path` of a server's chat completions. */
-  readonly url: string
-  readonly key: string
+export interface Load extends Addressed {
   readonly stream: boolean
   readonly connections: number
   readonly seconds: number
@@ -26,40 +25,6 @@ export interface LoadResult {
   readonly answers: number
   /** Status and number of any other. */
   readonly failures: { readonly [status: string]: number }
-}
-
-const bodyOf = (stream: boolean): string =>
-  JSON.stringify({
-    model: 'openai/bench',
-    messages: [
-      { role: 'system', content: 'You are a helpful assistant that answers briefly.' },
-      { role: 'user', content: 'What is a ledger, and how is it balanced? Two sentences, please.' },
-    ],
-    max_tokens: 64,
-    ...(stream ? { stream: true, stream_options: { include_usage: true } } : {}),
-  })
-
-const requestOf = ({ url, key, stream }: Load): Buffer => {
-  const { host, pathname } = new URL(url)
-  const body = bodyOf(stream)
-  return Buffer.from(
-    [
-      `POST ${pathname} HTTP/1.1`,
-      `Host: ${host}`,
-      `Authorization: Bearer ${key}`,
-      'Content-Type: application/json',
-      `Content-Length: ${Buffer.byteLength(body)}`,
-      '',
-      body,
-    ].join('\r\n'),
-  )
-}
-
-const openSocket = async (url: string): Promise<Socket> => {
-  const { hostname, port } = new URL(url)
-  const socket = connect({ host: hostname, port: Number(port), noDelay: true })
-  await once(socket, 'connect')
-  return socket
 }
 
 /** What one run has seen so far. */
@@ -105,12 +70,8 @@ const keepAsking = (socket: Socket, request: Buffer, untilMs: number, tally: Tal
     ask()
   })
 
-/** The smallest value that so large a share of the sorted values does not exceed. */
-const quantile = (sorted: Float64Array, share: number): number =>
-  sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)] ?? Number.NaN
-
 const run = async (load: Load): Promise<LoadResult> => {
-  const request = requestOf(load)
+  const request = requestOf(load, chatBody(load))
   const sockets = await Promise.all(Array.from({ length: load.connections }, () => openSocket(load.url)))
   const tally = new Tally(load.stream)
   const untilMs = performance.now() + load.seconds * 1_000

@@ -2,26 +2,19 @@
  * `make bench`: the gateway against a bare relay and against its own upstream, in turn, and then its ledger against the upstream's
  * own count. Exits with 1 when the ledger is wrong; targets are reported, not enforced.
  */
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { type Addresses, findEmbedded } from '../../src/infrastructure/embedded/embedded.ts'
-import { openDatabase } from '../../src/infrastructure/postgres/database.ts'
-import { type BenchProcess, peakMemoryBytes, type ServerAddress, startProcess } from './child.ts'
-import { type Gateway, startGateway } from './gateway.ts'
-import { Books, type Reconciliation, reconcile } from './ledger.ts'
+import type { Addresses } from '../../src/infrastructure/embedded/embedded.ts'
+import { type BenchProcess, type ServerAddress, startProcess } from './child.ts'
+import { startGateway } from './gateway.ts'
+import type { Gateway } from './installation.ts'
+import { countAnswered, openBooks, type Reconciliation, reconcile } from './ledger.ts'
 import { openBenchLog } from './open-log.ts'
+import { peakMemoryBytes } from './procfs.ts'
 import type { ProjectionQuestion, ProjectionRates } from './projection.ts'
 import { type Report, reportText, targetsOf } from './report.ts'
 import { type Bench, type Cell, measureRounds, rowsOf, ways } from './rounds.ts'
-import type { Answered } from './upstream.ts'
-
-const numberOf = (text: string): number => {
-  const value = Number(text)
-  if (!(value > 0)) throw new Error(`not a number above zero: ${text}`)
-  return value
-}
+import { numberOf, progress, runToEnd, temporaryFolder, writeJson } from './run.ts'
 
 const readOptions = () => {
   const { values } = parseArgs({
@@ -54,6 +47,8 @@ interface Started {
   readonly addresses: Addresses
 }
 
+const caller = 'gateway'
+
 const startAll = async (folder: string, stack: AsyncDisposableStack): Promise<Started> => {
   const started = <T extends { stop(): Promise<void> }>(part: T): T => stack.adopt(part, (each) => each.stop())
   const upstream = started(startProcess('upstream.ts'))
@@ -61,23 +56,16 @@ const startAll = async (folder: string, stack: AsyncDisposableStack): Promise<St
   const relay = started(startProcess('relay.ts', [`${upstreamUrl}/relay`]))
   const { url: relayUrl } = await relay.ask<ServerAddress>()
   const load = started(startProcess('load.ts'))
-  const gateway = started(await startGateway(folder, upstreamUrl))
-  const addresses = await findEmbedded(gateway.dataFolder)
-  if (addresses === null) throw new Error('the gateway runs without embedded servers')
-  const ledger = stack.adopt(await openBenchLog(addresses, 'GATEWAY'), (each) => each.close())
+  const gateway = started(await startGateway(folder, upstreamUrl, caller))
+  const { books, addresses } = await openBooks(gateway, stack)
   const own = stack.adopt(await openBenchLog(addresses, 'BENCH'), (each) => each.close())
-  const database = stack.adopt(openDatabase(addresses.databaseUrl), (each) => each.close())
   const urls = {
     upstream: `${upstreamUrl}/upstream/v1/chat/completions`,
     relay: `${relayUrl}/v1/chat/completions`,
     gateway: `${gateway.url}/v1/chat/completions`,
   }
-  const bench = { load, urls, key: gateway.key, books: new Books(ledger.log, database), log: own.log }
+  const bench = { load, urls, key: gateway.key, books, log: own.log }
   return { bench, gateway, relay, upstreamUrl, addresses }
-}
-
-const progress = (text: string): void => {
-  process.stderr.write(`${text}\n`)
 }
 
 const cellLine = ({ stream, connections, results }: Cell): string =>
@@ -96,16 +84,13 @@ const measureCells = async (bench: Bench, options: Options): Promise<{ measured:
   return { measured, delivered }
 }
 
-const check = async ({ bench, gateway, upstreamUrl }: Started, delivered: number): Promise<Reconciliation> => {
-  const totals = (await (await fetch(`${upstreamUrl}/totals`)).json()) as Readonly<Record<string, Answered>>
-  const { whole = 0, streamed = 0 } = totals['gateway'] ?? {}
-  return reconcile(bench.books, gateway, whole + streamed, delivered)
-}
+const check = async ({ bench, gateway, upstreamUrl }: Started, delivered: number): Promise<Reconciliation> =>
+  reconcile(bench.books, gateway, await countAnswered(upstreamUrl, caller), delivered)
 
-const measureAll = async (folder: string, options: Options, stack: AsyncDisposableStack): Promise<Report> => {
-  const all = await startAll(folder, stack)
+const measureAll = async (options: Options, stack: AsyncDisposableStack): Promise<Report> => {
+  const all = await startAll(await temporaryFolder(options.folder, stack), stack)
   const { measured, delivered } = await measureCells(all.bench, options)
-  const memory = { relay: peakMemoryBytes(all.relay.pid), gateway: peakMemoryBytes(all.gateway.pid) }
+  const memory = { relay: peakMemoryBytes(all.relay.pid), gateway: peakMemoryBytes(all.gateway.pids['gateway']!) }
   const ledger = await check(all, delivered)
   const traffic = stack.adopt(startProcess('projection.ts'), (each) => each.stop())
   const question: ProjectionQuestion = { addresses: all.addresses, events: options.events }
@@ -114,25 +99,8 @@ const measureAll = async (folder: string, options: Options, stack: AsyncDisposab
   return { rounds: options.rounds, seconds: options.seconds, rows, cells: measured, memory, projection, ledger }
 }
 
-const interrupted = (): Promise<never> =>
-  new Promise((_, reject) => {
-    for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => reject(new Error(`ended by ${signal}`)))
-  })
-
-/** Whatever ends it, all that was started is stopped. */
-const run = async (folder: string, options: Options): Promise<Report> => {
-  await using stack = new AsyncDisposableStack()
-  return await Promise.race([measureAll(folder, options, stack), interrupted()])
-}
-
 const options = readOptions()
-const folder = await mkdtemp(join(options.folder, 'gateway-bench-'))
-try {
-  const report = await run(folder, options)
-  console.log(reportText(report))
-  if (options.json !== undefined)
-    await writeFile(options.json, `${JSON.stringify({ ...report, targets: targetsOf(report) }, null, 2)}\n`)
-  process.exitCode = report.ledger.differences.length === 0 ? 0 : 1
-} finally {
-  await rm(folder, { recursive: true, force: true })
-}
+const report = await runToEnd((stack) => measureAll(options, stack))
+console.log(reportText(report))
+if (options.json !== undefined) await writeJson(options.json, { ...report, targets: targetsOf(report) })
+process.exitCode = report.ledger.differences.length === 0 ? 0 : 1

@@ -1,9 +1,10 @@
 import { availableParallelism } from 'node:os'
 import { chunksPerStream } from './answers.ts'
 import { median } from './figures.ts'
-import type { Reconciliation } from './ledger.ts'
+import { ledgerLine, type Reconciliation } from './ledger.ts'
 import type { ProjectionRates } from './projection.ts'
 import { type Cell, cellsOf, type Row } from './rounds.ts'
+import { megabytes, type Target, table, targetLine, whole } from './table.ts'
 
 /** All that a run has found. */
 export interface Report {
@@ -17,15 +18,8 @@ export interface Report {
   readonly ledger: Reconciliation
 }
 
-export interface Target {
-  readonly what: string
-  readonly found: string
-  readonly met: boolean
-}
-
 const wanted = { ofRelay: 0.6, appends: 3, projectedPerSecond: 40_000, rebuiltPerSecond: 60_000 } as const
 
-const whole = (value: number): string => Math.round(value).toLocaleString('en-US')
 const thousands = (value: number): string => `${(value / 1_000).toFixed(1)} thousand`
 
 const throughputTargets = ({ rows }: Report): readonly Target[] =>
@@ -72,15 +66,6 @@ export const targetsOf = (report: Report): readonly Target[] => [
   ...projectionTargets(report),
 ]
 
-/** A Markdown table; all columns but the first are figures. */
-const table = (head: readonly string[], lines: readonly (readonly string[])[]): string => {
-  const widths = head.map((_, column) => Math.max(...[head, ...lines].map((cells) => cells[column]!.length)))
-  const line = (cells: readonly string[]): string =>
-    `| ${cells.map((cell, column) => (column < 2 ? cell.padEnd(widths[column]!) : cell.padStart(widths[column]!))).join(' | ')} |`
-  const rule = `|${widths.map((width, column) => (column < 2 ? '-'.repeat(width + 2) : `${'-'.repeat(width + 1)}:`)).join('|')}|`
-  return [line(head), rule, ...lines.map(line)].join('\n')
-}
-
 const rowsTable = (rows: readonly Row[], rate: string, unitsEach: number): string =>
   table(
     ['connections', 'through', rate, 'of the relay', 'p50 ms', 'p99 ms'],
@@ -93,8 +78,6 @@ const rowsTable = (rows: readonly Row[], rate: string, unitsEach: number): strin
       p99Ms.toFixed(2),
     ]),
   )
-
-const megabytes = (bytes: number | null): string => (bytes === null ? 'unknown' : `${whole(bytes / 2 ** 20)} MB`)
 
 const memoryLine = ({ memory: { relay, gateway } }: Report): string =>
   `memory at its peak: relay ${megabytes(relay)}, gateway ${megabytes(gateway)}` +
@@ -110,11 +93,6 @@ const failureLines = ({ cells }: Report): readonly string[] =>
       ),
     ),
   )
-
-const ledgerLine = ({ ledger: { answered, expectedUsd, differences } }: Report): string =>
-  differences.length === 0
-    ? `ledger equals upstream: ${whole(answered)} requests, $${expectedUsd}`
-    : `THE LEDGER IS WRONG: the upstream answered ${whole(answered)} requests, $${expectedUsd}; the ledger has ${differences.join(', ')}`
 
 export const reportText = (report: Report): string => {
   const { rounds, seconds, rows, cells, projection } = report
@@ -143,8 +121,8 @@ export const reportText = (report: Report): string => {
       (projection.equal ? 'equal row by row' : 'AND THE REBUILT TABLES DIFFER'),
     ...failureLines(report),
     '',
-    ...targetsOf(report).map(({ what, found, met }) => `${met ? 'PASS ' : 'below'}  ${what}: ${found}`),
+    ...targetsOf(report).map(targetLine),
     '',
-    ledgerLine(report),
+    ledgerLine(report.ledger),
   ].join('\n')
 }

@@ -3,7 +3,15 @@
  * it came by; the calls that were answered whole are counted by it, since only those of the gateway are in its ledger.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import { streamedChunks, wholeAnswer } from './answers.ts'
+import {
+  ordinaryShape,
+  type Shape,
+  shapeAskedBy,
+  streamedChunks,
+  streamOf,
+  wholeAnswer,
+  wholeAnswerOf,
+} from './answers.ts'
 import { becomeServer } from './child.ts'
 
 export interface Answered {
@@ -11,40 +19,71 @@ export interface Answered {
   readonly streamed: number
 }
 
-type Tally = { -readonly [Kind in keyof Answered]: Answered[Kind] }
+/** How far the last stream of a caller has come that was not of the ordinary shape. */
+export interface Progress {
+  readonly chunksWritten: number
+  /** The caller's end of the connection. */
+  readonly callerPort: number
+}
 
-const answered: Record<string, Tally> = {}
+type Mutable<Data> = { -readonly [Member in keyof Data]: Data[Member] }
 
-const tallyOf = (request: IncomingMessage): Tally => {
-  const caller = request.url!.split('/', 2)[1]!
+const answered: Record<string, Mutable<Answered>> = {}
+const progress: Record<string, Mutable<Progress>> = {}
+
+const callerOf = (request: IncomingMessage): string => request.url!.split('/', 2)[1]!
+
+const tallyOf = (caller: string): Mutable<Answered> => {
   answered[caller] ??= { whole: 0, streamed: 0 }
   return answered[caller]
 }
 
-const wholeHead = { 'content-type': 'application/json', 'content-length': wholeAnswer.length }
 const streamHead = { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache' }
 
-const answerWhole = (response: ServerResponse, tally: Tally): void => {
+const answerWhole = (response: ServerResponse, { characters }: Shape, tally: Mutable<Answered>): void => {
   response.on('finish', () => {
     tally.whole += 1
   })
-  response.writeHead(200, wholeHead).end(wholeAnswer)
+  const body = characters === ordinaryShape.characters ? wholeAnswer : wholeAnswerOf(characters)
+  response.writeHead(200, { 'content-type': 'application/json', 'content-length': body.length }).end(body)
 }
 
-/** A write a chunk, one in each turn of the event loop: chunks of one stream leave apart, as tokens do. */
-const answerStreamed = (response: ServerResponse, tally: Tally): void => {
+const trackProgress = (request: IncomingMessage, caller: string): ((count: number) => void) => {
+  const tracked = { chunksWritten: 0, callerPort: request.socket.remotePort! }
+  progress[caller] = tracked
+  return (count) => {
+    tracked.chunksWritten = count
+  }
+}
+
+/** A write a chunk, one in each turn of the event loop or rarer: chunks of one stream leave apart, as tokens do, and as fast as they are read. */
+const writeChunks = (
+  response: ServerResponse,
+  chunks: readonly Buffer[],
+  { everyMs }: Shape,
+  onWritten?: (count: number) => void,
+): void => {
+  let next = 0
+  const writeOne = (): void => {
+    const isRead = response.write(chunks[next]!)
+    next += 1
+    onWritten?.(next)
+    if (next === chunks.length) response.end()
+    else if (!isRead) response.once('drain', writeOne)
+    else if (everyMs > 0) setTimeout(writeOne, everyMs)
+    else setImmediate(writeOne)
+  }
+  writeOne()
+}
+
+const answerStreamed = (request: IncomingMessage, response: ServerResponse, shape: Shape, caller: string): void => {
+  const tally = tallyOf(caller)
   response.on('finish', () => {
     tally.streamed += 1
   })
   response.writeHead(200, streamHead)
-  let next = 0
-  const writeOne = (): void => {
-    response.write(streamedChunks[next]!)
-    next += 1
-    if (next < streamedChunks.length) setImmediate(writeOne)
-    else response.end()
-  }
-  writeOne()
+  if (shape === ordinaryShape) writeChunks(response, streamedChunks, shape)
+  else writeChunks(response, streamOf(shape.chunks), shape, trackProgress(request, caller))
 }
 
 const readBody = (request: IncomingMessage, onBody: (body: Buffer) => void): void => {
@@ -53,17 +92,21 @@ const readBody = (request: IncomingMessage, onBody: (body: Buffer) => void): voi
   request.on('end', () => onBody(pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces)))
 }
 
-const showTotals = (response: ServerResponse): void => {
-  response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(answered))
+const show = (response: ServerResponse, value: object): void => {
+  response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(value))
 }
 
 const keepAliveTimeout = 65_000 // Milliseconds; longer than any client keeps an idle connection.
 
 becomeServer(
   createServer({ keepAliveTimeout, noDelay: true }, (request, response) => {
-    if (request.url === '/totals') return showTotals(response)
-    readBody(request, (body) =>
-      (body.includes('"stream":true') ? answerStreamed : answerWhole)(response, tallyOf(request)),
-    )
+    if (request.url === '/totals') return show(response, answered)
+    if (request.url === '/progress') return show(response, progress)
+    readBody(request, (body) => {
+      const caller = callerOf(request)
+      const shape = shapeAskedBy(body)
+      if (body.includes('"stream":true')) answerStreamed(request, response, shape, caller)
+      else answerWhole(response, shape, tallyOf(caller))
+    })
   }),
 )

@@ -3,6 +3,8 @@ import { setTimeout as delay } from 'node:timers/promises'
 import fc from 'fast-check'
 import type { Test } from 'tap'
 import { clientGoneError, GatewayError } from '../../src/errors.ts'
+import { OpenCalls } from '../../src/roles/open-calls.ts'
+import { brokenOff } from '../../src/roles/proxy/failure.ts'
 import type { AnswerPart, Dispatch, RoutedCall } from '../../src/roles/role.ts'
 
 /** A way from an edge to a proxy. */
@@ -219,6 +221,51 @@ export const callsContract = (t: Test, open: OpenTransport): void => {
     t.match(await rest, { code: 'invalid_request', status: 499 })
     await until(() => served?.aborted === true)
     t.match(await answer.next(), { done: true })
+  })
+
+  /** Answers with its head, and then only with what ends it. */
+  const untilEnded = (seen: string[]): Dispatch =>
+    async function* (_, clientGone, openCalls) {
+      yield head
+      const ended = Promise.withResolvers<void>()
+      const shutDown = (): void => {
+        seen.push('shutdown')
+        ended.resolve()
+      }
+      clientGone.addEventListener('abort', () => seen.push('client gone'))
+      openCalls?.enter({ shutDown })
+      await ended.promise
+      throw brokenOff('shutdown', true)
+    }
+
+  t.test('an edge that stops ends its calls, and their readers hear how', async (t) => {
+    const seen: string[] = []
+    const dispatch = await serving(t, untilEnded(seen))
+    const openCalls = new OpenCalls()
+    const answers = [true, false].map((stream) =>
+      dispatch(routedCall({ stream }), stay(), openCalls)[Symbol.asyncIterator](),
+    )
+    for (const answer of answers) t.match(await answer.next(), { value: head })
+    const ends = answers.map((answer) => answer.next().catch((fault: unknown) => fault))
+    openCalls.shutDown()
+    for (const end of ends) t.match(await end, fieldsOf(brokenOff('shutdown', true)))
+    t.same(seen, ['shutdown', 'shutdown'])
+  })
+
+  t.test('an edge that stops ends also what a client has left and a proxy reads to its end', async (t) => {
+    const seen: string[] = []
+    const dispatch = await serving(t, untilEnded(seen))
+    const openCalls = new OpenCalls()
+    const gone = new AbortController()
+    const answer = dispatch(routedCall({ stream: false }), gone.signal, openCalls)[Symbol.asyncIterator]()
+    await answer.next()
+    const rest = answer.next().catch((fault: unknown) => fault)
+    gone.abort()
+    await until(() => seen.length === 1)
+    openCalls.shutDown()
+    await until(() => seen.length === 2)
+    t.same(seen, ['client gone', 'shutdown'])
+    t.ok(await rest)
   })
 
   t.test('a reader that returns early ends the upstream', async (t) => {

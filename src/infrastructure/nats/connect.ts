@@ -1,10 +1,13 @@
 import { readFileSync } from 'node:fs'
 import {
+  AuthorizationError,
   type ConnectionOptions,
   connect,
   credsAuthenticator,
   type NatsConnection,
   PermissionViolationError,
+  TimeoutError,
+  UserAuthenticationExpiredError,
 } from '@nats-io/transport-node'
 import { limits } from '../../limits.ts'
 
@@ -60,24 +63,70 @@ export const refusalOf = (error: unknown): PermissionViolationError | null => {
   return error instanceof Error && error.cause !== undefined ? refusalOf(error.cause) : null
 }
 
+const unreachable: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'connection refused',
+  ECONNRESET: 'the connection was reset',
+  EHOSTUNREACH: 'no route to the host',
+  ENETUNREACH: 'no route to the network',
+  ENOTFOUND: 'no such host name',
+  EAI_AGAIN: 'the host name cannot be looked up',
+  ETIMEDOUT: 'no answer',
+}
+
+const codeOf = (error: Error): string => ('code' in error ? String(error.code) : '')
+
+const isOfTls = (error: Error): boolean =>
+  /CERT|VERIFY|ISSUER|^ERR_(TLS|SSL|OSSL)|^EPROTO$/.test(codeOf(error)) || /\btls\b/i.test(error.message)
+
+/** A server that misses our certificate, or does not trust it, only ends the connection, of which the library does not tell. */
+const silence = (usesTls: boolean): string =>
+  `does not answer within ${limits.natsConnectMs} ms${usesTls ? '; one that asks for a client certificate is silent to all but those it trusts' : ''}`
+
+const hindrance = (error: Error, usesTls: boolean): string => {
+  if (error instanceof TimeoutError) return silence(usesTls)
+  if (error instanceof AuthorizationError || error instanceof UserAuthenticationExpiredError)
+    return `refuses this user: ${error.message}`
+  if (isOfTls(error)) return `cannot be spoken to with TLS: ${error.message}`
+  return `cannot be reached: ${unreachable[codeOf(error)] ?? error.message}`
+}
+
+/** Why a first connection failed. Names the servers by host and port alone: their URLs may hold a password. */
+const inWords = (error: unknown, hosts: readonly string[], usesTls: boolean): Error => {
+  const fault = error instanceof Error ? error : new Error(String(error))
+  return new Error(`NATS at ${hosts.join(', ')} ${hindrance(fault, usesTls)}`, { cause: fault.cause })
+}
+
+const optionsOf = (
+  options: NatsOptions,
+  first: URL | undefined,
+  servers: string[],
+  tls: ConnectionOptions,
+): ConnectionOptions => ({
+  servers,
+  name: options.name,
+  ...credentialsOf(options, first),
+  ...tls,
+  ...inboxOf(options),
+  timeout: limits.natsConnectMs,
+  maxReconnectAttempts: -1,
+  reconnectTimeWait: limits.natsReconnectMs,
+  pingInterval: limits.natsPingMs,
+  maxPingOut: limits.natsPingsOutMax,
+  ignoreAuthErrorAbort: true,
+  noAsyncTraces: true, // A stack trace for each request costs more than the request.
+})
+
 /**
- * A connection that comes back for ever once it stood. Rejects when no server answers the first time.
+ * A connection that comes back for ever once it stood. Rejects, with the reason in words, when no server lets us in the first time.
  * Whoever connects closes.
  */
-export const connectNats = (options: NatsOptions): Promise<NatsConnection> => {
+export const connectNats = async (options: NatsOptions): Promise<NatsConnection> => {
   const urls = urlsOf(options.url)
-  return connect({
-    servers: urls.map(({ host }) => host),
-    name: options.name,
-    ...credentialsOf(options, urls[0]),
-    ...tlsOf(options, urls[0]),
-    ...inboxOf(options),
-    timeout: limits.natsConnectMs,
-    maxReconnectAttempts: -1,
-    reconnectTimeWait: limits.natsReconnectMs,
-    pingInterval: limits.natsPingMs,
-    maxPingOut: limits.natsPingsOutMax,
-    ignoreAuthErrorAbort: true,
-    noAsyncTraces: true, // A stack trace for each request costs more than the request.
-  })
+  const hosts = urls.map(({ host }) => host)
+  const tls = tlsOf(options, urls[0])
+  try {
+    return await connect(optionsOf(options, urls[0], hosts, tls))
+  } catch (error) {
+    throw inWords(error, hosts, 'tls' in tls)
+  }
 }

@@ -1,4 +1,4 @@
-import { type JetStreamClient, jetstream, jetstreamManager } from '@nats-io/jetstream'
+import { type JetStreamClient, jetstream, jetstreamManager, type StreamState } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/transport-node'
 import { GatewayError } from '../../errors.ts'
 import type { Fact } from '../../events/envelope.ts'
@@ -9,7 +9,7 @@ import { checkDurability, checkServer, type Durability } from './durability.ts'
 import { JournalWriter } from './journal-writer.ts'
 import { Link } from './link.ts'
 import { Pending } from './pending.ts'
-import { FrameReader } from './read-frame.ts'
+import { FrameReader, type Speakers } from './read-frame.ts'
 import { RecentFrames } from './recent-frames.ts'
 import { type Seal, type SealedFacts, sealFacts } from './seal.ts'
 import { FrameStore } from './store.ts'
@@ -26,6 +26,10 @@ export interface LogOptions {
   readonly role: string
   /** Nothing will be appended, so the server's permissions need not let this role. */
   readonly readOnly?: boolean
+  /** Whether the stream is made where there is none; it is, unless this is false. */
+  readonly create?: boolean
+  /** Whom a follower believes what; without it, everybody everything. */
+  readonly speakers?: Speakers
   readonly durability: Durability
   readonly replicas: number
   readonly monitoringUrl?: string | undefined
@@ -36,7 +40,15 @@ export interface LogOptions {
   readonly onFatal: (error: Error) => void
 }
 
+/** How much the log holds. */
+export interface LogSize {
+  readonly frames: number
+  readonly bytes: number
+}
+
 export interface OpenLog extends EventLog {
+  /** Asks the server, like `lastSequence`. */
+  size(): Promise<LogSize>
   /** Takes no more facts, waits for those under way so many milliseconds, rejects the rest with `log_unavailable` and stops the followers. */
   close(withinMs: number): Promise<void>
 }
@@ -94,12 +106,12 @@ class NatsLog implements OpenLog {
   }
 
   async lastSequence(): Promise<number> {
-    const { jsm, link, names } = this.#parts
-    try {
-      return (await link.whileUp(() => jsm.streams.info(names.stream))).state.last_seq
-    } catch (cause) {
-      throw new GatewayError('log_unavailable', 'The event log does not answer.', { cause })
-    }
+    return (await this.#state()).last_seq
+  }
+
+  async size(): Promise<LogSize> {
+    const { last_seq, bytes } = await this.#state()
+    return { frames: last_seq, bytes }
   }
 
   oldestUnacknowledgedMs(): number {
@@ -113,6 +125,15 @@ class NatsLog implements OpenLog {
     this.#parts.link.close()
     // Those that are rejected by the close are rejected in this turn of the event loop or the next.
     await this.#parts.pending.whenEmpty(withinMs)
+  }
+
+  async #state(): Promise<StreamState> {
+    const { jsm, link, names } = this.#parts
+    try {
+      return (await link.whileUp(() => jsm.streams.info(names.stream))).state
+    } catch (cause) {
+      throw new GatewayError('log_unavailable', 'The event log does not answer.', { cause })
+    }
   }
 
   #seal(facts: readonly Fact[]): SealedFacts {
@@ -133,7 +154,7 @@ class NatsLog implements OpenLog {
 }
 
 const assemble = (options: LogOptions, names: LogNames, jsm: Parts['jsm']): Parts => {
-  const { connection, clock, newId, logger, role } = options
+  const { connection, clock, newId, logger, role, speakers } = options
   const writer = newId()
   const link = new Link(connection, ({ message }) => logger.error({ reason: message }, 'the log’s server refuses'))
   const pending = new Pending(clock)
@@ -142,7 +163,7 @@ const assemble = (options: LogOptions, names: LogNames, jsm: Parts['jsm']): Part
     options.onFatal(error)
   }
   const recent = new RecentFrames()
-  const reader = new FrameReader(names, recent)
+  const reader = new FrameReader(names, recent, speakers)
   const store = new FrameStore({ client: jetstream(connection), stream: names.stream, link, recent, logger, onFatal })
   const journal = new JournalWriter(writer, `${names.journalPrefix}${role}`, store, pending)
   const wallets = new WalletWriter({ writer: newId(), jsm, stream: names.stream, link, store, pending })
@@ -165,16 +186,16 @@ const assertMayAppend = async (client: JetStreamClient, subject: string): Promis
 }
 
 /**
- * Opens the event log on a connection, creates its stream where there is none, and checks that stream and server keep what they acknowledge,
+ * Opens the event log on a connection, makes its stream where `create` says so, and checks that stream and server keep what they acknowledge,
  * and let this role do its work. Throws when they do not, with every reason. Each log that is opened has a writer id of its own.
  */
 export const openLog = async (options: LogOptions): Promise<OpenLog> => {
-  const { connection, name, replicas, role, readOnly = false } = options
+  const { connection, name, replicas, role, readOnly = false, create = true } = options
   const names = logNamesOf(name)
   assertToken(role)
   checkServer(connection)
   const jsm = await jetstreamManager(connection, { timeout: limits.natsRequestMs, checkAPI: false })
-  await checkDurability(connection, await ensureStream(jsm, names, replicas), options)
+  await checkDurability(connection, await ensureStream(jsm, names, { replicas, create }), options)
   if (!readOnly) await assertMayAppend(jetstream(connection), `${names.journalPrefix}${role}`)
   return new NatsLog(assemble(options, names, jsm))
 }

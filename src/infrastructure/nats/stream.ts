@@ -26,6 +26,12 @@ export interface LogNames {
   readonly walletPrefix: string
 }
 
+export interface StreamOptions {
+  readonly replicas: number
+  /** Makes the stream where there is none. A role must not: it would work alone on a log whose name is misspelt. */
+  readonly create: boolean
+}
+
 const namePattern = /^[A-Za-z][A-Za-z0-9_-]{0,63}$/
 
 /** Names from `log.name` of the configuration. Throws when it cannot be a stream's name. */
@@ -94,28 +100,35 @@ const createStream = async (jsm: JetStreamManager, names: LogNames, replicas: nu
     // Another process was quicker. Where its settings differ, those that matter are compared and named below.
     if (isApiError(error, nameInUse)) return
     if (refusalOf(error) === null) throw error
-    const why = 'and this user may not create it: a command of the operator or a whole gateway does'
-    throw new Error(`there is no stream ${names.stream}, ${why}`, { cause: error })
+    throw new Error(`the log ${names.stream} does not exist, and this user may not make it`, { cause: error })
   }
 }
 
 /** Asked first, since most who use the stream may not create it. */
-const findOrCreate = async (jsm: JetStreamManager, names: LogNames, replicas: number): Promise<StreamInfo> => {
+const findOrCreate = async (
+  jsm: JetStreamManager,
+  names: LogNames,
+  { replicas, create }: StreamOptions,
+): Promise<StreamInfo> => {
   try {
     return await jsm.streams.info(names.stream)
   } catch (error) {
     if (!isApiError(error, JetStreamApiCodes.StreamNotFound)) throw error
   }
+  if (!create)
+    throw new Error(
+      `the log ${names.stream} does not exist on this server; an operator's command, such as \`gateway prices publish\`, or a whole gateway makes it`,
+    )
   await createStream(jsm, names, replicas)
   return jsm.streams.info(names.stream)
 }
 
 /** Waits for a leader, for `natsOpenMs` in all. */
-const standingStream = async (jsm: JetStreamManager, names: LogNames, replicas: number): Promise<StreamInfo> => {
+const standingStream = async (jsm: JetStreamManager, names: LogNames, options: StreamOptions): Promise<StreamInfo> => {
   const deadline = AbortSignal.timeout(limits.natsOpenMs)
   for (;;) {
     try {
-      const info = await findOrCreate(jsm, names, replicas)
+      const info = await findOrCreate(jsm, names, options)
       if (info.cluster === undefined || info.cluster.leader) return info
     } catch (error) {
       if (!isPassing(error) || deadline.aborted) throw error
@@ -126,12 +139,16 @@ const standingStream = async (jsm: JetStreamManager, names: LogNames, replicas: 
 }
 
 /**
- * The log's stream, which is created where it does not stand and this user may. Throws when it stands with other settings, and lists
- * them; when it may not be created; and with the server's last word when no leader answers within `natsOpenMs`.
+ * The log's stream, which `create` makes where it does not stand. Throws when it stands with other settings, and lists them; when it does
+ * not stand, or may not be made; and with the server's last word when no leader answers within `natsOpenMs`.
  */
-export const ensureStream = async (jsm: JetStreamManager, names: LogNames, replicas: number): Promise<StreamInfo> => {
-  const info = await standingStream(jsm, names, replicas)
-  const differences = streamDifferences(names, replicas, info.config)
+export const ensureStream = async (
+  jsm: JetStreamManager,
+  names: LogNames,
+  options: StreamOptions,
+): Promise<StreamInfo> => {
+  const info = await standingStream(jsm, names, options)
+  const differences = streamDifferences(names, options.replicas, info.config)
   if (differences.length === 0) return info
   throw new Error(`stream ${names.stream} cannot hold the log: ${differences.join('; ')}`)
 }

@@ -1,9 +1,10 @@
 import { walletOf } from '../../domain/ledger/ledger.ts'
-import { minOf } from '../../domain/money.ts'
+import { formatUsd, minOf } from '../../domain/money.ts'
 import type { Movement } from '../../domain/wallet/evolve.ts'
 import { availablePicos, type Hold, type Wallet } from '../../domain/wallet/wallet.ts'
 import { GatewayError, logUnavailable } from '../../errors.ts'
 import { limits } from '../../limits.ts'
+import { atMost } from '../../within.ts'
 import type { LedgerTail } from '../ledger-tail.ts'
 import type { Clock, Logger, NewId } from '../role.ts'
 import type { WalletWriter } from '../wallet-writer.ts'
@@ -61,8 +62,8 @@ export interface AllowanceParts {
   readonly logger: Logger
   /** How long a request may last. */
   readonly requestDeadlineMs: number
-  /** How long `close` waits for what the last requests cost. */
-  readonly lastEndMs?: number | undefined
+  /** How long `close` waits for slices to go back. */
+  readonly returnMs?: number
 }
 
 /** A slice takes no more than such a part of what is left, unless one request needs it: other edges want some too. */
@@ -73,6 +74,11 @@ const insufficient = (): GatewayError =>
     'insufficient_user_quota',
     'The workspace has no money left for this request. Add credit and try again.',
   )
+
+const stopping = (): GatewayError =>
+  new GatewayError('no_available_channel', 'The gateway is being stopped. Send the request again.', {
+    retryAfterSeconds: 1,
+  })
 
 const allReserved = (): GatewayError =>
   new GatewayError(
@@ -96,7 +102,11 @@ export class Allowances {
     { readonly slice: Slice; readonly reservedPicos: bigint; readonly slices: WorkspaceSlices }
   >()
   /** Slices on their way back. */
-  readonly #returns = new Set<Promise<void>>()
+  readonly #returns = new Map<Slice, Promise<void>>()
+  /** Of workspaces that are busy. */
+  readonly #steps = new Set<Promise<void>>()
+  #onEnded: (() => void)[] = []
+  #isClosed = false
   readonly #stopListening: () => void
   readonly #sweepTimer: NodeJS.Timeout
   #sweptAtMs: number
@@ -119,6 +129,7 @@ export class Allowances {
    * Throws `insufficient_user_quota`, or `concurrency_limit_exceeded` when requests in flight hold the money for too long.
    */
   admit(admission: Admission): Promise<Reservation> {
+    if (this.#isClosed) return Promise.reject(stopping())
     if (admission.wantedPicos === 0n) return Promise.resolve({ allowanceId: null, reservedPicos: 0n })
     const slices = this.#slicesOf(admission.workspaceId)
     if (slices.waiters.length >= limits.admissionWaitersMax) return Promise.reject(allReserved())
@@ -136,31 +147,43 @@ export class Allowances {
     this.#end(requestId, 0n)
   }
 
-  /** Gives every idle slice back. Call it when no request is in flight any more; what the last ones cost may still be on its way. */
+  /** Resolves when no reservation is left. */
+  ended(): Promise<void> {
+    if (this.#reservations.size === 0) return Promise.resolve()
+    return new Promise((resolve) => {
+      this.#onEnded.push(resolve)
+    })
+  }
+
+  /** Admits nothing more and gives the slices back. What cannot go back in time is told: the scheduler releases it at its deadline. */
   async close(): Promise<void> {
+    this.#isClosed = true
     clearInterval(this.#sweepTimer)
-    if (this.#reservations.size > 0) await this.#lastEnd()
+    await atMost(this.#giveAllBack(), this.#parts.returnMs ?? limits.allowanceReturnMs)
     this.#stopListening()
+    const kept = [...this.#workspaces.values()].flatMap(slicesIn)
+    for (const slice of [...kept, ...this.#returns.keys()]) if (this.#isOpen(slice)) this.#tellHeld(slice)
+  }
+
+  async #giveAllBack(): Promise<void> {
+    for (const slices of this.#workspaces.values())
+      for (const waiter of slices.waiters) this.#refuse(slices, waiter, stopping())
+    await Promise.all(this.#steps)
     for (const slices of this.#workspaces.values()) {
       if (slices.current !== null) this.#retire(slices, slices.current)
       this.#giveBackUnused(slices)
     }
-    await Promise.all(this.#returns)
+    await Promise.all(this.#returns.values())
   }
 
-  /** Resolves when no reservation is left, or the tail has had the time to tell. */
-  #lastEnd(): Promise<void> {
-    return new Promise((resolve) => {
-      const settle = (): void => {
-        clearTimeout(timer)
-        leave()
-        resolve()
-      }
-      const timer = setTimeout(settle, this.#parts.lastEndMs ?? limits.stopMs)
-      const leave = this.#parts.tail.onApplied(() => {
-        if (this.#reservations.size === 0) settle()
-      })
-    })
+  #isOpen({ hold }: Slice): boolean {
+    return walletOf(this.#parts.tail.ledger, hold.workspaceId).holds.has(hold.holdId)
+  }
+
+  #tellHeld({ hold, requests }: Slice): void {
+    const { workspaceId, holdId, remainingPicos, deadlineMs } = hold
+    const fields = { workspaceId, holdId, requests, amount: formatUsd(remainingPicos), deadline: new Date(deadlineMs) }
+    this.#parts.logger.warn(fields, 'the edge stops while an allowance is held: it goes back at its deadline')
   }
 
   #slicesOf(workspaceId: string): WorkspaceSlices {
@@ -185,8 +208,9 @@ export class Allowances {
 
   /** What a slice can still reserve; nothing once its hold ended or it is due for renewal. */
   #free(slice: Slice): bigint {
-    const open = walletOf(this.#parts.tail.ledger, slice.hold.workspaceId).holds.has(slice.hold.holdId)
-    return open && this.#parts.clock() < slice.renewAtMs ? slice.hold.remainingPicos - slice.reservedPicos : 0n
+    return this.#isOpen(slice) && this.#parts.clock() < slice.renewAtMs
+      ? slice.hold.remainingPicos - slice.reservedPicos
+      : 0n
   }
 
   #reserve(slices: WorkspaceSlices, slice: Slice, { requestId }: Admission, reservedPicos: bigint): Reservation {
@@ -201,12 +225,19 @@ export class Allowances {
     const reservation = this.#reservations.get(requestId)
     if (reservation === undefined) return
     this.#reservations.delete(requestId)
+    this.#tellEnded()
     const { slice, slices, reservedPicos } = reservation
     slice.reservedPicos -= reservedPicos
     slice.requests -= 1
     slices.spentPicos += chargedPicos
     if (slice.requests === 0 && slices.draining.delete(slice)) this.#giveBack(slice)
     this.#pump(slices)
+  }
+
+  #tellEnded(): void {
+    if (this.#reservations.size > 0) return
+    for (const resolve of this.#onEnded) resolve()
+    this.#onEnded = []
   }
 
   #observe({ workspaceId, kind, reference }: Movement): void {
@@ -223,12 +254,17 @@ export class Allowances {
       if (first === undefined || slices.busy) return
       const { current } = slices
       if (current === null || this.#free(current) < first.wantedPicos) {
-        void this.#step(slices, first)
+        this.#begin(slices, first)
         return
       }
       slices.waiters.shift()
       first.resolve(this.#reserve(slices, current, first, first.wantedPicos))
     }
+  }
+
+  #begin(slices: WorkspaceSlices, first: Waiter): void {
+    const step = this.#step(slices, first).finally(() => this.#steps.delete(step))
+    this.#steps.add(step)
   }
 
   async #step(slices: WorkspaceSlices, first: Waiter): Promise<void> {
@@ -289,6 +325,8 @@ export class Allowances {
   }
 
   #serve(slices: WorkspaceSlices, waiter: Waiter, slice: Slice, reservedPicos: bigint): void {
+    // One that was refused when the edge stopped needs nothing.
+    if (!slices.waiters.includes(waiter)) return
     slices.waiters = slices.waiters.filter((each) => each !== waiter)
     waiter.resolve(this.#reserve(slices, slice, waiter, reservedPicos))
   }
@@ -371,8 +409,8 @@ export class Allowances {
   }
 
   #giveBack(slice: Slice): Promise<void> {
-    const returned = this.#release(slice).finally(() => this.#returns.delete(returned))
-    this.#returns.add(returned)
+    const returned = this.#release(slice).finally(() => this.#returns.delete(slice))
+    this.#returns.set(slice, returned)
     return returned
   }
 
@@ -406,6 +444,7 @@ export class Allowances {
     draining.delete(ended)
     if (ended === current) slices.current = null
     for (const [requestId, { slice }] of this.#reservations) if (slice === ended) this.#reservations.delete(requestId)
+    this.#tellEnded()
   }
 
   /** More lies unused in it than the wallet has left for others, and than a second needs. */
@@ -452,6 +491,9 @@ const turnSpendWindow = (slices: WorkspaceSlices): void => {
 
 const isOver = (slice: Slice, nowMs: number): boolean =>
   nowMs >= slice.renewAtMs || (slice.requests === 0 && nowMs - slice.usedAtMs >= limits.allowanceIdleMs)
+
+const slicesIn = ({ current, draining }: WorkspaceSlices): readonly Slice[] =>
+  current === null ? [...draining] : [current, ...draining]
 
 const isEmpty = ({ current, draining, busy, spentBeforePicos, spentPicos }: WorkspaceSlices): boolean =>
   current === null && draining.size === 0 && !busy && spentBeforePicos === 0n && spentPicos === 0n

@@ -12,7 +12,10 @@ export type EdgeBounds = {
     | 'keepAliveCommentMs'
     | 'connectionsMax'
     | 'headersCountMax'
-    | 'stopMs']: number
+    | 'stopMs'
+    | 'lastAnswerMs'
+    | 'closingAckMs'
+    | 'allowanceReturnMs']: number
 }
 
 export const boundsWith = (own: Partial<EdgeBounds> = {}): EdgeBounds => ({ ...limits, ...own })

@@ -1,6 +1,6 @@
 import { createServer, type RequestListener, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { within } from '../../within.ts'
+import { atMost } from '../../within.ts'
 import type { NewId } from '../role.ts'
 import type { EdgeBounds } from './bounds.ts'
 import { answerClientError } from './client-error.ts'
@@ -32,16 +32,14 @@ const openServer = (handler: RequestListener, bounds: EdgeBounds, newId: NewId):
 /** The HTTP server of an edge, with its bounds. */
 export class HttpListener {
   readonly #server: Server
-  readonly #stopMs: number
-  #stopping = false
+  #closed: Promise<void> | null = null
 
   constructor({ handler, bounds, newId }: ListenerParts) {
     this.#server = openServer(
-      handler(() => this.#stopping),
+      handler(() => this.#closed !== null),
       bounds,
       newId,
     )
-    this.#stopMs = bounds.stopMs
   }
 
   /** Resolves once connections are taken; port 0 takes a free one. Rejects where the port is taken. */
@@ -57,18 +55,24 @@ export class HttpListener {
     return { url: `http://${host.includes(':') ? `[${host}]` : host}:${opened}`, port: opened }
   }
 
-  /** Takes no new connection, finishes requests in flight, and breaks off what is left after the stop limit. */
-  async stop(): Promise<void> {
-    this.#stopping = true
+  /** Takes no new connection; resolves when the requests in flight are finished. */
+  drain(): Promise<void> {
+    this.#closed ??= this.#close()
+    return this.#closed
+  }
+
+  /** Breaks off what is left of a drain after so many milliseconds. */
+  async breakOff(afterMs: number): Promise<void> {
+    const closed = this.drain()
+    await atMost(closed, afterMs)
+    this.#server.closeAllConnections()
+    await closed
+  }
+
+  async #close(): Promise<void> {
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()))
     const closeIdle = setInterval(() => this.#server.closeIdleConnections(), idleCheckMs)
-    try {
-      await within(closed, this.#stopMs, () => new Error('requests in flight outlived the stop limit'))
-    } catch {
-      this.#server.closeAllConnections()
-      await closed
-    } finally {
-      clearInterval(closeIdle)
-    }
+    await closed
+    clearInterval(closeIdle)
   }
 }

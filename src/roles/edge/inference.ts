@@ -2,7 +2,7 @@ import type { Key } from '../../domain/accounts/accounts.ts'
 import { formatUsd, maxOf } from '../../domain/money.ts'
 import { affordableOutputTokens, type Demand, worstCasePicos } from '../../domain/pricing/worst-case.ts'
 import { type Ask, type Candidate, type Catalog, type Plan, planRequest } from '../../domain/routing/plan.ts'
-import { GatewayError, logUnavailable } from '../../errors.ts'
+import { failureReason, GatewayError, logUnavailable } from '../../errors.ts'
 import type { FactOf } from '../../events/envelope.ts'
 import { limits } from '../../limits.ts'
 import { within } from '../../within.ts'
@@ -20,8 +20,9 @@ import {
   type Surface,
 } from '../role.ts'
 import type { Admission, Allowances, Reservation } from './allowances.ts'
+import { Deliveries } from './deliveries.ts'
 
-export type EdgeEvent = 'RequestRouted' | 'RequestFailed' | 'HoldPlaced' | 'HoldReleased'
+export type EdgeEvent = 'RequestRouted' | 'RequestFailed' | 'HoldPlaced' | 'HoldReleased' | 'AdjustmentPosted'
 
 export interface InferenceParts {
   readonly log: LogOf<EdgeEvent>
@@ -74,8 +75,16 @@ export class Inference {
   /** An acknowledged frame of ours that has not come back through the tail yet. */
   #awaited: { readonly sequence: number; readonly sinceMs: number } | null = null
 
+  readonly #deliveries: Deliveries
+
   constructor(parts: InferenceParts) {
     this.#parts = parts
+    this.#deliveries = new Deliveries(parts)
+  }
+
+  /** Call it when every request has its end, or never will. */
+  close(): Promise<void> {
+    return this.#deliveries.close()
   }
 
   /** Throws `log_unavailable` while the log does not acknowledge, or our own frames do not come back through the tail. */
@@ -105,29 +114,47 @@ export class Inference {
   }
 
   async #dispatch(call: RoutedCall, clientGone: AbortSignal): Promise<Omit<Answer, 'outputCap'>> {
+    if (call.question === undefined) this.#deliveries.open(call.requestId)
     try {
       const parts = this.#parts.dispatch(call, clientGone)[Symbol.asyncIterator]()
       const first = await parts.next()
       if (first.done === true || first.value.type !== 'head') throw new Error('an answer starts with its head')
-      return { head: first.value, bytes: this.#bytesOf(call, parts) }
+      return { head: first.value, bytes: this.#bytesOf(call, parts, clientGone) }
     } catch (fault) {
-      this.#closeLost(call, fault)
+      this.#endWith(call, fault, !clientGone.aborted)
       throw fault
     }
   }
 
-  async *#bytesOf(call: RoutedCall, parts: AsyncIterator<AnswerPart>): AsyncGenerator<Uint8Array> {
+  async *#bytesOf(
+    call: RoutedCall,
+    parts: AsyncIterator<AnswerPart>,
+    clientGone: AbortSignal,
+  ): AsyncGenerator<Uint8Array> {
+    let released = false
     try {
       try {
-        for (let part = await parts.next(); part.done !== true; part = await parts.next())
-          if (part.value.type === 'bytes') yield part.value.bytes
+        for (let part = await parts.next(); part.done !== true; part = await parts.next()) {
+          if (part.value.type !== 'bytes') continue
+          released = true
+          yield part.value.bytes
+        }
       } finally {
         await parts.return?.()
       }
     } catch (fault) {
-      this.#closeLost(call, fault)
+      // Of a stream, what came is an answer; of a body, a part is none.
+      this.#endWith(call, fault, !clientGone.aborted && !(call.stream && released))
       throw fault
+    } finally {
+      this.#deliveries.end(call.requestId)
     }
+  }
+
+  #endWith(call: RoutedCall, fault: unknown, isUndelivered: boolean): void {
+    this.#closeLost(call, fault)
+    if (isUndelivered) this.#deliveries.lose(call.requestId)
+    this.#deliveries.end(call.requestId)
   }
 
   /**
@@ -265,11 +292,20 @@ const routedFact = (request: InferenceRequest, plan: Plan, call: RoutedCall): Fa
   },
 })
 
-/** `status` and `code` are what the client got. */
+/** `error` is what the client got. */
 const unservedFact = (
   { requestId, workspaceId, keyId, surface, allowanceId }: RoutedCall,
-  { status, code }: Pick<GatewayError, 'status' | 'code'>,
+  error: Pick<GatewayError, 'status' | 'code'>,
 ): FactOf<'RequestFailed'> => ({
   type: 'RequestFailed',
-  data: { requestId, workspaceId, keyId, surface, status, reason: code, allowanceId, attempts: [] },
+  data: {
+    requestId,
+    workspaceId,
+    keyId,
+    surface,
+    status: error.status,
+    reason: failureReason(error),
+    allowanceId,
+    attempts: [],
+  },
 })

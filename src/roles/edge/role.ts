@@ -1,6 +1,8 @@
 import type { Catalog } from '../../domain/routing/plan.ts'
 import { limits } from '../../limits.ts'
+import { atMost } from '../../within.ts'
 import type { LedgerTail } from '../ledger-tail.ts'
+import { OpenCalls } from '../open-calls.ts'
 import {
   type Clock,
   type Dispatch,
@@ -12,7 +14,8 @@ import {
 } from '../role.ts'
 import { WalletWriter } from '../wallet-writer.ts'
 import { Allowances } from './allowances.ts'
-import type { EdgeBounds } from './bounds.ts'
+import { boundsWith, type EdgeBounds } from './bounds.ts'
+import type { HttpListener } from './http-listener.ts'
 import { type EdgeEvent, Inference } from './inference.ts'
 import { RateLimiter } from './rate-limiter.ts'
 import type { EdgeReadModels } from './read-models.ts'
@@ -44,23 +47,46 @@ export interface RunningEdge extends RunningRole {
   readonly port: number
 }
 
+interface Stoppable {
+  readonly server: HttpListener
+  readonly openCalls: OpenCalls
+  readonly allowances: Allowances
+  readonly inference: Inference
+}
+
+/**
+ * Finishes requests in flight. What outlives the drain, also where its client has left, is ended at its proxy: so that the log has its end
+ * while this edge can still give back what it held.
+ */
+const stopWithin = async (
+  { stopMs, lastAnswerMs, closingAckMs, allowanceReturnMs }: EdgeBounds,
+  { server, openCalls, allowances, inference }: Stoppable,
+): Promise<void> => {
+  const drained = server.drain().then(() => allowances.ended())
+  await atMost(drained, stopMs)
+  openCalls.shutDown()
+  await server.breakOff(lastAnswerMs)
+  await atMost(allowances.ended(), closingAckMs)
+  await Promise.all([allowances.close(), atMost(inference.close(), allowanceReturnMs)])
+}
+
 const start = async (parts: EdgeParts): Promise<RunningEdge> => {
   const { log, tail, clock, requestsPerMinute, requestDeadlineMs = limits.requestDeadlineMs, listen } = parts
   const holds: Pick<LogOf<'HoldPlaced' | 'HoldReleased'>, 'appendToWallet'> = log
+  const bounds = boundsWith(parts.bounds)
   const allowances = new Allowances({
     ...parts,
     writer: new WalletWriter(holds, tail),
     owner: log.writer,
     requestDeadlineMs,
-    lastEndMs: parts.bounds?.stopMs,
+    returnMs: bounds.allowanceReturnMs,
   })
-  const inference = new Inference({ ...parts, allowances, requestDeadlineMs })
+  const openCalls = new OpenCalls()
+  const dispatch: Dispatch = (call, clientGone) => parts.dispatch(call, clientGone, openCalls)
+  const inference = new Inference({ ...parts, dispatch, allowances, requestDeadlineMs })
   const rateLimiter = requestsPerMinute === null ? null : new RateLimiter(requestsPerMinute, clock)
   const server = createServer({ ...parts, inference, rateLimiter })
-  const stop = async (): Promise<void> => {
-    await server.stop()
-    await allowances.close()
-  }
+  const stop = (): Promise<void> => stopWithin(bounds, { server, openCalls, allowances, inference })
   try {
     return { ...(await server.listen(listen.host, listen.port)), stop }
   } catch (fault) {
@@ -71,6 +97,6 @@ const start = async (parts: EdgeParts): Promise<RunningEdge> => {
 
 export const edge = defineRole({
   name: 'edge',
-  emits: ['RequestRouted', 'RequestFailed', 'HoldPlaced', 'HoldReleased'],
+  emits: ['RequestRouted', 'RequestFailed', 'HoldPlaced', 'HoldReleased', 'AdjustmentPosted'],
   start,
 })

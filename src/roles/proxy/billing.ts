@@ -1,7 +1,7 @@
 import { formatUsd } from '../../domain/money.ts'
 import { type Charge, chargeFor } from '../../domain/pricing/charge.ts'
 import type { Usage, UsageSource } from '../../domain/usage/usage.ts'
-import type { GatewayError } from '../../errors.ts'
+import { failureReason, type GatewayError } from '../../errors.ts'
 import type { FactOf } from '../../events/envelope.ts'
 import type { Attempt, UsageRecorded } from '../../events/types.ts'
 import type { Candidate, RoutedCall } from '../role.ts'
@@ -48,8 +48,6 @@ export const usageFact = (call: RoutedCall, bill: Bill): FactOf<'UsageRecorded'>
   }
 }
 
-const clientGoneStatus = 499
-
 /** `status` and `reason` are what the client got. */
 export const failureFact = (
   call: RoutedCall,
@@ -60,20 +58,7 @@ export const failureFact = (
   data: {
     ...callFields(call),
     status: error.status,
-    reason: error.status === clientGoneStatus ? 'client_gone' : error.code,
+    reason: failureReason(error),
     attempts: [...attempts],
-  },
-})
-
-/** Takes a whole charge back: the answer never reached its caller. */
-export const undeliveredFact = ({ data }: FactOf<'UsageRecorded'>): FactOf<'AdjustmentPosted'> => ({
-  type: 'AdjustmentPosted',
-  data: {
-    adjustmentId: `undelivered:${data.requestId}`,
-    workspaceId: data.workspaceId,
-    amount: data.total,
-    reason: 'undelivered',
-    corrects: data.requestId,
-    note: 'The bill was stored too late for the answer to be released; no byte of it was delivered.',
   },
 })

@@ -3,10 +3,10 @@ import { clientGoneError, GatewayError } from '../../errors.ts'
 import type { FactOf } from '../../events/envelope.ts'
 import type { Attempt, UsageRecorded } from '../../events/types.ts'
 import { HttpFault } from '../../providers/http.ts'
+import type { EndableCall, OpenCalls } from '../open-calls.ts'
 import type { AnswerPart, Candidate, RoutedCall } from '../role.ts'
 import { type AttemptParts, attempt, type OpenStream, type WholeAnswer } from './attempt.ts'
 import { type Bill, failureFact, usageFact } from './billing.ts'
-import type { EndableCall } from './calls-in-flight.ts'
 import { Closing, type ClosingParts } from './closing.ts'
 import { brokenOff, type Failure, type Stop, verdict } from './failure.ts'
 
@@ -42,6 +42,7 @@ export class CallRun implements EndableCall {
   readonly #parts: RunParts
   readonly #call: RoutedCall
   readonly #clientGone: AbortSignal
+  readonly #openCalls: OpenCalls | undefined
   readonly #cancel = new AbortController()
   readonly #closing: Closing
   readonly #attempts: Attempt[] = []
@@ -58,13 +59,15 @@ export class CallRun implements EndableCall {
   #released = false
   #ended = false
 
-  constructor(parts: RunParts, call: RoutedCall, clientGone: AbortSignal) {
+  constructor(parts: RunParts, call: RoutedCall, clientGone: AbortSignal, openCalls?: OpenCalls) {
     this.#parts = parts
     this.#call = call
     this.#clientGone = clientGone
+    this.#openCalls = openCalls
     this.#closing = new Closing(parts)
     this.#deadlineTimer = setTimeout(() => this.#stop('deadline'), Math.max(0, call.deadlineMs - parts.clock()))
     parts.inFlight.enter(this)
+    openCalls?.enter(this)
     if (clientGone.aborted) this.#onClientGone()
     else clientGone.addEventListener('abort', this.#onClientGone, { once: true })
   }
@@ -86,7 +89,7 @@ export class CallRun implements EndableCall {
       this.#logFailure(candidate, failure)
       if (failure.refusal !== undefined) break
     }
-    const stopped = this.#clientGone.aborted ? 'client_gone' : this.#stopped
+    const stopped = this.#stopped ?? (this.#clientGone.aborted ? 'client_gone' : null)
     return this.#fail(verdict(this.#call, { failures, stopped, failedAt }))
   }
 
@@ -153,7 +156,7 @@ export class CallRun implements EndableCall {
     if (!this.#closing.begun) this.#say(failureFact(this.#call, new GatewayError('internal_error', ''), this.#attempts))
   }
 
-  /** The process ends: what was delivered is billed now, what has not come is not waited for. */
+  /** The edge or the proxy stops: what was delivered is billed now, what has not come is not waited for. */
   shutDown(): void {
     this.#stop('shutdown')
     this.#endWithoutReader()
@@ -167,6 +170,7 @@ export class CallRun implements EndableCall {
     this.#disarm()
     this.#clientGone.removeEventListener('abort', this.#onClientGone)
     this.#parts.inFlight.leave(this)
+    this.#openCalls?.leave(this)
   }
 
   /** The reader may never come back for the rest: what is owed to the log counts by itself. */
@@ -248,13 +252,8 @@ export class CallRun implements EndableCall {
 
   /** Resolves with the usage that we counted; null where the upstream told it. */
   async #acknowledged(): Promise<Usage | null> {
-    try {
-      const fact = await this.#closing.acknowledged()
-      return fact.type === 'UsageRecorded' && fact.data.source === 'estimated' ? fact.data.usage : null
-    } catch (fault) {
-      if (!this.#released && !this.#clientGone.aborted) this.#closing.refundWhenStored()
-      throw fault
-    }
+    const fact = await this.#closing.acknowledged()
+    return fact.type === 'UsageRecorded' && fact.data.source === 'estimated' ? fact.data.usage : null
   }
 
   async #fail(error: GatewayError): Promise<never> {

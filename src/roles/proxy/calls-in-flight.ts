@@ -1,23 +1,17 @@
-/** A call that can be told that its process ends. */
-export interface EndableCall {
-  /** Ends the call where it stands; what that leaves to record is tracked. */
-  shutDown(): void
-}
+import { type EndableCall, OpenCalls } from '../open-calls.ts'
 
 /** Calls, and what is still owed to the log for them: a proxy stops when there are none. */
 export class CallsInFlight {
-  readonly #calls = new Set<EndableCall>()
+  readonly #calls = new OpenCalls()
   #owed = 0
-  #shutDown = false
   #waiters: (() => void)[] = []
 
   enter(call: EndableCall): void {
-    this.#calls.add(call)
-    if (this.#shutDown) call.shutDown()
+    this.#calls.enter(call)
   }
 
   leave(call: EndableCall): void {
-    this.#calls.delete(call)
+    this.#calls.leave(call)
     this.#wake()
   }
 
@@ -30,10 +24,9 @@ export class CallsInFlight {
     })
   }
 
-  /** Ends every call, and at once every one that still comes. */
+  /** Ends every call, and at once every one that still comes; what that leaves to record is tracked. */
   shutDown(): void {
-    this.#shutDown = true
-    for (const call of this.#calls) call.shutDown()
+    this.#calls.shutDown()
   }
 
   /** Resolves once nothing is in flight. */
@@ -45,7 +38,7 @@ export class CallsInFlight {
   }
 
   get #isIdle(): boolean {
-    return this.#calls.size === 0 && this.#owed === 0
+    return this.#calls.isEmpty && this.#owed === 0
   }
 
   #wake(): void {

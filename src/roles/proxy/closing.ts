@@ -2,10 +2,9 @@ import { GatewayError, logUnavailable } from '../../errors.ts'
 import type { FactOf } from '../../events/envelope.ts'
 import { within } from '../../within.ts'
 import type { Logger, LogOf } from '../role.ts'
-import { undeliveredFact } from './billing.ts'
 import type { CallsInFlight } from './calls-in-flight.ts'
 
-export type ProxyEvent = 'UsageRecorded' | 'RequestFailed' | 'AdjustmentPosted'
+export type ProxyEvent = 'UsageRecorded' | 'RequestFailed'
 
 export interface ClosingParts {
   readonly log: LogOf<ProxyEvent>
@@ -54,18 +53,6 @@ export class Closing {
     return within(this.#stored, this.#parts.closingAckMs, () => logUnavailable())
   }
 
-  /** The answer was withheld: once its bill is stored all the same, the charge is taken back. */
-  refundWhenStored(): void {
-    if (this.#stored === null) return
-    this.#parts.inFlight.track(
-      this.#stored.then(
-        (fact) => this.#refund(fact),
-        () => undefined, // Never stored: nothing was charged, and `say` has told of it.
-      ),
-      (fault) => this.#parts.logger.error({ fault }, 'an undelivered answer could not be taken back'),
-    )
-  }
-
   async #append(closing: ClosingFact): Promise<ClosingFact> {
     try {
       await this.#parts.log.append([closing])
@@ -87,10 +74,5 @@ export class Closing {
     } catch (fault) {
       throw fault instanceof GatewayError ? fault : logUnavailable(fault)
     }
-  }
-
-  async #refund(fact: ClosingFact): Promise<void> {
-    if (fact.type !== 'UsageRecorded' || fact.data.total === '0') return
-    await this.#parts.log.postToWallet(fact.data.workspaceId, [undeliveredFact(fact)])
   }
 }

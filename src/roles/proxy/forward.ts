@@ -1,6 +1,7 @@
 import { limits } from '../../limits.ts'
 import type { HttpClient } from '../../providers/http.ts'
 import type { Providers } from '../../providers/provider.ts'
+import type { OpenCalls } from '../open-calls.ts'
 import type { AnswerPart, Clock, Dispatch, Logger, LogOf, RoutedCall } from '../role.ts'
 import { CallRun, type RunParts } from './call-run.ts'
 import { CallsInFlight } from './calls-in-flight.ts'
@@ -33,9 +34,9 @@ export const createForward = (parts: ForwardParts): Dispatch => {
     questionMs: limits.upstreamQuestionMs,
     ...parts,
   }
-  return (call, clientGone) =>
+  return (call, clientGone, openCalls) =>
     call.question === undefined
-      ? forward(runParts, call, clientGone)
+      ? forward(runParts, call, clientGone, openCalls)
       : answerQuestion(runParts, call, call.question, clientGone)
 }
 
@@ -43,8 +44,9 @@ async function* forward(
   parts: RunParts,
   call: RoutedCall,
   clientGone: AbortSignal,
+  openCalls?: OpenCalls,
 ): AsyncGenerator<AnswerPart, void, undefined> {
-  const run = new CallRun(parts, call, clientGone)
+  const run = new CallRun(parts, call, clientGone, openCalls)
   try {
     const { answered, ...serving } = await run.serve()
     if (answered.type === 'whole') {

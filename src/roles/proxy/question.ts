@@ -10,9 +10,10 @@ import { type HttpClient, HttpFault, type HttpResponse } from '../../providers/h
 import { readRefusal } from '../../providers/openai/refusal.ts'
 import { type StoredResponse, storedResponseRequest } from '../../providers/openai-responses/stored.ts'
 import type { Providers } from '../../providers/provider.ts'
+import type { EndableCall } from '../open-calls.ts'
 import type { AnswerPart, Candidate, Clock, Logger, Question, RoutedCall } from '../role.ts'
 import { isSuccess, readBody, readFailure, targetOf } from './attempt.ts'
-import type { CallsInFlight, EndableCall } from './calls-in-flight.ts'
+import type { CallsInFlight } from './calls-in-flight.ts'
 import { type Failure, httpFailure, refusalFailure, refused, type Stop, statusFailure, verdict } from './failure.ts'
 
 export interface QuestionParts {

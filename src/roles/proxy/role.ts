@@ -7,7 +7,12 @@ import { createForward, type ForwardParts } from './forward.ts'
 /** Where routed calls come from: the edge of the same process, or a queue. */
 export interface CallSource {
   /** Hands every call to `dispatch` until it is stopped; the stop may wait for the calls that it took. */
-  serve(dispatch: Dispatch): RunningRole
+  serve(dispatch: Dispatch): ServedCalls
+}
+
+export interface ServedCalls extends RunningRole {
+  /** From here on waits for no reader: an answer that cannot be given out at once is broken off. */
+  giveUp(): void
 }
 
 export interface ProxyParts extends Omit<ForwardParts, 'inFlight'> {
@@ -16,15 +21,20 @@ export interface ProxyParts extends Omit<ForwardParts, 'inFlight'> {
   readonly drainMs?: number
 }
 
-/** Takes no more calls, lets those in flight finish, and ends what is left after `drainMs`. Rejects when their ends could not be recorded. */
-const drain = async (serving: RunningRole, inFlight: CallsInFlight, drainMs: number, endMs: number): Promise<void> => {
-  // The source may wait for calls that only the timer ends.
-  const timer = setTimeout(() => inFlight.shutDown(), drainMs)
+/**
+ * Takes no more calls, lets those in flight finish, and ends what is left after `drainMs`; its readers have a moment to take what they
+ * are told. Rejects when their ends could not be recorded.
+ */
+const drain = async (serving: ServedCalls, inFlight: CallsInFlight, drainMs: number, endMs: number): Promise<void> => {
+  // The source may wait for calls that only the timers end.
+  const shutDown = setTimeout(() => inFlight.shutDown(), drainMs)
+  const giveUp = setTimeout(() => serving.giveUp(), drainMs + limits.lastAnswerMs)
   const drained = serving.stop().finally(() => inFlight.idle())
   try {
     await within(drained, drainMs + endMs, () => new Error('calls were still in flight when the proxy stopped'))
   } finally {
-    clearTimeout(timer)
+    clearTimeout(shutDown)
+    clearTimeout(giveUp)
   }
 }
 
@@ -38,6 +48,6 @@ const start = async ({ calls, drainMs = limits.stopMs, ...parts }: ProxyParts): 
 /** Routed call → provider → bytes and one closing event. */
 export const proxy = defineRole({
   name: 'proxy',
-  emits: ['UsageRecorded', 'RequestFailed', 'AdjustmentPosted'],
+  emits: ['UsageRecorded', 'RequestFailed'],
   start,
 })

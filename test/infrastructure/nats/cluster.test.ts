@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import type { NatsConnection } from '@nats-io/transport-node'
+import { createInbox, type NatsConnection } from '@nats-io/transport-node'
 import t from 'tap'
 import { v7 } from 'uuid'
 import { openCallClient } from '../../../src/infrastructure/nats/calls/call-client.ts'
@@ -25,7 +25,8 @@ t.teardown(async () => {
 })
 
 const connectAs = async (user: User): Promise<NatsConnection> => {
-  const connection = await connectNats({ ...cluster.accessOf(user), role: user, name: user })
+  const inbox = user === 'backup' ? {} : { role: user } // The NATS command line has the library's own inbox.
+  const connection = await connectNats({ ...cluster.accessOf(user), ...inbox, name: user })
   connections.push(connection)
   return connection
 }
@@ -48,8 +49,20 @@ const openAs = async (user: User, overrides: Partial<LogOptions> = {}): Promise<
   return log
 }
 
+/** How many bytes a snapshot has: each chunk is acknowledged, and an empty one ends it. */
+const collect = async (connection: NatsConnection, subject: string): Promise<number> => {
+  let bytes = 0
+  for await (const chunk of connection.subscribe(subject)) {
+    if (chunk.data.length === 0) break
+    bytes += chunk.data.length
+    chunk.respond()
+  }
+  return bytes
+}
+
 t.test('only the operator makes the stream', async (t) => {
-  await t.rejects(openAs('edge'), /no stream GATEWAY, and this user may not create it: a command of the operator/)
+  await t.rejects(openAs('edge', { create: false }), /the log GATEWAY does not exist on this server/)
+  await t.rejects(openAs('edge'), /the log GATEWAY does not exist, and this user may not make it/)
   t.equal(await (await openAs('operator')).lastSequence(), 0)
 })
 
@@ -62,7 +75,7 @@ t.test('each role does its work in the log, and no other', async (t) => {
   ]
   const projector = await openAs('projector')
   for (const log of [edge, proxy, scheduler, operator]) await log.append([adjustment('journal')])
-  t.same(await proxy.postToWallet('acme', [adjustment('posted')]), { sequence: 5 })
+  t.same(await edge.postToWallet('acme', [adjustment('posted')]), { sequence: 5 })
   t.same(await edge.appendToWallet('acme', [hold('a')], 5), { sequence: 6 })
   t.same(await scheduler.appendToWallet('acme', [hold('b')], 5), { conflict: true, sequence: 6 })
   t.same(await operator.appendToWallet('acme', [hold('c')], 6), { sequence: 7 })
@@ -97,10 +110,11 @@ t.test('what a user may not say is refused', async (t) => {
   const durable = '$JS.API.CONSUMER.DURABLE.CREATE.GATEWAY.x'
   const refused: { readonly [U in User]: readonly string[] } = {
     edge: [`${api}.CREATE.GATEWAY`, 'gateway.edge.x.y'],
-    proxy: [`${api}.CREATE.GATEWAY`, 'gateway.call', 'gateway.proxy.x.y', ...reading],
+    proxy: [`${api}.CREATE.GATEWAY`, 'gateway.call', 'gateway.proxy.x.y', 'gateway.wallet.acme', ...reading],
     projector: [`${api}.CREATE.GATEWAY`, 'gateway.call', 'gateway.wallet.acme', 'gateway.journal.projector'],
     scheduler: [`${api}.CREATE.GATEWAY`, 'gateway.call'],
     operator: [`${api}.CREATE.OTHER`, 'gateway.call'],
+    backup: [`${api}.CREATE.GATEWAY`, 'gateway.call', 'gateway.wallet.acme', 'gateway.journal.backup', ...reading],
   }
   for (const user of users) {
     const connection = await connectAs(user)
@@ -122,11 +136,28 @@ t.test('what a user may not hear is refused', async (t) => {
     const lines = { edge: ['gateway.proxy.*.*'], proxy: ['gateway.edge.*.*'] }
     const mine = user in lines ? lines[user as keyof typeof lines] : ['gateway.edge.*.*', 'gateway.proxy.*.*']
     for (const subject of [...shared, ...others, ...mine]) {
+      if (user === 'backup' && subject === '_INBOX.>') continue
       const heard = Promise.withResolvers<unknown>()
       connection.subscribe(subject, { callback: (error) => heard.resolve(error) })
       t.match(await heard.promise, { message: /Permissions Violation for Subscription/ }, `${user}: ${subject}`)
     }
   }
+})
+
+t.test('the log is backed up and restored by a user of its own', async (t) => {
+  const api = '$JS.API.STREAM'
+  const connection = await connectAs('backup')
+  const inbox = createInbox()
+  const received = collect(connection, inbox)
+  const request = JSON.stringify({ deliver_subject: inbox, no_consumers: true, chunk_size: 1024 })
+  const answer = await connection.request(`${api}.SNAPSHOT.GATEWAY`, request)
+  const { config, state, error } = answer.json<{ config: object; state: { messages: number }; error?: object }>()
+  t.equal(error, undefined)
+  t.equal(state.messages, 7)
+  t.ok((await received) > 0)
+  const restore = await connection.request(`${api}.RESTORE.GATEWAY`, JSON.stringify({ config, state }))
+  t.match(restore.json(), { error: { description: /already in use/ } }, 'it may ask, where none of the name is there')
+  await t.rejects(connection.request('$JS.SNAPSHOT.RESTORE.GATEWAY.x', ''), /no responders/)
 })
 
 t.test('a call of the edge is answered by a proxy, and refused at once where there is none', async (t) => {

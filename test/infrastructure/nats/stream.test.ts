@@ -32,7 +32,7 @@ t.test('an asynchronous stream is refused on a server that syncs', async (t) => 
   const connection = await connectNats({ url: server.url, name: 'test' })
   t.teardown(() => connection.close())
   const jsm = await jetstreamManager(connection)
-  const { config } = await ensureStream(jsm, logNamesOf('MODEL'), 1)
+  const { config } = await ensureStream(jsm, logNamesOf('MODEL'), { replicas: 1, create: true })
   await jsm.streams.add({
     ...config,
     name: 'ASYNC',
@@ -79,4 +79,14 @@ t.test('a stream that stands as it must is taken as it is', async (t) => {
 
 t.test('a name that no stream can have is refused', async (t) => {
   await t.rejects(openOn(server, { name: 'a.b' }), /log.name "a.b" does not match/)
+})
+
+t.test('a log that is not there is made only by those who may make one', async (t) => {
+  const words = /the log NOPE does not exist on this server; an operator's command, such as `gateway prices publish`/
+  await t.rejects(openOn(server, { name: 'NOPE', create: false }), words)
+  await t.rejects(openOn(server, { name: 'NOPE', create: false }), words, 'and the question made none')
+  const made = await openOn(server, { name: 'NOPE', create: true })
+  await made.close()
+  const found = await openOn(server, { name: 'NOPE', create: false })
+  await found.close()
 })

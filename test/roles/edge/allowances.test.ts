@@ -84,3 +84,16 @@ t.test('an idle slice goes back', async (t) => {
   })
   t.equal(walletOf(tail.ledger, workspaceId).heldPicos, 0n)
 })
+
+t.test('an edge that stops while the log is away does not wait for it, and tells what stays held', async (t) => {
+  const { post, log, logged, stop } = await startEdge(t, {
+    serve: serveOutput(10),
+    bounds: { stopMs: 100, allowanceReturnMs: 200 },
+  })
+  t.equal((await post(ask)).status, 200)
+  log.appendToWallet = () => new Promise(() => undefined)
+  const startedMs = Date.now()
+  await stop()
+  t.ok(Date.now() - startedMs < 2_000, `stopped in ${Date.now() - startedMs} ms`)
+  t.match(logged, [{ level: 'warn', fields: { workspaceId, amount: /^0\.\d+$/, deadline: Date, requests: 0 } }])
+})

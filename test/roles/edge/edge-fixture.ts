@@ -201,7 +201,7 @@ export const startEdge = async (t: Test, options: EdgeOptions = {}): Promise<Tes
     clock: Date.now,
     newId: randomUUID,
     logger: recordingLogger(logged),
-    bounds: { stopMs: 2_000, ...options.bounds },
+    bounds: { stopMs: 2_000, lastAnswerMs: 500, closingAckMs: 500, allowanceReturnMs: 1_000, ...options.bounds },
   })
   let stopped: Promise<void> | undefined
   const stop = async (): Promise<void> => {

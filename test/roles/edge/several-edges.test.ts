@@ -169,7 +169,6 @@ t.test('a request whose end is never told leaves nothing behind when the schedul
     seed: 3,
     creditPicos: 8n * worstPicos,
     distances: [1],
-    lastEndMs: 60_000,
   })
   const { allowances, tail } = shared.edges[0]!
   const lost = await askTogether(shared, 0, 'lost', 4)
@@ -181,7 +180,8 @@ t.test('a request whose end is never told leaves nothing behind when the schedul
   const [next] = await askTogether(shared, 0, 'next', 1)
   t.ok(next !== undefined && !expired.has(next.reservation.allowanceId ?? ''), 'the next one has another slice')
   await shared.spend(next!.requestId, next!.reservation, costPicos, 1)
-  await within(allowances.close(), 5_000, () => new Error('the edge waits for requests that nobody ends'))
+  await within(allowances.ended(), 5_000, () => new Error('the edge waits for requests that nobody ends'))
+  await allowances.close()
   t.equal(tail.ledger.wallets.get('acme')?.holds.size, 0)
 })
 

@@ -10,6 +10,7 @@ import { Allowances, type Reservation } from '../../../src/roles/edge/allowances
 import { LedgerTail } from '../../../src/roles/ledger-tail.ts'
 import type { Clock, EventLog, Follower, Frame } from '../../../src/roles/role.ts'
 import { WalletWriter } from '../../../src/roles/wallet-writer.ts'
+import { atMost } from '../../../src/within.ts'
 import { MemoryLog } from '../../memory-log.ts'
 import { randomOf } from '../../random.ts'
 import { credited, opened, routed, used, workspaceId } from '../projector/facts.ts'
@@ -79,8 +80,6 @@ export interface SharedWalletOptions {
   readonly creditPicos: bigint
   /** Turns that a frame travels at most, for each edge. */
   readonly distances?: readonly number[]
-  /** How long an edge that closes waits for its last requests. */
-  readonly lastEndMs?: number
   readonly clock?: Clock
 }
 
@@ -105,7 +104,7 @@ const audit = (tail: LedgerTail, faults: string[]): void => {
 
 /** Several edges, each with a tail of its own, on one log and one wallet. The clock runs five times as fast, unless another is given. */
 export const openSharedWallet = async (t: Test, options: SharedWalletOptions): Promise<SharedWallet> => {
-  const { seed, creditPicos, distances = [4, 4, 4], lastEndMs = 1_000 } = options
+  const { seed, creditPicos, distances = [4, 4, 4] } = options
   const { requestDeadlineMs } = limits
   const random = randomOf(seed)
   const below: Below = (bound) => Math.floor(random() * bound)
@@ -130,7 +129,7 @@ export const openSharedWallet = async (t: Test, options: SharedWalletOptions): P
     const owner = `edge-${index}`
     return {
       tail,
-      allowances: new Allowances({ tail, writer, owner, clock, newId, logger, requestDeadlineMs, lastEndMs }),
+      allowances: new Allowances({ tail, writer, owner, clock, newId, logger, requestDeadlineMs }),
     }
   })
   const tail = new LedgerTail(initialLedger(), log)
@@ -138,6 +137,7 @@ export const openSharedWallet = async (t: Test, options: SharedWalletOptions): P
   audit(tail, faults)
   for (const each of [tail, ...edges.map((edge) => edge.tail)]) await each.reached(2)
   const stopAll = async (): Promise<void> => {
+    await Promise.all(edges.map(({ allowances }) => atMost(allowances.ended(), 1_000)))
     await Promise.all(edges.map(({ allowances }) => allowances.close()))
     await tail.reached(await log.lastSequence())
     await Promise.all([tail, ...edges.map((edge) => edge.tail)].map((each) => each.stop()))

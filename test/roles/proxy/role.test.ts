@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
 import { UndiciClient } from '../../../src/infrastructure/http/client.ts'
-import { type CallSource, proxy } from '../../../src/roles/proxy/role.ts'
-import type { Dispatch, RoutedCall, RunningRole } from '../../../src/roles/role.ts'
+import { type CallSource, proxy, type ServedCalls } from '../../../src/roles/proxy/role.ts'
+import type { Dispatch, RoutedCall } from '../../../src/roles/role.ts'
 import { until } from '../../clients.ts'
 import {
   type Bench,
@@ -21,12 +21,13 @@ class TestCalls implements CallSource {
   readonly #taken: Promise<Heard>[] = []
   #dispatch: Dispatch | null = null
 
-  serve(dispatch: Dispatch): RunningRole {
+  serve(dispatch: Dispatch): ServedCalls {
     this.#dispatch = dispatch
     return {
       stop: async () => {
         await Promise.all(this.#taken)
       },
+      giveUp: () => undefined,
     }
   }
 
@@ -79,7 +80,7 @@ const upstreamIsCancelled = async (t: Test, { sandbox }: Bench): Promise<void> =
 }
 
 t.test('the manifest', async (t) => {
-  t.strictSame([proxy.name, proxy.emits], ['proxy', ['UsageRecorded', 'RequestFailed', 'AdjustmentPosted']])
+  t.strictSame([proxy.name, proxy.emits], ['proxy', ['UsageRecorded', 'RequestFailed']])
 })
 
 t.test('a proxy that stops finishes what is in flight', async (t) => {

@@ -5,10 +5,10 @@ import { ClientCall, type ClientCallParts, type Opened } from './client-call.ts'
 import type { CallLink } from './link.ts'
 import { Links } from './links.ts'
 import {
+  cancelReasons,
   decodeCredit,
   encodeOpening,
   isRefusal,
-  noBytes,
   openingHeaderBytes,
   openingVersion,
   type Packet,
@@ -79,7 +79,8 @@ class NatsCallClient implements CallClient {
     })
   }
 
-  readonly dispatch: Dispatch = (call, clientGone) => new ClientCall(this.#callParts, call, clientGone)
+  readonly dispatch: Dispatch = (call, clientGone, openCalls) =>
+    new ClientCall(this.#callParts, call, clientGone, openCalls)
 
   async close(): Promise<void> {
     this.#isClosed = true
@@ -121,7 +122,7 @@ class NatsCallClient implements CallClient {
     this.#awaiting.delete(call)
     if (awaiting !== undefined) awaiting.call.accept(link, decodeCredit(payload))
     // Accepted too late.
-    else link.write({ call, kind: 'cancel', payload: noBytes })
+    else link.write({ call, kind: 'cancel', payload: cancelReasons.clientGone })
   }
 
   #refuse(number: number, refusal: Uint8Array | null): void {

@@ -1,7 +1,8 @@
 import type { Msg, Subscription } from '@nats-io/transport-node'
 import { limits } from '../../../limits.ts'
-import type { CallSource } from '../../../roles/proxy/role.ts'
-import type { Dispatch, RunningRole } from '../../../roles/role.ts'
+import type { CallSource, ServedCalls } from '../../../roles/proxy/role.ts'
+import type { Dispatch } from '../../../roles/role.ts'
+import { atMost } from '../../../within.ts'
 import type { CallOptions } from './call-client.ts'
 import type { CallLink } from './link.ts'
 import { Links } from './links.ts'
@@ -16,14 +17,14 @@ export interface CallServer extends CallSource {
 }
 
 /** Takes calls from the queue group until it is stopped. */
-class Serving implements RunningRole {
+class Serving implements ServedCalls {
   readonly #options: CallOptions
   readonly #subjects: CallSubjects
   readonly #links: Links
   readonly #dispatch: Dispatch
   readonly #subscription: Subscription
   readonly #onIdle: (() => void)[] = []
-  #open = 0
+  readonly #open = new Set<ServedCall>()
 
   constructor(options: CallOptions, subjects: CallSubjects, links: Links, dispatch: Dispatch) {
     this.#options = options
@@ -38,8 +39,13 @@ class Serving implements RunningRole {
 
   /** Leaves the queue group and resolves when every call that was taken has ended. */
   async stop(): Promise<void> {
-    if (!this.#subscription.isClosed()) await this.#subscription.drain()
-    if (this.#open > 0) await new Promise<void>((resolve) => this.#onIdle.push(resolve))
+    // Without a connection nothing comes, and the drain does not end.
+    if (!this.#subscription.isClosed()) await atMost(this.#subscription.drain(), limits.callsCloseMs)
+    if (this.#open.size > 0) await new Promise<void>((resolve) => this.#onIdle.push(resolve))
+  }
+
+  giveUp(): void {
+    for (const served of [...this.#open]) served.giveUp()
   }
 
   /** Must not throw: the NATS client would stop reading. */
@@ -70,17 +76,17 @@ class Serving implements RunningRole {
 
   #accept(link: CallLink, opening: Opening): void {
     const { call, firstPiece } = opening
-    const onEnd = (): void => this.#leave()
+    const onEnd = (ended: ServedCall): void => this.#leave(ended)
     const served = new ServedCall({ ...this.#options, dispatch: this.#dispatch, onEnd }, link, opening)
-    this.#open += 1
+    this.#open.add(served)
     link.calls.set(call, served)
     link.write({ call, kind: 'accepted', payload: encodeCredit(limits.callsWindowBytes) })
     served.gather(firstPiece)
   }
 
-  #leave(): void {
-    this.#open -= 1
-    if (this.#open > 0) return
+  #leave(served: ServedCall): void {
+    this.#open.delete(served)
+    if (this.#open.size > 0) return
     for (const resolve of this.#onIdle.splice(0)) resolve()
   }
 }
@@ -102,7 +108,7 @@ class NatsCallServer implements CallServer {
     })
   }
 
-  serve(dispatch: Dispatch): RunningRole {
+  serve(dispatch: Dispatch): ServedCalls {
     return new Serving(this.#options, this.#subjects, this.#links, dispatch)
   }
 

@@ -1,10 +1,12 @@
 import { clientGoneError, GatewayError } from '../../../errors.ts'
 import { limits } from '../../../limits.ts'
+import type { EndableCall, OpenCalls } from '../../../roles/open-calls.ts'
 import { type AnswerPart, CallLost, type RoutedCall } from '../../../roles/role.ts'
 import { decodeFault, decodeHead, encodeCall } from './contents.ts'
 import { Inflow, Outflow } from './flow.ts'
+import { LeftCall } from './left-call.ts'
 import type { CallLink, LinkedCall } from './link.ts'
-import { decodeCredit, noBytes, type Packet } from './message.ts'
+import { cancelReasons, decodeCredit, noBytes, type Packet } from './message.ts'
 
 /** A call whose opening is under way. */
 export interface Opened {
@@ -54,10 +56,11 @@ const clientGoneUntaken = (): CallLost => {
 }
 
 /** A call at its edge: what `dispatch` returns. The call goes out when its answer is first asked for. One reader, one `next` at a time. */
-export class ClientCall implements AsyncIterableIterator<AnswerPart, undefined>, LinkedCall {
+export class ClientCall implements AsyncIterableIterator<AnswerPart, undefined>, LinkedCall, EndableCall {
   readonly #parts: ClientCallParts
   readonly #call: RoutedCall
   readonly #clientGone: AbortSignal
+  readonly #openCalls: OpenCalls | undefined
   readonly #onClientGone = (): void => this.#leave()
   #state: State = 'new'
   #number = 0
@@ -70,10 +73,11 @@ export class ClientCall implements AsyncIterableIterator<AnswerPart, undefined>,
   #reader: Reader | null = null
   #fault: Error | null = null
 
-  constructor(parts: ClientCallParts, call: RoutedCall, clientGone: AbortSignal) {
+  constructor(parts: ClientCallParts, call: RoutedCall, clientGone: AbortSignal, openCalls?: OpenCalls) {
     this.#parts = parts
     this.#call = call
     this.#clientGone = clientGone
+    this.#openCalls = openCalls
   }
 
   get number(): number {
@@ -110,6 +114,7 @@ export class ClientCall implements AsyncIterableIterator<AnswerPart, undefined>,
     link.calls.set(this.#number, this)
     this.#state = this.#rest.length === 0 ? 'answering' : 'sending'
     if (this.#clientGone.aborted) this.#leave()
+    else if (this.#openCalls?.isShutDown === true) this.shutDown()
     else if (this.#state === 'sending') void this.#sendRest(link, creditBytes)
   }
 
@@ -137,6 +142,13 @@ export class ClientCall implements AsyncIterableIterator<AnswerPart, undefined>,
     this.#finish(noProxy(cause))
   }
 
+  /** The edge stops. The answer ends as the proxy that has the whole call says, and that records it. */
+  shutDown(): void {
+    if (this.#state === 'sending') this.#giveUp(gatewayStops(), noProxy())
+    else if (this.#state === 'answering')
+      this.#link?.write({ call: this.#number, kind: 'cancel', payload: cancelReasons.shutdown })
+  }
+
   /** The process stops. */
   abandon(): void {
     this.#giveUp(gatewayStops(), noProxy())
@@ -151,6 +163,7 @@ export class ClientCall implements AsyncIterableIterator<AnswerPart, undefined>,
 
   #open(): void {
     if (this.#clientGone.aborted) this.#finish(clientGoneUntaken())
+    else if (this.#openCalls?.isShutDown === true) this.#finish(noProxy())
     else this.#send(encodeCall(this.#call, this.#parts.nowMs()))
   }
 
@@ -165,6 +178,7 @@ export class ClientCall implements AsyncIterableIterator<AnswerPart, undefined>,
     this.#number = opened.number
     this.#rest = opened.rest
     this.#clientGone.addEventListener('abort', this.#onClientGone)
+    this.#openCalls?.enter(this)
   }
 
   async #sendRest(link: CallLink, creditBytes: number): Promise<void> {
@@ -177,8 +191,11 @@ export class ClientCall implements AsyncIterableIterator<AnswerPart, undefined>,
   #leave(): void {
     // Whether a proxy has the call decides who records its end, and will be known in a moment.
     if (this.#state === 'opening') return
+    const isReadToItsEnd = this.#state === 'answering' && !this.#call.stream
     this.#arrived = []
     this.#giveUp(clientGoneError(), clientGoneUntaken())
+    if (isReadToItsEnd && this.#link !== null && this.#openCalls !== undefined)
+      this.#link.calls.set(this.#number, new LeftCall(this.#link, this.#number, this.#openCalls))
   }
 
   /** A proxy that has the whole call records its end, and no other does. */
@@ -191,7 +208,7 @@ export class ClientCall implements AsyncIterableIterator<AnswerPart, undefined>,
   /** Nothing where no proxy has the call: its acceptance, if it comes, is answered with the same. */
   #cancel(): void {
     if (this.#state === 'over') return
-    this.#link?.write({ call: this.#number, kind: 'cancel', payload: noBytes })
+    this.#link?.write({ call: this.#number, kind: 'cancel', payload: cancelReasons.clientGone })
   }
 
   #give(part: AnswerPart): void {
@@ -212,6 +229,7 @@ export class ClientCall implements AsyncIterableIterator<AnswerPart, undefined>,
     this.#state = 'over'
     this.#fault = fault
     this.#clientGone.removeEventListener('abort', this.#onClientGone)
+    this.#openCalls?.leave(this)
     this.#link?.calls.delete(this.#number)
     this.#outflow?.stop()
     this.#parts.forget(this)

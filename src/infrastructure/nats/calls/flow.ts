@@ -12,6 +12,8 @@ export class Outflow {
   readonly #kind: PacketKind
   #creditBytes: number
   #isStopped = false
+  #isHurried = false
+  #isCut = false
   #wake: (() => void) | null = null
 
   constructor(link: CallLink, call: number, kind: PacketKind, creditBytes: number) {
@@ -19,6 +21,11 @@ export class Outflow {
     this.#call = call
     this.#kind = kind
     this.#creditBytes = creditBytes
+  }
+
+  /** True when something was not sent for want of credit. */
+  get isCut(): boolean {
+    return this.#isCut
   }
 
   /** Null when all went at once; else resolves when the last piece went, or the flow was stopped. One at a time. */
@@ -37,10 +44,17 @@ export class Outflow {
     this.#resume()
   }
 
+  /** From here on waits for no credit: the flow is cut off where there is none. */
+  hurry(): void {
+    this.#isHurried = true
+    this.#resume()
+  }
+
   /** What there was no credit for; null when nothing is left to send. */
   #sendGranted(bytes: Uint8Array): Uint8Array | null {
     let offset = 0
     do {
+      if (this.#creditBytes <= 0 && this.#isHurried) this.#cut()
       if (this.#isStopped) return null
       if (this.#creditBytes <= 0) return bytes.subarray(offset)
       const piece = bytes.subarray(offset, offset + limits.callsPieceBytesMax)
@@ -49,6 +63,11 @@ export class Outflow {
       offset += piece.length
     } while (offset < bytes.length)
     return null
+  }
+
+  #cut(): void {
+    this.#isCut ||= !this.#isStopped
+    this.#isStopped = true
   }
 
   async #sendRest(rest: Uint8Array): Promise<void> {

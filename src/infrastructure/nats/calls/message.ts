@@ -38,6 +38,15 @@ export interface LinkMessage extends MessageHeader {
 }
 
 export const noBytes = new Uint8Array(0)
+
+/** Why an edge cancels: the payload of `cancel`. */
+export const cancelReasons: { readonly [Reason in 'clientGone' | 'shutdown']: Uint8Array } = {
+  clientGone: noBytes,
+  shutdown: Buffer.from('shutdown'),
+}
+
+export const isShutdown = (payload: Uint8Array): boolean => Buffer.compare(payload, cancelReasons.shutdown) === 0
+
 export const headerBytes = 22
 export const packetHeaderBytes = 9
 const numberBytes = 6

@@ -1,16 +1,18 @@
 import { GatewayError } from '../../../errors.ts'
+import { OpenCalls } from '../../../roles/open-calls.ts'
+import { brokenOff } from '../../../roles/proxy/failure.ts'
 import type { AnswerPart, Clock, Dispatch, Logger } from '../../../roles/role.ts'
 import { decodeCall, encodeFault, encodeHead } from './contents.ts'
 import { Inflow, Outflow } from './flow.ts'
 import type { CallLink, LinkedCall } from './link.ts'
-import { decodeCredit, noBytes, type Opening, type Packet, type PacketKind } from './message.ts'
+import { decodeCredit, isShutdown, noBytes, type Opening, type Packet, type PacketKind } from './message.ts'
 
 export interface ServedCallParts {
   readonly dispatch: Dispatch
   readonly clock: Clock
   readonly logger: Logger
   /** Called once, when the call was served to its end, or was given up before it was whole. */
-  readonly onEnd: () => void
+  readonly onEnd: (call: ServedCall) => void
 }
 
 const ourFault = (): GatewayError => new GatewayError('internal_error', 'The gateway failed.')
@@ -22,6 +24,8 @@ export class ServedCall implements LinkedCall {
   readonly #number: number
   readonly #totalBytes: number
   readonly #clientGone = new AbortController()
+  /** This call alone. */
+  readonly #openCalls = new OpenCalls()
   readonly #inflow: Inflow
   readonly #outflow: Outflow
   #pieces: Uint8Array[] = []
@@ -41,11 +45,17 @@ export class ServedCall implements LinkedCall {
   receive({ kind, payload }: Packet): void {
     if (kind === 'credit') this.#outflow.grant(decodeCredit(payload))
     else if (kind === 'piece') this.gather(payload)
-    else if (kind === 'cancel') this.#cancel()
+    else if (kind === 'cancel') this.#cancel(isShutdown(payload))
   }
 
   lose(): void {
-    this.#cancel()
+    this.#cancel(false)
+  }
+
+  /** Waits for its reader no more. Of a call that is not whole its edge hears when the link ends. */
+  giveUp(): void {
+    if (this.#isServing) this.#outflow.hurry()
+    else this.#end()
   }
 
   /** Serves the call as soon as its last piece is there. */
@@ -63,8 +73,9 @@ export class ServedCall implements LinkedCall {
       for await (const part of this.#answer()) {
         const sending = this.#send(part)
         if (sending !== null) await sending
-        if (this.#clientGone.signal.aborted) break
+        if (this.#clientGone.signal.aborted || this.#outflow.isCut) break
       }
+      if (this.#outflow.isCut) throw brokenOff('shutdown', true)
       this.#write('end', noBytes)
     } catch (fault) {
       this.#write('fault', encodeFault(this.#tellable(fault)))
@@ -78,7 +89,7 @@ export class ServedCall implements LinkedCall {
     this.#pieces = []
     const call = decodeCall(more.length === 0 ? first : Buffer.concat([first, ...more]), clock())
     this.#requestId = call.requestId
-    return dispatch(call, this.#clientGone.signal)
+    return dispatch(call, this.#clientGone.signal, this.#openCalls)
   }
 
   /** Null when all was sent at once. */
@@ -88,9 +99,9 @@ export class ServedCall implements LinkedCall {
     return null
   }
 
-  /** Nobody hears what a call says after it was cancelled. */
+  /** Of a call that was cancelled its edge hears only that it has ended. */
   #write(kind: PacketKind, payload: Uint8Array): void {
-    if (!this.#clientGone.signal.aborted) this.#link.write({ call: this.#number, kind, payload })
+    this.#link.write({ call: this.#number, kind, payload })
   }
 
   #tellable(fault: unknown): GatewayError {
@@ -99,17 +110,20 @@ export class ServedCall implements LinkedCall {
     return ourFault()
   }
 
-  #cancel(): void {
-    this.#clientGone.abort()
-    this.#outflow.stop()
-    this.#link.calls.delete(this.#number)
+  /** A reader that is there hears how a shutdown ends the call. */
+  #cancel(isShutdown: boolean): void {
     if (!this.#isServing) this.#end()
+    else if (isShutdown) this.#openCalls.shutDown()
+    else {
+      this.#clientGone.abort()
+      this.#outflow.stop()
+    }
   }
 
   #end(): void {
     this.#isServing = true
     this.#pieces = []
     this.#link.calls.delete(this.#number)
-    this.#parts.onEnd()
+    this.#parts.onEnd(this)
   }
 }

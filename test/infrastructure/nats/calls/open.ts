@@ -7,7 +7,8 @@ import {
 } from '../../../../src/infrastructure/nats/calls/call-client.ts'
 import { type CallServer, openCallServer } from '../../../../src/infrastructure/nats/calls/call-server.ts'
 import { connectNats } from '../../../../src/infrastructure/nats/connect.ts'
-import type { Dispatch, Logger, RunningRole } from '../../../../src/roles/role.ts'
+import type { ServedCalls } from '../../../../src/roles/proxy/role.ts'
+import type { Dispatch, Logger } from '../../../../src/roles/role.ts'
 import { keepingLogger, type Line } from '../open.ts'
 
 export type KeptLogger = Logger & { readonly lines: readonly Line[] }
@@ -26,7 +27,7 @@ export interface OpenedEdge extends Opened {
 
 export interface OpenedProxy extends Opened {
   readonly server: CallServer
-  readonly serving: RunningRole
+  readonly serving: ServedCalls
 }
 
 const start = async (url: string, overrides: Partial<CallOptions>) => {

@@ -1,0 +1,30 @@
+import type { EndableCall, OpenCalls } from '../../../roles/open-calls.ts'
+import type { CallLink, LinkedCall } from './link.ts'
+import { cancelReasons, type Packet } from './message.ts'
+
+/** A whole answer that its client has left: the proxy reads it to its end all the same, unless the edge stops before. */
+export class LeftCall implements LinkedCall, EndableCall {
+  readonly #link: CallLink
+  readonly #number: number
+  readonly #openCalls: OpenCalls
+
+  constructor(link: CallLink, number: number, openCalls: OpenCalls) {
+    this.#link = link
+    this.#number = number
+    this.#openCalls = openCalls
+    openCalls.enter(this)
+  }
+
+  receive({ kind }: Packet): void {
+    if (kind === 'end' || kind === 'fault') this.lose()
+  }
+
+  lose(): void {
+    this.#link.calls.delete(this.#number)
+    this.#openCalls.leave(this)
+  }
+
+  shutDown(): void {
+    this.#link.write({ call: this.#number, kind: 'cancel', payload: cancelReasons.shutdown })
+  }
+}

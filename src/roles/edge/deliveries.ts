@@ -1,0 +1,104 @@
+import type { Applied } from '../../domain/ledger/ledger.ts'
+import type { FactOf } from '../../events/envelope.ts'
+import type { UsageRecorded } from '../../events/types.ts'
+import { limits } from '../../limits.ts'
+import type { LedgerTail } from '../ledger-tail.ts'
+import type { Logger, LogOf } from '../role.ts'
+
+export interface DeliveryParts {
+  readonly log: Pick<LogOf<'AdjustmentPosted'>, 'postToWallet'>
+  readonly tail: LedgerTail
+  readonly logger: Logger
+}
+
+type Closing = NonNullable<Applied['closed']>['closing']
+
+interface Delivery {
+  /** The end that the ledger honoured; null until then. */
+  closing: Closing | null
+  isLost: boolean
+}
+
+/**
+ * What became of this edge's answers. One that was charged, and by a fault of ours never reached its caller, is taken back: only here is
+ * known both what was delivered and which end of the request counted.
+ */
+export class Deliveries {
+  readonly #parts: DeliveryParts
+  readonly #deliveries = new Map<string, Delivery>()
+  readonly #posting = new Set<Promise<unknown>>()
+  readonly #stopListening: () => void
+
+  constructor(parts: DeliveryParts) {
+    this.#parts = parts
+    this.#stopListening = parts.tail.onApplied((applied) => {
+      for (const { closed } of applied) if (closed !== null) this.#close(closed.routed.data.requestId, closed.closing)
+    })
+  }
+
+  /** From the dispatch of a request on. */
+  open(requestId: string): void {
+    this.#deliveries.set(requestId, { closing: null, isLost: false })
+  }
+
+  /** The caller has what it gets. */
+  end(requestId: string): void {
+    if (this.#deliveries.get(requestId)?.isLost === false) this.#deliveries.delete(requestId)
+  }
+
+  /** The caller did not get its answer, whatever the ledger says or will say. */
+  lose(requestId: string): void {
+    const delivery = this.#deliveries.get(requestId)
+    if (delivery === undefined) return
+    delivery.isLost = true
+    if (delivery.closing !== null) this.#close(requestId, delivery.closing)
+    else if (this.#deliveries.size > limits.deliveriesMax) this.#forgetOldestLost()
+  }
+
+  /** Resolves when what was to be taken back is. */
+  async close(): Promise<void> {
+    this.#stopListening()
+    await Promise.all(this.#posting)
+  }
+
+  #close(requestId: string, closing: Closing): void {
+    const delivery = this.#deliveries.get(requestId)
+    if (delivery === undefined) return
+    delivery.closing = closing
+    if (!delivery.isLost) return
+    this.#deliveries.delete(requestId)
+    if (closing.type === 'UsageRecorded' && closing.data.total !== '0') this.#takeBack(closing.data)
+  }
+
+  #takeBack(bill: UsageRecorded): void {
+    const { log, logger } = this.#parts
+    const { requestId } = bill
+    const posting = log.postToWallet(bill.workspaceId, [undeliveredFact(bill)]).catch((fault: unknown) => {
+      logger.error({ fault, requestId }, 'an undelivered answer could not be taken back')
+    })
+    this.#posting.add(posting)
+    void posting.finally(() => this.#posting.delete(posting))
+  }
+
+  /** Its end may never come, when its proxy died with the log away. */
+  #forgetOldestLost(): void {
+    for (const [requestId, { isLost }] of this.#deliveries)
+      if (isLost) {
+        this.#deliveries.delete(requestId)
+        return
+      }
+  }
+}
+
+/** Takes a whole charge back: the answer never reached its caller. */
+const undeliveredFact = ({ requestId, workspaceId, total }: UsageRecorded): FactOf<'AdjustmentPosted'> => ({
+  type: 'AdjustmentPosted',
+  data: {
+    adjustmentId: `undelivered:${requestId}`,
+    workspaceId,
+    amount: total,
+    reason: 'undelivered',
+    corrects: requestId,
+    note: 'The answer was charged and, by a fault of the gateway, did not reach its caller.',
+  },
+})

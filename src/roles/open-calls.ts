@@ -1,0 +1,34 @@
+/** A call that can be told that whoever wants it, or serves it, ends. */
+export interface EndableCall {
+  /** Ends the call where it stands, read or not. */
+  shutDown(): void
+}
+
+/** Calls that end together: those of an edge, or of a proxy, when that stops. */
+export class OpenCalls {
+  readonly #calls = new Set<EndableCall>()
+  #isShutDown = false
+
+  get isEmpty(): boolean {
+    return this.#calls.size === 0
+  }
+
+  get isShutDown(): boolean {
+    return this.#isShutDown
+  }
+
+  enter(call: EndableCall): void {
+    this.#calls.add(call)
+    if (this.#isShutDown) call.shutDown()
+  }
+
+  leave(call: EndableCall): void {
+    this.#calls.delete(call)
+  }
+
+  /** Ends every call, and at once every one that still comes. */
+  shutDown(): void {
+    this.#isShutDown = true
+    for (const call of [...this.#calls]) call.shutDown()
+  }
+}

@@ -1,0 +1,17 @@
+import t from 'tap'
+import { ordinaryShape, shapeAskedBy, streamOf, textOf, wholeAnswerOf } from './answers.ts'
+import { chatBody } from './chat-request.ts'
+
+t.test('the upstream finds the shape that a request asks for', async (test) => {
+  const shape = { characters: 20_000_000, chunks: 60_000, everyMs: 20 }
+  for (const stream of [false, true]) {
+    test.strictSame(shapeAskedBy(Buffer.from(chatBody({ stream, shape }))), shape)
+    test.equal(shapeAskedBy(Buffer.from(chatBody({ stream }))), ordinaryShape)
+  }
+})
+
+t.test('an answer is as long as was asked for', async (test) => {
+  test.equal(textOf(1_000).length, 1_000)
+  test.equal(wholeAnswerOf(1_000).length - wholeAnswerOf(1).length, 999)
+  test.equal(streamOf(100).length - streamOf(1).length, 99)
+})
