@@ -5,7 +5,7 @@ import t from 'tap'
 import { startGateway } from '../../src/commands/gateway.ts'
 import { openPlatform, tablesOf } from '../../src/commands/platform.ts'
 import { startSandbox } from '../../src/sandbox/server.ts'
-import { chat, chatBody } from '../clients.ts'
+import { chat, chatBody, until } from '../clients.ts'
 import { configOf, openOperator, runtime, temporaryFolder } from '../gateway.ts'
 
 t.test('the log of an earlier day under tables of a later one', async (t) => {
@@ -19,6 +19,10 @@ t.test('the log of an earlier day under tables of a later one', async (t) => {
     const gateway = await start()
     for (let request = 0; request < requests; request += 1)
       t.equal((await chat(gateway.url, gateway.demoKey!, chatBody('openai/plain', false))).status, 200)
+    const operator = await openOperator(config)
+    const { database } = tablesOf(operator.platform)
+    await until(async () => (await database.checkpoint()) === (await operator.log.lastSequence()))
+    await operator.stop()
     await gateway.stop()
   }
   await serve(2)
