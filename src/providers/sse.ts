@@ -38,10 +38,20 @@ const withoutLineEnds = (text: string): string => {
   return text.slice(0, length)
 }
 
+/** Nearly all events that have a name are one line of it and one of data; null for any other. */
+const parseNamed = (text: string): Pick<SseEvent, 'data' | 'name'> | null => {
+  const second = text.indexOf('\n') + 1
+  if (!text.startsWith('event:') || !text.startsWith('data:', second)) return null
+  const name = fieldValue(withoutLineEnds(text.slice(0, second)), 5)
+  return { name, data: fieldValue(withoutLineEnds(text.slice(second)), 4) }
+}
+
 const parse = (raw: Uint8Array, lines: number): SseEvent => {
   const text = Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength).toString()
   if (lines === 1 && text.startsWith('data:'))
     return { raw, data: fieldValue(withoutLineEnds(text), 4), name: null, tail: false }
+  const named = lines === 2 ? parseNamed(text) : null
+  if (named !== null) return { raw, ...named, tail: false }
   return { raw, ...parseLines(text.startsWith(byteOrderMark) ? text.slice(1) : text), tail: false }
 }
 

@@ -90,3 +90,11 @@ t.test('an event is bounded, in one piece or in many', async (t) => {
   }, /more than 64 bytes/)
   t.equal(new SseSplitter(64).push(bytesOf('data: x\n\n'.repeat(100))).length, 100)
 })
+
+t.test('a named event is read alike however its lines end and its fields stand', async (t) => {
+  for (const end of ['\n', '\r\n', '\r'])
+    for (const text of ['event: ping\ndata: {}\n\n', 'event:ping\ndata:{}\n\n', 'data: {}\nevent: ping\n\n'])
+      t.match(split([bytesOf(text.replaceAll('\n', end))]), [{ name: 'ping', data: '{}' }], JSON.stringify([text, end]))
+  t.match(split([bytesOf('event: one\nevent: two\n\n')]), [{ name: 'two', data: null }])
+  t.match(split([bytesOf('event: a\ndata: 1\ndata: 2\n\n')]), [{ name: 'a', data: '1\n2' }])
+})

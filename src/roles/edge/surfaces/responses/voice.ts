@@ -19,17 +19,33 @@ const lastNumberIn = (bytes: Buffer): number | null => {
 export class ResponsesVoice implements Voice {
   readonly keepAlive = keepAliveComment
   #last = -1
+  /** Holds a number whole, to be read when it is asked for: errors are rare, and pieces many. */
+  #unread: Buffer | null = null
   /** The end of what was heard before. */
   #tail: Buffer = Buffer.alloc(0)
 
   hear(piece: Uint8Array): void {
     const bytes = Buffer.from(piece.buffer, piece.byteOffset, piece.byteLength)
+    const at = bytes.lastIndexOf(member)
+    if (at >= 0 && at + reachBytes <= bytes.length) {
+      this.#unread = bytes
+      return
+    }
+    this.#read()
     const seam = Buffer.concat([this.#tail, bytes.subarray(0, reachBytes)])
     this.#last = lastNumberIn(bytes) ?? lastNumberIn(seam) ?? this.#last
     this.#tail = Buffer.from((bytes.length < reachBytes ? seam : bytes).subarray(-reachBytes))
   }
 
   errorEvent(error: GatewayError): Uint8Array {
+    this.#read()
     return Buffer.from(responsesErrorEvent(error, this.#last + 1))
+  }
+
+  #read(): void {
+    if (this.#unread === null) return
+    this.#last = lastNumberIn(this.#unread) ?? this.#last
+    this.#tail = Buffer.from(this.#unread.subarray(-reachBytes))
+    this.#unread = null
   }
 }
