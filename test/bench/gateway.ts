@@ -27,7 +27,10 @@ export interface Gateway {
 
 const configOf = (upstreamUrl: string): object => ({
   listen: { host: '127.0.0.1', port: 0 },
-  providers: { openai: { dialect: 'openai', base_url: `${upstreamUrl}/gateway/v1`, api_key: 'sk-bench' } },
+  providers: {
+    openai: { dialect: 'openai', base_url: `${upstreamUrl}/gateway/v1`, api_key: 'sk-bench' },
+    anthropic: { dialect: 'anthropic', base_url: `${upstreamUrl}/gateway/v1`, api_key: 'sk-bench' },
+  },
   aliases: { bench: benchModel },
   prices: './prices.json',
   limits: { requests_per_minute: requestsPerMinute },

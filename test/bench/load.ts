@@ -4,15 +4,12 @@
  */
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
-import { chunksPerStream } from './answers.ts'
+import { marksIn } from './answers.ts'
 import { answerQuestions } from './child.ts'
+import { type Asking, requestOf } from './requests.ts'
 import { ResponseReader } from './response-reader.ts'
 
-export interface Load {
-  /** `http://host:port/path` of a server's chat completions. */
-  readonly url: string
-  readonly key: string
-  readonly stream: boolean
+export interface Load extends Asking {
   readonly connections: number
   readonly seconds: number
 }
@@ -28,33 +25,6 @@ export interface LoadResult {
   readonly failures: { readonly [status: string]: number }
 }
 
-const bodyOf = (stream: boolean): string =>
-  JSON.stringify({
-    model: 'openai/bench',
-    messages: [
-      { role: 'system', content: 'You are a helpful assistant that answers briefly.' },
-      { role: 'user', content: 'What is a ledger, and how is it balanced? Two sentences, please.' },
-    ],
-    max_tokens: 64,
-    ...(stream ? { stream: true, stream_options: { include_usage: true } } : {}),
-  })
-
-const requestOf = ({ url, key, stream }: Load): Buffer => {
-  const { host, pathname } = new URL(url)
-  const body = bodyOf(stream)
-  return Buffer.from(
-    [
-      `POST ${pathname} HTTP/1.1`,
-      `Host: ${host}`,
-      `Authorization: Bearer ${key}`,
-      'Content-Type: application/json',
-      `Content-Length: ${Buffer.byteLength(body)}`,
-      '',
-      body,
-    ].join('\r\n'),
-  )
-}
-
 const openSocket = async (url: string): Promise<Socket> => {
   const { hostname, port } = new URL(url)
   const socket = connect({ host: hostname, port: Number(port), noDelay: true })
@@ -66,19 +36,19 @@ const openSocket = async (url: string): Promise<Socket> => {
 class Tally {
   readonly latenciesMs: number[] = []
   readonly failures: Record<string, number> = {}
-  readonly #chunksExpected: number
+  readonly #marksExpected: number
   answers = 0
 
-  constructor(stream: boolean) {
-    this.#chunksExpected = stream ? chunksPerStream : 0
+  constructor(marksExpected: number) {
+    this.#marksExpected = marksExpected
   }
 
-  add({ status, chunks }: ResponseReader, latencyMs: number, inTime: boolean): void {
-    if (status === 200 && chunks === this.#chunksExpected) {
+  add({ status, marks }: ResponseReader, latencyMs: number, inTime: boolean): void {
+    if (status === 200 && marks === this.#marksExpected) {
       this.answers += 1
       if (inTime) this.latenciesMs.push(latencyMs)
     } else {
-      const outcome = status === 200 ? `${chunks} chunks` : String(status)
+      const outcome = status === 200 ? `${marks} marks` : String(status)
       this.failures[outcome] = (this.failures[outcome] ?? 0) + 1
     }
   }
@@ -112,7 +82,7 @@ const quantile = (sorted: Float64Array, share: number): number =>
 const run = async (load: Load): Promise<LoadResult> => {
   const request = requestOf(load)
   const sockets = await Promise.all(Array.from({ length: load.connections }, () => openSocket(load.url)))
-  const tally = new Tally(load.stream)
+  const tally = new Tally(marksIn(load.format, load.stream))
   const untilMs = performance.now() + load.seconds * 1_000
   await Promise.all(sockets.map((socket) => keepAsking(socket, request, untilMs, tally)))
   for (const socket of sockets) socket.destroy()

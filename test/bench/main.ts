@@ -8,14 +8,15 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { type Addresses, findEmbedded } from '../../src/infrastructure/embedded/embedded.ts'
 import { openDatabase } from '../../src/infrastructure/postgres/database.ts'
+import { casesOf, labelOf, surfacesOf } from './cases.ts'
 import { type BenchProcess, peakMemoryBytes, type ServerAddress, startProcess } from './child.ts'
 import { type Gateway, startGateway } from './gateway.ts'
 import { Books, type Reconciliation, reconcile } from './ledger.ts'
 import { openBenchLog } from './open-log.ts'
+import type { Counts } from './price.ts'
 import type { ProjectionQuestion, ProjectionRates } from './projection.ts'
 import { type Report, reportText, targetsOf } from './report.ts'
 import { type Bench, type Cell, measureRounds, rowsOf, ways } from './rounds.ts'
-import type { Answered } from './upstream.ts'
 
 const numberOf = (text: string): number => {
   const value = Number(text)
@@ -28,17 +29,18 @@ const readOptions = () => {
     options: {
       seconds: { type: 'string', default: '1.5' },
       rounds: { type: 'string', default: '3' },
-      connections: { type: 'string', default: '1,64,256' },
+      connections: { type: 'string', default: '1,64,256' }, // Of chat.
+      surfaces: { type: 'string', default: 'chat,messages,responses' },
       events: { type: 'string', default: '200000' },
       folder: { type: 'string', default: tmpdir() },
       json: { type: 'string' },
     },
   })
-  const { seconds, rounds, connections, events, folder, json } = values
+  const { seconds, rounds, connections, surfaces, events, folder, json } = values
   return {
     seconds: numberOf(seconds),
     rounds: numberOf(rounds),
-    connections: connections.split(',').map(numberOf),
+    cases: casesOf(surfacesOf(surfaces), connections.split(',').map(numberOf)),
     events: numberOf(events),
     folder,
     json,
@@ -68,9 +70,9 @@ const startAll = async (folder: string, stack: AsyncDisposableStack): Promise<St
   const own = stack.adopt(await openBenchLog(addresses, 'BENCH'), (each) => each.close())
   const database = stack.adopt(openDatabase(addresses.databaseUrl), (each) => each.close())
   const urls = {
-    upstream: `${upstreamUrl}/upstream/v1/chat/completions`,
-    relay: `${relayUrl}/v1/chat/completions`,
-    gateway: `${gateway.url}/v1/chat/completions`,
+    upstream: `${upstreamUrl}/upstream`,
+    relay: relayUrl,
+    gateway: gateway.url,
   }
   const bench = { load, urls, key: gateway.key, books: new Books(ledger.log, database), log: own.log }
   return { bench, gateway, relay, upstreamUrl, addresses }
@@ -80,15 +82,15 @@ const progress = (text: string): void => {
   process.stderr.write(`${text}\n`)
 }
 
-const cellLine = ({ stream, connections, results }: Cell): string =>
-  `${stream ? 'streams      ' : 'whole answers'} ${String(connections).padStart(4)} connections: ${ways
+const cellLine = ({ route, stream, connections, results }: Cell): string =>
+  `${labelOf(route).padEnd(16)} ${stream ? 'streams      ' : 'whole answers'} ${String(connections).padStart(4)} connections: ${ways
     .map((way) => `${way} ${Math.round(results[way].perSecond)}/s`)
     .join(', ')}`
 
 const measureCells = async (bench: Bench, options: Options): Promise<{ measured: Cell[]; delivered: number }> => {
   const measured: Cell[] = []
   let delivered = 0
-  for await (const { cell, warmUp } of measureRounds(bench, options.rounds, options.connections, options.seconds)) {
+  for await (const { cell, warmUp } of measureRounds(bench, options.rounds, options.cases, options.seconds)) {
     progress(`${warmUp ? 'warm-up  ' : 'measured '} ${cellLine(cell)}`)
     delivered += cell.results.gateway.answers
     if (!warmUp) measured.push(cell)
@@ -96,10 +98,11 @@ const measureCells = async (bench: Bench, options: Options): Promise<{ measured:
   return { measured, delivered }
 }
 
+const noCounts: Counts = { chat: 0, messages: 0, responses: 0 }
+
 const check = async ({ bench, gateway, upstreamUrl }: Started, delivered: number): Promise<Reconciliation> => {
-  const totals = (await (await fetch(`${upstreamUrl}/totals`)).json()) as Readonly<Record<string, Answered>>
-  const { whole = 0, streamed = 0 } = totals['gateway'] ?? {}
-  return reconcile(bench.books, gateway, whole + streamed, delivered)
+  const totals = (await (await fetch(`${upstreamUrl}/totals`)).json()) as Readonly<Record<string, Counts>>
+  return reconcile(bench.books, gateway, totals['gateway'] ?? noCounts, delivered)
 }
 
 const measureAll = async (folder: string, options: Options, stack: AsyncDisposableStack): Promise<Report> => {
@@ -110,7 +113,7 @@ const measureAll = async (folder: string, options: Options, stack: AsyncDisposab
   const traffic = stack.adopt(startProcess('projection.ts'), (each) => each.stop())
   const question: ProjectionQuestion = { addresses: all.addresses, events: options.events }
   const projection = await traffic.ask<ProjectionRates>(question)
-  const rows = rowsOf(measured, options.connections)
+  const rows = rowsOf(measured, options.cases)
   return { rounds: options.rounds, seconds: options.seconds, rows, cells: measured, memory, projection, ledger }
 }
 

@@ -1,0 +1,69 @@
+import {
+  type Answers,
+  asJson,
+  chunkText,
+  createdSeconds,
+  dataEvent,
+  timesChunks,
+  tokens,
+  wholeText,
+} from './content.ts'
+
+const { uncachedInput, cachedInput, output } = tokens.chat
+
+const usage = {
+  prompt_tokens: uncachedInput + cachedInput,
+  completion_tokens: output,
+  total_tokens: uncachedInput + cachedInput + output,
+  prompt_tokens_details: { cached_tokens: cachedInput, audio_tokens: 0 },
+  completion_tokens_details: {
+    reasoning_tokens: 0,
+    audio_tokens: 0,
+    accepted_prediction_tokens: 0,
+    rejected_prediction_tokens: 0,
+  },
+}
+
+const identity = {
+  id: 'chatcmpl-BenchBenchBenchBenchBenchBench',
+  created: createdSeconds,
+  model: 'gpt-4o-mini-2024-07-18',
+  service_tier: 'default',
+  system_fingerprint: 'fp_44added55e',
+}
+
+const whole = asJson({
+  ...identity,
+  object: 'chat.completion',
+  choices: [
+    {
+      index: 0,
+      message: { role: 'assistant', content: wholeText, refusal: null, annotations: [] },
+      logprobs: null,
+      finish_reason: 'stop',
+    },
+  ],
+  usage,
+})
+
+const chunk = (choices: readonly object[], told: object | null): Buffer =>
+  dataEvent(JSON.stringify({ ...identity, object: 'chat.completion.chunk', choices, usage: told }))
+
+const choice = (delta: object, finishReason: string | null): object => ({
+  index: 0,
+  delta,
+  logprobs: null,
+  finish_reason: finishReason,
+})
+
+/** As OpenAI answers a chat completion. */
+export const chatAnswers: Answers = {
+  whole,
+  stream: [
+    chunk([choice({ role: 'assistant', content: '', refusal: null }, null)], null),
+    ...timesChunks(() => chunk([choice({ content: chunkText }, null)], null)),
+    chunk([choice({}, 'stop')], null),
+    chunk([], usage),
+    dataEvent('[DONE]'),
+  ],
+}
