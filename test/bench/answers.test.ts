@@ -1,12 +1,17 @@
 import t from 'tap'
-import { ordinaryShape, shapeAskedBy, streamOf, textOf, wholeAnswerOf } from './answers.ts'
-import { chatBody } from './chat-request.ts'
+import { streamOf, wholeAnswerOf } from './chat-answers.ts'
+import { textOf } from './content.ts'
+import { benchModel } from './price.ts'
+import { bodyOf } from './requests.ts'
+import { ordinaryShape, shapeAskedBy } from './shape.ts'
+
+const chat = { format: 'chat', model: benchModel } as const
 
 t.test('the upstream finds the shape that a request asks for', async (test) => {
   const shape = { characters: 20_000_000, chunks: 60_000, everyMs: 20 }
   for (const stream of [false, true]) {
-    test.strictSame(shapeAskedBy(Buffer.from(chatBody({ stream, shape }))), shape)
-    test.equal(shapeAskedBy(Buffer.from(chatBody({ stream }))), ordinaryShape)
+    test.strictSame(shapeAskedBy(Buffer.from(bodyOf({ ...chat, stream, shape }))), shape)
+    test.equal(shapeAskedBy(Buffer.from(bodyOf({ ...chat, stream }))), ordinaryShape)
   }
 })
 

@@ -20,7 +20,7 @@ export interface Installation {
   readonly dataFolder: string
   /** Starts a subcommand that goes on until it is told to stop. */
   start(...words: readonly string[]): Started
-  /** Runs a subcommand to its end and gives the JSON that it prints. */
+  /** Runs a subcommand to its end and gives the last of the records that it prints, one a line. */
   command(...words: readonly string[]): Promise<Readonly<Record<string, unknown>>>
 }
 
@@ -31,8 +31,9 @@ export interface Started {
   stop(): Promise<void>
 }
 
-/** Anything that answers chat completions and bills them to the payer. */
+/** Anything that answers clients and bills the payer for it. */
 export interface Gateway extends Pick<Installation, 'dataFolder' | 'command'> {
+  /** What stands before `/v1`. */
   readonly url: string
   /** The payer's. */
   readonly key: string
@@ -43,7 +44,10 @@ export interface Gateway extends Pick<Installation, 'dataFolder' | 'command'> {
 
 const configOf = (providerUrl: string): object => ({
   listen: { host: '127.0.0.1', port: 0 },
-  providers: { openai: { dialect: 'openai', base_url: providerUrl, api_key: 'sk-bench' } },
+  providers: {
+    openai: { dialect: 'openai', base_url: providerUrl, api_key: 'sk-bench' },
+    anthropic: { dialect: 'anthropic', base_url: providerUrl, api_key: 'sk-bench' },
+  },
   aliases: { bench: benchModel },
   prices: './prices.json',
   limits: { requests_per_minute: requestsPerMinute },
@@ -67,7 +71,7 @@ const started = (child: ChildProcess): Started => {
   return { pid: child.pid!, says: (pattern) => heard(child, pattern), stop: () => endChild(child) }
 }
 
-/** Writes configuration and prices into a data folder, with the mock upstream as the provider; `caller` is the name by which that counts. */
+/** Writes configuration and prices into a data folder, with the mock upstream as every provider; `caller` is the name by which that counts. */
 export const install = (dataFolder: string, upstreamUrl: string, caller: string): Installation => {
   const config = join(dataFolder, 'gateway.yaml')
   writeFileSync(join(dataFolder, 'prices.json'), JSON.stringify(priceFile))
@@ -79,7 +83,7 @@ export const install = (dataFolder: string, upstreamUrl: string, caller: string)
       started(spawn(process.execPath, [...globals, ...words], { stdio: ['ignore', 'pipe', 'inherit'] })),
     command: async (...words) => {
       const { stdout } = await promisify(execFile)(process.execPath, [...globals, ...words, '--json'])
-      return JSON.parse(stdout)
+      return JSON.parse(stdout.trimEnd().split('\n').at(-1)!)
     },
   }
 }

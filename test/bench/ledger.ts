@@ -3,14 +3,23 @@ import { formatUsd, parseUsd } from '../../src/domain/money.ts'
 import { type Addresses, findEmbedded } from '../../src/infrastructure/embedded/embedded.ts'
 import type { OpenLog } from '../../src/infrastructure/nats/log.ts'
 import { type Database, openDatabase } from '../../src/infrastructure/postgres/database.ts'
+import { type Format, formats } from './content.ts'
 import { type Gateway, payer } from './installation.ts'
 import { openBenchLog } from './open-log.ts'
-import { picosPerAnswer } from './price.ts'
+import { type Counts, noCounts, picosOf, picosPerAnswer } from './price.ts'
 import { whole } from './table.ts'
-import type { Answered } from './upstream.ts'
 
 const pollMs = 10
 const settleWithinMs = 120_000
+
+/** Bills of one surface and provider. */
+interface Bills {
+  /** The upstream's. */
+  readonly format: string
+  readonly count: number
+  /** The sum of their totals, 1e-12 USD. */
+  readonly picos: bigint
+}
 
 /** The gateway's log and tables, read while it runs. */
 export class Books {
@@ -33,16 +42,19 @@ export class Books {
     return performance.now() - fromMs
   }
 
-  /** Bills in the tables and the sum of their totals, 1e-12 USD. */
-  async bills(): Promise<{ readonly count: number; readonly picos: bigint }> {
-    const { count, usd } = await this.#database.db
+  /** Bills in the tables by what the upstream spoke. */
+  async bills(): Promise<readonly Bills[]> {
+    const rows = await this.#database.db
       .selectFrom('usage_entries')
-      .select(({ fn, val }) => [
-        fn.countAll<bigint>().as('count'),
-        fn.coalesce(fn.sum<string>('total'), val('0')).as('usd'),
-      ])
-      .executeTakeFirstOrThrow()
-    return { count: Number(count), picos: parseUsd(usd) }
+      .select(['surface', 'provider'])
+      .select(({ fn }) => [fn.countAll<bigint>().as('count'), fn.sum<string>('total').as('usd')])
+      .groupBy(['surface', 'provider'])
+      .execute()
+    return rows.map(({ surface, provider, count, usd }) => ({
+      format: provider === 'anthropic' ? 'messages' : surface,
+      count: Number(count),
+      picos: parseUsd(usd),
+    }))
   }
 
   /** What the wallet in the tables was charged, 1e-12 USD. */
@@ -69,44 +81,71 @@ export const openBooks = async (
 }
 
 /** The upstream's own count of what it answered to a caller. */
-export const countAnswered = async (upstreamUrl: string, caller: string): Promise<number> => {
-  const totals = (await (await fetch(`${upstreamUrl}/totals`)).json()) as Readonly<Record<string, Answered>>
-  const answered = totals[caller]
-  return answered === undefined ? 0 : answered.whole + answered.streamed
+export const countAnswered = async (upstreamUrl: string, caller: string): Promise<Counts> => {
+  const totals = (await (await fetch(`${upstreamUrl}/totals`)).json()) as Readonly<Record<string, Counts>>
+  return totals[caller] ?? noCounts
 }
 
 /** What the upstream counted, and what the ledger says of it. */
 export interface Reconciliation {
-  readonly answered: number
+  readonly answered: Counts
   readonly expectedUsd: string
   /** One line for each figure that is not what it must be. */
   readonly differences: readonly string[]
 }
 
+const sumOf = (counts: Counts): number => formats.reduce((sum, format) => sum + counts[format], 0)
+
+/** What is wrong with the bills of one format. */
+const billDifferences = (format: Format, bills: readonly Bills[], answered: number): readonly string[] => {
+  const own = bills.filter((each) => each.format === format)
+  const count = own.reduce((sum, each) => sum + each.count, 0)
+  const picos = own.reduce((sum, each) => sum + each.picos, 0n)
+  return [
+    count === answered ? [] : [`${count} bills of ${format}`],
+    picos === BigInt(answered) * picosPerAnswer(format)
+      ? []
+      : [`bills of ${format} that add up to $${formatUsd(picos)}`],
+  ].flat()
+}
+
+const allBillDifferences = (bills: readonly Bills[], answered: Counts): readonly string[] => [
+  ...bills
+    .filter(({ format }) => !formats.some((known) => known === format))
+    .map(({ format, count }) => `${count} bills of ${format}`),
+  ...formats.flatMap((format) => billDifferences(format, bills, answered[format])),
+]
+
 /** The ledger, every way it can be read, against the upstream's own count × the published price. */
 export const reconcile = async (
   books: Books,
   gateway: Pick<Gateway, 'command'>,
-  answered: number,
+  answered: Counts,
   delivered: number,
 ): Promise<Reconciliation> => {
   await books.settled()
-  const bills = await books.bills()
   const chargedPicos = await books.chargedPicos(payer)
   const { charges } = await gateway.command('workspace', 'show', payer)
-  const expectedPicos = BigInt(answered) * picosPerAnswer
+  const expectedPicos = picosOf(answered)
   const expectedUsd = formatUsd(expectedPicos)
   const differences = [
-    bills.count !== answered && `${bills.count} bills`,
-    bills.picos !== expectedPicos && `bills that add up to $${formatUsd(bills.picos)}`,
+    ...allBillDifferences(await books.bills(), answered),
     chargedPicos !== expectedPicos && `a wallet charged with $${formatUsd(chargedPicos)}`,
     charges !== expectedUsd && `a fold of the log charged with $${charges}`,
-    delivered > answered && `${delivered} answers at the clients`,
+    delivered > sumOf(answered) && `${delivered} answers at the clients`,
   ].filter((difference) => difference !== false)
   return { answered, expectedUsd, differences }
 }
 
-export const ledgerLine = ({ answered, expectedUsd, differences }: Reconciliation): string =>
-  differences.length === 0
-    ? `ledger equals upstream: ${whole(answered)} requests, $${expectedUsd}`
-    : `THE LEDGER IS WRONG: the upstream answered ${whole(answered)} requests, $${expectedUsd}; the ledger has ${differences.join(', ')}`
+const countedText = (counts: Counts): string =>
+  formats
+    .filter((format) => counts[format] > 0)
+    .map((format) => `${whole(counts[format])} ${format}`)
+    .join(' + ') || 'no'
+
+export const ledgerLine = ({ answered, expectedUsd, differences }: Reconciliation): string => {
+  const expected = `${countedText(answered)} requests, $${expectedUsd}`
+  return differences.length === 0
+    ? `ledger equals upstream: ${expected}`
+    : `THE LEDGER IS WRONG: the upstream answered ${expected}; the ledger has ${differences.join(', ')}`
+}

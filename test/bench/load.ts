@@ -3,15 +3,14 @@
  * histogram counts whole milliseconds, and an HTTP client costs as much as the servers that share its cores.
  */
 import type { Socket } from 'node:net'
-import { chunksPerStream } from './answers.ts'
-import { type Addressed, chatBody, requestOf } from './chat-request.ts'
+import { marksIn } from './answers.ts'
 import { answerQuestions } from './child.ts'
 import { quantile } from './figures.ts'
+import { type Asking, requestOf } from './requests.ts'
 import { ResponseReader } from './response-reader.ts'
 import { openSocket } from './sockets.ts'
 
-export interface Load extends Addressed {
-  readonly stream: boolean
+export interface Load extends Asking {
   readonly connections: number
   readonly seconds: number
 }
@@ -31,19 +30,19 @@ export interface LoadResult {
 class Tally {
   readonly latenciesMs: number[] = []
   readonly failures: Record<string, number> = {}
-  readonly #chunksExpected: number
+  readonly #marksExpected: number
   answers = 0
 
-  constructor(stream: boolean) {
-    this.#chunksExpected = stream ? chunksPerStream : 0
+  constructor(marksExpected: number) {
+    this.#marksExpected = marksExpected
   }
 
-  add({ status, chunks }: ResponseReader, latencyMs: number, inTime: boolean): void {
-    if (status === 200 && chunks === this.#chunksExpected) {
+  add({ status, marks }: ResponseReader, latencyMs: number, inTime: boolean): void {
+    if (status === 200 && marks === this.#marksExpected) {
       this.answers += 1
       if (inTime) this.latenciesMs.push(latencyMs)
     } else {
-      const outcome = status === 200 ? `${chunks} chunks` : String(status)
+      const outcome = status === 200 ? `${marks} marks` : String(status)
       this.failures[outcome] = (this.failures[outcome] ?? 0) + 1
     }
   }
@@ -71,9 +70,9 @@ const keepAsking = (socket: Socket, request: Buffer, untilMs: number, tally: Tal
   })
 
 const run = async (load: Load): Promise<LoadResult> => {
-  const request = requestOf(load, chatBody(load))
+  const request = requestOf(load)
   const sockets = await Promise.all(Array.from({ length: load.connections }, () => openSocket(load.url)))
-  const tally = new Tally(load.stream)
+  const tally = new Tally(marksIn(load.format, load.stream))
   const untilMs = performance.now() + load.seconds * 1_000
   await Promise.all(sockets.map((socket) => keepAsking(socket, request, untilMs, tally)))
   for (const socket of sockets) socket.destroy()

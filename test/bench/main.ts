@@ -5,6 +5,7 @@
 import { tmpdir } from 'node:os'
 import { parseArgs } from 'node:util'
 import type { Addresses } from '../../src/infrastructure/embedded/embedded.ts'
+import { casesOf, labelOf, surfacesOf } from './cases.ts'
 import { type BenchProcess, type ServerAddress, startProcess } from './child.ts'
 import { startGateway } from './gateway.ts'
 import type { Gateway } from './installation.ts'
@@ -21,17 +22,18 @@ const readOptions = () => {
     options: {
       seconds: { type: 'string', default: '1.5' },
       rounds: { type: 'string', default: '3' },
-      connections: { type: 'string', default: '1,64,256' },
+      connections: { type: 'string', default: '1,64,256' }, // Of chat.
+      surfaces: { type: 'string', default: 'chat,messages,responses' },
       events: { type: 'string', default: '200000' },
       folder: { type: 'string', default: tmpdir() },
       json: { type: 'string' },
     },
   })
-  const { seconds, rounds, connections, events, folder, json } = values
+  const { seconds, rounds, connections, surfaces, events, folder, json } = values
   return {
     seconds: numberOf(seconds),
     rounds: numberOf(rounds),
-    connections: connections.split(',').map(numberOf),
+    cases: casesOf(surfacesOf(surfaces), connections.split(',').map(numberOf)),
     events: numberOf(events),
     folder,
     json,
@@ -60,23 +62,23 @@ const startAll = async (folder: string, stack: AsyncDisposableStack): Promise<St
   const { books, addresses } = await openBooks(gateway, stack)
   const own = stack.adopt(await openBenchLog(addresses, 'BENCH'), (each) => each.close())
   const urls = {
-    upstream: `${upstreamUrl}/upstream/v1/chat/completions`,
-    relay: `${relayUrl}/v1/chat/completions`,
-    gateway: `${gateway.url}/v1/chat/completions`,
+    upstream: `${upstreamUrl}/upstream`,
+    relay: relayUrl,
+    gateway: gateway.url,
   }
   const bench = { load, urls, key: gateway.key, books, log: own.log }
   return { bench, gateway, relay, upstreamUrl, addresses }
 }
 
-const cellLine = ({ stream, connections, results }: Cell): string =>
-  `${stream ? 'streams      ' : 'whole answers'} ${String(connections).padStart(4)} connections: ${ways
+const cellLine = ({ route, stream, connections, results }: Cell): string =>
+  `${labelOf(route).padEnd(16)} ${stream ? 'streams      ' : 'whole answers'} ${String(connections).padStart(4)} connections: ${ways
     .map((way) => `${way} ${Math.round(results[way].perSecond)}/s`)
     .join(', ')}`
 
 const measureCells = async (bench: Bench, options: Options): Promise<{ measured: Cell[]; delivered: number }> => {
   const measured: Cell[] = []
   let delivered = 0
-  for await (const { cell, warmUp } of measureRounds(bench, options.rounds, options.connections, options.seconds)) {
+  for await (const { cell, warmUp } of measureRounds(bench, options.rounds, options.cases, options.seconds)) {
     progress(`${warmUp ? 'warm-up  ' : 'measured '} ${cellLine(cell)}`)
     delivered += cell.results.gateway.answers
     if (!warmUp) measured.push(cell)
@@ -95,7 +97,7 @@ const measureAll = async (options: Options, stack: AsyncDisposableStack): Promis
   const traffic = stack.adopt(startProcess('projection.ts'), (each) => each.stop())
   const question: ProjectionQuestion = { addresses: all.addresses, events: options.events }
   const projection = await traffic.ask<ProjectionRates>(question)
-  const rows = rowsOf(measured, options.connections)
+  const rows = rowsOf(measured, options.cases)
   return { rounds: options.rounds, seconds: options.seconds, rows, cells: measured, memory, projection, ledger }
 }
 

@@ -19,6 +19,17 @@ const pool = new Pool(upstream.origin, {
   bodyTimeout: 0,
 })
 
+const forwarded = ['authorization', 'x-api-key', 'anthropic-version'] as const
+
+const headersOf = ({ headers }: IncomingMessage): Record<string, string> => {
+  const sent: Record<string, string> = { 'content-type': 'application/json' }
+  for (const name of forwarded) {
+    const value = headers[name]
+    if (typeof value === 'string') sent[name] = value
+  }
+  return sent
+}
+
 // By hand, since the stream consumers of Node cost a tenth of the throughput.
 const readText = (request: IncomingMessage): Promise<string> =>
   new Promise((resolve, reject) => {
@@ -37,7 +48,7 @@ app.use(async (ctx) => {
   const answer = await pool.request({
     method: 'POST',
     path: `${upstream.pathname}${ctx.path}`,
-    headers: { 'content-type': 'application/json', authorization: ctx.get('authorization') },
+    headers: headersOf(ctx.req),
     body,
   })
   ctx.status = answer.statusCode

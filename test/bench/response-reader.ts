@@ -1,4 +1,4 @@
-import { chunkMark } from './answers.ts'
+import { chunkMark } from './content.ts'
 
 const headEnd = '\r\n\r\n'
 const lastChunk = '\r\n0\r\n\r\n' // No answer of the bench holds a carriage return, so this stands at the end of the last one only.
@@ -23,8 +23,8 @@ export class ResponseReader {
     return this.#status
   }
 
-  /** Content chunks of the response. */
-  get chunks(): number {
+  /** How often the response says the mark. */
+  get marks(): number {
     return this.#marks
   }
 

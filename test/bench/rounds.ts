@@ -1,8 +1,10 @@
 import type { OpenLog } from '../../src/infrastructure/nats/log.ts'
+import { busiestOf, type Case, inTurn } from './cases.ts'
 import type { BenchProcess } from './child.ts'
 import { median } from './figures.ts'
 import type { Books } from './ledger.ts'
-import type { LoadResult } from './load.ts'
+import type { Load, LoadResult } from './load.ts'
+import { routes } from './routes.ts'
 import { measureSyncedAppend } from './synced-append.ts'
 
 /** What is measured, in turn: the upstream itself, the bare relay, the gateway. */
@@ -11,7 +13,7 @@ export type Way = (typeof ways)[number]
 
 export interface Bench {
   readonly load: BenchProcess
-  /** Each way's chat completions. */
+  /** What stands before `/v1` at each. */
   readonly urls: { readonly [W in Way]: string }
   readonly key: string
   readonly books: Books
@@ -20,9 +22,7 @@ export interface Bench {
 }
 
 /** One load on all three ways, right after one another. */
-export interface Cell {
-  readonly stream: boolean
-  readonly connections: number
+export interface Cell extends Case {
   readonly results: { readonly [W in Way]: LoadResult }
   /** How long the tables took to catch up once the load on the gateway had stopped. */
   readonly catchUpMs: number
@@ -32,35 +32,38 @@ export interface Cell {
 
 const appendsPerCell = 60
 
+/** Only the gateway translates: the others are asked as the upstream speaks. */
+const loadOn = (way: Way, { urls, key }: Bench, { route, stream, connections }: Case, seconds: number): Load => {
+  const { surface, upstream, model } = routes[route]
+  const format = way === 'gateway' ? surface : upstream
+  return { url: urls[way], key, format, model, stream, connections, seconds }
+}
+
 /** The projection catches up before the next load begins, so that it costs no other row its cores. */
-const measureCell = async (bench: Bench, stream: boolean, connections: number, seconds: number): Promise<Cell> => {
-  const { load, urls, key, books, log } = bench
-  const run = (url: string): Promise<LoadResult> => load.ask({ url, key, stream, connections, seconds })
+const measureCell = async (bench: Bench, measured: Case, seconds: number): Promise<Cell> => {
+  const { load, books, log } = bench
+  const run = (way: Way): Promise<LoadResult> => load.ask(loadOn(way, bench, measured, seconds))
   const appendMs = await measureSyncedAppend(log, appendsPerCell)
-  const upstream = await run(urls.upstream)
-  const relay = await run(urls.relay)
-  const gateway = await run(urls.gateway)
-  return { stream, connections, results: { upstream, relay, gateway }, catchUpMs: await books.settled(), appendMs }
+  const upstream = await run('upstream')
+  const relay = await run('relay')
+  const gateway = await run('gateway')
+  return { ...measured, results: { upstream, relay, gateway }, catchUpMs: await books.settled(), appendMs }
 }
 
 /** So many rounds of every load; the first, of the most connections alone, warms up and is not among the figures. */
 export async function* measureRounds(
   bench: Bench,
   rounds: number,
-  connections: readonly number[],
+  cases: readonly Case[],
   seconds: number,
 ): AsyncGenerator<{ readonly cell: Cell; readonly warmUp: boolean }> {
-  for (const stream of [false, true])
-    yield { cell: await measureCell(bench, stream, Math.max(...connections), seconds), warmUp: true }
+  for (const each of busiestOf(cases)) yield { cell: await measureCell(bench, each, seconds), warmUp: true }
   for (let round = 0; round < rounds; round += 1)
-    for (const stream of [false, true])
-      for (const each of connections) yield { cell: await measureCell(bench, stream, each, seconds), warmUp: false }
+    for (const each of inTurn(cases)) yield { cell: await measureCell(bench, each, seconds), warmUp: false }
 }
 
 /** The medians of all rounds of one load on one way. */
-export interface Row {
-  readonly stream: boolean
-  readonly connections: number
+export interface Row extends Case {
   readonly way: Way
   readonly perSecond: number
   /** Of the relay's throughput in the same round. */
@@ -69,11 +72,11 @@ export interface Row {
   readonly p99Ms: number
 }
 
-const rowOf = (cells: readonly Cell[], way: Way): Row => {
+const rowOf = (cells: readonly Cell[], { route, stream, connections }: Case, way: Way): Row => {
   const over = (figure: (result: LoadResult, cell: Cell) => number): number =>
     median(cells.map((cell) => figure(cell.results[way], cell)))
-  const { stream, connections } = cells[0]!
   return {
+    route,
     stream,
     connections,
     way,
@@ -84,11 +87,12 @@ const rowOf = (cells: readonly Cell[], way: Way): Row => {
   }
 }
 
-/** The cells of one load, one a round. */
-export const cellsOf = (cells: readonly Cell[], stream: boolean, connections: number): readonly Cell[] =>
-  cells.filter((cell) => cell.stream === stream && cell.connections === connections)
+const isSame = (one: Case, other: Case): boolean =>
+  one.route === other.route && one.stream === other.stream && one.connections === other.connections
 
-export const rowsOf = (cells: readonly Cell[], connections: readonly number[]): readonly Row[] =>
-  [false, true].flatMap((stream) =>
-    connections.flatMap((each) => ways.map((way) => rowOf(cellsOf(cells, stream, each), way))),
-  )
+/** The cells of one load, one a round. */
+export const cellsOf = (cells: readonly Cell[], measured: Case): readonly Cell[] =>
+  cells.filter((cell) => isSame(cell, measured))
+
+export const rowsOf = (cells: readonly Cell[], cases: readonly Case[]): readonly Row[] =>
+  cases.flatMap((each) => ways.map((way) => rowOf(cellsOf(cells, each), each, way)))

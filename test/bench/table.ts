@@ -4,12 +4,12 @@ export const whole = (value: number): string => Math.round(value).toLocaleString
 
 export const megabytes = (bytes: number | null): string => (bytes === null ? 'unknown' : `${whole(bytes / 2 ** 20)} MB`)
 
-/** A Markdown table; all columns but the first two are figures. */
-export const table = (head: readonly string[], lines: readonly (readonly string[])[]): string => {
+/** A Markdown table; all columns after those of words are figures. */
+export const table = (head: readonly string[], lines: readonly (readonly string[])[], wordColumns = 2): string => {
   const widths = head.map((_, column) => Math.max(...[head, ...lines].map((cells) => cells[column]!.length)))
   const line = (cells: readonly string[]): string =>
-    `| ${cells.map((cell, column) => (column < 2 ? cell.padEnd(widths[column]!) : cell.padStart(widths[column]!))).join(' | ')} |`
-  const rule = `|${widths.map((width, column) => (column < 2 ? '-'.repeat(width + 2) : `${'-'.repeat(width + 1)}:`)).join('|')}|`
+    `| ${cells.map((cell, column) => (column < wordColumns ? cell.padEnd(widths[column]!) : cell.padStart(widths[column]!))).join(' | ')} |`
+  const rule = `|${widths.map((width, column) => (column < wordColumns ? '-'.repeat(width + 2) : `${'-'.repeat(width + 1)}:`)).join('|')}|`
   return [line(head), rule, ...lines.map(line)].join('\n')
 }
 

@@ -4,7 +4,7 @@ import { chargeFor } from '../../src/domain/pricing/charge.ts'
 import { usageOf } from '../../src/domain/usage/usage.ts'
 import type { Fact } from '../../src/events/envelope.ts'
 import type { Appended, EventLog } from '../../src/roles/role.ts'
-import { usage } from './answers.ts'
+import { tokens } from './content.ts'
 import { benchModel, picosPerAnswer, priceFile } from './price.ts'
 
 const workspaces = 16
@@ -15,12 +15,10 @@ const deadline = '2100-01-01T00:00:00.000Z'
 const workspaceOf = (request: number): string => `workspace-${request % workspaces}`
 const allowanceOf = (workspaceId: string): string => `allowance-of-${workspaceId}`
 
-const normalised = usageOf(
-  { total: usage.uncachedInputTokens + usage.cachedInputTokens, cacheRead: usage.cachedInputTokens },
-  { total: usage.outputTokens },
-)
+const { uncachedInput, cachedInput, output } = tokens.chat
+const normalised = usageOf({ total: uncachedInput + cachedInput, cacheRead: cachedInput }, { total: output })
 const { lines } = chargeFor(priceFile.prices[0].sheet, normalised)
-const total = formatUsd(picosPerAnswer)
+const total = formatUsd(picosPerAnswer('chat'))
 
 const commonOf = (request: number, requestId: string) => {
   const workspaceId = workspaceOf(request)

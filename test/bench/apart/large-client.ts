@@ -1,7 +1,10 @@
 /** A client of large requests and large answers, a process of its own. */
-import { ordinaryShape, textOf, wholeAnswerOf } from '../answers.ts'
-import { type Addressed, chatBody } from '../chat-request.ts'
+import { wholeAnswerOf } from '../chat-answers.ts'
 import { answerQuestions } from '../child.ts'
+import { textOf } from '../content.ts'
+import { type Addressed, bodyOf } from '../requests.ts'
+import { paths } from '../routes.ts'
+import { ordinaryShape } from '../shape.ts'
 
 export interface LargeQuestion extends Addressed {
   readonly promptCharacters: number
@@ -18,9 +21,10 @@ export interface LargeResult {
 }
 
 /** Null, or what is wrong with the answer. */
-const ask = async ({ url, key }: Addressed, body: Buffer<ArrayBuffer>, expected: Buffer): Promise<string | null> => {
+const ask = async (to: Addressed, body: Buffer<ArrayBuffer>, expected: Buffer): Promise<string | null> => {
+  const { url, key, format } = to
   const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
-  const response = await fetch(url, { method: 'POST', headers, body })
+  const response = await fetch(`${url}${paths[format]}`, { method: 'POST', headers, body })
   const answer = Buffer.from(await response.arrayBuffer())
   if (response.status !== 200) return `${response.status}: ${answer.toString('utf8', 0, 200)}`
   return answer.equals(expected) ? null : `an answer of ${answer.length} bytes, not ${expected.length}`
@@ -29,7 +33,7 @@ const ask = async ({ url, key }: Addressed, body: Buffer<ArrayBuffer>, expected:
 const run = async (question: LargeQuestion): Promise<LargeResult> => {
   const { promptCharacters, answerCharacters, requests, atOnce } = question
   const shape = { ...ordinaryShape, characters: answerCharacters }
-  const body = Buffer.from(chatBody({ stream: false, prompt: textOf(promptCharacters), shape }))
+  const body = Buffer.from(bodyOf({ ...question, stream: false, prompt: textOf(promptCharacters), shape }))
   const expected = wholeAnswerOf(answerCharacters)
   const outcomes: (string | null)[] = []
   const fromMs = performance.now()

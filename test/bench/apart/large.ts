@@ -1,7 +1,7 @@
 import { limits } from '../../../src/limits.ts'
-import { ordinaryShape } from '../answers.ts'
 import type { BenchProcess } from '../child.ts'
 import type { Gateway } from '../installation.ts'
+import { ordinaryShape } from '../shape.ts'
 import type { LargeQuestion, LargeResult } from './large-client.ts'
 import { type Memories, watchMemory } from './memory.ts'
 import { addressOf } from './rounds.ts'

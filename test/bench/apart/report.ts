@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os'
 import { limits } from '../../../src/limits.ts'
-import { chunksPerStream, contentChunkBytes } from '../answers.ts'
+import { contentChunkBytes } from '../chat-answers.ts'
+import { chunksPerStream } from '../content.ts'
 import { ledgerLine, type Reconciliation } from '../ledger.ts'
 import { megabytes, type Target, table, targetLine, whole } from '../table.ts'
 import { type LargeStep, largeCharacters } from './large.ts'

@@ -4,7 +4,9 @@ import { median } from '../figures.ts'
 import type { Gateway } from '../installation.ts'
 import type { Books } from '../ledger.ts'
 import type { Load, LoadResult } from '../load.ts'
+import { benchModel } from '../price.ts'
 import { cpuMicros, cpuMicrosWithChildren } from '../procfs.ts'
+import type { Addressed } from '../requests.ts'
 
 /** The same program, each on servers of its own: every role in one process, and each role in a process. */
 export const ways = ['one process', 'apart'] as const
@@ -57,7 +59,8 @@ const measureSide = async (load: BenchProcess, side: Side, other: Side, question
   return { result, catchUpMs, cpu: spent(before.side, cpuOf(side)), idleShare }
 }
 
-export const addressOf = ({ url, key }: Gateway) => ({ url: `${url}/v1/chat/completions`, key })
+/** All clients here ask for chat. */
+export const addressOf = ({ url, key }: Gateway): Addressed => ({ url, key, format: 'chat', model: benchModel })
 
 /** One load on both sides, right after one another. */
 export interface Cell {

@@ -1,7 +1,7 @@
-import { ordinaryShape } from '../answers.ts'
 import type { BenchProcess } from '../child.ts'
 import type { Gateway } from '../installation.ts'
 import type { LoadResult } from '../load.ts'
+import { ordinaryShape } from '../shape.ts'
 import { type Memories, watchMemory } from './memory.ts'
 import { addressOf } from './rounds.ts'
 import type { StreamQuestion, StreamResult } from './stream-client.ts'

@@ -1,12 +1,13 @@
 /** A client of one long stream, a process of its own: it reads in bursts, or at once, and looks how far ahead of it the upstream is. */
 import type { Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
-import { contentChunkBytes, type Shape } from '../answers.ts'
-import { type Addressed, chatBody, requestOf } from '../chat-request.ts'
+import { contentChunkBytes } from '../chat-answers.ts'
 import { answerQuestions } from '../child.ts'
 import { quantile } from '../figures.ts'
 import { queuedBytes } from '../procfs.ts'
+import { type Addressed, requestOf } from '../requests.ts'
 import { ResponseReader } from '../response-reader.ts'
+import type { Shape } from '../shape.ts'
 import { openSocket } from '../sockets.ts'
 import type { Progress } from '../upstream.ts'
 
@@ -59,11 +60,10 @@ class StreamReading {
   }
 
   async toEnd(): Promise<StreamResult> {
-    const { shape } = this.#question
     this.#reader.begin()
-    this.#socket.write(requestOf(this.#question, chatBody({ stream: true, shape })))
+    this.#socket.write(requestOf({ ...this.#question, stream: true }))
     await this.#ended.promise
-    const { status, chunks } = this.#reader
+    const { status, marks: chunks } = this.#reader
     const gapsMs = Float64Array.from(this.#gapsMs).sort()
     return {
       status,
@@ -78,7 +78,7 @@ class StreamReading {
 
   #read(bytes: Buffer): void {
     const nowMs = performance.now()
-    if (this.#reader.chunks > 0) this.#gapsMs.push(nowMs - this.#readMs)
+    if (this.#reader.marks > 0) this.#gapsMs.push(nowMs - this.#readMs)
     this.#readMs = nowMs
     this.#burstBytes += bytes.length
     const { bursts } = this.#question
@@ -98,7 +98,7 @@ class StreamReading {
     const { upstreamUrl, caller } = this.#question
     const all = (await (await fetch(`${upstreamUrl}/progress`)).json()) as Readonly<Record<string, Progress>>
     const { chunksWritten, callerPort } = all[caller]!
-    const aheadBytes = (chunksWritten - this.#reader.chunks) * contentChunkBytes
+    const aheadBytes = (chunksWritten - this.#reader.marks) * contentChunkBytes
     const kernelBytes = queuedBytes([callerPort, this.#socket.localPort!])
     this.#aheadBytesMax = Math.max(this.#aheadBytesMax, aheadBytes)
     if (kernelBytes !== null) this.#heldBytesMax = Math.max(this.#heldBytesMax ?? 0, aheadBytes - kernelBytes)

@@ -1,0 +1,81 @@
+/** What the clients of the bench ask. */
+import type { Format } from './content.ts'
+import { paths } from './routes.ts'
+import { metadataOf, type Shape } from './shape.ts'
+
+/** Where a client asks, and how it speaks. */
+export interface Addressed {
+  /** `http://host:port` and what stands before `/v1`. */
+  readonly url: string
+  readonly key: string
+  readonly format: Format
+  readonly model: string
+}
+
+export interface Ask {
+  readonly stream: boolean
+  readonly prompt?: string
+  /** Of a chat answer; the ordinary one where none is named. */
+  readonly shape?: Shape
+}
+
+export interface Asking extends Addressed, Ask {}
+
+const instructions = 'You are a helpful assistant that answers briefly.'
+const ordinaryPrompt = 'What is a ledger, and how is it balanced? Two sentences, please.'
+const outputTokensMax = 64
+
+/** One question as each surface's clients ask it. */
+const questionOf: { readonly [F in Format]: (ask: Ask) => object } = {
+  chat: ({ stream, prompt = ordinaryPrompt, shape }) => ({
+    messages: [
+      { role: 'system', content: instructions },
+      { role: 'user', content: prompt },
+    ],
+    max_tokens: outputTokensMax,
+    ...(stream ? { stream: true, stream_options: { include_usage: true } } : {}),
+    ...(shape === undefined ? {} : { metadata: metadataOf(shape) }),
+  }),
+  messages: ({ stream, prompt = ordinaryPrompt }) => ({
+    system: instructions,
+    messages: [{ role: 'user', content: prompt }],
+    max_tokens: outputTokensMax,
+    ...(stream ? { stream: true } : {}),
+  }),
+  responses: ({ stream, prompt = ordinaryPrompt }) => ({
+    instructions,
+    input: [{ role: 'user', content: prompt }],
+    max_output_tokens: outputTokensMax,
+    ...(stream ? { stream: true } : {}),
+  }),
+}
+
+export const bodyOf = ({ format, model, ...ask }: Pick<Addressed, 'format' | 'model'> & Ask): string =>
+  JSON.stringify({ model, ...questionOf[format](ask) })
+
+const bearer = (key: string): readonly string[] => [`Authorization: Bearer ${key}`]
+
+/** As the official SDKs send the key. */
+const keyHeaders: { readonly [F in Format]: (key: string) => readonly string[] } = {
+  chat: bearer,
+  messages: (key) => [`X-Api-Key: ${key}`, 'Anthropic-Version: 2023-06-01'],
+  responses: bearer,
+}
+
+/** The request as it goes over a socket. */
+export const requestOf = (asking: Asking): Buffer => {
+  const { url, key, format } = asking
+  const { host, pathname } = new URL(url)
+  const body = bodyOf(asking)
+  return Buffer.from(
+    [
+      `POST ${pathname === '/' ? '' : pathname}${paths[format]} HTTP/1.1`,
+      `Host: ${host}`,
+      ...keyHeaders[format](key),
+      'Content-Type: application/json',
+      `Content-Length: ${Buffer.byteLength(body)}`,
+      '',
+      body,
+    ].join('\r\n'),
+  )
+}
