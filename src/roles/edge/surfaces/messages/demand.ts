@@ -1,4 +1,5 @@
 import type { Demand } from '../../../../domain/pricing/worst-case.ts'
+import { GatewayError } from '../../../../errors.ts'
 import { isObject, type JsonObject, listOf, objectOf, textOf } from '../../../../json.ts'
 import { limits } from '../../../../limits.ts'
 import { encodedImage, linkedImage, type Media, noMedia, sumOfMedia, unmeasured } from '../media.ts'
@@ -42,8 +43,13 @@ const readsElsewhere = (request: MessagesRequest): boolean =>
 const isWebSearch = (tool: unknown): tool is JsonObject =>
   isObject(tool) && textOf(tool['type']).startsWith('web_search_')
 
-const searchesOf = ({ max_uses }: JsonObject): number =>
-  typeof max_uses === 'number' && max_uses >= 0 ? Math.ceil(max_uses) : limits.webSearchesMax
+const searchesOf = ({ max_uses }: JsonObject): number => {
+  if (max_uses === undefined || max_uses === null) return limits.webSearchesMax
+  if (Number.isSafeInteger(max_uses) && Number(max_uses) > 0) return Number(max_uses)
+  throw new GatewayError('invalid_value', 'Invalid `max_uses` of a web search: a whole number above zero.', {
+    param: 'tools',
+  })
+}
 
 const searchCallsOf = ({ tools }: MessagesRequest): Demand['toolCallsMax'] => {
   const searches = listOf(tools).filter(isWebSearch)

@@ -81,3 +81,11 @@ t.test('searches: as many as the caller allows, else as many as we reserve for',
     grounding_query: limits.webSearchesMax,
   })
 })
+
+t.test('a bound on searches that is none is refused, not reserved', async (t) => {
+  for (const uses of [Number.POSITIVE_INFINITY, -1, 0, 1.5, '3'])
+    t.throws(() => demandFor(ask({ tools: [{ type: 'web_search_20250305', name: 'web_search', max_uses: uses }] })), {
+      code: 'invalid_value',
+      param: 'tools',
+    })
+})
