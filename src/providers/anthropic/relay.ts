@@ -1,14 +1,13 @@
 import type { Usage } from '../../domain/usage/usage.ts'
 import { isObject, type JsonObject, objectOf, parseJson } from '../../json.ts'
-import { limits } from '../../limits.ts'
 import { contradicts } from '../delivered.ts'
-import type { Delivered, StreamRelay } from '../dialect.ts'
-import { type SseEvent, SseEventTooLarge, SseSplitter } from '../sse.ts'
+import type { Delivered } from '../dialect.ts'
+import { EventRelay } from '../event-relay.ts'
+import type { SseEvent } from '../sse.ts'
+import { sseEvent } from '../sse-event.ts'
 import { DeliveredBlocks } from './delivered.ts'
-import { sseEvent } from './sse-event.ts'
 import { finalUsageOnWire, mergeUsage, readUsage, tellsOutput } from './usage.ts'
 
-const blankLine = Buffer.from('\n\n')
 const stopEvent = sseEvent({ type: 'message_stop' })
 
 /** An event that stays back until the bill is acknowledged. */
@@ -33,76 +32,36 @@ const isError = (json: JsonObject, name: string | null): boolean =>
   json['type'] === 'error' || name === 'error' || Boolean(json['error'])
 
 /** Relays a messages stream: see StreamRelay. Every event is parsed once; its bytes go on as they came. */
-export class MessagesRelay implements StreamRelay {
-  readonly #splitter = new SseSplitter()
+export class MessagesRelay extends EventRelay {
   readonly #delivered = new DeliveredBlocks()
-  #state: StreamRelay['state'] = 'open'
-  #fault: string | null = null
   #started = false
-  #answering = false
   /** All that the usage of the events says, merged. */
   #usage: JsonObject = {}
   /** The figures of the end are told, not only those of the start. */
   #outputTold = false
   #stopped = false
-  /** What may go to the client. */
-  #ready: Uint8Array[] = []
-  /** Of the start while the candidate may still fail, and of what is withheld. */
-  #heldBytes = 0
   #withheld: Withheld[] = []
 
-  get state(): StreamRelay['state'] {
-    return this.#state
-  }
-
-  get fault(): string | null {
-    return this.#fault
-  }
-
-  get answering(): boolean {
-    return this.#answering
-  }
-
   /** An end without figures, or with ones that cannot be, is none: the output is counted then. */
-  get isFinished(): boolean {
-    if (!this.#outputTold || !(this.#stopped || this.#state === 'done')) return false
+  override get isFinished(): boolean {
+    if (!this.#outputTold || !(this.#stopped || this.state === 'done')) return false
     const told = readUsage(this.#usage)
     return told === null || !contradicts(told, this.#delivered)
   }
 
   /** Before the end the figures of the start, with the searches that were seen to succeed. */
-  get reportedUsage(): Usage | null {
+  override get reportedUsage(): Usage | null {
     const told = readUsage(this.#usage)
     if (told === null || this.isFinished) return told
     const searches = Math.max(told.toolCalls['web_search'] ?? 0, this.#delivered.toolCalls['web_search'] ?? 0)
     return searches === 0 ? told : { ...told, toolCalls: { web_search: searches } }
   }
 
-  get delivered(): Delivered {
+  override get delivered(): Delivered {
     return this.#delivered
   }
 
-  push(bytes: Uint8Array): Uint8Array | null {
-    if (this.#state !== 'open') return null
-    try {
-      for (const event of this.#splitter.push(bytes)) this.#take(event)
-    } catch (fault) {
-      if (!(fault instanceof SseEventTooLarge)) throw fault
-      this.#break('event_too_large')
-    }
-    return this.#release()
-  }
-
-  end(): Uint8Array | null {
-    if (this.#state !== 'open') return null
-    const last = this.#splitter.end()
-    if (last !== null && last.data !== null && isObject(parseJson(last.data)))
-      this.#take({ ...last, raw: Buffer.concat([last.raw, blankLine]) })
-    if (this.#state === 'open') this.#conclude()
-    return this.#release()
-  }
-
-  closing(counted: Usage | null): Uint8Array {
+  override closing(counted: Usage | null): Uint8Array {
     const pieces = this.#withheld.map(({ raw, json }) =>
       counted !== null && isUntoldEnd(json) ? withUsage(json, counted) : raw,
     )
@@ -110,35 +69,27 @@ export class MessagesRelay implements StreamRelay {
     return withWholeEnd(Buffer.concat(hasStop ? pieces : [...pieces, Buffer.from(stopEvent)]))
   }
 
-  /** Nothing is released before the first event that is an answer: until then another candidate may serve. */
-  #release(): Uint8Array | null {
-    const [first, ...others] = this.#ready
-    if (!this.#answering || first === undefined) return null
-    this.#ready = []
-    return others.length === 0 ? first : Buffer.concat([first, ...others])
-  }
-
-  #take(event: SseEvent): void {
-    if (this.#state === 'broken') return
+  protected override take(event: SseEvent): void {
+    if (this.state === 'broken') return
     if (event.tail) this.#keepTail(event)
-    else if (event.data === null || this.#state === 'done') this.#keep(event, {})
+    else if (event.data === null || this.state === 'done') this.#keepOrWithhold(event, {})
     else this.#takeMessage(event, parseJson(event.data))
   }
 
   #takeMessage(event: SseEvent, json: unknown): void {
-    if (!isObject(json)) this.#break('not_json')
-    else if (isError(json, event.name)) this.#break('error_in_stream')
+    if (!isObject(json)) this.break('not_json')
+    else if (isError(json, event.name)) this.break('error_in_stream')
     else if (!this.#started && json['type'] !== 'message_start' && json['type'] !== 'ping')
-      this.#break('not_a_messages_stream')
+      this.break('not_a_messages_stream')
     else this.#relay(event, json)
   }
 
   #relay(event: SseEvent, json: JsonObject): void {
     this.#read(json)
-    this.#keep(event, json)
+    this.#keepOrWithhold(event, json)
     if (json['type'] !== 'message_stop') return
-    if (this.#answering) this.#state = 'done'
-    else this.#break('empty_answer')
+    if (this.answering) this.finish()
+    else this.break('empty_answer')
   }
 
   #read(json: JsonObject): void {
@@ -150,7 +101,7 @@ export class MessagesRelay implements StreamRelay {
       return
     }
     // An overloaded provider says so right behind the start: whatever else comes is an answer.
-    this.#answering = true
+    this.answer()
     if (type === 'content_block_start') this.#delivered.addBlock(objectOf(json['content_block']))
     else if (type === 'content_block_delta') this.#delivered.addDelta(objectOf(json['delta']))
     else if (type === 'message_delta') this.#readEnd(json)
@@ -162,29 +113,27 @@ export class MessagesRelay implements StreamRelay {
     if (typeof objectOf(json['delta'])['stop_reason'] === 'string') this.#stopped = true
   }
 
-  #keep({ raw }: SseEvent, json: JsonObject): void {
+  #keepOrWithhold({ raw }: SseEvent, json: JsonObject): void {
     const staysBack = this.#withheld.length > 0 || json['type'] === 'message_stop' || isUntoldEnd(json)
-    if (staysBack) this.#withheld.push({ raw, json })
-    else this.#ready.push(raw)
-    if (staysBack || !this.#answering) this.#heldBytes += raw.length
-    if (this.#heldBytes > limits.sseEventBytesMax) this.#break('event_too_large')
+    if (staysBack) this.#withhold({ raw, json })
+    else this.keep(raw)
+  }
+
+  #withhold(event: Withheld): void {
+    this.#withheld.push(event)
+    this.hold(event.raw.length)
   }
 
   /** The line feed goes with the event that it was cut off. */
   #keepTail({ raw }: SseEvent): void {
     const last = this.#withheld.pop()
-    if (last === undefined) this.#ready.push(raw)
+    if (last === undefined) this.keep(raw)
     else this.#withheld.push({ ...last, raw: Buffer.concat([last.raw, raw]) })
   }
 
-  #break(fault: string): void {
-    this.#state = 'broken'
-    this.#fault = fault
-  }
-
   /** Some upstreams close without a closing event: a reason to stop is an end all the same. */
-  #conclude(): void {
-    if (this.#stopped) this.#state = 'done'
-    else this.#break(this.#answering ? 'ended_early' : 'empty_answer')
+  protected override conclude(): void {
+    if (this.#stopped) this.finish()
+    else this.breakEarly()
   }
 }

@@ -1,4 +1,4 @@
-import { type JsonObject, textOf } from '../../json.ts'
+import { type JsonObject, textOf } from '../json.ts'
 
 /** An event named by its `type`: clients of the official SDK go by the name. */
 export const sseEvent = (json: JsonObject): string =>

@@ -1,0 +1,117 @@
+import type { Usage } from '../domain/usage/usage.ts'
+import { isObject, parseJson } from '../json.ts'
+import { limits } from '../limits.ts'
+import type { Delivered, StreamRelay } from './dialect.ts'
+import { type SseEvent, SseEventTooLarge, SseSplitter } from './sse.ts'
+
+const blankLine = Buffer.from('\n\n')
+
+/** Views that touch are one view: no copy. Null where there are none. */
+export const joined = (pieces: readonly Uint8Array[]): Uint8Array | null => {
+  const [first, ...others] = pieces
+  if (first === undefined) return null
+  let length = first.length
+  for (const piece of others) {
+    if (piece.buffer !== first.buffer || piece.byteOffset !== first.byteOffset + length) return Buffer.concat(pieces)
+    length += piece.length
+  }
+  return new Uint8Array(first.buffer, first.byteOffset, length)
+}
+
+/** What every relay of a stream does: see StreamRelay. A format says what its events mean, and what of them goes on. */
+export abstract class EventRelay implements StreamRelay {
+  readonly #splitter = new SseSplitter()
+  #state: StreamRelay['state'] = 'open'
+  #fault: string | null = null
+  #answering = false
+  /** What may go to the client. */
+  #ready: Uint8Array[] = []
+  /** Of what came before the first event that is an answer, and of what is withheld. */
+  #heldBytes = 0
+
+  get state(): StreamRelay['state'] {
+    return this.#state
+  }
+
+  get fault(): string | null {
+    return this.#fault
+  }
+
+  get answering(): boolean {
+    return this.#answering
+  }
+
+  abstract get isFinished(): boolean
+  abstract get reportedUsage(): Usage | null
+  abstract get delivered(): Delivered
+  abstract closing(counted: Usage | null): Uint8Array
+
+  push(bytes: Uint8Array): Uint8Array | null {
+    if (this.#state !== 'open') return null
+    try {
+      for (const event of this.#splitter.push(bytes)) this.take(event)
+    } catch (fault) {
+      if (!(fault instanceof SseEventTooLarge)) throw fault
+      this.break('event_too_large')
+    }
+    return this.#release()
+  }
+
+  end(): Uint8Array | null {
+    if (this.#state !== 'open') return null
+    const last = this.#splitter.end()
+    if (last !== null && this.isWhole(last)) this.take({ ...last, raw: Buffer.concat([last.raw, blankLine]) })
+    if (this.#state === 'open') this.conclude()
+    return this.#release()
+  }
+
+  /** Also called behind the event that ended or broke the stream, when they came together. */
+  protected abstract take(event: SseEvent): void
+
+  /** The upstream closed the stream without a closing event. */
+  protected conclude(): void {
+    this.breakEarly()
+  }
+
+  /** Whether what stands at the end without its blank line is an event all the same. */
+  protected isWhole({ data }: SseEvent): boolean {
+    return data !== null && isObject(parseJson(data))
+  }
+
+  /** From here on the candidate serves, and what it says is released. */
+  protected answer(): void {
+    this.#answering = true
+  }
+
+  protected keep(bytes: Uint8Array): void {
+    this.#ready.push(bytes)
+    if (!this.#answering) this.hold(bytes.length)
+  }
+
+  /** Counts what is held back, which is bounded. */
+  protected hold(bytes: number): void {
+    this.#heldBytes += bytes
+    if (this.#heldBytes > limits.sseEventBytesMax) this.break('event_too_large')
+  }
+
+  protected finish(): void {
+    this.#state = 'done'
+  }
+
+  protected break(fault: string): void {
+    this.#state = 'broken'
+    this.#fault = fault
+  }
+
+  protected breakEarly(): void {
+    this.break(this.#answering ? 'ended_early' : 'empty_answer')
+  }
+
+  /** Nothing is released before the first event that is an answer: until then another candidate may serve. */
+  #release(): Uint8Array | null {
+    if (!this.#answering) return null
+    const bytes = joined(this.#ready)
+    this.#ready = []
+    return bytes
+  }
+}
