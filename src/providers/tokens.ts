@@ -1,5 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
+import type { OutputTokens } from '../domain/usage/usage.ts'
 import { limits } from '../limits.ts'
+import type { Delivered } from './dialect.ts'
 
 const plainText = { disallowedSpecial: new Set<string>() }
 
@@ -25,3 +27,21 @@ export const countTokens = async (text: string): Promise<number> => {
   }
   return Math.ceil((tokens * text.length) / characters)
 }
+
+const messageTokens = 3
+const primingTokens = 3
+
+/** OpenAI's published count: each message is wrapped in three tokens, and the answer is primed with three. */
+export const wrappingTokens = (messages: number): number => messages * messageTokens + primingTokens
+
+const charactersPerToken = 4
+
+/** The output as far as it was delivered. Texts are counted as one, so that many short ones have the bounds and pauses of a long one. */
+export const countOutput = async ({ texts, reasoningTexts, charactersBeyond }: Delivered): Promise<OutputTokens> => {
+  const reasoning = await countTokens(reasoningTexts.join(''))
+  const answer = await countTokens(texts.join(''))
+  return { total: reasoning + answer + Math.ceil(charactersBeyond / charactersPerToken), reasoning }
+}
+
+/** What of a request is told to the model as JSON; nothing where it is absent. */
+export const jsonText = (value: unknown): string => (value === undefined || value === null ? '' : JSON.stringify(value))

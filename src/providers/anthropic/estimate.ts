@@ -1,13 +1,10 @@
 import { type Usage, usageOf } from '../../domain/usage/usage.ts'
 import { isObject, type JsonObject, listOf, objectOf, textOf } from '../../json.ts'
 import type { Asked, Delivered, Target } from '../dialect.ts'
-import { countTokens } from '../tokens.ts'
+import { countOutput, countTokens, jsonText } from '../tokens.ts'
 
 /** The provider publishes no count of its wrapping: about a role and two marks a message. */
 const messageTokens = 3
-const charactersPerToken = 4
-
-const jsonText = (value: unknown): string => (value === undefined || value === null ? '' : JSON.stringify(value))
 
 const sourceText = (source: unknown): string => {
   const { type, data, content } = objectOf(source)
@@ -35,12 +32,5 @@ const countPrompt = async (asked: Asked): Promise<number> =>
 
 /** Usage counted by a tokenizer, for an answer whose upstream told none. */
 export const countUsage = async (_target: Target, asked: Asked, delivered: Delivered): Promise<Usage> => {
-  const reasoning = await countTokens(delivered.reasoningTexts.join(''))
-  const answer = await countTokens(delivered.texts.join(''))
-  const beyond = Math.ceil(delivered.charactersBeyond / charactersPerToken)
-  return usageOf(
-    { total: await countPrompt(asked) },
-    { total: reasoning + answer + beyond, reasoning },
-    delivered.toolCalls ?? {},
-  )
+  return usageOf({ total: await countPrompt(asked) }, await countOutput(delivered), delivered.toolCalls ?? {})
 }

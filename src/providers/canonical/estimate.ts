@@ -1,12 +1,7 @@
 import { type Usage, usageOf } from '../../domain/usage/usage.ts'
 import type { Delivered } from '../dialect.ts'
-import { countTokens } from '../tokens.ts'
+import { countOutput, countTokens, wrappingTokens } from '../tokens.ts'
 import type { Conversation, Part, ToolDefinition } from './conversation.ts'
-
-/** OpenAI's published count: each message is wrapped in three tokens, and the answer is primed with three. */
-const messageTokens = 3
-const primingTokens = 3
-const charactersPerToken = 4
 
 /** Images, audio and documents that are no text are not counted; what the model thought before is not sent again, or not billed. */
 const partText = (part: Part): string => {
@@ -41,7 +36,7 @@ const promptText = ({ system, turns, tools, format }: Conversation): string =>
 /** Tokens of a prompt as a tokenizer counts them, and what wraps its messages. */
 export const countPrompt = async (conversation: Conversation): Promise<number> => {
   const messages = conversation.turns.length + (conversation.system.length > 0 ? 1 : 0)
-  return (await countTokens(promptText(conversation))) + messages * messageTokens + primingTokens
+  return (await countTokens(promptText(conversation))) + wrappingTokens(messages)
 }
 
 /** Usage counted by a tokenizer, for a translated answer whose upstream told none. */
@@ -50,12 +45,8 @@ export const countUsage = async (
   delivered: Delivered,
   toolCalls: Usage['toolCalls'],
 ): Promise<Usage> => {
-  const reasoning = await countTokens(delivered.reasoningTexts.join(''))
-  const answer = await countTokens(delivered.texts.join(''))
-  const beyond = Math.ceil(delivered.charactersBeyond / charactersPerToken)
-  return usageOf(
-    { total: await countPrompt(conversation) },
-    { total: reasoning + answer + beyond, reasoning },
-    { ...toolCalls, ...delivered.toolCalls },
-  )
+  return usageOf({ total: await countPrompt(conversation) }, await countOutput(delivered), {
+    ...toolCalls,
+    ...delivered.toolCalls,
+  })
 }
