@@ -1,7 +1,7 @@
 import { isPublished, priceAt } from '../domain/pricing/price-book.ts'
 import type { PriceFile } from '../domain/pricing/price-file.ts'
 import { canonicalPrice } from '../domain/pricing/price-file.ts'
-import type { PricePublished } from '../events/types.ts'
+import type { PricePublished, PriceSheet, VideoSheet } from '../events/types.ts'
 import { type Books, sha256Hex } from './accounts.ts'
 import { CommandError } from './report.ts'
 
@@ -12,7 +12,8 @@ const publishedOf = (entry: PriceFile['prices'][number]): PricePublished => ({
   version: sha256Hex(canonicalPrice(entry)).slice(0, versionLength),
   effectiveFrom: entry.effective_from,
   source: entry.source,
-  sheet: entry.sheet,
+  ...(entry.sheet === undefined ? {} : { sheet: entry.sheet }),
+  ...(entry.video === undefined ? {} : { video: entry.video }),
 })
 
 const append = async ({ log, tail }: Books, fresh: readonly PricePublished[]): Promise<readonly PricePublished[]> => {
@@ -59,25 +60,38 @@ export const priceInFull = ({ price, inForce }: PriceRecord) => ({
   version: price.version,
   in_force: inForce,
   source: price.source,
-  sheet: price.sheet,
+  ...(price.sheet === undefined ? {} : { sheet: price.sheet }),
+  ...(price.video === undefined ? {} : { video: price.video }),
 })
 
-/** What a person looks for first. */
-export const priceInShort = ({ price, inForce }: PriceRecord) => {
-  const { per_million_tokens, tiers = [], per_call = {} } = price.sheet
+const listed = (rates: Readonly<Record<string, string>>): string =>
+  Object.entries(rates)
+    .map(([item, rate]) => `${item}=${rate}`)
+    .join(' ')
+
+const videoInShort = ({ unit_price, units_per_second }: VideoSheet) => ({
+  unit: unit_price,
+  units_per_second: listed(units_per_second),
+})
+
+const tokensInShort = ({ per_million_tokens, tiers = [], per_call = {} }: PriceSheet) => {
   const { input, cached_input, cache_write_5m, output } = per_million_tokens
   return {
-    model: price.model,
-    effective_from: price.effectiveFrom,
-    in_force: inForce ? 'yes' : '',
     input,
     cached: cached_input ?? '',
     cache_write: cache_write_5m ?? '',
     output,
     tiers: tiers.map(({ prompt_tokens_above }) => `>${prompt_tokens_above}`).join(' '),
-    per_call: Object.entries(per_call)
-      .map(([tool, usd]) => `${tool}=${usd}`)
-      .join(' '),
-    version: price.version,
+    per_call: listed(per_call),
   }
 }
+
+/** What a person looks for first. */
+export const priceInShort = ({ price, inForce }: PriceRecord) => ({
+  model: price.model,
+  effective_from: price.effectiveFrom,
+  in_force: inForce ? 'yes' : '',
+  ...(price.sheet === undefined ? {} : tokensInShort(price.sheet)),
+  ...(price.video === undefined ? {} : videoInShort(price.video)),
+  version: price.version,
+})

@@ -37,6 +37,10 @@ export const currentVersion: { readonly [T in EventType]: number } = {
   RequestFailed: 1,
   HoldPlaced: 1,
   HoldReleased: 1,
+  TaskSubmitted: 1,
+  TaskProgressed: 1,
+  TaskSettled: 1,
+  LateVerdictSeen: 1,
   AdjustmentPosted: 1,
 }
 

@@ -49,6 +49,57 @@ export interface HoldPlaced {
    * The writer that placed it.
    */
   readonly owner: string
+  readonly task?: TaskOrder
+}
+/**
+ * What a video task was ordered as: with `purpose: task`, whose hold has the id of the task.
+ */
+export interface TaskOrder {
+  /**
+   * The key who asked.
+   */
+  readonly keyId: string
+  /**
+   * Where it was asked.
+   */
+  readonly surface: 'video' | 'native-video'
+  /**
+   * The vendor's word for what was asked.
+   */
+  readonly kind: 'text2video' | 'image2video' | 'omni-video'
+  /**
+   * Public model id, <provider>/<model>.
+   */
+  readonly model: string
+  readonly provider: string
+  /**
+   * As the vendor calls it.
+   */
+  readonly upstreamModel: string
+  /**
+   * The price sheet in force.
+   */
+  readonly priceVersion: string
+  /**
+   * USD per unit, in force for this task.
+   */
+  readonly unitPrice: string
+  /**
+   * The most units that the task can plausibly take; the hold is these at the unit price.
+   */
+  readonly unitsMax: string
+  /**
+   * The caller's own id, which names one task of the workspace.
+   */
+  readonly externalTaskId?: string
+  /**
+   * SHA-256 of the request as understood: the same again is the same task.
+   */
+  readonly requestDigest: string
+  /**
+   * SHA-256 of the payload in the task queue.
+   */
+  readonly payloadDigest: string
 }
 
 /**
@@ -98,6 +149,34 @@ export interface KeyRevoked {
 }
 
 /**
+ * The vendor's word on a task whose hold had ended: charged to nobody.
+ */
+export interface LateVerdictSeen {
+  /**
+   * The task; the id of its hold too.
+   */
+  readonly taskId: string
+  /**
+   * The workspace who pays.
+   */
+  readonly workspaceId: string
+  /**
+   * The task's id at the vendor.
+   */
+  readonly vendorTaskId: string
+  readonly outcome: 'SUCCESS' | 'FAILURE'
+  /**
+   * `final_unit_deduction` as the vendor wrote it; absent where it told none.
+   */
+  readonly deduction?: string
+  /**
+   * What the vendor took for it at the unit price of the hold, USD.
+   */
+  readonly cost: string
+  readonly failReason?: string
+}
+
+/**
  * One model's price sheet from an instant on.
  */
 export interface PricePublished {
@@ -117,7 +196,8 @@ export interface PricePublished {
    * Where the price was read.
    */
   readonly source: string
-  readonly sheet: PriceSheet
+  readonly sheet?: PriceSheet
+  readonly video?: VideoSheet
 }
 /**
  * What a provider publishes for one model.
@@ -226,6 +306,25 @@ export interface PriceSheet {
   readonly max_output_tokens: number
   readonly context_tokens?: number
 }
+/**
+ * What a provider publishes for one video model.
+ */
+export interface VideoSheet {
+  readonly currency: 'USD'
+  /**
+   * USD per unit of the vendor.
+   */
+  readonly unit_price: string
+  /**
+   * By mode, and what is asked beside it: `pro`, `pro+audio`, `std+video`, `std+voice`. What has no rate is not sold.
+   */
+  readonly units_per_second: {
+    /**
+     * Units for a second of output.
+     */
+    readonly [k: string]: string
+  }
+}
 
 /**
  * A request ended without an answer and without a charge.
@@ -319,6 +418,131 @@ export interface RequestRouted {
    * When the proxy gives up.
    */
   readonly deadline: string
+}
+
+/**
+ * The vendor told of a state further on.
+ */
+export interface TaskProgressed {
+  /**
+   * The task; the id of its hold too.
+   */
+  readonly taskId: string
+  /**
+   * The workspace who pays.
+   */
+  readonly workspaceId: string
+  readonly status: 'SUBMITTED' | 'IN_PROGRESS'
+  /**
+   * Percent; an estimate of ours where the vendor tells none.
+   */
+  readonly progress: number
+}
+
+/**
+ * A video task ended by the vendor's word: what it cost, and so what goes back.
+ */
+export interface TaskSettled {
+  /**
+   * The task; the id of its hold too.
+   */
+  readonly taskId: string
+  /**
+   * The workspace who pays.
+   */
+  readonly workspaceId: string
+  readonly outcome: 'SUCCESS' | 'FAILURE'
+  /**
+   * Absent where the vendor never took the task.
+   */
+  readonly vendorTaskId?: string
+  /**
+   * Of a failure.
+   */
+  readonly failReason?: string
+  /**
+   * The vendor's error code, of a refusal.
+   */
+  readonly vendorCode?: number
+  /**
+   * `final_unit_deduction` as the vendor wrote it; absent where it told none.
+   */
+  readonly deduction?: string
+  /**
+   * Whose figure the quantity is: the vendor's, or that of the hold.
+   */
+  readonly source: 'reported' | 'estimated'
+  /**
+   * The price sheet in force at the hold.
+   */
+  readonly priceVersion: string
+  /**
+   * @maxItems 8
+   */
+  readonly lines: TaskChargeLine[]
+  /**
+   * Σ lines, USD; zero for a failure.
+   */
+  readonly total: string
+  /**
+   * What the hold was, USD.
+   */
+  readonly held: string
+  /**
+   * @maxItems 16
+   */
+  readonly results: TaskResult[]
+}
+/**
+ * One line of a charge.
+ */
+export interface TaskChargeLine {
+  readonly item: string
+  /**
+   * Units.
+   */
+  readonly quantity: string
+  /**
+   * USD per unit.
+   */
+  readonly unitPrice: string
+  /**
+   * quantity × unitPrice, USD.
+   */
+  readonly amount: string
+}
+/**
+ * A rendered video.
+ */
+export interface TaskResult {
+  readonly id: string
+  /**
+   * Signed by the vendor; it expires.
+   */
+  readonly url: string
+  readonly watermarkUrl?: string
+  /**
+   * Seconds, as the vendor writes them.
+   */
+  readonly duration?: string
+}
+
+/**
+ * The vendor took a video task.
+ */
+export interface TaskSubmitted {
+  /**
+   * The task; the id of its hold too.
+   */
+  readonly taskId: string
+  /**
+   * The workspace who pays.
+   */
+  readonly workspaceId: string
+  /**
+   * The task's id at the vendor.
+   */
+  readonly vendorTaskId: string
 }
 
 /**
@@ -467,9 +691,13 @@ export interface EventData {
   readonly HoldReleased: HoldReleased
   readonly KeyIssued: KeyIssued
   readonly KeyRevoked: KeyRevoked
+  readonly LateVerdictSeen: LateVerdictSeen
   readonly PricePublished: PricePublished
   readonly RequestFailed: RequestFailed
   readonly RequestRouted: RequestRouted
+  readonly TaskProgressed: TaskProgressed
+  readonly TaskSettled: TaskSettled
+  readonly TaskSubmitted: TaskSubmitted
   readonly UsageRecorded: UsageRecorded
   readonly WalletCredited: WalletCredited
   readonly WorkspaceOpened: WorkspaceOpened

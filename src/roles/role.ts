@@ -3,7 +3,7 @@ import { GatewayError } from '../errors.ts'
 import type { Event, EventType, Fact, FactOf } from '../events/envelope.ts'
 import type { OpenCalls } from './open-calls.ts'
 
-export const roleNames = ['edge', 'proxy', 'projector', 'scheduler'] as const
+export const roleNames = ['edge', 'proxy', 'video-poller', 'projector', 'scheduler'] as const
 export type RoleName = (typeof roleNames)[number]
 
 /** What a process runs as: one role, all of them, or one command. The log names it as the source of what it appends. */

@@ -2,7 +2,8 @@ import type { Event, EventOf } from '../../events/envelope.ts'
 import { type Accounts, evolveAccounts, initialAccounts } from '../accounts/accounts.ts'
 import { parseUsd } from '../money.ts'
 import { type PriceBook, publishPrice } from '../pricing/price-book.ts'
-import { chargeWallet, evolveWallet, type Movement, type WalletFact } from '../wallet/evolve.ts'
+import { giveUpTask, openTask, progressTask, settleTask, type Task, type TaskEvent } from '../video/task.ts'
+import { chargeWallet, evolveWallet, type Movement, settleHold, type WalletFact } from '../wallet/evolve.ts'
 import { initialWallet, type Wallet } from '../wallet/wallet.ts'
 import { admitFrame, type FrameWindow, initialFrameWindow } from './frame-window.ts'
 import { type ClosedRequest, type Closing, type OpenRequests, pairRequest, type Routed } from './requests.ts'
@@ -16,6 +17,8 @@ export interface Ledger {
   readonly prices: PriceBook
   readonly wallets: Map<string, Wallet>
   readonly openRequests: OpenRequests
+  /** Tasks that have not ended. */
+  readonly tasks: Map<string, Task>
 }
 
 export const initialLedger = (): Ledger => ({
@@ -25,6 +28,7 @@ export const initialLedger = (): Ledger => ({
   prices: new Map(),
   wallets: new Map(),
   openRequests: new Map(),
+  tasks: new Map(),
 })
 
 /** A frame as it stands in the log; see the log's port for the writer's side. */
@@ -45,6 +49,8 @@ export interface Applied {
   readonly movements: readonly Movement[]
   /** Set by the event that completed a request. */
   readonly closed: ClosedRequest | null
+  /** The task that the event moved, as it stands after it; null where it moved none, as a second end of a task does. */
+  readonly task: Task | null
 }
 
 export const walletOf = (ledger: Ledger, workspaceId: string): Wallet => {
@@ -70,12 +76,12 @@ const settle = (ledger: Ledger, { routed, closing }: ClosedRequest): readonly Mo
   return chargeWallet(walletOf(ledger, workspaceId), requestId, parseUsd(total), parseUsd(reserved), allowanceId)
 }
 
-const nothing = { movements: [], closed: null } as const
-type Effect = Pick<Applied, 'movements' | 'closed'>
+const nothing = { movements: [], closed: null, task: null } as const
+type Effect = Pick<Applied, 'movements' | 'closed' | 'task'>
 
 const applyRequest = (ledger: Ledger, event: Routed | Closing, sequence: number): Effect => {
   const closed = pairRequest(ledger.openRequests, event, sequence)
-  return closed === null ? nothing : { movements: settle(ledger, closed), closed }
+  return closed === null ? nothing : { ...nothing, movements: settle(ledger, closed), closed }
 }
 
 const openWorkspace = (ledger: Ledger, event: EventOf<'WorkspaceOpened'>): void => {
@@ -84,10 +90,45 @@ const openWorkspace = (ledger: Ledger, event: EventOf<'WorkspaceOpened'>): void 
   walletOf(ledger, workspaceId).creditLimitPicos = ledger.accounts.workspaces.get(workspaceId)?.creditLimitPicos ?? 0n
 }
 
-const applyToWallet = (ledger: Ledger, fact: WalletFact): Effect => ({
+const moveWallet = (ledger: Ledger, fact: WalletFact): Effect => ({
+  ...nothing,
   movements: evolveWallet(walletOf(ledger, fact.data.workspaceId), fact),
-  closed: null,
 })
+
+const placeHold = (ledger: Ledger, event: EventOf<'HoldPlaced'>): Effect => {
+  const effect = moveWallet(ledger, event)
+  const task = effect.movements.length === 0 ? null : openTask(event)
+  if (task !== null) ledger.tasks.set(task.taskId, task)
+  return { ...effect, task }
+}
+
+const endTask = (ledger: Ledger, taskId: string, end: (task: Task) => void): Task | null => {
+  const task = ledger.tasks.get(taskId)
+  if (task === undefined) return null
+  ledger.tasks.delete(taskId)
+  end(task)
+  return task
+}
+
+const releaseHold = (ledger: Ledger, event: EventOf<'HoldReleased'>): Effect => {
+  const effect = moveWallet(ledger, event)
+  return { ...effect, task: endTask(ledger, event.data.holdId, (task) => giveUpTask(task, event)) }
+}
+
+/** The first end of a task counts: after it nothing moves, whatever a second one says. */
+const settleOnce = (ledger: Ledger, event: EventOf<'TaskSettled'>): Effect => {
+  const { taskId, workspaceId, total } = event.data
+  const task = endTask(ledger, taskId, (open) => settleTask(open, event))
+  if (task === null) return nothing
+  return { ...nothing, movements: settleHold(walletOf(ledger, workspaceId), taskId, parseUsd(total)), task }
+}
+
+const moveTask = (ledger: Ledger, event: TaskEvent): Effect => {
+  const task = ledger.tasks.get(event.data.taskId)
+  if (task === undefined) return nothing
+  progressTask(task, event)
+  return { ...nothing, task }
+}
 
 const applyEvent = (ledger: Ledger, event: Event, sequence: number): Effect => {
   switch (event.type) {
@@ -102,10 +143,19 @@ const applyEvent = (ledger: Ledger, event: Event, sequence: number): Effect => {
       publishPrice(ledger.prices, event.data)
       return nothing
     case 'WalletCredited':
-    case 'HoldPlaced':
-    case 'HoldReleased':
     case 'AdjustmentPosted':
-      return applyToWallet(ledger, event)
+      return moveWallet(ledger, event)
+    case 'HoldPlaced':
+      return placeHold(ledger, event)
+    case 'HoldReleased':
+      return releaseHold(ledger, event)
+    case 'TaskSubmitted':
+    case 'TaskProgressed':
+      return moveTask(ledger, event)
+    case 'TaskSettled':
+      return settleOnce(ledger, event)
+    case 'LateVerdictSeen':
+      return nothing
     case 'RequestRouted':
     case 'UsageRecorded':
     case 'RequestFailed':

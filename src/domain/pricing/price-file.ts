@@ -1,4 +1,4 @@
-import type { PriceSheet } from '../../events/types.ts'
+import type { PriceSheet, VideoSheet } from '../../events/types.ts'
 import { parseUsd } from '../money.ts'
 
 type Rates = PriceSheet['per_million_tokens']
@@ -10,7 +10,9 @@ export interface PriceEntry {
   /** ISO 8601 with an offset. */
   readonly effective_from: string
   readonly source: string
-  readonly sheet: PriceSheet
+  /** Of a model that is paid by tokens; one that makes videos has `video` instead. */
+  readonly sheet?: PriceSheet
+  readonly video?: VideoSheet
 }
 
 /** What `schemas/price-file.json` describes. */
@@ -74,11 +76,15 @@ const problemsOfTiers = ({ tiers = [], per_million_tokens }: PriceSheet, path: s
     ]
   })
 
+const problemsOfSheet = (sheet: PriceSheet, path: string): readonly PriceProblem[] => [
+  ...problemsOfRates(sheet.per_million_tokens, `${path}.per_million_tokens`),
+  ...problemsOfTiers(sheet, path),
+]
+
 const problemsOfEntry = (entry: PriceEntry, path: string): readonly PriceProblem[] => [
   ...problemsOfModel(entry, path),
   ...problemsOfInstant(entry, path),
-  ...problemsOfRates(entry.sheet.per_million_tokens, `${path}.sheet.per_million_tokens`),
-  ...problemsOfTiers(entry.sheet, `${path}.sheet`),
+  ...(entry.sheet === undefined ? [] : problemsOfSheet(entry.sheet, `${path}.sheet`)),
 ]
 
 /** Two spellings of one instant are the same row twice. */

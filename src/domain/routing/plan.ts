@@ -87,7 +87,7 @@ const callableOf = (catalog: Catalog, prices: PriceBook, model: string, atMs: nu
   const located = locateModel(catalog, model)
   // A snapshot has the price of its model, unless it has one of its own.
   const price = priceAt(prices, model, atMs) ?? priceAt(prices, model.replace(snapshotPattern, ''), atMs)
-  if (located === undefined || price === undefined) return undefined
+  if (located === undefined || price?.sheet === undefined) return undefined
   return { model, ...located, priceVersion: price.version, sheet: price.sheet }
 }
 

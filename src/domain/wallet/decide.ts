@@ -1,6 +1,7 @@
+import type { TaskOrder } from '../../events/types.ts'
 import { formatUsd, maxOf, minOf } from '../money.ts'
 import { creditKey, type WalletFact } from './evolve.ts'
-import { availablePicos, type Wallet } from './wallet.ts'
+import { availablePicos, type WalletDraft } from './wallet.ts'
 
 export type WalletCommand =
   | {
@@ -13,6 +14,15 @@ export type WalletCommand =
       readonly deadline: string
       readonly owner: string
     }
+  | {
+      readonly type: 'PlaceTaskHold'
+      readonly taskId: string
+      readonly amountPicos: bigint
+      /** ISO 8601. */
+      readonly deadline: string
+      readonly owner: string
+      readonly order: TaskOrder
+    }
   | { readonly type: 'ReleaseHold'; readonly holdId: string; readonly reason: 'returned' | 'expired' | 'submit_failed' }
   | { readonly type: 'Credit'; readonly amountPicos: bigint; readonly reference: string; readonly note: string }
 
@@ -20,12 +30,13 @@ export type WalletDecision = { readonly facts: readonly WalletFact[] } | { reado
 
 export type WalletRefusal =
   | { readonly reason: 'insufficient'; readonly availablePicos: bigint }
+  | { readonly reason: 'external_task_differs'; readonly taskId: string }
   | { readonly reason: 'reference_differs'; readonly creditedPicos: bigint }
 
 /** A slice never takes more than half of what is available unless one request needs it: other edges want some too. */
 const sliceDivisor = 2n
 
-const placeAllowance = (command: WalletCommand & { type: 'PlaceAllowance' }, wallet: Wallet): WalletDecision => {
+const placeAllowance = (command: WalletCommand & { type: 'PlaceAllowance' }, wallet: WalletDraft): WalletDecision => {
   const available = availablePicos(wallet)
   if (available <= 0n || available < command.minimumPicos)
     return { refused: { reason: 'insufficient', availablePicos: available } }
@@ -43,7 +54,28 @@ const placeAllowance = (command: WalletCommand & { type: 'PlaceAllowance' }, wal
   }
 }
 
-const releaseHold = (command: WalletCommand & { type: 'ReleaseHold' }, wallet: Wallet): WalletDecision => {
+/** All of it or none: a task that is half covered is not covered. The caller's own id names one task for ever. */
+const placeTaskHold = (command: WalletCommand & { type: 'PlaceTaskHold' }, wallet: WalletDraft): WalletDecision => {
+  const { taskId, amountPicos, deadline, owner, order } = command
+  const { externalTaskId, requestDigest } = order
+  const standing = externalTaskId === undefined ? undefined : wallet.externalTasks.get(externalTaskId)
+  if (standing?.requestDigest === requestDigest || wallet.holds.has(taskId)) return { facts: [] }
+  if (standing !== undefined) return { refused: { reason: 'external_task_differs', taskId: standing.taskId } }
+  const available = availablePicos(wallet)
+  if (available < amountPicos) return { refused: { reason: 'insufficient', availablePicos: available } }
+  const { workspaceId } = wallet
+  const amount = formatUsd(amountPicos)
+  return {
+    facts: [
+      {
+        type: 'HoldPlaced',
+        data: { holdId: taskId, workspaceId, purpose: 'task', amount, deadline, owner, task: order },
+      },
+    ],
+  }
+}
+
+const releaseHold = (command: WalletCommand & { type: 'ReleaseHold' }, wallet: WalletDraft): WalletDecision => {
   if (!wallet.holds.has(command.holdId)) return { facts: [] }
   return {
     facts: [
@@ -55,7 +87,7 @@ const releaseHold = (command: WalletCommand & { type: 'ReleaseHold' }, wallet: W
   }
 }
 
-const credit = (command: WalletCommand & { type: 'Credit' }, wallet: Wallet): WalletDecision => {
+const credit = (command: WalletCommand & { type: 'Credit' }, wallet: WalletDraft): WalletDecision => {
   const { amountPicos, reference, note } = command
   const creditedPicos = wallet.references.get(creditKey(reference))
   if (creditedPicos === amountPicos) return { facts: [] }
@@ -71,10 +103,12 @@ const credit = (command: WalletCommand & { type: 'Credit' }, wallet: Wallet): Wa
 }
 
 /** Decides what a command adds to the wallet's subject: nothing for a command that was carried out before. */
-export const decideWallet = (command: WalletCommand, wallet: Wallet): WalletDecision => {
+export const decideWallet = (command: WalletCommand, wallet: WalletDraft): WalletDecision => {
   switch (command.type) {
     case 'PlaceAllowance':
       return placeAllowance(command, wallet)
+    case 'PlaceTaskHold':
+      return placeTaskHold(command, wallet)
     case 'ReleaseHold':
       return releaseHold(command, wallet)
     case 'Credit':

@@ -1,6 +1,6 @@
 import type { FactOf } from '../../events/envelope.ts'
 import { maxOf, minOf, parseUsd } from '../money.ts'
-import { balancePicos, type Hold, type Wallet } from './wallet.ts'
+import { balancePicos, type Hold, type Wallet, type WalletDraft } from './wallet.ts'
 
 export type MovementKind = 'credit' | 'charge' | 'excess' | 'adjustment' | 'hold' | 'release'
 
@@ -21,7 +21,7 @@ export interface Movement {
 export type WalletFact = FactOf<'WalletCredited' | 'HoldPlaced' | 'HoldReleased' | 'AdjustmentPosted'>
 
 const movement = (
-  wallet: Wallet,
+  wallet: WalletDraft,
   kind: MovementKind,
   reference: string,
   amountPicos: bigint,
@@ -36,7 +36,7 @@ const movement = (
   reference,
 })
 
-const credit = (wallet: Wallet, { reference, amount }: FactOf<'WalletCredited'>['data']): readonly Movement[] => {
+const credit = (wallet: WalletDraft, { reference, amount }: FactOf<'WalletCredited'>['data']): readonly Movement[] => {
   const key = creditKey(reference)
   if (wallet.references.has(key)) return []
   const amountPicos = parseUsd(amount)
@@ -45,7 +45,10 @@ const credit = (wallet: Wallet, { reference, amount }: FactOf<'WalletCredited'>[
   return [movement(wallet, 'credit', reference, amountPicos, 0n)]
 }
 
-const adjust = (wallet: Wallet, { adjustmentId, amount }: FactOf<'AdjustmentPosted'>['data']): readonly Movement[] => {
+const adjust = (
+  wallet: WalletDraft,
+  { adjustmentId, amount }: FactOf<'AdjustmentPosted'>['data'],
+): readonly Movement[] => {
   const key = adjustmentKey(adjustmentId)
   if (wallet.references.has(key)) return []
   const amountPicos = parseUsd(amount)
@@ -54,7 +57,7 @@ const adjust = (wallet: Wallet, { adjustmentId, amount }: FactOf<'AdjustmentPost
   return [movement(wallet, 'adjustment', adjustmentId, amountPicos, 0n)]
 }
 
-const placeHold = (wallet: Wallet, data: FactOf<'HoldPlaced'>['data']): readonly Movement[] => {
+const placeHold = (wallet: WalletDraft, data: FactOf<'HoldPlaced'>['data']): readonly Movement[] => {
   if (wallet.holds.has(data.holdId)) return []
   const amountPicos = parseUsd(data.amount)
   const { holdId, workspaceId, purpose, owner } = data
@@ -68,10 +71,12 @@ const placeHold = (wallet: Wallet, data: FactOf<'HoldPlaced'>['data']): readonly
     deadlineMs: Date.parse(data.deadline),
   })
   wallet.heldPicos += amountPicos
+  if (data.task?.externalTaskId !== undefined)
+    wallet.externalTasks.set(data.task.externalTaskId, { taskId: holdId, requestDigest: data.task.requestDigest })
   return [movement(wallet, 'hold', holdId, 0n, amountPicos)]
 }
 
-const releaseHold = (wallet: Wallet, { holdId }: FactOf<'HoldReleased'>['data']): readonly Movement[] => {
+const endHold = (wallet: WalletDraft, holdId: string): readonly Movement[] => {
   const hold = wallet.holds.get(holdId)
   if (hold === undefined) return []
   wallet.holds.delete(holdId)
@@ -83,7 +88,7 @@ export const creditKey = (reference: string): string => `credit:${reference}`
 export const adjustmentKey = (adjustmentId: string): string => `adjustment:${adjustmentId}`
 
 /** Applies a fact of the wallet's own subject; a fact that repeats or comes after the end of its hold moves nothing. */
-export const evolveWallet = (wallet: Wallet, fact: WalletFact): readonly Movement[] => {
+export const evolveWallet = (wallet: WalletDraft, fact: WalletFact): readonly Movement[] => {
   switch (fact.type) {
     case 'WalletCredited':
       return credit(wallet, fact.data)
@@ -92,7 +97,7 @@ export const evolveWallet = (wallet: Wallet, fact: WalletFact): readonly Movemen
     case 'HoldPlaced':
       return placeHold(wallet, fact.data)
     case 'HoldReleased':
-      return releaseHold(wallet, fact.data)
+      return endHold(wallet, fact.data.holdId)
   }
 }
 
@@ -132,4 +137,12 @@ export const chargeWallet = (
   const excessPicos = maxOf(0n, totalPicos - reservedPicos)
   const charged = [chargePart(wallet, 'charge', reference, coveredPicos, hold)]
   return excessPicos === 0n ? charged : [...charged, chargePart(wallet, 'excess', reference, excessPicos, hold)]
+}
+
+/** Charges a task and ends its hold, both or neither: what the hold does not cover is a movement of its own, what is left of it goes back. */
+export const settleHold = (wallet: Wallet, holdId: string, totalPicos: bigint): readonly Movement[] => {
+  const hold = wallet.holds.get(holdId)
+  if (hold === undefined) return []
+  const charged = totalPicos === 0n ? [] : chargeWallet(wallet, holdId, totalPicos, hold.remainingPicos, holdId)
+  return [...charged, ...endHold(wallet, holdId)]
 }

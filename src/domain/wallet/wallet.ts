@@ -1,3 +1,5 @@
+import { type Drafted, LayeredMap } from '../layered-map.ts'
+
 export type HoldPurpose = 'task' | 'allowance'
 
 /** Money set aside. It ends once; what is left of it then goes back. */
@@ -14,8 +16,14 @@ export interface Hold {
   readonly owner: string
 }
 
-/** A workspace's money. The fold owns it and changes it in place. */
-export interface Wallet {
+/** The task that a caller's own id names, and what it asked for. */
+export interface ExternalTask {
+  readonly taskId: string
+  readonly requestDigest: string
+}
+
+/** A workspace's money, as decisions see it. */
+export interface WalletDraft {
   readonly workspaceId: string
   creditLimitPicos: bigint
   creditsPicos: bigint
@@ -23,11 +31,20 @@ export interface Wallet {
   adjustmentsPicos: bigint
   /** Σ what remains of the open holds. */
   heldPicos: bigint
-  readonly holds: Map<string, Hold>
+  readonly holds: Drafted<string, Hold>
   /** What each credit reference and adjustment id moved: a repeat moves nothing. */
-  readonly references: Map<string, bigint>
+  readonly references: Drafted<string, bigint>
+  /** By the caller's own id, for ever. */
+  readonly externalTasks: Drafted<string, ExternalTask>
   /** Sequence of the last frame on the wallet's subject. */
   subjectSequence: number
+}
+
+/** A workspace's money. The fold owns it and changes it in place. */
+export interface Wallet extends WalletDraft {
+  readonly holds: Map<string, Hold>
+  readonly references: Map<string, bigint>
+  readonly externalTasks: Map<string, ExternalTask>
 }
 
 export const initialWallet = (workspaceId: string): Wallet => ({
@@ -39,19 +56,21 @@ export const initialWallet = (workspaceId: string): Wallet => ({
   heldPicos: 0n,
   holds: new Map(),
   references: new Map(),
+  externalTasks: new Map(),
   subjectSequence: 0,
 })
 
-export const balancePicos = (wallet: Wallet): bigint =>
+export const balancePicos = (wallet: WalletDraft): bigint =>
   wallet.creditsPicos - wallet.chargesPicos + wallet.adjustmentsPicos
 
 /** What a new hold may take. */
-export const availablePicos = (wallet: Wallet): bigint =>
+export const availablePicos = (wallet: WalletDraft): bigint =>
   balancePicos(wallet) + wallet.creditLimitPicos - wallet.heldPicos
 
-/** A copy on which facts that are not yet in the log can be tried. */
-export const draftOf = (wallet: Wallet): Wallet => ({
+/** A draft on which facts that are not yet in the log can be tried. It leaves the wallet as it is, and costs the same however much that holds. */
+export const draftOf = (wallet: Wallet): WalletDraft => ({
   ...wallet,
-  holds: new Map([...wallet.holds].map(([holdId, hold]) => [holdId, { ...hold }])),
-  references: new Map(wallet.references),
+  holds: new LayeredMap(wallet.holds),
+  references: new LayeredMap(wallet.references),
+  externalTasks: new LayeredMap(wallet.externalTasks),
 })

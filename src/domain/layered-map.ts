@@ -1,0 +1,38 @@
+/** A map over another, which it leaves as it is: what a draft may change without copying what it stands on. */
+export class LayeredMap<K, V> {
+  readonly #below: Drafted<K, V>
+  readonly #set = new Map<K, V>()
+  readonly #deleted = new Set<K>()
+
+  constructor(below: Drafted<K, V>) {
+    this.#below = below
+  }
+
+  get(key: K): V | undefined {
+    return this.#set.has(key) ? this.#set.get(key) : this.#deleted.has(key) ? undefined : this.#below.get(key)
+  }
+
+  has(key: K): boolean {
+    return this.#set.has(key) || (!this.#deleted.has(key) && this.#below.has(key))
+  }
+
+  set(key: K, value: V): this {
+    this.#set.set(key, value)
+    return this
+  }
+
+  delete(key: K): boolean {
+    const had = this.has(key)
+    this.#set.delete(key)
+    this.#deleted.add(key)
+    return had
+  }
+}
+
+/** What of a map can be drafted. */
+export interface Drafted<K, V> {
+  get(key: K): V | undefined
+  has(key: K): boolean
+  set(key: K, value: V): unknown
+  delete(key: K): boolean
+}

@@ -1,0 +1,92 @@
+import type { FactOf } from '../../events/envelope.ts'
+import type { TaskResult } from '../../events/types.ts'
+import { divideRoundingHalfUp, formatUsd, parseUsd, picosPerUsd } from '../money.ts'
+import type { Task } from './task.ts'
+
+/** The vendor's last word on a task. */
+export interface Verdict {
+  readonly outcome: 'SUCCESS' | 'FAILURE'
+  /** Null where the vendor never took the task. */
+  readonly vendorTaskId: string | null
+  /** `final_unit_deduction` as the vendor wrote it; null where it told none. */
+  readonly deduction: string | null
+  readonly failReason: string | null
+  readonly vendorCode: number | null
+  readonly results: readonly TaskResult[]
+}
+
+export interface TaskCharge {
+  readonly source: 'reported' | 'estimated'
+  readonly lines: FactOf<'TaskSettled'>['data']['lines']
+  readonly totalPicos: bigint
+}
+
+const unitsPattern = /^(0|[1-9][0-9]{0,8})(\.[0-9]{1,12})?$/
+
+/** A decimal number of units that can be charged: `4.5`, never `4,5`, `-1` or `1e3`. */
+export const isUnits = (text: string): boolean => unitsPattern.test(text)
+
+/** What units cost, in picos. Exact for every published price; what lies below a pico-dollar is rounded half up, once, here. */
+export const unitsPicosRoundingHalfUp = (units: string, unitPrice: string): bigint =>
+  divideRoundingHalfUp(parseUsd(units) * parseUsd(unitPrice), picosPerUsd)
+
+/** The charge for a number of units: one line. */
+export const chargeUnits = (units: string, unitPrice: string, source: TaskCharge['source']): TaskCharge => {
+  const totalPicos = unitsPicosRoundingHalfUp(units, unitPrice)
+  return { source, lines: [{ item: 'video', quantity: units, unitPrice, amount: formatUsd(totalPicos) }], totalPicos }
+}
+
+/**
+ * What the vendor's word costs: its own figure at the unit price of the hold, nothing for a failure. Where it told none that can be read,
+ * what the hold was placed for, marked as estimated.
+ */
+export const chargeTask = (task: Pick<Task, 'unitPrice' | 'unitsMax'>, verdict: Verdict): TaskCharge => {
+  if (verdict.outcome === 'FAILURE') return { source: 'reported', lines: [], totalPicos: 0n }
+  const { deduction } = verdict
+  return deduction !== null && isUnits(deduction)
+    ? chargeUnits(deduction, task.unitPrice, 'reported')
+    : chargeUnits(task.unitsMax, task.unitPrice, 'estimated')
+}
+
+const optional = <Name extends string, T>(name: Name, value: T | null): { readonly [N in Name]?: T } =>
+  value === null ? {} : ({ [name]: value } as { readonly [N in Name]?: T })
+
+/** The end of an open task by the vendor's word. */
+export const settle = (task: Task, verdict: Verdict): FactOf<'TaskSettled'> => {
+  const { source, lines, totalPicos } = chargeTask(task, verdict)
+  return {
+    type: 'TaskSettled',
+    data: {
+      taskId: task.taskId,
+      workspaceId: task.workspaceId,
+      outcome: verdict.outcome,
+      ...optional('vendorTaskId', verdict.vendorTaskId),
+      ...optional('failReason', verdict.failReason),
+      ...optional('vendorCode', verdict.vendorCode),
+      ...optional('deduction', verdict.deduction),
+      source,
+      priceVersion: task.priceVersion,
+      lines,
+      total: formatUsd(totalPicos),
+      held: task.held,
+      results: [...verdict.results],
+    },
+  }
+}
+
+/** The vendor's word on a task whose hold had ended: told, charged to nobody. */
+export const lateVerdict = (
+  task: Pick<Task, 'taskId' | 'workspaceId' | 'unitPrice' | 'unitsMax'>,
+  verdict: Verdict & { readonly vendorTaskId: string },
+): FactOf<'LateVerdictSeen'> => ({
+  type: 'LateVerdictSeen',
+  data: {
+    taskId: task.taskId,
+    workspaceId: task.workspaceId,
+    vendorTaskId: verdict.vendorTaskId,
+    outcome: verdict.outcome,
+    ...optional('deduction', verdict.deduction),
+    cost: formatUsd(chargeTask(task, verdict).totalPicos),
+    ...optional('failReason', verdict.failReason),
+  },
+})

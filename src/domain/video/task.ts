@@ -1,0 +1,134 @@
+import type { EventOf } from '../../events/envelope.ts'
+import type { TaskOrder, TaskResult } from '../../events/types.ts'
+
+/** `QUEUED`: taken by us and not yet by the vendor. It never goes back, and the last two are final. */
+export type TaskStatus = 'QUEUED' | 'SUBMITTED' | 'IN_PROGRESS' | 'SUCCESS' | 'FAILURE'
+
+/** Times are milliseconds since the epoch, of the events that told. */
+export interface Task extends Omit<TaskOrder, 'externalTaskId'> {
+  readonly taskId: string
+  readonly workspaceId: string
+  readonly externalTaskId: string | null
+  /** USD. */
+  readonly held: string
+  readonly queuedMs: number
+  readonly deadlineMs: number
+  vendorTaskId: string | null
+  status: TaskStatus
+  /** Percent; 100 once it has ended. */
+  progress: number
+  submittedMs: number | null
+  startedMs: number | null
+  finishedMs: number | null
+  updatedMs: number
+  failReason: string | null
+  vendorCode: number | null
+  /** The vendor's own figure, as it wrote it. */
+  deduction: string | null
+  source: 'reported' | 'estimated' | null
+  lines: EventOf<'TaskSettled'>['data']['lines']
+  /** USD; zero until it is settled, and where it failed. */
+  total: string
+  results: readonly TaskResult[]
+}
+
+export type PlacedTask = EventOf<'HoldPlaced'>
+export type TaskEvent = EventOf<'TaskSubmitted'> | EventOf<'TaskProgressed'>
+
+/** What is shown of a task that was queued, and of one that the vendor has taken. */
+const queuedProgress = 0
+const submittedProgress = 10
+
+export const isEnded = ({ status }: Pick<Task, 'status'>): boolean => status === 'SUCCESS' || status === 'FAILURE'
+
+/** The task that a hold was placed for; null for an allowance. */
+export const openTask = ({ data, time }: PlacedTask): Task | null => {
+  if (data.task === undefined) return null
+  const placedMs = Date.parse(time)
+  return {
+    ...data.task,
+    taskId: data.holdId,
+    workspaceId: data.workspaceId,
+    externalTaskId: data.task.externalTaskId ?? null,
+    held: data.amount,
+    queuedMs: placedMs,
+    deadlineMs: Date.parse(data.deadline),
+    vendorTaskId: null,
+    status: 'QUEUED',
+    progress: queuedProgress,
+    submittedMs: null,
+    startedMs: null,
+    finishedMs: null,
+    updatedMs: placedMs,
+    failReason: null,
+    vendorCode: null,
+    deduction: null,
+    source: null,
+    lines: [],
+    total: '0',
+    results: [],
+  }
+}
+
+const ranks: { readonly [S in TaskStatus]: number } = {
+  QUEUED: 0,
+  SUBMITTED: 1,
+  IN_PROGRESS: 2,
+  SUCCESS: 3,
+  FAILURE: 3,
+}
+
+/** True when an event moves the task: a state never goes back, and neither does its percentage. */
+const advances = (task: Task, status: TaskStatus, progress: number): boolean =>
+  ranks[status] > ranks[task.status] || (status === task.status && progress > task.progress)
+
+const moveTo = (task: Task, status: 'SUBMITTED' | 'IN_PROGRESS', progress: number, atMs: number): void => {
+  if (!advances(task, status, progress)) return
+  task.status = status
+  task.progress = Math.max(task.progress, progress)
+  task.updatedMs = atMs
+  task.submittedMs ??= atMs
+  if (status === 'IN_PROGRESS') task.startedMs ??= atMs
+}
+
+/** Applies what the vendor told of an open task. */
+export const progressTask = (task: Task, event: TaskEvent): void => {
+  const atMs = Date.parse(event.time)
+  if (event.type === 'TaskProgressed') moveTo(task, event.data.status, event.data.progress, atMs)
+  else {
+    task.vendorTaskId ??= event.data.vendorTaskId
+    moveTo(task, 'SUBMITTED', submittedProgress, atMs)
+  }
+}
+
+const end = (task: Task, status: 'SUCCESS' | 'FAILURE', atMs: number): void => {
+  task.status = status
+  task.progress = 100
+  task.finishedMs = atMs
+  task.updatedMs = atMs
+}
+
+/** Ends a task by the vendor's word. */
+export const settleTask = (task: Task, { data, time }: EventOf<'TaskSettled'>): void => {
+  end(task, data.outcome, Date.parse(time))
+  task.vendorTaskId ??= data.vendorTaskId ?? null
+  task.failReason = data.failReason ?? null
+  task.vendorCode = data.vendorCode ?? null
+  task.deduction = data.deduction ?? null
+  task.source = data.source
+  task.lines = data.lines
+  task.total = data.total
+  task.results = data.results
+}
+
+const releaseReasons: { readonly [R in EventOf<'HoldReleased'>['data']['reason']]: string } = {
+  expired: 'The task did not end before its deadline.',
+  returned: 'The task was given up.',
+  submit_failed: 'The task was not accepted.',
+}
+
+/** Ends a task whose hold went back without the vendor's word. */
+export const giveUpTask = (task: Task, { data, time }: EventOf<'HoldReleased'>): void => {
+  end(task, 'FAILURE', Date.parse(time))
+  task.failReason = releaseReasons[data.reason]
+}

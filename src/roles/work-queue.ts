@@ -1,0 +1,28 @@
+import type { RunningRole } from './role.ts'
+
+/**
+ * Work that waits on the log's servers until somebody has done it: each item is handed to one taker at a time, and to another once that
+ * one is silent for longer than the lease. An item may be handed out twice: whoever does it must be able to tell.
+ */
+export interface WorkQueue {
+  /** Resolves once the item is stored and synced; one that stands under the id already is left as it is. Rejects with `log_unavailable`. */
+  put(id: string, bytes: Uint8Array): Promise<void>
+  /** Hands out items, at most `itemsMax` at a time, until it is stopped; what is not done by then goes to another at once. */
+  take(itemsMax: number, onItem: (item: WorkItem) => void): RunningRole
+}
+
+export interface WorkItem {
+  readonly id: string
+  /** How often it was handed out, this time included. */
+  readonly deliveries: number
+  /** When it was put, in milliseconds since the epoch. */
+  readonly putMs: number
+  /** What was put; null when it is gone. */
+  bytes(): Promise<Uint8Array | null>
+  /** Renews the lease. */
+  renew(): void
+  /** The item is gone for good; resolves once the queue has taken note. */
+  done(): Promise<void>
+  /** Hands the item out once more, not before `delayMs`. */
+  again(delayMs: number): void
+}
