@@ -12,7 +12,7 @@ export interface EventOf<T extends EventType> {
   readonly type: T
   /** ISO 8601, UTC, milliseconds. */
   readonly time: string
-  /** The workspace, or the model id of a price. */
+  /** The workspace, the model id of a price, or `log` for what is said of the log itself. */
   readonly subject: string
   /** `events/<type>.v<n>.json`, the schema's `$id`. */
   readonly dataschema: string
@@ -42,11 +42,15 @@ export const currentVersion: { readonly [T in EventType]: number } = {
   TaskSettled: 1,
   LateVerdictSeen: 1,
   AdjustmentPosted: 1,
+  CheckpointSealed: 1,
 }
 
 export const schemaIdOf = (type: EventType): string => `events/${type}.v${currentVersion[type]}.json`
 
-const subjectOf = (fact: Fact): string => (fact.type === 'PricePublished' ? fact.data.model : fact.data.workspaceId)
+const subjectOf = (fact: Fact): string => {
+  if (fact.type === 'PricePublished') return fact.data.model
+  return fact.type === 'CheckpointSealed' ? 'log' : fact.data.workspaceId
+}
 
 export const sealEvent = (fact: Fact, id: string, source: string, time: string): Event =>
   ({

@@ -25,6 +25,38 @@ export interface AdjustmentPosted {
 }
 
 /**
+ * The frames up to a sequence are sealed: the Merkle tree over them, signed.
+ */
+export interface CheckpointSealed {
+  /**
+   * Frames sealed: those of the sequences 1 to this.
+   */
+  readonly size: number
+  /**
+   * Root of the tree (RFC 6962, SHA-256), base64.
+   */
+  readonly root: string
+  /**
+   * Roots of the perfect trees that the first `from` leaves are made of, the largest first.
+   *
+   * @maxItems 53
+   */
+  readonly peaks: string[]
+  /**
+   * Leaves before those listed: the size of the checkpoint before.
+   */
+  readonly from: number
+  /**
+   * The hashes of the leaves `from` to `size`, 32 bytes each, base64: they tell which frame was changed.
+   */
+  readonly leaves: string
+  /**
+   * The signed checkpoint (C2SP tlog-checkpoint).
+   */
+  readonly note: string
+}
+
+/**
  * Money is set aside.
  */
 export interface HoldPlaced {
@@ -687,6 +719,7 @@ export interface WorkspaceOpened {
 /** The data of every event, by type. */
 export interface EventData {
   readonly AdjustmentPosted: AdjustmentPosted
+  readonly CheckpointSealed: CheckpointSealed
   readonly HoldPlaced: HoldPlaced
   readonly HoldReleased: HoldReleased
   readonly KeyIssued: KeyIssued

@@ -155,6 +155,7 @@ const applyEvent = (ledger: Ledger, event: Event, sequence: number): Effect => {
     case 'TaskSettled':
       return settleOnce(ledger, event)
     case 'LateVerdictSeen':
+    case 'CheckpointSealed':
       return nothing
     case 'RequestRouted':
     case 'UsageRecorded':

@@ -1,0 +1,28 @@
+import { type Hash, hashLeaf } from './merkle.ts'
+
+/** A frame as it is stored, byte for byte. */
+export interface RawFrame {
+  /** From 1, without a gap. */
+  readonly sequence: number
+  /** Without the log's own name: `journal.edge`, `wallet.acme`; so a log restored under another name has the same tree. */
+  readonly subject: string
+  /** `<writer>:<counter>`. */
+  readonly id: string
+  /** When it was stored, in milliseconds since the epoch, as its server told. Not sealed: a restored log has its own. */
+  readonly storedMs: number
+  readonly data: Uint8Array
+}
+
+/** Where frames can be read again: the live log, or an archive of it. */
+export interface FrameSource {
+  /** The sequence of the last frame, 0 when there is none. */
+  last(): Promise<number>
+  /** The frames of the sequences `from` to `to`, both included, in order. Throws where one is missing or cannot be read. */
+  read(from: number, to: number): AsyncIterable<RawFrame>
+}
+
+const lineFeed = Buffer.from('\n')
+
+/** The leaf of a frame in the log's tree; its place there is its sequence less one. */
+export const leafOf = ({ subject, data }: Pick<RawFrame, 'subject' | 'data'>): Hash =>
+  hashLeaf(Buffer.from(subject), lineFeed, data)

@@ -1,0 +1,136 @@
+import { createHash } from 'node:crypto'
+
+/**
+ * The Merkle tree of RFC 6962 (section 2.1) over SHA-256. A range that starts at the first leaf is known by its peaks: the roots of the
+ * perfect trees that it is made of, the largest first; one for every bit of its size.
+ */
+export type Hash = Buffer
+
+const leafPrefix = Buffer.of(0)
+const nodePrefix = Buffer.of(1)
+
+export const hashLeaf = (...pieces: readonly Uint8Array[]): Hash => {
+  const hash = createHash('sha256').update(leafPrefix)
+  for (const piece of pieces) hash.update(piece)
+  return hash.digest()
+}
+
+export const hashNode = (left: Hash, right: Hash): Hash =>
+  createHash('sha256').update(nodePrefix).update(left).update(right).digest()
+
+export const emptyRoot: Hash = createHash('sha256').digest()
+
+/** The root of the tree whose peaks these are. */
+export const rootOfPeaks = (peaks: readonly Hash[]): Hash =>
+  peaks.length === 0 ? emptyRoot : peaks.slice(0, -1).reduceRight((right, left) => hashNode(left, right), peaks.at(-1)!)
+
+/** How many peaks a tree of a size has. */
+export const peaksOfSize = (size: number): number => {
+  let peaks = 0
+  for (let left = size; left > 0; left = Math.floor(left / 2)) peaks += left % 2
+  return peaks
+}
+
+/** A tree that grows leaf by leaf and keeps its peaks alone: constant memory at any size. */
+export class GrowingTree {
+  readonly #peaks: Hash[]
+  #size: number
+
+  /** Throws where the peaks cannot be those of a tree of the size. */
+  constructor(size = 0, peaks: readonly Hash[] = []) {
+    if (peaks.length !== peaksOfSize(size))
+      throw new RangeError(`a tree of ${size} leaves has not ${peaks.length} peaks`)
+    this.#size = size
+    this.#peaks = [...peaks]
+  }
+
+  get size(): number {
+    return this.#size
+  }
+
+  get peaks(): readonly Hash[] {
+    return this.#peaks
+  }
+
+  get root(): Hash {
+    return rootOfPeaks(this.#peaks)
+  }
+
+  append(leaf: Hash): void {
+    let node = leaf
+    // A carry, as in binary addition: each set bit below is a peak of the same height.
+    for (let bits = this.#size; bits % 2 === 1; bits = Math.floor(bits / 2)) node = hashNode(this.#peaks.pop()!, node)
+    this.#peaks.push(node)
+    this.#size += 1
+  }
+}
+
+const heightsOf = (size: number): number[] => {
+  const heights: number[] = []
+  for (let height = 0, left = size; left > 0; height += 1, left = Math.floor(left / 2))
+    if (left % 2 === 1) heights.unshift(height)
+  return heights
+}
+
+interface Subtree {
+  readonly height: number
+  readonly hash: Hash
+  /** The leaf that is proved is in it. */
+  readonly holdsLeaf: boolean
+}
+
+/** Two subtrees as one; the path gains the one that has not the leaf. */
+const join = (left: Subtree, right: Subtree, path: Hash[]): Subtree => {
+  if (left.holdsLeaf) path.push(right.hash)
+  else if (right.holdsLeaf) path.push(left.hash)
+  return {
+    height: left.height + 1,
+    hash: hashNode(left.hash, right.hash),
+    holdsLeaf: left.holdsLeaf || right.holdsLeaf,
+  }
+}
+
+/**
+ * The audit path (RFC 6962, 2.1.1) of one leaf in the tree that begins with `peaks` over `from` leaves and goes on with `leaves`:
+ * what lies before is not read again. `index` is among `leaves`: at least `from`, below `from + leaves.length`.
+ */
+export const inclusionPath = (
+  from: number,
+  peaks: readonly Hash[],
+  leaves: readonly Hash[],
+  index: number,
+): readonly Hash[] => {
+  if (index < from || index >= from + leaves.length) throw new RangeError(`leaf ${index} is not among those given`)
+  const heights = heightsOf(from)
+  const stack: Subtree[] = peaks.map((hash, place) => ({ height: heights[place]!, hash, holdsLeaf: false }))
+  const path: Hash[] = []
+  for (const [place, hash] of leaves.entries()) {
+    let tree: Subtree = { height: 0, hash, holdsLeaf: from + place === index }
+    while (stack.at(-1)?.height === tree.height) tree = join(stack.pop()!, tree, path)
+    stack.push(tree)
+  }
+  let tree = stack.pop()!
+  while (stack.length > 0) tree = join(stack.pop()!, tree, path)
+  return path
+}
+
+/** The root that a leaf and its path lead to (RFC 9162, 2.1.3.2); null where the path has not the length that index and size ask for. */
+export const rootOfPath = (leaf: Hash, index: number, size: number, path: readonly Hash[]): Hash | null => {
+  if (index < 0 || index >= size) return null
+  let node = leaf
+  let place = index
+  let last = size - 1
+  for (const sibling of path) {
+    if (last === 0) return null
+    if (place % 2 === 1 || place === last) {
+      node = hashNode(sibling, node)
+      while (place % 2 === 0 && place !== 0) {
+        place = Math.floor(place / 2)
+        last = Math.floor(last / 2)
+      }
+    } else node = hashNode(node, sibling)
+    place = Math.floor(place / 2)
+    last = Math.floor(last / 2)
+  }
+  return last === 0 ? node : null
+}
