@@ -73,6 +73,8 @@ export const limits = {
   followLagFramesMax: 256, // A cluster's server that is further behind has come back; one in step lags by milliseconds.
   followDoublingsMax: 2, // Of frameRetryMs between attempts: an edge whose follower is not back answers 503.
   followShortLogAttemptsMax: 5, // About 3 s for a new leader to apply what it has committed.
+  readFramesMax: 1_024, // Of a range that is read, that nobody has taken yet.
+  readBytesMax: 8 * 1024 * 1024,
   natsConnectMs: 5_000, // One attempt.
   natsReconnectMs: 250, // A restarted server is found again well within closingAckMs.
   natsPingMs: 5_000, // With natsPingsOutMax: a silent connection is given up after 15 s.
@@ -119,6 +121,10 @@ export const limits = {
   responseOwnersMax: 50_000, // That the tables may not have yet, with their owners: about 10 MB, and minutes of a busy edge.
 
   // Scheduler
+  sealTickMs: 250,
+  sealEveryMs: 700, // With a tick and the append: a checkpoint at least every second under load.
+  sealStandbyMs: 2_000, // A sealer that another one's checkpoints come to waits for so much longer.
+  sealLeavesMax: 4_096, // Their hashes take 180 KB of a frame.
   expiryTickMs: 250,
 
   // Projector

@@ -1,3 +1,4 @@
+import type { Follower } from '../roles/role.ts'
 import { type Hash, hashLeaf } from './merkle.ts'
 
 /** A frame as it is stored, byte for byte. */
@@ -16,9 +17,15 @@ export interface RawFrame {
 /** Where frames can be read again: the live log, or an archive of it. */
 export interface FrameSource {
   /** The sequence of the last frame, 0 when there is none. */
-  last(): Promise<number>
-  /** The frames of the sequences `from` to `to`, both included, in order. Throws where one is missing or cannot be read. */
-  read(from: number, to: number): AsyncIterable<RawFrame>
+  lastSequence(): Promise<number>
+  /** The frames of the sequences `from` to `to`, both included, in order, some at a time. Throws where one is missing or cannot be read. */
+  read(from: number, to: number): AsyncIterable<readonly RawFrame[]>
+}
+
+/** The live log, as it is stored. */
+export interface RawFrames extends FrameSource {
+  /** Like `follow` of the event log, with frames that nobody has looked into. */
+  followRaw(fromSequence: number, onFrame: (frame: RawFrame) => void | Promise<void>): Follower
 }
 
 const lineFeed = Buffer.from('\n')

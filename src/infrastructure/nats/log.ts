@@ -1,20 +1,22 @@
 import { type JetStreamClient, jetstream, jetstreamManager, type StreamState } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/transport-node'
+import type { RawFrame, RawFrames } from '../../audit/frames.ts'
 import { GatewayError } from '../../errors.ts'
 import type { Fact } from '../../events/envelope.ts'
 import { limits } from '../../limits.ts'
-import type { Appended, Clock, EventLog, Follower, Logger, NewId } from '../../roles/role.ts'
+import type { Appended, Clock, EventLog, Follower, Frame, Logger, NewId } from '../../roles/role.ts'
 import { inboxPrefixOf, refusalOf } from './connect.ts'
 import { checkDurability, checkServer, type Durability } from './durability.ts'
 import { JournalWriter } from './journal-writer.ts'
 import { Link } from './link.ts'
 import { Pending } from './pending.ts'
+import { rawFrameOf, readRange } from './raw-frames.ts'
 import { FrameReader, type Speakers } from './read-frame.ts'
 import { RecentFrames } from './recent-frames.ts'
 import { type Seal, type SealedFacts, sealFacts } from './seal.ts'
 import { FrameStore } from './store.ts'
 import { ensureStream, type LogNames, logNamesOf } from './stream.ts'
-import { type OnFrame, Tail, type TailParts } from './tail.ts'
+import { type OnMessage, Tail, type TailParts } from './tail.ts'
 import { WalletWriter } from './wallet-writer.ts'
 
 export interface LogOptions {
@@ -46,7 +48,7 @@ export interface LogSize {
   readonly bytes: number
 }
 
-export interface OpenLog extends EventLog {
+export interface OpenLog extends EventLog, RawFrames {
   /** Asks the server, like `lastSequence`. */
   size(): Promise<LogSize>
   /** Takes no more facts, waits for those under way so many milliseconds, rejects the rest with `log_unavailable` and stops the followers. */
@@ -63,6 +65,7 @@ interface Parts extends TailParts {
   readonly seal: Seal
   readonly writer: string
   readonly pending: Pending
+  readonly reader: FrameReader
   readonly journal: JournalWriter
   readonly wallets: WalletWriter
 }
@@ -96,13 +99,20 @@ class NatsLog implements OpenLog {
     return this.#parts.wallets.post(this.#walletSubject(workspaceId, facts), this.#seal(facts))
   }
 
-  follow(fromSequence: number, onFrame: OnFrame): Follower {
-    if (this.#isClosing) throw this.#closedError()
-    const tail = new Tail(this.#parts, fromSequence, onFrame)
-    for (const earlier of this.#tails) if (earlier.isOver) this.#tails.delete(earlier)
-    this.#tails.add(tail)
-    this.#parts.reader.followers = this.#tails.size
+  follow(fromSequence: number, onFrame: (frame: Frame) => void | Promise<void>): Follower {
+    const { reader } = this.#parts
+    const tail = this.#follow(fromSequence, (message) => onFrame(reader.read(message)))
+    reader.followers = this.#tails.size
     return tail
+  }
+
+  followRaw(fromSequence: number, onFrame: (frame: RawFrame) => void | Promise<void>): Follower {
+    const { names } = this.#parts
+    return this.#follow(fromSequence, (message) => onFrame(rawFrameOf(message, names)))
+  }
+
+  read(from: number, to: number): AsyncIterable<readonly RawFrame[]> {
+    return readRange((first, onFrame) => this.followRaw(first, onFrame), from, to)
   }
 
   async lastSequence(): Promise<number> {
@@ -125,6 +135,14 @@ class NatsLog implements OpenLog {
     this.#parts.link.close()
     // Those that are rejected by the close are rejected in this turn of the event loop or the next.
     await this.#parts.pending.whenEmpty(withinMs)
+  }
+
+  #follow(fromSequence: number, onMessage: OnMessage): Tail {
+    if (this.#isClosing) throw this.#closedError()
+    const tail = new Tail(this.#parts, fromSequence, onMessage)
+    for (const earlier of this.#tails) if (earlier.isOver) this.#tails.delete(earlier)
+    this.#tails.add(tail)
+    return tail
   }
 
   async #state(): Promise<StreamState> {

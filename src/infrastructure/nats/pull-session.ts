@@ -33,6 +33,7 @@ const requestEndedStatus = 408
 interface Delivery {
   readonly streamSequence: number
   readonly deliverySequence: number
+  readonly storedMs: number
   /** How many messages are still to come, as far as the consumer's server has them. */
   readonly pending: number
 }
@@ -44,6 +45,7 @@ const deliveryOf = (reply: string): Delivery => {
   return {
     streamSequence: Number(tokens[at]),
     deliverySequence: Number(tokens[at + 1]),
+    storedMs: Math.floor(Number(tokens[at + 2]) / nanosecondsInMs),
     pending: Number(tokens[at + 3]),
   }
 }
@@ -188,12 +190,12 @@ export class PullSession {
   }
 
   #receiveMessage(msg: Msg): void {
-    const { streamSequence, deliverySequence, pending } = deliveryOf(msg.reply ?? '')
+    const { streamSequence, deliverySequence, storedMs, pending } = deliveryOf(msg.reply ?? '')
     this.#delivered += 1
     this.#outstanding -= 1
     this.#end = streamSequence + pending
     if (deliverySequence === this.#delivered)
-      this.#parts.onMessage({ sequence: streamSequence, subject: msg.subject, data: msg.data })
+      this.#parts.onMessage({ sequence: streamSequence, subject: msg.subject, storedMs, data: msg.data })
     else this.#lose(`delivery ${this.#delivered} did not come`)
   }
 }

@@ -1,5 +1,5 @@
 import type { WalletFact } from '../../domain/wallet/evolve.ts'
-import { decodeFrame, decodeFrameId, frameIdText } from '../../events/codec.ts'
+import { decodeFrame, decodeFrameId, type FrameId, frameIdText } from '../../events/codec.ts'
 import type { Event, EventType } from '../../events/envelope.ts'
 import { type StoredEvent, storedSchemaIdOf, upcast } from '../../events/upcast.ts'
 import type { Frame } from '../../roles/role.ts'
@@ -11,6 +11,8 @@ import type { LogNames } from './stream.ts'
 export interface LogMessage {
   readonly sequence: number
   readonly subject: string
+  /** When the server stored it, in milliseconds since the epoch. */
+  readonly storedMs: number
   readonly data: Uint8Array
 }
 
@@ -28,6 +30,9 @@ const readEvent = (stored: StoredEvent): Event => {
 
 const walletOf = (subject: string, { walletPrefix }: LogNames): string | null =>
   subject.startsWith(walletPrefix) ? subject.slice(walletPrefix.length) : null
+
+/** The frame's id, from its first line. */
+export const frameIdOf = (data: Uint8Array): FrameId => decodeFrameId(headerLineOf(data))
 
 const headerLineOf = (data: Uint8Array): string =>
   Buffer.from(data.buffer, data.byteOffset, Math.max(0, data.indexOf(lineFeed))).toString('latin1')
@@ -75,7 +80,7 @@ export class FrameReader {
   /** The frame in a message, every event checked and raised to its current version. Throws when it cannot be read or believed. */
   read({ sequence, subject, data }: LogMessage): Frame {
     try {
-      const id = decodeFrameId(headerLineOf(data))
+      const id = frameIdOf(data)
       const events = this.#eventsOf(frameIdText(id), data)
       assertBelongs(events, subject, this.#names, this.#speakers)
       return { sequence, walletSubject: walletOf(subject, this.#names), ...id, events }

@@ -22,6 +22,8 @@ const nanosecondsInMs = 1_000_000
 /** What the log's stream and its subjects are called. */
 export interface LogNames {
   readonly stream: string
+  /** Before every subject. */
+  readonly prefix: string
   readonly journalPrefix: string
   readonly walletPrefix: string
 }
@@ -38,7 +40,7 @@ const namePattern = /^[A-Za-z][A-Za-z0-9_-]{0,63}$/
 export const logNamesOf = (name: string): LogNames => {
   if (!namePattern.test(name)) throw new Error(`log.name ${JSON.stringify(name)} does not match ${namePattern}`)
   const prefix = name.toLowerCase()
-  return { stream: name, journalPrefix: `${prefix}.journal.`, walletPrefix: `${prefix}.wallet.` }
+  return { stream: name, prefix: `${prefix}.`, journalPrefix: `${prefix}.journal.`, walletPrefix: `${prefix}.wallet.` }
 }
 
 /** What a difference in would lose, change or reorder events. Absent means the same as the value in `absentOf`. */

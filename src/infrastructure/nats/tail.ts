@@ -1,11 +1,11 @@
 import type { JetStreamManager } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/transport-node'
 import { limits } from '../../limits.ts'
-import type { Follower, Frame, Logger } from '../../roles/role.ts'
+import type { Follower, Logger } from '../../roles/role.ts'
 import { refusalOf } from './connect.ts'
 import type { Link } from './link.ts'
 import { LogFault, PullSession } from './pull-session.ts'
-import type { FrameReader, LogMessage } from './read-frame.ts'
+import type { LogMessage } from './read-frame.ts'
 import type { LogNames } from './stream.ts'
 
 export interface TailParts {
@@ -13,18 +13,17 @@ export interface TailParts {
   readonly jsm: JetStreamManager
   readonly names: LogNames
   readonly inboxPrefix: string
-  readonly reader: FrameReader
   readonly link: Link
   readonly logger: Logger
 }
 
-export type OnFrame = (frame: Frame) => void | Promise<void>
+export type OnMessage = (message: LogMessage) => void | Promise<void>
 
-/** Hands every frame from one sequence on to one reader, in order and one at a time, across restarts of the server. */
+/** Hands every message from one sequence on to one reader, in order and one at a time, across restarts of the server. */
 export class Tail implements Follower {
   readonly done: Promise<void>
   readonly #parts: TailParts
-  readonly #onFrame: OnFrame
+  readonly #onMessage: OnMessage
   readonly #ended = Promise.withResolvers<void>()
   /** Messages that came while the reader was busy. */
   readonly #buffer: LogMessage[] = []
@@ -39,20 +38,20 @@ export class Tail implements Follower {
   #isOver = false
   #wakeSession: (reason: string) => void = () => {}
 
-  constructor(parts: TailParts, fromSequence: number, onFrame: OnFrame) {
+  constructor(parts: TailParts, fromSequence: number, onMessage: OnMessage) {
     this.#parts = parts
-    this.#onFrame = onFrame
+    this.#onMessage = onMessage
     this.#received = fromSequence - 1
     this.done = this.#ended.promise
     void this.#run()
   }
 
-  /** True once no frame is handed on any more. */
+  /** True once nothing is handed on any more. */
   get isOver(): boolean {
     return this.#isOver
   }
 
-  /** Resolves when the reader has finished the frame it is busy with; it gets no other. */
+  /** Resolves when the reader has finished the message it is busy with; it gets no other. */
   async stop(): Promise<void> {
     this.#isOver = true
     this.#wakeSession('stopped')
@@ -139,7 +138,7 @@ export class Tail implements Follower {
   /** A reader that answers at once costs no promise. */
   #hand(message: LogMessage): void {
     try {
-      const result = this.#onFrame(this.#parts.reader.read(message))
+      const result = this.#onMessage(message)
       if (!(result instanceof Promise)) return
       this.#inHand = result
       result.then(

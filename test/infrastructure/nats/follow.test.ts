@@ -4,12 +4,9 @@ import { encodeFrame } from '../../../src/events/codec.ts'
 import { sealEvent } from '../../../src/events/envelope.ts'
 import { connectNats } from '../../../src/infrastructure/nats/connect.ts'
 import { Link } from '../../../src/infrastructure/nats/link.ts'
-import { FrameReader } from '../../../src/infrastructure/nats/read-frame.ts'
-import { RecentFrames } from '../../../src/infrastructure/nats/recent-frames.ts'
 import { logNamesOf } from '../../../src/infrastructure/nats/stream.ts'
 import { Tail } from '../../../src/infrastructure/nats/tail.ts'
 import { limits } from '../../../src/limits.ts'
-import type { Frame } from '../../../src/roles/role.ts'
 import { LossyProxy } from './lossy-proxy.ts'
 import { adjustment, adjustmentIdsOf, keepingLogger, type Opened, openOn, until } from './open.ts'
 import { NatsServer } from './server.ts'
@@ -150,12 +147,11 @@ t.test('a gap in the stream, before or behind the start, is a fault', async (t) 
   const client = jetstream(connection)
   for (const text of frameTexts(5)) await client.publish('gap.journal.edge', text)
   const names = logNamesOf('GAP')
-  const reader = new FrameReader(names, new RecentFrames())
   const link = new Link(connection)
-  const parts = { connection, jsm, names, inboxPrefix: '_INBOX', reader, link, logger: keepingLogger() }
+  const parts = { connection, jsm, names, inboxPrefix: '_INBOX', link, logger: keepingLogger() }
   const seen: number[] = []
   const follow = (fromSequence: number): Promise<void> =>
-    new Tail(parts, fromSequence, (frame: Frame) => void seen.push(frame.sequence)).done
+    new Tail(parts, fromSequence, ({ sequence }) => void seen.push(sequence)).done
   await jsm.streams.deleteMessage('GAP', 3)
   await t.rejects(follow(1), { name: 'LogFault', message: 'sequence 3 is missing: 4 came' })
   t.same(seen, [1, 2])

@@ -1,0 +1,122 @@
+import type { CheckpointSealed } from '../events/types.ts'
+import { leafOf, type RawFrame } from './frames.ts'
+import { GrowingTree, type Hash } from './merkle.ts'
+import { openCheckpoint, type Signer, signCheckpoint, type Verifier } from './note.ts'
+
+const hashBytes = 32
+
+/** A checkpoint that does not hold together, and why. */
+export class SealFault extends Error {
+  override readonly name = 'SealFault'
+}
+
+/** A checkpoint as the log has it, its texts read. */
+export interface Seal {
+  readonly size: number
+  readonly root: Hash
+  /** The tree before its leaves. */
+  readonly from: number
+  readonly peaks: readonly Hash[]
+  /** Of the frames after `from`, up to `size`. */
+  readonly leaves: readonly Hash[]
+  readonly note: string
+}
+
+const hashesIn = (bytes: Buffer): readonly Hash[] =>
+  Array.from({ length: bytes.length / hashBytes }, (_, place) =>
+    bytes.subarray(place * hashBytes, (place + 1) * hashBytes),
+  )
+
+/** Throws SealFault for figures that contradict each other. The signature is looked at by `checkSeal`. */
+export const readSeal = ({ size, root, from, peaks, leaves, note }: CheckpointSealed): Seal => {
+  const bytes = Buffer.from(leaves, 'base64')
+  if (bytes.length !== (size - from) * hashBytes)
+    throw new SealFault(`a checkpoint of frames ${from + 1} to ${size} holds ${bytes.length / hashBytes} hashes`)
+  return {
+    size,
+    root: Buffer.from(root, 'base64'),
+    from,
+    peaks: peaks.map((peak) => Buffer.from(peak, 'base64')),
+    leaves: hashesIn(bytes),
+    note,
+  }
+}
+
+/** The tree that a checkpoint stands for. */
+export const treeOf = ({ from, peaks, leaves }: Pick<Seal, 'from' | 'peaks' | 'leaves'>): GrowingTree => {
+  const tree = new GrowingTree(from, peaks)
+  for (const leaf of leaves) tree.append(leaf)
+  return tree
+}
+
+/** The tree of a checkpoint whose signature, figures and hashes agree. Throws SealFault, NoteFault or RangeError where they do not. */
+export const checkSeal = (seal: Seal, verifier: Verifier): GrowingTree => {
+  const signed = openCheckpoint(seal.note, verifier)
+  if (signed.size !== seal.size || !signed.root.equals(seal.root))
+    throw new SealFault(`the checkpoint of size ${seal.size} was signed for another size or root`)
+  const tree = treeOf(seal)
+  if (!tree.root.equals(seal.root))
+    throw new SealFault(`the hashes in the checkpoint of size ${seal.size} do not lead to its root`)
+  return tree
+}
+
+/** The tree over a log as it grows, and what of it is not sealed yet. */
+export class Sealing {
+  /** The tree at the last checkpoint. */
+  #sealed: GrowingTree
+  #tree: GrowingTree
+  #leaves: Hash[] = []
+
+  constructor(sealed: GrowingTree = new GrowingTree()) {
+    this.#sealed = sealed
+    this.#tree = new GrowingTree(sealed.size, sealed.peaks)
+  }
+
+  /** Frames taken so far: the next is the one of the sequence after it. */
+  get size(): number {
+    return this.#tree.size
+  }
+
+  get sealedSize(): number {
+    return this.#sealed.size
+  }
+
+  /** Frames since the last checkpoint. */
+  get unsealed(): number {
+    return this.#leaves.length
+  }
+
+  take(frame: RawFrame): void {
+    if (frame.sequence !== this.size + 1)
+      throw new SealFault(`frame ${frame.sequence} came where ${this.size + 1} was due`)
+    const leaf = leafOf(frame)
+    this.#tree.append(leaf)
+    this.#leaves.push(leaf)
+  }
+
+  /** A checkpoint over all that was taken. */
+  seal(signer: Signer): CheckpointSealed {
+    const { size, root } = this.#tree
+    return {
+      size,
+      root: root.toString('base64'),
+      peaks: this.#sealed.peaks.map((peak) => peak.toString('base64')),
+      from: this.#sealed.size,
+      leaves: Buffer.concat(this.#leaves).toString('base64'),
+      note: signCheckpoint({ origin: signer.name, size, root }, signer),
+    }
+  }
+
+  /** A checkpoint of the log's stands: the next begins behind it. Throws SealFault where it seals other frames than those taken. */
+  sealedTo(seal: Pick<Seal, 'size' | 'root'>): void {
+    if (seal.size <= this.#sealed.size) return
+    const count = seal.size - this.#sealed.size
+    if (count > this.#leaves.length)
+      throw new SealFault(`a checkpoint of size ${seal.size} stands before frame ${seal.size}`)
+    const sealed = treeOf({ from: this.#sealed.size, peaks: this.#sealed.peaks, leaves: this.#leaves.slice(0, count) })
+    if (!sealed.root.equals(seal.root))
+      throw new SealFault(`the checkpoint of size ${seal.size} seals other frames than the log has`)
+    this.#sealed = sealed
+    this.#leaves = this.#leaves.slice(count)
+  }
+}

@@ -1,0 +1,79 @@
+import type { RawFrame } from '../../audit/frames.ts'
+import { frameIdText } from '../../events/codec.ts'
+import { limits } from '../../limits.ts'
+import type { Follower } from '../../roles/role.ts'
+import { frameIdOf, type LogMessage } from './read-frame.ts'
+import type { LogNames } from './stream.ts'
+
+const frameIdOrNone = (data: Uint8Array): string => {
+  try {
+    return frameIdText(frameIdOf(data))
+  } catch {
+    return ''
+  }
+}
+
+/** A message as a frame that nobody has looked into: its bytes may be anything, and then it has no id. */
+export const rawFrameOf = ({ sequence, subject, storedMs, data }: LogMessage, names: LogNames): RawFrame => ({
+  sequence,
+  subject: subject.slice(names.prefix.length),
+  id: frameIdOrNone(data),
+  storedMs,
+  data,
+})
+
+type FollowRaw = (from: number, onFrame: (frame: RawFrame) => void | Promise<void>) => Follower
+
+/** What a follower hands on and a reader has not taken yet: with enough of it the follower waits. */
+class Waiting {
+  #frames: RawFrame[] = []
+  #bytes = 0
+  #arrived = Promise.withResolvers<void>()
+  #taken = Promise.withResolvers<void>()
+
+  put(frame: RawFrame): Promise<void> | undefined {
+    this.#frames.push(frame)
+    this.#bytes += frame.data.length
+    this.#arrived.resolve()
+    const isFull = this.#bytes >= limits.readBytesMax || this.#frames.length >= limits.readFramesMax
+    return isFull ? this.#taken.promise : undefined
+  }
+
+  /** The next frames; rejects as `broken` does while there are none. */
+  async take(broken: Promise<never>): Promise<readonly RawFrame[]> {
+    if (this.#frames.length === 0) await Promise.race([this.#arrived.promise, broken])
+    const frames = this.#frames
+    this.#frames = []
+    this.#bytes = 0
+    this.#arrived = Promise.withResolvers()
+    this.release()
+    return frames
+  }
+
+  /** Nobody waits for room any more. */
+  release(): void {
+    this.#taken.resolve()
+    this.#taken = Promise.withResolvers()
+  }
+}
+
+/** The frames `from` to `to` of a log that is followed. */
+export async function* readRange(follow: FollowRaw, from: number, to: number): AsyncIterable<readonly RawFrame[]> {
+  if (from > to) return
+  const waiting = new Waiting()
+  const follower = follow(from, (frame) => (frame.sequence <= to ? waiting.put(frame) : undefined))
+  const broken = follower.done.then(() => {
+    throw new Error('the log was closed while it was read')
+  })
+  broken.catch(() => {}) // Told where somebody waits for it.
+  try {
+    for (let next = from; next <= to; ) {
+      const frames = await waiting.take(broken)
+      next += frames.length
+      yield frames
+    }
+  } finally {
+    waiting.release()
+    await follower.stop()
+  }
+}
