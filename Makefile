@@ -4,7 +4,7 @@ NPM := npm exec --yes --package=node@$(NODE_VERSION) -- npm
 export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check bench bench-apart generate chaos
+.PHONY: help run test check bench bench-apart generate chaos tamper reconcile-seeds
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  %-11s %s\n", $$1, $$2 }'
@@ -34,6 +34,12 @@ bench-apart: node_modules/.installed ## Measure the roles apart against one proc
 
 chaos: node_modules/.installed ## The long forms of the kill tests
 	CHAOS_ROUNDS=$${CHAOS_ROUNDS:-10} tap -t 3600 -j 1 test/flows/*kill* test/flows/*stopped* test/flows/three-edges* $(ARGS)
+
+tamper: node_modules/.installed ## The long form of the tamper test: TAMPER_RUNS (10000), TAMPER_SEED
+	TAMPER_RUNS=$${TAMPER_RUNS:-10000} TAMPER_SEED=$${TAMPER_SEED:-$$(date +%s)} tap -t 3600 test/audit/tamper.test.ts $(ARGS)
+
+reconcile-seeds: node_modules/.installed ## The long form of the reconciliation test: RECONCILE_SEEDS (1000), RECONCILE_SEED
+	RECONCILE_SEEDS=$${RECONCILE_SEEDS:-1000} tap -t 3600 test/audit/reconcile.test.ts $(ARGS)
 
 generate: node_modules/.installed ## Write the types of the schemas
 	node schemas/generate.ts

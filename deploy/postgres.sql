@@ -9,7 +9,8 @@ do $$
 begin
   execute format('revoke all on database %I from public', current_database());
   execute format('grant connect on database %I to gateway_projector, gateway_edge, gateway_scheduler, gateway_operator', current_database());
-  execute format('grant create on database %I to gateway_projector', current_database());
+  -- Temporary tables hold an invoice's rows while an operator compares it with the ledger.
+  execute format('grant create, temporary on database %I to gateway_projector', current_database());
 end
 $$;
 

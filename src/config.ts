@@ -2,6 +2,8 @@ import { existsSync, readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type Document, parseDocument } from 'yaml'
+import { parseSigningKey } from './audit/keys.ts'
+import { parseVerifier, type Signer, type Verifier, verifierOf, verifierText } from './audit/note.ts'
 import { type PriceFile, problemsOfPriceFile } from './domain/pricing/price-file.ts'
 import type { Catalog, CatalogProvider } from './domain/routing/plan.ts'
 import { limits } from './limits.ts'
@@ -38,7 +40,21 @@ export interface Config {
   readonly requestDeadlineMs: number
   /** How long requests in flight may go on when a process is told to stop. */
   readonly drainMs: number
+  readonly audit: AuditConfig
   readonly logLevel: string
+}
+
+export interface AuditConfig {
+  /** Whether the log is sealed. */
+  readonly sealing: boolean
+  /** Names the log in its checkpoints. */
+  readonly origin: string
+  /** For the roles that seal; null where none is configured. Other roles never hold it. */
+  readonly signer: Signer | null
+  /** The signer's, for everybody; null where none is configured. */
+  readonly verifier: Verifier | null
+  /** Of the keys that signed before. */
+  readonly previous: readonly Verifier[]
 }
 
 export interface External {
@@ -87,6 +103,14 @@ interface ConfigFile {
     readonly requests_per_minute?: number
     readonly request_deadline_seconds?: number
     readonly drain_seconds?: number
+  }
+  readonly audit?: {
+    readonly sealing?: boolean
+    readonly origin?: string
+    readonly signing_key?: string
+    readonly signing_key_file?: string
+    readonly public_key?: string
+    readonly previous_public_keys?: readonly string[]
   }
   readonly log_level?: string
 }
@@ -160,6 +184,7 @@ const defaultRouters: Catalog['routers'] = {
 /** Of secrets, a process takes only those that its role uses. */
 const callsUpstream = (role: ProcessRole): boolean => role === 'gateway' || role === 'proxy'
 const readsDatabase = (role: ProcessRole): boolean => role !== 'proxy'
+const seals = (role: ProcessRole): boolean => role === 'gateway' || role === 'scheduler'
 const isProviderKey = (path: string): boolean => /^providers\.[^.]+\.api_key$/.test(path)
 
 interface Filling {
@@ -172,6 +197,7 @@ interface Filling {
 const fillVariables = (value: unknown, path: string, filling: Filling): unknown => {
   const { env, role, problems } = filling
   if (isProviderKey(path) && !callsUpstream(role)) return value
+  if (path === 'audit.signing_key' && !seals(role)) return value
   if (typeof value === 'string')
     return value.replace(/\$\{([A-Za-z_][A-Za-z0-9_]*)\}/g, (match, name: string) => {
       const found = env[name]
@@ -431,6 +457,66 @@ const externalFrom = (file: ConfigFile, addresses: Addresses, folder: string): E
   }
 }
 
+/** What the text at a path holds; null, and a problem, where it holds nothing of the kind. */
+const parsedAt = <T>(path: string, problems: Problem[], parse: () => T): T | null => {
+  try {
+    return parse()
+  } catch (fault) {
+    problems.push({ path, message: fault instanceof Error ? fault.message : String(fault) })
+    return null
+  }
+}
+
+interface AuditReading {
+  readonly folder: string
+  readonly role: ProcessRole
+  readonly logName: string
+  readonly problems: Problem[]
+}
+
+const signerFrom = (
+  { signing_key: key, signing_key_file: file }: NonNullable<ConfigFile['audit']>,
+  origin: string,
+  { folder, role, problems }: AuditReading,
+): Signer | null => {
+  if (key !== undefined && file !== undefined)
+    problems.push({ path: 'audit.signing_key_file', message: 'stands beside signing_key; one of them is the key' })
+  if (!seals(role)) return null
+  if (key !== undefined) return parsedAt('audit.signing_key', problems, () => parseSigningKey(origin, key))
+  if (file === undefined) return null
+  return parsedAt('audit.signing_key_file', problems, () =>
+    parseSigningKey(origin, readFileSync(resolve(folder, file), 'utf8')),
+  )
+}
+
+/** The keys must belong together: what is signed with one is checked with the other. */
+const problemsOfPublicKey = (verifier: Verifier | null, origin: string, signer: Signer | null): readonly Problem[] => {
+  const path = 'audit.public_key'
+  if (verifier === null) return []
+  if (verifier.name !== origin) return [{ path, message: `is of the log ${verifier.name}, not of ${origin}` }]
+  if (signer === null || verifierOf(signer).publicKey.equals(verifier.publicKey)) return []
+  return [{ path, message: `is not that of the signing key, which is ${verifierText(verifierOf(signer))}` }]
+}
+
+const auditFrom = ({ audit = {} }: ConfigFile, reading: AuditReading): AuditConfig => {
+  const { problems, logName } = reading
+  const { sealing = true, public_key: publicKey, previous_public_keys: previous = [] } = audit
+  const verifier =
+    publicKey === undefined ? null : parsedAt('audit.public_key', problems, () => parseVerifier(publicKey))
+  const origin = audit.origin ?? verifier?.name ?? `gateway.local/${logName.toLowerCase()}`
+  const signer = signerFrom(audit, origin, reading)
+  problems.push(...problemsOfPublicKey(verifier, origin, signer))
+  return {
+    sealing,
+    origin,
+    signer,
+    verifier: signer === null ? verifier : verifierOf(signer),
+    previous: previous.flatMap(
+      (text, place) => parsedAt(`audit.previous_public_keys[${place}]`, problems, () => parseVerifier(text)) ?? [],
+    ),
+  }
+}
+
 const msOf = (seconds: number | undefined): number | undefined => (seconds === undefined ? undefined : seconds * 1000)
 
 /** Every model is also known by its bare name, unless the file says which aliases there are. */
@@ -460,7 +546,11 @@ export const readConfig = (
   const prices = readPriceFile(file.prices === undefined ? shippedPrices : resolve(folder, file.prices))
   const providers = providersFrom(file, env, role)
   const addresses = addressesFrom(file, env, role)
+  const logName = file.log?.name ?? 'GATEWAY'
+  const problemsOfAudit: Problem[] = []
+  const audit = auditFrom(file, { folder, role, logName, problems: problemsOfAudit })
   const problems = [
+    ...problemsOfAudit,
     ...problemsOfAddresses(addresses),
     ...problemsOfServers(addresses, role),
     ...problemsOfProviders(providers, !callsUpstream(role) || (file.sandbox ?? areEmbedded(addresses))),
@@ -472,7 +562,7 @@ export const readConfig = (
     external: externalFrom(file, addresses, folder),
     natsServerBin: env['NATS_SERVER_BIN'],
     log: {
-      name: file.log?.name ?? 'GATEWAY',
+      name: logName,
       replicas: file.log?.replicas ?? 1,
       durability: file.log?.durability ?? 'synced',
     },
@@ -486,6 +576,7 @@ export const readConfig = (
     requestsPerMinute: file.limits?.requests_per_minute ?? null,
     requestDeadlineMs: msOf(file.limits?.request_deadline_seconds) ?? limits.requestDeadlineMs,
     drainMs: msOf(file.limits?.drain_seconds) ?? limits.stopMs,
+    audit,
     logLevel: file.log_level ?? 'info',
   })
 }

@@ -121,11 +121,54 @@ export const limits = {
   responseOwnersMax: 50_000, // That the tables may not have yet, with their owners: about 10 MB, and minutes of a busy edge.
 
   // Scheduler
-  sealTickMs: 250,
-  sealEveryMs: 700, // With a tick and the append: a checkpoint at least every second under load.
+  sealTickMs: 100,
+  sealEveryMs: 600, // With a tick and the append: a checkpoint at least every second under load.
   sealStandbyMs: 2_000, // A sealer that another one's checkpoints come to waits for so much longer.
   sealLeavesMax: 4_096, // Their hashes take 180 KB of a frame.
+  sealSliceBytesMax: 1024 * 1024, // A few milliseconds of hashing; then others in the process have their turn.
+  sealFaultMs: 60_000, // Between two complaints of a log that is not sealed any further.
   expiryTickMs: 250,
+  schedulerStopMs: 2_000, // For an append under way; one that takes longer waits for a log that is away.
+
+  // Audit
+  verifyUnsealedFramesMax: 250_000, // Their hashes take about 80 MB; only a log that was sealed late has so many.
+  verifyApartFramesMax: 16_384, // Frames out of place that may still be found elsewhere: four full checkpoints.
+  verifyRecentFramesMax: 65_536, // A copy of a frame is known for one within so many.
+  verifyRecentSealsMax: 8, // Two sealers at once are no further apart.
+  verifyDeferredSealsMax: 4, // Checkpoints that stand before frames they need.
+  verifyFindingsMax: 200, // Shown; of the rest the number is told.
+  verifyFaultsMax: 1_000, // Stretches that cannot be read; a source with more is given up.
+  knownCheckpointsBytesMax: 64 * 1024 * 1024, // A file of published checkpoints: those of 200,000 segments.
+  publicKeyBytesMax: 4_096,
+  proofBytesMax: 64 * 1024 * 1024, // A frame and a few dozen hashes.
+  archiveSegmentBytesMin: 32 * 1024 * 1024, // Of frames, about 3 MB compressed; then the segment ends at the next checkpoint.
+  archiveUnsealedBytesMax: 16 * 1024 * 1024, // Frames that wait for their checkpoint; beyond this they are read again.
+  archiveHeaderBytesMax: 4_096, // The line before a frame: sequence, subject, id, time.
+  archiveFrameBytesMax: 64 * 1024 * 1024, // nats-server's own bound of max_payload.
+  archiveChunkBytes: 256 * 1024, // Read, inflated and handed on at once.
+  archiveCommitMs: 1_000, // The manifest is written anew as often: an interruption costs so much work.
+  restoreFramesInFlightMax: 256, // Enough to hide the round trip.
+  restoreBytesInFlightMax: 16 * 1024 * 1024,
+  restoreAckMs: 30_000, // A full window behind a disk that takes 100 ms to sync.
+  restoreTroublesMax: 20, // In a row, without a frame stored between them.
+
+  // Reconciliation
+  invoiceRecordCharactersMax: 1024 * 1024, // One line of a CSV file.
+  invoiceElementCharactersMax: 64 * 1024 * 1024, // One day of a page of a report.
+  invoiceFaultsMax: 1_000, // Bad rows shown; of the rest the number is told.
+  invoiceCellsMax: 200_000, // Days × models × items, held in memory: a year of 50 models.
+  invoiceRowsPerCopy: 5_000,
+  invoicePartsMax: 64, // Kinds of quantities in one file.
+  reconcileRowsPerRead: 2_000,
+  reconcileStraddleMs: 10_800_000, // Longer than any request may take; only these are looked at for a midnight between start and end.
+  reconcileClockSkewMs: 5_000, // Between a provider's clock and ours.
+  reconcileGraceMs: 60_000, // After a deadline, for whoever ends what has passed it.
+  reconcileRoundingMaxPicos: 5_000_000_000, // Half a cent: no invoice is written in less than cents.
+  reconcileRoundingOpenaiPicos: 1_000, // A row of the costs report: its amounts pass through double precision.
+  reconcileRoundingAnthropicPicos: 1_000_000, // A row of the cost report, which tells a ten-thousandth of a cent.
+  reconcileShownMax: 50, // Findings of a kind that a person is shown; `--json` has them all.
+  reconcileCatchUpMs: 30_000, // For the tables to reach the end of the log.
+  correctionsPerPost: 256, // Below frameEventsMax.
 
   // Projector
   projectionBatchEventsMax: 5_000,
@@ -140,6 +183,12 @@ export const limits = {
   compareRowsPerRead: 1_000,
   compareDifferencesMax: 20, // Rows shown when a rebuilt table differs.
   pageRowsMax: 1_000, // Of one answer of a read model.
+  pageRows: 100, // Where the caller names no number.
+  chargesScannedMax: 20_000, // Bills that one page of filtered charges looks at: about 15 ms.
+  chargePlacesMax: 1_000, // Events of one task that are told: a vendor's state and percentage advance about a hundred times.
+  statementChunkCharacters: 64 * 1024, // Written at once.
+  explainMs: 5_000, // For the log to give the frames of one charge.
+  explainsAtOnceMax: 4, // At one edge; each asks the log for a consumer. The others wait.
 
   // Processes
   startMs: 30_000, // For each embedded server to answer.

@@ -1,6 +1,8 @@
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
+import { signingKeyText } from '../src/audit/keys.ts'
+import { signerOf, verifierOf, verifierText } from '../src/audit/note.ts'
 import { ConfigError, readConfig, surfacesOf } from '../src/config.ts'
 import { dialects } from '../src/providers/dialects.ts'
 import { roleNames } from '../src/roles/role.ts'
@@ -8,6 +10,8 @@ import { roleNames } from '../src/roles/role.ts'
 const example = fileURLToPath(new URL('../deploy/gateway.yaml', import.meta.url))
 const nats = { GATEWAY_NATS_USER: 'someone', GATEWAY_NATS_PASSWORD: 'something' }
 const database = { DATABASE_URL: 'postgres://someone@db/gateway' }
+const seed = Buffer.alloc(32, 7)
+const signingKey = { GATEWAY_SIGNING_KEY: signingKeyText(seed) }
 const keys = { OPENAI_API_KEY: 'sk-one', GEMINI_API_KEY: 'sk-two' }
 
 const fileWith = (t: Test, content: object): string =>
@@ -24,7 +28,7 @@ const thrownBy = (work: () => unknown): Error => {
 
 t.test('the example of a deployment holds for each role with the secrets of that role alone', async (t) => {
   for (const role of roleNames) {
-    const env = { ...nats, ...(role === 'proxy' ? keys : database) }
+    const env = { ...nats, ...(role === 'proxy' ? keys : database), ...(role === 'scheduler' ? signingKey : {}) }
     const config = readConfig(env, { file: example, role })
     t.equal(config.external?.databaseUrl, role === 'proxy' ? null : database.DATABASE_URL)
     t.same(
@@ -33,6 +37,8 @@ t.test('the example of a deployment holds for each role with the secrets of that
       `${role} holds no key that it does not use`,
     )
     t.same([...config.catalog.providers.keys()], ['openai', 'google'])
+    t.equal(config.audit.signer === null, role !== 'scheduler')
+    t.equal(config.audit.origin, 'gateway.example.com/ledger')
     t.match(config.external?.nats, {
       user: 'someone',
       tls: { caFile: fileURLToPath(new URL('../deploy/ca.pem', import.meta.url)) },
@@ -46,6 +52,9 @@ t.test('a role that misses a secret it needs says which', async (t) => {
   })
   t.throws(() => readConfig({ ...nats, ...keys }, { file: example, role: 'edge' }), {
     message: /DATABASE_URL is not set/,
+  })
+  t.throws(() => readConfig({ ...nats, ...database }, { file: example, role: 'scheduler' }), {
+    message: /audit\.signing_key: the environment variable GATEWAY_SIGNING_KEY is not set/,
   })
 })
 
@@ -152,4 +161,69 @@ t.test('a password that YAML takes for an alias is not shown', async (t) => {
   const fault = thrownBy(() => readConfig({}, { file }))
   t.match(fault, { name: 'ConfigError', message: /begins with \* needs quotes/ })
   t.notMatch(fault.message, /cret/)
+})
+
+const publicKeyOf = (name: string, byte = 7): string => verifierText(verifierOf(signerOf(name, Buffer.alloc(32, byte))))
+
+t.test('the key that seals the log: as text or in a file, for the roles that seal', async (t) => {
+  const pem = String(signerOf('any', seed).privateKey.export({ type: 'pkcs8', format: 'pem' }))
+  const files = { seed: `${signingKeyText(seed)}\n`, pem }
+  const origin = 'example.com/log'
+  for (const role of ['scheduler', 'gateway', 'edge', 'operator'] as const)
+    for (const audit of [
+      { origin, signing_key: '${GATEWAY_SIGNING_KEY}' },
+      { origin, signing_key: pem },
+      { origin, signing_key_file: 'seed' },
+      { origin, signing_key_file: './pem' },
+    ]) {
+      const seals = role === 'scheduler' || role === 'gateway'
+      const env = seals ? { ...signingKey, OPENAI_API_KEY: 'sk-one' } : {}
+      const folder = t.testdir({ ...files, 'gateway.yaml': JSON.stringify({ audit }) })
+      const config = readConfig(env, { file: join(folder, 'gateway.yaml'), role })
+      t.equal(config.audit.signer !== null, seals, role)
+      t.equal(
+        config.audit.verifier === null ? null : verifierText(config.audit.verifier),
+        seals ? publicKeyOf(origin) : null,
+      )
+      t.notMatch(JSON.stringify(config), signingKeyText(seed))
+    }
+})
+
+t.test('what names the log, and what is believed, where nothing is said and where it is', async (t) => {
+  const without = readConfig({}, { file: fileWith(t, { log: { name: 'OURS' } }) }).audit
+  t.same(without, { sealing: true, origin: 'gateway.local/ours', signer: null, verifier: null, previous: [] })
+  t.equal(readConfig({}, { file: fileWith(t, { audit: { sealing: false } }) }).audit.sealing, false)
+  const previous = [publicKeyOf('example.com/log', 8), publicKeyOf('example.com/before', 9)]
+  const audit = { public_key: publicKeyOf('example.com/log'), previous_public_keys: previous }
+  const known = readConfig({}, { file: fileWith(t, { audit }), role: 'operator' }).audit
+  t.equal(known.origin, 'example.com/log', 'the name of the public key')
+  t.equal(verifierText(known.verifier!), audit.public_key)
+  t.same(known.previous.map(verifierText), previous)
+})
+
+t.test('keys that are none, or do not belong together, are told with their paths and without their text', async (t) => {
+  const origin = 'example.com/log'
+  const cases: readonly (readonly [object, RegExp])[] = [
+    [{ signing_key: 'cret' }, /audit\.signing_key: not a private key/],
+    [{ signing_key_file: 'nowhere' }, /audit\.signing_key_file: ENOENT/],
+    [
+      { signing_key: signingKeyText(seed), signing_key_file: 'cret' },
+      /audit\.signing_key_file: stands beside signing_key/,
+    ],
+    [{ public_key: 'cret' }, /audit\.public_key: not a public key/],
+    [{ origin, public_key: publicKeyOf('example.com/other') }, /audit\.public_key: is of the log example.com\/other/],
+    [
+      { origin, signing_key: signingKeyText(seed), public_key: publicKeyOf(origin, 8) },
+      /audit\.public_key: is not that of the signing key, which is example.com\/log\+/,
+    ],
+    [{ previous_public_keys: [publicKeyOf(origin), 'cret'] }, /audit\.previous_public_keys\[1\]: not a public key/],
+    [{ origin: 'two words' }, /audit\.origin/],
+    [{ key: 'cret' }, /audit\.key: is not known/],
+  ]
+  for (const [audit, message] of cases) {
+    const fault = thrownBy(() => readConfig({}, { file: fileWith(t, { audit }) }))
+    t.match(fault, { name: 'ConfigError', message })
+    t.notMatch(fault.message, /: cret|"cret"/)
+    t.notMatch(fault.message, signingKeyText(seed))
+  }
 })

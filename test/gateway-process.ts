@@ -4,7 +4,8 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
-import type { Config, External } from '../src/config.ts'
+import { verifierText } from '../src/audit/note.ts'
+import type { AuditConfig, Config, External } from '../src/config.ts'
 import type { RoleName } from '../src/roles/role.ts'
 
 const mainFile = fileURLToPath(new URL('../src/main.ts', import.meta.url))
@@ -24,9 +25,18 @@ const fileOf = (config: Config, pricesFile: string): string =>
     routers: {},
     prices: pricesFile,
     limits: { request_deadline_seconds: config.requestDeadlineMs / 1000, drain_seconds: config.drainMs / 1000 },
+    audit: auditOf(config.audit),
     log_level: config.logLevel,
     ...(config.external === null ? {} : externalOf(config.external)),
   })
+
+const auditOf = ({ sealing, origin, signer, verifier, previous }: AuditConfig): object => ({
+  sealing,
+  origin,
+  ...(signer === null ? {} : { signing_key: signer.privateKey.export({ type: 'pkcs8', format: 'pem' }) }),
+  ...(verifier === null ? {} : { public_key: verifierText(verifier) }),
+  previous_public_keys: previous.map(verifierText),
+})
 
 const externalOf = ({ databaseUrl, nats }: External): object => ({
   ...(databaseUrl === null ? {} : { database_url: databaseUrl }),

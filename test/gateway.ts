@@ -86,6 +86,7 @@ export const configOf = (
   requestsPerMinute: null,
   requestDeadlineMs: limits.requestDeadlineMs,
   drainMs: limits.stopMs,
+  audit: { sealing: false, origin: 'gateway.test/ledger', signer: null, verifier: null, previous: [] },
   logLevel: 'silent',
   ...config,
 })

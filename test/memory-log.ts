@@ -1,4 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises'
+import type { RawFrame, RawFrames } from '../src/audit/frames.ts'
+import { encodeFrame, frameIdText } from '../src/events/codec.ts'
 import { type Event, type Fact, sealEvent } from '../src/events/envelope.ts'
 import type { Appended, EventLog, Follower, Frame } from '../src/roles/role.ts'
 
@@ -11,8 +13,22 @@ export interface MemoryLogOptions {
 const framesBetweenTurns = 256
 const startOfTime = Date.parse('2026-03-01T00:00:00.000Z')
 
+/** A frame as a server would have stored it. */
+export const rawFrameOf = ({ walletSubject, events, ...frame }: Frame): RawFrame => ({
+  sequence: frame.sequence,
+  subject: walletSubject === null ? 'journal.test' : `wallet.${walletSubject}`,
+  id: frameIdText(frame),
+  storedMs: startOfTime + frame.sequence * 1_000,
+  data: Buffer.from(
+    encodeFrame(
+      frame,
+      events.map((event) => JSON.stringify(event)),
+    ),
+  ),
+})
+
 /** The log as an array, in one process: what is appended is stored at once. */
-export class MemoryLog implements EventLog {
+export class MemoryLog implements EventLog, RawFrames {
   readonly writer: string
   readonly frames: Frame[] = []
   readonly #timeOf: (sequence: number) => string
@@ -78,6 +94,15 @@ export class MemoryLog implements EventLog {
         await done.catch(() => {})
       },
     }
+  }
+
+  followRaw(fromSequence: number, onFrame: (frame: RawFrame) => void | Promise<void>): Follower {
+    return this.follow(fromSequence, (frame) => onFrame(rawFrameOf(frame)))
+  }
+
+  async *read(from: number, to: number): AsyncIterable<readonly RawFrame[]> {
+    for (let next = from - 1; next < to; next += framesBetweenTurns)
+      yield this.frames.slice(next, Math.min(to, next + framesBetweenTurns)).map(rawFrameOf)
   }
 
   async lastSequence(): Promise<number> {

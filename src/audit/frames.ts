@@ -18,8 +18,28 @@ export interface RawFrame {
 export interface FrameSource {
   /** The sequence of the last frame, 0 when there is none. */
   lastSequence(): Promise<number>
-  /** The frames of the sequences `from` to `to`, both included, in order, some at a time. Throws where one is missing or cannot be read. */
+  /**
+   * The frames of the sequences `from` to `to`, both included, in order, some at a time. Throws a FramesFault where some are missing or
+   * cannot be read.
+   */
   read(from: number, to: number): AsyncIterable<readonly RawFrame[]>
+}
+
+/** Frames that a source should have and cannot give; others can still be asked for. */
+export class FramesFault extends Error {
+  override readonly name = 'FramesFault'
+  /** `missing`: the log has others around them. `damaged`: what holds them cannot be read. */
+  readonly reason: 'missing' | 'damaged'
+  /** The sequence of the first that is not given, and the one from which on frames can be asked for again. */
+  readonly from: number
+  readonly resumesAt: number
+
+  constructor(reason: FramesFault['reason'], message: string, from: number, resumesAt: number) {
+    super(message)
+    this.reason = reason
+    this.from = from
+    this.resumesAt = resumesAt
+  }
 }
 
 /** The live log, as it is stored. */

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { createHash, hash } from 'node:crypto'
 
 /**
  * The Merkle tree of RFC 6962 (section 2.1) over SHA-256. A range that starts at the first leaf is known by its peaks: the roots of the
@@ -6,17 +6,37 @@ import { createHash } from 'node:crypto'
  */
 export type Hash = Buffer
 
+const hashBytes = 32
 const leafPrefix = Buffer.of(0)
-const nodePrefix = Buffer.of(1)
+/** What is hashed at once costs a third of what is hashed in pieces, as long as copying costs little. */
+const leafBuffer = Buffer.alloc(8 * 1024)
+const nodeBuffer = Buffer.concat([Buffer.of(1), Buffer.alloc(2 * hashBytes)])
 
-export const hashLeaf = (...pieces: readonly Uint8Array[]): Hash => {
-  const hash = createHash('sha256').update(leafPrefix)
-  for (const piece of pieces) hash.update(piece)
-  return hash.digest()
+/** By way of text: so it comes out of the pool of small buffers, and thousands of hashes do not weigh on the garbage collector. */
+const pooled = (digest: string): Hash => Buffer.from(digest, 'latin1')
+
+const hashLongLeaf = (pieces: readonly Uint8Array[]): Hash => {
+  const whole = createHash('sha256').update(leafPrefix)
+  for (const piece of pieces) whole.update(piece)
+  return pooled(whole.digest('binary'))
 }
 
-export const hashNode = (left: Hash, right: Hash): Hash =>
-  createHash('sha256').update(nodePrefix).update(left).update(right).digest()
+export const hashLeaf = (...pieces: readonly Uint8Array[]): Hash => {
+  const length = pieces.reduce((sum, piece) => sum + piece.length, leafPrefix.length)
+  if (length > leafBuffer.length) return hashLongLeaf(pieces)
+  let place = leafPrefix.length
+  for (const piece of pieces) {
+    leafBuffer.set(piece, place)
+    place += piece.length
+  }
+  return pooled(hash('sha256', leafBuffer.subarray(0, length), 'binary'))
+}
+
+export const hashNode = (left: Hash, right: Hash): Hash => {
+  nodeBuffer.set(left, 1)
+  nodeBuffer.set(right, 1 + hashBytes)
+  return pooled(hash('sha256', nodeBuffer, 'binary'))
+}
 
 export const emptyRoot: Hash = createHash('sha256').digest()
 

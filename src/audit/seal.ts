@@ -94,15 +94,16 @@ export class Sealing {
     this.#leaves.push(leaf)
   }
 
-  /** A checkpoint over all that was taken. */
-  seal(signer: Signer): CheckpointSealed {
-    const { size, root } = this.#tree
+  /** A checkpoint over what was taken, of at most so many leaves. */
+  seal(signer: Signer, leavesMax: number = this.unsealed): CheckpointSealed {
+    const leaves = this.#leaves.slice(0, leavesMax)
+    const { size, root } = leaves.length === this.unsealed ? this.#tree : this.#treeWith(leaves)
     return {
       size,
       root: root.toString('base64'),
       peaks: this.#sealed.peaks.map((peak) => peak.toString('base64')),
       from: this.#sealed.size,
-      leaves: Buffer.concat(this.#leaves).toString('base64'),
+      leaves: Buffer.concat(leaves).toString('base64'),
       note: signCheckpoint({ origin: signer.name, size, root }, signer),
     }
   }
@@ -113,10 +114,14 @@ export class Sealing {
     const count = seal.size - this.#sealed.size
     if (count > this.#leaves.length)
       throw new SealFault(`a checkpoint of size ${seal.size} stands before frame ${seal.size}`)
-    const sealed = treeOf({ from: this.#sealed.size, peaks: this.#sealed.peaks, leaves: this.#leaves.slice(0, count) })
+    const sealed = this.#treeWith(this.#leaves.slice(0, count))
     if (!sealed.root.equals(seal.root))
       throw new SealFault(`the checkpoint of size ${seal.size} seals other frames than the log has`)
     this.#sealed = sealed
     this.#leaves = this.#leaves.slice(count)
+  }
+
+  #treeWith(leaves: readonly Hash[]): GrowingTree {
+    return treeOf({ from: this.#sealed.size, peaks: this.#sealed.peaks, leaves })
   }
 }

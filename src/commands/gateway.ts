@@ -13,6 +13,7 @@ import { scheduler } from '../roles/scheduler/role.ts'
 import { StoredResponses } from '../roles/stored-responses.ts'
 import { startSandbox } from '../sandbox/server.ts'
 import type { Books } from './accounts.ts'
+import { sealingOf } from './audit-keys.ts'
 import { openDemo } from './demo.ts'
 import { LocalCalls } from './local-calls.ts'
 import { openPlatform, openTail, type Platform, tablesOf } from './platform.ts'
@@ -61,8 +62,9 @@ const startTail = async ({ platform, runtime, onFatal, stack }: House): Promise<
   return tail
 }
 
-const startScheduler = async ({ platform, runtime, stack }: House, tail: LedgerTail): Promise<void> => {
-  stack.push(await scheduler.start({ log: platform.log, tail, ...runtime }))
+const startScheduler = async ({ config, platform, runtime, stack }: House, tail: LedgerTail): Promise<void> => {
+  const sealing = sealingOf(config, runtime)
+  stack.push(await scheduler.start({ log: platform.log, tail, sealing, ...runtime }))
 }
 
 const sandboxed = ({ catalog }: Config, baseUrl: string): readonly ProviderConfig[] =>
@@ -116,6 +118,7 @@ const startEdge = async (
     dispatch,
     catalog,
     readModels: database.billing(),
+    frames: platform.log,
     responseOwners,
     requestsPerMinute,
     requestDeadlineMs,

@@ -12,6 +12,7 @@ import { LedgerTail } from '../roles/ledger-tail.ts'
 import { assertSameLog, ForeignTables } from '../roles/log-identity.ts'
 import { projector } from '../roles/projector/role.ts'
 import { proxy } from '../roles/proxy/role.ts'
+import type { Speakers } from '../roles/read-frame.ts'
 import type { ProcessRole } from '../roles/role.ts'
 import { scheduler } from '../roles/scheduler/role.ts'
 import { CommandError, UsageError } from './report.ts'
@@ -123,6 +124,9 @@ const speakers: { readonly [Role in ProcessRole]: ReadonlySet<EventType> } = {
   operator: everything,
 }
 
+/** Whom every reader of the log believes what, from an archive as from the server. */
+export const believed: Speakers = new Map(Object.entries(speakers))
+
 const openLogOn = (
   connection: NatsConnection,
   monitoringUrl: string | undefined,
@@ -136,7 +140,7 @@ const openLogOn = (
     role,
     readOnly,
     create: !readOnly && (role === 'gateway' || role === 'operator'),
-    speakers: new Map(Object.entries(speakers)),
+    speakers: believed,
     monitoringUrl,
     ...runtime,
     onFatal,

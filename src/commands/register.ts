@@ -10,15 +10,23 @@ import {
   revokeKey,
   workspaceRecord,
 } from './accounts.ts'
-import { onDatabase, openPlatform, openTail, type Platform } from './platform.ts'
+import { registerArchive } from './archive-command.ts'
+import { registerAudit } from './audit-command.ts'
+import { registerExplain } from './explain-command.ts'
+import { openPlatform, openTail, type Platform } from './platform.ts'
 import { priceInFull, priceInShort, priceRecords, publishPrices } from './prices.ts'
-import { replayCommand } from './replay-command.ts'
+import { registerProve } from './prove-command.ts'
+import { registerReconcile } from './reconcile-command.ts'
+import { registerReplay } from './replay-command.ts'
 import { printRecords } from './report.ts'
+import { registerRestore } from './restore-command.ts'
 import { createRuntime, type Runtime } from './runtime.ts'
 import { serve } from './serve.ts'
 import { serveSandbox } from './serve-sandbox.ts'
 import { runServers } from './servers.ts'
+import { registerStatement } from './statement-command.ts'
 import { status } from './status.ts'
+import { registerVerify } from './verify-command.ts'
 
 interface Globals {
   readonly config?: string
@@ -181,21 +189,6 @@ const registerPrices = (program: Command): void => {
     )
 }
 
-const registerReplay = (program: Command): void => {
-  program
-    .command('replay')
-    .description('rebuild the read models from the log, and compare every table with the live one')
-    .option('--swap', 'put the rebuilt tables in the place of the live ones', false)
-    .addOption(json())
-    .action(async (options: { swap: boolean; json: boolean }, command: Command) => {
-      const config = configOf(command)
-      const runtime = createRuntime('warn')
-      const replaying = replayCommand(config, runtime, options)
-      const databaseUrl = config.external?.databaseUrl ?? null
-      process.exitCode = await (databaseUrl === null ? replaying : onDatabase(databaseUrl, replaying))
-    })
-}
-
 /** Every subcommand, one line each. */
 export const registerCommands = (program: Command): void => {
   program
@@ -220,7 +213,15 @@ export const registerCommands = (program: Command): void => {
   registerCredit(program)
   registerKey(program)
   registerPrices(program)
-  registerReplay(program)
+  registerReplay(program, configOf)
+  registerAudit(program, configOf)
+  registerVerify(program, configOf)
+  registerProve(program, configOf)
+  registerExplain(program, configOf)
+  registerStatement(program, configOf)
+  registerArchive(program, configOf)
+  registerRestore(program, configOf)
+  registerReconcile(program, configOf)
   program
     .command('sandbox')
     .description('run the sandbox provider alone')

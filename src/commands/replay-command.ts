@@ -1,19 +1,24 @@
-import cliProgress from 'cli-progress'
+import type { Command } from 'commander'
+import type { Verifier } from '../audit/note.ts'
 import type { Config } from '../config.ts'
-import { openPlatform, tablesOf } from './platform.ts'
-import { type ReplayReport, replay } from './replay.ts'
-import { exitCodes, type Output, printRecords } from './report.ts'
-import type { Runtime } from './runtime.ts'
+import { ArchiveSource } from '../infrastructure/archive/archive-source.ts'
+import { ArchiveThenLog, assertContinues, logOfSource } from '../roles/source-log.ts'
+import type { ConfigOf } from './audit-command.ts'
+import { verifiersOfLog } from './audit-keys.ts'
+import { checkArchive } from './check-archive.ts'
+import { printFindings } from './findings-report.ts'
+import { believed, onDatabase, openPlatform, type Platform, tablesOf } from './platform.ts'
+import { showing } from './progress.ts'
+import { type ReplayParts, type ReplayReport, replay, UnknownTables } from './replay.ts'
+import { CommandError, exitCodes, type Output, printRecords, UsageError } from './report.ts'
+import { createRuntime, type Runtime } from './runtime.ts'
 
-const progressBar = (): cliProgress.SingleBar =>
-  new cliProgress.SingleBar(
-    {
-      format: 'replay [{bar}] {percentage} % | frame {value} of {total} | {eta_formatted} left',
-      stream: process.stderr,
-      clearOnComplete: true,
-    },
-    cliProgress.Presets.legacy,
-  )
+export interface ReplayOptions extends Output {
+  readonly swap: boolean
+  /** Names with commas between them. */
+  readonly tables?: string
+  readonly archive?: string
+}
 
 const printReport = (
   { comparisons, sequence, equal, swapped }: ReplayReport,
@@ -21,7 +26,13 @@ const printReport = (
   output: Output,
 ): void => {
   printRecords(
-    comparisons.map(({ table, rows, differences }) => ({ table, rows, differences, at_sequence: sequence })),
+    comparisons.map(({ table, rows, differences, digest }) => ({
+      table,
+      rows,
+      differences,
+      at_sequence: sequence,
+      sha256: digest,
+    })),
     output,
   )
   for (const { table, shown } of comparisons)
@@ -32,34 +43,85 @@ const printReport = (
   if (swapped) console.error('the rebuilt tables are in their place now')
 }
 
-/** Exit code 0 when the rebuilt tables equal the live ones, else 1. */
-export const replayCommand = async (
+/** Tables are not made from what was not sealed. */
+const assertSealed = async (archive: ArchiveSource, verifiers: readonly Verifier[], output: Output): Promise<void> => {
+  if (verifiers.length === 0) {
+    console.error('the archive is not held against its checkpoints: no public key is configured')
+    return
+  }
+  const { findings, total } = await checkArchive(archive, verifiers)
+  printFindings(findings, total, output)
+  if (total > 0) throw new CommandError('nothing was rebuilt: the archive is not what was sealed')
+}
+
+/** The archive first, where one is named; the log goes on where it ends. */
+const framesFrom = async (
+  { log }: Platform,
   config: Config,
-  runtime: Runtime,
-  options: Output & { readonly swap: boolean },
-): Promise<number> => {
+  { archive: folder, json }: ReplayOptions,
+): Promise<ReplayParts['log']> => {
+  if (folder === undefined) return log
+  const archive = await ArchiveSource.open(folder)
+  await assertSealed(archive, verifiersOfLog(config), { json })
+  await assertContinues(archive, log)
+  return logOfSource(new ArchiveThenLog(archive, log), believed)
+}
+
+const tablesIn = (text: string): readonly string[] => {
+  const names = text.split(',').map((name) => name.trim())
+  if (names.some((name) => name === '')) throw new UsageError('--tables takes names with commas between them')
+  return [...new Set(names)]
+}
+
+const replayOn = async (platform: Platform, config: Config, options: ReplayOptions): Promise<ReplayReport> => {
+  const { swap, tables } = options
+  const chosen = tables === undefined ? {} : { tables: tablesIn(tables) }
+  const log = await framesFrom(platform, config, options)
+  const { place } = tablesOf(platform)
+  return showing('replay', (progress) =>
+    replay({
+      log,
+      place,
+      swap,
+      ...chosen,
+      onProgress: (step) => {
+        if (step.step === 'projected') progress.update(step.sequence, step.toSequence)
+        else progress.stop()
+      },
+    }),
+  )
+}
+
+/** Exit code 0 when the rebuilt tables equal the live ones, else 1. */
+export const replayCommand = async (config: Config, runtime: Runtime, options: ReplayOptions): Promise<number> => {
   const onFatal = (fault: Error): void => {
     throw fault
   }
   const platform = await openPlatform(config, runtime, { role: 'operator', embedded: 'any', onFatal })
-  const bar = progressBar()
   try {
-    bar.start(1, 0)
-    const report = await replay({
-      log: platform.log,
-      place: tablesOf(platform).place,
-      swap: options.swap,
-      onProgress: (progress) => {
-        if (progress.step !== 'projected') return
-        bar.setTotal(progress.toSequence)
-        bar.update(progress.sequence)
-      },
-    })
-    bar.stop()
+    const report = await replayOn(platform, config, options)
     printReport(report, await platform.log.lastSequence(), options)
     return report.equal ? exitCodes.done : exitCodes.failed
+  } catch (fault) {
+    throw fault instanceof UnknownTables ? new UsageError(fault.message) : fault
   } finally {
-    bar.stop()
     await platform.stop()
   }
+}
+
+/** `gateway replay`: rebuilds the read models from the log, or from an archive of it. */
+export const registerReplay = (program: Command, configOf: ConfigOf): void => {
+  program
+    .command('replay')
+    .description('rebuild the read models from the log, and compare every table with the live one')
+    .option('--swap', 'put the rebuilt tables in the place of the live ones', false)
+    .option('--tables <names>', 'compare, and swap, these alone: names with commas between them (all are rebuilt)')
+    .option('--archive <folder>', 'read the frames from an archive, and from the log only those behind its end')
+    .option('--json', 'one JSON object a line', false)
+    .action(async (options: ReplayOptions, command: Command) => {
+      const config = configOf(command)
+      const replaying = replayCommand(config, createRuntime('warn'), options)
+      const databaseUrl = config.external?.databaseUrl ?? null
+      process.exitCode = await (databaseUrl === null ? replaying : onDatabase(databaseUrl, replaying))
+    })
 }

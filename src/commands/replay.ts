@@ -17,6 +17,9 @@ export interface ReplayParts {
   readonly place: Place
   /** Puts the rebuilt tables in the place of the live ones, whether they differ or not. */
   readonly swap: boolean
+  /** The tables that are compared, and swapped; all where none are named. All are rebuilt: an event moves several. */
+  readonly tables?: readonly string[]
+  readonly batchEventsMax?: number
   readonly onProgress?: (progress: ReplayProgress) => void
 }
 
@@ -28,18 +31,33 @@ export interface ReplayReport {
   readonly swapped: boolean
 }
 
+/** There are no such tables. */
+export class UnknownTables extends Error {
+  override readonly name = 'UnknownTables'
+}
+
+const chosenFrom = (all: readonly string[], chosen: readonly string[]): readonly string[] => {
+  const unknown = chosen.filter((name) => !all.includes(name))
+  if (unknown.length === 0) return chosen
+  throw new UnknownTables(`no read model is called ${unknown.join(', ')}; there are ${all.join(', ')}`)
+}
+
 /**
  * Rebuilds the read models from the first frame of the log in a schema of their own and compares every table with the live one, row
  * by row, at the live checkpoint. Reads and the live projector go on meanwhile. Rejects with `ForeignTables` when the live tables
- * stand beyond the end of the log.
+ * stand beyond the end of the log, and with `UnknownTables`.
  */
-export const replay = ({ log, place, swap, onProgress = () => {} }: ReplayParts): Promise<ReplayReport> =>
-  Rebuild.run(place, async (rebuild) => {
-    const bringTo = projecting(log, rebuild, onProgress)
+export const replay = (parts: ReplayParts): Promise<ReplayReport> => {
+  const { place, swap, tables = [], onProgress = () => {} } = parts
+  return Rebuild.run(place, async (rebuild) => {
+    const all = await rebuild.tables()
+    const chosen = tables.length === 0 ? null : chosenFrom(all, tables)
+    const bringTo = projecting(parts, rebuild, onProgress)
     await bringTo(await rebuild.liveSequence())
     await rebuild.finishLoading()
     let sequence = 0
     const comparisons = await rebuild.compare(
+      chosen ?? all,
       (live) => {
         sequence = live
         return bringTo(live)
@@ -47,15 +65,16 @@ export const replay = ({ log, place, swap, onProgress = () => {} }: ReplayParts)
       (comparison) => onProgress({ step: 'compared', comparison }),
     )
     if (swap) {
-      await rebuild.swap(bringTo)
+      await rebuild.swap(bringTo, chosen)
       onProgress({ step: 'swapped' })
     }
     return { sequence, comparisons, equal: comparisons.every(({ differences }) => differences === 0), swapped: swap }
   })
+}
 
 /** Projects on from where the last call ended; what is in the tables is what is in the ledger. */
 const projecting = (
-  log: ReplayParts['log'],
+  { log, batchEventsMax = limits.rebuildBatchEventsMax }: ReplayParts,
   { store }: Rebuild,
   onProgress: (progress: ReplayProgress) => void,
 ): BringTo => {
@@ -68,7 +87,7 @@ const projecting = (
       ledger,
       log,
       store,
-      batchEventsMax: limits.rebuildBatchEventsMax,
+      batchEventsMax,
       toSequence,
       onProjected: (sequence) => onProgress({ step: 'projected', sequence, toSequence }),
     })

@@ -34,3 +34,10 @@ export const listKeys = async (db: ReadModels, workspaceId: string): Promise<rea
     .execute()
   return rows.map(keyOf)
 }
+
+/** True for a workspace that was opened, or has a wallet. */
+export const hasWorkspace = async (db: ReadModels, workspaceId: string): Promise<boolean> => {
+  const inTable = (table: 'workspaces' | 'wallets') =>
+    db.selectFrom(table).select('workspace_id').where('workspace_id', '=', workspaceId)
+  return (await inTable('workspaces').unionAll(inTable('wallets')).execute()).length > 0
+}

@@ -3,6 +3,7 @@ import { initialLedger, type Ledger, walletOf } from '../domain/ledger/ledger.ts
 import { publishPrice } from '../domain/pricing/price-book.ts'
 import { keyOf, workspaceOf } from './accounts.ts'
 import { picosOf } from './columns.ts'
+import { lastSeal } from './seals.ts'
 import { restoredText } from './stored-text.ts'
 import type { ReadModels, Snapshot } from './tables.ts'
 
@@ -30,6 +31,7 @@ const readSnapshot = async (trx: Snapshot): Promise<LedgerSnapshot> => {
   await loadPrices(trx, ledger)
   await loadWallets(trx, ledger)
   await loadOpenRequests(trx, ledger)
+  await loadSealed(trx, ledger)
   return { ledger, firstFrame: checkpoint.first_frame }
 }
 
@@ -85,4 +87,9 @@ const loadReferences = async (trx: Snapshot, ledger: Ledger): Promise<void> => {
 const loadOpenRequests = async (trx: Snapshot, { openRequests }: Ledger): Promise<void> => {
   for (const { request_id, routed, closing, sequence } of await trx.selectFrom('open_requests').selectAll().execute())
     openRequests.set(request_id, { routed, closing, sequence: Number(sequence) })
+}
+
+const loadSealed = async (trx: Snapshot, ledger: Ledger): Promise<void> => {
+  const seal = await lastSeal(trx)
+  if (seal !== undefined) ledger.sealed = { size: seal.size, sequence: seal.sequence }
 }

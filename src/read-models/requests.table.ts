@@ -7,6 +7,8 @@ export interface RequestTable {
   /** Where the event stands that completed the request, whichever side that was. */
   readonly sequence: Int8
   readonly event_index: number
+  /** Of the side that came first; null in rows that an earlier release wrote. */
+  readonly first_sequence: Int8 | null
   readonly workspace_id: string
   readonly key_id: string
   readonly surface: string

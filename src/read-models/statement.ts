@@ -1,8 +1,9 @@
+import { type Selectable, sql } from 'kysely'
 import type { MovementKind } from '../domain/wallet/evolve.ts'
-import { limits } from '../limits.ts'
 import { picosOf } from './columns.ts'
 import { restoredText } from './stored-text.ts'
 import type { ReadModels } from './tables.ts'
+import type { WalletEntryTable } from './wallet.table.ts'
 
 /** One movement of a wallet and how the wallet stood after it, in picos. */
 export interface StatementEntry {
@@ -19,39 +20,196 @@ export interface StatementEntry {
   readonly time: Date
 }
 
-/** The place of an entry: a statement is read on from there. */
+/** Where an entry stands. */
 export type StatementPlace = Pick<StatementEntry, 'sequence' | 'eventIndex' | 'line'>
 
-const start: StatementPlace = { sequence: 0, eventIndex: 0, line: 0 }
+/** Instants; null leaves that end open. */
+export interface StatementRange {
+  /** Included. */
+  readonly from: Date | null
+  /** Excluded. */
+  readonly to: Date | null
+}
 
-/** The next entries of a workspace's statement after a place, oldest first, at most `limits.pageRowsMax` of them. */
-export const listStatement = async (
-  db: ReadModels,
-  workspaceId: string,
-  after: StatementPlace = start,
-): Promise<readonly StatementEntry[]> => {
-  const rows = await db
+/** The entries from one place, included, to another, excluded. */
+export interface StatementSpan {
+  readonly from: StatementPlace
+  readonly to: StatementPlace
+}
+
+/** The entries of a range, as far as the log has been followed. */
+export interface RangeSpan extends StatementSpan {
+  /** Nothing that the log may still get can be in the range: a movement behind it stands. */
+  readonly isFinal: boolean
+}
+
+/** How a wallet stood at a place, in picos. */
+export interface WalletStanding {
+  readonly balancePicos: bigint
+  readonly heldPicos: bigint
+}
+
+const start: StatementPlace = { sequence: 0, eventIndex: 0, line: 0 }
+const nothing: WalletStanding = { balancePicos: 0n, heldPicos: 0n }
+
+/** The first place after a frame. */
+const afterFrame = (sequence: number): StatementPlace => ({ ...start, sequence: sequence + 1 })
+
+/** The first place after an entry: a statement is read on from there. */
+export const placeAfter = ({ sequence, eventIndex, line }: StatementPlace): StatementPlace => ({
+  sequence,
+  eventIndex,
+  line: line + 1,
+})
+
+const place = sql`(sequence, event_index, line)`
+const placeOf = ({ sequence, eventIndex, line }: StatementPlace) => sql`(${BigInt(sequence)}, ${eventIndex}, ${line})`
+
+const minuteMs = 60_000
+const minuteOf = (instant: Date): Date => new Date(Math.floor(instant.getTime() / minuteMs) * minuteMs)
+
+/** No movement before this frame tells so late a time; null where none does at all. Where there is a gap in the minutes: all may. */
+const firstOfMinute = (instant: Date) => sql<bigint>`(
+  select case when places_to < checkpoint.sequence then 0 else (
+    select movement_minutes.sequence from movement_minutes where minute >= ${minuteOf(instant)} order by minute limit 1
+  ) end
+  from checkpoint
+)`
+
+/**
+ * Where a statement is cut at an instant: the first entry of the workspace, in the order of the log, whose time is that or later. Entries
+ * of several writers need not be in the order of time, so one that comes behind the cut may tell an earlier time.
+ */
+const findCut = async (db: ReadModels, workspaceId: string, instant: Date): Promise<StatementPlace | undefined> => {
+  const row = await db
     .selectFrom('wallet_entries')
-    .selectAll()
+    .select(['sequence', 'event_index', 'line'])
     .where('workspace_id', '=', workspaceId)
-    .where(({ eb, refTuple, tuple }) =>
-      eb(refTuple('sequence', 'event_index', 'line'), '>', tuple(BigInt(after.sequence), after.eventIndex, after.line)),
-    )
+    .where('time', '>=', instant)
+    .where('sequence', '>=', firstOfMinute(instant))
     .orderBy('sequence')
     .orderBy('event_index')
     .orderBy('line')
-    .limit(limits.pageRowsMax)
-    .execute()
-  return rows.map((row) => ({
-    sequence: Number(row.sequence),
-    eventIndex: row.event_index,
-    line: row.line,
-    kind: row.kind,
-    amountPicos: picosOf(row.amount),
-    heldPicos: picosOf(row.held),
-    balanceAfterPicos: picosOf(row.balance_after),
-    heldAfterPicos: picosOf(row.held_after),
-    reference: restoredText(row.reference),
-    time: row.time,
-  }))
+    .limit(1)
+    .executeTakeFirst()
+  return row === undefined ? undefined : { sequence: Number(row.sequence), eventIndex: row.event_index, line: row.line }
+}
+
+/** What of a range the tables have, which stand at `sequence`: ranges that join have spans that join. */
+export const findSpan = async (
+  db: ReadModels,
+  workspaceId: string,
+  { from, to }: StatementRange,
+  sequence: number,
+): Promise<RangeSpan> => {
+  const end = afterFrame(sequence)
+  const first = from === null ? start : await findCut(db, workspaceId, from)
+  const last = to === null ? undefined : await findCut(db, workspaceId, to)
+  return { from: first ?? end, to: last ?? end, isFinal: last !== undefined }
+}
+
+/** How the wallet stood before the entry at a place. */
+export const findStandingBefore = async (
+  db: ReadModels,
+  workspaceId: string,
+  before: StatementPlace,
+): Promise<WalletStanding> => {
+  const row = await db
+    .selectFrom('wallet_entries')
+    .select(['balance_after', 'held_after'])
+    .where('workspace_id', '=', workspaceId)
+    .where(sql<boolean>`${place} < ${placeOf(before)}`)
+    .orderBy('sequence', 'desc')
+    .orderBy('event_index', 'desc')
+    .orderBy('line', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+  return row === undefined ? nothing : { balancePicos: picosOf(row.balance_after), heldPicos: picosOf(row.held_after) }
+}
+
+export const entryOf = (row: Selectable<WalletEntryTable>): StatementEntry => ({
+  sequence: Number(row.sequence),
+  eventIndex: row.event_index,
+  line: row.line,
+  kind: row.kind,
+  amountPicos: picosOf(row.amount),
+  heldPicos: picosOf(row.held),
+  balanceAfterPicos: picosOf(row.balance_after),
+  heldAfterPicos: picosOf(row.held_after),
+  reference: restoredText(row.reference),
+  time: row.time,
+})
+
+const isBefore = (one: StatementPlace, other: StatementPlace): boolean =>
+  (one.sequence - other.sequence || one.eventIndex - other.eventIndex || one.line - other.line) < 0
+
+export const laterOf = (one: StatementPlace, other: StatementPlace): StatementPlace =>
+  isBefore(one, other) ? other : one
+
+export const earlierOf = (one: StatementPlace, other: StatementPlace): StatementPlace =>
+  isBefore(one, other) ? one : other
+
+export interface EntriesWanted extends StatementSpan {
+  /** Those of one kind alone. */
+  readonly kind?: MovementKind | undefined
+  readonly limit: number
+}
+
+/** The first entries of a span, in the order of the log. */
+export const listEntries = async (
+  db: ReadModels,
+  workspaceId: string,
+  { from, to, kind, limit }: EntriesWanted,
+): Promise<readonly StatementEntry[]> => {
+  let query = db
+    .selectFrom('wallet_entries')
+    .selectAll()
+    .where('workspace_id', '=', workspaceId)
+    .where(sql<boolean>`${place} >= ${placeOf(from)} and ${place} < ${placeOf(to)}`)
+    .orderBy('sequence')
+    .orderBy('event_index')
+    .orderBy('line')
+    .limit(limit)
+  if (kind !== undefined) query = query.where('kind', '=', kind)
+  // What is no charge is rare, and has an index of its own.
+  if (kind !== undefined && kind !== 'charge') query = query.where('kind', '<>', 'charge')
+  return (await query.execute()).map(entryOf)
+}
+
+export interface StatementWanted extends StatementRange {
+  readonly kind?: MovementKind | undefined
+  /** Where the page before ended. */
+  readonly readOn?: StatementPlace | undefined
+  readonly limit: number
+}
+
+/** One page of a statement. */
+export interface StatementPage {
+  readonly isFinal: boolean
+  /** Of the whole range, whatever the page. */
+  readonly opening: WalletStanding
+  readonly closing: WalletStanding
+  readonly entries: readonly StatementEntry[]
+  /** Where the next page begins; null where none is left. */
+  readonly next: StatementPlace | null
+}
+
+/** Of one transaction, in which the tables stand at `sequence`. */
+export const readStatement = async (
+  db: ReadModels,
+  workspaceId: string,
+  { kind, readOn = start, limit, ...range }: StatementWanted,
+  sequence: number,
+): Promise<StatementPage> => {
+  const { from, to, isFinal } = await findSpan(db, workspaceId, range, sequence)
+  const wanted = { from: laterOf(from, readOn), to, kind, limit: limit + 1 }
+  const entries = await listEntries(db, workspaceId, wanted)
+  const more = entries[limit]
+  return {
+    isFinal,
+    opening: await findStandingBefore(db, workspaceId, from),
+    closing: await findStandingBefore(db, workspaceId, to),
+    entries: entries.slice(0, limit),
+    next: more === undefined ? null : { sequence: more.sequence, eventIndex: more.eventIndex, line: more.line },
+  }
 }

@@ -1,8 +1,10 @@
 import type { Insertable, Kysely, Transaction } from 'kysely'
 import type { KeyTable, WorkspaceTable } from './accounts.table.ts'
 import type { CheckpointTable, WriterTable } from './checkpoint.table.ts'
+import type { ChargePlaceTable, MovementMinuteTable } from './places.table.ts'
 import type { PriceTable } from './prices.table.ts'
 import type { OpenRequestTable, RequestTable } from './requests.table.ts'
+import type { SealTable } from './seals.table.ts'
 import type { StoredResponseTable } from './stored-responses.table.ts'
 import type { UsageByDayTable, UsageEntryTable } from './usage.table.ts'
 import type { HoldTable, WalletEntryTable, WalletReferenceTable, WalletTable } from './wallet.table.ts'
@@ -23,6 +25,9 @@ export interface Tables {
   readonly usage_entries: UsageEntryTable
   readonly usage_by_day: UsageByDayTable
   readonly stored_responses: StoredResponseTable
+  readonly seals: SealTable
+  readonly charge_places: ChargePlaceTable
+  readonly movement_minutes: MovementMinuteTable
 }
 
 /** The handle that every query takes first. */

@@ -1,56 +1,75 @@
-import { limits } from '../limits.ts'
+import { sql } from 'kysely'
 import { picosOf } from './columns.ts'
-import { restoredText } from './stored-text.ts'
+import { restoredText, storedText } from './stored-text.ts'
 import type { ReadModels } from './tables.ts'
 import { type UsageColumn, usageColumnNames, usageColumns } from './usage.table.ts'
 
-/** Sums of one day, model, key and surface of a workspace. */
-export interface DayOfUsage {
-  /** YYYY-MM-DD, UTC. */
-  readonly day: string
-  readonly model: string
-  readonly keyId: string
-  readonly surface: string
+/** What usage can be summed by, and the column of each. */
+const groupColumns = { day: 'day', model: 'model', key: 'key_id', surface: 'surface' } as const
+
+export type UsageGroup = keyof typeof groupColumns
+export const usageGroups = Object.keys(groupColumns) as readonly UsageGroup[]
+
+export interface UsageWanted {
+  /** YYYY-MM-DD, UTC, included; null for no bound. */
+  readonly from: string | null
+  /** YYYY-MM-DD, UTC, excluded; null for no bound. */
+  readonly to: string | null
+  /** At least one, each once; the sums come in this order. */
+  readonly groupBy: readonly UsageGroup[]
+  readonly model?: string | undefined
+  readonly key?: string | undefined
+  readonly surface?: string | undefined
+  /** The values of the group that was the last of the page before. */
+  readonly after?: readonly string[] | undefined
+  readonly limit: number
+}
+
+/** Sums of a workspace's bills that have some values in common. */
+export interface UsageSums {
+  /** The values, in the order in which they were asked for. */
+  readonly group: readonly string[]
   readonly requests: bigint
   /** Tokens, by the name that an event's usage has for them. */
   readonly usage: { readonly [C in UsageColumn as (typeof usageColumns)[C]]: bigint }
   readonly totalPicos: bigint
 }
 
-export interface Days {
-  /** YYYY-MM-DD, both days included. */
-  readonly from: string
-  readonly to: string
-}
-
-const usageOf = (row: { readonly [C in UsageColumn]: string }): DayOfUsage['usage'] =>
+const usageOf = (row: { readonly [C in UsageColumn]: string | number | bigint }): UsageSums['usage'] =>
   Object.fromEntries(
     usageColumnNames.map((column) => [usageColumns[column], BigInt(row[column])]),
-  ) as DayOfUsage['usage']
+  ) as UsageSums['usage']
 
-/** Usage of a workspace by day, model, key and surface, at most `limits.pageRowsMax` rows from the first day on. */
-export const listUsageByDay = async (
+/** The rows that count. */
+const bills = (db: ReadModels, workspaceId: string, wanted: UsageWanted) => {
+  const { from, to, model, key, surface, groupBy, after } = wanted
+  let query = db.selectFrom('usage_by_day').where('workspace_id', '=', workspaceId)
+  if (from !== null) query = query.where('day', '>=', from)
+  if (to !== null) query = query.where('day', '<', to)
+  if (model !== undefined) query = query.where('model', '=', storedText(model))
+  if (key !== undefined) query = query.where('key_id', '=', key)
+  if (surface !== undefined) query = query.where('surface', '=', surface)
+  if (after === undefined) return query
+  const columns = groupBy.map((group) => sql.ref(groupColumns[group]))
+  return query.where(sql<boolean>`(${sql.join(columns)}) > (${sql.join(after.map(storedText))})`)
+}
+
+/** Usage of a workspace summed by what is asked for, in the order of the groups' values. */
+export const listUsage = async (
   db: ReadModels,
   workspaceId: string,
-  { from, to }: Days,
-): Promise<readonly DayOfUsage[]> => {
-  const rows = await db
-    .selectFrom('usage_by_day')
-    .selectAll()
-    .where('workspace_id', '=', workspaceId)
-    .where('day', '>=', from)
-    .where('day', '<=', to)
-    .orderBy('day')
-    .orderBy('model')
-    .orderBy('key_id')
-    .orderBy('surface')
-    .limit(limits.pageRowsMax)
-    .execute()
-  return rows.map((row) => ({
-    day: row.day,
-    model: restoredText(row.model),
-    keyId: row.key_id,
-    surface: row.surface,
+  wanted: UsageWanted,
+): Promise<readonly UsageSums[]> => {
+  const columns = wanted.groupBy.map((group) => groupColumns[group])
+  let query = bills(db, workspaceId, wanted)
+    .select(columns)
+    .select(({ fn }) => usageColumnNames.map((column) => fn.sum(column).as(column)))
+    .select(({ fn }) => [fn.sum<string>('requests').as('requests'), fn.sum<string>('total').as('total')])
+    .groupBy(columns)
+    .limit(wanted.limit)
+  for (const column of columns) query = query.orderBy(column)
+  return (await query.execute()).map((row) => ({
+    group: columns.map((column) => restoredText(row[column] ?? '')),
     requests: BigInt(row.requests),
     usage: usageOf(row),
     totalPicos: picosOf(row.total),

@@ -2,8 +2,6 @@ import t from 'tap'
 import { parseUsd } from '../../src/domain/money.ts'
 import { listKeys, listWorkspaces } from '../../src/read-models/accounts.ts'
 import { listPrices } from '../../src/read-models/prices.ts'
-import { listStatement } from '../../src/read-models/statement.ts'
-import { listUsageByDay } from '../../src/read-models/usage.ts'
 import { findWallet } from '../../src/read-models/wallet.ts'
 import { MemoryLog } from '../memory-log.ts'
 import { startPostgres } from '../postgres.ts'
@@ -53,7 +51,7 @@ t.test('a wallet, in picos', async (t) => {
     availablePicos: parseUsd('103'),
   })
   t.equal(await findWallet(db, 'nobody'), undefined)
-  t.match(await projected.database.billing().findBilling('beta'), { balancePicos: 0n })
+  t.match(await projected.database.billing().findBilling('beta'), { sequence: 6, value: { balancePicos: 0n } })
 })
 
 t.test('accounts and prices, to the letter', async (t) => {
@@ -70,40 +68,4 @@ t.test('accounts and prices, to the letter', async (t) => {
     { model: 'openai/gpt-4o-mini', version: 'v1' },
     { model: 'openai/nul\u0000 \ud83d', effectiveFrom: '2026-06-01T00:00:00+02:00' },
   ])
-})
-
-t.test('a statement is read on from any entry', async (t) => {
-  const entries = await listStatement(db, 'acme')
-  t.match(
-    entries.map(({ kind, reference, balanceAfterPicos }) => [kind, reference, balanceAfterPicos]),
-    [
-      ['credit', 'nul\u0000 \ud83d', parseUsd('100')],
-      ['hold', 'hold-1', parseUsd('100')],
-      ['charge', 'request-1', parseUsd('99.5')],
-      ['charge', 'request-2', parseUsd('99.45')],
-      ['excess', 'request-2', parseUsd('99.25')],
-      ['adjustment', 'adjustment-1', parseUsd('99.5')],
-    ],
-  )
-  t.match(entries[2], { sequence: 4, eventIndex: 1, line: 0, time: new Date(days[0]!) })
-  for (const [place, entry] of entries.entries())
-    t.same(await listStatement(db, 'acme', entry), entries.slice(place + 1))
-  t.same(await listStatement(db, 'beta'), [])
-})
-
-t.test('usage by day', async (t) => {
-  const all = await listUsageByDay(db, 'acme', { from: '2026-03-01', to: '2026-03-31' })
-  t.match(all, [
-    {
-      day: '2026-03-01',
-      model: 'openai/gpt-4o-mini',
-      keyId: 'key-1',
-      surface: 'chat',
-      requests: 1n,
-      usage: { promptTotal: 120n, inputUncached: 100n, cacheRead: 20n, outputTotal: 30n, outputReasoning: 10n },
-      totalPicos: parseUsd('0.5'),
-    },
-    { day: '2026-03-02', surface: 'messages', requests: 1n, totalPicos: parseUsd('0.25') },
-  ])
-  t.same(await listUsageByDay(db, 'acme', { from: '2026-03-02', to: '2026-03-02' }), all.slice(1))
 })

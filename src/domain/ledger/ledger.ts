@@ -8,6 +8,14 @@ import { initialWallet, type Wallet } from '../wallet/wallet.ts'
 import { admitFrame, type FrameWindow, initialFrameWindow } from './frame-window.ts'
 import { type ClosedRequest, type Closing, type OpenRequests, pairRequest, type Routed } from './requests.ts'
 
+/** A checkpoint of the log. */
+export interface LastSeal {
+  /** Frames sealed: those of the sequences 1 to this. */
+  readonly size: number
+  /** Of the frame that holds the checkpoint. */
+  readonly sequence: number
+}
+
 /** All that the log says, folded. Every process that needs it folds the same frames with the same code. */
 export interface Ledger {
   /** Sequence of the last frame applied. */
@@ -19,6 +27,8 @@ export interface Ledger {
   readonly openRequests: OpenRequests
   /** Tasks that have not ended. */
   readonly tasks: Map<string, Task>
+  /** The checkpoint that seals the most; of several that seal as much the first. Nobody has looked at its signature. */
+  sealed: LastSeal | null
 }
 
 export const initialLedger = (): Ledger => ({
@@ -29,6 +39,7 @@ export const initialLedger = (): Ledger => ({
   wallets: new Map(),
   openRequests: new Map(),
   tasks: new Map(),
+  sealed: null,
 })
 
 /** A frame as it stands in the log; see the log's port for the writer's side. */
@@ -130,6 +141,10 @@ const moveTask = (ledger: Ledger, event: TaskEvent): Effect => {
   return { ...nothing, task }
 }
 
+const noteSeal = (ledger: Ledger, { data }: EventOf<'CheckpointSealed'>, sequence: number): void => {
+  if (data.size > (ledger.sealed?.size ?? 0)) ledger.sealed = { size: data.size, sequence }
+}
+
 const applyEvent = (ledger: Ledger, event: Event, sequence: number): Effect => {
   switch (event.type) {
     case 'WorkspaceOpened':
@@ -155,7 +170,9 @@ const applyEvent = (ledger: Ledger, event: Event, sequence: number): Effect => {
     case 'TaskSettled':
       return settleOnce(ledger, event)
     case 'LateVerdictSeen':
+      return nothing
     case 'CheckpointSealed':
+      noteSeal(ledger, event, sequence)
       return nothing
     case 'RequestRouted':
     case 'UsageRecorded':

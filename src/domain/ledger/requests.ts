@@ -15,6 +15,8 @@ export interface OpenRequest {
 export interface ClosedRequest {
   readonly routed: Routed
   readonly closing: Closing
+  /** Sequence of the frame of the side that came first. */
+  readonly firstSequence: number
 }
 
 export type OpenRequests = Map<string, OpenRequest>
@@ -28,9 +30,9 @@ export const pairRequest = (open: OpenRequests, event: Routed | Closing, sequenc
   const waiting = open.get(requestId)
   const routed = event.type === 'RequestRouted' ? event : (waiting?.routed ?? null)
   const closing = event.type === 'RequestRouted' ? (waiting?.closing ?? null) : (waiting?.closing ?? event)
-  if (routed !== null && closing !== null) {
+  if (waiting !== undefined && routed !== null && closing !== null) {
     open.delete(requestId)
-    return { routed, closing }
+    return { routed, closing, firstSequence: waiting.sequence }
   }
   if (waiting === undefined) open.set(requestId, { routed, closing, sequence })
   return null

@@ -2,7 +2,8 @@ import type { FactOf } from '../../events/envelope.ts'
 import { maxOf, minOf, parseUsd } from '../money.ts'
 import { balancePicos, type Hold, type Wallet, type WalletDraft } from './wallet.ts'
 
-export type MovementKind = 'credit' | 'charge' | 'excess' | 'adjustment' | 'hold' | 'release'
+export const movementKinds = ['credit', 'charge', 'excess', 'adjustment', 'hold', 'release'] as const
+export type MovementKind = (typeof movementKinds)[number]
 
 /** One line of a statement: what a fact did to a wallet, and how the wallet stood after it. */
 export interface Movement {

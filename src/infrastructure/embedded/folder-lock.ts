@@ -32,16 +32,20 @@ const inUse = (folder: string, cause: unknown): Error => {
   return new Error(`the data folder ${folder} is in use by ${who}: stop it first, or choose another folder`, { cause })
 }
 
-/** Takes the exclusive lock of a data folder, which the kernel drops with the process however that ends; throws when another holds it. */
-export const lockFolder = (folder: string): FolderLock => {
-  const database = new DatabaseSync(join(folder, 'lock.sqlite'))
+/** Takes the exclusive lock of a file, which the kernel drops with the process however that ends; throws `whenBusy` when another holds it. */
+export const lockFile = (path: string, whenBusy: (cause: unknown) => Error): FolderLock => {
+  const database = new DatabaseSync(path)
   try {
     database.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE')
   } catch (error) {
     database.close()
-    if (error instanceof Error && 'errcode' in error && error.errcode === sqliteBusy) throw inUse(folder, error)
-    throw new Error(`cannot lock the data folder ${folder}`, { cause: error })
+    if (error instanceof Error && 'errcode' in error && error.errcode === sqliteBusy) throw whenBusy(error)
+    throw new Error(`cannot lock ${path}`, { cause: error })
   }
   heldLocks.add(database)
   return { release: () => heldLocks.delete(database) && database.close() }
 }
+
+/** Takes the exclusive lock of a data folder; throws when another process holds it. */
+export const lockFolder = (folder: string): FolderLock =>
+  lockFile(join(folder, 'lock.sqlite'), (cause) => inUse(folder, cause))

@@ -1,14 +1,37 @@
-import { closeSync, fsyncSync, openSync, renameSync, writeFileSync } from 'node:fs'
+import { closeSync, fsyncSync, linkSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname } from 'node:path'
 
-/** Replaces a file whole or not at all; only its owner may read it. */
-export const writePrivateFile = (path: string, text: string): void => {
-  const draft = `${path}.draft`
-  const file = openSync(draft, 'w', 0o600)
+const ownerOnly = 0o600
+
+const synced = (path: string, flags: string, work: (file: number) => void = () => {}): void => {
+  const file = openSync(path, flags, ownerOnly)
   try {
-    writeFileSync(file, text)
+    work(file)
     fsyncSync(file)
   } finally {
     closeSync(file)
   }
+}
+
+/** Replaces a file whole or not at all; only its owner may read it. */
+export const writePrivateFile = (path: string, text: string): void => {
+  const draft = `${path}.draft`
+  synced(draft, 'w', (file) => writeFileSync(file, text))
   renameSync(draft, path)
+}
+
+const isThereAlready = (fault: unknown): boolean => fault instanceof Error && 'code' in fault && fault.code === 'EEXIST'
+
+/** Makes a file whole and for good where there is none; of several processes that do so at once one does. Only its owner may read it. */
+export const createPrivateFile = (path: string, text: string): void => {
+  const draft = `${path}.${process.pid}`
+  synced(draft, 'w', (file) => writeFileSync(file, text))
+  try {
+    linkSync(draft, path)
+  } catch (fault) {
+    if (!isThereAlready(fault)) throw fault
+  } finally {
+    rmSync(draft)
+  }
+  synced(dirname(path), 'r')
 }

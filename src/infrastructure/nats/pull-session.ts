@@ -8,9 +8,13 @@ const nanosecondsInMs = 1_000_000
 
 /** The log is not what it must be; no retry mends that. */
 export class LogFault extends Error {
-  constructor(message: string) {
+  /** Sequences that are not there, where the log goes on behind them. */
+  readonly gap: { readonly from: number; readonly resumesAt: number } | null
+
+  constructor(message: string, gap: LogFault['gap'] = null) {
     super(message)
     this.name = 'LogFault'
+    this.gap = gap
   }
 }
 
@@ -90,7 +94,11 @@ export class PullSession {
     })
     this.#consumer = info.name
     const next = info.delivered.stream_seq + 1
-    if (next > fromSequence) throw new LogFault(`the log goes on at sequence ${next}, not at ${fromSequence}`)
+    if (next > fromSequence)
+      throw new LogFault(`the log goes on at sequence ${next}, not at ${fromSequence}`, {
+        from: fromSequence,
+        resumesAt: next,
+      })
     this.#end = info.delivered.stream_seq + info.num_pending
     if (next < fromSequence || this.#end < end - limits.followLagFramesMax) throw new Error(this.#lagText(end))
     if (this.#isOver) return this.close()

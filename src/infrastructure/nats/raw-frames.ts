@@ -1,8 +1,10 @@
-import type { RawFrame } from '../../audit/frames.ts'
+import { FramesFault, type RawFrame } from '../../audit/frames.ts'
 import { frameIdText } from '../../events/codec.ts'
 import { limits } from '../../limits.ts'
+import { frameIdOf } from '../../roles/read-frame.ts'
 import type { Follower } from '../../roles/role.ts'
-import { frameIdOf, type LogMessage } from './read-frame.ts'
+import { LogFault } from './pull-session.ts'
+import type { LogMessage } from './read-frame.ts'
 import type { LogNames } from './stream.ts'
 
 const frameIdOrNone = (data: Uint8Array): string => {
@@ -57,14 +59,25 @@ class Waiting {
   }
 }
 
+/** As whoever reads frames is told of it. */
+const toldOf = (fault: unknown): unknown =>
+  fault instanceof LogFault && fault.gap !== null
+    ? new FramesFault('missing', fault.message, fault.gap.from, fault.gap.resumesAt)
+    : fault
+
 /** The frames `from` to `to` of a log that is followed. */
 export async function* readRange(follow: FollowRaw, from: number, to: number): AsyncIterable<readonly RawFrame[]> {
   if (from > to) return
   const waiting = new Waiting()
   const follower = follow(from, (frame) => (frame.sequence <= to ? waiting.put(frame) : undefined))
-  const broken = follower.done.then(() => {
-    throw new Error('the log was closed while it was read')
-  })
+  const broken = follower.done.then(
+    () => {
+      throw new Error('the log was closed while it was read')
+    },
+    (fault: unknown) => {
+      throw toldOf(fault)
+    },
+  )
   broken.catch(() => {}) // Told where somebody waits for it.
   try {
     for (let next = from; next <= to; ) {

@@ -125,7 +125,12 @@ export class Tail implements Follower {
     const expected = this.#received + 1
     this.#received = message.sequence
     if (message.sequence !== expected)
-      this.#fail(new LogFault(`sequence ${expected} is missing: ${message.sequence} came`))
+      this.#fail(
+        new LogFault(`sequence ${expected} is missing: ${message.sequence} came`, {
+          from: expected,
+          resumesAt: message.sequence,
+        }),
+      )
     else if (this.#inHand === null) this.#hand(message)
     else this.#keep(message)
   }

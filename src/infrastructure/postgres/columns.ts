@@ -75,6 +75,7 @@ export const columns: { readonly [Table in Exclude<keyof Tables, 'checkpoint'>]:
     request_id: 'text',
     sequence: 'int8',
     event_index: 'int4',
+    first_sequence: 'int8',
     workspace_id: 'text',
     key_id: 'text',
     surface: 'text',
@@ -129,4 +130,7 @@ export const columns: { readonly [Table in Exclude<keyof Tables, 'checkpoint'>]:
     request_id: 'text',
     sequence: 'int8',
   },
+  charge_places: { charge_id: 'text', sequence: 'int8', event_index: 'int4', workspace_id: 'text' },
+  movement_minutes: { minute: 'timestamptz', sequence: 'int8' },
+  seals: { size: 'int8', sequence: 'int8', from_size: 'int8', root: 'text', peaks: 'json', note: 'text' },
 }

@@ -1,3 +1,4 @@
+import { createHash, type Hash } from 'node:crypto'
 import type pg from 'pg'
 import Cursor from 'pg-cursor'
 import { limits } from '../../limits.ts'
@@ -16,6 +17,8 @@ export interface TableComparison {
   readonly differences: number
   /** The first of them, at most `limits.compareDifferencesMax`. */
   readonly shown: readonly Difference[]
+  /** SHA-256 over the rebuilt rows in the order of their key, hex: what two rebuilds can be held against each other by. */
+  readonly digest: string
 }
 
 export interface ComparedTable {
@@ -111,11 +114,15 @@ class RowStream {
   }
 }
 
-/** Goes through both sides together; calls back for each row of which the sides differ. Resolves with the rows of the live side. */
+/**
+ * Goes through both sides together; calls back for each row of which the sides differ, and digests the rebuilt one. Resolves with the
+ * rows of the live side.
+ */
 const mergeSides = async (
   live: RowStream,
   rebuilt: RowStream,
   columns: readonly KeyColumn[],
+  digest: Hash,
   onDifference: (difference: Difference) => void,
 ): Promise<number> => {
   let rows = 0
@@ -131,6 +138,7 @@ const mergeSides = async (
         rebuilt: order >= 0 ? theirs![0] : null,
       })
     if (order <= 0) rows += 1
+    if (order >= 0) digest.update(`${theirs![0]}\n`)
     if (order <= 0) live.next()
     if (order >= 0) rebuilt.next()
   }
@@ -152,10 +160,11 @@ export const compareTable = async (
   const shown: Difference[] = []
   let differences = 0
   const sides = [new RowStream(live, table), new RowStream(rebuilt, table)] as const
-  const rows = await mergeSides(...sides, table.key, (difference) => {
+  const digest = createHash('sha256')
+  const rows = await mergeSides(...sides, table.key, digest, (difference) => {
     differences += 1
     if (shown.length < limits.compareDifferencesMax) shown.push(difference)
   })
   for (const side of sides) await side.close()
-  return { table: table.name, rows, differences, shown }
+  return { table: table.name, rows, differences, shown, digest: digest.digest('hex') }
 }

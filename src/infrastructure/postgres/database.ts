@@ -2,9 +2,11 @@ import { Kysely, PostgresDialect } from 'kysely'
 import pg from 'pg'
 import { limits } from '../../limits.ts'
 import { type LedgerSnapshot, loadLedger } from '../../read-models/load-ledger.ts'
+import { lastSeal, type SealRecord } from '../../read-models/seals.ts'
 import type { ReadModels, Tables } from '../../read-models/tables.ts'
-import { findWallet } from '../../read-models/wallet.ts'
+import type { EdgeReadModels } from '../../roles/edge/read-models.ts'
 import { defaultSchema, openPool, type PoolOptions } from './connection.ts'
+import { edgeReadModels } from './edge-read-models.ts'
 import { migrate } from './migrate.ts'
 import { PostgresProjectionStore } from './projection-store.ts'
 
@@ -15,10 +17,12 @@ export interface Database {
   projectionStore(): PostgresProjectionStore
   /** The sequence at which the tables stand; 0 where there are none yet. */
   checkpoint(): Promise<number>
+  /** The checkpoint that seals the most, as far as the tables stand; null where there is none. */
+  lastSeal(): Promise<SealRecord | null>
   /** The ledger as the tables have it; null where there are no tables yet. */
   snapshot(): Promise<LedgerSnapshot | null>
   /** What an edge reads. */
-  billing(): { readonly findBilling: (workspaceId: string) => ReturnType<typeof findWallet> }
+  billing(): EdgeReadModels
   close(): Promise<void>
 }
 
@@ -57,8 +61,9 @@ export const openDatabase = (
     db,
     projectionStore: () => new PostgresProjectionStore({ pool, db, prepare: () => migrate(place) }),
     checkpoint: () => checkpointOf(db),
+    lastSeal: async () => (await whereMade(lastSeal(db))) ?? null,
     snapshot: () => whereMade(loadLedger(db)),
-    billing: () => ({ findBilling: (workspaceId) => findWallet(db, workspaceId) }),
+    billing: () => edgeReadModels(db),
     close: () => pool.end(),
   }
 }

@@ -65,7 +65,9 @@ const applyBatch = async (client: pg.ClientBase, batch: Batch): Promise<boolean>
 /** First in the transaction: from here on nobody else moves it, nor puts other tables in the place of these. */
 const moveCheckpoint = async (client: pg.ClientBase, batch: Batch): Promise<boolean> => {
   const { rowCount } = await client.query(
-    'update checkpoint set sequence = $1, first_frame = coalesce(first_frame, $2) where sequence = $3',
+    `update checkpoint
+     set sequence = $1, first_frame = coalesce(first_frame, $2), places_to = case when places_to = sequence then $1 else places_to end
+     where sequence = $3`,
     [batch.toSequence, batch.firstFrame, batch.fromSequence],
   )
   return rowCount === 1

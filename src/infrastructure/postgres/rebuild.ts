@@ -67,13 +67,23 @@ export class Rebuild {
     await this.#freshPool.query(`analyze ${tables.map(({ name }) => name).join(', ')}`)
   }
 
-  /** Compares every table as it stands at the live checkpoint; the live tables may go on meanwhile. */
-  compare(bringTo: BringTo, onTable: (comparison: TableComparison) => void): Promise<readonly TableComparison[]> {
+  /** Every table that is rebuilt, by name. */
+  async tables(): Promise<readonly string[]> {
+    const tables = await onConnection(this.#freshPool, (client) => listTables(client, migrationsTable))
+    return tables.map(({ name }) => name)
+  }
+
+  /** Compares the tables named as they stand at the live checkpoint; the live tables may go on meanwhile. */
+  compare(
+    names: readonly string[],
+    bringTo: BringTo,
+    onTable: (comparison: TableComparison) => void,
+  ): Promise<readonly TableComparison[]> {
     return inSnapshot(this.#livePool, async (live) => {
       await bringTo(await readSequence(live))
       return inSnapshot(this.#freshPool, async (fresh) => {
         const comparisons: TableComparison[] = []
-        for (const table of await listTables(live, migrationsTable)) {
+        for (const table of (await listTables(live, migrationsTable)).filter(({ name }) => names.includes(name))) {
           const comparison = await compareTable(live, fresh, table)
           comparisons.push(comparison)
           onTable(comparison)
@@ -84,20 +94,37 @@ export class Rebuild {
   }
 
   /**
-   * Puts the fresh tables in the place of the live ones at the live checkpoint. A projector waits meanwhile and goes on in the fresh
-   * tables; readers do not wait.
+   * Puts the fresh tables, or those of them that are named, in the place of the live ones at the live checkpoint. A projector waits
+   * meanwhile and goes on in the fresh tables; readers do not wait for all tables, and for a moment for some of them.
    */
-  async swap(bringTo: BringTo): Promise<void> {
+  async swap(bringTo: BringTo, names: readonly string[] | null = null): Promise<void> {
     await bringTo(await this.liveSequence())
     await onConnection(this.#livePool, async (client) => {
       await client.query('begin')
       // Whoever writes rows or reads a whole ledger begins with this table, and has a lock on it until the end of the transaction.
       await client.query('lock table checkpoint in access exclusive mode')
       await bringTo(await readSequence(client))
-      await client.query(`alter schema ${this.#live.schema} rename to ${this.#retired}`)
-      await client.query(`alter schema ${this.#fresh.schema} rename to ${this.#live.schema}`)
+      for (const statement of names === null ? this.#swapOfAll() : this.#swapOf(names)) await client.query(statement)
       await client.query('commit')
     })
+  }
+
+  #swapOfAll(): readonly string[] {
+    return [
+      `alter schema ${this.#live.schema} rename to ${this.#retired}`,
+      `alter schema ${this.#fresh.schema} rename to ${this.#live.schema}`,
+    ]
+  }
+
+  /** Both sides stand at one sequence, and no table refers to another: any of them can take the place of its like. */
+  #swapOf(names: readonly string[]): readonly string[] {
+    return [
+      `create schema ${this.#retired}`,
+      ...names.flatMap((name) => [
+        `alter table ${this.#live.schema}.${name} set schema ${this.#retired}`,
+        `alter table ${this.#fresh.schema}.${name} set schema ${this.#live.schema}`,
+      ]),
+    ]
   }
 
   async #begin(): Promise<void> {

@@ -19,6 +19,8 @@ const keys = {
   open_requests: ['request_id'],
   usage_by_day: ['workspace_id', 'day', 'model', 'key_id', 'surface'],
   stored_responses: ['response_id'],
+  seals: ['size'],
+  movement_minutes: ['minute'],
 } as const satisfies { readonly [T in Table]?: readonly string[] }
 
 type KeyedTable = keyof typeof keys
@@ -79,6 +81,19 @@ const mergeRows = async (
   )
 }
 
+/** Those of the rows, in the order of their key, whose key is above every key that is there. */
+const insertRising = async (client: pg.ClientBase, table: KeyedTable, rows: readonly Row[]): Promise<void> => {
+  if (rows.length === 0) return
+  const names = Object.keys(columns[table])
+  const [key] = keys[table]
+  await client.query(
+    `insert into ${table} (${names.join(', ')})
+     select * from (${givenRows(table, names)}) as rising
+     where ${key} > coalesce((select max(${key}) from ${table}), '-infinity')`,
+    [...arraysOf(names, rows)],
+  )
+}
+
 const deleteRows = async (client: pg.ClientBase, table: KeyedTable, rows: readonly Row[]): Promise<void> => {
   if (rows.length === 0) return
   const key = keys[table]
@@ -98,4 +113,5 @@ export const writeRows = async (client: pg.ClientBase, rows: ProjectedRows): Pro
   for (const [table, replaced] of tablesOf(rows.replaced)) await mergeRows(client, table, replaced, replace)
   for (const [table, added] of tablesOf(rows.added)) await mergeRows(client, table, added, add)
   for (const [table, first] of tablesOf(rows.first)) await mergeRows(client, table, first, null)
+  for (const [table, rising] of tablesOf(rows.rising)) await insertRising(client, table, rising)
 }

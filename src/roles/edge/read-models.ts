@@ -1,3 +1,11 @@
+import type { Key } from '../../domain/accounts/accounts.ts'
+import type { ChargeTrace } from '../../read-models/charge-trace.ts'
+import type { ChargePage, ChargesWanted } from '../../read-models/charges.ts'
+import type { AtSequence } from '../../read-models/checkpoint.ts'
+import type { HoldsWanted, OpenHold } from '../../read-models/holds.ts'
+import type { StatementPage, StatementWanted } from '../../read-models/statement.ts'
+import type { UsageSums, UsageWanted } from '../../read-models/usage.ts'
+
 /** A workspace's sums as the read models have them, in picos. */
 export interface Billing {
   readonly creditsPicos: bigint
@@ -7,8 +15,16 @@ export interface Billing {
   readonly creditLimitPicos: bigint
 }
 
-/** What an edge reads from the tables. */
+/** What an edge reads from the tables, with the sequence of the log at which they stood. All reject while they cannot be read. */
 export interface EdgeReadModels {
-  /** Undefined where the tables do not have the workspace yet. Rejects while they cannot be read. */
-  findBilling(workspaceId: string): Promise<Billing | undefined>
+  /** Undefined where the tables do not have the workspace yet. */
+  findBilling(workspaceId: string): Promise<AtSequence<Billing | undefined>>
+  listUsage(workspaceId: string, wanted: UsageWanted): Promise<AtSequence<readonly UsageSums[]>>
+  readStatement(workspaceId: string, wanted: StatementWanted): Promise<AtSequence<StatementPage>>
+  listHolds(workspaceId: string, wanted: HoldsWanted): Promise<AtSequence<readonly OpenHold[]>>
+  listCharges(workspaceId: string, wanted: ChargesWanted): Promise<AtSequence<ChargePage>>
+  /** Where the log tells of a request or task, of whichever workspace; undefined for an id that the tables do not have (yet). */
+  findTrace(id: string): Promise<AtSequence<ChargeTrace | undefined>>
+  findSheetSequence(model: string, version: string): Promise<number | undefined>
+  findKey(keyId: string): Promise<Key | undefined>
 }

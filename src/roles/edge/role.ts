@@ -1,3 +1,4 @@
+import type { FrameSource } from '../../audit/frames.ts'
 import type { Catalog } from '../../domain/routing/plan.ts'
 import { limits } from '../../limits.ts'
 import { atMost } from '../../within.ts'
@@ -29,6 +30,8 @@ export interface EdgeParts {
   readonly dispatch: Dispatch
   readonly catalog: Catalog
   readonly readModels: EdgeReadModels
+  /** The log as it is stored, for what is explained from it. */
+  readonly frames: Pick<FrameSource, 'read'>
   readonly responseOwners: ResponseOwners
   /** Of each workspace; null for no limit. */
   readonly requestsPerMinute: number | null

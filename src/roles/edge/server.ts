@@ -1,6 +1,7 @@
 import type { RequestListener } from 'node:http'
 import { Router } from '@koa/router'
 import Koa from 'koa'
+import type { FrameSource } from '../../audit/frames.ts'
 import type { Catalog } from '../../domain/routing/plan.ts'
 import type { LedgerTail } from '../ledger-tail.ts'
 import type { Clock, Logger, NewId } from '../role.ts'
@@ -22,6 +23,11 @@ import type { ResponseOwners } from './response-owners.ts'
 import { completeChat } from './surfaces/chat/handler.ts'
 import { showSubscription, showUsage } from './surfaces/dashboard/billing.ts'
 import { showHealth, showReadiness } from './surfaces/health/health.ts'
+import { showCharge } from './surfaces/ledger/charge.ts'
+import { listCharges } from './surfaces/ledger/charges.ts'
+import { listHolds } from './surfaces/ledger/holds.ts'
+import { showStatement } from './surfaces/ledger/statement.ts'
+import { showUsage as showLedgerUsage } from './surfaces/ledger/usage.ts'
 import { countTokens, createMessage } from './surfaces/messages/handler.ts'
 import { requireVersion } from './surfaces/messages/version.ts'
 import { listModels, showModel } from './surfaces/models/models.ts'
@@ -32,6 +38,8 @@ export interface ServerParts {
   readonly tail: LedgerTail
   readonly rateLimiter: RateLimiter | null
   readonly readModels: EdgeReadModels
+  /** The log as it is stored, for what is explained from it. */
+  readonly frames: Pick<FrameSource, 'read'>
   readonly responseOwners: ResponseOwners
   readonly catalog: Catalog
   readonly clock: Clock
@@ -68,6 +76,11 @@ const routes = (parts: ServerParts, bounds: EdgeBounds): Router<EdgeState, objec
     authenticated,
     showSubscription(readModels),
   )
+  router.get('/v1/ledger/usage', authenticated, showLedgerUsage(readModels))
+  router.get('/v1/ledger/statement', authenticated, showStatement(readModels))
+  router.get('/v1/ledger/holds', authenticated, listHolds(readModels))
+  router.get('/v1/ledger/charges', authenticated, listCharges(readModels))
+  router.get('/v1/ledger/charges/:id', authenticated, showCharge(parts))
   router.get('/healthz', showHealth())
   router.get('/readyz', showReadiness(inference))
   return router

@@ -3,7 +3,9 @@ import type { ClosedRequest, Closing, Routed } from '../../domain/ledger/request
 import { adjustmentKey, creditKey } from '../../domain/wallet/evolve.ts'
 import { frameIdText } from '../../events/codec.ts'
 import type { RowOf } from '../../read-models/tables.ts'
+import { addChargePlace } from './charge-places.ts'
 import { addToDay, type Days, dayRows } from './days.ts'
+import { addToMinutes, type Minutes, noMinutes } from './minutes.ts'
 import type { Batch, ProjectedRows } from './ports.ts'
 import {
   holdRow,
@@ -12,6 +14,7 @@ import {
   priceRow,
   referenceRow,
   requestRow,
+  sealRow,
   storedResponseRows,
   usageEntryRow,
   walletEntryRow,
@@ -40,6 +43,9 @@ export interface Gathered {
   readonly requests: RowOf<'requests'>[]
   readonly usageEntries: RowOf<'usage_entries'>[]
   readonly storedResponses: RowOf<'stored_responses'>[]
+  readonly seals: RowOf<'seals'>[]
+  readonly chargePlaces: RowOf<'charge_places'>[]
+  readonly minutes: Minutes
   readonly days: Days
   readonly writers: Set<string>
   readonly workspaces: Set<string>
@@ -62,6 +68,9 @@ export const gatherFrom = (sequence: number): Gathered => ({
   requests: [],
   usageEntries: [],
   storedResponses: [],
+  seals: [],
+  chargePlaces: [],
+  minutes: noMinutes(),
   days: new Map(),
   writers: new Set(),
   workspaces: new Set(),
@@ -86,6 +95,8 @@ const gatherEvent = (gathered: Gathered, applied: Applied): void => {
   movements.forEach((movement, line) => {
     gathered.entries.push(walletEntryRow(applied, movement, line))
   })
+  if (movements.length > 0) addToMinutes(gathered.minutes, applied)
+  addChargePlace(gathered.chargePlaces, applied)
   switch (event.type) {
     case 'WorkspaceOpened':
       gathered.workspaces.add(event.data.workspaceId)
@@ -108,6 +119,9 @@ const gatherEvent = (gathered: Gathered, applied: Applied): void => {
     case 'HoldReleased':
       gathered.wallets.add(event.data.workspaceId)
       touchHold(gathered, event.data)
+      break
+    case 'CheckpointSealed':
+      gathered.seals.push(sealRow(applied, event))
       break
     case 'RequestRouted':
     case 'UsageRecorded':
@@ -164,6 +178,7 @@ const rowsOf = (gathered: Gathered, ledger: Ledger): ProjectedRows => {
       requests: gathered.requests,
       open_requests: lastOpenRequests(gathered, ledger),
       usage_entries: gathered.usageEntries,
+      charge_places: gathered.chargePlaces,
     },
     replaced: {
       writers: lastOf(gathered.writers, (id) => mapped(ledger.writers.get(id), (window) => writerRow(id, window))),
@@ -173,7 +188,8 @@ const rowsOf = (gathered: Gathered, ledger: Ledger): ProjectedRows => {
       holds: holds.open,
     },
     added: { usage_by_day: dayRows(gathered.days) },
-    first: { stored_responses: gathered.storedResponses },
+    first: { stored_responses: gathered.storedResponses, seals: gathered.seals },
+    rising: { movement_minutes: gathered.minutes.reached },
     deleted: {
       holds: holds.ended,
       open_requests: gathered.completed.map((request_id) => ({ request_id })),

@@ -13,14 +13,17 @@ export interface ProjectedRows {
       | 'wallet_entries'
       | 'requests'
       | 'open_requests'
-      | 'usage_entries']: RowsOf<T>
+      | 'usage_entries'
+      | 'charge_places']: RowsOf<T>
   }
   /** Rows that take the place of the one with the same key. */
   readonly replaced: { readonly [T in 'writers' | 'workspaces' | 'keys' | 'wallets' | 'holds']: RowsOf<T> }
   /** Rows whose figures are added to the one with the same key. */
   readonly added: { readonly usage_by_day: RowsOf<'usage_by_day'> }
   /** Rows that are written where none has their key; of several with one key the first. */
-  readonly first: { readonly stored_responses: RowsOf<'stored_responses'> }
+  readonly first: { readonly [T in 'stored_responses' | 'seals']: RowsOf<T> }
+  /** Rows in the order of their key, of which those are written whose key is above all that are there. */
+  readonly rising: { readonly movement_minutes: RowsOf<'movement_minutes'> }
   /** Keys of rows that go; they go before others come. */
   readonly deleted: {
     readonly holds: readonly Pick<RowOf<'holds'>, 'workspace_id' | 'hold_id'>[]

@@ -117,6 +117,7 @@ export const requestRow = ({ sequence, index }: Place, closed: ClosedRequest): R
     request_id: data.requestId,
     sequence,
     event_index: index,
+    first_sequence: closed.firstSequence,
     workspace_id: data.workspaceId,
     key_id: data.keyId,
     surface: data.surface,
@@ -193,3 +194,13 @@ export const storedResponseRows = (
           sequence,
         },
       ]
+
+/** Without the leaves, which are in the log. */
+export const sealRow = ({ sequence }: Place, { data }: EventOf<'CheckpointSealed'>): RowOf<'seals'> => ({
+  size: data.size,
+  sequence,
+  from_size: data.from,
+  root: data.root,
+  peaks: JSON.stringify(data.peaks),
+  note: storedText(data.note),
+})

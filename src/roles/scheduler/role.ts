@@ -1,12 +1,17 @@
+import type { RawFrames } from '../../audit/frames.ts'
 import type { Hold } from '../../domain/wallet/wallet.ts'
 import { limits } from '../../limits.ts'
+import { atMost } from '../../within.ts'
 import type { LedgerTail } from '../ledger-tail.ts'
 import { type Clock, defineRole, type Logger, type LogOf, type RunningRole } from '../role.ts'
 import { WalletWriter } from '../wallet-writer.ts'
+import { type SealerParts, startSealer } from './sealer.ts'
 
 export interface SchedulerParts {
-  readonly log: LogOf<'HoldReleased'>
+  readonly log: LogOf<'HoldReleased' | 'CheckpointSealed'> & RawFrames
   readonly tail: LedgerTail
+  /** Null: this process seals nothing. */
+  readonly sealing: Pick<SealerParts, 'signer' | 'previous'> | null
   readonly clock: Clock
   readonly logger: Logger
 }
@@ -16,9 +21,10 @@ const overdueHolds = (tail: LedgerTail, nowMs: number): readonly Hold[] =>
     [...holds.values()].filter(({ deadlineMs }) => deadlineMs <= nowMs),
   )
 
-/** Whatever time causes: a hold past its deadline is released. */
-const start = async ({ log, tail, clock, logger }: SchedulerParts): Promise<RunningRole> => {
-  const writer = new WalletWriter(log, tail)
+/** A hold past its deadline is released. */
+const startExpiry = ({ log, tail, clock, logger }: SchedulerParts): RunningRole => {
+  const holds: Pick<LogOf<'HoldReleased'>, 'appendToWallet'> = log
+  const writer = new WalletWriter(holds, tail)
   let expiring: Promise<void> = Promise.resolve()
   let busy = false
 
@@ -45,9 +51,21 @@ const start = async ({ log, tail, clock, logger }: SchedulerParts): Promise<Runn
   return {
     stop: async () => {
       clearInterval(timer)
-      await expiring
+      await atMost(expiring, limits.schedulerStopMs)
     },
   }
 }
 
-export const scheduler = defineRole({ name: 'scheduler', emits: ['HoldReleased'], start })
+/** Whatever time causes: holds past their deadline are released, what is new in the log is sealed. */
+const start = async (parts: SchedulerParts): Promise<RunningRole> => {
+  const { sealing, tail } = parts
+  const expiry = startExpiry(parts)
+  const sealer = sealing === null ? null : startSealer({ ...parts, ...sealing, sealed: tail.ledger.sealed })
+  return {
+    stop: async () => {
+      await Promise.all([expiry.stop(), sealer?.stop()])
+    },
+  }
+}
+
+export const scheduler = defineRole({ name: 'scheduler', emits: ['HoldReleased', 'CheckpointSealed'], start })

@@ -1,132 +1,190 @@
+import { setTimeout as delay, setImmediate as turn } from 'node:timers/promises'
+import { believe, checkpointsIn, mayHoldCheckpoint } from '../../audit/checkpoints-in.ts'
 import type { RawFrame, RawFrames } from '../../audit/frames.ts'
 import { GrowingTree } from '../../audit/merkle.ts'
-import { type Signer, verifierOf } from '../../audit/note.ts'
-import { checkSeal, readSeal, Sealing } from '../../audit/seal.ts'
-import { decodeFrame } from '../../events/codec.ts'
+import { type Signer, type Verifier, verifierOf } from '../../audit/note.ts'
+import { readSeal, SealFault, Sealing } from '../../audit/seal.ts'
+import type { LastSeal } from '../../domain/ledger/ledger.ts'
 import type { CheckpointSealed } from '../../events/types.ts'
 import { limits } from '../../limits.ts'
+import { atMost } from '../../within.ts'
+import { eventsOf } from '../read-frame.ts'
 import type { Clock, Follower, Logger, LogOf, RunningRole } from '../role.ts'
 
 export interface SealerParts {
-  readonly log: LogOf<'CheckpointSealed'> & RawFrames
+  readonly log: Pick<LogOf<'CheckpointSealed'>, 'append' | 'writer'> & RawFrames
   readonly signer: Signer
-  /** The sequence of the frame that holds the last checkpoint; null where there is none. */
-  readonly lastSealAt: number | null
+  /** Whose checkpoints are built on beside our own: the keys before ours. */
+  readonly previous: readonly Verifier[]
+  /** The last checkpoint of the log; null where there is none. */
+  readonly sealed: LastSeal | null
   readonly clock: Clock
   readonly logger: Logger
-  readonly onFatal: (fault: Error) => void
-}
-
-const sealMark = Buffer.from('"type":"CheckpointSealed"')
-const utf8 = new TextDecoder()
-
-/** The checkpoints in a frame, and whether it holds anything else. */
-const sealsIn = ({ data }: RawFrame): { readonly seals: readonly CheckpointSealed[]; readonly alone: boolean } => {
-  if (Buffer.from(data.buffer, data.byteOffset, data.length).indexOf(sealMark) < 0) return { seals: [], alone: false }
-  const { events } = decodeFrame(utf8.decode(data))
-  const seals = events
-    .filter(({ type }) => type === 'CheckpointSealed')
-    .map(({ data: seal }) => seal as CheckpointSealed)
-  return { seals, alone: seals.length === events.length }
 }
 
 const readFrame = async ({ log }: SealerParts, sequence: number): Promise<RawFrame> => {
   for await (const [frame] of log.read(sequence, sequence)) if (frame !== undefined) return frame
-  throw new Error(`the frame at sequence ${sequence} is gone`)
+  throw new SealFault(`frame ${sequence}, which holds the last checkpoint, is gone`)
 }
 
-/** The tree at the last checkpoint of the log. One that is not ours, or does not hold together, is not built on: the log is read anew. */
-const standingTree = async (parts: SealerParts): Promise<GrowingTree> => {
-  if (parts.lastSealAt === null) return new GrowingTree()
+/** Tells of which checkpoint is spoken. */
+const atFrame = <T>({ sequence }: RawFrame, read: () => T): T => {
   try {
-    const { seals } = sealsIn(await readFrame(parts, parts.lastSealAt))
-    return checkSeal(readSeal(seals.at(-1)!), verifierOf(parts.signer))
-  } catch (fault) {
-    parts.logger.warn(
-      { fault, sequence: parts.lastSealAt },
-      'the last checkpoint is not built on; the log is sealed anew',
-    )
-    return new GrowingTree()
+    return read()
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause)
+    throw new SealFault(`the checkpoint in frame ${sequence} cannot be built on: ${why}`, { cause })
   }
+}
+
+/** The tree at the last checkpoint of the log. Throws where nobody we know has signed that, or it does not hold together. */
+const standingTree = async (parts: SealerParts, verifiers: readonly Verifier[]): Promise<GrowingTree> => {
+  const { sealed } = parts
+  if (sealed === null) return new GrowingTree()
+  const frame = await readFrame(parts, sealed.sequence)
+  return atFrame(frame, () => {
+    const checkpoint = checkpointsIn(frame).find(({ size }) => size === sealed.size)
+    if (checkpoint === undefined) throw new SealFault(`it is not of size ${sealed.size}`)
+    return believe(checkpoint, verifiers).tree
+  })
+}
+
+const nothing = { checkpoints: [], isNews: true } as const
+
+/** The checkpoints in a frame, and whether it holds anything else. */
+const heardIn = (frame: RawFrame): { readonly checkpoints: readonly CheckpointSealed[]; readonly isNews: boolean } => {
+  if (!mayHoldCheckpoint(frame)) return nothing
+  const events = eventsOf(frame.data)
+  const checkpoints = events.flatMap((event) => (event.type === 'CheckpointSealed' ? [event.data] : []))
+  return { checkpoints, isNews: checkpoints.length < events.length }
 }
 
 /**
  * Seals the log: a signed checkpoint over all its frames at least every `sealEveryMs` while there is anything new. Of several sealers one
- * works and the others wait for it to fall silent; two checkpoints of one log contradict each other nowhere.
+ * works and the others wait for it to fall silent; two checkpoints of one log contradict each other nowhere. A checkpoint in the log that
+ * nobody we know has signed, or that contradicts the frames, ends the sealing loudly: what is signed on top of it would be believed.
  */
 class Sealer implements RunningRole {
   readonly #parts: SealerParts
-  readonly #sealing: Sealing
-  readonly #follower: Follower
-  readonly #timer: NodeJS.Timeout
+  readonly #verifiers: readonly Verifier[]
+  readonly #started: Promise<void>
+  readonly #over = Promise.withResolvers<void>()
+  #isOver = false
+  #sealing = new Sealing()
+  #follower: Follower | null = null
+  #timer: NodeJS.Timeout | undefined
   /** The sequence of the last frame that holds something besides checkpoints. */
   #lastNews = 0
   #lastSealMs: number
   /** The last checkpoint in the log is one of ours. */
   #isLeading = false
-  /** The size of the checkpoint that we appended last. */
-  #ownSize = 0
   #appending: Promise<void> | null = null
+  /** The last checkpoint could not be stored. */
+  #isRefused = false
+  /** Bytes hashed since others had their turn. */
+  #slice = 0
 
-  constructor(parts: SealerParts, sealing: Sealing) {
+  constructor(parts: SealerParts) {
     this.#parts = parts
-    this.#sealing = sealing
+    this.#verifiers = [verifierOf(parts.signer), ...parts.previous]
     this.#lastSealMs = parts.clock()
-    this.#follower = parts.log.followRaw(sealing.size + 1, (frame) => this.#take(frame))
-    this.#follower.done.catch(parts.onFatal)
-    this.#timer = setInterval(() => this.#sealIfDue(), limits.sealTickMs)
+    this.#started = this.#start().catch((fault: unknown) => this.#fail(fault))
   }
 
   async stop(): Promise<void> {
+    this.#end()
+    await atMost(Promise.all([this.#started, this.#appending, this.#follower?.stop()]), limits.schedulerStopMs)
+  }
+
+  async #start(): Promise<void> {
+    this.#sealing = new Sealing(await standingTree(this.#parts, this.#verifiers))
+    if (this.#isOver) return
+    this.#follower = this.#parts.log.followRaw(this.#sealing.size + 1, (frame) => this.#take(frame))
+    this.#follower.done.catch((fault: unknown) => this.#fail(fault))
+    this.#timer = setInterval(() => this.#sealIfDue(), limits.sealTickMs)
+  }
+
+  #end(): void {
+    this.#isOver = true
     clearInterval(this.#timer)
-    await this.#appending
-    await this.#follower.stop()
+    this.#over.resolve()
+  }
+
+  #fail(fault: unknown): void {
+    if (this.#isOver) return
+    this.#end()
+    const { logger } = this.#parts
+    const complain = (): void =>
+      logger.error({ fault, sealedTo: this.#sealing.sealedSize }, 'the log is not sealed any further')
+    complain()
+    this.#timer = setInterval(complain, limits.sealFaultMs)
+    void this.#follower?.stop()
   }
 
   #take(frame: RawFrame): Promise<void> | undefined {
+    if (this.#isOver) return undefined
     this.#sealing.take(frame)
-    const { seals, alone } = sealsIn(frame)
-    if (!alone) this.#lastNews = frame.sequence
-    for (const seal of seals) this.#meet(seal)
-    // What was never sealed is sealed in pieces that fit into a frame, and read no faster.
-    return this.#sealing.unsealed < limits.sealLeavesMax ? undefined : this.#seal()
+    const { checkpoints, isNews } = heardIn(frame)
+    if (isNews) this.#lastNews = frame.sequence
+    for (const checkpoint of checkpoints) this.#meet(checkpoint, frame)
+    if (this.#sealing.unsealed >= limits.sealLeavesMax) return this.#makeRoom()
+    this.#slice += frame.data.length
+    if (this.#slice < limits.sealSliceBytesMax) return undefined
+    this.#slice = 0
+    return turn()
   }
 
-  #meet(seal: CheckpointSealed): void {
-    this.#isLeading = seal.size === this.#ownSize
-    this.#stands(seal)
+  #meet(checkpoint: CheckpointSealed, frame: RawFrame): void {
+    const { log, clock } = this.#parts
+    atFrame(frame, () => this.#sealing.sealedTo(believe(checkpoint, this.#verifiers)))
+    this.#isLeading = frame.id.startsWith(`${log.writer}:`)
+    this.#lastSealMs = clock()
   }
 
-  #stands(seal: CheckpointSealed): void {
-    this.#sealing.sealedTo(readSeal(seal))
-    this.#lastSealMs = this.#parts.clock()
+  /** What was never sealed is sealed in pieces that fit into a frame, and read no faster. */
+  async #makeRoom(): Promise<void> {
+    while (!this.#isOver && this.#sealing.unsealed >= limits.sealLeavesMax) {
+      await Promise.race([this.#seal(), this.#over.promise])
+      if (this.#isRefused) await Promise.race([delay(limits.sealTickMs), this.#over.promise])
+    }
   }
 
   #sealIfDue(): void {
     const hasNews = this.#lastNews > this.#sealing.sealedSize
     const patienceMs = this.#isLeading ? limits.sealEveryMs : limits.sealEveryMs + limits.sealStandbyMs
-    const isDue = this.#parts.clock() - this.#lastSealMs >= patienceMs
+    const isDue = Math.abs(this.#parts.clock() - this.#lastSealMs) >= patienceMs // A clock may be set back.
     if (hasNews && isDue) void this.#seal()
   }
 
   #seal(): Promise<void> {
-    this.#appending ??= this.#append().finally(() => {
-      this.#appending = null
-    })
+    this.#appending ??= this.#append()
+      .catch((fault: unknown) => this.#fail(fault))
+      .finally(() => {
+        this.#appending = null
+      })
     return this.#appending
   }
 
   async #append(): Promise<void> {
-    const data = this.#sealing.seal(this.#parts.signer)
-    this.#ownSize = data.size
+    const data = this.#sealing.seal(this.#parts.signer, limits.sealLeavesMax)
+    if (!(await this.#isStored(data))) return
+    this.#sealing.sealedTo(readSeal(data))
+    this.#lastSealMs = this.#parts.clock()
+  }
+
+  async #isStored(data: CheckpointSealed): Promise<boolean> {
+    const { log, logger } = this.#parts
     try {
-      await this.#parts.log.append([{ type: 'CheckpointSealed', data }])
-      this.#stands(data)
+      await log.append([{ type: 'CheckpointSealed', data }])
+      this.#isRefused = false
     } catch (fault) {
-      this.#parts.logger.warn({ fault }, 'a checkpoint was not stored; the next one seals as much')
+      if (!this.#isRefused && !this.#isOver)
+        logger.warn({ fault }, 'a checkpoint was not stored; the next one seals as much')
+      this.#isRefused = true
     }
+    return !this.#isRefused
   }
 }
 
-export const startSealer = async (parts: SealerParts): Promise<RunningRole> =>
-  new Sealer(parts, new Sealing(await standingTree(parts)))
+/** Seals the log from its last checkpoint on. What keeps it from that is told in our own log, and ends nothing else. */
+export const startSealer = (parts: SealerParts): RunningRole => new Sealer(parts)

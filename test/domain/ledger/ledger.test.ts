@@ -151,6 +151,21 @@ t.test('a closing event may stand before the routing event', async (t) => {
   t.equal(ledger.openRequests.size, 0)
 })
 
+t.test('the checkpoint that seals the most is known, and of equals the first', async (t) => {
+  const sealed = (size: number): Fact => ({
+    type: 'CheckpointSealed',
+    data: { size, root: '', peaks: [], from: 0, leaves: '', note: '' },
+  })
+  t.equal(fold([journal('a', 1, opened)]).sealed, null)
+  const frames = [
+    journal('a', 1, opened),
+    journal('a', 2, sealed(1)),
+    journal('b', 1, sealed(2)),
+    journal('a', 3, sealed(1)),
+  ]
+  t.same(fold([...frames, journal('a', 4, sealed(2))]).sealed, { size: 2, sequence: 3 })
+})
+
 t.test('a missing frame stops the fold', async (t) => {
   const ledger = initialLedger()
   t.throws(

@@ -2,12 +2,17 @@ import { randomBytes } from 'node:crypto'
 import { createInbox, type NatsConnection } from '@nats-io/transport-node'
 import t from 'tap'
 import { v7 } from 'uuid'
+import { leafOf } from '../../../src/audit/frames.ts'
 import { openCallClient } from '../../../src/infrastructure/nats/calls/call-client.ts'
 import { openCallServer } from '../../../src/infrastructure/nats/calls/call-server.ts'
 import { connectNats } from '../../../src/infrastructure/nats/connect.ts'
 import { type LogOptions, type OpenLog, openLog } from '../../../src/infrastructure/nats/log.ts'
+import { openRawWriter } from '../../../src/infrastructure/nats/raw-writer.ts'
+import { MemorySource, sealedLog } from '../../audit/sealed-log.ts'
 import { makeCertificates } from '../../certificates.ts'
+import { randomOf } from '../../random.ts'
 import { answerOf, hear, routedCall, stay } from '../../roles/calls-contract.ts'
+import { framesOf } from '../../sealing.ts'
 import { NatsCluster, type User, users } from './cluster.ts'
 import { Load } from './load.ts'
 import { adjustment, hold, keepingLogger, readAll } from './open.ts'
@@ -25,7 +30,8 @@ t.teardown(async () => {
 })
 
 const connectAs = async (user: User): Promise<NatsConnection> => {
-  const inbox = user === 'backup' ? {} : { role: user } // The NATS command line has the library's own inbox.
+  const role = user === 'restore' ? 'operator' : user // Which its command runs as.
+  const inbox = user === 'backup' ? {} : { role } // The NATS command line has the library's own inbox.
   const connection = await connectNats({ ...cluster.accessOf(user), ...inbox, name: user })
   connections.push(connection)
   return connection
@@ -84,6 +90,7 @@ t.test('each role does its work in the log, and no other', async (t) => {
       (await readAll(log)).map(({ sequence }) => sequence),
       [1, 2, 3, 4, 5, 6, 7],
     )
+  t.equal((await framesOf(scheduler)).length, 7, 'and as they are stored, to seal them')
   t.equal(await proxy.lastSequence(), 7)
   await t.rejects(proxy.follow(1, () => {}).done, /Permissions Violation for Publish to "\$JS.API.CONSUMER.CREATE/)
 })
@@ -115,10 +122,12 @@ t.test('what a user may not say is refused', async (t) => {
     scheduler: [`${api}.CREATE.GATEWAY`, 'gateway.call'],
     operator: [`${api}.CREATE.OTHER`, 'gateway.call'],
     backup: [`${api}.CREATE.GATEWAY`, 'gateway.call', 'gateway.wallet.acme', 'gateway.journal.backup', ...reading],
+    restore: [`${api}.CREATE.OTHER`, 'gateway.call'],
   }
   for (const user of users) {
     const connection = await connectAs(user)
-    const others = journals.filter((subject) => !subject.endsWith(`.${user}`))
+    // Who puts a log back says what every writer said.
+    const others = user === 'restore' ? [] : journals.filter((subject) => !subject.endsWith(`.${user}`))
     for (const subject of [...harmful, durable, ...others, ...refused[user]])
       await t.rejects(
         connection.request(subject, '{}'),
@@ -137,6 +146,7 @@ t.test('what a user may not hear is refused', async (t) => {
     const mine = user in lines ? lines[user as keyof typeof lines] : ['gateway.edge.*.*', 'gateway.proxy.*.*']
     for (const subject of [...shared, ...others, ...mine]) {
       if (user === 'backup' && subject === '_INBOX.>') continue
+      if (user === 'restore' && subject === '_INBOX_operator.>') continue
       const heard = Promise.withResolvers<unknown>()
       connection.subscribe(subject, { callback: (error) => heard.resolve(error) })
       t.match(await heard.promise, { message: /Permissions Violation for Subscription/ }, `${user}: ${subject}`)
@@ -215,4 +225,33 @@ t.test('each node killed in its turn: nothing acknowledged is lost or doubled, a
     Array.from({ length: sequences.length }, (_, index) => index + 1),
   )
   t.comment(`${acknowledged.length} appends in ${sequences.length} frames`)
+})
+
+t.test('a user of its own puts frames of every writer back, in order, on three nodes', async (t) => {
+  const connection = await connectAs('restore')
+  const log = await openLog({
+    connection,
+    name: 'GATEWAY',
+    role: 'operator',
+    durability: 'synced',
+    replicas: 3,
+    clock: Date.now,
+    newId: v7,
+    logger: keepingLogger(),
+    onFatal: (error) => t.fail(error),
+  })
+  opened.push({ close: () => log.close(2_000) })
+  const standing = await log.lastSequence()
+  const { frames } = sealedLog({ frames: 300, random: randomOf(41) })
+  const moved = frames.map((frame) => ({ ...frame, sequence: standing + frame.sequence }))
+  await openRawWriter(connection, 'GATEWAY').store(
+    new MemorySource(moved, 50).read(standing + 1, standing + moved.length),
+  )
+  const found: string[] = []
+  for await (const some of log.read(standing + 1, await log.lastSequence()))
+    found.push(...some.map((frame) => leafOf(frame).toString('hex')))
+  t.same(
+    found,
+    frames.map((frame) => leafOf(frame).toString('hex')),
+  )
 })

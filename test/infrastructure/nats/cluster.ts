@@ -9,7 +9,7 @@ import { NatsProcess } from './server.ts'
 const configFile = fileURLToPath(new URL('../../../deploy/nats/nats-server.conf', import.meta.url))
 const nodeCount = 3
 
-export const users = ['edge', 'proxy', 'projector', 'scheduler', 'operator', 'backup'] as const
+export const users = ['edge', 'proxy', 'projector', 'scheduler', 'operator', 'backup', 'restore'] as const
 export type User = (typeof users)[number]
 
 const passwordOf = (user: User | 'route'): string => `secret-of-${user}`

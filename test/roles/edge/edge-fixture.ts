@@ -1,5 +1,6 @@
 import { hash, randomUUID } from 'node:crypto'
 import type { Test } from 'tap'
+import type { FrameSource } from '../../../src/audit/frames.ts'
 import { initialLedger } from '../../../src/domain/ledger/ledger.ts'
 import { formatUsd } from '../../../src/domain/money.ts'
 import { chargeFor } from '../../../src/domain/pricing/charge.ts'
@@ -7,6 +8,7 @@ import type { Catalog } from '../../../src/domain/routing/plan.ts'
 import { usageOf } from '../../../src/domain/usage/usage.ts'
 import type { Fact } from '../../../src/events/envelope.ts'
 import type { PriceSheet } from '../../../src/events/types.ts'
+import type { AtSequence } from '../../../src/read-models/checkpoint.ts'
 import type { EdgeBounds } from '../../../src/roles/edge/bounds.ts'
 import type { EdgeReadModels } from '../../../src/roles/edge/read-models.ts'
 import type { ResponseOwners } from '../../../src/roles/edge/response-owners.ts'
@@ -133,12 +135,31 @@ export interface EdgeOptions {
   readonly catalog?: Partial<Catalog>
   readonly requestsPerMinute?: number
   readonly requestDeadlineMs?: number
-  readonly readModels?: EdgeReadModels
+  readonly readModels?: Partial<EdgeReadModels>
+  readonly frames?: Pick<FrameSource, 'read'>
   readonly responseOwners?: ResponseOwners
   readonly bounds?: Partial<EdgeBounds>
 }
 
-const noReadModels: EdgeReadModels = { findBilling: async () => undefined }
+const empty = async <T>(value: T): Promise<AtSequence<T>> => ({ sequence: 0, value })
+export const noReadModels: EdgeReadModels = {
+  findBilling: () => empty(undefined),
+  listUsage: () => empty([]),
+  readStatement: () =>
+    empty({
+      isFinal: false,
+      opening: { balancePicos: 0n, heldPicos: 0n },
+      closing: { balancePicos: 0n, heldPicos: 0n },
+      entries: [],
+      next: null,
+    }),
+  listHolds: () => empty([]),
+  listCharges: () => empty({ charges: [], next: null }),
+  findTrace: () => empty(undefined),
+  findSheetSequence: async () => undefined,
+  findKey: async () => undefined,
+}
+const noFrames: Pick<FrameSource, 'read'> = { read: async function* () {} }
 const noOwners: ResponseOwners = { find: async () => undefined }
 
 export interface TestEdge {
@@ -193,7 +214,8 @@ export const startEdge = async (t: Test, options: EdgeOptions = {}): Promise<Tes
     tail,
     dispatch,
     catalog: catalogWith(options.catalog),
-    readModels: options.readModels ?? noReadModels,
+    readModels: { ...noReadModels, ...options.readModels },
+    frames: options.frames ?? noFrames,
     responseOwners: options.responseOwners ?? noOwners,
     requestsPerMinute: options.requestsPerMinute ?? null,
     ...(options.requestDeadlineMs === undefined ? {} : { requestDeadlineMs: options.requestDeadlineMs }),

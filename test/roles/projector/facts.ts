@@ -81,6 +81,25 @@ export const holdReleased = (holdId: string, id = workspaceId): FactOf<'HoldRele
   data: { holdId, workspaceId: id, reason: 'returned' },
 })
 
+const hashText = (byte: number): string => Buffer.alloc(32, byte).toString('base64')
+
+/** A checkpoint whose figures have the right form, and which nobody has signed. */
+export const checkpointSealed = (
+  size: number,
+  changes: Partial<FactOf<'CheckpointSealed'>['data']> = {},
+): FactOf<'CheckpointSealed'> => ({
+  type: 'CheckpointSealed',
+  data: {
+    size,
+    root: hashText(size % 256),
+    peaks: [],
+    from: 0,
+    leaves: '',
+    note: `log\n${size}\n${hashText(size % 256)}\n\n— log AAAA\n`,
+    ...changes,
+  },
+})
+
 type Changes<T extends 'RequestRouted' | 'UsageRecorded' | 'RequestFailed'> = Partial<FactOf<T>['data']>
 
 export const routed = (requestId: string, changes: Changes<'RequestRouted'> = {}): FactOf<'RequestRouted'> => ({

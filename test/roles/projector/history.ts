@@ -4,6 +4,7 @@ import { sealEvent } from '../../../src/events/envelope.ts'
 import { MemoryLog } from '../../memory-log.ts'
 import {
   adjusted,
+  checkpointSealed,
   credited,
   failed,
   holdPlaced,
@@ -66,6 +67,12 @@ const accountFact: fc.Arbitrary<Fact> = fc.oneof(
     .map(([version, from, model]) => pricePublished(version, from, model)),
 )
 
+const sealFact: fc.Arbitrary<Fact> = fc
+  .tuple(fc.integer({ min: 1, max: 20 }), fc.nat({ max: 20 }), fc.constantFrom(...strange))
+  .map(([size, from, note]) =>
+    checkpointSealed(size, { from, note, peaks: [Buffer.alloc(32, from).toString('base64')] }),
+  )
+
 const requestFact: fc.Arbitrary<Fact> = fc
   .record({
     kind: fc.constantFrom('routed' as const, 'used' as const, 'failed' as const),
@@ -94,10 +101,14 @@ const walletStep: fc.Arbitrary<Step> = workspace.chain((workspaceId) =>
 const journalStep: fc.Arbitrary<Step> = fc.record({
   wallet: fc.constant(false),
   workspaceId: fc.constant(''),
-  facts: fc.array(fc.oneof({ weight: 1, arbitrary: accountFact }, { weight: 5, arbitrary: requestFact }), {
-    minLength: 1,
-    maxLength: 6,
-  }),
+  facts: fc.array(
+    fc.oneof(
+      { weight: 1, arbitrary: accountFact },
+      { weight: 5, arbitrary: requestFact },
+      { weight: 1, arbitrary: sealFact },
+    ),
+    { minLength: 1, maxLength: 6 },
+  ),
   writer: fc.constantFrom('writer-1', 'writer-2'),
   skip: fc.constantFrom(0, 0, 0, 1, 2),
   again: fc.option(fc.nat({ max: 20 })),

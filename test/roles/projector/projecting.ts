@@ -24,6 +24,9 @@ export const tables = [
   'usage_entries',
   'usage_by_day',
   'stored_responses',
+  'seals',
+  'charge_places',
+  'movement_minutes',
 ] as const
 
 /** A database of a test: the store, and what is in its tables. */
@@ -71,7 +74,7 @@ export class Projected {
   /** As freshly migrated. */
   async empty(): Promise<void> {
     const others = tables.filter((table) => table !== 'checkpoint')
-    await this.#pool.query(`truncate ${others.join(', ')}; update checkpoint set sequence = 0, first_frame = null`)
+    await this.#pool.query(`truncate ${others.join(', ')}; update checkpoint set sequence = 0, places_to = 0, first_frame = null`)
   }
 
   async close(): Promise<void> {

@@ -3,6 +3,7 @@ import { MemoryLog } from '../../memory-log.ts'
 import { startPostgres } from '../../postgres.ts'
 import {
   adjusted,
+  checkpointSealed,
   credited,
   failed,
   holdPlaced,
@@ -39,7 +40,7 @@ t.test('accounts: a workspace is opened once, a revoked key stays listed', async
     { key_id: 'key-2', revoked: false },
   ])
   t.match(await rows('wallets'), [{ workspace_id: 'acme', credit_limit: 5, balance: 0 }])
-  t.same(await rows('checkpoint'), [{ single: true, sequence: 2, first_frame: 'test-writer:1' }])
+  t.same(await rows('checkpoint'), [{ single: true, sequence: 2, first_frame: 'test-writer:1', places_to: 2 }])
   t.same(await rows('writers'), [{ writer: 'test-writer', low: 2, above: [] }])
 })
 
@@ -193,6 +194,7 @@ t.test('requests: one row when both sides are there, in whichever order they cam
       request_id: 'request-1',
       sequence: 2,
       event_index: 0,
+      first_sequence: 1,
       router: 'auto',
       model: 'gpt-4o-mini',
       stream: true,
@@ -218,6 +220,56 @@ t.test('requests: one row when both sides are there, in whichever order they cam
   t.match(await rows('open_requests', 'request_id'), [
     { request_id: 'request-1', routed: null, closing: { data: { level: 0 } } },
     { request_id: 'request-3' },
+  ])
+})
+
+t.test('places: what tells of a charge beside its own two events', async (t) => {
+  const { store, rows } = bound(await newProjected())
+  const log = new MemoryLog()
+  const task = { taskId: 'task-1', workspaceId }
+  const placed = holdPlaced('task-1')
+  const order = {
+    ...{ keyId: 'key-1', surface: 'video', kind: 'text2video', model: 'vv/v3', provider: 'vv', upstreamModel: 'v3' },
+    ...{ priceVersion: 'v1', unitPrice: '0.1', unitsMax: '10', requestDigest: 'a', payloadDigest: 'b' },
+  } as const
+  const taskPlaced = { ...placed, data: { ...placed.data, purpose: 'task', task: order } } as const
+  await log.append([routed('request-1'), used('request-1')])
+  await log.postToWallet(workspaceId, [adjusted('adjustment-1'), adjusted('adjustment-1'), holdPlaced('hold-1')])
+  await log.postToWallet(workspaceId, [taskPlaced, holdReleased('hold-1'), holdReleased('hold-1')])
+  await log.append([{ type: 'TaskSubmitted', data: { ...task, vendorTaskId: 'vendor-1' } }])
+  await log.postToWallet(workspaceId, [holdReleased('task-1')])
+  await log.append([
+    { type: 'LateVerdictSeen', data: { ...task, vendorTaskId: 'vendor-1', outcome: 'FAILURE', cost: '0' } },
+  ])
+  await project(log, store, 2)
+
+  t.same(
+    (await rows('charge_places', 'sequence, event_index')).map((row) => [
+      ...[row['charge_id'], row['sequence'], row['event_index'], row['workspace_id']],
+    ]),
+    [
+      ['request-1', 2, 0, 'acme'],
+      ['request-1', 2, 1, 'acme'],
+      ['task-1', 3, 0, 'acme'],
+      ['hold-1', 3, 2, 'acme'],
+      ['task-1', 4, 0, 'acme'],
+      ['task-1', 5, 0, 'acme'],
+      ['task-1', 6, 0, 'acme'],
+    ],
+    'one that ended nothing could be of a task that had ended',
+  )
+})
+
+t.test('minutes: the frame in which movements first told each, or a later one', async (t) => {
+  const { store, rows } = bound(await newProjected())
+  const times = ['12:00:00.000', '12:00:59.999', '12:03:00.000', '12:01:00.000', '12:09:59.000', '12:03:30.000']
+  const log = new MemoryLog({ timeOf: (sequence) => `2026-03-01T${times[sequence - 1]}Z` })
+  for (const place of times.keys()) await log.postToWallet(workspaceId, [credited(`credit-${place}`)])
+  await project(log, store, 2)
+  t.same(await rows('movement_minutes', 'minute'), [
+    { minute: '2026-03-01T12:00:00+00:00', sequence: 1 },
+    { minute: '2026-03-01T12:03:00+00:00', sequence: 3 },
+    { minute: '2026-03-01T12:09:00+00:00', sequence: 5 },
   ])
 })
 
@@ -261,6 +313,29 @@ t.test('usage: every bill with its lines, and its day', async (t) => {
     { ...group, day: '2026-03-02', requests: 2, prompt_total: 240, output_total: 60, total: 0.50055 },
   ])
 })
+
+t.test('seals: one row for each size, the first that came, without its leaves', async (t) => {
+  const { store, rows } = bound(await newProjected())
+  const log = new MemoryLog()
+  const peaks = [Buffer.alloc(32, 1).toString('base64')]
+  await log.append([checkpointSealed(1, { leaves: Buffer.alloc(32).toString('base64') })])
+  await log.append([opened()])
+  await log.append([checkpointSealed(2, { from: 1, peaks }), checkpointSealed(2, { from: 0 })])
+  await project(log, store, 500)
+  await log.append([checkpointSealed(1, { from: 0, note: 'late' })])
+  await project(log, store, 500)
+
+  const { note, root } = checkpointSealed(1).data
+  t.same(await rows('seals', 'size'), [
+    { size: 1, sequence: 1, from_size: 0, root, peaks: [], note },
+    { ...checkpointRow(2), sequence: 3, from_size: 1, peaks },
+  ])
+})
+
+function checkpointRow(size: number) {
+  const { note, root } = checkpointSealed(size).data
+  return { size, root, note }
+}
 
 function bound(projected: Projected) {
   return {

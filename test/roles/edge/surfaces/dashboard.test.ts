@@ -1,4 +1,5 @@
 import t from 'tap'
+import type { AtSequence } from '../../../../src/read-models/checkpoint.ts'
 import type { Billing } from '../../../../src/roles/edge/read-models.ts'
 import { errorOf, secret, startEdge, workspaceId } from '../edge-fixture.ts'
 
@@ -12,9 +13,9 @@ const billing: Billing = {
 
 t.test('sums are exact to the last digit, at both paths', async (t) => {
   const asked: string[] = []
-  const findBilling = async (workspace: string): Promise<Billing> => {
+  const findBilling = async (workspace: string): Promise<AtSequence<Billing>> => {
     asked.push(workspace)
-    return billing
+    return { sequence: 1234, value: billing }
   }
   const { url } = await startEdge(t, { readModels: { findBilling } })
   for (const prefix of ['/v1', '']) {
@@ -27,6 +28,7 @@ t.test('sums are exact to the last digit, at both paths', async (t) => {
         '"hard_limit_usd":123456790.012345678901,"system_hard_limit_usd":123456790.012345678901,"access_until":0}',
     )
     t.equal(subscription.headers.get('content-type'), 'application/json')
+    for (const answer of [usage, subscription]) t.equal(answer.headers.get('x-gateway-ledger-sequence'), '1234')
   }
   t.same([...new Set(asked)], [workspaceId])
 })

@@ -1,25 +1,13 @@
 import { formatUsd } from '../../../../domain/money.ts'
-import { GatewayError } from '../../../../errors.ts'
 import { type EdgeContext, type EdgeMiddleware, keyOf } from '../../middleware/context.ts'
 import type { Billing, EdgeReadModels } from '../../read-models.ts'
+import { readTables } from '../read-tables.ts'
 
-const retryAfterSeconds = 2
 const centsPerUsd = 100n
 const nothing: Billing = { creditsPicos: 0n, chargedPicos: 0n, adjustmentsPicos: 0n, creditLimitPicos: 0n }
 
-const unreadable = (cause: unknown): GatewayError =>
-  new GatewayError('read_models_unavailable', 'Usage cannot be read right now. Requests are served and billed.', {
-    cause,
-    retryAfterSeconds,
-  })
-
-const billingOf = async (ctx: EdgeContext, readModels: EdgeReadModels): Promise<Billing> => {
-  try {
-    return (await readModels.findBilling(keyOf(ctx).workspaceId)) ?? nothing
-  } catch (fault) {
-    throw fault instanceof GatewayError ? fault : unreadable(fault)
-  }
-}
+const billingOf = async (ctx: EdgeContext, readModels: EdgeReadModels): Promise<Billing> =>
+  (await readTables(ctx, readModels.findBilling(keyOf(ctx).workspaceId))) ?? nothing
 
 /** Amounts are written as the decimals they are: a JSON number may have more digits than a float holds. */
 const sendJson = (ctx: EdgeContext, text: string): void => {

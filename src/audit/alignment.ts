@@ -1,0 +1,195 @@
+import { limits } from '../limits.ts'
+import type { Hash } from './merkle.ts'
+import { Queue } from './queue.ts'
+
+/** A leaf as checkpoints have it. */
+export interface SealedLeaf {
+  /** Where it was sealed. */
+  readonly sequence: number
+  readonly hash: Hash
+  /** Where the checkpoint stands that sealed it: what it sealed stood before. */
+  readonly before: number
+}
+
+/** What is wrong with a frame by itself. */
+export interface Flaw {
+  readonly kind: 'frame-unreadable' | 'checkpoint-forged'
+  readonly text: string
+}
+
+/** A leaf as it is found. */
+export interface FoundLeaf {
+  readonly sequence: number
+  readonly hash: Hash
+  readonly flaw: Flaw | null
+}
+
+/** Leaves that do not match, between two pairs that do. */
+export interface Gap {
+  /** Sealed and not found. */
+  readonly missing: SealedLeaf[]
+  /** Found and not sealed. */
+  readonly strange: FoundLeaf[]
+  /** Behind it nothing is sealed, so what is strange in it may only have come late. */
+  isLast?: boolean
+}
+
+export interface AlignmentEars {
+  onMatch(sealed: SealedLeaf, found: FoundLeaf): void
+  onGap(gap: Gap): void
+}
+
+/** As text that a map can be asked for. */
+export const keyOf = (hash: Hash): string => hash.toString('latin1')
+
+type Pair = readonly [sealed: number, found: number]
+
+interface Link {
+  readonly pair: Pair
+  readonly previous: Link | null
+}
+
+/** Where in a list that grows the first one stands that is not below the value. */
+const placeOf = (value: number, ends: readonly Link[]): number => {
+  let [low, high] = [0, ends.length]
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if (ends[middle]!.pair[0] < value) low = middle + 1
+    else high = middle
+  }
+  return low
+}
+
+const placesOf = (sealed: readonly SealedLeaf[]): ReadonlyMap<string, readonly number[]> => {
+  const places = new Map<string, number[]>()
+  for (const [place, { hash }] of sealed.entries()) {
+    const key = keyOf(hash)
+    const equals = places.get(key)
+    if (equals === undefined) places.set(key, [place])
+    else equals.push(place)
+  }
+  return places
+}
+
+/** The longest list of pairs that stand in the same order on both sides (Hunt and Szymanski). */
+const longestInOrder = (sealed: readonly SealedLeaf[], found: readonly FoundLeaf[]): readonly Pair[] => {
+  const places = placesOf(sealed)
+  const ends: Link[] = []
+  // Backwards, so that of equal leaves none is paired twice with one found.
+  for (const [place, { hash }] of found.entries())
+    for (const other of places.get(keyOf(hash))?.toReversed() ?? []) {
+      const length = placeOf(other, ends)
+      ends[length] = { pair: [other, place], previous: ends[length - 1] ?? null }
+    }
+  const pairs: Pair[] = []
+  for (let link = ends.at(-1) ?? null; link !== null; link = link.previous) pairs.push(link.pair)
+  return pairs.reverse()
+}
+
+/** Holds what is found against what was sealed, as both come in. */
+export class Alignment {
+  readonly #ears: AlignmentEars
+  readonly #sealed = new Queue<SealedLeaf>()
+  readonly #found = new Queue<FoundLeaf>()
+  #gap: Gap = { missing: [], strange: [] }
+  /** Where the last checkpoint stands. */
+  #before = 0
+  /** How much further on than it was sealed the last match is found. */
+  #shift = 0
+
+  constructor(ears: AlignmentEars) {
+    this.#ears = ears
+  }
+
+  /** Sealed and not matched yet. */
+  get expected(): number {
+    return this.#sealed.length
+  }
+
+  /** Found and not matched yet. */
+  get found(): number {
+    return this.#found.length
+  }
+
+  find(leaf: FoundLeaf): void {
+    this.#found.push(leaf)
+  }
+
+  expect(leaf: SealedLeaf): void {
+    this.#sealed.push(leaf)
+    this.#before = leaf.before
+  }
+
+  /** The next found that are matched with nothing. */
+  peek(count?: number): readonly FoundLeaf[] {
+    return this.#found.peek(count)
+  }
+
+  /** Takes the next found, which match nothing that is listed. */
+  takeFound(count: number): readonly FoundLeaf[] {
+    return this.#found.take(count)
+  }
+
+  /**
+   * Matches what can be. Around what does not match, frames that the last checkpoint does not seal cannot be told from strange ones: its
+   * own leaves wait for the next.
+   */
+  match(): void {
+    this.#matchHeads()
+    if (this.#sealed.length > 0) this.#matchInOrder((leaf) => leaf.before < this.#before)
+    if (this.#sealed.length > limits.verifyApartFramesMax) this.settle()
+  }
+
+  /** No checkpoint will tell more: what waits is missing. */
+  settle(): void {
+    this.#matchHeads()
+    if (this.#sealed.length > 0) this.#matchInOrder(() => true)
+    const { length } = this.#sealed
+    const next = (this.#sealed.head?.sequence ?? 0) + this.#shift
+    const isInPlace = ({ sequence }: FoundLeaf, place: number): boolean =>
+      sequence === next + place && sequence < this.#before
+    this.#widen(length, this.#found.peek(length).filter(isInPlace).length)
+    this.#gap.isLast = true
+    this.#closeGap()
+  }
+
+  #matchInOrder(isDue: (leaf: SealedLeaf) => boolean): void {
+    const waiting = this.#sealed.peek()
+    let [sealedPast, foundPast] = [0, 0]
+    for (const [sealed, found] of longestInOrder(waiting, this.#found.peek())) {
+      if (!isDue(waiting[sealed]!)) break
+      this.#widen(sealed - sealedPast, found - foundPast)
+      this.#pair()
+      sealedPast = sealed + 1
+      foundPast = found + 1
+    }
+    this.#matchHeads()
+  }
+
+  #matchHeads(): void {
+    for (;;) {
+      const [sealed, found] = [this.#sealed.head, this.#found.head]
+      if (sealed === undefined || found === undefined || !sealed.hash.equals(found.hash)) return
+      this.#pair()
+    }
+  }
+
+  #pair(): void {
+    this.#closeGap()
+    const [sealed, found] = [this.#sealed.shift(), this.#found.shift()]
+    this.#shift = found.sequence - sealed.sequence
+    this.#ears.onMatch(sealed, found)
+  }
+
+  #widen(missing: number, strange: number): void {
+    for (const leaf of this.#sealed.take(missing)) this.#gap.missing.push(leaf)
+    for (const leaf of this.#found.take(strange)) this.#gap.strange.push(leaf)
+    if (this.#gap.missing.length + this.#gap.strange.length > limits.verifyApartFramesMax) this.#closeGap()
+  }
+
+  #closeGap(): void {
+    if (this.#gap.missing.length + this.#gap.strange.length === 0) return
+    this.#ears.onGap(this.#gap)
+    this.#gap = { missing: [], strange: [] }
+  }
+}

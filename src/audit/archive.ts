@@ -1,0 +1,215 @@
+import type { CheckpointSealed } from '../events/types.ts'
+import { limits } from '../limits.ts'
+import { type Believed, believe, checkpointsIn } from './checkpoints-in.ts'
+import { type Finding, Findings } from './findings.ts'
+import { type FrameSource, FramesFault, leafOf, type RawFrame } from './frames.ts'
+import { GrowingTree, type Hash, rootOfPeaks } from './merkle.ts'
+import type { Verifier } from './note.ts'
+import { readSeal } from './seal.ts'
+
+/** Where an archive stands. */
+export interface ArchiveHead {
+  /** Frames archived: those of the sequences 1 to this. */
+  readonly size: number
+  /** Of the tree over them. */
+  readonly peaks: readonly Hash[]
+  /** Of that size; null where nothing is archived. */
+  readonly checkpoint: CheckpointSealed | null
+}
+
+/** An archive that grows. */
+export interface ArchiveTarget {
+  readonly head: ArchiveHead
+  /** Of the segment that is being written. */
+  readonly bytes: number
+  /** Adds the next frame. */
+  write(frame: RawFrame): Promise<void>
+  /** Ends the segment, where one was begun, with a checkpoint over all frames written, whose tree is `tree`. */
+  finish(checkpoint: CheckpointSealed, tree: GrowingTree): Promise<void>
+}
+
+export interface ArchiveParts {
+  readonly source: FrameSource
+  readonly target: ArchiveTarget
+  readonly verifiers: readonly Verifier[]
+  readonly onProgress?: (sequence: number, lastSequence: number) => void
+}
+
+export interface ArchiveReport {
+  /** Frames archived before, and now. */
+  readonly from: number
+  readonly to: number
+  /** Where the log ended. */
+  readonly lastSequence: number
+  /** Why nothing further was archived, and checkpoints that were not believed. */
+  readonly findings: readonly Finding[]
+  readonly total: number
+}
+
+/** The log is not the one that was archived, or not the one that was sealed. */
+class Parting extends Error {
+  readonly finding: Finding
+
+  constructor(kind: Finding['kind'], sequence: number, text: string) {
+    super(text)
+    this.finding = { kind, sequence, toSequence: sequence, text }
+  }
+}
+
+const faultText = (fault: unknown): string => (fault instanceof Error ? fault.message : String(fault))
+
+/** A checkpoint as the log has it, and as it is believed. */
+interface Candidate {
+  readonly checkpoint: CheckpointSealed
+  readonly seal: Believed
+}
+
+class Archiving {
+  readonly findings = new Findings(limits.verifyFindingsMax)
+  readonly #parts: ArchiveParts
+  /** Over what is written. */
+  #tree: GrowingTree
+  /** The last checkpoint up to which frames are written. */
+  #last: CheckpointSealed | null = null
+  /** Frames are being written, and the segment cannot end before the last of them is. */
+  #isWriting = false
+  /** Frames that no checkpoint seals yet, up to the last that was read; the first are missing where they were too many. */
+  #waiting: RawFrame[] = []
+  #waitingBytes = 0
+
+  constructor(parts: ArchiveParts) {
+    this.#parts = parts
+    const { size, peaks } = parts.target.head
+    this.#tree = new GrowingTree(size, peaks)
+  }
+
+  get size(): number {
+    return this.#tree.size
+  }
+
+  async take(frame: RawFrame): Promise<void> {
+    this.#wait(frame)
+    for (const candidate of this.#candidatesIn(frame))
+      if (candidate.seal.size > this.#tree.size) await this.#archiveTo(candidate)
+  }
+
+  /** Ends the segment that is being written. */
+  async finish(): Promise<void> {
+    if (this.#last === null || this.#isWriting) return
+    await this.#parts.target.finish(this.#last, this.#tree)
+    this.#last = null
+  }
+
+  #wait(frame: RawFrame): void {
+    this.#waiting.push(frame)
+    this.#waitingBytes += frame.data.length
+    if (this.#waitingBytes > limits.archiveUnsealedBytesMax) this.#forgetTo(frame.sequence)
+  }
+
+  #forgetTo(sequence: number): void {
+    this.#waiting = this.#waiting.filter((frame) => frame.sequence > sequence)
+    this.#waitingBytes = this.#waiting.reduce((sum, { data }) => sum + data.length, 0)
+  }
+
+  #candidatesIn(frame: RawFrame): readonly Candidate[] {
+    try {
+      return checkpointsIn(frame).map((checkpoint) => ({
+        checkpoint,
+        seal: believe(checkpoint, this.#parts.verifiers),
+      }))
+    } catch (fault) {
+      const { sequence } = frame
+      const text = `frame ${sequence} holds a checkpoint that is not believed: ${faultText(fault)}`
+      this.findings.add({ kind: 'checkpoint-forged', sequence, toSequence: sequence, text })
+      return []
+    }
+  }
+
+  /** The frames behind what is written, up to a sequence; read again where they did not wait. */
+  async *#framesTo(sequence: number): AsyncIterable<RawFrame> {
+    const from = this.#tree.size + 1
+    if (this.#waiting[0]?.sequence === from) {
+      yield* this.#waiting.slice(0, sequence - from + 1)
+      return
+    }
+    for await (const frames of this.#parts.source.read(from, sequence)) yield* frames
+  }
+
+  async #archiveTo({ checkpoint, seal }: Candidate): Promise<void> {
+    const { target } = this.#parts
+    const tree = await this.#hashTo(seal)
+    this.#isWriting = true
+    for await (const frame of this.#framesTo(seal.size)) await target.write(frame)
+    this.#isWriting = false
+    this.#tree = tree
+    this.#last = checkpoint
+    this.#forgetTo(seal.size)
+    if (target.bytes >= limits.archiveSegmentBytesMin) await this.finish()
+  }
+
+  /** The tree up to a checkpoint. Throws a Parting where the frames do not lead to it. */
+  async #hashTo(seal: Believed): Promise<GrowingTree> {
+    const tree = new GrowingTree(this.#tree.size, this.#tree.peaks)
+    for await (const frame of this.#framesTo(seal.size)) {
+      const hash = leafOf(frame)
+      const sealed = seal.leaves[frame.sequence - seal.from - 1]
+      if (sealed !== undefined && !sealed.equals(hash))
+        throw new Parting('frame-changed', frame.sequence, `frame ${frame.sequence} is not the one that was sealed`)
+      tree.append(hash)
+      if (tree.size === seal.from && !tree.root.equals(rootOfPeaks(seal.peaks))) throw this.#parting(seal, seal.from)
+    }
+    if (!tree.root.equals(seal.root)) throw this.#parting(seal, this.#tree.size)
+    return tree
+  }
+
+  #parting({ size }: Believed, to: number): Parting {
+    const archived = this.#tree.size
+    const where = to > archived ? `among the frames ${archived + 1} to ${to}` : `at frame ${archived} or before`
+    const text = `the log goes on from another history than the archive's: its checkpoint of size ${size} parts from the archive ${where}`
+    return new Parting('log-forked', Math.max(1, Math.min(to, archived)), text)
+  }
+}
+
+/** Whether the log still holds the last frame that was archived. Throws a Parting where it does not. */
+const assertSameHead = async ({ source, target }: ArchiveParts, end: number): Promise<void> => {
+  const { size, checkpoint } = target.head
+  if (checkpoint === null) return
+  if (end < size) throw new Parting('log-truncated', end + 1, `the log ends at sequence ${end}, the archive at ${size}`)
+  const sealed = readSeal(checkpoint).leaves.at(-1)
+  for await (const [frame] of source.read(size, size))
+    if (frame !== undefined && sealed?.equals(leafOf(frame)) === false)
+      throw new Parting('log-forked', size, `frame ${size} of the log is not the one that was archived`)
+}
+
+const findingOf = (fault: unknown): Finding | null => {
+  if (fault instanceof Parting) return fault.finding
+  if (!(fault instanceof FramesFault)) return null
+  return { kind: 'frame-missing', sequence: fault.from, toSequence: fault.resumesAt - 1, text: fault.message }
+}
+
+/**
+ * Copies what is sealed of a log and not archived yet. Every frame is held against the checkpoints before it is taken over; what comes
+ * behind one that does not agree is not archived. Resolves with what stood in the way; rejects with what keeps source or target from
+ * working.
+ */
+export const archive = async (parts: ArchiveParts): Promise<ArchiveReport> => {
+  const { source, target, onProgress } = parts
+  const archiving = new Archiving(parts)
+  const from = target.head.size
+  const end = await source.lastSequence()
+  try {
+    await assertSameHead(parts, end)
+    for await (const frames of source.read(from + 1, end))
+      for (const frame of frames) {
+        await archiving.take(frame)
+        onProgress?.(frame.sequence, end)
+      }
+  } catch (fault) {
+    const finding = findingOf(fault)
+    if (finding === null) throw fault
+    archiving.findings.add(finding)
+  }
+  await archiving.finish()
+  const { shown, total } = archiving.findings
+  return { from, to: archiving.size, lastSequence: end, findings: shown, total }
+}

@@ -1,0 +1,16 @@
+import { formatUsd } from '../domain/money.ts'
+import type { StatementEntry } from '../read-models/statement.ts'
+
+/** A movement as it is given away: amounts are decimal USD. */
+export const entryRecord = (entry: StatementEntry) => ({
+  at: entry.time.toISOString(),
+  sequence: entry.sequence,
+  event_index: entry.eventIndex,
+  line: entry.line,
+  kind: entry.kind,
+  reference: entry.reference,
+  amount: formatUsd(entry.amountPicos),
+  held: formatUsd(entry.heldPicos),
+  balance_after: formatUsd(entry.balanceAfterPicos),
+  held_after: formatUsd(entry.heldAfterPicos),
+})

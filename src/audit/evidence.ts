@@ -1,0 +1,92 @@
+import type { Key } from '../domain/accounts/accounts.ts'
+import type { Movement } from '../domain/wallet/evolve.ts'
+import type { Event, EventOf } from '../events/envelope.ts'
+import type { PricePublished } from '../events/types.ts'
+import type { SealPlace } from '../read-models/charge-trace.ts'
+
+/** What an event did to the wallet, and how the wallet stood after it. */
+export type Moved = Omit<Movement, 'workspaceId' | 'reference'>
+
+/** An event as it stands in the log. */
+export interface ToldEvent {
+  readonly sequence: number
+  /** Its place in the frame. */
+  readonly index: number
+  readonly event: Event
+  readonly movements: readonly Moved[]
+  /** The first checkpoint over its frame; null where there is none yet. */
+  readonly seal: SealPlace | null
+}
+
+export interface FoundSheet {
+  /** Of the frame that published it. */
+  readonly sequence: number
+  readonly published: PricePublished
+}
+
+/** All that the log tells of one id, and what is needed to understand it. */
+export interface Evidence {
+  readonly id: string
+  /** In the order of the log. */
+  readonly events: readonly ToldEvent[]
+  /** The sheet that the charge names; null where there is no charge, or no such sheet. */
+  readonly sheet: FoundSheet | null
+  readonly key: Key | null
+  /** How far the log was followed. */
+  readonly sequence: number
+  /** False where the tables that told where to look are in part of an earlier release: some events may lack. */
+  readonly isComplete: boolean
+}
+
+/** One of some types, told apart by `event.type`. */
+export type Told<T extends Event['type']> = { [K in T]: ToldEvent & { readonly event: EventOf<K> } }[T]
+
+export const isTold =
+  <T extends Event['type']>(...types: readonly T[]) =>
+  (told: ToldEvent): told is Told<T> =>
+    types.some((type) => type === told.event.type)
+
+/** True for an event that tells of the request or task. */
+export const tellsOf = ({ type, data }: Event, id: string): boolean => {
+  switch (type) {
+    case 'RequestRouted':
+    case 'UsageRecorded':
+    case 'RequestFailed':
+      return data.requestId === id
+    case 'HoldPlaced':
+      return data.task !== undefined && data.holdId === id
+    case 'HoldReleased':
+      return data.holdId === id
+    case 'TaskSubmitted':
+    case 'TaskProgressed':
+    case 'TaskSettled':
+    case 'LateVerdictSeen':
+      return data.taskId === id
+    case 'AdjustmentPosted':
+      return data.corrects === id
+    default:
+      return false
+  }
+}
+
+/** Whose key it was, as the events say; null where none does. */
+export const keyIdIn = (events: readonly ToldEvent[]): string | null => {
+  for (const { event } of events) {
+    if ('keyId' in event.data && 'requestId' in event.data) return event.data.keyId
+    if (event.type === 'HoldPlaced' && event.data.task !== undefined) return event.data.task.keyId
+  }
+  return null
+}
+
+/** Which price sheet was charged, or set a task's unit price; null where the events name none. */
+export const sheetNamedIn = (
+  events: readonly ToldEvent[],
+): { readonly model: string; readonly version: string } | null => {
+  for (const { event } of events) {
+    if (event.type === 'UsageRecorded') return { model: event.data.model, version: event.data.priceVersion }
+    if (event.type === 'RequestFailed') return null
+    if (event.type === 'HoldPlaced' && event.data.task !== undefined)
+      return { model: event.data.task.model, version: event.data.task.priceVersion }
+  }
+  return null
+}

@@ -1,0 +1,86 @@
+import { formatUsd, parseUsd } from '../domain/money.ts'
+import { type Evidence, isTold, type Told, type ToldEvent } from './evidence.ts'
+import type {
+  ExplainedAdjustment,
+  ExplainedEvent,
+  ExplainedMovement,
+  ExplainedProof,
+  Explanation,
+} from './explanation.ts'
+
+const explainMovements = ({ sequence, index, event, movements }: ToldEvent): readonly ExplainedMovement[] =>
+  movements.map((moved, line) => ({
+    at: event.time,
+    sequence,
+    event_index: index,
+    line,
+    kind: moved.kind,
+    amount: formatUsd(moved.amountPicos),
+    held: formatUsd(moved.heldPicos),
+    balance_before: formatUsd(moved.balanceAfterPicos - moved.amountPicos),
+    balance_after: formatUsd(moved.balanceAfterPicos),
+    held_before: formatUsd(moved.heldAfterPicos - moved.heldPicos),
+    held_after: formatUsd(moved.heldAfterPicos),
+  }))
+
+/** One that repeats an adjustment's id moves nothing. */
+const appliedAdjustments = ({ events }: Evidence): readonly Told<'AdjustmentPosted'>[] =>
+  events.filter(isTold('AdjustmentPosted')).filter(({ movements }) => movements.length > 0)
+
+const explainAdjustment = ({ sequence, event }: Told<'AdjustmentPosted'>): ExplainedAdjustment => {
+  const { adjustmentId, amount, reason, note } = event.data
+  return { at: event.time, sequence, adjustment_id: adjustmentId, amount, reason, note }
+}
+
+const explainEvent = (told: ToldEvent, counts: boolean): ExplainedEvent => ({
+  sequence: told.sequence,
+  event_index: told.index,
+  at: told.event.time,
+  type: told.event.type,
+  id: told.event.id,
+  source: told.event.source,
+  counts,
+  sealed_by: told.seal?.size ?? null,
+})
+
+const explainProof = (id: string, { sequence, seal }: ToldEvent): ExplainedProof => ({
+  sequence,
+  checkpoint: seal,
+  command: `gateway prove ${id}`,
+})
+
+/** What of the events says something that counts. */
+export interface Story {
+  /** The event that decided what was charged, or the last so far. */
+  readonly decisive: ToldEvent
+  /** Those of the story itself; adjustments count where they moved the wallet. */
+  readonly counting: ReadonlySet<ToldEvent>
+  readonly chargedPicos: bigint
+}
+
+type Common = 'wallet' | 'adjustments' | 'net' | 'events' | 'proof' | 'log_sequence' | 'complete'
+
+/** What is told alike of requests and tasks. */
+export const explainCommon = (
+  evidence: Evidence,
+  { decisive, counting, chargedPicos }: Story,
+): Pick<Explanation, Common> => {
+  const adjustments = appliedAdjustments(evidence)
+  const correctedPicos = adjustments.reduce((sum, { event }) => sum + parseUsd(event.data.amount), 0n)
+  const applied: ReadonlySet<ToldEvent> = new Set(adjustments)
+  return {
+    wallet: evidence.events.flatMap(explainMovements),
+    adjustments: adjustments.map(explainAdjustment),
+    net: formatUsd(chargedPicos - correctedPicos),
+    events: evidence.events.map((told) => explainEvent(told, counting.has(told) || applied.has(told))),
+    proof: explainProof(evidence.id, decisive),
+    log_sequence: evidence.sequence,
+    complete: evidence.isComplete,
+  }
+}
+
+export const explainKey = ({ key }: Evidence, keyId: string): Explanation['key'] => ({
+  id: keyId,
+  name: key?.name ?? null,
+  prefix: key?.prefix ?? null,
+})

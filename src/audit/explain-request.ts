@@ -1,0 +1,137 @@
+import { formatUsd, maxOf, parseUsd } from '../domain/money.ts'
+import { ratesFor } from '../domain/pricing/charge.ts'
+import type { PriceSheet, UsageRecorded } from '../events/types.ts'
+import { type UsageColumn, usageColumnNames, usageColumns } from '../read-models/usage.table.ts'
+import { type Evidence, isTold, type Told } from './evidence.ts'
+import { explainCommon, explainKey } from './explain-parts.ts'
+import type { ChargeState, ExplainedCharge, ExplainedPrice, ExplainedUsage, RequestExplanation } from './explanation.ts'
+import { recomputeRequest } from './recompute.ts'
+
+type Closing = Told<'UsageRecorded' | 'RequestFailed'>
+
+/** A request as far as it came; of several closing events the first counts. */
+interface Sides {
+  readonly routed: Told<'RequestRouted'> | undefined
+  readonly closing: Closing | undefined
+}
+
+const sidesOf = ({ events }: Evidence): Sides => ({
+  routed: events.find(isTold('RequestRouted')),
+  closing: events.find(isTold('UsageRecorded', 'RequestFailed')),
+})
+
+const billOf = (closing: Closing | undefined): UsageRecorded | null =>
+  closing?.event.type === 'UsageRecorded' ? closing.event.data : null
+
+const stateOf = ({ routed, closing }: Sides): ChargeState => {
+  if (routed === undefined || closing === undefined) return 'open'
+  return closing.event.type === 'UsageRecorded' ? 'charged' : 'failed'
+}
+
+const askedOf = ({ event: { data, time } }: Told<'RequestRouted'>): RequestExplanation['asked'] => ({
+  at: time,
+  surface: data.surface,
+  model: data.model,
+  router: data.router,
+  stream: data.stream,
+  output_cap: data.outputCap,
+  deadline: data.deadline,
+})
+
+const planOf = ({ event }: Told<'RequestRouted'>): RequestExplanation['plan'] =>
+  event.data.candidates.map(({ model, provider, upstreamModel, priceVersion }) => ({
+    model,
+    provider,
+    upstream_model: upstreamModel,
+    price_version: priceVersion,
+  }))
+
+const attemptsOf = ({ event }: Closing): RequestExplanation['attempts'] =>
+  event.data.attempts.map(({ model, provider, outcome, status, reason, durationMs }) => ({
+    model,
+    provider,
+    outcome,
+    status,
+    reason,
+    duration_ms: durationMs,
+  }))
+
+const endedOf = ({ event: { type, data, time } }: Closing): RequestExplanation['ended'] => {
+  if (type === 'RequestFailed') return { at: time, served: null, outcome: data.reason, status: data.status }
+  const { level, model, provider, outcome } = data
+  return { at: time, served: { level, model, provider }, outcome, status: null }
+}
+
+const usageOf = ({ source, usage }: UsageRecorded): ExplainedUsage => {
+  const counts = Object.fromEntries(usageColumnNames.map((column) => [column, usage[usageColumns[column]]]))
+  return {
+    source,
+    ...(counts as Readonly<Record<UsageColumn, number>>),
+    ...(usage.promptLargest === undefined ? {} : { prompt_largest: usage.promptLargest }),
+    tool_calls: usage.toolCalls,
+  }
+}
+
+const tierOf = (sheet: PriceSheet, rates: PriceSheet['per_million_tokens']): number | null =>
+  sheet.tiers?.find((tier) => tier.per_million_tokens === rates)?.prompt_tokens_above ?? null
+
+const callRates = ({ per_call = {} }: PriceSheet, { toolCalls }: UsageRecorded['usage']): ExplainedPrice['per_call'] =>
+  Object.fromEntries(Object.entries(per_call).filter(([tool]) => (toolCalls[tool] ?? 0) > 0))
+
+const priceOf = ({ sheet: found }: Evidence, { usage }: UsageRecorded): ExplainedPrice | null => {
+  const sheet = found?.published.sheet
+  if (found === null || sheet === undefined) return null
+  const { model, version, effectiveFrom, source } = found.published
+  const rates = ratesFor(sheet, usage.promptLargest ?? usage.promptTotal)
+  return {
+    ...{ model, version, effective_from: effectiveFrom, source, sequence: found.sequence },
+    per_million_tokens: rates,
+    prompt_tokens_above: tierOf(sheet, rates),
+    per_call: callRates(sheet, usage),
+    unit_price: null,
+  }
+}
+
+const chargeOf = ({ sheet }: Evidence, bill: UsageRecorded): ExplainedCharge => ({
+  lines: bill.lines.map(({ item, quantity, unitPrice, amount }) => ({ item, quantity, unit_price: unitPrice, amount })),
+  total: bill.total,
+  recomputed: recomputeRequest(bill, sheet?.published ?? null),
+})
+
+const reservationOf = (
+  { event: { data } }: Told<'RequestRouted'>,
+  bill: UsageRecorded | null,
+): RequestExplanation['reservation'] => ({
+  reserved: data.reserved,
+  allowance: data.allowanceId,
+  beyond: formatUsd(maxOf(0n, parseUsd(bill?.total ?? '0') - parseUsd(data.reserved))),
+})
+
+/** Null where the events tell of no request. */
+export const explainRequest = (evidence: Evidence): RequestExplanation | null => {
+  const sides = sidesOf(evidence)
+  const { routed, closing } = sides
+  const decisive = closing ?? routed
+  if (decisive === undefined) return null
+  const state = stateOf(sides)
+  const bill = billOf(closing)
+  const counting = new Set([routed, closing].filter((told) => told !== undefined))
+  const chargedPicos = state === 'charged' && bill !== null ? parseUsd(bill.total) : 0n
+  return {
+    object: 'charge',
+    id: evidence.id,
+    kind: 'request',
+    state,
+    workspace: decisive.event.data.workspaceId,
+    key: explainKey(evidence, decisive.event.data.keyId),
+    asked: routed === undefined ? null : askedOf(routed),
+    plan: routed === undefined ? [] : planOf(routed),
+    attempts: closing === undefined ? [] : attemptsOf(closing),
+    ended: closing === undefined ? null : endedOf(closing),
+    usage: bill === null ? null : usageOf(bill),
+    price: bill === null ? null : priceOf(evidence, bill),
+    charge: bill === null ? null : chargeOf(evidence, bill),
+    reservation: routed === undefined ? null : reservationOf(routed, bill),
+    ...explainCommon(evidence, { decisive, counting, chargedPicos }),
+  }
+}

@@ -1,0 +1,150 @@
+import { formatUsd, parseUsd } from '../domain/money.ts'
+import type { TaskOrder } from '../events/types.ts'
+import { type Evidence, isTold, type Told, type ToldEvent } from './evidence.ts'
+import { explainCommon, explainKey } from './explain-parts.ts'
+import type { ChargeState, ExplainedCharge, ExplainedPrice, TaskExplanation } from './explanation.ts'
+import { recomputeTask } from './recompute.ts'
+
+type End = Told<'TaskSettled' | 'HoldReleased'>
+
+/** A task as far as it came. The first end of its hold counts: it is the one that moved the wallet. */
+interface Course {
+  readonly placed: Told<'HoldPlaced'>
+  readonly order: TaskOrder
+  readonly end: End | undefined
+}
+
+const courseOf = ({ events }: Evidence): Course | null => {
+  const placed = events.find(isTold('HoldPlaced'))
+  const order = placed?.event.data.task
+  if (placed === undefined || order === undefined) return null
+  const ends = events.filter(isTold('TaskSettled', 'HoldReleased'))
+  return { placed, order, end: ends.find(({ movements }) => movements.length > 0) }
+}
+
+const stateOf = ({ end }: Course): ChargeState => {
+  if (end === undefined) return 'open'
+  if (end.event.type === 'HoldReleased') return 'given_back'
+  return end.event.data.outcome === 'SUCCESS' ? 'charged' : 'failed'
+}
+
+const askedOf = ({ placed, order }: Course): TaskExplanation['asked'] => ({
+  at: placed.event.time,
+  surface: order.surface,
+  kind: order.kind,
+  model: order.model,
+  provider: order.provider,
+  upstream_model: order.upstreamModel,
+  price_version: order.priceVersion,
+  external_task_id: order.externalTaskId ?? null,
+})
+
+const holdOf = ({ placed, order }: Course): TaskExplanation['hold'] => ({
+  amount: placed.event.data.amount,
+  units_max: order.unitsMax,
+  unit_price: order.unitPrice,
+  deadline: placed.event.data.deadline,
+})
+
+/** What came before the end; later words of the vendor's course are listed among the events alone. */
+const before = <T extends ToldEvent>(told: readonly T[], { end }: Course): readonly T[] =>
+  end === undefined
+    ? told
+    : told.filter(({ sequence, index }) => sequence < end.sequence || (sequence === end.sequence && index < end.index))
+
+const submittedOf = ([first]: readonly Told<'TaskSubmitted'>[]): TaskExplanation['submitted'] =>
+  first === undefined ? null : { at: first.event.time, vendor_task_id: first.event.data.vendorTaskId }
+
+const sumOf = ({ movements }: End, kind: string, figure: 'amountPicos' | 'heldPicos'): bigint =>
+  movements.filter((moved) => moved.kind === kind).reduce((sum, moved) => sum - moved[figure], 0n)
+
+const endedOf = (end: End): TaskExplanation['ended'] => {
+  const told = {
+    at: end.event.time,
+    given_back: formatUsd(sumOf(end, 'release', 'heldPicos')),
+    beyond: formatUsd(sumOf(end, 'excess', 'amountPicos')),
+  }
+  if (end.event.type === 'HoldReleased') {
+    const { reason } = end.event.data
+    return { ...told, outcome: reason, vendor_task_id: null, deduction: null, source: null, reason, vendor_code: null }
+  }
+  const { outcome, vendorTaskId, deduction, source, failReason, vendorCode } = end.event.data
+  return {
+    ...told,
+    outcome,
+    vendor_task_id: vendorTaskId ?? null,
+    deduction: deduction ?? null,
+    source,
+    reason: failReason ?? null,
+    vendor_code: vendorCode ?? null,
+  }
+}
+
+/** A settlement that came second is as late as what the poller itself saw to be too late. */
+const lateVerdicts = ({ events }: Evidence, { end }: Course): TaskExplanation['late_verdicts'] =>
+  events
+    .filter(isTold('TaskSettled', 'LateVerdictSeen'))
+    .filter((told) => told !== end)
+    .map(({ sequence, event: { data, time } }) => ({
+      at: time,
+      sequence,
+      outcome: data.outcome,
+      deduction: data.deduction ?? null,
+      cost: 'cost' in data ? data.cost : data.total,
+      reason: data.failReason ?? null,
+    }))
+
+const priceOf = ({ sheet: found }: Evidence, { unitPrice }: TaskOrder): ExplainedPrice | null => {
+  if (found === null) return null
+  const { model, version, effectiveFrom, source } = found.published
+  return {
+    ...{ model, version, effective_from: effectiveFrom, source, sequence: found.sequence },
+    ...{ per_million_tokens: null, prompt_tokens_above: null, per_call: {}, unit_price: unitPrice },
+  }
+}
+
+const chargeOf = ({ sheet }: Evidence, { order, end }: Course): ExplainedCharge | null => {
+  if (end?.event.type !== 'TaskSettled') return null
+  const { lines, total } = end.event.data
+  return {
+    lines: lines.map(({ item, quantity, unitPrice, amount }) => ({ item, quantity, unit_price: unitPrice, amount })),
+    total,
+    recomputed: recomputeTask(end.event.data, order, sheet?.published ?? null),
+  }
+}
+
+/** Null where the events tell of no task. */
+export const explainTask = (evidence: Evidence): TaskExplanation | null => {
+  const course = courseOf(evidence)
+  if (course === null) return null
+  const { placed, order, end } = course
+  const submitted = before(evidence.events.filter(isTold('TaskSubmitted')), course)
+  const progressed = before(evidence.events.filter(isTold('TaskProgressed')), course)
+  const charge = chargeOf(evidence, course)
+  const counting = new Set<ToldEvent>([placed, ...submitted, ...progressed, ...(end === undefined ? [] : [end])])
+  return {
+    object: 'charge',
+    id: evidence.id,
+    kind: 'task',
+    state: stateOf(course),
+    workspace: placed.event.data.workspaceId,
+    key: explainKey(evidence, order.keyId),
+    asked: askedOf(course),
+    hold: holdOf(course),
+    submitted: submittedOf(submitted),
+    progress: progressed.map(({ event: { data, time } }) => ({
+      at: time,
+      status: data.status,
+      percent: data.progress,
+    })),
+    ended: end === undefined ? null : endedOf(end),
+    late_verdicts: lateVerdicts(evidence, course),
+    price: priceOf(evidence, order),
+    charge,
+    ...explainCommon(evidence, {
+      decisive: end ?? placed,
+      counting,
+      chargedPicos: parseUsd(charge?.total ?? '0'),
+    }),
+  }
+}

@@ -1,0 +1,198 @@
+import type { PriceSheet, Usage } from '../events/types.ts'
+import type { UsageColumn } from '../read-models/usage.table.ts'
+import type { Recomputed } from './recompute.ts'
+
+/** The story of one charge as it is given away, in JSON: amounts are decimal USD, times ISO 8601 in UTC. */
+export type Explanation = RequestExplanation | TaskExplanation
+
+/** `open`: not ended yet. `given_back`: a task whose hold went back without the vendor's word. */
+export type ChargeState = 'open' | 'charged' | 'failed' | 'given_back'
+
+interface Explained {
+  readonly object: 'charge'
+  readonly id: string
+  readonly state: ChargeState
+  readonly workspace: string
+  readonly key: { readonly id: string; readonly name: string | null; readonly prefix: string | null }
+  readonly price: ExplainedPrice | null
+  readonly charge: ExplainedCharge | null
+  readonly wallet: readonly ExplainedMovement[]
+  readonly adjustments: readonly ExplainedAdjustment[]
+  /** What is left of the charge after its adjustments. */
+  readonly net: string
+  readonly events: readonly ExplainedEvent[]
+  readonly proof: ExplainedProof
+  /** The log was followed up to this frame. */
+  readonly log_sequence: number
+  /** False where the tables are in part of an earlier release, until they are rebuilt: the log may tell more. */
+  readonly complete: boolean
+}
+
+export interface RequestExplanation extends Explained {
+  readonly kind: 'request'
+  /** Null where the log has only the other side yet. */
+  readonly asked: {
+    readonly at: string
+    readonly surface: string
+    readonly model: string
+    readonly router: string | null
+    readonly stream: boolean
+    readonly output_cap: number | null
+    readonly deadline: string
+  } | null
+  readonly plan: readonly {
+    readonly model: string
+    readonly provider: string
+    readonly upstream_model: string
+    readonly price_version: string
+  }[]
+  readonly attempts: readonly {
+    readonly model: string
+    readonly provider: string
+    readonly outcome: 'served' | 'failed'
+    readonly status: number | null
+    readonly reason: string | null
+    readonly duration_ms: number
+  }[]
+  readonly ended: {
+    readonly at: string
+    /** Null where nothing was served. */
+    readonly served: { readonly level: number; readonly model: string; readonly provider: string } | null
+    readonly outcome: string
+    /** What the client was told of a failure. */
+    readonly status: number | null
+  } | null
+  /** Tokens by what they are, and calls by tool; null where nothing was served. */
+  readonly usage: ExplainedUsage | null
+  readonly reservation: {
+    readonly reserved: string
+    readonly allowance: string | null
+    /** What the charge went beyond it. */
+    readonly beyond: string
+  } | null
+}
+
+export interface TaskExplanation extends Explained {
+  readonly kind: 'task'
+  readonly asked: {
+    readonly at: string
+    readonly surface: string
+    readonly kind: string
+    readonly model: string
+    readonly provider: string
+    readonly upstream_model: string
+    readonly price_version: string
+    readonly external_task_id: string | null
+  }
+  readonly hold: {
+    readonly amount: string
+    readonly units_max: string
+    readonly unit_price: string
+    readonly deadline: string
+  }
+  readonly submitted: { readonly at: string; readonly vendor_task_id: string } | null
+  readonly progress: readonly { readonly at: string; readonly status: string; readonly percent: number }[]
+  readonly ended: {
+    readonly at: string
+    readonly outcome: string
+    readonly vendor_task_id: string | null
+    /** The vendor's own figure, as it wrote it. */
+    readonly deduction: string | null
+    readonly source: 'reported' | 'estimated' | null
+    readonly reason: string | null
+    readonly vendor_code: number | null
+    /** What of the hold went back. */
+    readonly given_back: string
+    /** What the charge went beyond the hold. */
+    readonly beyond: string
+  } | null
+  readonly late_verdicts: readonly {
+    readonly at: string
+    readonly sequence: number
+    readonly outcome: string
+    readonly deduction: string | null
+    /** Charged to nobody. */
+    readonly cost: string
+    readonly reason: string | null
+  }[]
+}
+
+export interface ExplainedUsage extends Readonly<Record<UsageColumn, number>> {
+  readonly source: 'reported' | 'estimated'
+  /** Where one answer took several samplings: the largest prompt, which decides the price tier. */
+  readonly prompt_largest?: number
+  readonly tool_calls: Usage['toolCalls']
+}
+
+export interface ExplainedPrice {
+  readonly model: string
+  readonly version: string
+  readonly effective_from: string
+  readonly source: string
+  /** Of the frame that published it. */
+  readonly sequence: number
+  /** Those of the tier that the prompt fell into, USD per million tokens; null for a task. */
+  readonly per_million_tokens: PriceSheet['per_million_tokens'] | null
+  /** The prompt tokens above which they count; null for the first tier. */
+  readonly prompt_tokens_above: number | null
+  /** Of the tools that were called. */
+  readonly per_call: Readonly<Record<string, string>>
+  /** Of a task. */
+  readonly unit_price: string | null
+}
+
+export interface ExplainedCharge {
+  readonly lines: readonly {
+    readonly item: string
+    readonly quantity: number | string
+    readonly unit_price: string
+    readonly amount: string
+  }[]
+  readonly total: string
+  readonly recomputed: Recomputed
+}
+
+export interface ExplainedMovement {
+  readonly at: string
+  readonly sequence: number
+  readonly event_index: number
+  readonly line: number
+  readonly kind: string
+  readonly amount: string
+  readonly held: string
+  readonly balance_before: string
+  readonly balance_after: string
+  readonly held_before: string
+  readonly held_after: string
+}
+
+export interface ExplainedAdjustment {
+  readonly at: string
+  readonly sequence: number
+  readonly adjustment_id: string
+  readonly amount: string
+  readonly reason: string
+  readonly note: string
+}
+
+export interface ExplainedEvent {
+  readonly sequence: number
+  readonly event_index: number
+  readonly at: string
+  readonly type: string
+  readonly id: string
+  readonly source: string
+  /** False for one that came when all was said: it changed nothing. */
+  readonly counts: boolean
+  /** The size of the first checkpoint over its frame; null where it is not sealed yet. */
+  readonly sealed_by: number | null
+}
+
+export interface ExplainedProof {
+  /** Of the event that decided what was charged, or of the last one. */
+  readonly sequence: number
+  /** The first checkpoint over it; null where it is not sealed yet. */
+  readonly checkpoint: { readonly size: number; readonly sequence: number } | null
+  /** What makes a proof of it that needs no database. */
+  readonly command: string
+}

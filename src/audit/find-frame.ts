@@ -1,0 +1,82 @@
+import { decodeFrame } from '../events/codec.ts'
+import type { StoredEvent } from '../events/upcast.ts'
+import { isObject } from '../json.ts'
+import { type Believed, believe, checkpointsIn } from './checkpoints-in.ts'
+import type { FrameSource, RawFrame } from './frames.ts'
+import type { Verifier } from './note.ts'
+
+/** An event where it stands in the log. */
+export interface FoundEvent {
+  readonly frame: RawFrame
+  readonly event: StoredEvent
+  readonly indexInFrame: number
+}
+
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
+export const readFrameAt = async (source: FrameSource, sequence: number): Promise<RawFrame | null> => {
+  if (sequence < 1 || sequence > (await source.lastSequence())) return null
+  for await (const [frame] of source.read(sequence, sequence)) if (frame !== undefined) return frame
+  return null
+}
+
+/** What ends a request or a task, the charge before all else. */
+const endings = ['UsageRecorded', 'TaskSettled', 'RequestFailed', 'HoldReleased', 'LateVerdictSeen']
+
+const isOf = ({ id, data }: StoredEvent, asked: string): boolean => {
+  if (id === asked || !isObject(data)) return id === asked
+  return data['requestId'] === asked || data['taskId'] === asked || data['holdId'] === asked
+}
+
+const rankOf = ({ id, type }: StoredEvent, asked: string): number => {
+  if (id === asked) return 0
+  const rank = endings.indexOf(type)
+  return rank < 0 ? endings.length + 1 : rank + 1
+}
+
+const eventsIn = (frame: RawFrame, asked: string): readonly FoundEvent[] =>
+  decodeFrame(utf8.decode(frame.data)).events.flatMap((event, indexInFrame) =>
+    isOf(event, asked) ? [{ frame, event, indexInFrame }] : [],
+  )
+
+/**
+ * The event with an id, or the one that ended the request or the task with it: the charge, where there is one. Reads the frames `from` to
+ * `to`; null where none of them has it. Frames that cannot be read are passed over.
+ */
+export const findEvent = async (
+  source: FrameSource,
+  asked: string,
+  from: number,
+  to: number,
+): Promise<FoundEvent | null> => {
+  const mark = Buffer.from(JSON.stringify(asked))
+  let best: FoundEvent | null = null
+  for await (const frames of source.read(from, to))
+    for (const frame of frames) {
+      if (Buffer.from(frame.data.buffer, frame.data.byteOffset, frame.data.length).indexOf(mark) < 0) continue
+      for (const found of eventsIn(frame, asked))
+        if (best === null || rankOf(found.event, asked) < rankOf(best.event, asked)) best = found
+      if (best !== null && rankOf(best.event, asked) <= 1) return best
+    }
+  return best
+}
+
+const believedIn = (frame: RawFrame, verifiers: readonly Verifier[]): readonly Believed[] => {
+  try {
+    return checkpointsIn(frame).map((checkpoint) => believe(checkpoint, verifiers))
+  } catch {
+    return [] // `verify` tells of it; another checkpoint seals as much.
+  }
+}
+
+/** The first believed checkpoint in the log that lists the leaf of a sequence; null where none does yet. */
+export const findSeal = async (
+  source: FrameSource,
+  sequence: number,
+  verifiers: readonly Verifier[],
+): Promise<Believed | null> => {
+  for await (const frames of source.read(sequence + 1, await source.lastSequence()))
+    for (const frame of frames)
+      for (const seal of believedIn(frame, verifiers)) if (seal.from < sequence && sequence <= seal.size) return seal
+  return null
+}

@@ -1,0 +1,57 @@
+export type FindingKind =
+  | 'frame-changed'
+  | 'frame-removed'
+  | 'frame-inserted'
+  | 'frame-moved'
+  | 'frame-duplicated'
+  | 'frame-missing'
+  | 'frame-unreadable'
+  | 'frame-unlocated'
+  | 'segment-damaged'
+  | 'checkpoint-forged'
+  | 'checkpoint-contradicted'
+  | 'log-forked'
+  | 'log-truncated'
+
+/** Something that is not as it was sealed. */
+export interface Finding {
+  readonly kind: FindingKind
+  /** The first sequence concerned: as found in the log or, for what is not there, as it was sealed. */
+  readonly sequence: number
+  /** The last one; the same for a single frame. */
+  readonly toSequence: number
+  /** What is wrong, in a sentence. */
+  readonly text: string
+}
+
+const order = (one: Finding, other: Finding): number =>
+  one.sequence - other.sequence || one.toSequence - other.toSequence || one.kind.localeCompare(other.kind)
+
+/** The first findings, and how many there are of each kind. */
+export class Findings {
+  readonly #shownMax: number
+  readonly #shown: Finding[] = []
+  readonly #counts = new Map<FindingKind, number>()
+
+  constructor(shownMax: number) {
+    this.#shownMax = shownMax
+  }
+
+  add(finding: Finding): void {
+    this.#counts.set(finding.kind, (this.#counts.get(finding.kind) ?? 0) + 1)
+    if (this.#shown.length < this.#shownMax) this.#shown.push(finding)
+  }
+
+  /** By sequence; at most as many as are shown. */
+  get shown(): readonly Finding[] {
+    return this.#shown.toSorted(order)
+  }
+
+  get counts(): Readonly<Partial<Record<FindingKind, number>>> {
+    return Object.fromEntries([...this.#counts].sort(([one], [other]) => one.localeCompare(other)))
+  }
+
+  get total(): number {
+    return [...this.#counts.values()].reduce((sum, count) => sum + count, 0)
+  }
+}

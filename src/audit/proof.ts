@@ -1,0 +1,113 @@
+import { isDeepStrictEqual } from 'node:util'
+import { decodeFrame } from '../events/codec.ts'
+import type { StoredEvent } from '../events/upcast.ts'
+import { isObject, parseJson } from '../json.ts'
+import { leafOf, type RawFrame } from './frames.ts'
+import { type Hash, inclusionPath, rootOfPath } from './merkle.ts'
+import type { Checkpoint, Verifier } from './note.ts'
+import { openNote } from './published.ts'
+import type { Seal } from './seal.ts'
+
+const format = 'gateway-proof/1'
+
+/** That one event stands in the log, to be checked with the log's public key and nothing else. */
+export interface Proof {
+  readonly format: typeof format
+  /** As it is stored. */
+  readonly event: StoredEvent
+  readonly sequence: number
+  /** The event's place in its frame, from 0. */
+  readonly index_in_frame: number
+  /** Whole, since the frame is what the log's tree holds. */
+  readonly frame: { readonly subject: string; readonly data: string }
+  /** From the frame's leaf to the root (RFC 6962, 2.1.1), hex. */
+  readonly path: readonly string[]
+  /** The signed note. */
+  readonly checkpoint: string
+}
+
+/** A proof that proves nothing, and why. */
+export class ProofFault extends Error {
+  override readonly name = 'ProofFault'
+}
+
+const hashPattern = /^[0-9a-f]{64}$/
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
+const eventsOf = (data: string): readonly StoredEvent[] => {
+  try {
+    return decodeFrame(data).events
+  } catch (cause) {
+    throw new ProofFault('the frame cannot be read', { cause })
+  }
+}
+
+const eventAt = (data: string, index: number): StoredEvent => {
+  const event = eventsOf(data)[index]
+  if (event === undefined) throw new ProofFault(`the frame has no event ${index}`)
+  return event
+}
+
+/** The proof of one event of a frame, by a checkpoint that seals the frame. Throws ProofFault where it does not. */
+export const makeProof = (frame: RawFrame, indexInFrame: number, seal: Seal): Proof => {
+  const index = frame.sequence - 1
+  const leaf = seal.leaves[index - seal.from]
+  if (leaf?.equals(leafOf(frame)) !== true)
+    throw new ProofFault(`the checkpoint of size ${seal.size} seals no such frame at sequence ${frame.sequence}`)
+  const data = utf8.decode(frame.data)
+  return {
+    format,
+    event: eventAt(data, indexInFrame),
+    sequence: frame.sequence,
+    index_in_frame: indexInFrame,
+    frame: { subject: frame.subject, data },
+    path: inclusionPath(seal.from, seal.peaks, seal.leaves, index).map((hash) => hash.toString('hex')),
+    checkpoint: seal.note,
+  }
+}
+
+const isPlace = (value: unknown, least: number): value is number =>
+  Number.isSafeInteger(value) && Number(value) >= least
+
+const isPath = (value: unknown): value is readonly string[] =>
+  Array.isArray(value) && value.every((each) => typeof each === 'string' && hashPattern.test(each))
+
+const isProof = (value: unknown): value is Proof => {
+  if (!isObject(value) || value['format'] !== format) return false
+  const { event, sequence, index_in_frame, frame, path, checkpoint } = value
+  const isFrame = isObject(frame) && typeof frame['subject'] === 'string' && typeof frame['data'] === 'string'
+  return (
+    isObject(event) &&
+    isPlace(sequence, 1) &&
+    isPlace(index_in_frame, 0) &&
+    isFrame &&
+    isPath(path) &&
+    typeof checkpoint === 'string'
+  )
+}
+
+/** The proof in a file's text. Throws ProofFault where it is none. */
+export const readProof = (text: string): Proof => {
+  const value = parseJson(text)
+  if (!isProof(value)) throw new ProofFault(`not a proof: expected JSON of the format ${format}`)
+  return value
+}
+
+const rootOf = ({ sequence, frame, path }: Proof, { size }: Checkpoint): Hash | null => {
+  const leaf = leafOf({ subject: frame.subject, data: Buffer.from(frame.data) })
+  const hashes = path.map((hash) => Buffer.from(hash, 'hex'))
+  return rootOfPath(leaf, sequence - 1, size, hashes)
+}
+
+/**
+ * What a proof proves: the checkpoint, signed by one of those asked, of a log that holds the event. Throws ProofFault or NoteFault where
+ * it proves nothing.
+ */
+export const checkProof = (proof: Proof, verifiers: readonly Verifier[]): Checkpoint => {
+  const checkpoint = openNote(proof.checkpoint, verifiers)
+  if (rootOf(proof, checkpoint)?.equals(checkpoint.root) !== true)
+    throw new ProofFault(`the frame does not stand at sequence ${proof.sequence} of the log that the checkpoint is of`)
+  if (!isDeepStrictEqual(eventAt(proof.frame.data, proof.index_in_frame), proof.event))
+    throw new ProofFault(`the event is not event ${proof.index_in_frame} of the frame`)
+  return checkpoint
+}

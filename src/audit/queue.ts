@@ -1,0 +1,43 @@
+const chunk = 1_024
+
+/** First in, first out; what was taken gives its room back. */
+export class Queue<T> {
+  #items: T[] = []
+  #taken = 0
+
+  get length(): number {
+    return this.#items.length - this.#taken
+  }
+
+  /** The one that comes next; undefined where there is none. */
+  get head(): T | undefined {
+    return this.#items[this.#taken]
+  }
+
+  push(item: T): void {
+    this.#items.push(item)
+  }
+
+  /** The next so many, which stay. */
+  peek(count: number = this.length): readonly T[] {
+    return this.#items.slice(this.#taken, this.#taken + count)
+  }
+
+  /** Takes the next so many. */
+  take(count: number): readonly T[] {
+    const taken = this.peek(count)
+    this.#taken += taken.length
+    if (this.#taken >= chunk && this.#taken * 2 >= this.#items.length) {
+      this.#items = this.#items.slice(this.#taken)
+      this.#taken = 0
+    }
+    return taken
+  }
+
+  /** Takes the next one. Throws where there is none. */
+  shift(): T {
+    const [item] = this.take(1)
+    if (item === undefined) throw new RangeError('nothing is left in the queue')
+    return item
+  }
+}

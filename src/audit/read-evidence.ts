@@ -1,0 +1,86 @@
+import type { Key } from '../domain/accounts/accounts.ts'
+import type { Event } from '../events/envelope.ts'
+import type { ChargeTrace } from '../read-models/charge-trace.ts'
+import type { StatementEntry } from '../read-models/statement.ts'
+import { eventsOf, unreadable } from '../roles/read-frame.ts'
+import { type Evidence, type FoundSheet, keyIdIn, sheetNamedIn, type ToldEvent, tellsOf } from './evidence.ts'
+import type { FrameSource, RawFrame } from './frames.ts'
+
+/** What of the tables leads to the events. Rejects while they cannot be read. */
+export interface ChargeTables {
+  findSheetSequence(model: string, version: string): Promise<number | undefined>
+  findKey(keyId: string): Promise<Key | undefined>
+}
+
+type Frames = Pick<FrameSource, 'read'>
+
+/** Frames this near to each other are read in one go: to ask again costs more than to pass over some. */
+const nearFrames = 32
+
+const runsOf = (sequences: readonly number[]): readonly (readonly [from: number, to: number])[] => {
+  const runs: [number, number][] = []
+  for (const sequence of sequences) {
+    const run = runs.at(-1)
+    if (run !== undefined && sequence - run[1] <= nearFrames) run[1] = sequence
+    else runs.push([sequence, sequence])
+  }
+  return runs
+}
+
+/** Frames of the log by their sequences, which rise. */
+async function* readFrames(frames: Frames, sequences: readonly number[]): AsyncGenerator<RawFrame> {
+  const wanted = new Set(sequences)
+  for (const [from, to] of runsOf(sequences))
+    for await (const some of frames.read(from, to))
+      for (const frame of some) if (wanted.has(frame.sequence)) yield frame
+}
+
+const readEvents = (frame: RawFrame): readonly Event[] => {
+  try {
+    return eventsOf(frame.data)
+  } catch (cause) {
+    throw unreadable(frame.sequence, cause)
+  }
+}
+
+const movementsAt = ({ movements }: ChargeTrace, sequence: number, index: number): readonly StatementEntry[] =>
+  movements.filter((entry) => entry.sequence === sequence && entry.eventIndex === index)
+
+const toldIn = (frame: RawFrame, id: string, trace: ChargeTrace): readonly ToldEvent[] => {
+  const { sequence } = frame
+  const seal = trace.seals.get(sequence) ?? null
+  return readEvents(frame).flatMap((event, index) =>
+    tellsOf(event, id) ? [{ sequence, index, event, movements: movementsAt(trace, sequence, index), seal }] : [],
+  )
+}
+
+const readSheet = async (
+  frames: Frames,
+  tables: ChargeTables,
+  events: readonly ToldEvent[],
+): Promise<FoundSheet | null> => {
+  const named = sheetNamedIn(events)
+  if (named === null) return null
+  const sequence = await tables.findSheetSequence(named.model, named.version)
+  if (sequence === undefined) return null
+  for await (const frame of readFrames(frames, [sequence]))
+    for (const { type, data } of readEvents(frame))
+      if (type === 'PricePublished' && data.model === named.model && data.version === named.version)
+        return { sequence, published: data }
+  return null
+}
+
+/** Reads from the log what the tables know the place of. Throws where a frame cannot be read. */
+export const readEvidence = async (
+  frames: Frames,
+  tables: ChargeTables,
+  id: string,
+  { trace, sequence }: { readonly trace: ChargeTrace; readonly sequence: number },
+): Promise<Evidence> => {
+  const events: ToldEvent[] = []
+  for await (const frame of readFrames(frames, trace.sequences)) events.push(...toldIn(frame, id, trace))
+  const keyId = keyIdIn(events)
+  const key = keyId === null ? undefined : await tables.findKey(keyId)
+  const sheet = await readSheet(frames, tables, events)
+  return { id, events, sheet, key: key ?? null, sequence, isComplete: trace.isWhole }
+}

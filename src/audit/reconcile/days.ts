@@ -1,0 +1,33 @@
+const dayMs = 86_400_000
+const lengthOfDay = 'YYYY-MM-DD'.length
+const dayPattern = /^\d{4}-\d{2}-\d{2}$/
+const instantPattern = /^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2})$/
+
+/** The day, YYYY-MM-DD, in which an instant (milliseconds since the epoch) falls. */
+export type DayOf = (atMs: number) => string
+
+const utcDay: DayOf = (atMs) => new Date(atMs).toISOString().slice(0, lengthOfDay)
+
+/** Days as they are cut in a time zone. Throws RangeError for a zone that nobody knows. */
+export const daysIn = (timezone: string): DayOf => {
+  const format = new Intl.DateTimeFormat('en-CA', { timeZone: timezone, dateStyle: 'short' })
+  return timezone === 'UTC' ? utcDay : (atMs) => format.format(atMs)
+}
+
+const midnightMs = (day: string): number => Date.parse(`${day}T00:00:00Z`)
+
+/** True for a day of the calendar: February 30 is none. */
+export const isDay = (text: string): boolean => {
+  const ms = dayPattern.test(text) ? midnightMs(text) : Number.NaN
+  return !Number.isNaN(ms) && utcDay(ms) === text
+}
+
+/** An instant with its offset, in milliseconds since the epoch; NaN for anything else. */
+export const instantMs = (text: string): number =>
+  instantPattern.test(text) && isDay(text.slice(0, lengthOfDay)) ? Date.parse(text) : Number.NaN
+
+export const dayAfter = (day: string): string => utcDay(midnightMs(day) + dayMs)
+export const dayBefore = (day: string): string => utcDay(midnightMs(day) - dayMs)
+
+/** Within the day wherever it is cut, in milliseconds since the epoch. */
+export const noonMs = (day: string): number => midnightMs(day) + dayMs / 2

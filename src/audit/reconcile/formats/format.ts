@@ -1,0 +1,181 @@
+import { CsvFault, CsvReader, type CsvRecord } from '../csv.ts'
+import type { DayOf } from '../days.ts'
+import type { GroupOf } from '../items.ts'
+import { JsonElements, JsonFault, parseExactly } from '../json.ts'
+import type { InvoiceRow, RowOrFault } from '../row.ts'
+import { type Fields, RowProblem } from './record.ts'
+
+/** What a file tells, and how the items of our charges are told there. */
+export interface InvoiceLayout {
+  /** True where amount and quantity stand for each item by themselves; false where a row has one amount for several. */
+  readonly byItem: boolean
+  readonly amountsTold: boolean
+  readonly quantitiesTold: boolean
+  readonly groupOf: GroupOf
+  /** Two files with the same name here can be compared together. */
+  readonly name: string
+}
+
+export interface FormatOptions {
+  readonly provider: string
+  readonly dayOf: DayOf
+  /** How far an amount may be from the exact one, for each row; null: as the format has it. */
+  readonly roundingPicos: bigint | null
+}
+
+/** A row but for its place. */
+export type ReadRow = Omit<InvoiceRow, 'file' | 'row'>
+
+/** Reads one file, piece by piece. */
+export interface InvoiceReader {
+  push(text: string): readonly RowOrFault[]
+  /** What is left, and what is wrong with the file as a whole. */
+  end(): readonly RowOrFault[]
+  /** Null before the first row. */
+  readonly layout: InvoiceLayout | null
+}
+
+/** What makes rows of a line of CSV. */
+export interface LineFormat {
+  readonly layout: InvoiceLayout
+  read(fields: Fields): readonly ReadRow[]
+}
+
+const placed = (rows: readonly ReadRow[], file: number, row: number): readonly RowOrFault[] =>
+  rows.map((each) => ({ ...each, file, row }))
+
+/** Rows, or what is wrong with the row. */
+const reading = (file: number, row: number, read: () => readonly ReadRow[]): readonly RowOrFault[] => {
+  try {
+    return placed(read(), file, row)
+  } catch (fault) {
+    if (fault instanceof RowProblem) return [{ file, row, problem: fault.message }]
+    throw fault
+  }
+}
+
+/** A CSV file whose first line names its columns. */
+export class LineReader implements InvoiceReader {
+  readonly #file: number
+  readonly #formatOf: (columns: readonly string[]) => LineFormat
+  readonly #csv = new CsvReader()
+  #columns: readonly string[] | null = null
+  #format: LineFormat | null = null
+  #broken = false
+
+  constructor(file: number, formatOf: (columns: readonly string[]) => LineFormat) {
+    this.#file = file
+    this.#formatOf = formatOf
+  }
+
+  get layout(): InvoiceLayout | null {
+    return this.#format?.layout ?? null
+  }
+
+  push(text: string): readonly RowOrFault[] {
+    return this.#reading(() => this.#csv.push(text))
+  }
+
+  end(): readonly RowOrFault[] {
+    const rows = this.#reading(() => this.#csv.end())
+    return this.#columns === null && !this.#broken
+      ? [...rows, { file: this.#file, row: 1, problem: 'the file is empty' }]
+      : rows
+  }
+
+  #reading(records: () => readonly CsvRecord[]): readonly RowOrFault[] {
+    if (this.#broken) return []
+    try {
+      return records().flatMap((record) => this.#rowsOf(record))
+    } catch (fault) {
+      if (!(fault instanceof CsvFault)) throw fault
+      this.#broken = true
+      return [{ file: this.#file, row: fault.line, problem: fault.message }]
+    }
+  }
+
+  #rowsOf({ line, fields }: CsvRecord): readonly RowOrFault[] {
+    if (this.#broken) return []
+    if (this.#columns === null) return this.#takeColumns(line, fields)
+    const columns = this.#columns
+    return reading(this.#file, line, () => {
+      if (fields.length !== columns.length)
+        throw new RowProblem(`has ${fields.length} columns, where the first line names ${columns.length}`)
+      return this.#format!.read(Object.fromEntries(columns.map((column, place) => [column, fields[place]!])))
+    })
+  }
+
+  #takeColumns(line: number, fields: readonly string[]): readonly RowOrFault[] {
+    const columns = fields.map((field) => field.trim().toLowerCase())
+    this.#columns = columns
+    const faults = reading(this.#file, line, () => {
+      const repeated = columns.find((column, place) => columns.indexOf(column) !== place)
+      if (repeated !== undefined) throw new RowProblem(`names the column ${repeated} twice`)
+      this.#format = this.#formatOf(columns)
+      return []
+    })
+    this.#broken = faults.length > 0
+    return faults
+  }
+}
+
+/** Pages of a report in JSON; `resultsOf` is what counts as a row in an element of `data`. */
+export class PageReader implements InvoiceReader {
+  readonly layout: InvoiceLayout
+  readonly #file: number
+  readonly #resultsOf: (element: unknown) => readonly (() => readonly ReadRow[])[]
+  readonly #elements = new JsonElements()
+  #row = 0
+  #broken = false
+
+  constructor(
+    file: number,
+    layout: InvoiceLayout,
+    resultsOf: (element: unknown) => readonly (() => readonly ReadRow[])[],
+  ) {
+    this.#file = file
+    this.layout = layout
+    this.#resultsOf = resultsOf
+  }
+
+  push(text: string): readonly RowOrFault[] {
+    return this.#reading(() => this.#elements.push(text).flatMap((element) => this.#rowsOf(element)))
+  }
+
+  end(): readonly RowOrFault[] {
+    return this.#reading(() => {
+      this.#elements.end()
+      return []
+    })
+  }
+
+  /** True where pages are missing after the last one of the file. */
+  get hasMore(): boolean {
+    return this.#elements.hasMore
+  }
+
+  #reading(read: () => readonly RowOrFault[]): readonly RowOrFault[] {
+    if (this.#broken) return []
+    try {
+      return read()
+    } catch (fault) {
+      if (!(fault instanceof JsonFault)) throw fault
+      this.#broken = true
+      return [{ file: this.#file, row: this.#row + 1, problem: fault.message }]
+    }
+  }
+
+  #rowsOf(text: string): readonly RowOrFault[] {
+    try {
+      return this.#resultsOf(parseExactly(text)).flatMap((read) => {
+        this.#row += 1
+        return reading(this.#file, this.#row, read)
+      })
+    } catch (fault) {
+      if (!(fault instanceof SyntaxError) && !(fault instanceof RowProblem)) throw fault
+      this.#row += 1
+      const problem = fault instanceof SyntaxError ? 'is no JSON' : fault.message
+      return [{ file: this.#file, row: this.#row, problem }]
+    }
+  }
+}

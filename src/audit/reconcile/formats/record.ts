@@ -1,0 +1,67 @@
+import { isObject, type JsonObject } from '../../../json.ts'
+import { type Decimal, decimalOf, picosRoundingHalfUp, wholeOf } from '../decimal.ts'
+
+/** Why a row cannot be read. Whoever reads the file tells which row. */
+export class RowProblem extends Error {
+  override readonly name = 'RowProblem'
+}
+
+/** One row: a result of a report with its numbers as text, or a line of a CSV file by column. */
+export type Fields = JsonObject
+
+/** A text that says something; null for an absent, null or blank one. Throws RowProblem for anything but a text. */
+export const textAt = (fields: Fields, name: string): string | null => {
+  const value = fields[name]
+  if (value === undefined || value === null) return null
+  if (typeof value === 'string') return value.trim() === '' ? null : value.trim()
+  throw new RowProblem(`${name} is neither a text nor a number`)
+}
+
+const shown = (text: string): string => JSON.stringify(text.slice(0, 60))
+
+/** Null where the field is absent or blank. Throws RowProblem for what is no decimal number. */
+export const decimalAt = (fields: Fields, name: string): Decimal | null => {
+  const text = textAt(fields, name)
+  if (text === null) return null
+  const decimal = decimalOf(text)
+  if (decimal === null) throw new RowProblem(`${name} is no number: ${shown(text)}`)
+  return decimal
+}
+
+/** Null where the field is absent or blank. Throws RowProblem for what is no whole number, or below zero. */
+export const countAt = (fields: Fields, name: string): bigint | null => {
+  const decimal = decimalAt(fields, name)
+  const count = decimal === null ? null : wholeOf(decimal)
+  if (decimal !== null && count === null)
+    throw new RowProblem(`${name} is no whole number of zero or more: ${shown(textAt(fields, name)!)}`)
+  return count
+}
+
+export const requiredCountAt = (fields: Fields, name: string): bigint => {
+  const count = countAt(fields, name)
+  if (count === null) throw new RowProblem(`${name} is missing`)
+  return count
+}
+
+const unitDecimalsMax = 12
+
+/** A decimal quantity in 1e-12. Throws RowProblem for one below zero, or with more decimals. */
+export const unitsAt = (fields: Fields, name: string): bigint | null => {
+  const decimal = decimalAt(fields, name)
+  if (decimal === null) return null
+  if (decimal.digits < 0n || decimal.decimals > unitDecimalsMax)
+    throw new RowProblem(`${name} is no quantity: ${shown(textAt(fields, name)!)}`)
+  return picosRoundingHalfUp(decimal)
+}
+
+export const assertUsd = (currency: string | null): void => {
+  if (currency !== null && currency.toLowerCase() !== 'usd')
+    throw new RowProblem(`the currency is ${shown(currency)}; only USD is compared`)
+}
+
+export const objectAt = (fields: Fields, name: string): Fields => {
+  const value = fields[name]
+  if (value === undefined || value === null) return {}
+  if (isObject(value)) return value
+  throw new RowProblem(`${name} is no object`)
+}

@@ -1,0 +1,196 @@
+import { limits } from '../../limits.ts'
+import type { InvoiceBooks, InvoicedSubject, LedgerSubject, Period } from './books.ts'
+import type { Correction } from './correction.ts'
+import { DayCells } from './day-cells.ts'
+import { compareDays } from './days-compared.ts'
+import type { UnitPrice } from './decompose.ts'
+import { assertTied, countFinding, type Finding, noTotals, type Totals } from './finding.ts'
+import type { Invoice } from './invoice.ts'
+import type { ModelNames } from './models.ts'
+import { type InvoiceRow, isFault, type RowFault, type SubjectKind } from './row.ts'
+import { compareSubject } from './subjects.ts'
+
+/** Neither the invoice nor whoever asks says which days are compared. */
+export class PeriodUnknown extends Error {
+  override readonly name = 'PeriodUnknown'
+}
+
+export interface ReconcileParts {
+  readonly invoice: Invoice
+  readonly books: InvoiceBooks
+  readonly names: ModelNames
+  /** For a unit of video that no task and no sheet has a price for; null where none is told. */
+  readonly unitPrice: UnitPrice | null
+  readonly timezone: string
+  /** Days, both included; null: the first or last that the invoice tells. */
+  readonly from: string | null
+  readonly to: string | null
+  readonly noteOf: (invoiced: InvoicedSubject, ledger: LedgerSubject) => string
+  readonly onFinding: (finding: Finding) => void
+  /** Called where a request or task can be corrected; comparing waits for it. */
+  readonly onCorrection: (correction: Correction) => void | Promise<void>
+}
+
+export interface Reconciliation {
+  readonly period: Period
+  /** Rows that were compared. */
+  readonly rows: number
+  /** Rows of other days than those asked for. */
+  readonly rowsLeftOut: number
+  /** Null: the invoice is of days. */
+  readonly kind: SubjectKind | null
+  readonly totals: Totals
+}
+
+/** Rows that cannot be read: nothing was compared. */
+export interface FaultyInvoice {
+  /** At most `limits.invoiceFaultsMax` of them. */
+  readonly faults: readonly RowFault[]
+  readonly faultsCount: number
+}
+
+const kindNames = { request: 'a request', task: 'a task' } as const
+const nameOf = (kind: SubjectKind | null): string => (kind === null ? 'a day' : kindNames[kind])
+
+/** Takes the rows of an invoice in, and says of each whether it goes with those before it. */
+class Intake {
+  readonly #parts: ReconcileParts
+  readonly faults: RowFault[] = []
+  faultsCount = 0
+  rows = 0
+  rowsLeftOut = 0
+  /** Undefined before the first row. */
+  kind: SubjectKind | null | undefined
+  cells: DayCells | null = null
+  #first: string | null = null
+  #last: string | null = null
+  #kept: InvoiceRow[] = []
+
+  constructor(parts: ReconcileParts) {
+    this.#parts = parts
+  }
+
+  async take(): Promise<void> {
+    for await (const rows of this.#parts.invoice.rows()) {
+      for (const row of rows) {
+        const problem = isFault(row) ? row.problem : this.#add(row)
+        if (problem !== null) this.#refuse({ file: row.file, row: row.row, problem })
+      }
+      if (this.#kept.length >= limits.invoiceRowsPerCopy) await this.#keep()
+    }
+    await this.#keep()
+  }
+
+  period(): Period {
+    const { from, to, timezone } = this.#parts
+    const first = from ?? this.#first
+    const last = to ?? this.#last
+    if (first === null || last === null)
+      throw new PeriodUnknown('the invoice tells no days: give the first and the last')
+    return { from: first, to: last, timezone }
+  }
+
+  #refuse(fault: RowFault): void {
+    this.faultsCount += 1
+    if (this.faults.length < limits.invoiceFaultsMax) this.faults.push(fault)
+  }
+
+  #isLeftOut({ day }: InvoiceRow): boolean {
+    const { from, to } = this.#parts
+    return day !== null && ((from !== null && day < from) || (to !== null && day > to))
+  }
+
+  #add(row: InvoiceRow): string | null {
+    const kind = row.subject?.kind ?? null
+    this.kind ??= kind
+    if (this.kind !== kind) return `is of ${nameOf(kind)}, where rows before it are of ${nameOf(this.kind)}`
+    if (this.#isLeftOut(row)) {
+      this.rowsLeftOut += 1
+      return null
+    }
+    this.rows += 1
+    if (row.day !== null && (this.#first === null || row.day < this.#first)) this.#first = row.day
+    if (row.day !== null && (this.#last === null || row.day > this.#last)) this.#last = row.day
+    return row.subject === null ? this.#addToDay(row) : this.#addSubject(row)
+  }
+
+  #addSubject(row: InvoiceRow): null {
+    if (this.faultsCount === 0) this.#kept.push(row)
+    return null
+  }
+
+  #addToDay(row: InvoiceRow): string | null {
+    const { day } = row
+    if (day === null) return 'tells no day'
+    return this.#cellsOf().add({ ...row, day })
+  }
+
+  #cellsOf(): DayCells {
+    const { layout } = this.#parts.invoice
+    if (layout === null) throw new Error('rows come after the layout of their file')
+    this.cells ??= new DayCells(layout, this.#parts.names)
+    return this.cells
+  }
+
+  async #keep(): Promise<void> {
+    const rows = this.#kept
+    this.#kept = []
+    if (rows.length > 0 && this.faultsCount === 0) await this.#parts.books.keep(rows)
+  }
+}
+
+const compareSubjects = async (
+  kind: SubjectKind,
+  period: Period,
+  totals: Totals,
+  { invoice, books, names, unitPrice, noteOf, onFinding, onCorrection }: ReconcileParts,
+): Promise<void> => {
+  const rules = { layout: invoice.layout!, names, unitPrice, noteOf }
+  for await (const pairs of books.subjects(kind, period))
+    for (const pair of pairs) {
+      const { invoicedPicos, ledgerPicos, findings, correction } = compareSubject(pair, rules)
+      totals.invoicedPicos += invoicedPicos
+      totals.ledgerPicos += ledgerPicos
+      for (const finding of findings) {
+        countFinding(totals, finding)
+        onFinding(finding)
+      }
+      if (correction !== null) await onCorrection(correction)
+    }
+}
+
+const compareAllDays = async (
+  cells: DayCells,
+  period: Period,
+  totals: Totals,
+  { invoice, books, names, onFinding }: ReconcileParts,
+): Promise<void> => {
+  for await (const bucket of compareDays(cells, books, period, { layout: invoice.layout!, names })) {
+    totals.invoicedPicos += bucket.invoicedPicos
+    totals.ledgerPicos += bucket.ledgerPicos
+    for (const finding of bucket.findings) {
+      countFinding(totals, finding)
+      onFinding(finding)
+    }
+  }
+}
+
+/**
+ * Compares an invoice with the ledger. With a row that cannot be read nothing is compared. Every difference is given to `onFinding`
+ * once, of one class; the classes add up to what is invoiced less what the ledger has, to the pico-dollar. Rejects with PeriodUnknown
+ * where nothing says which days are meant.
+ */
+export const reconcile = async (parts: ReconcileParts): Promise<Reconciliation | FaultyInvoice> => {
+  const intake = new Intake(parts)
+  await intake.take()
+  const { faults, faultsCount, rows, rowsLeftOut, kind = null } = intake
+  if (faultsCount > 0) return { faults, faultsCount }
+  const period = intake.period()
+  const totals = noTotals()
+  if (kind === null) {
+    const cells = intake.cells ?? new DayCells(parts.invoice.layout!, parts.names)
+    await compareAllDays(cells, period, totals, parts)
+  } else await compareSubjects(kind, period, totals, parts)
+  assertTied(totals)
+  return { period, rows, rowsLeftOut, kind, totals }
+}

@@ -1,0 +1,46 @@
+import { maxOf, minOf } from '../../domain/money.ts'
+
+/** One day of one model and item. */
+export interface TimedDay {
+  /** Invoiced less charged. */
+  readonly difference: bigint
+  /** Charged on this day by requests that began before it: they may stand in the invoice of the day before. */
+  readonly early: bigint
+  /** Charged at the very end of this day: by another clock it was the next. */
+  readonly late: bigint
+}
+
+/** The same, charged on the days before the first and after the last. */
+export interface TimedEdges {
+  readonly late: bigint
+  readonly early: bigint
+}
+
+const above = (value: bigint): bigint => maxOf(0n, value)
+const least = (bound: bigint, ...others: readonly (bigint | null)[]): bigint =>
+  minOf(bound, ...others.filter((each) => each !== null))
+
+/**
+ * How much of the difference of each of some days in a row is only a matter of the day: what one day has too much and its neighbour
+ * too little, as far as requests reached over the midnight between them. Beyond the first and the last day the neighbour is unknown.
+ */
+export const shiftsOf = (days: readonly TimedDay[], edges: TimedEdges): readonly bigint[] => {
+  const left = days.map(({ difference }) => difference)
+  const shifts = days.map(() => 0n)
+  const shift = (day: number, by: bigint): void => {
+    if (days[day] === undefined) return
+    shifts[day]! += by
+    left[day]! -= by
+  }
+  for (let next = 0; next <= days.length; next += 1) {
+    const before = left[next - 1] ?? null
+    const after = left[next] ?? null
+    const early = days[next]?.early ?? edges.early
+    const late = days[next - 1]?.late ?? edges.late
+    const backward = least(early, before && above(before), after && above(-after))
+    const forward = least(late, before && above(-before), after && above(after))
+    shift(next - 1, backward - forward)
+    shift(next, forward - backward)
+  }
+  return shifts
+}

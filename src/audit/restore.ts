@@ -1,0 +1,93 @@
+import { limits } from '../limits.ts'
+import { type FrameSource, FramesFault, leafOf, type RawFrame } from './frames.ts'
+
+/** A log that frames are put back into. */
+export interface FrameWriter {
+  /**
+   * Stores frames one behind the other, each at its own sequence. Resolves when all of them stand; rejects with what stood in the way, when
+   * every frame that was sent was answered or given up. What is no RestoreRefused and no FramesFault may pass.
+   */
+  store(frames: AsyncIterable<readonly RawFrame[]>): Promise<void>
+}
+
+/** The log cannot take the archive's frames, and why. */
+export class RestoreRefused extends Error {
+  override readonly name = 'RestoreRefused'
+}
+
+export interface RestoreParts {
+  readonly archive: FrameSource
+  /** What stands in the log. */
+  readonly log: FrameSource
+  readonly writer: FrameWriter
+  readonly onProgress?: (sequence: number, lastSequence: number) => void
+}
+
+async function* oneByOne(source: FrameSource, to: number): AsyncGenerator<RawFrame> {
+  for await (const frames of source.read(1, to)) yield* frames
+}
+
+/** The first sequence up to `to` at which two logs hold different frames; null where there is none. */
+const firstDifference = async (one: FrameSource, other: FrameSource, to: number): Promise<number | null> => {
+  const others = oneByOne(other, to)
+  try {
+    for await (const frame of oneByOne(one, to)) {
+      const { value } = await others.next()
+      if (value === undefined || !leafOf(value).equals(leafOf(frame))) return frame.sequence
+    }
+    return null
+  } finally {
+    await others.return(undefined)
+  }
+}
+
+/** Throws RestoreRefused unless the log is empty, or holds the beginning of the archive: of a restore that was interrupted. */
+const assertBeginning = async ({ archive, log }: RestoreParts, standing: number, size: number): Promise<void> => {
+  if (standing > size)
+    throw new RestoreRefused(
+      `the log holds ${standing} frames, more than the archive's ${size}: it is not restored into`,
+    )
+  const difference = await firstDifference(archive, log, standing)
+  if (difference !== null)
+    throw new RestoreRefused(
+      `the log is not empty, and its frame ${difference} is not the archive's: it is not restored into`,
+    )
+}
+
+async function* told(
+  source: AsyncIterable<readonly RawFrame[]>,
+  size: number,
+  onProgress: NonNullable<RestoreParts['onProgress']>,
+): AsyncIterable<readonly RawFrame[]> {
+  for await (const frames of source) {
+    yield frames
+    const last = frames.at(-1)
+    if (last !== undefined) onProgress(last.sequence, size)
+  }
+}
+
+/**
+ * Puts the frames of an archive into an empty log, at the same sequences; one that was interrupted goes on. Resolves with how many were
+ * put in. Rejects with RestoreRefused where the log holds anything else.
+ */
+export const restore = async (parts: RestoreParts): Promise<number> => {
+  const { archive, log, writer, onProgress = () => {} } = parts
+  const size = await archive.lastSequence()
+  const begun = await log.lastSequence()
+  await assertBeginning(parts, begun, size)
+  let troubles = 0
+  for (let standing = begun; standing < size; ) {
+    const trouble: unknown = await writer.store(told(archive.read(standing + 1, size), size, onProgress)).then(
+      () => null,
+      (fault: unknown) => fault,
+    )
+    if (trouble instanceof RestoreRefused || trouble instanceof FramesFault) throw trouble
+    const now = await log.lastSequence()
+    troubles = now > standing ? 0 : troubles + 1
+    if (trouble !== null && troubles > limits.restoreTroublesMax) throw trouble
+    if (now > size)
+      throw new RestoreRefused(`somebody else writes to the log: it holds ${now} frames, and the archive ${size}`)
+    standing = now
+  }
+  return size - begun
+}

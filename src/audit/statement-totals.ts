@@ -1,0 +1,95 @@
+import { formatUsd } from '../domain/money.ts'
+import type { MovementKind } from '../domain/wallet/evolve.ts'
+import type { StatementEntry, WalletStanding } from '../read-models/statement.ts'
+import { entryRecord } from './entry-record.ts'
+import type { Statement } from './statement.ts'
+
+/** A statement that contradicts itself, and where. */
+export class StatementFault extends Error {
+  override readonly name = 'StatementFault'
+}
+
+/** What the movements of one kind did together. */
+export interface KindSums {
+  readonly kind: MovementKind
+  count: number
+  amountPicos: bigint
+  heldPicos: bigint
+}
+
+/** Adds up a statement, movement by movement, and holds each to the balance before it. */
+export class StatementTotals {
+  #balancePicos: bigint
+  #heldPicos: bigint
+  readonly #sums = new Map<MovementKind, KindSums>()
+
+  constructor({ balancePicos, heldPicos }: WalletStanding) {
+    this.#balancePicos = balancePicos
+    this.#heldPicos = heldPicos
+  }
+
+  /** Opening plus all movements so far. */
+  get closing(): WalletStanding {
+    return { balancePicos: this.#balancePicos, heldPicos: this.#heldPicos }
+  }
+
+  /** By kind, in the order in which they first came. */
+  get sums(): readonly KindSums[] {
+    return [...this.#sums.values()]
+  }
+
+  /** Throws StatementFault where the balance after the movement is not the balance before it and what it moved. */
+  take(entry: StatementEntry): void {
+    this.#balancePicos += entry.amountPicos
+    this.#heldPicos += entry.heldPicos
+    if (this.#balancePicos !== entry.balanceAfterPicos || this.#heldPicos !== entry.heldAfterPicos)
+      throw new StatementFault(
+        `the movement at sequence ${entry.sequence} leaves a balance of ${formatUsd(entry.balanceAfterPicos)} and ` +
+          `${formatUsd(entry.heldAfterPicos)} held; what stands before it makes ${formatUsd(this.#balancePicos)} and ${formatUsd(this.#heldPicos)}`,
+      )
+    const sums = this.#sums.get(entry.kind) ?? { kind: entry.kind, count: 0, amountPicos: 0n, heldPicos: 0n }
+    this.#sums.set(entry.kind, sums)
+    sums.count += 1
+    sums.amountPicos += entry.amountPicos
+    sums.heldPicos += entry.heldPicos
+  }
+}
+
+const entryText = (entry: StatementEntry | undefined): string =>
+  entry === undefined ? 'no more movements' : JSON.stringify(entryRecord(entry))
+
+const standingText = ({ balancePicos, heldPicos }: WalletStanding): string =>
+  `a balance of ${formatUsd(balancePicos)} and ${formatUsd(heldPicos)} held`
+
+/** Holds a statement, movement by movement, to another of the same range. */
+export class StatementComparison {
+  readonly #other: Statement
+  readonly #entries: AsyncIterator<StatementEntry>
+  #difference: string | null = null
+
+  constructor(opening: WalletStanding, other: Statement) {
+    this.#other = other
+    this.#entries = other.entries[Symbol.asyncIterator]()
+    const [mine, theirs] = [standingText(opening), standingText(other.opening)]
+    if (mine !== theirs) this.#difference = `it opens with ${mine}; the log opens with ${theirs}`
+  }
+
+  async take(entry: StatementEntry): Promise<void> {
+    if (this.#difference === null) await this.#compare(entry)
+  }
+
+  /** To be called when all was taken: the first difference in words, null where there is none. */
+  async end(isFinal: boolean): Promise<string | null> {
+    if (this.#difference !== null) await this.#entries.return?.()
+    else await this.#compare(undefined)
+    if (this.#difference === null && isFinal !== this.#other.isFinal())
+      this.#difference = 'it ends where the log does not'
+    return this.#difference
+  }
+
+  async #compare(entry: StatementEntry | undefined): Promise<void> {
+    const { value } = await this.#entries.next()
+    const [mine, theirs] = [entryText(entry), entryText(value)]
+    if (mine !== theirs) this.#difference = `it has ${mine}; the log has ${theirs}`
+  }
+}

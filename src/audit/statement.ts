@@ -1,0 +1,108 @@
+import { initialLedger, type Ledger } from '../domain/ledger/ledger.ts'
+import { limits } from '../limits.ts'
+import { atCheckpoint } from '../read-models/checkpoint.ts'
+import {
+  findSpan,
+  findStandingBefore,
+  listEntries,
+  placeAfter,
+  type StatementEntry,
+  type StatementRange,
+  type StatementSpan,
+  type WalletStanding,
+} from '../read-models/statement.ts'
+import type { ReadModels } from '../read-models/tables.ts'
+import { fold, type LogToFold } from './fold.ts'
+
+/** Every movement of a wallet in a range, however many: they are read as they are taken, once. */
+export interface Statement {
+  /** The log as far as it was followed. */
+  readonly sequence: number
+  readonly opening: WalletStanding
+  /** In the order of the log. */
+  readonly entries: AsyncIterable<StatementEntry>
+  /** Once all entries were taken: a movement behind the range stands, so nothing the log may still get can be in it. */
+  isFinal(): boolean
+}
+
+async function* readPages(
+  db: ReadModels,
+  workspaceId: string,
+  { from, to }: StatementSpan,
+): AsyncGenerator<StatementEntry> {
+  for (let next = from; ; ) {
+    const page = await listEntries(db, workspaceId, { from: next, to, limit: limits.pageRowsMax })
+    yield* page
+    const last = page.at(-1)
+    if (last === undefined || page.length < limits.pageRowsMax) return
+    next = placeAfter(last)
+  }
+}
+
+/** As the tables have it. Its end stands from the first moment, so what is written meanwhile changes nothing. */
+export const statementOfTables = async (
+  db: ReadModels,
+  workspaceId: string,
+  range: StatementRange,
+): Promise<Statement> => {
+  const { sequence, value } = await atCheckpoint(db, async (trx, sequence) => {
+    const span = await findSpan(trx, workspaceId, range, sequence)
+    return { span, opening: await findStandingBefore(trx, workspaceId, span.from) }
+  })
+  const { span, opening } = value
+  return { sequence, opening, entries: readPages(db, workspaceId, span), isFinal: () => span.isFinal }
+}
+
+const standingAfter = ({ balanceAfterPicos, heldAfterPicos }: StatementEntry): WalletStanding => ({
+  balancePicos: balanceAfterPicos,
+  heldPicos: heldAfterPicos,
+})
+
+/** Every movement of a workspace's wallet from the first frame on. */
+async function* movementsOf(
+  log: LogToFold,
+  ledger: Ledger,
+  workspaceId: string,
+): AsyncGenerator<StatementEntry, undefined> {
+  for await (const applied of fold(log, ledger))
+    for (const { event, sequence, index, movements } of applied)
+      for (const [line, movement] of movements.entries())
+        if (movement.workspaceId === workspaceId)
+          yield { ...movement, sequence, eventIndex: index, line, time: new Date(event.time) }
+}
+
+/** The movements before an instant, taken; answers with the wallet after them, and with the first behind them. */
+const passOver = async (
+  movements: AsyncGenerator<StatementEntry, undefined>,
+  from: Date | null,
+): Promise<{ readonly opening: WalletStanding; readonly first: StatementEntry | undefined }> => {
+  let opening: WalletStanding = { balancePicos: 0n, heldPicos: 0n }
+  for (;;) {
+    const { value } = await movements.next()
+    if (value === undefined || from === null || value.time >= from) return { opening, first: value }
+    opening = standingAfter(value)
+  }
+}
+
+/** As the log has it, folded from the first frame: needs no tables. Throws for a workspace that it does not have. */
+export const statementOfLog = async (
+  log: LogToFold,
+  workspaceId: string,
+  range: StatementRange,
+): Promise<Statement> => {
+  const ledger = initialLedger()
+  const movements = movementsOf(log, ledger, workspaceId)
+  const { opening, first } = await passOver(movements, range.from)
+  if (first === undefined && !ledger.accounts.workspaces.has(workspaceId) && !ledger.wallets.has(workspaceId))
+    throw new Error('no such workspace')
+  let isFinal = false
+  const entries = async function* (): AsyncGenerator<StatementEntry> {
+    for (let entry = first; entry !== undefined; entry = (await movements.next()).value) {
+      isFinal = range.to !== null && entry.time >= range.to
+      if (isFinal) break
+      yield entry
+    }
+    await movements.return(undefined)
+  }
+  return { sequence: log.to, opening, entries: entries(), isFinal: () => isFinal }
+}

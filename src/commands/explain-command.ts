@@ -1,0 +1,47 @@
+import type { Command } from 'commander'
+import { collectEvidence } from '../audit/collect-evidence.ts'
+import type { Evidence } from '../audit/evidence.ts'
+import { explain } from '../audit/explain.ts'
+import type { Explanation } from '../audit/explanation.ts'
+import { readEvidence } from '../audit/read-evidence.ts'
+import type { ConfigOf } from './audit-command.ts'
+import { explanationText } from './explanation-text.ts'
+import { type Platform, tablesOf } from './platform.ts'
+import { CommandError, exitCodes, type Output } from './report.ts'
+import { createRuntime } from './runtime.ts'
+import { folding, readFrom, type SourceOptions } from './sources.ts'
+
+const noSuchCharge = (id: string, sequence: number): CommandError =>
+  new CommandError(`no request and no task has the id ${id} in the log, which was followed to frame ${sequence}`)
+
+const evidenceByTables = async (platform: Platform, id: string): Promise<Evidence> => {
+  const tables = tablesOf(platform).database.billing()
+  const { sequence, value: trace } = await tables.findTrace(id)
+  if (trace === undefined) throw noSuchCharge(id, sequence)
+  if (trace.isWhole) return readEvidence(platform.log, tables, id, { trace, sequence })
+  console.error('the tables are of an earlier release, so the whole log is read; `gateway replay --swap` renews them')
+  return folding('explain', platform.log, (log) => collectEvidence(log, id))
+}
+
+const print = (explanation: Explanation, { json }: Output): void =>
+  console.log(json ? JSON.stringify(explanation) : explanationText(explanation))
+
+/** `gateway explain`: exit code 1 for an id that nothing has, and for a charge that comes out otherwise when it is computed again. */
+export const registerExplain = (program: Command, configOf: ConfigOf): void => {
+  program
+    .command('explain <id>')
+    .description('the story of one charge, by the id of its request or task, as the log tells it')
+    .option('--from-log', 'read the whole log; no database is needed', false)
+    .option('--archive <folder>', "read an archive in the log's place; no servers are needed")
+    .option('--json', 'one JSON object a line', false)
+    .action(async (id: string, options: Output & SourceOptions, command: Command) => {
+      const evidence = await readFrom('explain', () => configOf(command), createRuntime('warn'), options, {
+        tables: (platform) => evidenceByTables(platform, id),
+        log: (log) => collectEvidence(log, id),
+      })
+      const explanation = explain(evidence)
+      if (explanation === null) throw noSuchCharge(id, evidence.sequence)
+      print(explanation, options)
+      if (explanation.charge?.recomputed.equal === false) process.exitCode = exitCodes.failed
+    })
+}

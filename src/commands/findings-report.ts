@@ -1,0 +1,18 @@
+import type { Finding } from '../audit/findings.ts'
+import { type Output, printRecords } from './report.ts'
+
+/** Findings, one a line; of those beyond what is shown their number. */
+export const printFindings = (findings: readonly Finding[], total: number, output: Output): void => {
+  if (output.json)
+    printRecords(
+      findings.map(({ kind, sequence, toSequence, text }) => ({
+        finding: kind,
+        sequence,
+        to_sequence: toSequence,
+        text,
+      })),
+      output,
+    )
+  else for (const { kind, text } of findings) console.log(`${kind}: ${text}`)
+  if (total > findings.length) console.error(`… and ${total - findings.length} more`)
+}

@@ -1,0 +1,136 @@
+import { writeFileSync } from 'node:fs'
+import { type Command, InvalidArgumentError } from 'commander'
+import { believe } from '../audit/checkpoints-in.ts'
+import { type FoundEvent, findEvent, findSeal, readFrameAt } from '../audit/find-frame.ts'
+import type { FrameSource } from '../audit/frames.ts'
+import type { Verifier } from '../audit/note.ts'
+import { checkProof, makeProof, type Proof } from '../audit/proof.ts'
+import type { Seal } from '../audit/seal.ts'
+import type { Config } from '../config.ts'
+import { ArchiveSource } from '../infrastructure/archive/archive-source.ts'
+import { findTrace } from '../read-models/charge-trace.ts'
+import type { ConfigOf } from './audit-command.ts'
+import { openPlatform, type Platform } from './platform.ts'
+import { collect, verifiersFor } from './public-keys.ts'
+import { CommandError, exitCodes, type Output, printRecords } from './report.ts'
+import { createRuntime } from './runtime.ts'
+
+interface Options extends Output {
+  readonly archive?: string
+  readonly index: number
+  readonly out?: string
+  readonly publicKey: readonly string[]
+}
+
+/** Where frames are looked for. */
+interface Place {
+  readonly source: FrameSource
+  /** A checkpoint behind the source's end. */
+  readonly lastSeal: Seal | null
+  /** The frames that the tables know of a request or task; none where there are no tables. */
+  readonly sequencesOf: (id: string) => Promise<readonly number[]>
+}
+
+type Asked = Pick<FoundEvent, 'frame' | 'indexInFrame'>
+
+const bySequence = async ({ source }: Place, sequence: number, indexInFrame: number): Promise<Asked | null> => {
+  const frame = await readFrameAt(source, sequence)
+  return frame === null ? null : { frame, indexInFrame }
+}
+
+/** The frames that the tables know are looked into first; what they do not know is looked for in the whole log. */
+const byId = async ({ source, sequencesOf }: Place, id: string): Promise<Asked | null> => {
+  const last = await source.lastSequence()
+  const known = (await sequencesOf(id)).filter((sequence) => sequence <= last)
+  const found = known.length === 0 ? null : await findEvent(source, id, Math.min(...known), Math.max(...known))
+  return found ?? findEvent(source, id, 1, last)
+}
+
+const sealFor = async (
+  { source, lastSeal }: Place,
+  sequence: number,
+  verifiers: readonly Verifier[],
+): Promise<Seal> => {
+  const seal = await findSeal(source, sequence, verifiers)
+  if (seal !== null) return seal
+  if (lastSeal !== null && lastSeal.from < sequence && sequence <= lastSeal.size) return lastSeal
+  throw new CommandError(`frame ${sequence} is not sealed yet by a checkpoint that is believed`)
+}
+
+const prove = async (place: Place, asked: string, index: number, verifiers: readonly Verifier[]): Promise<Proof> => {
+  const found = /^[1-9][0-9]{0,15}$/.test(asked)
+    ? await bySequence(place, Number(asked), index)
+    : await byId(place, asked)
+  if (found === null) throw new CommandError(`nothing in the log is called ${asked}`)
+  const proof = makeProof(found.frame, found.indexInFrame, await sealFor(place, found.frame.sequence, verifiers))
+  checkProof(proof, verifiers)
+  return proof
+}
+
+const onArchive = async <T>(
+  folder: string,
+  verifiers: readonly Verifier[],
+  work: (place: Place) => Promise<T>,
+): Promise<T> => {
+  const source = await ArchiveSource.open(folder)
+  const { lastCheckpoint } = source
+  const lastSeal = lastCheckpoint === undefined ? null : believe(lastCheckpoint, verifiers)
+  return work({ source, lastSeal, sequencesOf: async () => [] })
+}
+
+/** The tables are of use and not needed. */
+const sequencesIn =
+  ({ tables }: Platform): Place['sequencesOf'] =>
+  async (id) => {
+    if (tables === null) return []
+    return findTrace(tables.database.db, id).then(
+      (trace) => trace?.sequences ?? [],
+      () => [],
+    )
+  }
+
+const onLog = async <T>(config: Config, work: (place: Place) => Promise<T>): Promise<T> => {
+  const onFatal = (fault: Error): void => {
+    throw fault
+  }
+  const options = { role: 'operator', embedded: 'any', readOnly: true, onFatal } as const
+  const platform = await openPlatform(config, createRuntime('warn'), options)
+  try {
+    return await work({ source: platform.log, lastSeal: null, sequencesOf: sequencesIn(platform) })
+  } finally {
+    await platform.stop()
+  }
+}
+
+const indexOf = (text: string): number => {
+  if (!/^[0-9]{1,6}$/.test(text)) throw new InvalidArgumentError('an index is a whole number from 0 on')
+  return Number(text)
+}
+
+const fileFor = (asked: string): string => `${asked.replace(/[^\w.-]/g, '_')}.proof.json`
+
+/** `gateway prove`: writes a file that `gateway verify --proof` checks anywhere. */
+export const registerProve = (program: Command, configOf: ConfigOf): void => {
+  program
+    .command('prove <id>')
+    .description('write the proof that a charge stands in the log: by event id, request or task id, or sequence')
+    .option('--out <file>', 'where to (default: <id>.proof.json)')
+    .option('--index <index>', 'of the events of a frame that is named by its sequence, which one, from 0', indexOf, 0)
+    .option('--archive <folder>', 'from an archive, instead of the log')
+    .option('--public-key <key>', 'the log’s key, or a file with it (default: the configured one)', collect, [])
+    .option('--json', 'one JSON object a line', false)
+    .action(async (asked: string, options: Options, command: Command) => {
+      const config = (): Config => configOf(command)
+      const verifiers = verifiersFor(options.publicKey, config)
+      const work = (place: Place): Promise<Proof> => prove(place, asked, options.index, verifiers)
+      const proof = await (options.archive === undefined
+        ? onLog(config(), work)
+        : onArchive(options.archive, verifiers, work))
+      const file = options.out ?? fileFor(asked)
+      writeFileSync(file, `${JSON.stringify(proof, null, 1)}\n`)
+      const { event, sequence } = proof
+      if (options.json) printRecords([{ proof: file, sequence, event: event.id, type: event.type }], options)
+      else console.log(`${file} proves ${event.type} ${event.id}, frame ${sequence}`)
+      process.exitCode = exitCodes.done
+    })
+}

@@ -1,0 +1,133 @@
+import { type Command, InvalidArgumentError, Option } from 'commander'
+import type { LogToFold } from '../audit/fold.ts'
+import { type Statement, statementOfLog, statementOfTables } from '../audit/statement.ts'
+import { StatementComparison, StatementTotals } from '../audit/statement-totals.ts'
+import { parseInstant } from '../domain/instant.ts'
+import { limits } from '../limits.ts'
+import { hasWorkspace } from '../read-models/accounts.ts'
+import type { StatementRange } from '../read-models/statement.ts'
+import type { ConfigOf } from './audit-command.ts'
+import { type Platform, tablesOf } from './platform.ts'
+import { CommandError, exitCodes, UsageError } from './report.ts'
+import { createRuntime } from './runtime.ts'
+import { folding, readFrom, type SourceOptions } from './sources.ts'
+import { csv, jsonLines, type StatementFormat, table } from './statement-formats.ts'
+
+interface Options extends SourceOptions {
+  readonly from?: Date
+  readonly to?: Date
+  readonly check: boolean
+  readonly json: boolean
+  readonly csv: boolean
+}
+
+const instantOf = (text: string): Date => {
+  const instant = parseInstant(text)
+  if (instant === null)
+    throw new InvalidArgumentError('an instant such as 2026-03-01T12:00:00Z, or a day in UTC such as 2026-03-01')
+  return instant
+}
+
+const formatOf = ({ json, csv: asCsv }: Options): StatementFormat => {
+  if (json) return jsonLines
+  return asCsv ? csv() : table
+}
+
+const rangeOf = ({
+  from = null,
+  to = null,
+}: {
+  readonly from?: Date | null
+  readonly to?: Date | null
+}): StatementRange => {
+  if (from !== null && to !== null && from > to) throw new UsageError('--from is after --to')
+  return { from, to }
+}
+
+/** Resolves when the text is out: whoever reads slowly is waited for. Rejects where nobody reads any more. */
+const write = (text: string): Promise<void> =>
+  new Promise((resolve, reject) => {
+    process.stdout.write(text, (fault) => (fault ? reject(fault) : resolve()))
+  })
+
+/** No bar is drawn among the lines of a statement. */
+const barName = (what: string): string | null => (process.stdout.isTTY ? null : what)
+
+interface Shown {
+  readonly workspaceId: string
+  readonly range: StatementRange
+  readonly format: StatementFormat
+}
+
+/** Writes a statement as it is read, adds it up, and holds it to another where one is given; answers with the first difference. */
+const show = async (
+  statement: Statement,
+  { workspaceId, range, format }: Shown,
+  other: Statement | null,
+): Promise<string | null> => {
+  const { opening, sequence } = statement
+  const totals = new StatementTotals(opening)
+  const comparison = other === null ? null : new StatementComparison(opening, other)
+  let text = format.head({ workspaceId, ...range, opening })
+  for await (const entry of statement.entries) {
+    totals.take(entry)
+    await comparison?.take(entry)
+    text += format.entry(entry)
+    if (text.length < limits.statementChunkCharacters) continue
+    await write(text)
+    text = ''
+  }
+  const isFinal = statement.isFinal()
+  await write(text + format.foot({ closing: totals.closing, sums: totals.sums, isFinal, sequence }))
+  return comparison === null ? null : comparison.end(isFinal)
+}
+
+/** The tables' statement, held to one that is folded from the log up to the same frame. */
+const showChecked = (statement: Statement, shown: Shown, { log }: Platform): Promise<string | null> =>
+  folding(barName('check'), log, async (whole) => {
+    const toSame: LogToFold = { ...whole, to: statement.sequence }
+    return show(statement, shown, await statementOfLog(toSame, shown.workspaceId, shown.range))
+  })
+
+const showTables = async (platform: Platform, shown: Shown, check: boolean): Promise<string | null> => {
+  const { db } = tablesOf(platform).database
+  if (!(await hasWorkspace(db, shown.workspaceId))) throw new CommandError('no such workspace')
+  const statement = await statementOfTables(db, shown.workspaceId, shown.range)
+  return check ? showChecked(statement, shown, platform) : show(statement, shown, null)
+}
+
+const reportCheck = (difference: string | null): void => {
+  if (difference !== null) process.exitCode = exitCodes.failed
+  console.error(
+    difference === null
+      ? 'checked: every movement and both balances are what the log makes of them'
+      : `the statement is not what the log makes of it: ${difference}`,
+  )
+}
+
+/** `gateway statement`: exit code 1 where it does not add up, or is not what the log makes of it. */
+export const registerStatement = (program: Command, configOf: ConfigOf): void => {
+  program
+    .command('statement <workspace>')
+    .description('opening balance, every movement and closing balance of a wallet')
+    .option('--from <instant>', 'the first instant in it (default: the beginning)', instantOf)
+    .option('--to <instant>', 'the first instant no longer in it (default: none)', instantOf)
+    .addOption(new Option('--csv', 'RFC 4180').default(false).conflicts('json'))
+    .option('--json', 'one JSON object a line', false)
+    .addOption(
+      new Option('--check', 'fold the log, and hold every movement to what that makes')
+        .default(false)
+        .conflicts(['fromLog', 'archive']),
+    )
+    .option('--from-log', 'read the whole log; no database is needed', false)
+    .option('--archive <folder>', "read an archive in the log's place; no servers are needed")
+    .action(async (workspaceId: string, options: Options, command: Command) => {
+      process.stdout.on('error', () => {}) // Told by the write that fails.
+      const shown = { workspaceId, range: rangeOf(options), format: formatOf(options) }
+      const difference = await readFrom(barName('statement'), () => configOf(command), createRuntime('warn'), options, {
+        tables: (platform) => showTables(platform, shown, options.check),
+        log: async (log) => show(await statementOfLog(log, workspaceId, shown.range), shown, null),
+      })
+      if (options.check) reportCheck(difference)
+    })
+}

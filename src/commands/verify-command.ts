@@ -1,0 +1,165 @@
+import type { Command } from 'commander'
+import { NoteFault, type Verifier, verifierText } from '../audit/note.ts'
+import { checkProof, type Proof, ProofFault, readProof } from '../audit/proof.ts'
+import type { KnownCheckpoint } from '../audit/published.ts'
+import type { Verification, VerifyParts } from '../audit/verify.ts'
+import type { Config } from '../config.ts'
+import { ArchiveSource } from '../infrastructure/archive/archive-source.ts'
+import { parseManifest } from '../infrastructure/archive/manifest.ts'
+import { isObject } from '../json.ts'
+import { limits } from '../limits.ts'
+import { assertBelongs, eventsOf, standingOf } from '../roles/read-frame.ts'
+import type { ConfigOf } from './audit-command.ts'
+import { check, partsOf } from './check-archive.ts'
+import { printFindings } from './findings-report.ts'
+import { believed, openPlatform } from './platform.ts'
+import { collect, readNamedFile, verifiersFor } from './public-keys.ts'
+import { CommandError, exitCodes, type Output, printRecords, UsageError } from './report.ts'
+import { createRuntime } from './runtime.ts'
+
+interface Options extends Output {
+  readonly archive?: string
+  readonly checkpoint: readonly string[]
+  readonly publicKey: readonly string[]
+  readonly proof?: string
+  readonly events: boolean
+}
+
+/** The checkpoints in a file: one signed note, or the manifest of an archive. */
+const checkpointsIn = (file: string): readonly KnownCheckpoint[] => {
+  const text = readNamedFile(file, limits.knownCheckpointsBytesMax)
+  if (!text.trimStart().startsWith('{')) return [{ note: text, place: file }]
+  const { segments } = parseManifest(text, file)
+  return segments.map((segment) => ({ note: segment.checkpoint, place: `${file} (${segment.file})` }))
+}
+
+type Source = Pick<VerifyParts, 'source' | 'lastCheckpoint'> & { readonly known: readonly KnownCheckpoint[] }
+
+const onArchive = async <T>(folder: string, work: (source: Source) => Promise<T>): Promise<T> => {
+  const source = await ArchiveSource.open(folder, { salvage: true })
+  return work({ known: [], ...partsOf(source) })
+}
+
+const onLog = async <T>(config: Config, work: (source: Source) => Promise<T>): Promise<T> => {
+  const onFatal = (fault: Error): void => {
+    throw fault
+  }
+  const options = { role: 'operator', embedded: 'any', readOnly: true, onFatal } as const
+  const platform = await openPlatform(config, createRuntime('warn'), options)
+  try {
+    return await work({ source: platform.log, known: [] })
+  } finally {
+    await platform.stop()
+  }
+}
+
+const checkEvents: VerifyParts['checkEvents'] = ({ subject, data }) =>
+  assertBelongs(eventsOf(data), standingOf(subject), believed)
+
+const recordOf = ({
+  findings: _shown,
+  counts: _counts,
+  ...found
+}: Verification): Readonly<Record<string, unknown>> => ({
+  frames: found.frames,
+  checkpoints: found.checkpoints,
+  sealed_to: found.sealedTo,
+  root: found.root,
+  unsealed: found.unsealed,
+  findings: found.total,
+})
+
+const printVerification = (found: Verification, output: Output): void => {
+  printFindings(found.findings, found.total, output)
+  if (output.json) {
+    printRecords([recordOf(found)], output)
+    return
+  }
+  const { frames, checkpoints, sealedTo, unsealed, total } = found
+  console.log(`${frames} frames were read, and ${checkpoints} checkpoints believed; frames 1 to ${sealedTo} are sealed`)
+  if (unsealed > 0) console.log(`not sealed yet: ${unsealed} behind them`)
+  console.log(total === 0 ? 'nothing that is sealed was changed' : `${total} findings`)
+}
+
+const verifyFrames = async (config: () => Config, options: Options): Promise<number> => {
+  const verifiers = verifiersFor(options.publicKey, config)
+  const published = options.checkpoint.flatMap(checkpointsIn)
+  const work = ({ known, ...source }: Source): Promise<Verification> =>
+    check('verify', { ...source, known: [...known, ...published], ...(options.events ? { checkEvents } : {}) }, verifiers)
+  const found = await (options.archive === undefined ? onLog(config(), work) : onArchive(options.archive, work))
+  printVerification(found, options)
+  return found.total === 0 ? exitCodes.done : exitCodes.failed
+}
+
+const members = ['requestId', 'taskId', 'workspaceId', 'model', 'surface', 'priceVersion', 'total', 'amount'] as const
+
+const chargeOf = ({ event }: Proof): Readonly<Record<string, unknown>> => {
+  const data = isObject(event.data) ? event.data : {}
+  return Object.fromEntries(members.filter((name) => name in data).map((name) => [name, data[name]]))
+}
+
+const printLines = ({ event }: Proof): void => {
+  const lines = isObject(event.data) ? event.data['lines'] : undefined
+  if (!Array.isArray(lines)) return
+  for (const line of lines.filter(isObject))
+    console.log(`  ${line['item']}: ${line['quantity']} × ${line['unitPrice']} = ${line['amount']} USD`)
+}
+
+const printProof = (proof: Proof, size: number, origin: string, output: Output): void => {
+  const { event, sequence } = proof
+  if (output.json) {
+    printRecords([{ proved: true, log: origin, size, sequence, event }], output)
+    return
+  }
+  console.log(`${event.type} of ${event.time}, frame ${sequence} of the log ${origin}`)
+  for (const [name, value] of Object.entries(chargeOf(proof))) console.log(`  ${name}: ${value}`)
+  printLines(proof)
+  console.log(`proved by a checkpoint over ${size} frames`)
+}
+
+const verifyProof = (file: string, verifiers: readonly Verifier[], output: Output): number => {
+  try {
+    const proof = readProof(readNamedFile(file, limits.proofBytesMax))
+    const { size, origin } = checkProof(proof, verifiers)
+    printProof(proof, size, origin, output)
+    return exitCodes.done
+  } catch (fault) {
+    if (!(fault instanceof ProofFault || fault instanceof NoteFault)) throw fault
+    const keys = verifiers.map(verifierText).join(', ')
+    throw new CommandError(`${file} proves nothing to whoever believes ${keys}: ${fault.message}`)
+  }
+}
+
+const assertAlone = ({ archive, checkpoint, events }: Options): void => {
+  if (archive !== undefined || checkpoint.length > 0 || events)
+    throw new UsageError('--proof is checked by itself: without --archive, --checkpoint and --events')
+}
+
+/** `gateway verify`: exit code 0 where nothing that is sealed was changed, 1 where something is found. */
+export const registerVerify = (program: Command, configOf: ConfigOf): void => {
+  program
+    .command('verify')
+    .description(
+      'prove that nothing sealed was changed, removed, inserted or reordered: in the log, an archive or a proof',
+    )
+    .option('--archive <folder>', 'of an archive, instead of the log')
+    .option(
+      '--checkpoint <file>',
+      'a published checkpoint, or the manifest of an archive; may be repeated',
+      collect,
+      [],
+    )
+    .option('--public-key <key>', 'the log’s key, or a file with it (default: the configured one)', collect, [])
+    .option('--proof <file>', 'check a proof made by `gateway prove`, without log or database')
+    .option('--events', 'also check every event against its schema, which takes longer', false)
+    .option('--json', 'one JSON object a line', false)
+    .action(async (options: Options, command: Command) => {
+      const config = (): Config => configOf(command)
+      if (options.proof === undefined) {
+        process.exitCode = await verifyFrames(config, options)
+        return
+      }
+      assertAlone(options)
+      process.exitCode = verifyProof(options.proof, verifiersFor(options.publicKey, config), options)
+    })
+}

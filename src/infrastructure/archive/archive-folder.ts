@@ -1,0 +1,111 @@
+import { mkdir, readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { ArchiveHead, ArchiveTarget } from '../../audit/archive.ts'
+import type { RawFrame } from '../../audit/frames.ts'
+import type { GrowingTree } from '../../audit/merkle.ts'
+import type { CheckpointSealed } from '../../events/types.ts'
+import { limits } from '../../limits.ts'
+import { type FolderLock, lockFile } from '../embedded/folder-lock.ts'
+import { draftOf, removeLeftovers } from './files.ts'
+import {
+  ArchiveFault,
+  emptyManifest,
+  type Manifest,
+  manifestName,
+  readManifest,
+  type Segment,
+  writeManifest,
+} from './manifest.ts'
+import { SegmentWriter, segmentsFolder } from './segment-writer.ts'
+
+const lockName = 'lock.sqlite'
+
+/** What a first run that was interrupted leaves behind. */
+const isOurs = (name: string): boolean =>
+  name === segmentsFolder || name === draftOf(manifestName) || name.startsWith(lockName)
+
+/** Makes the folder where there is none; one that something else is in is not made an archive. */
+const openFolder = async (folder: string): Promise<void> => {
+  await mkdir(folder, { recursive: true })
+  const isArchive = (await readManifest(folder)) !== null
+  const strange = isArchive ? undefined : (await readdir(folder)).find((name) => !isOurs(name))
+  if (strange !== undefined) throw new ArchiveFault(`${folder} is no archive, and not empty: ${strange} is there`)
+  await mkdir(join(folder, segmentsFolder), { recursive: true })
+}
+
+/** An archive that is written to, by this process alone. Interrupted anywhere, it stands as the last manifest says. */
+export class ArchiveFolder implements ArchiveTarget {
+  readonly #folder: string
+  readonly #lock: FolderLock
+  readonly #segments: Segment[]
+  #manifest: Manifest
+  #writer: SegmentWriter | null = null
+  #committedMs = performance.now()
+
+  private constructor(folder: string, lock: FolderLock, manifest: Manifest) {
+    this.#folder = folder
+    this.#lock = lock
+    this.#manifest = manifest
+    this.#segments = [...manifest.segments]
+  }
+
+  /** Opens the archive in a folder, or begins one of the log `origin`. Rejects with ArchiveFault for one of another log, or in use. */
+  static async open(folder: string, origin: string): Promise<ArchiveFolder> {
+    await openFolder(folder)
+    const lock = lockFile(
+      join(folder, lockName),
+      (cause) => new ArchiveFault(`the archive ${folder} is in use by another process`, { cause }),
+    )
+    try {
+      const manifest = await readManifest(folder)
+      if (manifest !== null && manifest.log !== origin)
+        throw new ArchiveFault(`${folder} is an archive of the log ${manifest.log}, not of ${origin}`)
+      const files = new Set(manifest?.segments.map(({ file }) => file))
+      await removeLeftovers(folder, () => false)
+      await removeLeftovers(join(folder, segmentsFolder), (name) => !files.has(`${segmentsFolder}/${name}`))
+      return new ArchiveFolder(folder, lock, manifest ?? emptyManifest(origin))
+    } catch (fault) {
+      lock.release()
+      throw fault
+    }
+  }
+
+  get head(): ArchiveHead {
+    const { size, peaks, checkpoint } = this.#manifest
+    return { size, peaks: peaks.map((peak) => Buffer.from(peak, 'base64')), checkpoint }
+  }
+
+  get bytes(): number {
+    return this.#writer?.bytes ?? 0
+  }
+
+  async write(frame: RawFrame): Promise<void> {
+    this.#writer ??= new SegmentWriter(this.#folder, frame.sequence)
+    await this.#writer.write(frame)
+  }
+
+  async finish(checkpoint: CheckpointSealed, tree: GrowingTree): Promise<void> {
+    if (this.#writer === null) return
+    this.#segments.push(await this.#writer.finish(checkpoint.size, checkpoint.note))
+    this.#writer = null
+    const peaks = tree.peaks.map((peak) => peak.toString('base64'))
+    this.#manifest = { ...this.#manifest, size: checkpoint.size, peaks, segments: this.#segments, checkpoint }
+    if (performance.now() - this.#committedMs >= limits.archiveCommitMs) await this.#commit()
+  }
+
+  /** Drops what is not finished, and puts the rest into the manifest. */
+  async close(): Promise<void> {
+    try {
+      await this.#writer?.drop()
+      await this.#commit()
+    } finally {
+      this.#lock.release()
+    }
+  }
+
+  /** Segments that no manifest tells of are removed when the archive is opened again. */
+  async #commit(): Promise<void> {
+    await writeManifest(this.#folder, this.#manifest)
+    this.#committedMs = performance.now()
+  }
+}

@@ -1,0 +1,40 @@
+import { type FileHandle, open, readdir, rename, rm } from 'node:fs/promises'
+import { dirname } from 'node:path'
+
+const draftEnding = '.draft'
+
+/** Where a file is written before it takes its name. */
+export const draftOf = (path: string): string => `${path}${draftEnding}`
+
+const syncFolder = async (folder: string): Promise<void> => {
+  const handle = await open(folder, 'r')
+  try {
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+}
+
+/** Gives the draft of a file, which is whole and synced, its name for good, or another. */
+export const publishDraft = async (path: string, name: string = path): Promise<void> => {
+  await rename(draftOf(path), name)
+  await syncFolder(dirname(name))
+}
+
+/** Replaces a file whole or not at all. */
+export const replaceFile = async (path: string, text: string): Promise<void> => {
+  const handle: FileHandle = await open(draftOf(path), 'w')
+  try {
+    await handle.writeFile(text)
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+  await publishDraft(path)
+}
+
+/** Removes the files of a folder that `isLeftover` says of, and drafts. */
+export const removeLeftovers = async (folder: string, isLeftover: (name: string) => boolean): Promise<void> => {
+  for (const name of await readdir(folder))
+    if (name.endsWith(draftEnding) || isLeftover(name)) await rm(`${folder}/${name}`)
+}

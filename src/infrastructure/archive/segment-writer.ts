@@ -1,0 +1,78 @@
+import { createHash } from 'node:crypto'
+import { once } from 'node:events'
+import { createWriteStream } from 'node:fs'
+import { rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { pipeline } from 'node:stream/promises'
+import { createGzip, type Gzip } from 'node:zlib'
+import type { RawFrame } from '../../audit/frames.ts'
+import { limits } from '../../limits.ts'
+import { draftOf, publishDraft } from './files.ts'
+import type { Segment } from './manifest.ts'
+import { encodeRecord } from './records.ts'
+
+const digits = 16
+const placeText = (sequence: number): string => String(sequence).padStart(digits, '0')
+
+export const segmentsFolder = 'segments'
+
+export const segmentFileOf = (first: number, last: number): string =>
+  `${segmentsFolder}/${placeText(first)}-${placeText(last)}.frames.gz`
+
+/** A segment that is being written; nobody reads it before it is finished. */
+export class SegmentWriter {
+  readonly first: number
+  readonly #folder: string
+  readonly #draft: string
+  readonly #gzip: Gzip = createGzip({ chunkSize: limits.archiveChunkBytes })
+  readonly #hash = createHash('sha256')
+  readonly #written: Promise<void>
+  #fileBytes = 0
+  #bytes = 0
+
+  constructor(folder: string, first: number) {
+    this.first = first
+    this.#folder = folder
+    // Where it ends is not known yet; it gets its own name then.
+    this.#draft = join(folder, segmentsFolder, placeText(first))
+    const file = createWriteStream(draftOf(this.#draft), { flush: true })
+    this.#written = pipeline(this.#gzip, (chunks: AsyncIterable<Buffer>) => this.#count(chunks), file)
+    this.#written.catch(() => {}) // Told by whoever writes next, or finishes.
+  }
+
+  /** Inflated. */
+  get bytes(): number {
+    return this.#bytes
+  }
+
+  async write(frame: RawFrame): Promise<void> {
+    const record = encodeRecord(frame)
+    this.#bytes += record.length
+    if (!this.#gzip.write(record)) await Promise.race([once(this.#gzip, 'drain'), this.#written])
+  }
+
+  /** Syncs the file and gives it its name. */
+  async finish(last: number, checkpoint: string): Promise<Segment> {
+    this.#gzip.end()
+    await this.#written
+    const file = segmentFileOf(this.first, last)
+    await publishDraft(this.#draft, join(this.#folder, file))
+    const sha256 = this.#hash.digest('hex')
+    return { file, first: this.first, last, bytes: this.#bytes, file_bytes: this.#fileBytes, sha256, checkpoint }
+  }
+
+  /** Leaves nothing behind. */
+  async drop(): Promise<void> {
+    this.#gzip.destroy()
+    await this.#written.catch(() => {}) // That it was broken off is what was wanted.
+    await rm(draftOf(this.#draft), { force: true })
+  }
+
+  async *#count(chunks: AsyncIterable<Buffer>): AsyncIterable<Buffer> {
+    for await (const chunk of chunks) {
+      this.#hash.update(chunk)
+      this.#fileBytes += chunk.length
+      yield chunk
+    }
+  }
+}

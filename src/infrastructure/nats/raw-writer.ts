@@ -1,0 +1,114 @@
+import { type JetStreamClient, jetstream, type PubAck } from '@nats-io/jetstream'
+import type { NatsConnection } from '@nats-io/transport-node'
+import type { RawFrame } from '../../audit/frames.ts'
+import { type FrameWriter, RestoreRefused } from '../../audit/restore.ts'
+import { limits } from '../../limits.ts'
+import { refusalOf } from './connect.ts'
+import { Link } from './link.ts'
+import { type LogNames, logNamesOf } from './stream.ts'
+
+/** Frames that were sent and not answered. */
+class Flight {
+  readonly #sent = new Set<Promise<void>>()
+  #bytes = 0
+  #trouble: unknown = null
+
+  /** What the first that failed says. */
+  get trouble(): unknown {
+    return this.#trouble
+  }
+
+  get isFull(): boolean {
+    return this.#sent.size >= limits.restoreFramesInFlightMax || this.#bytes >= limits.restoreBytesInFlightMax
+  }
+
+  send(bytes: number, stored: Promise<void>): void {
+    this.#bytes += bytes
+    const settled = stored
+      .catch((fault: unknown) => {
+        this.#trouble ??= fault
+      })
+      .finally(() => {
+        this.#sent.delete(settled)
+        this.#bytes -= bytes
+      })
+    this.#sent.add(settled)
+  }
+
+  async next(): Promise<void> {
+    await Promise.race(this.#sent)
+  }
+
+  async landed(): Promise<void> {
+    await Promise.all(this.#sent)
+  }
+}
+
+/**
+ * Puts frames into a log as they were stored once. Each is sent with the sequence that must be the log's last before it: none can be
+ * stored out of order, twice, or behind another writer's.
+ */
+class RawWriter implements FrameWriter {
+  readonly #client: JetStreamClient
+  readonly #link: Link
+  readonly #names: LogNames
+  /** Attempts that ended in trouble since the last frame was stored. */
+  #troubles = 0
+  /** Sequences of frames whose id the server knows from an earlier frame, which the log holds too. */
+  readonly #again = new Set<number>()
+
+  constructor(connection: NatsConnection, names: LogNames) {
+    this.#client = jetstream(connection)
+    this.#link = new Link(connection)
+    this.#names = names
+  }
+
+  async store(frames: AsyncIterable<readonly RawFrame[]>): Promise<void> {
+    const flight = new Flight()
+    try {
+      await this.#sendAll(frames, flight)
+    } finally {
+      await flight.landed()
+    }
+    if (flight.trouble === null) return
+    const refusal = refusalOf(flight.trouble)
+    if (refusal !== null)
+      throw new RestoreRefused(`the log cannot be written to: ${refusal.message}`, { cause: refusal })
+    await this.#link.backOff(this.#troubles)
+    this.#troubles += 1
+    throw flight.trouble
+  }
+
+  async #sendAll(frames: AsyncIterable<readonly RawFrame[]>, flight: Flight): Promise<void> {
+    for await (const batch of frames)
+      for (const frame of batch) {
+        while (flight.isFull) await flight.next()
+        if (flight.trouble !== null) return
+        flight.send(frame.data.length, this.#send(frame))
+      }
+  }
+
+  async #send(frame: RawFrame): Promise<void> {
+    const { sequence, subject, id, data } = frame
+    const options = {
+      expect: { streamName: this.#names.stream, lastSequence: sequence - 1 },
+      timeout: limits.restoreAckMs,
+      ...(id === '' || this.#again.has(sequence) ? {} : { msgID: id }),
+    }
+    const publish = (): Promise<PubAck> => this.#client.publish(`${this.#names.prefix}${subject}`, data, options)
+    this.#check(frame, await this.#link.whileUp(publish))
+    this.#troubles = 0
+  }
+
+  #check({ sequence, id }: RawFrame, { seq, duplicate }: PubAck): void {
+    if (seq === sequence) return
+    if (!duplicate) throw new RestoreRefused(`frame ${sequence} was stored at sequence ${seq}`)
+    // The log held this id twice, further apart than the server looks back; here they come closer.
+    this.#again.add(sequence)
+    throw new Error(`the id ${id} of frame ${sequence} was stored before, at sequence ${seq}`)
+  }
+}
+
+/** Writes whole frames to the log of a name, on a connection that stays the caller's to close. */
+export const openRawWriter = (connection: NatsConnection, name: string): FrameWriter =>
+  new RawWriter(connection, logNamesOf(name))

@@ -1,0 +1,23 @@
+import { findKey, findSheetSequence, findTrace } from '../../read-models/charge-trace.ts'
+import { listCharges } from '../../read-models/charges.ts'
+import { atCheckpoint } from '../../read-models/checkpoint.ts'
+import { listHolds } from '../../read-models/holds.ts'
+import { readStatement } from '../../read-models/statement.ts'
+import type { ReadModels } from '../../read-models/tables.ts'
+import { listUsage } from '../../read-models/usage.ts'
+import { findWallet } from '../../read-models/wallet.ts'
+import type { EdgeReadModels } from '../../roles/edge/read-models.ts'
+
+/** What an edge reads, each answer from one state of the tables. */
+export const edgeReadModels = (db: ReadModels): EdgeReadModels => ({
+  findBilling: (workspaceId) => atCheckpoint(db, (trx) => findWallet(trx, workspaceId)),
+  listUsage: (workspaceId, wanted) => atCheckpoint(db, (trx) => listUsage(trx, workspaceId, wanted)),
+  readStatement: (workspaceId, wanted) =>
+    atCheckpoint(db, (trx, sequence) => readStatement(trx, workspaceId, wanted, sequence)),
+  listHolds: (workspaceId, wanted) => atCheckpoint(db, (trx) => listHolds(trx, workspaceId, wanted)),
+  listCharges: (workspaceId, wanted) =>
+    atCheckpoint(db, (trx, sequence) => listCharges(trx, workspaceId, wanted, sequence)),
+  findTrace: (id) => atCheckpoint(db, (trx) => findTrace(trx, id)),
+  findSheetSequence: (model, version) => findSheetSequence(db, model, version),
+  findKey: (keyId) => findKey(db, keyId),
+})

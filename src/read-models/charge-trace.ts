@@ -1,0 +1,156 @@
+import { sql } from 'kysely'
+import type { Key } from '../domain/accounts/accounts.ts'
+import { limits } from '../limits.ts'
+import { keyOf } from './accounts.ts'
+import { findSealFor } from './seals.ts'
+import { entryOf, type StatementEntry } from './statement.ts'
+import { storedText } from './stored-text.ts'
+import type { ReadModels } from './tables.ts'
+
+/** Where in the log to read of one request or task. */
+export interface ChargeTrace {
+  readonly workspaceId: string
+  /** Of the frames with its events, each once, in order. */
+  readonly sequences: readonly number[]
+  /** False where an earlier release wrote of it, so that some of its events may stand elsewhere. */
+  readonly isWhole: boolean
+  /** What its events did to the wallet, in the order of the log. */
+  readonly movements: readonly StatementEntry[]
+  /** The first checkpoint over a frame, by the frame's sequence; without those that none covers yet. */
+  readonly seals: ReadonlyMap<number, SealPlace>
+}
+
+export interface SealPlace {
+  /** Frames sealed: those of the sequences 1 to this. */
+  readonly size: number
+  /** Of the frame that holds the checkpoint. */
+  readonly sequence: number
+}
+
+interface Place {
+  readonly sequence: number
+  /** Null where no event stands there that moves a wallet. */
+  readonly eventIndex: number | null
+}
+
+interface Found {
+  readonly workspaceId: string
+  readonly places: readonly Place[]
+  readonly isWhole: boolean
+}
+
+const findClosed = async (db: ReadModels, id: string): Promise<Found | undefined> => {
+  const row = await db
+    .selectFrom('requests')
+    .select(['workspace_id', 'sequence', 'event_index', 'first_sequence'])
+    .where('request_id', '=', id)
+    .executeTakeFirst()
+  if (row === undefined) return undefined
+  const { workspace_id, sequence, event_index, first_sequence } = row
+  const completed = { sequence: Number(sequence), eventIndex: event_index }
+  const places = first_sequence === null ? [] : [{ sequence: Number(first_sequence), eventIndex: null }]
+  return { workspaceId: workspace_id, places: [...places, completed], isWhole: first_sequence !== null }
+}
+
+/** A side that waits for the other, or one that came when the request was closed. */
+const findOpen = async (db: ReadModels, id: string): Promise<Found | undefined> => {
+  const row = await db.selectFrom('open_requests').selectAll().where('request_id', '=', id).executeTakeFirst()
+  const side = row?.routed ?? row?.closing
+  if (row === undefined || !side) return undefined
+  const places = [{ sequence: Number(row.sequence), eventIndex: null }]
+  return { workspaceId: side.data.workspaceId, places, isWhole: true }
+}
+
+const findPlaces = async (db: ReadModels, id: string): Promise<Found | undefined> => {
+  const rows = await db
+    .selectFrom('charge_places')
+    .select(['workspace_id', 'sequence', 'event_index'])
+    .where('charge_id', '=', id)
+    .orderBy('sequence')
+    .orderBy('event_index')
+    .limit(limits.chargePlacesMax)
+    .execute()
+  const [first] = rows
+  if (first === undefined) return undefined
+  const places = rows.map(({ sequence, event_index }) => ({ sequence: Number(sequence), eventIndex: event_index }))
+  return { workspaceId: first.workspace_id, places, isWhole: true }
+}
+
+const findMovements = async (
+  db: ReadModels,
+  workspaceId: string,
+  places: readonly Place[],
+): Promise<readonly StatementEntry[]> => {
+  const moving = places.filter(({ eventIndex }) => eventIndex !== null)
+  if (moving.length === 0) return []
+  const tuples = moving.map(({ sequence, eventIndex }) => sql`(${BigInt(sequence)}::int8, ${eventIndex}::int4)`)
+  const rows = await db
+    .selectFrom('wallet_entries')
+    .selectAll()
+    .where('workspace_id', '=', workspaceId)
+    .where(sql<boolean>`(sequence, event_index) in (${sql.join(tuples)})`)
+    .orderBy('sequence')
+    .orderBy('event_index')
+    .orderBy('line')
+    .execute()
+  return rows.map(entryOf)
+}
+
+/** The first checkpoint over one frame is that of all frames up to its size. */
+const findSeals = async (db: ReadModels, sequences: readonly number[]): Promise<ReadonlyMap<number, SealPlace>> => {
+  const seals = new Map<number, SealPlace>()
+  let seal: SealPlace | undefined
+  for (const sequence of sequences) {
+    if (seal === undefined || seal.size < sequence) seal = await findSealFor(db, sequence)
+    if (seal === undefined) break
+    seals.set(sequence, { size: seal.size, sequence: seal.sequence })
+  }
+  return seals
+}
+
+const hasNoGap = async (db: ReadModels): Promise<boolean> => {
+  const { sequence, places_to } = await db.selectFrom('checkpoint').selectAll().executeTakeFirstOrThrow()
+  return places_to === sequence
+}
+
+/** Undefined for an id that no request and no task has, as far as the tables know. Of one transaction. */
+export const findTrace = async (db: ReadModels, id: string): Promise<ChargeTrace | undefined> => {
+  const found = [await findClosed(db, id), await findOpen(db, id), await findPlaces(db, id)].filter(
+    (each) => each !== undefined,
+  )
+  const [first] = found
+  if (first === undefined) return undefined
+  const { workspaceId } = first
+  const places = found.filter((each) => each.workspaceId === workspaceId).flatMap((each) => each.places)
+  const sequences = [...new Set(places.map(({ sequence }) => sequence))].sort((one, other) => one - other)
+  return {
+    workspaceId,
+    sequences,
+    isWhole: (await hasNoGap(db)) && found.every(({ isWhole }) => isWhole),
+    movements: await findMovements(db, workspaceId, places),
+    seals: await findSeals(db, sequences),
+  }
+}
+
+/** The sequence of the frame that published a price sheet; undefined for one that the tables do not know (yet). */
+export const findSheetSequence = async (
+  db: ReadModels,
+  model: string,
+  version: string,
+): Promise<number | undefined> => {
+  const row = await db
+    .selectFrom('prices')
+    .select('sequence')
+    .where('model', '=', storedText(model))
+    .where('version', '=', version)
+    .orderBy('sequence')
+    .limit(1)
+    .executeTakeFirst()
+  return row === undefined ? undefined : Number(row.sequence)
+}
+
+/** Undefined for a key that the tables do not know (yet). */
+export const findKey = async (db: ReadModels, keyId: string): Promise<Key | undefined> => {
+  const row = await db.selectFrom('keys').selectAll().where('key_id', '=', keyId).executeTakeFirst()
+  return row === undefined ? undefined : keyOf(row)
+}

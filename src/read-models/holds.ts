@@ -1,0 +1,41 @@
+import type { HoldPurpose } from '../domain/wallet/wallet.ts'
+import { picosOf } from './columns.ts'
+import type { ReadModels } from './tables.ts'
+
+/** Money that is set aside, in picos. */
+export interface OpenHold {
+  readonly holdId: string
+  readonly purpose: HoldPurpose
+  readonly amountPicos: bigint
+  /** What was not charged against it yet. */
+  readonly remainingPicos: bigint
+  readonly deadline: Date
+}
+
+export interface HoldsWanted {
+  /** The id of the last hold of the page before. */
+  readonly after?: string | undefined
+  readonly limit: number
+}
+
+/** The open holds of a workspace by id. */
+export const listHolds = async (
+  db: ReadModels,
+  workspaceId: string,
+  { after, limit }: HoldsWanted,
+): Promise<readonly OpenHold[]> => {
+  let query = db
+    .selectFrom('holds')
+    .select(['hold_id', 'purpose', 'amount', 'remaining', 'deadline'])
+    .where('workspace_id', '=', workspaceId)
+    .orderBy('hold_id')
+    .limit(limit)
+  if (after !== undefined) query = query.where('hold_id', '>', after)
+  return (await query.execute()).map((row) => ({
+    holdId: row.hold_id,
+    purpose: row.purpose,
+    amountPicos: picosOf(row.amount),
+    remainingPicos: picosOf(row.remaining),
+    deadline: row.deadline,
+  }))
+}

@@ -1,0 +1,53 @@
+import { parseDay, parseInstant } from '../../../../domain/instant.ts'
+import { limits } from '../../../../limits.ts'
+import { type Parameter, refusal } from './query.ts'
+
+const matching = (pattern: RegExp, form: string): Parameter<string> => ({
+  read: (text) => (pattern.test(text) ? text : undefined),
+  form,
+})
+
+export const day: Parameter<string> = {
+  read: (text) => parseDay(text) ?? undefined,
+  form: 'a day in UTC such as 2026-03-01',
+}
+
+export const instant: Parameter<Date> = {
+  read: (text) => parseInstant(text) ?? undefined,
+  form: 'an instant such as 2026-03-01T12:00:00Z, or a day in UTC such as 2026-03-01',
+}
+
+export const limit: Parameter<number> = {
+  read: (text) => {
+    const value = /^[0-9]{1,4}$/.test(text) ? Number(text) : 0
+    return value >= 1 && value <= limits.pageRowsMax ? value : undefined
+  },
+  form: `a whole number from 1 to ${limits.pageRowsMax}`,
+}
+
+export const model = matching(/^\S{1,256}$/, 'a model as it was billed, such as openai/gpt-4o-mini')
+export const key = matching(/^[A-Za-z0-9_:-]{1,64}$/, "a key's id")
+
+/** One of a few words. */
+export const oneOf = <Word extends string>(words: readonly Word[]): Parameter<Word> => ({
+  read: (text) => words.find((word) => word === text),
+  form: `one of ${words.join(', ')}`,
+})
+
+/** Where something is asked for, and so charged. */
+export const surface = oneOf(['chat', 'messages', 'responses', 'video', 'native-video'])
+
+/** Some of a few words, each once, with commas between them. */
+export const someOf = <Word extends string>(words: readonly Word[]): Parameter<readonly Word[]> => ({
+  read: (text) => {
+    const given = text.split(',')
+    const known = given.flatMap((each) => words.find((word) => word === each) ?? [])
+    return known.length === given.length && new Set(known).size === known.length ? known : undefined
+  },
+  form: `one or more of ${words.join(', ')}, each once, with commas between them`,
+})
+
+/** Throws where a range ends before it begins. */
+export const checkRange = (from: Date | string | undefined, to: Date | string | undefined): void => {
+  if (from !== undefined && to !== undefined && from > to) throw refusal('to', 'at `from` or after it')
+}

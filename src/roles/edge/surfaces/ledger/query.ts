@@ -1,0 +1,51 @@
+import { GatewayError } from '../../../../errors.ts'
+import type { EdgeContext } from '../../middleware/context.ts'
+
+/** The value of a parameter from its text; undefined where the text is no such value. */
+export type Read<T> = (text: string) => T | undefined
+
+export interface Parameter<T> {
+  readonly read: Read<T>
+  /** To be read after "must be": `a whole number from 1 to 1000`. */
+  readonly form: string
+}
+
+type Values<Known extends { readonly [name: string]: Parameter<unknown> }> = {
+  readonly [Name in keyof Known]: Known[Name] extends Parameter<infer T> ? T | undefined : never
+}
+
+const textMax = 200
+
+const shown = (text: string): string => JSON.stringify(text.length > textMax ? `${text.slice(0, textMax)}…` : text)
+
+/** A refusal that names the parameter. */
+export const refusal = (name: string, form: string): GatewayError =>
+  new GatewayError('invalid_value', `Invalid value for '${name}': it must be ${form}.`, { param: name })
+
+const readOne = <T>(name: string, { read, form }: Parameter<T>, texts: readonly string[]): T | undefined => {
+  const [text, ...others] = texts
+  if (text === undefined) return undefined
+  if (others.length > 0) throw new GatewayError('invalid_value', `'${name}' is given twice.`, { param: name })
+  const value = read(text)
+  if (value === undefined) throw refusal(name, form)
+  return value
+}
+
+/**
+ * The parameters of the query, each as it is read; undefined for those that are absent. Throws `unsupported_parameter` for one that is
+ * not known, and `invalid_value` for one that is given twice or cannot be read.
+ */
+export const readQuery = <Known extends { readonly [name: string]: Parameter<unknown> }>(
+  ctx: EdgeContext,
+  known: Known,
+): Values<Known> => {
+  const given = new URLSearchParams(ctx.querystring)
+  for (const name of given.keys())
+    if (!Object.hasOwn(known, name))
+      throw new GatewayError('unsupported_parameter', `Unknown query parameter: ${shown(name)}.`, {
+        param: name.slice(0, textMax),
+      })
+  return Object.fromEntries(
+    Object.entries(known).map(([name, parameter]) => [name, readOne(name, parameter, given.getAll(name))]),
+  ) as Values<Known>
+}

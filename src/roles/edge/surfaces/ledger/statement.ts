@@ -1,0 +1,50 @@
+import { entryRecord } from '../../../../audit/entry-record.ts'
+import { formatUsd } from '../../../../domain/money.ts'
+import { movementKinds } from '../../../../domain/wallet/evolve.ts'
+import { limits } from '../../../../limits.ts'
+import type { StatementWanted, WalletStanding } from '../../../../read-models/statement.ts'
+import { type EdgeContext, type EdgeMiddleware, keyOf } from '../../middleware/context.ts'
+import type { EdgeReadModels } from '../../read-models.ts'
+import { readTables } from '../read-tables.ts'
+import { placeCursor } from './cursor.ts'
+import * as parameters from './parameters.ts'
+import { readQuery } from './query.ts'
+
+const cursor = placeCursor('statement')
+
+const known = {
+  from: parameters.instant,
+  to: parameters.instant,
+  kind: parameters.oneOf(movementKinds),
+  cursor: cursor.parameter,
+  limit: parameters.limit,
+}
+
+const wantedOf = (ctx: EdgeContext): StatementWanted => {
+  const { from, to, kind, cursor, limit } = readQuery(ctx, known)
+  parameters.checkRange(from, to)
+  return { from: from ?? null, to: to ?? null, kind, readOn: cursor, limit: limit ?? limits.pageRows }
+}
+
+const shownStanding = ({ balancePicos, heldPicos }: WalletStanding) => ({
+  balance: formatUsd(balancePicos),
+  held: formatUsd(heldPicos),
+})
+
+/** GET /v1/ledger/statement: every movement of the wallet, in the order of the log. */
+export const showStatement =
+  (readModels: EdgeReadModels): EdgeMiddleware =>
+  async (ctx) => {
+    const wanted = wantedOf(ctx)
+    const page = await readTables(ctx, readModels.readStatement(keyOf(ctx).workspaceId, wanted))
+    ctx.body = {
+      object: 'list',
+      from: wanted.from,
+      to: wanted.to,
+      final: page.isFinal,
+      opening: shownStanding(page.opening),
+      closing: shownStanding(page.closing),
+      data: page.entries.map(entryRecord),
+      next_cursor: page.next === null ? null : cursor.text(page.next),
+    }
+  }

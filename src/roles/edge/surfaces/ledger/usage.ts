@@ -1,0 +1,69 @@
+import { parseDay } from '../../../../domain/instant.ts'
+import { formatUsd } from '../../../../domain/money.ts'
+import { limits } from '../../../../limits.ts'
+import { usageColumnNames, usageColumns } from '../../../../read-models/usage.table.ts'
+import { type UsageGroup, type UsageSums, type UsageWanted, usageGroups } from '../../../../read-models/usage.ts'
+import { type EdgeContext, type EdgeMiddleware, keyOf } from '../../middleware/context.ts'
+import type { EdgeReadModels } from '../../read-models.ts'
+import { readTables } from '../read-tables.ts'
+import { textsCursor } from './cursor.ts'
+import * as parameters from './parameters.ts'
+import { readQuery, refusal } from './query.ts'
+
+const cursor = textsCursor('usage')
+
+const known = {
+  from: parameters.day,
+  to: parameters.day,
+  group_by: parameters.someOf(usageGroups),
+  model: parameters.model,
+  key: parameters.key,
+  surface: parameters.surface,
+  cursor: cursor.parameter,
+  limit: parameters.limit,
+}
+
+/** A cursor holds the values of the groups that it was made of, of which a day must be one. */
+const checkCursor = (groupBy: readonly UsageGroup[], after: readonly string[] | undefined): void => {
+  if (after === undefined) return
+  const day = after[groupBy.indexOf('day')]
+  if (after.length !== groupBy.length || (day !== undefined && parseDay(day) === null))
+    throw refusal('cursor', cursor.form)
+}
+
+const wantedOf = (ctx: EdgeContext): UsageWanted => {
+  const { from, to, group_by: groupBy = ['day'], model, key, surface, cursor, limit } = readQuery(ctx, known)
+  parameters.checkRange(from, to)
+  checkCursor(groupBy, cursor)
+  const bounds = { from: from ?? null, to: to ?? null, limit: limit ?? limits.pageRows }
+  return { ...bounds, groupBy, model, key, surface, after: cursor }
+}
+
+/** Tokens are far from what a number cannot hold. */
+const tokensOf = ({ usage }: UsageSums): Readonly<Record<string, number>> =>
+  Object.fromEntries(usageColumnNames.map((column) => [column, Number(usage[usageColumns[column]])]))
+
+const shownSums = (groupBy: readonly UsageGroup[], sums: UsageSums) => ({
+  ...Object.fromEntries(groupBy.map((group, place) => [group, sums.group[place]])),
+  requests: Number(sums.requests),
+  tokens: tokensOf(sums),
+  total: formatUsd(sums.totalPicos),
+})
+
+/** GET /v1/ledger/usage: what was used and charged, summed by day, model, key or surface. */
+export const showUsage =
+  (readModels: EdgeReadModels): EdgeMiddleware =>
+  async (ctx) => {
+    const wanted = wantedOf(ctx)
+    const { groupBy, limit } = wanted
+    const asked = { ...wanted, limit: limit + 1 }
+    const sums = await readTables(ctx, readModels.listUsage(keyOf(ctx).workspaceId, asked))
+    const page = sums.slice(0, limit)
+    const last = page.at(-1)
+    ctx.body = {
+      object: 'list',
+      group_by: groupBy,
+      data: page.map((each) => shownSums(groupBy, each)),
+      next_cursor: sums.length > limit && last !== undefined ? cursor.text(last.group) : null,
+    }
+  }

@@ -1,0 +1,30 @@
+import type { Applied } from '../../domain/ledger/ledger.ts'
+import type { RowOf } from '../../read-models/tables.ts'
+
+/** The charge that an event tells of; null for a request's own two events, whose places stand in its row, and for what is of no charge. */
+const chargeOf = ({ event, movements, task }: Applied): string | null => {
+  switch (event.type) {
+    case 'AdjustmentPosted':
+      return event.data.corrects
+    case 'HoldPlaced':
+      return event.data.task === undefined ? null : event.data.holdId
+    case 'HoldReleased':
+      // One that ended nothing may be of a task that had ended.
+      return task !== null || movements.length === 0 ? event.data.holdId : null
+    case 'TaskSubmitted':
+    case 'TaskProgressed':
+    case 'TaskSettled':
+    case 'LateVerdictSeen':
+      return event.data.taskId
+    default:
+      return null
+  }
+}
+
+/** Adds where an event stands that tells of a charge. */
+export const addChargePlace = (places: RowOf<'charge_places'>[], applied: Applied): void => {
+  const charge_id = chargeOf(applied)
+  const { event, sequence, index } = applied
+  if (charge_id === null || !('workspaceId' in event.data)) return
+  places.push({ charge_id, sequence, event_index: index, workspace_id: event.data.workspaceId })
+}

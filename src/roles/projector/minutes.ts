@@ -1,0 +1,20 @@
+import type { Applied } from '../../domain/ledger/ledger.ts'
+import type { RowOf } from '../../read-models/tables.ts'
+
+const lengthOfMinute = 'YYYY-MM-DDTHH:MM'.length
+
+/** Minutes that the movements of one batch were the first of it to reach, each with the sequence at which they did; they rise. */
+export interface Minutes {
+  latest: string
+  readonly reached: RowOf<'movement_minutes'>[]
+}
+
+export const noMinutes = (): Minutes => ({ latest: '', reached: [] })
+
+/** Takes the time of an event that moved a wallet; times are of one length, so they compare as texts. */
+export const addToMinutes = (minutes: Minutes, { event, sequence }: Applied): void => {
+  const minute = event.time.slice(0, lengthOfMinute)
+  if (minute <= minutes.latest) return
+  minutes.latest = minute
+  minutes.reached.push({ minute: `${minute}:00Z`, sequence })
+}

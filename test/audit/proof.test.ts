@@ -1,0 +1,102 @@
+import t from 'tap'
+import { findEvent, findSeal, readFrameAt } from '../../src/audit/find-frame.ts'
+import { signerOf, verifierOf } from '../../src/audit/note.ts'
+import { checkProof, makeProof, type Proof, readProof } from '../../src/audit/proof.ts'
+import { decodeFrame } from '../../src/events/codec.ts'
+import { randomOf } from '../random.ts'
+import { MemorySource, sealedLog, stranger, verifier } from './sealed-log.ts'
+
+const log = sealedLog({ frames: 120, random: randomOf(21), sealers: 2 })
+const source = new MemorySource(log.frames)
+const sealedTo = log.seals.at(-1)!.seal.size
+
+const eventsAt = (sequence: number) => decodeFrame(Buffer.from(log.frames[sequence - 1]!.data).toString()).events
+
+const proofOf = async (sequence: number, index = 0): Promise<Proof> => {
+  const frame = await readFrameAt(source, sequence)
+  const seal = await findSeal(source, sequence, [verifier])
+  return makeProof(frame!, index, seal!)
+}
+
+const sent = (proof: Proof): Proof => readProof(JSON.stringify(proof))
+
+t.test('every sealed event can be proved, with the key and the file alone', async (t) => {
+  let proved = 0
+  for (let sequence = 1; sequence <= sealedTo; sequence += 1)
+    for (const [index, event] of eventsAt(sequence).entries()) {
+      const proof = sent(await proofOf(sequence, index))
+      const { origin, size } = checkProof(proof, [verifierOf(stranger), verifier])
+      if (origin !== verifier.name || size < sequence) t.fail(`frame ${sequence}`)
+      t.same(proof.event, event)
+      proved += 1
+    }
+  t.ok(proved > sealedTo)
+  t.ok((await proofOf(sealedTo)).path.length <= 10, 'a proof is short')
+})
+
+t.test('what is not sealed yet cannot be', async (t) => {
+  t.equal(await findSeal(source, sealedTo + 1, [verifier]), null)
+  t.equal(await findSeal(source, 1, [verifierOf(stranger)]), null)
+  t.equal(await readFrameAt(source, log.frames.length + 1), null)
+  t.equal(await readFrameAt(source, 0), null)
+})
+
+t.test('a proof that was changed anywhere proves nothing', async (t) => {
+  const proof = await proofOf(40)
+  const other = await proofOf(41)
+  const changes: readonly Partial<Proof>[] = [
+    { sequence: 41 },
+    { sequence: sealedTo + 1 },
+    { index_in_frame: 7 },
+    { event: other.event },
+    { event: { ...proof.event, time: '2026-01-01T00:00:00.000Z' } },
+    { frame: other.frame },
+    { frame: { ...proof.frame, subject: 'journal.other' } },
+    { frame: { ...proof.frame, data: `${proof.frame.data} ` } },
+    { path: other.path },
+    { path: proof.path.slice(1) },
+    { path: [...proof.path, 'ab'.repeat(32)] },
+    { path: [] },
+    { checkpoint: log.seals.at(-1)!.seal.note },
+    { checkpoint: proof.checkpoint.replace('\n', '\n1') },
+    { checkpoint: '' },
+  ]
+  for (const change of changes)
+    t.throws(() => checkProof(sent({ ...proof, ...change }), [verifier]), JSON.stringify(Object.keys(change)))
+  t.throws(() => checkProof(proof, [verifierOf(stranger)]), { name: 'NoteFault' })
+  t.throws(() => checkProof(proof, [verifierOf(signerOf('other.log', Buffer.alloc(32, 7)))]), { name: 'NoteFault' })
+  const seal = log.seals.at(-1)!.seal
+  t.throws(() => checkProof({ ...proof, checkpoint: seal.note }, [verifier]), { name: 'ProofFault' })
+})
+
+t.test('a file that is no proof', async (t) => {
+  const proof = await proofOf(3)
+  for (const text of [
+    '',
+    '[]',
+    '{}',
+    JSON.stringify({ ...proof, format: 'x' }),
+    JSON.stringify({ ...proof, path: ['x'] }),
+  ])
+    t.throws(() => readProof(text), { name: 'ProofFault' })
+  t.throws(
+    () => makeProof(log.frames[0]!, 0, { ...log.seals.at(-1)!.seal, peaks: [], leaves: [], root: Buffer.alloc(32) }),
+    {
+      name: 'ProofFault',
+    },
+  )
+})
+
+t.test('an event is found by its own id, and by what it ended', async (t) => {
+  const all = log.frames.flatMap(({ sequence }) =>
+    eventsAt(sequence).map((event, indexInFrame) => ({ sequence, event, indexInFrame })),
+  )
+  for (const { sequence, event, indexInFrame } of all.slice(0, 40)) {
+    const found = await findEvent(source, event.id, 1, log.frames.length)
+    t.match(found, { indexInFrame, frame: { sequence }, event: { id: event.id } })
+  }
+  const used = all.find(({ event }) => event.type === 'UsageRecorded')!
+  const { requestId } = used.event.data as { requestId: string }
+  t.match(await findEvent(source, requestId, 1, log.frames.length), { event: { id: used.event.id } })
+  t.equal(await findEvent(source, 'nobody', 1, log.frames.length), null)
+})

@@ -1,0 +1,92 @@
+import t from 'tap'
+import { verify } from '../../src/audit/verify.ts'
+import { randomOf } from '../random.ts'
+import { MemorySource, type SealedLog, sealedLog, verifier } from './sealed-log.ts'
+import { publishedOf, stretchOf, type Tampering, tamperingKinds, tamperWith } from './tampering.ts'
+
+/** `make tamper` sets both. */
+const runs = Number(process.env['TAMPER_RUNS'] ?? 500)
+const seed = Number(process.env['TAMPER_SEED'] ?? 1)
+const runsPerLog = 25
+
+const newLog = (random: () => number): SealedLog =>
+  sealedLog({ frames: 20 + Math.floor(random() * 120), random, sealers: 1 + Math.floor(random() * 3) })
+
+const verified = (frames: SealedLog['frames'], log: SealedLog) =>
+  verify({ source: new MemorySource(frames), verifiers: [verifier], known: [publishedOf(log)] })
+
+/**
+ * A finding must begin at the sequence that was laid hands on. Only where no checkpoint is left that tells of single frames (of a rewritten
+ * history, or where the checkpoint itself is gone) may it name the stretch between the checkpoints around it.
+ */
+const isLocated = (
+  { kind, touched }: Tampering,
+  log: SealedLog,
+  { findings }: Awaited<ReturnType<typeof verify>>,
+): boolean =>
+  findings.some(({ kind: found, sequence, toSequence }) =>
+    touched.some((each) => {
+      if (sequence === each) return true
+      const isStretch = found === 'log-forked' || (found === 'frame-unlocated' && kind === 'delete-many')
+      return isStretch && sequence === stretchOf(log, each).from && each <= toSequence
+    }),
+  )
+
+/** What a single frame that was laid hands on may be found as. Of many, other frames beside it may be found too. */
+const findingsMax = (kind: Tampering['kind']): number =>
+  kind === 'swap' ? 2 : kind === 'delete-many' || kind.startsWith('fork') ? Number.POSITIVE_INFINITY : 1
+
+t.test(
+  `${runs} tamperings of seed ${seed}: each is found where it is, and nothing else`,
+  { timeout: 3_600_000 },
+  async (t) => {
+    const random = randomOf(seed)
+    const wrong: unknown[] = []
+    const found = new Map<string, number>()
+    let log = newLog(random)
+    for (let run = 0; run < runs; run += 1) {
+      if (run % runsPerLog === 0) {
+        log = newLog(random)
+        const clean = await verified(log.frames, log)
+        if (clean.total > 0 || clean.sealedTo !== log.seals.at(-1)?.seal.size) wrong.push({ run, alarm: clean })
+      }
+      const tampering = tamperWith(log, tamperingKinds[run % tamperingKinds.length]!, random)
+      const result = await verified(tampering.frames, log)
+      const isRight = isLocated(tampering, log, result) && result.total <= findingsMax(tampering.kind)
+      if (!isRight) wrong.push({ run, kind: tampering.kind, touched: tampering.touched, findings: result.findings })
+      for (const kind of Object.keys(result.counts)) {
+        const pair = `${tampering.kind}: ${kind}`
+        found.set(pair, (found.get(pair) ?? 0) + 1)
+      }
+    }
+    for (const [pair, count] of [...found].sort()) t.comment(`${pair} × ${count}`)
+    t.same(wrong, [])
+  },
+)
+
+t.test('no false alarm on any beginning of a log', async (t) => {
+  const alarms: unknown[] = []
+  for (const sealers of [1, 2, 4]) {
+    const { frames } = sealedLog({ frames: 120, random: randomOf(seed + sealers), sealers })
+    for (let end = 0; end <= frames.length; end += 1) {
+      const result = await verify({ source: new MemorySource(frames.slice(0, end)), verifiers: [verifier] })
+      if (result.total > 0 || result.frames !== end) alarms.push({ sealers, end, result })
+    }
+  }
+  t.same(alarms, [])
+})
+
+t.test('every byte of a sealed frame counts', async (t) => {
+  const log = sealedLog({ frames: 6, random: randomOf(seed), eventsMax: 1, sealEveryMax: 3 })
+  const sealedTo = log.seals.at(-1)!.seal.size
+  const missed: string[] = []
+  for (const frame of log.frames.slice(0, sealedTo))
+    for (let place = 0; place < frame.data.length; place += 3) {
+      const data = Buffer.from(frame.data)
+      data[place] = data[place]! ^ 1
+      const frames = log.frames.map((each) => (each === frame ? { ...frame, data } : each))
+      const { findings } = await verified(frames, log)
+      if (findings.length !== 1 || findings[0]?.sequence !== frame.sequence) missed.push(`${frame.sequence}:${place}`)
+    }
+  t.same(missed, [])
+})

@@ -1,0 +1,258 @@
+import t from 'tap'
+import type { Finding } from '../../src/audit/findings.ts'
+import type { FrameSource, RawFrame } from '../../src/audit/frames.ts'
+import { signerOf, verifierOf } from '../../src/audit/note.ts'
+import { readSeal, Sealing } from '../../src/audit/seal.ts'
+import { type Verification, type VerifyParts, verify } from '../../src/audit/verify.ts'
+import { encodeFrame } from '../../src/events/codec.ts'
+import { sealEvent } from '../../src/events/envelope.ts'
+import { limits } from '../../src/limits.ts'
+import { eventsOf } from '../../src/roles/read-frame.ts'
+import { randomOf } from '../random.ts'
+import { MemorySource, renumbered, sealedLog, signer, stranger, verifier } from './sealed-log.ts'
+import { publishedOf } from './tampering.ts'
+
+const log = sealedLog({ frames: 100, random: randomOf(1) })
+const last = log.seals.at(-1)!.seal
+
+const check = (frames: readonly RawFrame[], parts: Partial<VerifyParts> = {}): Promise<Verification> =>
+  verify({ source: new MemorySource(frames), verifiers: [verifier], ...parts })
+
+const kindsIn = ({ findings }: Verification): readonly Finding['kind'][] => findings.map(({ kind }) => kind)
+
+/** A frame that holds the checkpoint of one of the log's, made anew with changes. */
+const resealed = (seal: number, change: (data: Record<string, unknown>) => void): readonly RawFrame[] => {
+  const { sequence } = log.seals[seal]!
+  return log.frames.map((frame) => {
+    if (frame.sequence !== sequence) return frame
+    const [header, line] = Buffer.from(frame.data).toString().split('\n')
+    const event = JSON.parse(line!) as { data: Record<string, unknown> }
+    change(event.data)
+    return { ...frame, data: Buffer.from(`${header}\n${JSON.stringify(event)}`) }
+  })
+}
+
+t.test('an untouched log', async (t) => {
+  const found = await check(log.frames)
+  t.match(found, {
+    frames: log.frames.length,
+    sealedTo: last.size,
+    root: last.root,
+    unsealed: log.frames.length - last.size,
+    checkpoints: log.seals.length,
+    uncompared: 0,
+    findings: [],
+    total: 0,
+  })
+  t.match(await check([]), { frames: 0, sealedTo: 0, root: null, unsealed: 0, total: 0 })
+})
+
+t.test('the same log gives the same findings, however its frames come', async (t) => {
+  const frames = log.frames.filter(({ sequence }) => sequence % 9 !== 4)
+  const one = await verify({ source: new MemorySource(renumbered(frames), 1), verifiers: [verifier] })
+  const other = await verify({ source: new MemorySource(renumbered(frames), 1_000), verifiers: [verifier] })
+  t.same(one, other)
+  t.ok(one.total > 0)
+})
+
+t.test('another key', async (t) => {
+  const strange = verifierOf(stranger)
+  const found = await check(log.frames, { verifiers: [strange] })
+  t.match(found, { sealedTo: 0, checkpoints: 0, counts: { 'checkpoint-forged': log.seals.length } })
+  t.match(found.findings[0], { sequence: log.seals[0]?.sequence, text: /is not signed by example.com\/log/ })
+  t.match(await check(log.frames, { verifiers: [strange, verifier] }), { total: 0, sealedTo: last.size })
+  t.match(await check(log.frames, { verifiers: [verifierOf(signerOf('example.com/other', Buffer.alloc(32, 7)))] }), {
+    sealedTo: 0,
+    findings: [{ kind: 'checkpoint-forged' }],
+  })
+})
+
+t.test('a checkpoint that the next one seals, and that nobody signed so', async (t) => {
+  // What a writer that is taken over can do: the log's own sealer seals the frame like any other.
+  const forged = sealedLog({ frames: 60, random: randomOf(3), signer: stranger }).seals[0]!.seal
+  const frame: RawFrame = {
+    sequence: 0,
+    subject: 'journal.edge',
+    id: 'w:1',
+    storedMs: 0,
+    data: Buffer.from(
+      encodeFrame({ writer: 'w', counter: 1 }, [
+        JSON.stringify({
+          specversion: '1.0',
+          id: 'e',
+          source: '/gateway/edge/w',
+          type: 'CheckpointSealed',
+          time: '2026-03-01T00:00:00.000Z',
+          subject: 'log',
+          dataschema: 'events/CheckpointSealed.v1.json',
+          data: forged,
+        }),
+      ]),
+    ),
+  }
+  const found = await check([...log.frames, { ...frame, sequence: log.frames.length + 1 }])
+  t.match(found, { total: 1, findings: [{ kind: 'checkpoint-forged', sequence: log.frames.length + 1 }] })
+  t.match(found.findings[0]?.text, new RegExp(`nothing speaks for the frames from ${last.size + 1} on`))
+})
+
+for (const [what, change] of [
+  ['size', (data) => Object.assign(data, { size: Number(data['size']) - 1 })],
+  ['root', (data) => Object.assign(data, { root: Buffer.alloc(32, 1).toString('base64') })],
+  ['leaves', (data) => Object.assign(data, { leaves: Buffer.alloc(32, 1).toString('base64') })],
+  ['peaks', (data) => Object.assign(data, { peaks: [] })],
+  ['note', (data) => Object.assign(data, { note: String(data['note']).replace('\n', '0\n') })],
+  ['schema', (data) => Object.assign(data, { more: true })],
+] as readonly (readonly [string, (data: Record<string, unknown>) => void])[])
+  t.test(`a checkpoint with another ${what}`, async (t) => {
+    const sequence = log.seals[2]!.sequence
+    t.match(await check(resealed(2, change)), { total: 1, findings: [{ kind: 'frame-changed', sequence }] })
+    const end = log.seals.at(-1)!.sequence
+    const found = await check(resealed(log.seals.length - 1, change))
+    t.match(found, { total: 1, findings: [{ sequence: end }], sealedTo: log.seals.at(-2)?.seal.size })
+    t.ok(['checkpoint-forged', 'frame-unreadable'].includes(found.findings[0]!.kind))
+  })
+
+t.test('published checkpoints', async (t) => {
+  const all = log.seals.map(({ seal }, place) => ({ note: seal.note, place: `file ${place}` }))
+  t.match(await check(log.frames, { known: all }), { total: 0 })
+  const end = log.seals[3]!.seal.size
+  const cut = await check(log.frames.slice(0, end), { known: all })
+  t.equal(cut.counts['log-truncated'], log.seals.length - 4)
+  t.match(cut.findings[0], { sequence: end + 1, text: new RegExp(`ends at sequence ${end}, .* in file 4 `) })
+
+  const bare = log.frames.slice(0, last.size)
+  t.match(await check(bare, { known: [publishedOf(log)] }), { total: 0, sealedTo: last.size, unsealed: 0 })
+
+  const forged = { note: publishedOf(log).note.replace(/\n\d+\n/, '\n7\n'), place: 'a file' }
+  t.match(await check(log.frames, { known: [forged] }), {
+    total: 1,
+    findings: [{ kind: 'checkpoint-forged', text: /a file holds a checkpoint that is not believed/ }],
+  })
+})
+
+t.test('a whole other history under the same key', async (t) => {
+  const other = sealedLog({ frames: 140, random: randomOf(2) })
+  const found = await check(other.frames, { known: [publishedOf(log)] })
+  t.match(found, { total: 1, findings: [{ kind: 'log-forked', sequence: 1, toSequence: last.size }] })
+  const mixed = renumbered([...log.frames, ...other.frames])
+  t.ok((await check(mixed)).counts['checkpoint-contradicted'])
+})
+
+t.test('frames that are missing, in stretches', async (t) => {
+  const gone = ({ sequence }: RawFrame): boolean =>
+    (sequence > 20 && sequence <= 30) || sequence === 50 || sequence <= 2
+  const found = await check(log.frames.filter((frame) => !gone(frame)))
+  t.match(
+    found.findings.filter(({ kind }) => kind === 'frame-missing'),
+    [
+      { sequence: 1, toSequence: 2 },
+      { sequence: 21, toSequence: 30 },
+      { sequence: 50, toSequence: 50 },
+    ],
+  )
+  t.same([...new Set(kindsIn(found))], ['frame-missing'], 'and are told of once')
+})
+
+t.test('several hands on one log are each found', async (t) => {
+  const frames = [...log.frames]
+  frames[9] = { ...frames[9]!, data: Buffer.from('nothing') }
+  frames.splice(39, 1)
+  frames.splice(59, 0, { ...frames[59]!, data: Buffer.from('something') })
+  const { findings } = await check(renumbered(frames))
+  t.match(findings, [
+    { kind: 'frame-changed', sequence: 10 },
+    { kind: 'frame-removed', sequence: 40 },
+    { kind: 'frame-inserted', sequence: 60 },
+  ])
+})
+
+t.test('only so many findings are kept, and all are counted', async (t) => {
+  const many = sealedLog({ frames: 900, random: randomOf(5), eventsMax: 1 })
+  const sealed = many.seals.at(-1)!.seal.size
+  const isSeal = new Set(many.seals.map(({ sequence }) => sequence))
+  const touched = many.frames.map((frame) =>
+    isSeal.has(frame.sequence) ? frame : { ...frame, subject: `${frame.subject}.` },
+  )
+  const { findings, counts, total } = await check(touched)
+  t.equal(findings.length, limits.verifyFindingsMax)
+  t.equal(total, many.frames.filter(({ sequence }) => sequence <= sealed && !isSeal.has(sequence)).length)
+  t.equal(counts['frame-changed'], total)
+})
+
+t.test('events are read only when that is asked for', async (t) => {
+  const broken = sealedLog({ frames: 30, random: randomOf(6) })
+  const checkEvents = ({ data }: RawFrame): unknown => eventsOf(data)
+  t.match(await check(broken.frames, { checkEvents }), { total: 0 })
+  const end = broken.frames.length + 1
+  const nonsense: RawFrame = { sequence: end, subject: 'journal.edge', id: '', storedMs: 0, data: Buffer.from('{}') }
+  t.match(await check([...broken.frames, nonsense]), { total: 0 })
+  t.match(await check([...broken.frames, nonsense], { checkEvents }), {
+    findings: [{ kind: 'frame-unreadable', sequence: end }],
+  })
+})
+
+t.test('what keeps a source from answering is no finding', async (t) => {
+  const away: FrameSource = {
+    lastSequence: async () => 3,
+    async *read() {
+      yield log.frames.slice(0, 1)
+      throw new Error('the log is away')
+    },
+  }
+  await t.rejects(verify({ source: away, verifiers: [verifier] }), /the log is away/)
+  const short: FrameSource = {
+    lastSequence: async () => 3,
+    async *read() {
+      yield log.frames.slice(0, 1)
+    },
+  }
+  await t.rejects(verify({ source: short, verifiers: [verifier] }), /end at sequence 1, not at 3/)
+})
+
+/** A log as from before there were checkpoints: sealed piece after piece behind its end. */
+const sealedLate = (count: number): { readonly frames: readonly RawFrame[]; readonly notes: readonly string[] } => {
+  const sealing = new Sealing()
+  const frames = Array.from({ length: count }, (_, place): RawFrame => {
+    const data = Buffer.from(`frame ${place + 1}`)
+    return { sequence: place + 1, subject: 'journal.edge', id: `w:${place + 1}`, storedMs: 0, data }
+  })
+  for (const frame of frames) sealing.take(frame)
+  const notes: string[] = []
+  while (sealing.sealedSize < count) {
+    const data = sealing.seal(signer, limits.sealLeavesMax)
+    const event = sealEvent({ type: 'CheckpointSealed', data }, 'e', '/gateway/scheduler/s', '2026-03-01T00:00:00.000Z')
+    const id = { writer: 's', counter: notes.length + 1 }
+    const bytes = Buffer.from(encodeFrame(id, [JSON.stringify(event)]))
+    frames.push({ sequence: frames.length + 1, subject: 'journal.scheduler', id: '', storedMs: 0, data: bytes })
+    sealing.sealedTo(readSeal(data))
+    notes.push(data.note)
+  }
+  return { frames, notes }
+}
+
+t.test('a log that was sealed late, with more frames before its first checkpoint than are kept', async (t) => {
+  const count = limits.verifyUnsealedFramesMax + 50_000
+  const { frames, notes } = sealedLate(count)
+  const known = notes.map((note) => ({ note, place: 'a file' }))
+  const source = (changed: number, without = 0): FrameSource =>
+    new MemorySource(
+      frames
+        .filter(({ sequence }) => sequence !== without)
+        .map((frame) => (frame.sequence === changed ? { ...frame, subject: 'journal.proxy' } : frame)),
+      1_000,
+    )
+  const verified = (changed: number, parts: Partial<VerifyParts> = {}): Promise<Verification> =>
+    verify({ source: source(changed), verifiers: [verifier], ...parts })
+  t.match(await verified(0), { total: 0, sealedTo: count })
+  t.match(await verified(0, { known }), { total: 0, sealedTo: count })
+  t.match(await verified(200_000), { total: 1, findings: [{ kind: 'frame-changed', sequence: 200_000 }] })
+  const kept = limits.verifyUnsealedFramesMax / 2
+  t.match(await verified(100), { findings: [{ kind: 'frame-unlocated', sequence: 1, toSequence: kept }] })
+
+  const lost = await verify({ source: source(0, count + 3), verifiers: [verifier], known })
+  t.match(
+    lost,
+    { total: 1, findings: [{ kind: 'frame-missing', sequence: count + 3 }] },
+    'one checkpoint of them is lost',
+  )
+})

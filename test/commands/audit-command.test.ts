@@ -1,0 +1,81 @@
+import { execFile } from 'node:child_process'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import t from 'tap'
+import { parseSigningKey } from '../../src/audit/keys.ts'
+import { parseVerifier, verifierOf, verifierText } from '../../src/audit/note.ts'
+import { sealingOf } from '../../src/commands/audit-keys.ts'
+import { startGateway } from '../../src/commands/gateway.ts'
+import { readConfig } from '../../src/config.ts'
+import { until } from '../clients.ts'
+import { runtime, temporaryFolder } from '../gateway.ts'
+import { keepingLogger } from '../infrastructure/nats/open.ts'
+
+const mainFile = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
+
+interface Ended {
+  readonly code: number
+  readonly out: string
+  readonly err: string
+}
+
+const gateway = (folder: string, ...words: readonly string[]): Promise<Ended> =>
+  new Promise((resolve) => {
+    const arguments_ = [mainFile, ...words, '--data', join(folder, 'data')]
+    execFile(process.execPath, arguments_, { cwd: folder }, (fault, out, err) =>
+      resolve({ code: typeof fault?.code === 'number' ? fault.code : 0, out, err }),
+    )
+  })
+
+t.test('a new key pair, and the public key of the one that is configured', async (t) => {
+  const folder = await temporaryFolder(t)
+  t.match(await gateway(folder, 'audit', 'key'), { code: 1, err: /no key: .*`--new` makes a pair/ })
+  const made = await gateway(folder, 'audit', 'key', '--new', '--json')
+  t.match(made, { code: 0, err: /shown this once/ })
+  const { signing_key: signingKey, public_key: publicKey } = JSON.parse(made.out)
+  t.equal(verifierText(verifierOf(parseSigningKey('gateway.local/gateway', signingKey))), publicKey)
+  const other = await gateway(folder, 'audit', 'key', '--new')
+  t.match(other.out, /^signing_key: \S{44}\npublic_key: gateway\.local\/gateway\+\S+\n$/)
+  t.notMatch(other.out, signingKey)
+
+  const file = join(folder, 'gateway.yaml')
+  await writeFile(file, JSON.stringify({ audit: { signing_key: signingKey } }))
+  t.match(await gateway(folder, 'audit', 'key'), { code: 0, out: `${publicKey}\n` }, 'from the private one')
+  await writeFile(file, JSON.stringify({ audit: { public_key: publicKey, signing_key: '${NOT_HERE}' } }))
+  const printed = await gateway(folder, 'audit', 'key', '--json')
+  t.same(JSON.parse(printed.out), { public_key: publicKey }, 'without it')
+  await writeFile(file, JSON.stringify({ audit: { signing_key: '${NOT_HERE}' } }))
+  t.match(await gateway(folder, 'audit', 'key'), { code: 2, err: /NOT_HERE is not set/ })
+})
+
+t.test('an embedded gateway makes a key of its own, seals, and tells how far', { timeout: 120_000 }, async (t) => {
+  const folder = await temporaryFolder(t)
+  const config = readConfig({}, { dataFolder: join(folder, 'data'), port: 0 })
+  const running = await startGateway(config, runtime, (fault) => t.fail(fault.message))
+  t.teardown(() => running.stop())
+  const { out } = await gateway(folder, 'audit', 'key')
+  t.equal(parseVerifier(out).name, 'gateway.local/gateway')
+  const statusOf = async () => JSON.parse((await gateway(folder, 'status', '--json')).out)
+  await until(async () => (await statusOf()).unsealed === 1, 60_000)
+  t.match(await statusOf(), { sealed_to: Number, unsealed: 1 }, 'the last checkpoint is the only frame after itself')
+})
+
+t.test('external servers without a key: a warning, and nothing is sealed', async (t) => {
+  const env = { DATABASE_URL: 'postgres://u@db/gateway', NATS_URL: 'nats://h', OPENAI_API_KEY: 'sk-one' }
+  const folder = await temporaryFolder(t)
+  const file = join(folder, 'gateway.yaml')
+  const sealingWith = async (audit: object) => {
+    await writeFile(file, JSON.stringify({ audit }))
+    const logger = keepingLogger()
+    return { sealing: sealingOf(readConfig(env, { file }), { ...runtime, logger }), lines: logger.lines }
+  }
+  t.match(await sealingWith({}), {
+    sealing: null,
+    lines: [{ level: 'warn', message: /not sealed: no `audit.signing_key` is configured/ }],
+  })
+  t.same(await sealingWith({ sealing: false }), { sealing: null, lines: [] })
+  const key = Buffer.alloc(32, 7).toString('base64')
+  t.match(await sealingWith({ signing_key: key }), { sealing: { signer: { name: String } }, lines: [] })
+  t.equal((await sealingWith({ signing_key: key, sealing: false })).sealing, null)
+})

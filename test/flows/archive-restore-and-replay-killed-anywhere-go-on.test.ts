@@ -1,0 +1,133 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, readdirSync } from 'node:fs'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import t from 'tap'
+import { verifierText } from '../../src/audit/note.ts'
+import { restore } from '../../src/audit/restore.ts'
+import { verify } from '../../src/audit/verify.ts'
+import { replay } from '../../src/commands/replay.ts'
+import { ArchiveSource } from '../../src/infrastructure/archive/archive-source.ts'
+import { connectNats } from '../../src/infrastructure/nats/connect.ts'
+import type { OpenLog } from '../../src/infrastructure/nats/log.ts'
+import { openRawWriter } from '../../src/infrastructure/nats/raw-writer.ts'
+import { MemorySource, sealedLog, verifier } from '../audit/sealed-log.ts'
+import { type Ended, runCommand } from '../command.ts'
+import { temporaryFolder } from '../gateway.ts'
+import { openOn } from '../infrastructure/nats/open.ts'
+import { NatsServer } from '../infrastructure/nats/server.ts'
+import { startPostgres } from '../postgres.ts'
+import { randomOf } from '../random.ts'
+import { Projected } from '../roles/projector/projecting.ts'
+
+const rounds = Number(process.env['CHAOS_ROUNDS'] ?? 3)
+const seed = Number(process.env['CHAOS_SEED'] ?? Date.now() % 1_000_000)
+const random = randomOf(seed)
+t.comment(`CHAOS_SEED=${seed}`)
+
+const mainFile = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
+const pollMs = 5
+const lingerMsMax = 400
+
+const server = await NatsServer.create({ syncAlways: false })
+t.teardown(() => server.remove())
+const postgres = await startPostgres(t)
+const projected = new Projected((await postgres.newDatabase()).url)
+t.teardown(() => projected.close())
+const folder = await temporaryFolder(t)
+const archived = join(folder, 'archive')
+
+const written = sealedLog({ frames: 2_000, random: randomOf(91), eventsMax: 50, sealEveryMax: 60 })
+const last = written.seals.at(-1)!.seal
+const known = [{ note: last.note, place: 'the last checkpoint' }]
+
+/** A log on the server, and the words that lead a command to it. */
+const logNamed = async (name: string) => {
+  const { log, close } = await openOn(server, { name, role: 'operator', durability: 'relaxed' })
+  t.teardown(close)
+  const file = join(folder, `${name}.yaml`)
+  const config = {
+    log: { name, durability: 'relaxed' },
+    database_url: projected.place.url,
+    nats: { url: server.url, monitoring_url: server.monitoringUrl },
+    audit: { public_key: verifierText(verifier) },
+  }
+  await writeFile(file, JSON.stringify(config))
+  return { log, config: ['--config', file] as const }
+}
+
+const fill = async (log: OpenLog, name: string): Promise<void> => {
+  const connection = await connectNats({ url: server.url, name: 'fill' })
+  await restore({ archive: new MemorySource(written.frames, 100), log, writer: openRawWriter(connection, name) })
+  await connection.close()
+}
+
+/** Runs a command, and kills it some time after it is seen at work; false when it ended before. */
+const killed = async (words: readonly string[], isAtWork: () => boolean | Promise<boolean>): Promise<boolean> => {
+  const child = spawn(process.execPath, [mainFile, ...words, '--data', folder], { stdio: 'ignore' })
+  const exited = once(child, 'exit')
+  while (child.exitCode === null && !(await isAtWork())) await delay(pollMs)
+  await Promise.race([exited, delay(random() * lingerMsMax)])
+  child.kill('SIGKILL')
+  await exited
+  return child.signalCode === 'SIGKILL'
+}
+
+const source = await logNamed('GATEWAY')
+await fill(source.log, 'GATEWAY')
+
+const run = (...words: readonly string[]): Promise<Ended> => runCommand(folder, ...words)
+
+t.test('an archive', { timeout: 280_000 }, async (t) => {
+  const segments = join(archived, 'segments')
+  const isAtWork = (): boolean => existsSync(segments) && readdirSync(segments).some((name) => name.endsWith('.draft'))
+  let kills = 0
+  for (let round = 0; round < rounds; round += 1) {
+    if (await killed(['archive', archived, ...source.config], isAtWork)) kills += 1
+    if (!existsSync(join(archived, 'manifest.json'))) continue
+    const standing = await ArchiveSource.open(archived)
+    const { checkpoints, lastCheckpoint } = standing
+    const parts = { source: standing, verifiers: [verifier], known: checkpoints }
+    t.match(await verify(lastCheckpoint === undefined ? parts : { ...parts, lastCheckpoint }), { total: 0 })
+  }
+  t.comment(`${kills} of ${rounds} were killed`)
+  t.match(await run('archive', archived, ...source.config), { code: 0 })
+  t.match(await run('verify', '--archive', archived, ...source.config, '--json'), {
+    code: 0,
+    out: new RegExp(`"sealed_to":${last.size},"root":"${last.root.replaceAll('+', '\\+')}"`),
+  })
+})
+
+t.test('a restore', { timeout: 280_000 }, async (t) => {
+  const { log, config } = await logNamed('RESTORED')
+  let kills = 0
+  for (let round = 0; round < rounds; round += 1) {
+    const from = await log.lastSequence()
+    const isAtWork = async (): Promise<boolean> => (await log.lastSequence()) > from
+    if (await killed(['restore', archived, ...config], isAtWork)) kills += 1
+  }
+  t.comment(`${kills} of ${rounds} were killed; ${await log.lastSequence()} of ${last.size} frames stood`)
+  t.match(await run('restore', archived, ...config), { code: 0, out: /the log is the archive's, to the last of its/ })
+  t.match(await verify({ source: log, verifiers: [verifier], known }), { total: 0, frames: last.size, sealedTo: last.size })
+  t.match(await run('restore', archived, ...source.config), { code: 1, err: /more than the archive's/ })
+})
+
+t.test('a replay', { timeout: 280_000 }, async (t) => {
+  const schemas = () => projected.values("select nspname from pg_namespace where nspname like 'ledger%' order by 1")
+  await projected.query(`update checkpoint set sequence = ${await source.log.lastSequence()}`)
+  await replay({ log: source.log, place: projected.place, swap: true })
+  const before = await projected.texts()
+  const words = ['replay', '--archive', archived, '--swap', ...source.config]
+  let kills = 0
+  for (let round = 0; round < rounds; round += 1) {
+    const isAtWork = async (): Promise<boolean> => (await schemas()).includes('ledger_rebuild')
+    if (await killed(words, isAtWork)) kills += 1
+  }
+  t.comment(`${kills} of ${rounds} were killed`)
+  t.match(await run(...words), { code: 0, err: /the rebuilt tables equal the live ones/ })
+  t.same(await schemas(), ['ledger'])
+  t.same(await projected.texts(), before)
+})
