@@ -15,8 +15,8 @@ import { createRuntime, type Runtime } from './runtime.ts'
 
 export interface ReplayOptions extends Output {
   readonly swap: boolean
-  /** Names with commas between them. */
-  readonly tables?: string
+  /** Compared, and swapped; all where none are named. */
+  readonly tables?: readonly string[]
   readonly archive?: string
 }
 
@@ -74,8 +74,7 @@ const tablesIn = (text: string): readonly string[] => {
 }
 
 const replayOn = async (platform: Platform, config: Config, options: ReplayOptions): Promise<ReplayReport> => {
-  const { swap, tables } = options
-  const chosen = tables === undefined ? {} : { tables: tablesIn(tables) }
+  const { swap, tables = [] } = options
   const log = await framesFrom(platform, config, options)
   const { place } = tablesOf(platform)
   return showing('replay', (progress) =>
@@ -83,7 +82,7 @@ const replayOn = async (platform: Platform, config: Config, options: ReplayOptio
       log,
       place,
       swap,
-      ...chosen,
+      tables,
       onProgress: (step) => {
         if (step.step === 'projected') progress.update(step.sequence, step.toSequence)
         else progress.stop()
@@ -115,7 +114,7 @@ export const registerReplay = (program: Command, configOf: ConfigOf): void => {
     .command('replay')
     .description('rebuild the read models from the log, and compare every table with the live one')
     .option('--swap', 'put the rebuilt tables in the place of the live ones', false)
-    .option('--tables <names>', 'compare, and swap, these alone: names with commas between them (all are rebuilt)')
+    .option('--tables <names>', 'compare, and swap, these alone: names with commas between them (all are rebuilt)', tablesIn)
     .option('--archive <folder>', 'read the frames from an archive, and from the log only those behind its end')
     .option('--json', 'one JSON object a line', false)
     .action(async (options: ReplayOptions, command: Command) => {

@@ -85,7 +85,11 @@ const verifyFrames = async (config: () => Config, options: Options): Promise<num
   const verifiers = verifiersFor(options.publicKey, config)
   const published = options.checkpoint.flatMap(checkpointsIn)
   const work = ({ known, ...source }: Source): Promise<Verification> =>
-    check('verify', { ...source, known: [...known, ...published], ...(options.events ? { checkEvents } : {}) }, verifiers)
+    check(
+      'verify',
+      { ...source, known: [...known, ...published], ...(options.events ? { checkEvents } : {}) },
+      verifiers,
+    )
   const found = await (options.archive === undefined ? onLog(config(), work) : onArchive(options.archive, work))
   printVerification(found, options)
   return found.total === 0 ? exitCodes.done : exitCodes.failed

@@ -340,9 +340,8 @@ t.test('corrections are posted once, also where a posting was interrupted', asyn
     const poster = new CorrectionPoster(books, isReal, (_, outcome) => outcomes.push(outcome))
     for (const correction of corrections) await poster.add(correction)
     await poster.end()
-    return outcomes.reduce<Record<string, number>>(
-      (counts, each) => ({ ...counts, [each]: (counts[each] ?? 0) + 1 }),
-      {},
+    return Object.fromEntries(
+      [...Map.groupBy(outcomes, (outcome) => outcome)].map(([outcome, all]) => [outcome, all.length]),
     )
   }
   t.same(await post({ log, tail }, false), { not_posted: 1_000 })

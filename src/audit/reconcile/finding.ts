@@ -23,7 +23,7 @@ export interface Finding {
   readonly id: string | null
   readonly workspaceId: string | null
   readonly invoicedPicos: bigint
-  /** Charges and earlier reconciliations. */
+  /** What is charged; of one request or task also what was reconciled before. */
   readonly ledgerPicos: bigint
   /** Where both sides tell quantities: those that differ. */
   readonly quantities: readonly { readonly item: string; readonly invoiced: bigint; readonly charged: bigint }[]

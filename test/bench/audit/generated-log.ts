@@ -84,7 +84,11 @@ export class GeneratedLog implements Pick<EventLog, 'follow'> {
 
   #frame(sequence: number): Frame {
     const isOfWallet = sequence === 2
-    const events = isOfWallet ? this.#walletEvents() : sequence === 1 ? this.#opening() : this.#requestEvents(sequence - 3)
+    const events = isOfWallet
+      ? this.#walletEvents()
+      : sequence === 1
+        ? this.#opening()
+        : this.#requestEvents(sequence - 3)
     this.#events += events.length
     return isOfWallet
       ? { sequence, walletSubject: payer, writer: 'bench-wallet', counter: 1, events }

@@ -93,11 +93,14 @@ const asks = ({ requests }: Pick<Generated, 'requests'>, frames: number): Readon
   'charges, the newest': charges(everything),
   'charges, before any instant': charges(() => ({ from: null, to: instant() })),
   'charges, of one key': charges(everything, () => ({ key: keyOf(below(shape.keys)) })),
-  'charges, of one model and key': charges(() => ({ from: null, to: instant() }), () => ({ key: keyOf(7), model: modelOf(3) })),
+  'charges, of one model and key': charges(
+    () => ({ from: null, to: instant() }),
+    () => ({ key: keyOf(7), model: modelOf(3) }),
+  ),
   'charges, of a key that has none': charges(everything, () => ({ key: 'key_none' })),
   'where one charge stands': (tables) => tables.findTrace(requestIdOf(below(requests))),
-  'holds': (tables) => tables.listHolds(payer, { limit: pageRows }),
-  'billing': (tables) => tables.findBilling(payer),
+  holds: (tables) => tables.listHolds(payer, { limit: pageRows }),
+  billing: (tables) => tables.findBilling(payer),
 })
 
 const timed = async (ask: () => Promise<unknown>): Promise<number> => {

@@ -74,7 +74,9 @@ export class Projected {
   /** As freshly migrated. */
   async empty(): Promise<void> {
     const others = tables.filter((table) => table !== 'checkpoint')
-    await this.#pool.query(`truncate ${others.join(', ')}; update checkpoint set sequence = 0, places_to = 0, first_frame = null`)
+    await this.#pool.query(
+      `truncate ${others.join(', ')}; update checkpoint set sequence = 0, places_to = 0, first_frame = null`,
+    )
   }
 
   async close(): Promise<void> {
