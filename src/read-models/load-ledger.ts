@@ -5,6 +5,7 @@ import { keyOf, workspaceOf } from './accounts.ts'
 import { picosOf } from './columns.ts'
 import { restoredText } from './stored-text.ts'
 import type { ReadModels, Snapshot } from './tables.ts'
+import { taskOf } from './tasks.ts'
 
 /** The ledger as the tables have it at one sequence. */
 export interface LedgerSnapshot {
@@ -30,6 +31,7 @@ const readSnapshot = async (trx: Snapshot): Promise<LedgerSnapshot> => {
   await loadPrices(trx, ledger)
   await loadWallets(trx, ledger)
   await loadOpenRequests(trx, ledger)
+  await loadOpenTasks(trx, ledger)
   return { ledger, firstFrame: checkpoint.first_frame }
 }
 
@@ -62,6 +64,7 @@ const loadWallets = async (trx: Snapshot, ledger: Ledger): Promise<void> => {
   }
   await loadHolds(trx, ledger)
   await loadReferences(trx, ledger)
+  await loadExternalTasks(trx, ledger)
 }
 
 const loadHolds = async (trx: Snapshot, ledger: Ledger): Promise<void> => {
@@ -82,7 +85,20 @@ const loadReferences = async (trx: Snapshot, ledger: Ledger): Promise<void> => {
     walletOf(ledger, row.workspace_id).references.set(restoredText(row.reference), picosOf(row.amount))
 }
 
+const loadExternalTasks = async (trx: Snapshot, ledger: Ledger): Promise<void> => {
+  for (const row of await trx.selectFrom('external_tasks').selectAll().execute())
+    walletOf(ledger, row.workspace_id).externalTasks.set(restoredText(row.external_task_id), {
+      taskId: row.task_id,
+      requestDigest: row.request_digest,
+    })
+}
+
 const loadOpenRequests = async (trx: Snapshot, { openRequests }: Ledger): Promise<void> => {
   for (const { request_id, routed, closing, sequence } of await trx.selectFrom('open_requests').selectAll().execute())
     openRequests.set(request_id, { routed, closing, sequence: Number(sequence) })
+}
+
+const loadOpenTasks = async (trx: Snapshot, { tasks }: Ledger): Promise<void> => {
+  for (const row of await trx.selectFrom('tasks').selectAll().where('finished_at', 'is', null).execute())
+    tasks.set(row.task_id, taskOf(row))
 }

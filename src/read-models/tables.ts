@@ -4,6 +4,7 @@ import type { CheckpointTable, WriterTable } from './checkpoint.table.ts'
 import type { PriceTable } from './prices.table.ts'
 import type { OpenRequestTable, RequestTable } from './requests.table.ts'
 import type { StoredResponseTable } from './stored-responses.table.ts'
+import type { ExternalTaskTable, LateVerdictTable, TaskTable } from './tasks.table.ts'
 import type { UsageByDayTable, UsageEntryTable } from './usage.table.ts'
 import type { HoldTable, WalletEntryTable, WalletReferenceTable, WalletTable } from './wallet.table.ts'
 
@@ -23,6 +24,9 @@ export interface Tables {
   readonly usage_entries: UsageEntryTable
   readonly usage_by_day: UsageByDayTable
   readonly stored_responses: StoredResponseTable
+  readonly tasks: TaskTable
+  readonly external_tasks: ExternalTaskTable
+  readonly late_verdicts: LateVerdictTable
 }
 
 /** The handle that every query takes first. */

@@ -3,7 +3,9 @@ import pg from 'pg'
 import { limits } from '../../limits.ts'
 import { type LedgerSnapshot, loadLedger } from '../../read-models/load-ledger.ts'
 import type { ReadModels, Tables } from '../../read-models/tables.ts'
+import { findTask, listTasks } from '../../read-models/tasks.ts'
 import { findWallet } from '../../read-models/wallet.ts'
+import type { StoredTasks } from '../../roles/recent-tasks.ts'
 import { defaultSchema, openPool, type PoolOptions } from './connection.ts'
 import { migrate } from './migrate.ts'
 import { PostgresProjectionStore } from './projection-store.ts'
@@ -19,6 +21,8 @@ export interface Database {
   snapshot(): Promise<LedgerSnapshot | null>
   /** What an edge reads. */
   billing(): { readonly findBilling: (workspaceId: string) => ReturnType<typeof findWallet> }
+  /** What is known of tasks that ended a while ago. */
+  tasks(): StoredTasks
   close(): Promise<void>
 }
 
@@ -59,6 +63,11 @@ export const openDatabase = (
     checkpoint: () => checkpointOf(db),
     snapshot: () => whereMade(loadLedger(db)),
     billing: () => ({ findBilling: (workspaceId) => findWallet(db, workspaceId) }),
+    tasks: () => ({
+      findTask: (workspaceId, taskId) => findTask(db, workspaceId, taskId),
+      listTasks: (workspaceId, kind, page) => listTasks(db, workspaceId, kind, page),
+      checkpoint: () => checkpointOf(db),
+    }),
     close: () => pool.end(),
   }
 }

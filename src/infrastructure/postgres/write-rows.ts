@@ -19,6 +19,8 @@ const keys = {
   open_requests: ['request_id'],
   usage_by_day: ['workspace_id', 'day', 'model', 'key_id', 'surface'],
   stored_responses: ['response_id'],
+  tasks: ['task_id'],
+  external_tasks: ['workspace_id', 'external_task_id'],
 } as const satisfies { readonly [T in Table]?: readonly string[] }
 
 type KeyedTable = keyof typeof keys

@@ -13,10 +13,13 @@ export interface ProjectedRows {
       | 'wallet_entries'
       | 'requests'
       | 'open_requests'
-      | 'usage_entries']: RowsOf<T>
+      | 'usage_entries'
+      | 'late_verdicts']: RowsOf<T>
   }
   /** Rows that take the place of the one with the same key. */
-  readonly replaced: { readonly [T in 'writers' | 'workspaces' | 'keys' | 'wallets' | 'holds']: RowsOf<T> }
+  readonly replaced: {
+    readonly [T in 'writers' | 'workspaces' | 'keys' | 'wallets' | 'holds' | 'tasks' | 'external_tasks']: RowsOf<T>
+  }
   /** Rows whose figures are added to the one with the same key. */
   readonly added: { readonly usage_by_day: RowsOf<'usage_by_day'> }
   /** Rows that are written where none has their key; of several with one key the first. */

@@ -24,6 +24,9 @@ export const tables = [
   'usage_entries',
   'usage_by_day',
   'stored_responses',
+  'tasks',
+  'external_tasks',
+  'late_verdicts',
 ] as const
 
 /** A database of a test: the store, and what is in its tables. */
