@@ -13,6 +13,7 @@ import {
   type RunningRole,
 } from '../role.ts'
 import { WalletWriter } from '../wallet-writer.ts'
+import type { WorkQueue } from '../work-queue.ts'
 import { Allowances } from './allowances.ts'
 import { boundsWith, type EdgeBounds } from './bounds.ts'
 import type { HttpListener } from './http-listener.ts'
@@ -21,6 +22,8 @@ import { RateLimiter } from './rate-limiter.ts'
 import type { EdgeReadModels } from './read-models.ts'
 import type { ResponseOwners } from './response-owners.ts'
 import { createServer } from './server.ts'
+import type { EdgeTasks } from './tasks.ts'
+import { VideoTasks } from './video-tasks.ts'
 
 export interface EdgeParts {
   readonly log: LogOf<EdgeEvent>
@@ -30,6 +33,12 @@ export interface EdgeParts {
   readonly catalog: Catalog
   readonly readModels: EdgeReadModels
   readonly responseOwners: ResponseOwners
+  readonly taskQueue: Pick<WorkQueue, 'put'>
+  readonly tasks: EdgeTasks
+  /** Whether the callers of finished tasks are called back. */
+  readonly callbacks: boolean
+  /** How long a video task may take. */
+  readonly taskDeadlineMs: number
   /** Of each workspace; null for no limit. */
   readonly requestsPerMinute: number | null
   /** How long a request may last. */
@@ -37,6 +46,8 @@ export interface EdgeParts {
   readonly listen: { readonly host: string; readonly port: number }
   readonly clock: Clock
   readonly newId: NewId
+  /** `task_` and 32 random letters and digits. */
+  readonly newTaskId: () => string
   readonly logger: Logger
   /** Other bounds than those of `limits.ts`, for a test. */
   readonly bounds?: Partial<EdgeBounds>
@@ -52,6 +63,7 @@ interface Stoppable {
   readonly openCalls: OpenCalls
   readonly allowances: Allowances
   readonly inference: Inference
+  readonly videoTasks: VideoTasks
 }
 
 /**
@@ -60,33 +72,40 @@ interface Stoppable {
  */
 const stopWithin = async (
   { stopMs, lastAnswerMs, closingAckMs, allowanceReturnMs }: EdgeBounds,
-  { server, openCalls, allowances, inference }: Stoppable,
+  { server, openCalls, allowances, inference, videoTasks }: Stoppable,
 ): Promise<void> => {
   const drained = server.drain().then(() => allowances.ended())
   await atMost(drained, stopMs)
   openCalls.shutDown()
   await server.breakOff(lastAnswerMs)
   await atMost(allowances.ended(), closingAckMs)
-  await Promise.all([allowances.close(), atMost(inference.close(), allowanceReturnMs)])
+  await Promise.all([
+    allowances.close(),
+    atMost(inference.close(), allowanceReturnMs),
+    videoTasks.close(allowanceReturnMs),
+  ])
 }
 
 const start = async (parts: EdgeParts): Promise<RunningEdge> => {
   const { log, tail, clock, requestsPerMinute, requestDeadlineMs = limits.requestDeadlineMs, listen } = parts
   const holds: Pick<LogOf<'HoldPlaced' | 'HoldReleased'>, 'appendToWallet'> = log
   const bounds = boundsWith(parts.bounds)
+  const writer = new WalletWriter(holds, tail)
+  const owner = log.writer
   const allowances = new Allowances({
     ...parts,
-    writer: new WalletWriter(holds, tail),
-    owner: log.writer,
+    writer,
+    owner,
     requestDeadlineMs,
     returnMs: bounds.allowanceReturnMs,
   })
   const openCalls = new OpenCalls()
   const dispatch: Dispatch = (call, clientGone) => parts.dispatch(call, clientGone, openCalls)
   const inference = new Inference({ ...parts, dispatch, allowances, requestDeadlineMs })
+  const videoTasks = new VideoTasks({ ...parts, writer, owner })
   const rateLimiter = requestsPerMinute === null ? null : new RateLimiter(requestsPerMinute, clock)
-  const server = createServer({ ...parts, inference, rateLimiter })
-  const stop = (): Promise<void> => stopWithin(bounds, { server, openCalls, allowances, inference })
+  const server = createServer({ ...parts, inference, videoTasks, rateLimiter })
+  const stop = (): Promise<void> => stopWithin(bounds, { server, openCalls, allowances, inference, videoTasks })
   try {
     return { ...(await server.listen(listen.host, listen.port)), stop }
   } catch (fault) {
