@@ -182,7 +182,7 @@ export const limits = {
 
   // Video poller
   taskDeadlineMs: 86_400_000, // Longer than a vendor's longest queue; then the money goes back.
-  openTasksMax: 20_000, // Of one process: about 10 KB each, late verdicts that are waited for included.
+  openTasksMax: 20_000, // Of one process: 4 KB each, late verdicts that are waited for included.
   taskLeaseTickMs: 1_000, // How late a lease that is due for renewal may be renewed.
   taskHoldWaitMs: 300_000, // A hold is placed within seconds of its payload, or by an edge that was paused; a payload without one is dropped then.
   taskDoubtMs: 75_000, // After a submit that may have been sent: its time-out is over, here and at the vendor, before anybody asks what became of it.
