@@ -133,6 +133,9 @@ export const limits = {
   responseOwnersMax: 50_000, // That the tables may not have yet, with their owners: about 10 MB, and minutes of a busy edge.
 
   // Tasks
+  freshResultsMs: 3_000, // For a vendor to sign a result anew; then the poll is answered with the URL as it was.
+  freshResultsAgainMs: 10_000, // A vendor that did not is left alone with the task for so long.
+  freshResultsMax: 1_000, // Tasks whose URLs were signed anew: 1 KB each, 130 KB at the very worst.
   endedTasksMax: 10_000, // That the tables may not have yet: about 25 MB; without them, the last minutes of a busy edge.
 
   // Scheduler
@@ -179,6 +182,8 @@ export const limits = {
   videoDurationCharactersMax: 32,
 
   vendorCallsPerSecond: 10, // Of one process, where the configuration does not say: accounts allow some 20.
+  vendorQuestionsPerSecond: 5, // Of one proxy, for results whose URL has expired: what an account allows is for tasks that are open.
+  vendorQuestionsInRowMax: 10,
 
   // Video poller
   taskDeadlineMs: 86_400_000, // Longer than a vendor's longest queue; then the money goes back.

@@ -1,7 +1,7 @@
 import type { Config } from '../config.ts'
 import { limits } from '../limits.ts'
 import type { RoleName } from '../roles/role.ts'
-import { type Gateway, type RunningProcess, startGateway, startRole } from './gateway.ts'
+import { type Gateway, type GatewayBounds, type RunningProcess, startGateway, startRole } from './gateway.ts'
 import type { Runtime } from './runtime.ts'
 import { untilTold } from './until-told.ts'
 
@@ -27,14 +27,21 @@ const roleGreeting = ({ role, url }: RunningProcess): string =>
   url === null ? `The ${role} works.` : `The ${role} answers at ${url}/v1`
 
 /** Runs the whole gateway, or one role of it, until SIGINT or SIGTERM; a second signal ends the process at once. */
-export const serve = async (config: Config, runtime: Runtime, role: RoleName | undefined): Promise<void> => {
+export const serve = async (
+  config: Config,
+  runtime: Runtime,
+  role: RoleName | undefined,
+  bounds: GatewayBounds = {},
+): Promise<void> => {
   const { logger } = runtime
   const die = (fault: Error): never => {
     logger.error({ fault }, 'the gateway cannot go on')
     process.exit(1)
   }
   const running =
-    role === undefined ? await startGateway(config, runtime, die) : await startRole(role, config, runtime, die)
+    role === undefined
+      ? await startGateway(config, runtime, die, bounds)
+      : await startRole(role, config, runtime, die, bounds)
   console.log('role' in running ? roleGreeting(running) : greeting(running))
   await untilTold()
   logger.info({}, 'stopping: requests in flight are finished')

@@ -45,6 +45,10 @@ t.test('accounts, credit, keys and prices through the command line, beside a run
   t.match(await gateway(folder, 'workspace', 'open', 'acme', '--name', 'Other'), { code: 1, err: /another name/ })
   t.match(await gateway(folder, 'workspace', 'open', 'No Spaces'), { code: 2, err: /lower-case/ })
   t.match(await gateway(folder, 'workspace', 'show', 'nobody'), { code: 1, err: /no such workspace/ })
+  const shown = await gateway(folder, 'workspace', 'callback-secret', 'acme', '--json')
+  t.match(JSON.parse(shown.out), { workspace: 'acme', callback_secret: /^whsec_[\w+/]{43}=$/ })
+  t.same(await gateway(folder, 'workspace', 'callback-secret', 'acme', '--json'), shown, 'it stays the same')
+  t.match(await gateway(folder, 'workspace', 'callback-secret', 'nobody'), { code: 1, err: /no such workspace/ })
 
   t.match(
     await gateway(folder, 'credit', 'acme', '12.3456789012345', '--reference', 'invoice-7', '--json').then(

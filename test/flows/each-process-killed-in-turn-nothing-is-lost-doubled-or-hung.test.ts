@@ -69,7 +69,7 @@ t.test(
     const deployment = await Deployment.start(t, {
       external: externalFor('operator'),
       externalOf: externalFor,
-      counts: { edge: 2, proxy: 2, projector: 2, scheduler: 2 },
+      counts: { edge: 2, proxy: 2, 'video-poller': 2, projector: 2, scheduler: 2 },
       sheets: { 'openai/plain': sheetOf() },
       config: { requestDeadlineMs, log: { name: 'GATEWAY', replicas: 3, durability: 'synced' } },
     })
