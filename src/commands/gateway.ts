@@ -1,5 +1,6 @@
 import { type Config, dialectOf, type ProviderConfig, profileOf, sandboxVendor } from '../config.ts'
 import { callableModels } from '../domain/routing/plan.ts'
+import { callableVideoModels } from '../domain/video/plan.ts'
 import { UndiciClient } from '../infrastructure/http/client.ts'
 import { openCallClient } from '../infrastructure/nats/calls/call-client.ts'
 import { openCallServer } from '../infrastructure/nats/calls/call-server.ts'
@@ -32,6 +33,8 @@ export interface Gateway {
   readonly demoKey: string | null
   readonly sandbox: boolean
   readonly sampleModel: string
+  /** Null where no videos are made. */
+  readonly sampleVideoModel: string | null
   /** Finishes requests in flight, gives allowances back, stops in reverse order. */
   stop(): Promise<void>
 }
@@ -188,6 +191,11 @@ const sampleModelOf = ({ catalog }: Config, { tail }: Books, nowMs: number): str
   return models.includes(preferredModel) ? preferredModel : (models[0] ?? preferredModel)
 }
 
+const sampleVideoModelOf = ({ catalog }: Config, { tail }: Books, nowMs: number): string | null => {
+  const models = callableVideoModels(catalog, tail.ledger.prices, nowMs).map(({ model }) => model)
+  return models.find((model) => model.endsWith('/v3')) ?? models[0] ?? null
+}
+
 const startAll = async (house: House): Promise<Omit<Gateway, 'stop'>> => {
   const { config, runtime, platform } = house
   await startProjector(house)
@@ -204,7 +212,8 @@ const startAll = async (house: House): Promise<Omit<Gateway, 'stop'>> => {
   await startVideoPoller(house, known, queues, sandboxUrl)
   const url = await startEdge(house, known, calls.dispatch, queues)
   const sampleModel = sampleModelOf(config, books, runtime.clock())
-  return { url, demoKey, sandbox: config.sandbox, sampleModel }
+  const sampleVideoModel = sampleVideoModelOf(config, books, runtime.clock())
+  return { url, demoKey, sandbox: config.sandbox, sampleModel, sampleVideoModel }
 }
 
 /** Calls travel on a connection of their own: a long answer must not stand before the log's acknowledgements. */

@@ -5,7 +5,7 @@ import { type Gateway, type GatewayBounds, type RunningProcess, startGateway, st
 import type { Runtime } from './runtime.ts'
 import { untilTold } from './until-told.ts'
 
-const greeting = ({ url, demoKey, sandbox, sampleModel }: Gateway): string =>
+const greeting = ({ url, demoKey, sandbox, sampleModel, sampleVideoModel }: Gateway): string =>
   [
     '',
     `  The gateway answers at ${url}/v1${sandbox ? '  (sandbox provider: no provider key is configured)' : ''}`,
@@ -17,6 +17,11 @@ const greeting = ({ url, demoKey, sandbox, sampleModel }: Gateway): string =>
           `  curl ${url}/v1/chat/completions \\`,
           `    -H 'Authorization: Bearer ${demoKey}' -H 'Content-Type: application/json' \\`,
           `    -d '{"model":"${sampleModel}","messages":[{"role":"user","content":"Hello!"}]}'`,
+          ...(sampleVideoModel === null
+            ? []
+            : [
+                `  A video: POST the same way {"model":"${sampleVideoModel}","prompt":"A cat."} to /v1/video/generations`,
+              ]),
           '',
           `  curl ${url}/v1/dashboard/billing/usage -H 'Authorization: Bearer ${demoKey}'`,
         ]),

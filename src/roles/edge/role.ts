@@ -16,6 +16,7 @@ import { WalletWriter } from '../wallet-writer.ts'
 import type { WorkQueue } from '../work-queue.ts'
 import { Allowances } from './allowances.ts'
 import { boundsWith, type EdgeBounds } from './bounds.ts'
+import { FreshResults } from './fresh-results.ts'
 import type { HttpListener } from './http-listener.ts'
 import { type EdgeEvent, Inference } from './inference.ts'
 import { RateLimiter } from './rate-limiter.ts'
@@ -102,7 +103,8 @@ const start = async (parts: EdgeParts): Promise<RunningEdge> => {
   const openCalls = new OpenCalls()
   const dispatch: Dispatch = (call, clientGone) => parts.dispatch(call, clientGone, openCalls)
   const inference = new Inference({ ...parts, dispatch, allowances, requestDeadlineMs })
-  const videoTasks = new VideoTasks({ ...parts, writer, owner })
+  const freshResults = new FreshResults({ ...parts, inference })
+  const videoTasks = new VideoTasks({ ...parts, writer, owner, freshResults })
   const rateLimiter = requestsPerMinute === null ? null : new RateLimiter(requestsPerMinute, clock)
   const server = createServer({ ...parts, inference, videoTasks, rateLimiter })
   const stop = (): Promise<void> => stopWithin(bounds, { server, openCalls, allowances, inference, videoTasks })

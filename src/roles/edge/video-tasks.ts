@@ -22,6 +22,7 @@ import type { AcceptedTask } from '../task-views.ts'
 import type { WalletOutcome, WalletWriter } from '../wallet-writer.ts'
 import type { WorkQueue } from '../work-queue.ts'
 import { canonicalJson } from './canonical-json.ts'
+import type { Asker, FreshResults } from './fresh-results.ts'
 import { dimensionsOf } from './image-dimensions.ts'
 import type { EdgeTasks, TaskPage } from './tasks.ts'
 import { WalletWatch } from './wallet-watch.ts'
@@ -33,6 +34,7 @@ export interface VideoTaskParts {
   readonly catalog: Catalog
   readonly taskQueue: Pick<WorkQueue, 'put'>
   readonly tasks: EdgeTasks
+  readonly freshResults: Pick<FreshResults, 'of'>
   /** Whether somebody here calls back. */
   readonly callbacks: boolean
   /** How long a task may take before its hold goes back. */
@@ -94,18 +96,18 @@ export class VideoTasks {
     return repeated ?? this.#accepted(draft.command)
   }
 
-  /** Throws `task_not_exist`, also for another workspace's task. */
-  async find(workspaceId: string, taskId: string): Promise<Task> {
-    return found(taskIdPattern.test(taskId) ? await this.#parts.tasks.find(workspaceId, taskId) : null)
+  /** With results that can be fetched, if at all. Throws `task_not_exist`, also for another workspace's task. */
+  async find(asker: Asker, taskId: string): Promise<Task> {
+    return this.#shown(asker, await this.#findOwn(asker, taskId))
   }
 
   /** By our id or the caller's. Throws `task_not_exist`. */
-  async findByAnyId(workspaceId: string, id: string): Promise<Task> {
-    const { tasks } = this.#parts
-    const own = taskIdPattern.test(id) ? await tasks.find(workspaceId, id) : null
-    return found(own ?? (await tasks.findByExternalId(workspaceId, id)))
+  async findByAnyId(asker: Asker, id: string): Promise<Task> {
+    const own = await this.#findOwn(asker, id)
+    return this.#shown(asker, own ?? (await this.#parts.tasks.findByExternalId(asker.key.workspaceId, id)))
   }
 
+  /** Results as they were first told. */
   list(workspaceId: string, kind: Task['kind'], page: TaskPage): Promise<readonly Task[]> {
     return this.#parts.tasks.list(workspaceId, kind, page)
   }
@@ -114,6 +116,14 @@ export class VideoTasks {
   async close(waitMs: number): Promise<void> {
     this.#watch.close()
     await atMost(Promise.all(this.#returns), waitMs)
+  }
+
+  async #findOwn({ key }: Asker, taskId: string): Promise<Task | null> {
+    return taskIdPattern.test(taskId) ? this.#parts.tasks.find(key.workspaceId, taskId) : null
+  }
+
+  async #shown(asker: Asker, task: Task | null): Promise<Task> {
+    return this.#parts.freshResults.of(found(task), asker)
   }
 
   #draft({ key, surface, request, pathOf }: VideoSubmit): Draft {

@@ -4,7 +4,7 @@ import type { FactOf } from '../../events/envelope.ts'
 import type { Attempt, UsageRecorded } from '../../events/types.ts'
 import { HttpFault } from '../../providers/http.ts'
 import type { EndableCall, OpenCalls } from '../open-calls.ts'
-import type { AnswerPart, Candidate, RoutedCall } from '../role.ts'
+import type { AnswerCall, AnswerPart, Candidate } from '../role.ts'
 import { type AttemptParts, attempt, type OpenStream, type WholeAnswer } from './attempt.ts'
 import { type Bill, failureFact, usageFact } from './billing.ts'
 import { Closing, type ClosingParts } from './closing.ts'
@@ -40,7 +40,7 @@ const settleUsage = (told: Usage | null, counted: Usage): Pick<Bill, 'usage' | '
 /** One routed call, from its first candidate to its one closing event. */
 export class CallRun implements EndableCall {
   readonly #parts: RunParts
-  readonly #call: RoutedCall
+  readonly #call: AnswerCall
   readonly #clientGone: AbortSignal
   readonly #openCalls: OpenCalls | undefined
   readonly #cancel = new AbortController()
@@ -59,7 +59,7 @@ export class CallRun implements EndableCall {
   #released = false
   #ended = false
 
-  constructor(parts: RunParts, call: RoutedCall, clientGone: AbortSignal, openCalls?: OpenCalls) {
+  constructor(parts: RunParts, call: AnswerCall, clientGone: AbortSignal, openCalls?: OpenCalls) {
     this.#parts = parts
     this.#call = call
     this.#clientGone = clientGone

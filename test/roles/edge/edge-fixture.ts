@@ -13,7 +13,7 @@ import type { ResponseOwners } from '../../../src/roles/edge/response-owners.ts'
 import { edge } from '../../../src/roles/edge/role.ts'
 import type { EdgeTasks } from '../../../src/roles/edge/tasks.ts'
 import { LedgerTail } from '../../../src/roles/ledger-tail.ts'
-import type { AnswerPart, Dispatch, Logger, RoutedCall } from '../../../src/roles/role.ts'
+import { type AnswerPart, asksForAnswer, type Dispatch, type Logger, type RoutedCall } from '../../../src/roles/role.ts'
 import type { WorkQueue } from '../../../src/roles/work-queue.ts'
 import { MemoryLog } from './memory-log.ts'
 
@@ -72,6 +72,7 @@ export interface Used {
 }
 
 export const usageFactOf = (call: RoutedCall, place: number, used: Used): Fact => {
+  if (!asksForAnswer(call)) throw new Error('a question has no bill')
   const { model, provider, priceVersion, sheet, level } = call.candidates[place]!
   const usage = usageOf({ total: used.input }, { total: used.output })
   const { lines, totalPicos } = chargeFor(sheet, usage)

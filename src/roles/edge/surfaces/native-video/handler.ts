@@ -2,7 +2,7 @@ import type { VideoKind } from '../../../../domain/video/request.ts'
 import { GatewayError } from '../../../../errors.ts'
 import type { JsonObject } from '../../../../json.ts'
 import { genericStatus, nativeAccepted, nativeTask } from '../../../task-views.ts'
-import { type EdgeContext, type EdgeMiddleware, jsonOf, keyOf } from '../../middleware/context.ts'
+import { askerOf, type EdgeContext, type EdgeMiddleware, jsonOf, keyOf } from '../../middleware/context.ts'
 import type { TaskPage } from '../../tasks.ts'
 import type { VideoTasks } from '../../video-tasks.ts'
 import { clientGoneOf } from '../client-gone.ts'
@@ -34,7 +34,7 @@ const nativePath = /^\/vv\/v1\/videos\/[^/]+\/([^/]+)\/?$/i
 export const showNative =
   (tasks: VideoTasks): EdgeMiddleware =>
   async (ctx) => {
-    const task = await tasks.findByAnyId(keyOf(ctx).workspaceId, idIn(ctx, nativePath))
+    const task = await tasks.findByAnyId(askerOf(ctx), idIn(ctx, nativePath))
     ctx.body = { ...envelope(ctx, nativeTask(task)), ...besides(task.taskId, genericStatus(task)) }
   }
 

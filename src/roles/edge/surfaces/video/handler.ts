@@ -1,5 +1,5 @@
 import { genericAccepted, genericTask } from '../../../task-views.ts'
-import { type EdgeMiddleware, jsonOf, keyOf } from '../../middleware/context.ts'
+import { askerOf, type EdgeMiddleware, jsonOf, keyOf } from '../../middleware/context.ts'
 import type { VideoTasks } from '../../video-tasks.ts'
 import { clientGoneOf } from '../client-gone.ts'
 import { idIn } from '../path-id.ts'
@@ -19,6 +19,6 @@ const generationPath = /^\/v1\/video\/generations\/([^/]+)\/?$/i
 export const showGeneration =
   (tasks: VideoTasks): EdgeMiddleware =>
   async (ctx) => {
-    const task = await tasks.find(keyOf(ctx).workspaceId, idIn(ctx, generationPath))
+    const task = await tasks.find(askerOf(ctx), idIn(ctx, generationPath))
     ctx.body = { code: 'success', message: '', data: genericTask(task) }
   }

@@ -1,7 +1,7 @@
 import type { Task } from '../../../../domain/video/task.ts'
 import { GatewayError } from '../../../../errors.ts'
 import { openaiAccepted, openaiVideo } from '../../../task-views.ts'
-import { type EdgeContext, type EdgeMiddleware, jsonOf, keyOf } from '../../middleware/context.ts'
+import { askerOf, type EdgeContext, type EdgeMiddleware, jsonOf, keyOf } from '../../middleware/context.ts'
 import type { VideoTasks } from '../../video-tasks.ts'
 import { clientGoneOf } from '../client-gone.ts'
 import { idIn } from '../path-id.ts'
@@ -17,8 +17,7 @@ export const createVideo =
 
 const videoPath = /^\/v1\/videos\/([^/]+)(?:\/content)?\/?$/i
 
-const taskAt = (ctx: EdgeContext, tasks: VideoTasks): Promise<Task> =>
-  tasks.find(keyOf(ctx).workspaceId, idIn(ctx, videoPath))
+const taskAt = (ctx: EdgeContext, tasks: VideoTasks): Promise<Task> => tasks.find(askerOf(ctx), idIn(ctx, videoPath))
 
 /** GET /v1/videos/{id} */
 export const retrieveVideo =
