@@ -58,7 +58,7 @@ class Charges {
 }
 
 /** Every charge is the sum of its lines, and what a wallet was charged is the sum of its bills and settled tasks; asked when nothing moves. */
-export const checkCharges = async (t: Test, { operator }: TestGateway): Promise<void> => {
+export const checkCharges = async (t: Test, { operator }: Pick<TestGateway, 'operator'>): Promise<void> => {
   await operator.caughtUp()
   const charges = new Charges()
   const sums = new Map<string, bigint>()
