@@ -305,11 +305,16 @@ const modelsByProvider = (file: ConfigFile, providers: readonly ProviderConfig[]
     return new Map(
       Object.entries(file.providers).map(([name, { models = {}, dialect, profile = profileOf(name) }]) => [
         name,
-        { models, surfaces: surfacesOf(dialect, profile) },
+        { models, surfaces: surfacesOf(dialect, profile), profile },
       ]),
     )
   const names = (providers.length > 0 ? providers : knownProviders).map(({ name }) => name)
-  return new Map(names.map((name) => [name, { models: {}, surfaces: surfacesOf(dialectOf(name), profileOf(name)) }]))
+  return new Map(
+    names.map((name) => {
+      const profile = profileOf(name)
+      return [name, { models: {}, surfaces: surfacesOf(dialectOf(name), profile), profile }]
+    }),
+  )
 }
 
 const tlsFrom = (tls: NonNullable<ConfigFile['nats']>['tls'], folder: string): TlsFiles | undefined => {

@@ -69,11 +69,11 @@ export const configOf = (
   ],
   catalog: {
     providers: new Map([
-      ['openai', { models, surfaces: surfacesOf('openai', 'openai') }],
-      ['grok', { models, surfaces: surfacesOf('openai', 'xai') }],
-      ['google', { models, surfaces: surfacesOf('openai', 'gemini') }],
-      ['gemini', { models, surfaces: surfacesOf('google', 'gemini') }],
-      ['anthropic', { models, surfaces: surfacesOf('anthropic', 'openai') }],
+      ['openai', { models, surfaces: surfacesOf('openai', 'openai'), profile: 'openai' }],
+      ['grok', { models, surfaces: surfacesOf('openai', 'xai'), profile: 'xai' }],
+      ['google', { models, surfaces: surfacesOf('openai', 'gemini'), profile: 'gemini' }],
+      ['gemini', { models, surfaces: surfacesOf('google', 'gemini'), profile: 'gemini' }],
+      ['anthropic', { models, surfaces: surfacesOf('anthropic', 'openai'), profile: 'openai' }],
     ]),
     aliases: { plain: 'openai/plain' },
     routers: { auto: { candidates: ['openai/absent', 'openai/plain'] } },

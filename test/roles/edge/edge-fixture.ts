@@ -157,8 +157,8 @@ export const plainAsk = { model: 'openai/plain', messages: [{ role: 'user', cont
 
 const catalogWith = (own: Partial<Catalog> = {}): Catalog => ({
   providers: new Map([
-    ['openai', { models: {}, surfaces: ['chat', 'messages', 'responses'] }],
-    ['grok', { models: {}, surfaces: ['chat'] }],
+    ['openai', { models: {}, surfaces: ['chat', 'messages', 'responses'], profile: 'openai' }],
+    ['grok', { models: {}, surfaces: ['chat'], profile: 'xai' }],
   ]),
   aliases: { plain: 'openai/plain' },
   routers: { auto: { candidates: ['openai/absent', 'openai/plain', 'openai/other'] } },
