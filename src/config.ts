@@ -407,10 +407,17 @@ const videoVendorsFrom = ({ providers = {} }: ConfigFile, role: ProcessRole): re
   })
 }
 
-const catalogProviderOf = (name: string, entry: Entry): CatalogProvider => ({
-  models: entry.models ?? {},
-  surfaces: isVendor(entry) ? ['video'] : surfacesOf(entry.dialect, entry.profile ?? profileOf(name)),
-})
+const catalogProviderOf = (name: string, entry: Entry): CatalogProvider => {
+  const { models = {} } = entry
+  if (isVendor(entry)) return { models, surfaces: ['video'] }
+  const { dialect, profile = profileOf(name) } = entry
+  return { models, surfaces: surfacesOf(dialect, profile), profile }
+}
+
+const catalogProviderNamed = (name: string): CatalogProvider => {
+  const profile = profileOf(name)
+  return { models: {}, surfaces: surfacesOf(dialectOf(name), profile), profile }
+}
 
 /** Under this name the sandbox plays a video vendor. */
 export const sandboxVendor = 'vv'
@@ -425,7 +432,7 @@ const modelsByProvider = (
     return new Map(Object.entries(file.providers).map(([name, entry]) => [name, catalogProviderOf(name, entry)]))
   const names = (providers.length > 0 ? providers : knownProviders).map(({ name }) => name)
   return new Map<string, CatalogProvider>([
-    ...names.map((name) => [name, { models: {}, surfaces: surfacesOf(dialectOf(name), profileOf(name)) }] as const),
+    ...names.map((name) => [name, catalogProviderNamed(name)] as const),
     ...(sandbox ? [[sandboxVendor, { models: {}, surfaces: ['video'] }] as const] : []),
   ])
 }

@@ -22,6 +22,10 @@ export const limits = {
   fileSearchesMax: 16, // Of the same kind, over the caller's own files.
   codeRunsMax: 8, // xAI bills each run; OpenAI bills the container, and a container outlives the request.
   generatedImagesMax: 4, // One is usual; each costs as much as thousands of tokens.
+  imageToolPromptTokensMax: 8_000, // Of each image: OpenAI's own bound is 32,000 characters.
+  imageToolImagesMax: 16, // That one image is made from: OpenAI's own bound.
+  imageToolImageTokensMax: 1_100, // For each of those: 65, and 129 for a tile of 512 pixels, of which a short side of 512 leaves few.
+  imageToolFidelityTokensMax: 6_240, // What `input_fidelity: high` adds to each of those, a square apart.
 
   // Upstream
   upstreamConnectMs: 10_000,

@@ -77,7 +77,10 @@ t.test('a key that stands in the file or the environment stays out of an edge', 
   const file = fileWith(t, { providers: { mine: provider } })
   const edge = readConfig({ ...keys }, { file, role: 'edge' })
   t.notMatch(JSON.stringify(edge), /sk-/)
-  t.same([...edge.catalog.providers], [['mine', { models: { a: 'b' }, surfaces: ['chat', 'messages', 'responses'] }]])
+  t.same(
+    [...edge.catalog.providers],
+    [['mine', { models: { a: 'b' }, surfaces: ['chat', 'messages', 'responses'], profile: 'openai' }]],
+  )
   const bare = readConfig({ OPENAI_API_KEY: 'sk-one' }, { file: fileWith(t, {}), role: 'edge' })
   t.notMatch(JSON.stringify(bare), /sk-/)
   t.same(

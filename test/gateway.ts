@@ -82,11 +82,11 @@ export const configOf = (
   sandbox: false,
   catalog: {
     providers: new Map<string, CatalogProvider>([
-      ['openai', { models, surfaces: surfacesOf('openai', 'openai') }],
-      ['grok', { models, surfaces: surfacesOf('openai', 'xai') }],
-      ['google', { models, surfaces: surfacesOf('openai', 'gemini') }],
-      ['gemini', { models, surfaces: surfacesOf('google', 'gemini') }],
-      ['anthropic', { models, surfaces: surfacesOf('anthropic', 'openai') }],
+      ['openai', { models, surfaces: surfacesOf('openai', 'openai'), profile: 'openai' }],
+      ['grok', { models, surfaces: surfacesOf('openai', 'xai'), profile: 'xai' }],
+      ['google', { models, surfaces: surfacesOf('openai', 'gemini'), profile: 'gemini' }],
+      ['gemini', { models, surfaces: surfacesOf('google', 'gemini'), profile: 'gemini' }],
+      ['anthropic', { models, surfaces: surfacesOf('anthropic', 'openai'), profile: 'openai' }],
       ['vv', { models: {}, surfaces: ['video'] }],
     ]),
     aliases: { plain: 'openai/plain' },

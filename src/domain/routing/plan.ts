@@ -1,6 +1,6 @@
 import { GatewayError } from '../../errors.ts'
 import type { PriceSheet } from '../../events/types.ts'
-import { type PriceBook, priceAt } from '../pricing/price-book.ts'
+import { type PriceBook, type PublishedPrice, priceAt } from '../pricing/price-book.ts'
 
 /** One provider + model id, with all that a proxy needs to call it: it looks nothing up. */
 export interface CallableModel {
@@ -22,6 +22,8 @@ export interface CatalogProvider {
   readonly models: Readonly<Record<string, string>>
   /** On which its models can be asked, where that is told. */
   readonly surfaces?: readonly ('chat' | 'messages' | 'responses' | 'video')[]
+  /** Whose habits it has, where that is told. */
+  readonly profile?: 'openai' | 'xai' | 'gemini'
 }
 
 /** What can be called, by name. */
@@ -83,10 +85,21 @@ export const locateModel = (
   return { provider, upstreamModel: Object.hasOwn(models, name) ? models[name]! : name }
 }
 
+/** A renamed model has no snapshots: nothing tells what the provider calls them. */
+const isRenamed = (catalog: Catalog, model: string): boolean => {
+  const located = locateModel(catalog, model)
+  return located !== undefined && model !== `${located.provider}/${located.upstreamModel}`
+}
+
+/** A snapshot has the price of its model, unless it has one of its own. */
+const priceOf = (catalog: Catalog, prices: PriceBook, name: string, atMs: number): PublishedPrice | undefined => {
+  const model = name.replace(snapshotPattern, '')
+  return priceAt(prices, name, atMs) ?? (isRenamed(catalog, model) ? undefined : priceAt(prices, model, atMs))
+}
+
 const callableOf = (catalog: Catalog, prices: PriceBook, model: string, atMs: number): CallableModel | undefined => {
   const located = locateModel(catalog, model)
-  // A snapshot has the price of its model, unless it has one of its own.
-  const price = priceAt(prices, model, atMs) ?? priceAt(prices, model.replace(snapshotPattern, ''), atMs)
+  const price = priceOf(catalog, prices, model, atMs)
   if (located === undefined || price?.sheet === undefined) return undefined
   return { model, ...located, priceVersion: price.version, sheet: price.sheet }
 }

@@ -101,6 +101,12 @@ export class Inference {
     return planRequest(this.#parts.catalog, this.#parts.tail.ledger.prices, ask, this.#parts.clock())
   }
 
+  /** Whether every candidate is known to keep to what OpenAI keeps to. */
+  hasOpenAIHabits({ candidates }: Plan): boolean {
+    const { providers } = this.#parts.catalog
+    return candidates.every(({ provider }) => providers.get(provider)?.profile === 'openai')
+  }
+
   /** Resolves with the head of the answer; throws GatewayError where no byte can be answered. */
   async run(request: InferenceRequest, plan: Plan, clientGone: AbortSignal): Promise<Answer> {
     const { reservation, outputCap } = await this.#reserve(request, plan)

@@ -28,10 +28,11 @@ const headOf = ({ candidate, answered }: Serving<WholeAnswer | OpenStream>): Hea
   model: candidate.model,
 })
 
-/** What was told before the answer ended may lag behind what was delivered: the larger output counts. */
+/** What was told before the answer ended may lag behind what was delivered: the larger output counts. None told is none reported. */
 const settleUsage = (told: Usage | null, counted: Usage): Pick<Bill, 'usage' | 'source'> => {
   if (told === null) return { usage: counted, source: 'estimated' }
-  if (told.outputTotal >= counted.outputTotal && told.promptTotal > 0) return { usage: told, source: 'reported' }
+  const covers = told.outputTotal > 0 && told.outputTotal >= counted.outputTotal
+  if (covers && told.promptTotal > 0) return { usage: told, source: 'reported' }
   const input = told.promptTotal > 0 ? told : counted
   const { outputTotal, outputReasoning, outputAudio, outputImage } = counted
   return { usage: { ...input, outputTotal, outputReasoning, outputAudio, outputImage }, source: 'estimated' }

@@ -216,7 +216,7 @@ t.test('every model of OpenAI that uses tools prices them all', async (t) => {
     const { web_search, web_search_preview, file_search, code_interpreter, ...images } = sheet.per_call ?? {}
     const searches = ['0.01', plain.test(model) ? '0.025' : '0.01', '0.0025', '0.03']
     t.same([web_search, web_search_preview, file_search, code_interpreter], searches, model)
-    t.equal(Object.keys(images).length, 27, model)
+    t.equal(Object.keys(images).length, 27 + 13, model)
   }
 })
 
@@ -257,8 +257,33 @@ t.test('an image costs by its model, quality and size, the same from every model
       ]),
     )
   for (const { model, sheet } of tokenPriced) {
-    const found = Object.entries(sheet.per_call ?? {}).filter(([item]) => item.startsWith('image_generation_'))
+    const found = Object.entries(sheet.per_call ?? {}).filter(([item]) => /^image_generation_.*\d$/.test(item))
     if (found.length > 0) t.same(new Map(found), new Map(expected.map(([item, price]) => [item, price])), model)
+  }
+})
+
+// model, USD per million tokens of text in / cached / images in / cached / text out: written by hand from the published figures.
+const imageReading = `
+gpt-image-1       5  1.25  10   2.5   -
+gpt-image-1.5     5  1.25  8    2     10
+gpt-image-1-mini  2  0.2   2.5  0.25  -
+`
+const readings = ['input_text', 'cached_input_text', 'input_image', 'cached_input_image', 'output_text']
+
+t.test('what an image is made from costs by the token', async (t) => {
+  const expected = imageReading
+    .trim()
+    .split('\n')
+    .map((line) => line.split(/\s+/))
+    .flatMap(([model, ...prices]) =>
+      readings.map((reading, index) => [`image_generation_${model}_${reading}_tokens`, prices[index] ?? '-'] as const),
+    )
+    .filter(([, price]) => price !== '-')
+    .map(([item, price]) => [item, parseUsd(price)] as const)
+  for (const { model, sheet } of tokenPriced) {
+    const found = Object.entries(sheet.per_call ?? {}).filter(([item]) => item.endsWith('_tokens'))
+    const perMillion = found.map(([item, price]) => [item, parseUsd(price) * 1_000_000n] as const)
+    if (found.length > 0) t.same(new Map(perMillion), new Map(expected), model)
   }
 })
 

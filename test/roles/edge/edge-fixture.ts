@@ -174,8 +174,8 @@ export const plainAsk = { model: 'openai/plain', messages: [{ role: 'user', cont
 
 const catalogWith = (own: Partial<Catalog> = {}): Catalog => ({
   providers: new Map([
-    ['openai', { models: {}, surfaces: ['chat', 'messages', 'responses'] }],
-    ['grok', { models: {}, surfaces: ['chat'] }],
+    ['openai', { models: {}, surfaces: ['chat', 'messages', 'responses'], profile: 'openai' }],
+    ['grok', { models: {}, surfaces: ['chat'], profile: 'xai' }],
     ['vv', { models: { v3: 'vendor-v3' } }],
   ]),
   aliases: { plain: 'openai/plain' },

@@ -21,12 +21,13 @@ export const createResponse =
     const { value, bytesLength } = jsonOf(ctx)
     const request = readResponsesRequest(value)
     const keeper = await keeperOf(parts.owners, keyOf(ctx).workspaceId, request)
-    const plan = parts.inference.plan(askOf(request))
+    const all = parts.inference.plan(askOf(request))
+    const plan = keeper === null ? all : keptAt(all, keeper)
     await serveRequest(ctx, parts, {
       surface: 'responses',
       request,
-      plan: keeper === null ? plan : keptAt(plan, keeper),
-      demand: demandOf(request, bytesLength),
+      plan,
+      demand: demandOf(request, bytesLength, parts.inference.hasOpenAIHabits(plan)),
       voice: new ResponsesVoice(),
     })
   }
