@@ -56,7 +56,7 @@ const nodeVictims = (cluster: NatsCluster): readonly Victim[] => {
 
 t.test(
   `kill -9 of each role and each NATS node in turn, and PostgreSQL stopped, rounds: ${rounds || 'a short one'}, seed ${seed}`,
-  { timeout: 100_000 + rounds * 200_000 },
+  { timeout: 200_000 + rounds * 200_000 },
   async (t) => {
     const cluster = await NatsCluster.create()
     t.teardown(() => cluster.remove())
