@@ -7,8 +7,8 @@ import { fileURLToPath } from 'node:url'
 import type { GatewayBounds } from '../src/commands/gateway.ts'
 import type { Config, External } from '../src/config.ts'
 import type { RoleName } from '../src/roles/role.ts'
+import { mainFile, programEnvironment } from './program.ts'
 
-const mainFile = fileURLToPath(new URL('../src/main.ts', import.meta.url))
 const boundedFile = fileURLToPath(new URL('serve-with-bounds.ts', import.meta.url))
 
 const programOf = (bounds: GatewayBounds | undefined): readonly string[] =>
@@ -111,7 +111,7 @@ export class GatewayProcess {
     const words = [...programOf(bounds), '--config', configFile, '--data', config.dataFolder, ...roleWords]
     const child = spawn(process.execPath, words, {
       stdio: ['ignore', 'pipe', 'pipe'],
-      env: { ...process.env, ...env },
+      env: programEnvironment(env),
     })
     const gateway = new GatewayProcess(child)
     const needsKey = role === undefined && config.external === null
