@@ -64,7 +64,7 @@ module.exports = {
       ['pg', 'pg-cursor', 'pg-copy-streams', 'node-pg-migrate'],
       '^src/infrastructure/postgres/',
     ),
-    only('http-client-in-its-adapter', ['undici'], '^src/infrastructure/http/'),
+    only('http-client-in-its-adapter', ['undici', 'ipaddr.js'], '^src/infrastructure/http/'),
     only('ajv-in-one-place', ['ajv', 'ajv-formats'], '^src/schema-validation\\.ts$'),
     only('yaml-in-the-configuration', ['yaml'], '^src/config\\.ts$'),
     only('tokenizer-in-the-dialects', ['gpt-tokenizer'], '^src/providers/'),

@@ -1,6 +1,7 @@
 -- The roles of a deployment's database: run it there once, as its superuser. Then give each role its password, or map a certificate to it.
 create role gateway_projector login;
 create role gateway_edge login;
+create role gateway_video_poller login;
 create role gateway_scheduler login;
 create role gateway_operator login;
 
@@ -8,15 +9,15 @@ create role gateway_operator login;
 do $$
 begin
   execute format('revoke all on database %I from public', current_database());
-  execute format('grant connect on database %I to gateway_projector, gateway_edge, gateway_scheduler, gateway_operator', current_database());
+  execute format('grant connect on database %I to gateway_projector, gateway_edge, gateway_video_poller, gateway_scheduler, gateway_operator', current_database());
   -- Temporary tables hold an invoice's rows while an operator compares it with the ledger.
   execute format('grant create, temporary on database %I to gateway_projector', current_database());
 end
 $$;
 
 -- The tables are only read by these, those of a later migration or a rebuild too.
-alter default privileges for role gateway_projector grant usage on schemas to gateway_edge, gateway_scheduler;
-alter default privileges for role gateway_projector grant select on tables to gateway_edge, gateway_scheduler;
+alter default privileges for role gateway_projector grant usage on schemas to gateway_edge, gateway_video_poller, gateway_scheduler;
+alter default privileges for role gateway_projector grant select on tables to gateway_edge, gateway_video_poller, gateway_scheduler;
 
 -- A rebuild swaps the schema, so what an operator's command makes belongs to the projector from the start.
 grant gateway_projector to gateway_operator;

@@ -64,6 +64,8 @@ const requests: [string, string, string][] = [
   ['chat-completion-request', 'ChatCompletionRequest', '../src/roles/edge/surfaces/chat/request.types.ts'],
   ['messages-request.v1', 'MessagesRequest', '../src/roles/edge/surfaces/messages/request.types.ts'],
   ['responses-request.v1', 'ResponsesRequest', '../src/roles/edge/surfaces/responses/request.types.ts'],
+  ['video-request.v1', 'VideoGenerationRequest', '../src/roles/edge/surfaces/video/request.types.ts'],
+  ['native-video-request.v1', 'NativeVideoRequest', '../src/roles/edge/surfaces/native-video/request.types.ts'],
 ]
 for (const [file, name, target] of requests) {
   const source = await compile(readSchema(`requests/${file}.json`), name, {

@@ -8,6 +8,7 @@ import { type PriceFile, problemsOfPriceFile } from './domain/pricing/price-file
 import type { Catalog, CatalogProvider } from './domain/routing/plan.ts'
 import { limits } from './limits.ts'
 import type { ProviderDialect } from './providers/provider.ts'
+import type { VendorCredential, VideoVendorConfig } from './providers/vv-video/vendor.ts'
 import type { ProcessRole } from './roles/role.ts'
 import { validatorOf } from './schema-validation.ts'
 
@@ -29,15 +30,20 @@ export interface Config {
   readonly external: External | null
   readonly natsServerBin: string | undefined
   readonly log: { readonly name: string; readonly replicas: number; readonly durability: 'synced' | 'relaxed' }
-  /**
-   * Upstreams with their keys, for the roles that call them; empty there: the sandbox provider answers, which on external servers only
-   * `sandbox: true` allows. Other roles never hold one.
-   */
+  /** Upstreams with their keys, for the roles that call them. Other roles never hold one. */
   readonly providers: readonly ProviderConfig[]
+  /** Video vendors with theirs, likewise. */
+  readonly videoVendors: readonly VideoVendorConfig[]
+  /** Nothing is configured, and the sandbox plays every provider: on external servers only where `sandbox: true` allows it. */
+  readonly sandbox: boolean
   readonly catalog: Catalog
   readonly prices: PriceFile
   readonly requestsPerMinute: number | null
   readonly requestDeadlineMs: number
+  /** How long a video task may take. */
+  readonly taskDeadlineMs: number
+  /** Null: nobody is called back. */
+  readonly callbacks: CallbacksConfig | null
   /** How long requests in flight may go on when a process is told to stop. */
   readonly drainMs: number
   readonly audit: AuditConfig
@@ -55,6 +61,12 @@ export interface AuditConfig {
   readonly verifier: Verifier | null
   /** Of the keys that signed before. */
   readonly previous: readonly Verifier[]
+}
+
+export interface CallbacksConfig {
+  /** For the roles that sign; null where it is the one that the data folder keeps. Other roles never hold it. */
+  readonly secret: string | null
+  readonly allowPrivateAddresses: boolean
 }
 
 export interface External {
@@ -94,14 +106,16 @@ interface ConfigFile {
     readonly tls?: { readonly ca_file?: string; readonly cert_file?: string; readonly key_file?: string }
   }
   readonly log?: { readonly name?: string; readonly replicas?: number; readonly durability?: 'synced' | 'relaxed' }
-  readonly providers?: Readonly<Record<string, ProviderEntry>>
+  readonly providers?: Readonly<Record<string, Entry>>
   readonly sandbox?: boolean
+  readonly callbacks?: { readonly secret?: string; readonly allow_private_addresses?: boolean }
   readonly aliases?: Readonly<Record<string, string>>
   readonly routers?: Catalog['routers']
   readonly prices?: string
   readonly limits?: {
     readonly requests_per_minute?: number
     readonly request_deadline_seconds?: number
+    readonly task_deadline_seconds?: number
     readonly drain_seconds?: number
   }
   readonly audit?: {
@@ -115,13 +129,30 @@ interface ConfigFile {
   readonly log_level?: string
 }
 
-interface ProviderEntry {
-  readonly dialect: ProviderDialect
-  readonly profile?: UsageProfile
+interface AnyEntry {
   readonly base_url: string
-  readonly api_key: string
   readonly models?: Readonly<Record<string, string>>
 }
+
+interface ProviderEntry extends AnyEntry {
+  readonly dialect: ProviderDialect
+  readonly profile?: UsageProfile
+  readonly api_key: string
+}
+
+const videoDialect = 'vv-video'
+
+interface VendorEntry extends AnyEntry {
+  readonly dialect: typeof videoDialect
+  readonly api_key?: string
+  readonly access_key?: string
+  readonly secret_key?: string
+  readonly calls_per_second?: number
+}
+
+type Entry = ProviderEntry | VendorEntry
+
+const isVendor = (entry: Entry): entry is VendorEntry => entry.dialect === videoDialect
 
 /** What is wrong at a path of a file. */
 export interface Problem {
@@ -183,21 +214,46 @@ const defaultRouters: Catalog['routers'] = {
 
 /** Of secrets, a process takes only those that its role uses. */
 const callsUpstream = (role: ProcessRole): boolean => role === 'gateway' || role === 'proxy'
+const signsCallbacks = (role: ProcessRole): boolean => role === 'gateway' || role === 'video-poller'
+/** A proxy asks for results whose URL has expired. */
+const callsVendors = (role: ProcessRole): boolean => signsCallbacks(role) || role === 'proxy'
 const readsDatabase = (role: ProcessRole): boolean => role !== 'proxy'
 const seals = (role: ProcessRole): boolean => role === 'gateway' || role === 'scheduler'
-const isProviderKey = (path: string): boolean => /^providers\.[^.]+\.api_key$/.test(path)
+
+interface Reader {
+  readonly role: ProcessRole
+  /** Whether it signs callbacks. */
+  readonly signs: boolean
+}
+
+const memberOf = (value: unknown, name: string): unknown =>
+  typeof value === 'object' && value !== null && Object.hasOwn(value, name)
+    ? (value as Readonly<Record<string, unknown>>)[name]
+    : undefined
+
+/** Tells of a path of the file whether a secret stands there that this process does not use. */
+const secretsOfOthers = (content: unknown, { role, signs }: Reader): ((path: string) => boolean) => {
+  const providers = memberOf(content, 'providers')
+  return (path) => {
+    if (path === 'callbacks.secret') return !signs
+    if (path === 'audit.signing_key') return !seals(role)
+    const [, provider] = /^providers\.([^.]+)\.(?:api|access|secret)_key$/.exec(path) ?? []
+    if (provider === undefined) return false
+    const isOfVendor = memberOf(memberOf(providers, provider), 'dialect') === videoDialect
+    return isOfVendor ? !callsVendors(role) : !callsUpstream(role)
+  }
+}
 
 interface Filling {
   readonly env: Environment
-  readonly role: ProcessRole
+  readonly isOfOthers: (path: string) => boolean
   readonly problems: Problem[]
 }
 
 /** Fills `${NAME}` in every text of the file; a variable that is not set is a problem at its path. */
 const fillVariables = (value: unknown, path: string, filling: Filling): unknown => {
-  const { env, role, problems } = filling
-  if (isProviderKey(path) && !callsUpstream(role)) return value
-  if (path === 'audit.signing_key' && !seals(role)) return value
+  const { env, isOfOthers, problems } = filling
+  if (isOfOthers(path)) return value
   if (typeof value === 'string')
     return value.replace(/\$\{([A-Za-z_][A-Za-z0-9_]*)\}/g, (match, name: string) => {
       const found = env[name]
@@ -224,15 +280,16 @@ const quoteVariables = (text: string): string =>
     .map((line) => (/["']/.test(line) ? line : line.replace(bareVariable, '"$&"')))
     .join('\n')
 
-const parseConfigFile = (file: string, env: Environment, role: ProcessRole): ConfigFile => {
+const parseConfigFile = (file: string, env: Environment, reader: Reader): ConfigFile => {
   const document = parseDocument(quoteVariables(readFileSync(file, 'utf8')), { prettyErrors: true })
   const [broken] = document.errors // The others follow from the first.
   if (broken !== undefined)
     throw new ConfigError(file, [{ path: '', message: `not YAML: ${broken.message.split('\n')[0]}` }])
   const problems: Problem[] = []
-  if (!readsDatabase(role)) document.delete('database_url')
-  const filled = fillVariables(contentOf(document, file), '', { env, role, problems })
-  problems.push(...validatorOf('config.json', { every: true })(filled))
+  if (!readsDatabase(reader.role)) document.delete('database_url')
+  const found = contentOf(document, file)
+  const filled = fillVariables(found, '', { env, isOfOthers: secretsOfOthers(found, reader), problems })
+  problems.push(...validatorOf('config.json', { every: true })(filled), ...problemsOfKeys(filled))
   if (problems.length > 0) throw new ConfigError(file, problems)
   const content = withoutEmptyProviders(filled as ConfigFile)
   const mistakes = problemsOfNames(content)
@@ -251,6 +308,35 @@ const contentOf = (document: Document, file: string): unknown => {
 
 const withoutEmptyProviders = ({ providers, ...content }: ConfigFile): ConfigFile =>
   providers === undefined || Object.keys(providers).length === 0 ? content : { ...content, providers }
+
+/** Every dialect has its own way to say who asks. */
+const problemsOfKeys = (content: unknown): readonly Problem[] =>
+  Object.entries(memberOf(content, 'providers') ?? {}).flatMap(([name, entry]) => {
+    const has = (member: string): boolean => memberOf(entry, member) !== undefined
+    const problems = memberOf(entry, 'dialect') === videoDialect ? vendorKeyProblems(has) : providerKeyProblems(has)
+    return problems.map(([member, message]) => ({ path: `providers.${name}.${member}`, message }))
+  })
+
+type KeyProblem = readonly [member: string, message: string]
+
+const providerKeyProblems = (has: (member: string) => boolean): readonly KeyProblem[] => [
+  ...(has('api_key') ? [] : [['api_key', 'is required'] as const]),
+  ...['access_key', 'secret_key', 'calls_per_second']
+    .filter(has)
+    .map((member) => [member, `is only for the dialect ${videoDialect}`] as const),
+]
+
+const vendorKeyProblems = (has: (member: string) => boolean): readonly KeyProblem[] => {
+  const pair = ['access_key', 'secret_key']
+  const problems: KeyProblem[] = has('profile') ? [['profile', `is not for the dialect ${videoDialect}`]] : []
+  if (has('api_key') && pair.some(has))
+    problems.push(['api_key', 'stands beside access_key or secret_key: give one or the other'])
+  else if (pair.some(has)) {
+    const missing = pair.find((member) => !has(member))
+    if (missing !== undefined) problems.push([missing, 'is required beside the other of the pair'])
+  } else if (!has('api_key')) problems.push(['api_key', 'is required, or access_key and secret_key'])
+  return problems
+}
 
 /** Aliases and routers must lead to a provider that is configured. */
 const problemsOfNames = ({ providers, aliases = {}, routers = {} }: ConfigFile): readonly Problem[] => {
@@ -313,29 +399,74 @@ const withKeysFrom = (env: Environment): Readonly<Record<string, ProviderEntry>>
       .map(({ name, variable, ...entry }) => [name, { ...entry, api_key: env[variable]! }]),
   )
 
+const urlOf = ({ base_url }: AnyEntry): string => base_url.replace(/\/+$/, '')
+
 const providersFrom = (file: ConfigFile, env: Environment, role: ProcessRole): readonly ProviderConfig[] => {
   if (!callsUpstream(role)) return []
-  return Object.entries(file.providers ?? withKeysFrom(env)).map(([name, entry]) => ({
-    name,
-    dialect: entry.dialect,
-    profile: entry.profile ?? profileOf(name),
-    baseUrl: entry.base_url.replace(/\/+$/, ''),
-    apiKey: entry.api_key,
-    models: entry.models ?? {},
-  }))
+  return Object.entries(file.providers ?? withKeysFrom(env)).flatMap(([name, entry]) =>
+    isVendor(entry)
+      ? []
+      : [
+          {
+            name,
+            dialect: entry.dialect,
+            profile: entry.profile ?? profileOf(name),
+            baseUrl: urlOf(entry),
+            apiKey: entry.api_key,
+            models: entry.models ?? {},
+          },
+        ],
+  )
 }
 
-/** Models by provider: those that can be called here, or, without keys of our own, whatever the proxies may be able to call. */
-const modelsByProvider = (file: ConfigFile, providers: readonly ProviderConfig[]): Catalog['providers'] => {
+const credentialOf = ({ api_key, access_key, secret_key }: VendorEntry): VendorCredential =>
+  api_key === undefined
+    ? { type: 'pair', accessKey: access_key!, secretKey: secret_key! }
+    : { type: 'key', apiKey: api_key }
+
+const videoVendorsFrom = ({ providers = {} }: ConfigFile, role: ProcessRole): readonly VideoVendorConfig[] => {
+  if (!callsVendors(role)) return []
+  return Object.entries(providers).flatMap(([name, entry]) => {
+    if (!isVendor(entry)) return []
+    const { calls_per_second: callsPerSecond = limits.vendorCallsPerSecond } = entry
+    return [{ name, baseUrl: urlOf(entry), credential: credentialOf(entry), callsPerSecond }]
+  })
+}
+
+const catalogProviderOf = (name: string, entry: Entry): CatalogProvider => {
+  const { models = {} } = entry
+  if (isVendor(entry)) return { models, surfaces: ['video'] }
+  const { dialect, profile = profileOf(name) } = entry
+  return { models, surfaces: surfacesOf(dialect, profile), profile }
+}
+
+const catalogProviderNamed = (name: string): CatalogProvider => {
+  const profile = profileOf(name)
+  return { models: {}, surfaces: surfacesOf(dialectOf(name), profile), profile }
+}
+
+/** Under this name the sandbox plays a video vendor. */
+export const sandboxVendor = 'vv'
+
+/** Models by provider: those that can be called here, or, without keys of our own, whatever others may be able to call. */
+const modelsByProvider = (
+  file: ConfigFile,
+  providers: readonly ProviderConfig[],
+  sandbox: boolean,
+): Catalog['providers'] => {
   if (file.providers !== undefined)
-    return new Map(
-      Object.entries(file.providers).map(([name, { models = {}, dialect, profile = profileOf(name) }]) => [
-        name,
-        { models, surfaces: surfacesOf(dialect, profile) },
-      ]),
-    )
+    return new Map(Object.entries(file.providers).map(([name, entry]) => [name, catalogProviderOf(name, entry)]))
   const names = (providers.length > 0 ? providers : knownProviders).map(({ name }) => name)
-  return new Map(names.map((name) => [name, { models: {}, surfaces: surfacesOf(dialectOf(name), profileOf(name)) }]))
+  return new Map<string, CatalogProvider>([
+    ...names.map((name) => [name, catalogProviderNamed(name)] as const),
+    ...(sandbox ? [[sandboxVendor, { models: {}, surfaces: ['video'] }] as const] : []),
+  ])
+}
+
+const callbacksFrom = ({ callbacks = {} }: ConfigFile, areEmbedded: boolean, signs: boolean): Config['callbacks'] => {
+  const { secret, allow_private_addresses: allowPrivateAddresses = false } = callbacks
+  if (secret === undefined && !areEmbedded) return null
+  return { secret: signs && secret !== undefined ? secret : null, allowPrivateAddresses }
 }
 
 const tlsFrom = (tls: NonNullable<ConfigFile['nats']>['tls'], folder: string): TlsFiles | undefined => {
@@ -433,8 +564,8 @@ const problemsOfServers = (addresses: Addresses, role: ProcessRole): readonly Pr
 }
 
 /** A deployment whose keys were forgotten must not answer with the sandbox's text, and bill it. */
-const problemsOfProviders = (providers: Config['providers'], isSandboxAllowed: boolean): readonly Problem[] => {
-  if (providers.length > 0 || isSandboxAllowed) return []
+const problemsOfProviders = (isConfigured: boolean, isSandboxAllowed: boolean): readonly Problem[] => {
+  if (isConfigured || isSandboxAllowed) return []
   const variables = knownProviders.map(({ variable }) => variable).join(', ')
   const message = `none is configured: set one of ${variables}, or name them in the file; \`sandbox: true\` answers without any`
   return [{ path: 'providers', message }]
@@ -535,13 +666,15 @@ export const readConfig = (
     readonly dataFolder?: string | undefined
     /** Default: the whole gateway. */
     readonly role?: ProcessRole | undefined
+    /** Reads what callbacks are signed with, for a role that does not. */
+    readonly callbackSecret?: boolean | undefined
   } = {},
 ): Config => {
-  const { role = 'gateway' } = options
+  const { role = 'gateway', callbackSecret = signsCallbacks(role) } = options
   const named = options.file ?? env['GATEWAY_CONFIG']
   const source = named ?? defaultConfigFile
   if (named !== undefined && !existsSync(named)) throw new ConfigError(named, [{ path: '', message: 'no such file' }])
-  const file: ConfigFile = existsSync(source) ? parseConfigFile(source, env, role) : {}
+  const file: ConfigFile = existsSync(source) ? parseConfigFile(source, env, { role, signs: callbackSecret }) : {}
   const folder = dirname(source)
   const prices = readPriceFile(file.prices === undefined ? shippedPrices : resolve(folder, file.prices))
   const providers = providersFrom(file, env, role)
@@ -549,11 +682,14 @@ export const readConfig = (
   const logName = file.log?.name ?? 'GATEWAY'
   const problemsOfAudit: Problem[] = []
   const audit = auditFrom(file, { folder, role, logName, problems: problemsOfAudit })
+  const isConfigured = file.providers !== undefined || knownProviders.some(({ variable }) => env[variable])
+  const isSandboxAllowed = file.sandbox ?? areEmbedded(addresses)
+  const sandbox = !isConfigured && isSandboxAllowed
   const problems = [
     ...problemsOfAudit,
     ...problemsOfAddresses(addresses),
     ...problemsOfServers(addresses, role),
-    ...problemsOfProviders(providers, !callsUpstream(role) || (file.sandbox ?? areEmbedded(addresses))),
+    ...problemsOfProviders(isConfigured, !callsUpstream(role) || isSandboxAllowed),
   ]
   if (problems.length > 0) throw new ConfigError('the configuration', problems)
   return Object.freeze({
@@ -567,14 +703,18 @@ export const readConfig = (
       durability: file.log?.durability ?? 'synced',
     },
     providers,
+    videoVendors: videoVendorsFrom(file, role),
+    sandbox,
     catalog: {
-      providers: modelsByProvider(file, providers),
+      providers: modelsByProvider(file, providers, sandbox),
       aliases: file.aliases ?? bareNames(prices),
       routers: file.routers ?? (file.providers === undefined ? defaultRouters : {}),
     },
     prices,
     requestsPerMinute: file.limits?.requests_per_minute ?? null,
     requestDeadlineMs: msOf(file.limits?.request_deadline_seconds) ?? limits.requestDeadlineMs,
+    taskDeadlineMs: msOf(file.limits?.task_deadline_seconds) ?? limits.taskDeadlineMs,
+    callbacks: callbacksFrom(file, areEmbedded(addresses), callbackSecret),
     drainMs: msOf(file.limits?.drain_seconds) ?? limits.stopMs,
     audit,
     logLevel: file.log_level ?? 'info',

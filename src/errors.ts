@@ -6,6 +6,7 @@ export type ErrorCode =
   | 'invalid_value'
   | 'unsupported_parameter'
   | 'unsupported_value'
+  | 'invalid_parameter_combination'
   | 'context_length_exceeded'
   | 'content_policy_violation'
   | 'missing_api_key'
@@ -14,6 +15,8 @@ export type ErrorCode =
   | 'access_denied'
   | 'model_not_found'
   | 'not_found'
+  | 'task_not_exist'
+  | 'external_task_id_conflict'
   | 'method_not_allowed'
   | 'request_too_large'
   | 'unsupported_media_type'
@@ -46,6 +49,7 @@ export const errorTable: { readonly [C in ErrorCode]: { readonly status: number;
   invalid_value: { status: 400, type: 'invalid_request_error' },
   unsupported_parameter: { status: 400, type: 'invalid_request_error' },
   unsupported_value: { status: 400, type: 'invalid_request_error' },
+  invalid_parameter_combination: { status: 400, type: 'invalid_request_error' },
   context_length_exceeded: { status: 400, type: 'invalid_request_error' },
   content_policy_violation: { status: 400, type: 'invalid_request_error' },
   missing_api_key: { status: 401, type: 'authentication_error' },
@@ -54,6 +58,8 @@ export const errorTable: { readonly [C in ErrorCode]: { readonly status: number;
   access_denied: { status: 403, type: 'permission_error' },
   model_not_found: { status: 404, type: 'invalid_request_error' },
   not_found: { status: 404, type: 'invalid_request_error' },
+  task_not_exist: { status: 404, type: 'invalid_request_error' },
+  external_task_id_conflict: { status: 409, type: 'invalid_request_error' },
   method_not_allowed: { status: 405, type: 'invalid_request_error' },
   request_too_large: { status: 413, type: 'invalid_request_error' },
   unsupported_media_type: { status: 415, type: 'invalid_request_error' },

@@ -22,6 +22,10 @@ export const limits = {
   fileSearchesMax: 16, // Of the same kind, over the caller's own files.
   codeRunsMax: 8, // xAI bills each run; OpenAI bills the container, and a container outlives the request.
   generatedImagesMax: 4, // One is usual; each costs as much as thousands of tokens.
+  imageToolPromptTokensMax: 8_000, // Of each image: OpenAI's own bound is 32,000 characters.
+  imageToolImagesMax: 16, // That one image is made from: OpenAI's own bound.
+  imageToolImageTokensMax: 1_100, // For each of those: 65, and 129 for a tile of 512 pixels, of which a short side of 512 leaves few.
+  imageToolFidelityTokensMax: 6_240, // What `input_fidelity: high` adds to each of those, a square apart.
 
   // Upstream
   upstreamConnectMs: 10_000,
@@ -103,6 +107,20 @@ export const limits = {
   callsEndLateMs: 5_000, // After a call's deadline and closingAckMs: its proxy has ended it by then, or never will.
   callsCloseMs: 2_000, // For the edges to acknowledge a stopping proxy's last words: they do so within a tick.
 
+  // Work queues
+  queuePieceBytesMax: 512 * 1024, // Of one message: nats-server's default max_payload is 1 MB, and what is read back is base64.
+  queuePiecesMax: 256, // A body of 20 MB in which numbers are written out (1e20) grows fivefold.
+  queueDuplicateWindowMs: 60_000, // Longer than a put retries. What still stands is known by its subject, whatever its age.
+  queueLeaseMs: 30_000, // What a dead taker held goes on after it: an election of 9 s and one lost renewal must not end a living one's.
+  queueRenewMs: 10_000, // How often a taker renews its leases.
+  queueTasksMax: 20_000, // Handed out at once, to all pollers: a server keeps some 100 bytes of each. The rest waits.
+  queueCallbacksMax: 2_000, // Handed out at once, to all senders: each waits for its receiver, for hours at worst.
+  queueHeartbeatMs: 1_000, // Of a server that has nothing to hand out.
+  queueStallMs: 3_000, // Neither an item nor a heartbeat for so long: it is asked anew.
+  queuePullMs: 30_000, // Then the server ends the request and the next one is sent.
+  queueSweepMs: 3_600_000, // Between two searches for pieces without an item.
+  queueOrphanMs: 3_600_000, // Pieces are put before their item, within seconds; after so long it does not come any more.
+
   // Allowances
   allowanceMarginMs: 5_000, // Of a slice's deadline beyond its last request's end: hosts' clocks differ, and a count takes its time.
   allowanceIdleMs: 2_000, // A slice unused for so long goes back.
@@ -119,6 +137,12 @@ export const limits = {
 
   // Stored responses
   responseOwnersMax: 50_000, // That the tables may not have yet, with their owners: about 10 MB, and minutes of a busy edge.
+
+  // Tasks
+  freshResultsMs: 3_000, // For a vendor to sign a result anew; then the poll is answered with the URL as it was.
+  freshResultsAgainMs: 10_000, // A vendor that did not is left alone with the task for so long.
+  freshResultsMax: 1_000, // Tasks whose URLs were signed anew: 1 KB each, 130 KB at the very worst.
+  endedTasksMax: 10_000, // That the tables may not have yet: about 25 MB; without them, the last minutes of a busy edge.
 
   // Scheduler
   sealTickMs: 100,
@@ -205,6 +229,52 @@ export const limits = {
   databaseConnectMs: 5_000,
   databaseStatementMs: 10_000,
 
+  // Video vendors
+  videoSubmitMs: 60_000, // Images travel inline, 20 MB over a poor line; the vendor's own time-out is shorter.
+  videoQueryMs: 15_000, // Nothing is made.
+  videoAnswerBytesMax: 256 * 1024, // Of a task: a few KB; sixteen videos with URLs of 4 KB twice.
+  videoTokenRenewMs: 300_000, // Before a token expires the next one is made: hosts' clocks differ.
+  videoResultsMax: 16, // One video is usual.
+  videoUrlCharactersMax: 4_096, // Of a signed URL; a longer one is dropped, since a piece of one is none.
+  videoIdCharactersMax: 256, // A vendor's id of a task or of a video: about 20.
+  videoDeductionCharactersMax: 64, // Kept as written; a number of units has 22 at most.
+  videoDurationCharactersMax: 32,
+
+  vendorCallsPerSecond: 10, // Of one process, where the configuration does not say: accounts allow some 20.
+  vendorQuestionsPerSecond: 5, // Of one proxy, for results whose URL has expired: what an account allows is for tasks that are open.
+  vendorQuestionsInRowMax: 10,
+
+  // Video poller
+  taskDeadlineMs: 86_400_000, // Longer than a vendor's longest queue; then the money goes back.
+  openTasksMax: 20_000, // Of one process: 4 KB each, late verdicts that are waited for included.
+  taskLeaseTickMs: 1_000, // How late a lease that is due for renewal may be renewed.
+  taskHoldWaitMs: 300_000, // A hold is placed within seconds of its payload, or by an edge that was paused; a payload without one is dropped then.
+  taskDoubtMs: 75_000, // After a submit that may have been sent: its time-out is over, here and at the vendor, before anybody asks what became of it.
+  taskPollMs: 5_000, // The vendor's own advice is 5 to 10 s.
+  taskPollMaxMs: 30_000, // Of a task that has taken minutes.
+  taskPollAgeDivisor: 10, // A task is asked for whenever it is a tenth older: 5 s at first, 30 s after five minutes.
+  taskMissingMs: 300_000, // A submitted task that the vendor does not know for so long is told of.
+  taskRetryMs: 2_000,
+  taskRetryMaxMs: 60_000,
+  taskRetryAfterMaxMs: 600_000, // A vendor that asks for more is asked again all the same.
+  lateVerdictWindowMs: 86_400_000, // A vendor's word on a task whose hold has ended is waited for so long.
+  latePollMs: 60_000,
+  latePollMaxMs: 1_800_000,
+  vendorCallsMax: 128, // In flight, for each account, besides submits.
+  vendorSubmitsMax: 16, // In flight, for each account: each holds a request of up to 20 MB.
+  vendorSubmitsInRowMax: 3, // Then a poll that waits has its turn.
+  vendorCallsLateMs: 50, // A timer that fires late costs an account no calls, up to here.
+  vendorTroubleMs: 60_000, // Between two lines that tell of the same account's trouble.
+  payloadReadsMax: 8, // At once; each may have 20 MB.
+  callbackMs: 15_000, // One attempt.
+  callbackTriesMax: 5, // Over about an hour, with the two that follow.
+  callbackRetryMs: 40_000,
+  callbackRetryFactor: 4,
+  callbackRefusedTriesMax: 2, // Of an address that may not be called: its name may have pointed elsewhere for a moment.
+  callbackLookupMs: 2_000, // For a name server to answer; it is asked twice.
+  callbackAnswerBytesMax: 64 * 1024, // Of an answer that nobody needs.
+  callbacksMax: 64, // At once, in one process; a slow receiver takes one place for callbackMs.
+
   // Sandbox provider
   sandboxBodyBytesMax: 32 * 1024 * 1024, // The gateway's own bound, and what it adds.
   sandboxCallsMax: 100_000, // Recorded calls; a bench makes millions.
@@ -222,6 +292,10 @@ export const limits = {
   sandboxCostTicksMax: 1e14, // 10,000 USD.
   sandboxResponsesStoredMax: 1_000, // For `previous_response_id`: a test needs a few.
   sandboxResponsesStoredCharactersMax: 16 * 1024 * 1024, // Of their JSON.
+  sandboxVideosMax: 100_000, // Tasks and what was tried of them: a bench has 10,000 open at once.
+  sandboxVideoBlocksMax: 16, // Of directives in one prompt.
+  sandboxVideoFilesMax: 64, // Videos of one task; above what the gateway keeps.
+  sandboxVideosShownMax: 1_000, // Over HTTP, unless the caller names a number.
   sandboxSchemaDepthMax: 16, // A schema may refer to itself.
   sandboxKeepAliveMs: 65_000, // Longer than the caller's, so that no call meets a closing connection.
 } as const
@@ -236,6 +310,9 @@ assertOrder('frameAckMs', 'closingAckMs')
 assertOrder('allowanceDrainMs', 'admissionWaitMs')
 assertOrder('followHeartbeatMs', 'followStallMs')
 assertOrder('followStallMs', 'logStalledMs')
+assertOrder('routedAckMs', 'queueDuplicateWindowMs')
+assertOrder('queueHeartbeatMs', 'queueStallMs')
+assertOrder('queueRenewMs', 'queueLeaseMs')
 assertOrder('callsPieceBytesMax', 'callsMessageBytesMax')
 assertOrder('callsMessageBytesMax', 'callsWindowBytes')
 assertOrder('callsWindowBytes', 'callsAckBytes')
@@ -243,6 +320,14 @@ assertOrder('callsAckBytes', 'callsFlightBytesMax')
 assertOrder('callsPingMs', 'callsAbsentMs')
 assertOrder('callsAbsentMs', 'callsAcceptMs')
 assertOrder('callsAcceptMs', 'callsSilentMs')
+assertOrder('taskPollMs', 'taskPollMaxMs')
+assertOrder('taskRetryMs', 'taskRetryMaxMs')
+assertOrder('taskLeaseTickMs', 'queueRenewMs')
+assertOrder('videoSubmitMs', 'taskDoubtMs')
+assertOrder('latePollMs', 'latePollMaxMs')
+assertOrder('callbackMs', 'queueLeaseMs')
+assertOrder('callbackLookupMs', 'callbackMs')
 assertOrder('requestBodyBytesMax', 'sandboxBodyBytesMax')
 assertOrder('upstreamBodyBytesMax', 'sandboxAnswerBytesMax')
+assertOrder('videoResultsMax', 'sandboxVideoFilesMax')
 assertOrder('upstreamKeepAliveMs', 'sandboxKeepAliveMs')

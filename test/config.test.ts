@@ -4,6 +4,7 @@ import t, { type Test } from 'tap'
 import { signingKeyText } from '../src/audit/keys.ts'
 import { signerOf, verifierOf, verifierText } from '../src/audit/note.ts'
 import { ConfigError, readConfig, surfacesOf } from '../src/config.ts'
+import { limits } from '../src/limits.ts'
 import { dialects } from '../src/providers/dialects.ts'
 import { roleNames } from '../src/roles/role.ts'
 
@@ -12,6 +13,8 @@ const nats = { GATEWAY_NATS_USER: 'someone', GATEWAY_NATS_PASSWORD: 'something' 
 const database = { DATABASE_URL: 'postgres://someone@db/gateway' }
 const seed = Buffer.alloc(32, 7)
 const signingKey = { GATEWAY_SIGNING_KEY: signingKeyText(seed) }
+const vendorKeys = { VV_ACCESS_KEY: 'ak-one', VV_SECRET_KEY: 'sk-vendor' }
+const callbackSecret = { GATEWAY_CALLBACK_SECRET: 'a-secret-that-nobody-guesses' }
 const keys = { OPENAI_API_KEY: 'sk-one', GEMINI_API_KEY: 'sk-two' }
 
 const fileWith = (t: Test, content: object): string =>
@@ -28,7 +31,13 @@ const thrownBy = (work: () => unknown): Error => {
 
 t.test('the example of a deployment holds for each role with the secrets of that role alone', async (t) => {
   for (const role of roleNames) {
-    const env = { ...nats, ...(role === 'proxy' ? keys : database), ...(role === 'scheduler' ? signingKey : {}) }
+    const env = {
+      ...nats,
+      ...(role === 'proxy' ? keys : database),
+      ...(role === 'video-poller' || role === 'proxy' ? vendorKeys : {}),
+      ...(role === 'video-poller' ? callbackSecret : {}),
+      ...(role === 'scheduler' ? signingKey : {}),
+    }
     const config = readConfig(env, { file: example, role })
     t.equal(config.external?.databaseUrl, role === 'proxy' ? null : database.DATABASE_URL)
     t.same(
@@ -36,9 +45,19 @@ t.test('the example of a deployment holds for each role with the secrets of that
       role === 'proxy' ? Object.values(keys) : [],
       `${role} holds no key that it does not use`,
     )
-    t.same([...config.catalog.providers.keys()], ['openai', 'google'])
     t.equal(config.audit.signer === null, role !== 'scheduler')
     t.equal(config.audit.origin, 'gateway.example.com/ledger')
+    t.same(
+      config.videoVendors.map(({ credential }) => credential),
+      role === 'video-poller' || role === 'proxy'
+        ? [{ type: 'pair', accessKey: 'ak-one', secretKey: 'sk-vendor' }]
+        : [],
+    )
+    t.same(config.callbacks, {
+      secret: role === 'video-poller' ? callbackSecret.GATEWAY_CALLBACK_SECRET : null,
+      allowPrivateAddresses: false,
+    })
+    t.same([...config.catalog.providers.keys()], ['openai', 'google', 'vv'])
     t.match(config.external?.nats, {
       user: 'someone',
       tls: { caFile: fileURLToPath(new URL('../deploy/ca.pem', import.meta.url)) },
@@ -48,7 +67,12 @@ t.test('the example of a deployment holds for each role with the secrets of that
 
 t.test('a role that misses a secret it needs says which', async (t) => {
   t.throws(() => readConfig({ ...nats, ...database }, { file: example, role: 'proxy' }), {
-    message: /providers\.openai\.api_key: the environment variable OPENAI_API_KEY is not set\n.*GEMINI_API_KEY/,
+    message:
+      /4 problems\n.*openai\.api_key: the environment variable OPENAI_API_KEY is not set\n.*GEMINI_API_KEY.*\n.*VV_ACCESS_KEY/,
+  })
+  t.throws(() => readConfig({ ...nats, ...database, ...keys }, { file: example, role: 'video-poller' }), {
+    message:
+      /3 problems\n.*VV_ACCESS_KEY is not set\n.*VV_SECRET_KEY.*\n.*callbacks\.secret: .* GATEWAY_CALLBACK_SECRET/,
   })
   t.throws(() => readConfig({ ...nats, ...keys }, { file: example, role: 'edge' }), {
     message: /DATABASE_URL is not set/,
@@ -63,7 +87,10 @@ t.test('a key that stands in the file or the environment stays out of an edge', 
   const file = fileWith(t, { providers: { mine: provider } })
   const edge = readConfig({ ...keys }, { file, role: 'edge' })
   t.notMatch(JSON.stringify(edge), /sk-/)
-  t.same([...edge.catalog.providers], [['mine', { models: { a: 'b' }, surfaces: ['chat', 'messages', 'responses'] }]])
+  t.same(
+    [...edge.catalog.providers],
+    [['mine', { models: { a: 'b' }, surfaces: ['chat', 'messages', 'responses'], profile: 'openai' }]],
+  )
   const bare = readConfig({ OPENAI_API_KEY: 'sk-one' }, { file: fileWith(t, {}), role: 'edge' })
   t.notMatch(JSON.stringify(bare), /sk-/)
   t.same(
@@ -73,6 +100,110 @@ t.test('a key that stands in the file or the environment stays out of an edge', 
   )
 })
 
+const vendor = { dialect: 'vv-video', base_url: 'https://vendor.example/v1/', api_key: 'ak-literal' }
+
+t.test('a video vendor, by its key or its pair, for those who call it', async (t) => {
+  const pair = { ...vendor, api_key: undefined, access_key: 'ak-a', secret_key: 'sk-b', calls_per_second: 2.5 }
+  const providers = { mine: { ...vendor, models: { v3: 'vendor-v3' } }, other: pair }
+  const file = fileWith(t, { providers })
+  for (const role of ['gateway', 'video-poller', 'proxy'] as const) {
+    const config = readConfig({}, { file, role })
+    t.same(config.providers, [])
+    t.equal(config.sandbox, false)
+    t.same(config.videoVendors, [
+      {
+        name: 'mine',
+        baseUrl: 'https://vendor.example/v1',
+        credential: { type: 'key', apiKey: 'ak-literal' },
+        callsPerSecond: limits.vendorCallsPerSecond,
+      },
+      {
+        name: 'other',
+        baseUrl: 'https://vendor.example/v1',
+        credential: { type: 'pair', accessKey: 'ak-a', secretKey: 'sk-b' },
+        callsPerSecond: 2.5,
+      },
+    ])
+  }
+  for (const role of ['edge', 'projector', 'scheduler', 'operator'] as const) {
+    const config = readConfig({}, { file, role })
+    t.notMatch(JSON.stringify(config), /ak-|sk-/)
+    t.same(
+      [...config.catalog.providers],
+      [
+        ['mine', { models: { v3: 'vendor-v3' }, surfaces: ['video'] }],
+        ['other', { models: {}, surfaces: ['video'] }],
+      ],
+    )
+  }
+})
+
+t.test('keys that do not fit their dialect are told all at once', async (t) => {
+  const bare = { dialect: 'vv-video', base_url: 'https://vendor.example/v1' }
+  const file = fileWith(t, {
+    providers: {
+      a: bare,
+      b: { ...bare, access_key: 'x' },
+      c: { ...bare, secret_key: 'x' },
+      d: { ...vendor, access_key: 'x' },
+      e: { ...vendor, profile: 'openai' },
+      f: { dialect: 'openai', base_url: 'https://api.example', access_key: 'x', secret_key: 'y', calls_per_second: 1 },
+      g: { dialect: 'other', base_url: 'https://api.example', api_key: 'x' },
+    },
+  })
+  const { problems } = thrownBy(() => readConfig({}, { file })) as ConfigError
+  t.same(
+    problems.map(({ path, message }) => `${path} ${message}`),
+    [
+      'providers.g.dialect must be one of "openai", "anthropic", "google", "vv-video"',
+      'providers.a.api_key is required, or access_key and secret_key',
+      'providers.b.secret_key is required beside the other of the pair',
+      'providers.c.access_key is required beside the other of the pair',
+      'providers.d.api_key stands beside access_key or secret_key: give one or the other',
+      'providers.e.profile is not for the dialect vv-video',
+      'providers.f.api_key is required',
+      'providers.f.access_key is only for the dialect vv-video',
+      'providers.f.secret_key is only for the dialect vv-video',
+      'providers.f.calls_per_second is only for the dialect vv-video',
+    ],
+  )
+})
+
+t.test('the sandbox plays a video vendor only where it plays every provider', async (t) => {
+  for (const role of roleNames) {
+    const none = readConfig({}, { file: fileWith(t, {}), role })
+    t.equal(none.sandbox, true)
+    t.same(none.catalog.providers.get('vv'), { models: {}, surfaces: ['video'] })
+    for (const [env, content] of [
+      [keys, {}],
+      [{}, { providers: { mine: { ...vendor, dialect: 'openai' } } }],
+      [{}, { sandbox: false, providers: { mine: vendor } }],
+    ] as const) {
+      const config = readConfig(env, { file: fileWith(t, content), role })
+      t.equal(config.sandbox, false)
+      t.notOk(config.catalog.providers.has('vv'))
+    }
+  }
+})
+
+t.test('callbacks have a secret, or servers that keep one', async (t) => {
+  const external = { ...database, NATS_URL: 'nats://one:4222' }
+  const secret = 'a-secret-that-nobody-guesses'
+  const file = fileWith(t, { callbacks: { secret, allow_private_addresses: true }, sandbox: true })
+  for (const env of [{}, external]) {
+    t.same(readConfig(env, { file }).callbacks, { secret, allowPrivateAddresses: true })
+    t.same(readConfig(env, { file, role: 'edge' }).callbacks, { secret: null, allowPrivateAddresses: true })
+    t.same(readConfig(env, { file, role: 'operator' }).callbacks?.secret, null)
+    t.same(readConfig(env, { file, role: 'operator', callbackSecret: true }).callbacks?.secret, secret)
+  }
+  const without = fileWith(t, { sandbox: true })
+  t.same(readConfig({}, { file: without }).callbacks, { secret: null, allowPrivateAddresses: false })
+  t.equal(readConfig(external, { file: without }).callbacks, null)
+  t.throws(() => readConfig({}, { file: fileWith(t, { callbacks: { secret: 'short' } }) }), {
+    message: /callbacks.secret/,
+  })
+})
+
 t.test('the surfaces of a provider are those that its dialect has', async (t) => {
   for (const dialect of ['openai', 'anthropic', 'google'] as const)
     t.same(surfacesOf(dialect, 'openai'), Object.keys(dialects[dialect]), dialect)
@@ -80,8 +211,13 @@ t.test('the surfaces of a provider are those that its dialect has', async (t) =>
 })
 
 t.test('limits in seconds, and their bounds', async (t) => {
-  const limits = { request_deadline_seconds: 30, drain_seconds: 0 }
-  t.match(readConfig({}, { file: fileWith(t, { limits }) }), { requestDeadlineMs: 30_000, drainMs: 0 })
+  const bounds = { request_deadline_seconds: 30, task_deadline_seconds: 60, drain_seconds: 0 }
+  t.match(readConfig({}, { file: fileWith(t, { limits: bounds }) }), {
+    requestDeadlineMs: 30_000,
+    taskDeadlineMs: 60_000,
+    drainMs: 0,
+  })
+  t.equal(readConfig({}, { file: fileWith(t, {}) }).taskDeadlineMs, limits.taskDeadlineMs)
   const file = fileWith(t, { limits: { request_deadline_seconds: 0, drain_seconds: 1.5 } })
   t.throws(() => readConfig({}, { file }), ConfigError)
   t.throws(() => readConfig({}, { file }), { message: /2 problems/ })
@@ -104,7 +240,7 @@ t.test('without a provider only embedded servers let the sandbox answer unasked'
       t.same(readConfig({}, { file, role }).providers, [])
       t.equal(readConfig({ ...external, OPENAI_API_KEY: 'sk-one' }, { file, role }).providers.length, 1)
     }
-  for (const role of ['edge', 'projector', 'scheduler', 'operator'] as const)
+  for (const role of ['edge', 'video-poller', 'projector', 'scheduler', 'operator'] as const)
     t.equal(readConfig(external, { file: fileWith(t, {}), role }).external?.nats.url, 'nats://one:4222')
 })
 

@@ -52,7 +52,10 @@ export class Deployment {
       ...options,
       config: { external: options.external, ...options.config },
     })
-    const operator = await openOperator({ ...config, external: options.operatorExternal ?? options.external })
+    const operator = await openOperator(
+      { ...config, external: options.operatorExternal ?? options.external },
+      options.bounds,
+    )
     await publishPrices(operator, config.prices)
     const deployment = new Deployment({ operator, sandbox, config }, options, folder)
     t.teardown(() => deployment.#stop())
@@ -80,7 +83,8 @@ export class Deployment {
   async start(role: RoleName, index: number): Promise<void> {
     const external = this.#options.externalOf?.(role, index) ?? this.config.external
     const settingsFolder = await mkdtemp(join(this.#folder, `${role}-${index}-`))
-    const process = await GatewayProcess.start({ ...this.config, external }, { role, settingsFolder })
+    const { bounds } = this.#options
+    const process = await GatewayProcess.start({ ...this.config, external }, { role, settingsFolder, bounds })
     this.#processes.set(`${role}-${index}`, process)
   }
 

@@ -5,27 +5,52 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { verifierText } from '../src/audit/note.ts'
+import type { GatewayBounds } from '../src/commands/gateway.ts'
 import type { AuditConfig, Config, External } from '../src/config.ts'
 import type { RoleName } from '../src/roles/role.ts'
+import { mainFile, programEnvironment } from './program.ts'
 
-const mainFile = fileURLToPath(new URL('../src/main.ts', import.meta.url))
+const boundedFile = fileURLToPath(new URL('serve-with-bounds.ts', import.meta.url))
+
+const programOf = (bounds: GatewayBounds | undefined): readonly string[] =>
+  bounds === undefined ? [mainFile, 'serve'] : [boundedFile, '--bounds', JSON.stringify(bounds)]
+
+const providerOf = ({ name, dialect, profile, baseUrl, apiKey, models }: Config['providers'][number]) =>
+  [name, { dialect, profile, base_url: baseUrl, api_key: apiKey, models }] as const
+
+const vendorOf = ({ name, baseUrl, credential, callsPerSecond }: Config['videoVendors'][number]) => {
+  const keys =
+    credential.type === 'key'
+      ? { api_key: credential.apiKey }
+      : { access_key: credential.accessKey, secret_key: credential.secretKey }
+  return [name, { dialect: 'vv-video', base_url: baseUrl, ...keys, calls_per_second: callsPerSecond }] as const
+}
+
+const callbacksOf = (callbacks: Config['callbacks']) =>
+  callbacks === null
+    ? undefined
+    : { secret: callbacks.secret ?? undefined, allow_private_addresses: callbacks.allowPrivateAddresses }
 
 /** The configuration file that says what a test's Config says. */
 const fileOf = (config: Config, pricesFile: string): string =>
   JSON.stringify({
     listen: config.listen,
     log: config.log,
-    providers: Object.fromEntries(
-      config.providers.map(({ name, dialect, profile, baseUrl, apiKey, models }) => [
-        name,
-        { dialect, profile, base_url: baseUrl, api_key: apiKey, models },
-      ]),
-    ),
+    providers: {
+      ...Object.fromEntries(config.providers.map(providerOf)),
+      ...Object.fromEntries(config.videoVendors.map(vendorOf)),
+    },
+    sandbox: config.sandbox,
+    callbacks: callbacksOf(config.callbacks),
     aliases: config.catalog.aliases,
     routers: {},
     prices: pricesFile,
-    limits: { request_deadline_seconds: config.requestDeadlineMs / 1000, drain_seconds: config.drainMs / 1000 },
     audit: auditOf(config.audit),
+    limits: {
+      request_deadline_seconds: config.requestDeadlineMs / 1000,
+      task_deadline_seconds: config.taskDeadlineMs / 1000,
+      drain_seconds: config.drainMs / 1000,
+    },
     log_level: config.logLevel,
     ...(config.external === null ? {} : externalOf(config.external)),
   })
@@ -58,6 +83,8 @@ export interface ProcessOptions {
   readonly settingsFolder?: string
   readonly logLevel?: string
   readonly env?: Readonly<Record<string, string>>
+  /** In place of the program's own. */
+  readonly bounds?: GatewayBounds | undefined
 }
 
 /** Whatever ends the test ends these too. */
@@ -85,16 +112,16 @@ export class GatewayProcess {
 
   /** Resolves when it answers; rejects when it ends before. */
   static async start(config: Config, options: ProcessOptions = {}): Promise<GatewayProcess> {
-    const { role, settingsFolder = config.dataFolder, logLevel = 'warn', env = {} } = options
+    const { role, settingsFolder = config.dataFolder, logLevel = 'warn', env = {}, bounds } = options
     const pricesFile = join(settingsFolder, 'prices.json')
     const configFile = join(settingsFolder, `${role ?? 'gateway'}.yaml`)
     await writeFile(pricesFile, JSON.stringify(config.prices))
     await writeFile(configFile, fileOf({ ...config, logLevel }, pricesFile))
     const roleWords = role === undefined ? [] : ['--role', role]
-    const words = [mainFile, 'serve', '--config', configFile, '--data', config.dataFolder, ...roleWords]
+    const words = [...programOf(bounds), '--config', configFile, '--data', config.dataFolder, ...roleWords]
     const child = spawn(process.execPath, words, {
       stdio: ['ignore', 'pipe', 'pipe'],
-      env: { ...process.env, ...env },
+      env: programEnvironment(env),
     })
     const gateway = new GatewayProcess(child)
     const needsKey = role === undefined && config.external === null
@@ -113,10 +140,20 @@ export class GatewayProcess {
     return this.#child.pid!
   }
 
+  /** It does nothing, and nobody is told, until `resume`. */
+  pause(): void {
+    this.#child.kill('SIGSTOP')
+  }
+
+  resume(): void {
+    this.#child.kill('SIGCONT')
+  }
+
   /** Ends it with a signal and waits until it is gone; answers with its exit code, null when the signal took it. */
   async end(signal: 'SIGKILL' | 'SIGTERM'): Promise<number | null> {
     if (this.#child.exitCode !== null || this.#child.signalCode !== null) return this.#child.exitCode
     this.#child.kill(signal)
+    this.resume()
     await once(this.#child, 'exit')
     return this.#child.exitCode
   }

@@ -3,15 +3,16 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Test } from 'tap'
 import { type Books, creditWallet, issueKey, openWorkspace } from '../src/commands/accounts.ts'
-import { type Gateway, startGateway } from '../src/commands/gateway.ts'
+import { type Gateway, type GatewayBounds, startGateway } from '../src/commands/gateway.ts'
 import { openPlatform, openTail, type Platform } from '../src/commands/platform.ts'
 import { createRuntime, type Runtime } from '../src/commands/runtime.ts'
 import { type Config, surfacesOf } from '../src/config.ts'
 import type { PriceFile } from '../src/domain/pricing/price-file.ts'
+import type { CatalogProvider } from '../src/domain/routing/plan.ts'
 import type { Event } from '../src/events/envelope.ts'
 import type { PriceSheet } from '../src/events/types.ts'
 import { limits } from '../src/limits.ts'
-import { type Sandbox, startSandbox } from '../src/sandbox/server.ts'
+import { type Sandbox, sandboxVideoKey, startSandbox } from '../src/sandbox/server.ts'
 
 export const runtime: Runtime = createRuntime(process.env['TEST_LOG_LEVEL'] ?? 'silent')
 
@@ -41,12 +42,15 @@ export interface TestOptions {
   readonly config?: Partial<Config>
   /** Where the operator connects, when not to the gateway's own servers. */
   readonly operatorConfig?: Partial<Config>
+  readonly bounds?: GatewayBounds | undefined
+  /** Of the sandbox's video vendor; what is configured where nothing is said. */
+  readonly vendorCallsPerSecond?: number
 }
 
 export const configOf = (
   dataFolder: string,
   sandboxUrl: string,
-  { models = {}, sheets = {}, config = {} }: TestOptions,
+  { models = {}, sheets = {}, config = {}, vendorCallsPerSecond = limits.vendorCallsPerSecond }: TestOptions,
 ): Config => ({
   listen: { host: '127.0.0.1', port: 0 },
   dataFolder,
@@ -67,13 +71,23 @@ export const configOf = (
       models,
     },
   ],
+  videoVendors: [
+    {
+      name: 'vv',
+      baseUrl: sandboxUrl,
+      credential: { type: 'key', apiKey: sandboxVideoKey },
+      callsPerSecond: vendorCallsPerSecond,
+    },
+  ],
+  sandbox: false,
   catalog: {
-    providers: new Map([
-      ['openai', { models, surfaces: surfacesOf('openai', 'openai') }],
-      ['grok', { models, surfaces: surfacesOf('openai', 'xai') }],
-      ['google', { models, surfaces: surfacesOf('openai', 'gemini') }],
-      ['gemini', { models, surfaces: surfacesOf('google', 'gemini') }],
-      ['anthropic', { models, surfaces: surfacesOf('anthropic', 'openai') }],
+    providers: new Map<string, CatalogProvider>([
+      ['openai', { models, surfaces: surfacesOf('openai', 'openai'), profile: 'openai' }],
+      ['grok', { models, surfaces: surfacesOf('openai', 'xai'), profile: 'xai' }],
+      ['google', { models, surfaces: surfacesOf('openai', 'gemini'), profile: 'gemini' }],
+      ['gemini', { models, surfaces: surfacesOf('google', 'gemini'), profile: 'gemini' }],
+      ['anthropic', { models, surfaces: surfacesOf('anthropic', 'openai'), profile: 'openai' }],
+      ['vv', { models: {}, surfaces: ['video'] }],
     ]),
     aliases: { plain: 'openai/plain' },
     routers: { auto: { candidates: ['openai/absent', 'openai/plain'] } },
@@ -85,6 +99,8 @@ export const configOf = (
   }),
   requestsPerMinute: null,
   requestDeadlineMs: limits.requestDeadlineMs,
+  taskDeadlineMs: limits.taskDeadlineMs,
+  callbacks: { secret: 'a-secret-of-a-test', allowPrivateAddresses: true },
   drainMs: limits.stopMs,
   audit: { sealing: false, origin: 'gateway.test/ledger', signer: null, verifier: null, previous: [] },
   logLevel: 'silent',
@@ -146,11 +162,12 @@ export class Operator implements Books {
   }
 }
 
-export const openOperator = async (config: Config): Promise<Operator> => {
+export const openOperator = async (config: Config, { videoPoller }: GatewayBounds = {}): Promise<Operator> => {
   const onFatal = (fault: Error): void => {
     throw fault
   }
-  const platform = await openPlatform(config, runtime, { role: 'operator', embedded: 'any', onFatal })
+  const { queueLeaseMs } = videoPoller ?? {}
+  const platform = await openPlatform(config, runtime, { role: 'operator', embedded: 'any', queueLeaseMs, onFatal })
   return new Operator(platform, await openTail(platform, runtime))
 }
 
@@ -168,8 +185,8 @@ export const startTestGateway = async (t: Test, options: TestOptions = {}): Prom
   const sandbox = await startSandbox(runtime)
   t.teardown(() => sandbox.stop())
   const config = configOf(dataFolder, sandbox.url, options)
-  const gateway = await startGateway(config, runtime, (fault) => t.fail(fault.message))
-  const operator = await openOperator({ ...config, ...options.operatorConfig })
+  const gateway = await startGateway(config, runtime, (fault) => t.fail(fault.message), options.bounds)
+  const operator = await openOperator({ ...config, ...options.operatorConfig }, options.bounds)
   t.teardown(async () => {
     await operator.stop()
     await gateway.stop()

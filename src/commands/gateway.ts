@@ -1,16 +1,21 @@
-import { type Config, dialectOf, type ProviderConfig, profileOf } from '../config.ts'
+import { type Config, dialectOf, type ProviderConfig, profileOf, sandboxVendor } from '../config.ts'
 import { callableModels } from '../domain/routing/plan.ts'
+import { callableVideoModels } from '../domain/video/plan.ts'
 import { UndiciClient } from '../infrastructure/http/client.ts'
 import { openCallClient } from '../infrastructure/nats/calls/call-client.ts'
 import { openCallServer } from '../infrastructure/nats/calls/call-server.ts'
+import type { WorkQueues } from '../infrastructure/nats/work-queue/open.ts'
 import { findStoredResponse } from '../read-models/stored-responses.ts'
 import { edge } from '../roles/edge/role.ts'
 import type { LedgerTail } from '../roles/ledger-tail.ts'
 import { projector } from '../roles/projector/role.ts'
 import { type CallSource, proxy } from '../roles/proxy/role.ts'
+import { RecentTasks } from '../roles/recent-tasks.ts'
 import type { Dispatch, RoleName } from '../roles/role.ts'
 import { scheduler } from '../roles/scheduler/role.ts'
 import { StoredResponses } from '../roles/stored-responses.ts'
+import type { PollerBounds } from '../roles/video-poller/bounds.ts'
+import { videoPoller } from '../roles/video-poller/role.ts'
 import { startSandbox } from '../sandbox/server.ts'
 import type { Books } from './accounts.ts'
 import { sealingOf } from './audit-keys.ts'
@@ -20,6 +25,7 @@ import { openPlatform, openTail, type Platform, tablesOf } from './platform.ts'
 import { publishUnknownPrices } from './prices.ts'
 import type { Runtime } from './runtime.ts'
 import { Stack } from './stack.ts'
+import { openQueues, openVendors, openWebhooks } from './video.ts'
 
 /** A gateway that answers at `url`. */
 export interface Gateway {
@@ -28,6 +34,8 @@ export interface Gateway {
   readonly demoKey: string | null
   readonly sandbox: boolean
   readonly sampleModel: string
+  /** Null where no videos are made. */
+  readonly sampleVideoModel: string | null
   /** Finishes requests in flight, gives allowances back, stops in reverse order. */
   stop(): Promise<void>
 }
@@ -42,11 +50,21 @@ export interface RunningProcess {
 
 type OnFatal = (fault: Error) => void
 
-/** What every role is started from. */
-interface House {
+/** Other bounds than those of `limits.ts`, for a test. */
+export interface GatewayBounds {
+  readonly videoPoller?: Partial<PollerBounds>
+}
+
+/** What a process is started from. */
+interface Ground {
   readonly config: Config
   readonly runtime: Runtime
   readonly onFatal: OnFatal
+  readonly bounds: GatewayBounds
+}
+
+/** What every role is started from. */
+interface House extends Ground {
   readonly platform: Platform
   readonly stack: Stack
 }
@@ -67,31 +85,35 @@ const startScheduler = async ({ config, platform, runtime, stack }: House, tail:
   stack.push(await scheduler.start({ log: platform.log, tail, sealing, ...runtime }))
 }
 
-const sandboxed = ({ catalog }: Config, baseUrl: string): readonly ProviderConfig[] =>
-  [...catalog.providers].map(([name, { models }]) => ({
-    name,
-    profile: profileOf(name),
-    dialect: dialectOf(name),
-    baseUrl,
-    apiKey: 'sandbox',
-    models,
-  }))
-
-/** The sandbox provider answers where no other is configured. */
-const startProviders = async ({ config, runtime, stack }: House): Promise<readonly ProviderConfig[]> => {
-  if (config.providers.length > 0) return config.providers
+/** The sandbox answers where nothing is configured; null where something is. */
+const openSandbox = async ({ config, runtime, stack }: House): Promise<string | null> => {
+  if (!config.sandbox) return null
   runtime.logger.warn({}, 'no provider is configured: the sandbox provider answers, and its answers are billed')
-  return sandboxed(config, stack.push(await startSandbox(runtime)).url)
+  return stack.push(await startSandbox(runtime)).url
 }
 
-const startProxy = async (house: House, calls: CallSource): Promise<void> => {
+const sandboxed = ({ catalog }: Config, baseUrl: string): readonly ProviderConfig[] =>
+  [...catalog.providers]
+    .filter(([name]) => name !== sandboxVendor)
+    .map(([name, { models }]) => ({
+      name,
+      profile: profileOf(name),
+      dialect: dialectOf(name),
+      baseUrl,
+      apiKey: 'sandbox',
+      models,
+    }))
+
+const startProxy = async (house: House, calls: CallSource, sandboxUrl: string | null): Promise<void> => {
   const { config, platform, runtime, stack } = house
-  const providers = await startProviders(house)
+  const providers = sandboxUrl === null ? config.providers : sandboxed(config, sandboxUrl)
+  const http = stack.push(new UndiciClient())
   stack.push(
     await proxy.start({
       log: platform.log,
       providers: new Map(providers.map((each) => [each.name, each])),
-      http: stack.push(new UndiciClient()),
+      vendors: openVendors(config, sandboxUrl, http, runtime),
+      http,
       calls,
       drainMs: config.drainMs,
       ...runtime,
@@ -99,12 +121,43 @@ const startProxy = async (house: House, calls: CallSource): Promise<void> => {
   )
 }
 
+const openRecentTasks = ({ platform, stack }: House, tail: LedgerTail): RecentTasks =>
+  stack.push(new RecentTasks({ tail, log: platform.log, stored: tablesOf(platform).database.tasks() }))
+
+/** What follows the log and knows of tasks. */
+interface Known {
+  readonly tail: LedgerTail
+  readonly tasks: RecentTasks
+}
+
+const startVideoPoller = async (
+  { config, platform, runtime, stack, bounds }: House,
+  { tail, tasks }: Known,
+  queues: WorkQueues,
+  sandboxUrl: string | null,
+): Promise<void> => {
+  const http = stack.push(new UndiciClient())
+  stack.push(
+    await videoPoller.start({
+      log: platform.log,
+      tail,
+      recentTasks: tasks,
+      ...queues,
+      vendors: openVendors(config, sandboxUrl, http, runtime),
+      webhooks: openWebhooks(config, stack),
+      bounds: bounds.videoPoller ?? {},
+      ...runtime,
+    }),
+  )
+}
+
 const startEdge = async (
   { config, platform, runtime, stack }: House,
-  tail: LedgerTail,
+  { tail, tasks }: Known,
   dispatch: Dispatch,
+  queues: WorkQueues,
 ): Promise<string> => {
-  const { catalog, listen, requestsPerMinute, requestDeadlineMs, drainMs } = config
+  const { catalog, listen, requestsPerMinute, requestDeadlineMs, taskDeadlineMs, drainMs } = config
   const { database } = tablesOf(platform)
   const responseOwners = new StoredResponses({
     tail,
@@ -120,6 +173,10 @@ const startEdge = async (
     readModels: database.billing(),
     frames: platform.log,
     responseOwners,
+    taskQueue: queues.tasks,
+    tasks,
+    callbacks: config.callbacks !== null,
+    taskDeadlineMs,
     requestsPerMinute,
     requestDeadlineMs,
     listen,
@@ -137,6 +194,11 @@ const sampleModelOf = ({ catalog }: Config, { tail }: Books, nowMs: number): str
   return models.includes(preferredModel) ? preferredModel : (models[0] ?? preferredModel)
 }
 
+const sampleVideoModelOf = ({ catalog }: Config, { tail }: Books, nowMs: number): string | null => {
+  const models = callableVideoModels(catalog, tail.ledger.prices, nowMs).map(({ model }) => model)
+  return models.find((model) => model.endsWith('/v3')) ?? models[0] ?? null
+}
+
 const startAll = async (house: House): Promise<Omit<Gateway, 'stop'>> => {
   const { config, runtime, platform } = house
   await startProjector(house)
@@ -146,10 +208,15 @@ const startAll = async (house: House): Promise<Omit<Gateway, 'stop'>> => {
   await publishUnknownPrices(books, config.prices)
   const demoKey = config.external === null ? await openDemo(books, config.dataFolder, runtime) : null
   const calls = new LocalCalls()
-  await startProxy(house, calls)
-  const url = await startEdge(house, tail, calls.dispatch)
+  const known = { tail, tasks: openRecentTasks(house, tail) }
+  const sandboxUrl = await openSandbox(house)
+  await startProxy(house, calls, sandboxUrl)
+  const queues = await openQueues(platform, house.stack, { puts: true, takes: true })
+  await startVideoPoller(house, known, queues, sandboxUrl)
+  const url = await startEdge(house, known, calls.dispatch, queues)
   const sampleModel = sampleModelOf(config, books, runtime.clock())
-  return { url, demoKey, sandbox: config.providers.length === 0, sampleModel }
+  const sampleVideoModel = sampleVideoModelOf(config, books, runtime.clock())
+  return { url, demoKey, sandbox: config.sandbox, sampleModel, sampleVideoModel }
 }
 
 /** Calls travel on a connection of their own: a long answer must not stand before the log's acknowledgements. */
@@ -169,14 +236,29 @@ const warnWithoutPrices = ({ runtime }: House, tail: LedgerTail): void => {
     runtime.logger.warn({}, 'no price is published, so no model can be called: run `gateway prices publish`')
 }
 
+const warnWithoutVendors = ({ config, runtime }: House): void => {
+  if (config.videoVendors.length === 0 && !config.sandbox)
+    runtime.logger.warn({}, 'no video vendor is configured: open tasks wait for their deadline')
+}
+
 const roleStarters: { readonly [Role in RoleName]: (house: House) => Promise<string | null> } = {
   edge: async (house) => {
     const tail = await startTail(house)
     warnWithoutPrices(house, tail)
-    return startEdge(house, tail, (await openCalls(house, openCallClient)).dispatch)
+    const known = { tail, tasks: openRecentTasks(house, tail) }
+    const queues = await openQueues(house.platform, house.stack, { puts: true })
+    return startEdge(house, known, (await openCalls(house, openCallClient)).dispatch, queues)
   },
   proxy: async (house) => {
-    await startProxy(house, await openCalls(house, openCallServer))
+    await startProxy(house, await openCalls(house, openCallServer), await openSandbox(house))
+    return null
+  },
+  'video-poller': async (house) => {
+    const tail = await startTail(house)
+    warnWithoutVendors(house)
+    const known = { tail, tasks: openRecentTasks(house, tail) }
+    const queues = await openQueues(house.platform, house.stack, { takes: true })
+    await startVideoPoller(house, known, queues, await openSandbox(house))
     return null
   },
   projector: async (house) => {
@@ -190,15 +272,17 @@ const roleStarters: { readonly [Role in RoleName]: (house: House) => Promise<str
 }
 
 const onPlatform = async <Started extends object>(
-  { config, runtime, onFatal }: Pick<House, 'config' | 'runtime' | 'onFatal'>,
+  ground: Ground,
   role: RoleName | 'gateway',
   start: (house: House) => Promise<Started>,
 ): Promise<Started & { stop(): Promise<void> }> => {
+  const { config, runtime, onFatal, bounds } = ground
   const stack = new Stack()
   try {
     const embedded = role === 'gateway' ? 'own' : 'running'
-    const platform = stack.push(await openPlatform(config, runtime, { role, embedded, onFatal }))
-    const started = await start({ config, runtime, onFatal, platform, stack })
+    const { queueLeaseMs } = bounds.videoPoller ?? {}
+    const platform = stack.push(await openPlatform(config, runtime, { role, embedded, queueLeaseMs, onFatal }))
+    const started = await start({ ...ground, platform, stack })
     return { ...started, stop: () => stack.stop() }
   } catch (fault) {
     await stack.stop()
@@ -207,8 +291,12 @@ const onPlatform = async <Started extends object>(
 }
 
 /** Starts every role in this process. Rejects, with all that was started stopped again, when one cannot start. */
-export const startGateway = (config: Config, runtime: Runtime, onFatal: OnFatal): Promise<Gateway> =>
-  onPlatform({ config, runtime, onFatal }, 'gateway', startAll)
+export const startGateway = (
+  config: Config,
+  runtime: Runtime,
+  onFatal: OnFatal,
+  bounds: GatewayBounds = {},
+): Promise<Gateway> => onPlatform({ config, runtime, onFatal, bounds }, 'gateway', startAll)
 
 /** Starts one role on servers that run already. Rejects like `startGateway`. */
 export const startRole = (
@@ -216,5 +304,9 @@ export const startRole = (
   config: Config,
   runtime: Runtime,
   onFatal: OnFatal,
+  bounds: GatewayBounds = {},
 ): Promise<RunningProcess> =>
-  onPlatform({ config, runtime, onFatal }, role, async (house) => ({ role, url: await roleStarters[role](house) }))
+  onPlatform({ config, runtime, onFatal, bounds }, role, async (house) => ({
+    role,
+    url: await roleStarters[role](house),
+  }))

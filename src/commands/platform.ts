@@ -1,9 +1,10 @@
 import type { Config, NatsConfig } from '../config.ts'
 import { initialLedger, type Ledger } from '../domain/ledger/ledger.ts'
 import { currentVersion, type EventType } from '../events/envelope.ts'
-import { findEmbedded, startEmbedded } from '../infrastructure/embedded/embedded.ts'
+import { findEmbedded, readCallbackSecret, startEmbedded } from '../infrastructure/embedded/embedded.ts'
 import { connectNats } from '../infrastructure/nats/connect.ts'
 import { type OpenLog, openLog } from '../infrastructure/nats/log.ts'
+import { ensureWorkQueues, type QueueOptions } from '../infrastructure/nats/work-queue/open.ts'
 import { defaultSchema, type Place } from '../infrastructure/postgres/connection.ts'
 import { type Database, openDatabase } from '../infrastructure/postgres/database.ts'
 import { limits } from '../limits.ts'
@@ -15,6 +16,7 @@ import { proxy } from '../roles/proxy/role.ts'
 import type { Speakers } from '../roles/read-frame.ts'
 import type { ProcessRole } from '../roles/role.ts'
 import { scheduler } from '../roles/scheduler/role.ts'
+import { videoPoller } from '../roles/video-poller/role.ts'
 import { CommandError, UsageError } from './report.ts'
 import type { Runtime } from './runtime.ts'
 import { Stack } from './stack.ts'
@@ -28,6 +30,8 @@ export interface Platform {
   readonly tables: Tables | null
   /** One more connection to the servers of the log; whoever asks for it closes it. */
   connect(purpose: string): Promise<NatsConnection>
+  /** What the work queues of the log are opened with, on a connection of their own. */
+  readonly queues: Omit<QueueOptions, 'connection'>
   stop(): Promise<void>
 }
 
@@ -49,6 +53,8 @@ export interface PlatformOptions {
   readonly embedded: EmbeddedChoice
   /** Says nothing in the log, and so makes none. The projector never does. */
   readonly readOnly?: boolean
+  /** How long a taker of work may be silent; `limits.queueLeaseMs`. */
+  readonly queueLeaseMs?: number | undefined
   readonly onFatal: (fault: Error) => void
 }
 
@@ -118,6 +124,7 @@ const emitted = <Type extends EventType>({ emits }: { readonly emits: readonly T
 const speakers: { readonly [Role in ProcessRole]: ReadonlySet<EventType> } = {
   edge: emitted(edge),
   proxy: emitted(proxy),
+  'video-poller': emitted(videoPoller),
   projector: emitted(projector),
   scheduler: emitted(scheduler),
   gateway: everything,
@@ -126,6 +133,9 @@ const speakers: { readonly [Role in ProcessRole]: ReadonlySet<EventType> } = {
 
 /** Whom every reader of the log believes what, from an archive as from the server. */
 export const believed: Speakers = new Map(Object.entries(speakers))
+
+/** A role finds what stands: a name that is misspelt must not make another log. */
+const makesStreams = (role: ProcessRole): boolean => role === 'gateway' || role === 'operator'
 
 const openLogOn = (
   connection: NatsConnection,
@@ -139,7 +149,7 @@ const openLogOn = (
     ...config.log,
     role,
     readOnly,
-    create: !readOnly && (role === 'gateway' || role === 'operator'),
+    create: !readOnly && makesStreams(role),
     speakers: believed,
     monitoringUrl,
     ...runtime,
@@ -165,14 +175,21 @@ export const openPlatform = async (config: Config, runtime: Runtime, options: Pl
     opened.push({ stop: () => connection.close() })
     const log = await openLogOn(connection, monitoringUrl, config, runtime, options)
     opened.push({ stop: () => log.close(limits.stopMs) })
+    const lease = present({ leaseMs: options.queueLeaseMs })
+    const queues = { ...config.log, ...lease, role, create: makesStreams(role), monitoringUrl, ...runtime }
+    if (queues.create && !options.readOnly) await ensureWorkQueues({ ...queues, connection })
     const tables = tablesAt(servers.databaseUrl)
     if (tables !== null) opened.push({ stop: () => tables.database.close() })
-    return { log, tables, connect, stop: () => opened.stop() }
+    return { log, tables, connect, queues, stop: () => opened.stop() }
   } catch (fault) {
     await opened.stop()
     throw fault
   }
 }
+
+/** What callbacks are signed with: as configured, or as the data folder keeps it; null where there is neither. */
+export const callbackSecretOf = ({ callbacks, external, dataFolder }: Config): string | null =>
+  callbacks?.secret ?? (external === null ? readCallbackSecret(dataFolder) : null)
 
 /** The tables, for a role that has them. */
 export const tablesOf = ({ tables }: Platform): Tables => {

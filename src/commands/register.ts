@@ -12,6 +12,7 @@ import {
 } from './accounts.ts'
 import { registerArchive } from './archive-command.ts'
 import { registerAudit } from './audit-command.ts'
+import { callbackSecretRecord } from './callbacks.ts'
 import { registerExplain } from './explain-command.ts'
 import { openPlatform, openTail, type Platform } from './platform.ts'
 import { priceInFull, priceInShort, priceRecords, publishPrices } from './prices.ts'
@@ -42,10 +43,10 @@ const portOf = (text: string): number => {
 
 const configOf = (
   command: Command,
-  { port, role = 'operator' }: { readonly port?: number; readonly role?: ProcessRole } = {},
+  options: { readonly port?: number; readonly role?: ProcessRole; readonly callbackSecret?: boolean } = {},
 ): Config => {
   const { config, data } = command.optsWithGlobals<Globals>()
-  return readConfig(process.env, { file: config, dataFolder: data, port, role })
+  return readConfig(process.env, { role: 'operator', ...options, file: config, dataFolder: data })
 }
 
 interface Session extends Books {
@@ -55,8 +56,12 @@ interface Session extends Books {
 }
 
 /** Runs one command on the log of the running gateway, or on servers started for it alone. */
-const withBooks = async (command: Command, work: (session: Session) => Promise<void>): Promise<void> => {
-  const config = configOf(command)
+const withBooks = async (
+  command: Command,
+  work: (session: Session) => Promise<void>,
+  options: { readonly callbackSecret?: boolean } = {},
+): Promise<void> => {
+  const config = configOf(command, options)
   const runtime = createRuntime('warn')
   const onFatal = (fault: Error): void => {
     throw fault
@@ -106,6 +111,15 @@ const registerWorkspace = (program: Command): void => {
     .addOption(json())
     .action((id: string, options: { json: boolean }, command: Command) =>
       withBooks(command, async (session) => printRecords([workspaceRecord(session, id)], options)),
+    )
+  workspace
+    .command('callback-secret <workspace>')
+    .description('show what a workspace verifies its callbacks with')
+    .addOption(json())
+    .action((id: string, options: { json: boolean }, command: Command) =>
+      withBooks(command, async (session) => printRecords([callbackSecretRecord(session, id)], options), {
+        callbackSecret: true,
+      }),
     )
 }
 

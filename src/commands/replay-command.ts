@@ -114,7 +114,11 @@ export const registerReplay = (program: Command, configOf: ConfigOf): void => {
     .command('replay')
     .description('rebuild the read models from the log, and compare every table with the live one')
     .option('--swap', 'put the rebuilt tables in the place of the live ones', false)
-    .option('--tables <names>', 'compare, and swap, these alone: names with commas between them (all are rebuilt)', tablesIn)
+    .option(
+      '--tables <names>',
+      'compare, and swap, these alone: names with commas between them (all are rebuilt)',
+      tablesIn,
+    )
     .option('--archive <folder>', 'read the frames from an archive, and from the log only those behind its end')
     .option('--json', 'one JSON object a line', false)
     .action(async (options: ReplayOptions, command: Command) => {

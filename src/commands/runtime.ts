@@ -9,6 +9,8 @@ export interface Runtime {
   readonly newId: NewId
   /** 48 characters that nobody can guess. */
   readonly randomText: () => string
+  /** `task_` and 32 random letters and digits. */
+  readonly newTaskId: () => string
   readonly logger: Logger
 }
 
@@ -26,10 +28,24 @@ const randomForId = (): Uint8Array => {
   return pool.bytes.subarray(pool.used - idBytes, pool.used)
 }
 
+const letters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789'
+const taskIdLength = 32
+/** Bytes from here on would favour the first letters. */
+const fairBytes = 256 - (256 % letters.length)
+
+const newTaskId = (): string => {
+  let text = ''
+  while (text.length < taskIdLength)
+    for (const byte of randomForId())
+      if (byte < fairBytes && text.length < taskIdLength) text += letters[byte % letters.length]!
+  return `task_${text}`
+}
+
 export const createRuntime = (logLevel: string): Runtime => ({
   clock: Date.now,
   newId: () => v7({ random: randomForId() }),
   randomText: () => randomBytes(secretBytes).toString('base64url'),
+  newTaskId,
   logger: pino(
     {
       level: logLevel,

@@ -1,11 +1,11 @@
 import type { Config } from '../config.ts'
 import { limits } from '../limits.ts'
 import type { RoleName } from '../roles/role.ts'
-import { type Gateway, type RunningProcess, startGateway, startRole } from './gateway.ts'
+import { type Gateway, type GatewayBounds, type RunningProcess, startGateway, startRole } from './gateway.ts'
 import type { Runtime } from './runtime.ts'
 import { untilTold } from './until-told.ts'
 
-const greeting = ({ url, demoKey, sandbox, sampleModel }: Gateway): string =>
+const greeting = ({ url, demoKey, sandbox, sampleModel, sampleVideoModel }: Gateway): string =>
   [
     '',
     `  The gateway answers at ${url}/v1${sandbox ? '  (sandbox provider: no provider key is configured)' : ''}`,
@@ -17,6 +17,11 @@ const greeting = ({ url, demoKey, sandbox, sampleModel }: Gateway): string =>
           `  curl ${url}/v1/chat/completions \\`,
           `    -H 'Authorization: Bearer ${demoKey}' -H 'Content-Type: application/json' \\`,
           `    -d '{"model":"${sampleModel}","messages":[{"role":"user","content":"Hello!"}]}'`,
+          ...(sampleVideoModel === null
+            ? []
+            : [
+                `  A video: POST the same way {"model":"${sampleVideoModel}","prompt":"A cat."} to /v1/video/generations`,
+              ]),
           '',
           `  curl ${url}/v1/dashboard/billing/usage -H 'Authorization: Bearer ${demoKey}'`,
         ]),
@@ -27,14 +32,21 @@ const roleGreeting = ({ role, url }: RunningProcess): string =>
   url === null ? `The ${role} works.` : `The ${role} answers at ${url}/v1`
 
 /** Runs the whole gateway, or one role of it, until SIGINT or SIGTERM; a second signal ends the process at once. */
-export const serve = async (config: Config, runtime: Runtime, role: RoleName | undefined): Promise<void> => {
+export const serve = async (
+  config: Config,
+  runtime: Runtime,
+  role: RoleName | undefined,
+  bounds: GatewayBounds = {},
+): Promise<void> => {
   const { logger } = runtime
   const die = (fault: Error): never => {
     logger.error({ fault }, 'the gateway cannot go on')
     process.exit(1)
   }
   const running =
-    role === undefined ? await startGateway(config, runtime, die) : await startRole(role, config, runtime, die)
+    role === undefined
+      ? await startGateway(config, runtime, die, bounds)
+      : await startRole(role, config, runtime, die, bounds)
   console.log('role' in running ? roleGreeting(running) : greeting(running))
   await untilTold()
   logger.info({}, 'stopping: requests in flight are finished')

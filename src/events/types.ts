@@ -331,7 +331,7 @@ export interface PriceSheet {
   }[]
   readonly per_call?: {
     /**
-     * USD per call of a built-in tool.
+     * USD per call of a built-in tool, or per token that one reads beside the model.
      */
     readonly [k: string]: string
   }
@@ -633,7 +633,7 @@ export interface UsageRecorded {
   readonly storedResponseId?: string
 }
 /**
- * Normalised usage; the units are tokens, tool calls are calls.
+ * Normalised usage; the units are tokens; tool calls are calls, and what tools read beside the model, by names that end in _tokens.
  */
 export interface Usage {
   /**

@@ -8,10 +8,10 @@ const blankLine = Buffer.from('\n\n')
 
 /** Views that touch are one view: no copy. Null where there are none. */
 export const joined = (pieces: readonly Uint8Array[]): Uint8Array | null => {
-  const [first, ...others] = pieces
-  if (first === undefined) return null
-  let length = first.length
-  for (const piece of others) {
+  const first = pieces[0]
+  if (first === undefined || pieces.length === 1) return first ?? null
+  let length = 0
+  for (const piece of pieces) {
     if (piece.buffer !== first.buffer || piece.byteOffset !== first.byteOffset + length) return Buffer.concat(pieces)
     length += piece.length
   }

@@ -19,8 +19,8 @@ export interface HttpResponse {
   discard(): void
 }
 
-/** `aborted` is the caller's own doing; the others are the upstream's. */
-export type HttpFaultKind = 'network' | 'timeout' | 'aborted'
+/** `aborted` is the caller's own doing, `refused` that of a guard, before anything was sent; the others are the upstream's. */
+export type HttpFaultKind = 'network' | 'timeout' | 'aborted' | 'refused'
 
 export class HttpFault extends Error {
   readonly kind: HttpFaultKind

@@ -46,13 +46,16 @@ const parseNamed = (text: string): Pick<SseEvent, 'data' | 'name'> | null => {
   return { name, data: fieldValue(withoutLineEnds(text.slice(second)), 4) }
 }
 
+const textOf = (raw: Uint8Array): string =>
+  (raw instanceof Buffer ? raw : Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength)).toString()
+
 const parse = (raw: Uint8Array, lines: number): SseEvent => {
-  const text = Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength).toString()
+  const text = textOf(raw)
   if (lines === 1 && text.startsWith('data:'))
     return { raw, data: fieldValue(withoutLineEnds(text), 4), name: null, tail: false }
   const named = lines === 2 ? parseNamed(text) : null
-  if (named !== null) return { raw, ...named, tail: false }
-  return { raw, ...parseLines(text.startsWith(byteOrderMark) ? text.slice(1) : text), tail: false }
+  const { data, name } = named ?? parseLines(text.startsWith(byteOrderMark) ? text.slice(1) : text)
+  return { raw, data, name, tail: false }
 }
 
 /** Where lines end: at a line feed, or at a carriage return with the line feed behind it, if there is one. */

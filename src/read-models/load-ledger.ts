@@ -6,6 +6,7 @@ import { picosOf } from './columns.ts'
 import { lastSeal } from './seals.ts'
 import { restoredText } from './stored-text.ts'
 import type { ReadModels, Snapshot } from './tables.ts'
+import { taskOf } from './tasks.ts'
 
 /** The ledger as the tables have it at one sequence. */
 export interface LedgerSnapshot {
@@ -32,6 +33,7 @@ const readSnapshot = async (trx: Snapshot): Promise<LedgerSnapshot> => {
   await loadWallets(trx, ledger)
   await loadOpenRequests(trx, ledger)
   await loadSealed(trx, ledger)
+  await loadOpenTasks(trx, ledger)
   return { ledger, firstFrame: checkpoint.first_frame }
 }
 
@@ -64,6 +66,7 @@ const loadWallets = async (trx: Snapshot, ledger: Ledger): Promise<void> => {
   }
   await loadHolds(trx, ledger)
   await loadReferences(trx, ledger)
+  await loadExternalTasks(trx, ledger)
 }
 
 const loadHolds = async (trx: Snapshot, ledger: Ledger): Promise<void> => {
@@ -84,6 +87,14 @@ const loadReferences = async (trx: Snapshot, ledger: Ledger): Promise<void> => {
     walletOf(ledger, row.workspace_id).references.set(restoredText(row.reference), picosOf(row.amount))
 }
 
+const loadExternalTasks = async (trx: Snapshot, ledger: Ledger): Promise<void> => {
+  for (const row of await trx.selectFrom('external_tasks').selectAll().execute())
+    walletOf(ledger, row.workspace_id).externalTasks.set(restoredText(row.external_task_id), {
+      taskId: row.task_id,
+      requestDigest: row.request_digest,
+    })
+}
+
 const loadOpenRequests = async (trx: Snapshot, { openRequests }: Ledger): Promise<void> => {
   for (const { request_id, routed, closing, sequence } of await trx.selectFrom('open_requests').selectAll().execute())
     openRequests.set(request_id, { routed, closing, sequence: Number(sequence) })
@@ -92,4 +103,9 @@ const loadOpenRequests = async (trx: Snapshot, { openRequests }: Ledger): Promis
 const loadSealed = async (trx: Snapshot, ledger: Ledger): Promise<void> => {
   const seal = await lastSeal(trx)
   if (seal !== undefined) ledger.sealed = { size: seal.size, sequence: seal.sequence }
+}
+
+const loadOpenTasks = async (trx: Snapshot, { tasks }: Ledger): Promise<void> => {
+  for (const row of await trx.selectFrom('tasks').selectAll().where('finished_at', 'is', null).execute())
+    tasks.set(row.task_id, taskOf(row))
 }

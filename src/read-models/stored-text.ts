@@ -16,3 +16,6 @@ export const storedText = (text: string): string =>
 
 export const restoredText = (stored: string): string =>
   stored.replace(everyStored, (_, digits: string) => String.fromCharCode(Number.parseInt(digits, 16)))
+
+export const storedOrNull = (text: string | null): string | null => (text === null ? null : storedText(text))
+export const restoredOrNull = (stored: string | null): string | null => (stored === null ? null : restoredText(stored))

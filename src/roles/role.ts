@@ -1,4 +1,5 @@
 import type { Candidate } from '../domain/routing/plan.ts'
+import type { VideoKind } from '../domain/video/request.ts'
 import { GatewayError } from '../errors.ts'
 import type { Event, EventType, Fact, FactOf } from '../events/envelope.ts'
 import type { OpenCalls } from './open-calls.ts'
@@ -74,6 +75,8 @@ export type { Candidate }
 export type Question =
   | { readonly type: 'count_tokens' }
   | { readonly type: 'get_response' | 'delete_response'; readonly responseId: string; readonly query: string }
+  /** Answered with `TaskResults`. */
+  | { readonly type: 'get_video_task'; readonly kind: VideoKind; readonly vendorTaskId: string }
 
 export type Surface = 'chat' | 'messages' | 'responses'
 export type JsonObject = { readonly [key: string]: unknown }
@@ -83,7 +86,7 @@ export interface RoutedCall {
   readonly requestId: string
   readonly workspaceId: string
   readonly keyId: string
-  readonly surface: Surface
+  readonly surface: Surface | 'video'
   /** The validated body in the surface's own format, routing extensions removed, `model` as asked for. */
   readonly body: JsonObject
   readonly stream: boolean
@@ -101,6 +104,11 @@ export interface RoutedCall {
   /** Milliseconds since the epoch. */
   readonly deadlineMs: number
 }
+
+/** A call that asks for an answer: it ends in the log. */
+export type AnswerCall = RoutedCall & { readonly surface: Surface; readonly question?: never }
+
+export const asksForAnswer = (call: RoutedCall): call is AnswerCall => call.question === undefined
 
 /** What comes back: one head, then bytes. A failure is a thrown GatewayError, before the head or after it. */
 export type AnswerPart =

@@ -1,36 +1,5 @@
 import { limits } from '../limits.ts'
-import { Refusal } from './faults.ts'
-
-/** How the value of a directive is read; undefined where it is malformed. */
-interface Rule<T> {
-  readonly expects: string
-  readonly read: (text: string) => T | undefined
-}
-
-const integer = (least: number, most: number): Rule<number> => ({
-  expects: `a whole number from ${least} to ${most}`,
-  read: (text) => {
-    const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN
-    return value >= least && value <= most ? value : undefined
-  },
-})
-
-const flag: Rule<boolean> = {
-  expects: '1 or 0',
-  read: (text) => (text === '' || text === '1' ? true : text === '0' ? false : undefined),
-}
-
-const anyText: Rule<string> = { expects: 'some text', read: (text) => (text === '' ? undefined : text) }
-
-const headerText: Rule<string> = {
-  expects: 'seconds or an HTTP date',
-  read: (text) => (/^[\x20-\x7e]+$/.test(text) ? text : undefined),
-}
-
-const oneOf = <T extends string>(...words: readonly T[]): Rule<T> => ({
-  expects: words.join(' or '),
-  read: (text) => words.find((word) => word === text),
-})
+import { anyText, flag, headerText, integer, malformed, oneOf, readEntries, type ValuesOf } from './directive-rules.ts'
 
 const count = integer(0, limits.sandboxTokensMax)
 const calls = integer(0, limits.sandboxToolCallsMax)
@@ -101,10 +70,9 @@ const rules = {
 }
 
 type Name = keyof typeof rules
-type ValueOf<R> = R extends Rule<infer T> ? T : never
 
 /** What a call is told to do; counts of chunks, bytes and tokens, and milliseconds where the name says so. */
-export type Directives = { readonly [N in Name]?: ValueOf<(typeof rules)[N]> }
+export type Directives = ValuesOf<typeof rules>
 
 /** The one value for a call without directives. */
 export const noDirectives: Directives = Object.freeze({})
@@ -123,34 +91,6 @@ const needs: { readonly [N in Name]?: readonly Name[] } = {
   error_message: failing,
   leak: failing,
   first: faults,
-}
-
-const malformed = (entry: string, problem: string): Refusal =>
-  new Refusal(`Malformed sandbox directive ${JSON.stringify(entry)}: ${problem}.`, {
-    code: 'invalid_value',
-    param: 'model',
-  })
-
-const isName = (name: string): name is Name => Object.hasOwn(rules, name)
-
-const parseEntry = (entry: string): readonly [Name, unknown] => {
-  const at = entry.indexOf('=')
-  const name = (at < 0 ? entry : entry.slice(0, at)).trim()
-  if (!isName(name)) throw malformed(entry, 'there is no such directive')
-  const value = rules[name].read(at < 0 ? '' : entry.slice(at + 1).trim())
-  if (value === undefined) throw malformed(entry, `${name} takes ${rules[name].expects}`)
-  return [name, value]
-}
-
-const parseList = (list: string): Directives => {
-  const values = new Map<Name, unknown>()
-  for (const entry of list.split(';')) {
-    if (entry.trim() === '') continue
-    const [name, value] = parseEntry(entry)
-    if (values.has(name)) throw malformed(entry, 'it is given twice')
-    values.set(name, value)
-  }
-  return Object.fromEntries(values)
 }
 
 const assertMeaningful = (directives: Directives): void => {
@@ -173,7 +113,7 @@ export const parseDirectives = (model: string, override: unknown): Directives =>
   const at = model.indexOf(';')
   if (at < 0 && override === undefined) return noDirectives
   if (override !== undefined && typeof override !== 'string') throw malformed('metadata.sandbox', 'it must be a string')
-  const directives = { ...parseList(at < 0 ? '' : model.slice(at + 1)), ...parseList(override ?? '') }
+  const directives = { ...readEntries(rules, at < 0 ? '' : model.slice(at + 1)), ...readEntries(rules, override ?? '') }
   assertMeaningful(directives)
   return Object.keys(directives).length === 0 ? noDirectives : directives
 }

@@ -21,9 +21,9 @@ export type Handler = (request: IncomingMessage, response: ServerResponse) => vo
 const textOfChunks = (chunks: readonly Buffer[]): string =>
   chunks.length === 1 && chunks[0] !== undefined ? chunks[0].toString() : Buffer.concat(chunks).toString()
 
-type Received = { readonly text: string } | 'too_large' | 'gone'
+export type Received = { readonly text: string } | 'too_large' | 'gone'
 
-const readBody = (request: IncomingMessage): Promise<Received> =>
+export const readBody = (request: IncomingMessage): Promise<Received> =>
   new Promise((resolve) => {
     const chunks: Buffer[] = []
     let bytes = 0
@@ -104,7 +104,7 @@ const writeAtOnce = (response: ServerResponse, status: number, text: string): vo
   response.end(text)
 }
 
-const answerPlainly = (response: ServerResponse, answer: Answer, call: CallRecord): void => {
+export const answerPlainly = (response: ServerResponse, answer: Answer, call: CallRecord): void => {
   const [part] = answer.parts
   if (response.destroyed || part === undefined) {
     call.end('cancelled')

@@ -10,9 +10,22 @@ import { contentPath, generateContent } from './generate-content/dialect.ts'
 import { countTokens, messages } from './messages/dialect.ts'
 import { deletedBody, responses, storedBody } from './responses/dialect.ts'
 import { StoredResponses } from './responses/stored.ts'
+import {
+  directVideos,
+  endVideo,
+  type SandboxVideos,
+  showVideo,
+  showVideos,
+  showVideoTotals,
+  videosOf,
+} from './vv-video/control.ts'
+import { filePath, sendFile } from './vv-video/files.ts'
+import { kindPath, taskPath, VideoVendorSandbox } from './vv-video/vendor.ts'
 
 export type { SandboxCall, SandboxTotals } from './calls.ts'
 export { sandboxOrganisation } from './faults.ts'
+export { sandboxVideoKey } from './vv-video/authorization.ts'
+export type { SandboxVideo, SandboxVideos, SandboxVideoTotals } from './vv-video/control.ts'
 
 export interface SandboxOptions {
   /** 0 or absent: a free one. */
@@ -31,7 +44,9 @@ export interface Sandbox {
   /** The last calls, oldest first. */
   calls(): readonly SandboxCall[]
   totals(): SandboxTotals
-  /** Forgets all calls and stored responses, and what `first=<n>` has counted. */
+  /** The video vendor's tasks, and what they are told to do. */
+  readonly videos: SandboxVideos
+  /** Forgets all calls, stored responses and video tasks, and what `first=<n>` has counted. */
   reset(): void
 }
 
@@ -42,7 +57,23 @@ interface Routes {
 
 const responsePath = /^\/v1\/responses\/[^/]+$/
 
-const routesOf = (parts: SandboxParts, stored: StoredResponses, reset: () => void): Routes => {
+const videoRoutes = (vendor: VideoVendorSandbox, videos: SandboxVideos, clock: Clock): Routes => ({
+  exact: new Map([
+    ['GET /sandbox/videos', showVideos(videos)],
+    ['GET /sandbox/videos/totals', showVideoTotals(videos)],
+    ['POST /sandbox/videos/directives', directVideos(videos)],
+  ]),
+  matched: [
+    ['POST', kindPath, vendor.submit],
+    ['GET', kindPath, vendor.list],
+    ['GET', taskPath, vendor.query],
+    ['GET', filePath, sendFile(clock)],
+    ['GET', /^\/sandbox\/videos\/[^/]+$/, showVideo(videos)],
+    ['POST', /^\/sandbox\/videos\/[^/]+\/end$/, endVideo(videos)],
+  ],
+})
+
+const routesOf = (parts: SandboxParts, stored: StoredResponses, video: Routes, reset: () => void): Routes => {
   const spoken = responses(stored)
   return {
     exact: new Map([
@@ -54,8 +85,10 @@ const routesOf = (parts: SandboxParts, stored: StoredResponses, reset: () => voi
       ['GET /sandbox/calls', showCalls(parts.calls)],
       ['GET /sandbox/totals', showTotals(parts.calls)],
       ['POST /sandbox/reset', resetCalls(parts.calls, reset)],
+      ...video.exact,
     ]),
     matched: [
+      ...video.matched,
       ['GET', responsePath, lookup(spoken, parts, storedBody(stored))],
       ['DELETE', responsePath, lookup(spoken, parts, deletedBody(stored))],
       ['POST', contentPath, exchange(generateContent, parts)],
@@ -120,11 +153,15 @@ export const startSandbox = async (options: SandboxOptions): Promise<Sandbox> =>
   const { port: wantedPort = 0, host = '127.0.0.1', clock, newId } = options
   const calls = new CallLog()
   const stored = new StoredResponses()
+  const parts = { clock, newId, calls }
+  const vendor = new VideoVendorSandbox(parts)
+  const videos = videosOf(vendor, clock)
   const reset = (): void => {
     calls.reset()
     stored.reset()
+    vendor.reset()
   }
-  const routes = routesOf({ clock, newId, calls }, stored, reset)
+  const routes = routesOf(parts, stored, videoRoutes(vendor, videos, clock), reset)
   const server = createServer({ keepAliveTimeout: limits.sandboxKeepAliveMs }, serve(routes))
   const port = await listen(server, wantedPort, host)
   return {
@@ -133,6 +170,7 @@ export const startSandbox = async (options: SandboxOptions): Promise<Sandbox> =>
     stop: () => close(server),
     calls: () => calls.last(limits.sandboxCallsMax),
     totals: () => calls.totals(),
+    videos,
     reset,
   }
 }

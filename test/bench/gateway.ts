@@ -1,11 +1,10 @@
-import { creditPayer, type Gateway, install } from './installation.ts'
+import { creditPayer, type Gateway, type Installation } from './installation.ts'
 
 /** The greeting is there once the gateway answers; the demo workspace is the payer. */
 const greeting = /answers at (http:\/\/\S+)\/v1.*Demo key: (sk-\S+)/s
 
-/** Starts `gateway serve` on embedded servers in a folder of their own, with the mock upstream as its provider and credit for the whole run. */
-export const startGateway = async (dataFolder: string, upstreamUrl: string, caller: string): Promise<Gateway> => {
-  const { command, start } = install(dataFolder, upstreamUrl, caller)
+/** Starts `gateway serve` on embedded servers in a folder of their own, with credit for the whole run. */
+export const startGateway = async ({ dataFolder, command, start }: Installation): Promise<Gateway> => {
   const { pid, says, stop } = start('serve')
   try {
     const [, url, key] = await says(greeting)

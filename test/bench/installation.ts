@@ -18,6 +18,8 @@ const creditUsd = '1000000'
 /** A data folder and its configuration, and the program to be run on it. */
 export interface Installation {
   readonly dataFolder: string
+  /** The configuration file. */
+  readonly config: string
   /** Starts a subcommand that goes on until it is told to stop. */
   start(...words: readonly string[]): Started
   /** Runs a subcommand to its end and gives the last of the records that it prints, one a line. */
@@ -42,16 +44,19 @@ export interface Gateway extends Pick<Installation, 'dataFolder' | 'command'> {
   stop(): Promise<void>
 }
 
-const configOf = (providerUrl: string): object => ({
+const settings = {
   listen: { host: '127.0.0.1', port: 0 },
+  prices: './prices.json',
+  limits: { requests_per_minute: requestsPerMinute },
+  log_level: 'warn',
+} as const
+
+const providersAt = (providerUrl: string): object => ({
   providers: {
     openai: { dialect: 'openai', base_url: providerUrl, api_key: 'sk-bench' },
     anthropic: { dialect: 'anthropic', base_url: providerUrl, api_key: 'sk-bench' },
   },
   aliases: { bench: benchModel },
-  prices: './prices.json',
-  limits: { requests_per_minute: requestsPerMinute },
-  log_level: 'warn',
 })
 
 const heard = async (child: ChildProcess, pattern: RegExp): Promise<RegExpExecArray> => {
@@ -71,14 +76,15 @@ const started = (child: ChildProcess): Started => {
   return { pid: child.pid!, says: (pattern) => heard(child, pattern), stop: () => endChild(child) }
 }
 
-/** Writes configuration and prices into a data folder, with the mock upstream as every provider; `caller` is the name by which that counts. */
-export const install = (dataFolder: string, upstreamUrl: string, caller: string): Installation => {
+/** Writes configuration and prices into a data folder, in place of those that stand there. */
+export const installWith = (dataFolder: string, content: object, prices: object): Installation => {
   const config = join(dataFolder, 'gateway.yaml')
-  writeFileSync(join(dataFolder, 'prices.json'), JSON.stringify(priceFile))
-  writeFileSync(config, JSON.stringify(configOf(`${upstreamUrl}/${caller}/v1`))) // JSON is YAML.
+  writeFileSync(join(dataFolder, 'prices.json'), JSON.stringify(prices))
+  writeFileSync(config, JSON.stringify({ ...settings, ...content })) // JSON is YAML.
   const globals = [program, '--config', config, '--data', dataFolder]
   return {
     dataFolder,
+    config,
     start: (...words) =>
       started(spawn(process.execPath, [...globals, ...words], { stdio: ['ignore', 'pipe', 'inherit'] })),
     command: async (...words) => {
@@ -87,6 +93,10 @@ export const install = (dataFolder: string, upstreamUrl: string, caller: string)
     },
   }
 }
+
+/** With the mock upstream as every provider; `caller` is the name by which that counts. */
+export const install = (dataFolder: string, upstreamUrl: string, caller: string): Installation =>
+  installWith(dataFolder, providersAt(`${upstreamUrl}/${caller}/v1`), priceFile)
 
 /** Gives the payer what a whole run costs. */
 export const creditPayer = async ({ command }: Pick<Installation, 'command'>): Promise<void> => {

@@ -8,7 +8,7 @@ import type { Addresses } from '../../src/infrastructure/embedded/embedded.ts'
 import { casesOf, labelOf, surfacesOf } from './cases.ts'
 import { type BenchProcess, type ServerAddress, startProcess } from './child.ts'
 import { startGateway } from './gateway.ts'
-import type { Gateway } from './installation.ts'
+import { type Gateway, install } from './installation.ts'
 import { countAnswered, openBooks, type Reconciliation, reconcile } from './ledger.ts'
 import { openBenchLog } from './open-log.ts'
 import { peakMemoryBytes } from './procfs.ts'
@@ -58,7 +58,7 @@ const startAll = async (folder: string, stack: AsyncDisposableStack): Promise<St
   const relay = started(startProcess('relay.ts', [`${upstreamUrl}/relay`]))
   const { url: relayUrl } = await relay.ask<ServerAddress>()
   const load = started(startProcess('load.ts'))
-  const gateway = started(await startGateway(folder, upstreamUrl, caller))
+  const gateway = started(await startGateway(install(folder, upstreamUrl, caller)))
   const { books, addresses } = await openBooks(gateway, stack)
   const own = stack.adopt(await openBenchLog(addresses, 'BENCH'), (each) => each.close())
   const urls = {

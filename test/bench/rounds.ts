@@ -1,9 +1,10 @@
 import type { OpenLog } from '../../src/infrastructure/nats/log.ts'
+import type { LoadResult } from './asking.ts'
 import { busiestOf, type Case, inTurn } from './cases.ts'
 import type { BenchProcess } from './child.ts'
 import { median } from './figures.ts'
 import type { Books } from './ledger.ts'
-import type { Load, LoadResult } from './load.ts'
+import type { Load } from './load.ts'
 import { routes } from './routes.ts'
 import { measureSyncedAppend } from './synced-append.ts'
 

@@ -1,31 +1,14 @@
-import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { startGateway } from '../../src/commands/gateway.ts'
 import { readConfig } from '../../src/config.ts'
 import { runtime, temporaryFolder } from '../gateway.ts'
-
-const mainFile = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
-
-interface Ended {
-  readonly code: number
-  readonly out: string
-  readonly err: string
-}
+import { type Ended, runProgram } from '../program.ts'
 
 const gateway = (folder: string, ...words: readonly string[]): Promise<Ended> =>
-  new Promise((resolve) => {
-    const env = { ...process.env, NO_COLOR: '1' }
-    execFile(
-      process.execPath,
-      [mainFile, ...words, '--data', join(folder, 'data')],
-      { cwd: folder, env },
-      (fault, out, err) => resolve({ code: typeof fault?.code === 'number' ? fault.code : 0, out, err }),
-    )
-  })
+  runProgram(folder, join(folder, 'data'), ...words)
 
 t.test('accounts, credit, keys and prices through the command line, beside a running gateway', async (t) => {
   const folder = await temporaryFolder(t)
@@ -45,6 +28,10 @@ t.test('accounts, credit, keys and prices through the command line, beside a run
   t.match(await gateway(folder, 'workspace', 'open', 'acme', '--name', 'Other'), { code: 1, err: /another name/ })
   t.match(await gateway(folder, 'workspace', 'open', 'No Spaces'), { code: 2, err: /lower-case/ })
   t.match(await gateway(folder, 'workspace', 'show', 'nobody'), { code: 1, err: /no such workspace/ })
+  const shown = await gateway(folder, 'workspace', 'callback-secret', 'acme', '--json')
+  t.match(JSON.parse(shown.out), { workspace: 'acme', callback_secret: /^whsec_[\w+/]{43}=$/ })
+  t.same(await gateway(folder, 'workspace', 'callback-secret', 'acme', '--json'), shown, 'it stays the same')
+  t.match(await gateway(folder, 'workspace', 'callback-secret', 'nobody'), { code: 1, err: /no such workspace/ })
 
   t.match(
     await gateway(folder, 'credit', 'acme', '12.3456789012345', '--reference', 'invoice-7', '--json').then(

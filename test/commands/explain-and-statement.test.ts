@@ -13,9 +13,9 @@ import type { TaskSettled } from '../../src/events/types.ts'
 import { openPool } from '../../src/infrastructure/postgres/connection.ts'
 import type { StatementEntry, StatementRange } from '../../src/read-models/statement.ts'
 import { chatBody, until } from '../clients.ts'
-import { type Ended, runCommand } from '../command.ts'
 import { parseCsv } from '../csv.ts'
 import { sheetOf, startTestGateway } from '../gateway.ts'
+import { type Ended, runProgram } from '../program.ts'
 
 const models = {
   greedy: 'greedy;prompt_tokens=300000;completion_tokens=10',
@@ -35,7 +35,8 @@ const running = await startTestGateway(t, { models, sheets, config: { audit } })
 const { gateway, account, operator, config } = running
 const { workspaceId } = account
 
-const command = (...words: readonly string[]): Promise<Ended> => runCommand(config.dataFolder, ...words)
+const command = (...words: readonly string[]): Promise<Ended> =>
+  runProgram(config.dataFolder, config.dataFolder, ...words)
 
 const ask = async (model: string, changes: object = {}): Promise<string> => {
   const response = await fetch(`${gateway.url}/v1/chat/completions`, {

@@ -6,8 +6,8 @@ import type { RawFrame } from '../../src/audit/frames.ts'
 import { verifierOf, verifierText } from '../../src/audit/note.ts'
 import { ArchiveFolder } from '../../src/infrastructure/archive/archive-folder.ts'
 import { MemorySource, sealedLog, stranger, verifier } from '../audit/sealed-log.ts'
-import { runCommand } from '../command.ts'
 import { temporaryFolder } from '../gateway.ts'
+import { runProgram } from '../program.ts'
 import { randomOf } from '../random.ts'
 
 const log = sealedLog({ frames: 150, random: randomOf(71) })
@@ -27,7 +27,7 @@ const place = async (t: Test, frames: readonly RawFrame[] = log.frames, verifier
   const published = join(folder, 'published.note')
   await writeFile(published, last.note)
   const archived = await archiveIn(folder, frames, verifiers)
-  const run = (...words: readonly string[]) => runCommand(folder, ...words)
+  const run = (...words: readonly string[]) => runProgram(folder, folder, ...words)
   const verifying = (...words: readonly string[]) => run('verify', '--archive', archived, '--public-key', key, ...words)
   return { folder, archived, published, run, verifying }
 }
@@ -97,10 +97,10 @@ t.test('a proof is made, and checked without anything else', async (t) => {
   const from = ['--archive', archived, '--public-key', key]
   t.match(await run('prove', requestId, '--out', proof, ...from), { code: 0, out: /proves UsageRecorded/ })
   const alone = await temporaryFolder(t)
-  const checked = await runCommand(alone, 'verify', '--proof', proof, '--public-key', key)
+  const checked = await runProgram(alone, alone, 'verify', '--proof', proof, '--public-key', key)
   t.match(checked, { code: 0, out: new RegExp(`requestId: ${requestId}`) })
   t.match(checked.out, /input: 100 × 0.0000025 = 0.00025 USD[\s\S]*proved by a checkpoint over \d+ frames/)
-  t.match(await runCommand(alone, 'verify', '--proof', proof, '--public-key', key, '--json'), {
+  t.match(await runProgram(alone, alone, 'verify', '--proof', proof, '--public-key', key, '--json'), {
     code: 0,
     out: /"proved":true/,
   })

@@ -11,8 +11,8 @@ import { balancePicos } from '../../src/domain/wallet/wallet.ts'
 import type { SandboxCall } from '../../src/sandbox/calls.ts'
 import { makeTaskTables } from '../audit/reconcile/tasks-tables.ts'
 import { chat, until } from '../clients.ts'
-import { type Ended, runCommand } from '../command.ts'
 import { type Account, startTestGateway, type TestGateway } from '../gateway.ts'
+import { type Ended, runProgram } from '../program.ts'
 import { Projected } from '../roles/projector/projecting.ts'
 
 const credit = '100'
@@ -120,7 +120,17 @@ const setScene = async (t: Parameters<typeof startTestGateway>[0], workspaces: n
     reconcile: async (name, text, ...words) => {
       const file = join(config.dataFolder, name)
       await writeFile(file, text)
-      return runCommand(config.dataFolder, 'reconcile', '--provider', 'openai', '--file', file, '--json', ...words)
+      return runProgram(
+        config.dataFolder,
+        config.dataFolder,
+        'reconcile',
+        '--provider',
+        'openai',
+        '--file',
+        file,
+        '--json',
+        ...words,
+      )
     },
   }
 }

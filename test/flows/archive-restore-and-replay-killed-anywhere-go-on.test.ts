@@ -15,11 +15,11 @@ import { connectNats } from '../../src/infrastructure/nats/connect.ts'
 import type { OpenLog } from '../../src/infrastructure/nats/log.ts'
 import { openRawWriter } from '../../src/infrastructure/nats/raw-writer.ts'
 import { MemorySource, sealedLog, verifier } from '../audit/sealed-log.ts'
-import { type Ended, runCommand } from '../command.ts'
 import { temporaryFolder } from '../gateway.ts'
 import { openOn } from '../infrastructure/nats/open.ts'
 import { NatsServer } from '../infrastructure/nats/server.ts'
 import { startPostgres } from '../postgres.ts'
+import { type Ended, runProgram } from '../program.ts'
 import { randomOf } from '../random.ts'
 import { Projected } from '../roles/projector/projecting.ts'
 
@@ -79,7 +79,7 @@ const killed = async (words: readonly string[], isAtWork: () => boolean | Promis
 const source = await logNamed('GATEWAY')
 await fill(source.log, 'GATEWAY')
 
-const run = (...words: readonly string[]): Promise<Ended> => runCommand(folder, ...words)
+const run = (...words: readonly string[]): Promise<Ended> => runProgram(folder, folder, ...words)
 
 t.test('an archive', { timeout: 280_000 }, async (t) => {
   const segments = join(archived, 'segments')

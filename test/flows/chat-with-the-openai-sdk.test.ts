@@ -255,6 +255,19 @@ t.test('the official SDK, over HTTP, on real servers', async (t) => {
     const refused = await failing('openai/refused')
     t.ok(refused instanceof OpenAI.BadRequestError)
     t.match(refused.message, /the prompt is odd/)
+    for (const [message, param] of [
+      [
+        { role: 'user', content: [{ type: 'file', file: { file_id: 'file-1' } }] },
+        'messages[1].content[0].file.file_id',
+      ],
+      [{ role: 'assistant', content: null, audio: { id: 'audio_1' } }, 'messages[1].audio.id'],
+    ] as const)
+      t.match(await failing('openai/plain', { messages: [...ask, message] }), {
+        status: 400,
+        code: 'unsupported_parameter',
+        param,
+        message: /cannot be tied to your workspace/,
+      })
     const busy = await failing('openai/busy')
     t.ok(busy instanceof OpenAI.RateLimitError)
     t.equal(busy.headers?.get('retry-after'), '7')

@@ -21,6 +21,7 @@ const models = {
   stranger: 'claude;status=401',
   odd: 'claude;stream_error=8',
   broken: 'claude;break_after=8',
+  brief: 'claude;break_after=4',
 }
 const ours = Object.fromEntries(Object.keys(models).map((name) => [`anthropic/${name}`, sheetOf()]))
 const sheets = {
@@ -30,6 +31,7 @@ const sheets = {
     per_million_tokens: { input: '5', cached_input: '0.5', cache_write_5m: '6.25', cache_write_1h: '10', output: '25' },
   }),
   'anthropic/searcher': sheetOf({ per_call: { web_search: '0.01' } }),
+  'gemini/mute': sheetOf(),
 }
 
 type Ask = Anthropic.MessageCreateParamsNonStreaming
@@ -253,13 +255,23 @@ t.test('the official SDK, over HTTP, on real servers', async (t) => {
   })
 
   t.test('a stream that fails raises its error, and is billed for what was delivered', async (t) => {
-    for (const model of ['odd', 'broken']) {
+    for (const model of ['odd', 'broken', 'brief']) {
       const stream = client.messages.stream(ask(model))
       const fault = await faultOf(stream.finalMessage())
       t.ok(fault instanceof Anthropic.APIError, model)
       t.match(fault, { error: { type: 'error', error: { type: 'api_error', code: 'upstream_stream_interrupted' } } })
       t.match(await billOf(running, stream.request_id), { outcome: 'interrupted', source: 'estimated' })
     }
+  })
+
+  t.test('a stream that breaks after one token: its input as told, its output as counted', async (t) => {
+    const stream = client.messages.stream(ask('brief'))
+    t.ok((await faultOf(stream.finalMessage())) instanceof Anthropic.APIError)
+    t.match(await billOf(running, stream.request_id), {
+      source: 'estimated',
+      total: plainCost(4, 1),
+      usage: { promptTotal: 4, outputTotal: 1 },
+    })
   })
 
   t.test('a client that leaves pays for what it got', async (t) => {
@@ -285,6 +297,43 @@ t.test('the official SDK, over HTTP, on real servers', async (t) => {
     for await (const event of await client.messages.create({ ...ask('mute'), stream: true }))
       if (event.type === 'message_delta') told.push(event.usage.output_tokens)
     t.same(told, [bill.usage.outputTotal])
+  })
+
+  t.test('a stream that we write tells a usage from its start on, also where the upstream tells none', async (t) => {
+    for (const model of ['openai/mute', 'gemini/mute']) {
+      const stream = client.messages.stream({ ...ask('mute'), model })
+      const starts: unknown[] = []
+      stream.on('streamEvent', (event) => {
+        if (event.type === 'message_start') starts.push({ ...event.message.usage })
+      })
+      const message = await stream.finalMessage()
+      t.equal(textOf(message), 'You said: Which way is north?', model)
+      t.match(starts, [{ input_tokens: 0, output_tokens: 0 }])
+      const { source, usage } = await billOf(running, stream.request_id)
+      t.equal(source, 'estimated')
+      t.match(message.usage, { input_tokens: usage.promptTotal, output_tokens: usage.outputTotal })
+      t.ok(usage.promptTotal > 0 && usage.outputTotal > 0)
+    }
+  })
+
+  t.test('a tool whose cost is not known is refused before anybody is asked', async (t) => {
+    const asked = sandbox.calls().length
+    const unpriced = [
+      [{ type: 'code_execution_20250825', name: 'code_execution' }, 'tools[1].type'],
+      [{ type: 'web_search_20250305', name: 'web_search' }, 'tools[1].type'],
+      [{ type: 'novelty_20270101', name: 'novelty' }, 'tools[1].type'],
+    ] as const
+    for (const [tool, param] of unpriced) {
+      const fault = await faultOf(client.messages.create(Object.assign(ask('plain'), { tools: [tools[0]!, tool] })))
+      t.ok(fault instanceof Anthropic.BadRequestError && fault.message.includes(param), tool.type)
+    }
+    t.equal(sandbox.calls().length, asked)
+    const free: Anthropic.ToolUnion[] = [
+      { type: 'memory_20250818', name: 'memory' },
+      { type: 'bash_20250124', name: 'bash' },
+      { type: 'web_fetch_20250910', name: 'web_fetch' },
+    ]
+    t.ok(await client.messages.create(ask('plain', { tools: free })))
   })
 
   t.test('comments, other line ends and cut events change nothing', async (t) => {

@@ -7,7 +7,7 @@ import type {
   ResponseStreamEvent,
 } from 'openai/resources/responses/responses'
 import t, { type Test } from 'tap'
-import { billOf, plainCost, startBilling } from '../bills.ts'
+import { billOf, checkReservations, plainCost, startBilling } from '../bills.ts'
 import { until } from '../clients.ts'
 import { sheetOf, startTestGateway, type TestGateway } from '../gateway.ts'
 import { problemsOfResponse, problemsOfResponsesEvent } from '../reference/responses-contract.ts'
@@ -26,16 +26,24 @@ const models = {
   busy: 'busy;status=429;retry_after=7',
   odd: 'odd;stream_error=9',
   failed: 'failed;failed',
+  torn: 'torn;stream_error=4',
+  maker: 'maker;tool_calls=1',
 }
 const perCall = {
   web_search: '0.01',
   code_interpreter: '0.03',
   x_search: '0.005',
   'image_generation_gpt-image-1_low_1024x1024': '0.011',
+  'image_generation_gpt-image-1_input_text_tokens': '0.000005',
+  'image_generation_gpt-image-1_cached_input_text_tokens': '0.00000125',
+  'image_generation_gpt-image-1_input_image_tokens': '0.00001',
+  'image_generation_gpt-image-1_cached_input_image_tokens': '0.0000025',
 }
 const sheets = {
   'openai/searcher': sheetOf({ per_call: perCall }),
   'openai/plain': sheetOf({ per_call: perCall }),
+  'openai/torn': sheetOf({ per_call: perCall }),
+  'openai/maker': sheetOf({ per_call: perCall }),
   'grok/xai': sheetOf({ per_call: perCall }),
   'openai/cached': sheetOf({
     per_million_tokens: { input: '2', cached_input: '0.2', cache_write_5m: '2.5', output: '8' },
@@ -107,6 +115,13 @@ const tools: FunctionTool[] = ['weather', 'clock'].map((name) => ({
   },
   strict: true,
 }))
+
+const imageTool = {
+  type: 'image_generation' as const,
+  model: 'gpt-image-1',
+  quality: 'low' as const,
+  size: '1024x1024' as const,
+}
 
 const resultsOf = ({ output }: Response): ResponseInputItem[] =>
   output.flatMap((item) =>
@@ -184,8 +199,7 @@ t.test('the official SDK, over HTTP, on real servers', async (t) => {
     const bills = await startBilling(running)
     const builtIn: Ask['tools'] = [{ type: 'web_search' }, { type: 'code_interpreter', container: { type: 'auto' } }]
     await both(t, client, ask('searcher', { tools: builtIn }))
-    const image: Ask['tools'] = [{ type: 'image_generation', model: 'gpt-image-1', quality: 'low', size: '1024x1024' }]
-    await both(t, client, ask('plain', { tools: image }))
+    await both(t, client, ask('plain', { tools: [imageTool] }))
     const billed = await bills(t)
     for (const { lines, total } of billed.slice(0, 2)) {
       t.match(
@@ -201,9 +215,83 @@ t.test('the official SDK, over HTTP, on real servers', async (t) => {
     }
     for (const { lines } of billed.slice(2))
       t.match(
-        lines.find(({ item }) => item.startsWith('image_generation')),
-        { quantity: 1, amount: '0.011' },
+        lines.filter(({ item }) => item.startsWith('image_generation')),
+        [
+          { item: /low_1024x1024$/, quantity: 1, amount: '0.011' },
+          { item: /_input_text_tokens$/, quantity: 4, amount: '0.00002' },
+        ],
       )
+  })
+
+  t.test('an image is billed for what it was made from', async (t) => {
+    const bills = await startBilling(running)
+    const source = {
+      type: 'input_image' as const,
+      image_url: 'data:image/png;base64,iVBORw0KGgo=',
+      detail: 'auto' as const,
+    }
+    const text = { type: 'input_text' as const, text: 'Paint it' }
+    const tool = { ...imageTool, action: 'edit' as const, input_fidelity: 'high' as const }
+    await both(t, client, ask('plain', { tools: [tool], input: [{ role: 'user', content: [text, source] }] }))
+    for (const { lines } of await bills(t))
+      t.match(
+        lines.filter(({ item }) => item.startsWith('image_generation')),
+        [
+          { item: /low_1024x1024$/, amount: '0.011' },
+          { item: /_input_text_tokens$/, quantity: 2, amount: '0.00001' },
+          { item: /_input_image_tokens$/, quantity: 85, amount: '0.00085' },
+        ],
+      )
+    await checkReservations(t, running)
+  })
+
+  t.test('a container of a stream that breaks off is billed', async (t) => {
+    const container: Ask['tools'] = [{ type: 'code_interpreter', container: { type: 'auto' } }]
+    const request = { ...ask('torn', { tools: container }), stream: true as const }
+    const { data: stream, request_id } = await client.responses.create(request).withResponse()
+    const types: string[] = []
+    const reading = async (): Promise<void> => {
+      for await (const { type } of stream) types.push(type)
+    }
+    await t.rejects(reading(), { code: 'upstream_stream_interrupted' })
+    t.equal(types.at(-1), 'response.code_interpreter_call.in_progress')
+    const bill = await billOf(running, request_id)
+    t.match(bill, { outcome: 'interrupted', source: 'estimated' })
+    t.match(
+      bill.lines.find(({ item }) => item === 'code_interpreter'),
+      { quantity: 1, amount: '0.03' },
+    )
+  })
+
+  t.test('an answer of one’s own is sent back, without the ids by which the provider keeps it', async (t) => {
+    const all: Ask['tools'] = [
+      { type: 'web_search' },
+      { type: 'code_interpreter', container: { type: 'auto' } },
+      imageTool,
+      ...tools,
+    ]
+    const request = ask('maker', { tools: all, reasoning: { effort: 'low' } })
+    for (const response of await both(t, client, request)) {
+      t.equal(new Set(response.output.map(({ type }) => type)).size, 5)
+      const question = { role: 'user' as const, content: 'Which way is north?' }
+      const input = [question, ...(response.output as ResponseInputItem[]), ...resultsOf(response)]
+      t.equal((await client.responses.create({ ...request, input })).status, 'completed')
+      const sent = JSON.stringify(sandbox.calls().at(-1)?.body)
+      t.notMatch(sent, new RegExp(`(?:rs|ws|ci|ig|fc|cntr)_${response.id.slice('resp_'.length)}`))
+      for (const kept of ['encrypted_content', 'call_id', 'Ran this code', '"result"']) t.ok(sent.includes(kept), kept)
+    }
+  })
+
+  t.test('what is only named by an id is nobody’s to name', async (t) => {
+    const first = await client.responses.create(ask('plain', { tools: [imageTool], reasoning: { effort: 'low' } }))
+    const refuse = async (item: object, param: string): Promise<void> => {
+      const input = [item, { role: 'user', content: 'Show it' }] as ResponseInputItem[]
+      t.match(await faultOf(client.responses.create(ask('plain', { input }))), { status: 400, param })
+    }
+    const idOf = (type: string): string | null | undefined => first.output.find((item) => item.type === type)?.id
+    await refuse({ type: 'image_generation_call', id: idOf('image_generation_call') }, 'input[0]')
+    await refuse({ type: 'reasoning', id: idOf('reasoning'), summary: [] }, 'input[0]')
+    await refuse({ type: 'item_reference', id: idOf('message') }, 'input[0]')
   })
 
   t.test('xAI, whose tools stand in its usage', async (t) => {

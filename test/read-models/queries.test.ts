@@ -1,7 +1,9 @@
 import t from 'tap'
 import { parseUsd } from '../../src/domain/money.ts'
 import { listKeys, listWorkspaces } from '../../src/read-models/accounts.ts'
+import { listLateVerdicts } from '../../src/read-models/late-verdicts.ts'
 import { listPrices } from '../../src/read-models/prices.ts'
+import { findTask, listTasks } from '../../src/read-models/tasks.ts'
 import { findWallet } from '../../src/read-models/wallet.ts'
 import { MemoryLog } from '../memory-log.ts'
 import { startPostgres } from '../postgres.ts'
@@ -9,11 +11,16 @@ import {
   adjusted,
   credited,
   holdPlaced,
+  holdReleased,
   keyIssued,
   keyRevoked,
+  lateVerdict,
   opened,
   pricePublished,
   routed,
+  taskPlaced,
+  taskSettled,
+  taskSubmitted,
   used,
 } from '../roles/projector/facts.ts'
 import { Projected, project } from '../roles/projector/projecting.ts'
@@ -68,4 +75,81 @@ t.test('accounts and prices, to the letter', async (t) => {
     { model: 'openai/gpt-4o-mini', version: 'v1' },
     { model: 'openai/nul\u0000 \ud83d', effectiveFrom: '2026-06-01T00:00:00+02:00' },
   ])
+})
+
+t.test('tasks', async (t) => {
+  const log = new MemoryLog()
+  const strange = 'nul\u0000 \ud83d'
+  await log.postToWallet('acme', [
+    taskPlaced('task-1', { model: strange, externalTaskId: strange, unitPrice: '0.140' }),
+  ])
+  await log.postToWallet('acme', [taskPlaced('task-2'), taskPlaced('task-3', { kind: 'omni-video' })])
+  await log.postToWallet('beta', [taskPlaced('task-4', {}, 'beta')])
+  await log.append([taskSubmitted('task-2'), taskSettled('task-1', { deduction: '4.50', vendorCode: -1 })])
+  await log.postToWallet('acme', [holdReleased('task-2', 'acme', 'expired')])
+  await log.append([lateVerdict('task-2', { cost: '0.7' }), taskSettled('task-2'), taskSettled('task-9')])
+  const projected = new Projected((await postgres.newDatabase()).url)
+  t.teardown(() => projected.close())
+  await project(log, projected.store, 500)
+  const { db } = projected.database
+  const ids = async (kind: 'text2video' | 'omni-video', page: number, pageSize: number) =>
+    (await listTasks(db, 'acme', kind, { page, pageSize })).map(({ taskId }) => taskId)
+
+  t.same(await findTask(db, 'acme', 'task-1'), {
+    taskId: 'task-1',
+    workspaceId: 'acme',
+    keyId: 'key-1',
+    surface: 'video',
+    kind: 'text2video',
+    model: strange,
+    provider: 'vv',
+    upstreamModel: 'vendor-v3',
+    priceVersion: 'v1',
+    unitPrice: '0.140',
+    unitsMax: '6',
+    externalTaskId: strange,
+    requestDigest: 'ab'.repeat(32),
+    payloadDigest: 'cd'.repeat(32),
+    held: '0.84',
+    queuedMs: Date.parse('2026-03-01T00:00:01Z'),
+    deadlineMs: Date.parse('2026-03-02T00:00:00Z'),
+    vendorTaskId: 'vendor-task-1',
+    status: 'SUCCESS',
+    progress: 100,
+    submittedMs: null,
+    startedMs: null,
+    finishedMs: Date.parse('2026-03-01T00:00:04Z'),
+    updatedMs: Date.parse('2026-03-01T00:00:04Z'),
+    failReason: null,
+    vendorCode: -1,
+    deduction: '4.50',
+    source: 'reported',
+    lines: [{ item: 'video', quantity: '4.5', unitPrice: '0.14', amount: '0.63' }],
+    total: '0.63',
+    results: [{ id: 'video-1', url: 'https://vendor.example/1.mp4?sign=a', duration: '5.1' }],
+  })
+  t.match(await findTask(db, 'acme', 'task-2'), { status: 'FAILURE', total: '0', failReason: /deadline/ })
+  t.equal(await findTask(db, 'acme', 'task-4'), null, "another workspace's")
+  t.equal(await findTask(db, 'acme', 'task-9'), null)
+
+  t.same(await ids('text2video', 1, 30), ['task-2', 'task-1'], 'newest first')
+  t.same(await ids('text2video', 2, 1), ['task-1'])
+  t.same(await ids('text2video', 3, 1), [])
+  t.same(await ids('omni-video', 1, 30), ['task-3'])
+
+  const verdicts = await listLateVerdicts(db)
+  t.match(verdicts, [
+    {
+      sequence: 6,
+      eventIndex: 0,
+      eventType: 'LateVerdictSeen',
+      taskId: 'task-2',
+      deduction: null,
+      costPicos: parseUsd('0.7'),
+      time: new Date('2026-03-01T00:00:06Z'),
+    },
+    { eventIndex: 1, eventType: 'TaskSettled', taskId: 'task-2', costPicos: parseUsd('0.63'), deduction: '4.5' },
+    { eventIndex: 2, eventType: 'TaskSettled', taskId: 'task-9', vendorTaskId: 'vendor-task-9' },
+  ])
+  t.same(await listLateVerdicts(db, verdicts[0]), verdicts.slice(1))
 })

@@ -113,30 +113,44 @@ const placeHold = (ledger: Ledger, event: EventOf<'HoldPlaced'>): Effect => {
   return { ...effect, task }
 }
 
-const endTask = (ledger: Ledger, taskId: string, end: (task: Task) => void): Task | null => {
-  const task = ledger.tasks.get(taskId)
-  if (task === undefined) return null
-  ledger.tasks.delete(taskId)
+/** Null for a task that has ended, and for one of another workspace: it is not this event's to move. */
+const findTask = (
+  { tasks }: Ledger,
+  { taskId, workspaceId }: { readonly taskId: string; readonly workspaceId: string },
+): Task | null => {
+  const task = tasks.get(taskId)
+  return task?.workspaceId === workspaceId ? task : null
+}
+
+const endTask = (
+  ledger: Ledger,
+  named: { readonly taskId: string; readonly workspaceId: string },
+  end: (task: Task) => void,
+): Task | null => {
+  const task = findTask(ledger, named)
+  if (task === null) return null
+  ledger.tasks.delete(task.taskId)
   end(task)
   return task
 }
 
 const releaseHold = (ledger: Ledger, event: EventOf<'HoldReleased'>): Effect => {
   const effect = moveWallet(ledger, event)
-  return { ...effect, task: endTask(ledger, event.data.holdId, (task) => giveUpTask(task, event)) }
+  const { holdId: taskId, workspaceId } = event.data
+  return { ...effect, task: endTask(ledger, { taskId, workspaceId }, (task) => giveUpTask(task, event)) }
 }
 
 /** The first end of a task counts: after it nothing moves, whatever a second one says. */
 const settleOnce = (ledger: Ledger, event: EventOf<'TaskSettled'>): Effect => {
   const { taskId, workspaceId, total } = event.data
-  const task = endTask(ledger, taskId, (open) => settleTask(open, event))
+  const task = endTask(ledger, event.data, (open) => settleTask(open, event))
   if (task === null) return nothing
   return { ...nothing, movements: settleHold(walletOf(ledger, workspaceId), taskId, parseUsd(total)), task }
 }
 
 const moveTask = (ledger: Ledger, event: TaskEvent): Effect => {
-  const task = ledger.tasks.get(event.data.taskId)
-  if (task === undefined) return nothing
+  const task = findTask(ledger, event.data)
+  if (task === null) return nothing
   progressTask(task, event)
   return { ...nothing, task }
 }

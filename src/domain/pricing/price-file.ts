@@ -81,10 +81,21 @@ const problemsOfSheet = (sheet: PriceSheet, path: string): readonly PriceProblem
   ...problemsOfTiers(sheet, path),
 ]
 
+/** Nothing asked for on top makes a video cheaper: the figures were swapped, or a decimal point slipped. */
+const problemsOfVideo = ({ units_per_second: rates }: VideoSheet, path: string): readonly PriceProblem[] =>
+  Object.entries(rates).flatMap(([name, rate]) => {
+    const mode = name.slice(0, Math.max(0, name.indexOf('+')))
+    const plain = rates[mode]
+    return plain === undefined || parseUsd(rate) >= parseUsd(plain)
+      ? []
+      : [{ path: `${path}.units_per_second.${name}`, message: `is ${rate}, below ${mode}, which is ${plain}` }]
+  })
+
 const problemsOfEntry = (entry: PriceEntry, path: string): readonly PriceProblem[] => [
   ...problemsOfModel(entry, path),
   ...problemsOfInstant(entry, path),
   ...(entry.sheet === undefined ? [] : problemsOfSheet(entry.sheet, `${path}.sheet`)),
+  ...(entry.video === undefined ? [] : problemsOfVideo(entry.video, `${path}.video`)),
 ]
 
 /** Two spellings of one instant are the same row twice. */

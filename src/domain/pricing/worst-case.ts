@@ -16,15 +16,34 @@ export interface Demand {
   readonly choices: number
   readonly audio: boolean
   readonly image: boolean
-  /** Built-in tool calls, the most of each. */
+  /** Built-in tool calls, the most of each, and the most tokens that tools read beside the model, by the names of their prices. */
   readonly toolCallsMax: { readonly [tool: string]: number }
 }
 
 /** Where a sheet does not say how much its model reads: as much as any does. */
 const contextTokensUnknown = 2_000_000
 
-const inputTokensOf = (sheet: PriceSheet, { inputTokensMax, unmeasured }: Demand): number =>
-  unmeasured ? Math.max(inputTokensMax, sheet.context_tokens ?? contextTokensUnknown) : inputTokensMax
+/** Tools whose results go into the prompt; Google bills those of its searches not as tokens, and names them otherwise. */
+const searchTool = /^(?:web_search|x_search|document_search|file_search)/
+/** What one search adds to the prompt: recorded ones added up to 13,600. */
+const searchTokensMax = 14_000
+/** What all searches of a request add: few requests make five, and a small wallet shall not be refused for the sixteenth. */
+const searchedTokensMax = 64_000
+
+const searchedTokensOf = (sheet: PriceSheet, { toolCallsMax }: Demand): number => {
+  const searches = Object.entries(toolCallsMax)
+    .filter(([tool]) => searchTool.test(tool) && sheet.per_call?.[tool] !== undefined)
+    .reduce((sum, [, calls]) => sum + calls, 0)
+  return Math.min(searches * searchTokensMax, searchedTokensMax)
+}
+
+/** What searches add never goes beyond the model's context; what was sent is counted as it is. */
+const inputTokensOf = (sheet: PriceSheet, demand: Demand): number => {
+  const { inputTokensMax, unmeasured } = demand
+  const context = sheet.context_tokens ?? contextTokensUnknown
+  const wanted = unmeasured ? context : Math.min(inputTokensMax + searchedTokensOf(sheet, demand), context)
+  return Math.max(inputTokensMax, wanted)
+}
 
 /** A request may fall into any tier up to the size of its prompt: the dearest of them counts. */
 const reachableRates = (sheet: PriceSheet, demand: Demand): readonly Rates[] => [

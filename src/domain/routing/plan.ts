@@ -1,6 +1,6 @@
 import { GatewayError } from '../../errors.ts'
 import type { PriceSheet } from '../../events/types.ts'
-import { type PriceBook, priceAt } from '../pricing/price-book.ts'
+import { type PriceBook, type PublishedPrice, priceAt } from '../pricing/price-book.ts'
 
 /** One provider + model id, with all that a proxy needs to call it: it looks nothing up. */
 export interface CallableModel {
@@ -21,7 +21,9 @@ export interface Candidate extends CallableModel {
 export interface CatalogProvider {
   readonly models: Readonly<Record<string, string>>
   /** On which its models can be asked, where that is told. */
-  readonly surfaces?: readonly ('chat' | 'messages' | 'responses')[]
+  readonly surfaces?: readonly ('chat' | 'messages' | 'responses' | 'video')[]
+  /** Whose habits it has, where that is told. */
+  readonly profile?: 'openai' | 'xai' | 'gemini'
 }
 
 /** What can be called, by name. */
@@ -63,7 +65,7 @@ const aliased = ({ aliases }: Catalog, name: string): string => {
 }
 
 /** A name as `<provider>/<model>`: an alias once resolved is one, and so is every candidate of a router. */
-const modelIdsOf = (catalog: Catalog, name: string): readonly string[] => {
+export const modelIdsOf = (catalog: Catalog, name: string): readonly string[] => {
   const router = routerOf(name)
   const named =
     router === null ? [name] : Object.hasOwn(catalog.routers, router) ? catalog.routers[router]!.candidates : []
@@ -83,32 +85,57 @@ export const locateModel = (
   return { provider, upstreamModel: Object.hasOwn(models, name) ? models[name]! : name }
 }
 
+/** A renamed model has no snapshots: nothing tells what the provider calls them. */
+const isRenamed = (catalog: Catalog, model: string): boolean => {
+  const located = locateModel(catalog, model)
+  return located !== undefined && model !== `${located.provider}/${located.upstreamModel}`
+}
+
+/** A snapshot has the price of its model, unless it has one of its own. */
+const priceOf = (catalog: Catalog, prices: PriceBook, name: string, atMs: number): PublishedPrice | undefined => {
+  const model = name.replace(snapshotPattern, '')
+  return priceAt(prices, name, atMs) ?? (isRenamed(catalog, model) ? undefined : priceAt(prices, model, atMs))
+}
+
 const callableOf = (catalog: Catalog, prices: PriceBook, model: string, atMs: number): CallableModel | undefined => {
   const located = locateModel(catalog, model)
-  // A snapshot has the price of its model, unless it has one of its own.
-  const price = priceAt(prices, model, atMs) ?? priceAt(prices, model.replace(snapshotPattern, ''), atMs)
+  const price = priceOf(catalog, prices, model, atMs)
   if (located === undefined || price?.sheet === undefined) return undefined
   return { model, ...located, priceVersion: price.version, sheet: price.sheet }
 }
 
-const refuseUnpriced = (catalog: Catalog, prices: PriceBook, names: readonly string[]): void => {
+/** Throws for a model that has a price, and none yet at `atMs`. */
+export const refuseUnpriced = (catalog: Catalog, prices: PriceBook, names: readonly string[], atMs: number): void => {
   const awaited = names
     .flatMap((name) => modelIdsOf(catalog, name))
-    .find((model) => prices.has(model) && locateModel(catalog, model))
+    .find((model) => prices.has(model) && priceAt(prices, model, atMs) === undefined && locateModel(catalog, model))
   if (awaited !== undefined)
     throw new GatewayError('invalid_value', `No price of the model \`${awaited}\` is in force yet.`, { param: 'model' })
 }
+
+const refuseVideoModels = (catalog: Catalog, prices: PriceBook, names: readonly string[], atMs: number): void => {
+  const video = names
+    .flatMap((name) => modelIdsOf(catalog, name))
+    .find((model) => priceAt(prices, model, atMs)?.video !== undefined && locateModel(catalog, model))
+  if (video !== undefined)
+    throw new GatewayError(
+      'unsupported_value',
+      `The model \`${video}\` makes videos: it is asked at \`/v1/video/generations\`.`,
+      { param: 'model' },
+    )
+}
+
+export const noSuchModel = (name: string): GatewayError =>
+  new GatewayError('model_not_found', `The model \`${name}\` does not exist or is not available here.`, {
+    param: 'model',
+  })
 
 const noCandidate = (ask: Ask): GatewayError =>
   ask.chain !== null && ask.chain.length > 1
     ? new GatewayError('invalid_value', 'None of the models in the fallback chain is available.', {
         param: 'extra_body.models',
       })
-    : new GatewayError(
-        'model_not_found',
-        `The model \`${ask.chain?.[0] ?? ask.model}\` does not exist or is not available here.`,
-        { param: 'model' },
-      )
+    : noSuchModel(ask.chain?.[0] ?? ask.model)
 
 /** What RequestRouted has room for; a chain of routers can name more. */
 const candidatesMax = 16
@@ -124,7 +151,7 @@ const tooManyCandidates = (count: number): GatewayError =>
 
 /**
  * The candidates of a request in the order in which they are tried, each with the price in force at `atMs`.
- * Names that resolve to nothing are passed over; throws `model_not_found` or `invalid_value` when none is left.
+ * Names that resolve to nothing are passed over; throws `model_not_found`, `invalid_value` or `unsupported_value` when none is left.
  */
 export const planRequest = (catalog: Catalog, prices: PriceBook, ask: Ask, atMs: number): Plan => {
   const names = ask.chain ?? [ask.model]
@@ -135,14 +162,15 @@ export const planRequest = (catalog: Catalog, prices: PriceBook, ask: Ask, atMs:
       .map((callable) => ({ ...callable, level })),
   )
   if (candidates.length === 0) {
-    refuseUnpriced(catalog, prices, names)
+    refuseVideoModels(catalog, prices, names, atMs)
+    refuseUnpriced(catalog, prices, names, atMs)
     throw noCandidate(ask)
   }
   if (candidates.length > candidatesMax) throw tooManyCandidates(candidates.length)
   return { candidates, router: ask.chain === null ? routerOf(ask.model) : null, chain: ask.chain !== null }
 }
 
-/** Every model that can be called at an instant: configured and priced. */
+/** Every model that can be called at an instant: configured and priced by tokens. */
 export const callableModels = (catalog: Catalog, prices: PriceBook, atMs: number): readonly CallableModel[] =>
   [...prices.keys()]
     .sort()

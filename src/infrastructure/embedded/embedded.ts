@@ -8,6 +8,7 @@ import { endProcess, identify, isAlive, type ProcessIdentity, pidsWithArguments 
 import { type Addresses, readRecord, removeRecord, type ServerName, type ServerRecord, writeRecord } from './record.ts'
 import { type ServerCommand, type ServerExit, ServerProcess, stopSignals } from './server-process.ts'
 
+export { readCallbackSecret } from './credentials.ts'
 export type { Addresses } from './record.ts'
 export type { ServerExit } from './server-process.ts'
 

@@ -10,6 +10,8 @@ export interface DurabilityOptions {
   /** Where the server answers `/jsz`: `http://127.0.0.1:8222`. */
   readonly monitoringUrl?: string | undefined
   readonly logger: Logger
+  /** What is checked, in an error; the log. */
+  readonly noun?: string
 }
 
 const versionFloor = [2, 10] as const
@@ -77,6 +79,8 @@ export const checkDurability = async (
   const reason = await doubt(connection, stream, options.monitoringUrl)
   if (reason === null) return
   if (options.durability === 'synced')
-    throw new Error(`the log is not known to be durable: ${reason} (\`durability: relaxed\` accepts that)`)
+    throw new Error(
+      `${options.noun ?? 'the log'} is not known to be durable: ${reason} (\`durability: relaxed\` accepts that)`,
+    )
   options.logger.warn({ stream: stream.config.name, reason }, 'acknowledged events can be lost with the power')
 }

@@ -25,6 +25,11 @@ export class Link {
     return this.#isClosed
   }
 
+  /** What is published while it is not is lost. */
+  get isUp(): boolean {
+    return this.#isUp && !this.#isClosed
+  }
+
   /** Settles as the work does, or rejects as soon as no answer can come any more. The work is begun only on a connection that stands. */
   whileUp<T>(work: () => Promise<T>): Promise<T> {
     if (this.#isClosed || !this.#isUp) return Promise.reject(new Error('no connection to the log'))

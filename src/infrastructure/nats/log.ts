@@ -1,14 +1,15 @@
-import { type JetStreamClient, jetstream, jetstreamManager, type StreamState } from '@nats-io/jetstream'
+import { jetstream, jetstreamManager, type StreamState } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/transport-node'
 import type { RawFrame, RawFrames } from '../../audit/frames.ts'
 import { GatewayError } from '../../errors.ts'
 import type { Fact } from '../../events/envelope.ts'
 import { limits } from '../../limits.ts'
 import type { Appended, Clock, EventLog, Follower, Frame, Logger, NewId } from '../../roles/role.ts'
-import { inboxPrefixOf, refusalOf } from './connect.ts'
+import { inboxPrefixOf } from './connect.ts'
 import { checkDurability, checkServer, type Durability } from './durability.ts'
 import { JournalWriter } from './journal-writer.ts'
 import { Link } from './link.ts'
+import { assertMayPublish } from './may-publish.ts'
 import { Pending } from './pending.ts'
 import { rawFrameOf, readRange } from './raw-frames.ts'
 import { FrameReader, type Speakers } from './read-frame.ts'
@@ -190,19 +191,6 @@ const assemble = (options: LogOptions, names: LogNames, jsm: Parts['jsm']): Part
   return { connection, jsm, names, inboxPrefix, reader, link, logger, seal, writer, pending, journal, wallets }
 }
 
-/** A name that no stream can have: what is published for it is answered, but stored nowhere. */
-const noStream = '.'
-
-/** Learns from a message that cannot be stored whether this role may append: where it may not, every append would wait for ever. */
-const assertMayAppend = async (client: JetStreamClient, subject: string): Promise<void> => {
-  try {
-    await client.publish(subject, '', { expect: { streamName: noStream }, timeout: limits.natsRequestMs })
-  } catch (error) {
-    const refusal = refusalOf(error)
-    if (refusal !== null) throw new Error(`the log cannot be appended to: ${refusal.message}`, { cause: error })
-  }
-}
-
 /**
  * Opens the event log on a connection, makes its stream where `create` says so, and checks that stream and server keep what they acknowledge,
  * and let this role do its work. Throws when they do not, with every reason. Each log that is opened has a writer id of its own.
@@ -214,6 +202,7 @@ export const openLog = async (options: LogOptions): Promise<OpenLog> => {
   checkServer(connection)
   const jsm = await jetstreamManager(connection, { timeout: limits.natsRequestMs, checkAPI: false })
   await checkDurability(connection, await ensureStream(jsm, names, { replicas, create }), options)
-  if (!readOnly) await assertMayAppend(jetstream(connection), `${names.journalPrefix}${role}`)
+  if (!readOnly)
+    await assertMayPublish(jetstream(connection), `${names.journalPrefix}${role}`, 'the log cannot be appended to')
   return new NatsLog(assemble(options, names, jsm))
 }

@@ -1,10 +1,10 @@
 import { AckPolicy, DeliverPolicy, type JetStreamManager, JsHeaders, ReplayPolicy } from '@nats-io/jetstream'
 import { createInbox, type Msg, type NatsConnection, type Subscription } from '@nats-io/transport-node'
 import { limits } from '../../limits.ts'
+import { deliveryOf } from './delivery.ts'
 import type { Link } from './link.ts'
 import type { LogMessage } from './read-frame.ts'
-
-const nanosecondsInMs = 1_000_000
+import { nanosecondsInMs } from './standing.ts'
 
 /** The log is not what it must be; no retry mends that. */
 export class LogFault extends Error {
@@ -33,26 +33,6 @@ export interface SessionParts {
 
 const heartbeatStatus = 100
 const requestEndedStatus = 408
-
-interface Delivery {
-  readonly streamSequence: number
-  readonly deliverySequence: number
-  readonly storedMs: number
-  /** How many messages are still to come, as far as the consumer's server has them. */
-  readonly pending: number
-}
-
-/** From the reply subject: `$JS.ACK.[domain.account.]stream.consumer.delivered.streamSequence.deliverySequence.time.pending[.…]`. */
-const deliveryOf = (reply: string): Delivery => {
-  const tokens = reply.split('.')
-  const at = tokens.length === 9 ? 5 : 7
-  return {
-    streamSequence: Number(tokens[at]),
-    deliverySequence: Number(tokens[at + 1]),
-    storedMs: Math.floor(Number(tokens[at + 2]) / nanosecondsInMs),
-    pending: Number(tokens[at + 3]),
-  }
-}
 
 /**
  * One short-lived consumer that delivers the stream in order from one sequence on. Whatever disturbs it (a restart, a new leader, a lost

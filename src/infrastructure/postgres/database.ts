@@ -4,7 +4,9 @@ import { limits } from '../../limits.ts'
 import { type LedgerSnapshot, loadLedger } from '../../read-models/load-ledger.ts'
 import { lastSeal, type SealRecord } from '../../read-models/seals.ts'
 import type { ReadModels, Tables } from '../../read-models/tables.ts'
+import { findTask, listTasks } from '../../read-models/tasks.ts'
 import type { EdgeReadModels } from '../../roles/edge/read-models.ts'
+import type { StoredTasks } from '../../roles/recent-tasks.ts'
 import { defaultSchema, openPool, type PoolOptions } from './connection.ts'
 import { edgeReadModels } from './edge-read-models.ts'
 import { migrate } from './migrate.ts'
@@ -23,6 +25,8 @@ export interface Database {
   snapshot(): Promise<LedgerSnapshot | null>
   /** What an edge reads. */
   billing(): EdgeReadModels
+  /** What is known of tasks that ended a while ago. */
+  tasks(): StoredTasks
   close(): Promise<void>
 }
 
@@ -64,6 +68,11 @@ export const openDatabase = (
     lastSeal: async () => (await whereMade(lastSeal(db))) ?? null,
     snapshot: () => whereMade(loadLedger(db)),
     billing: () => edgeReadModels(db),
+    tasks: () => ({
+      findTask: (workspaceId, taskId) => findTask(db, workspaceId, taskId),
+      listTasks: (workspaceId, kind, page) => listTasks(db, workspaceId, kind, page),
+      checkpoint: () => checkpointOf(db),
+    }),
     close: () => pool.end(),
   }
 }

@@ -21,6 +21,8 @@ const keys = {
   stored_responses: ['response_id'],
   seals: ['size'],
   movement_minutes: ['minute'],
+  tasks: ['task_id'],
+  external_tasks: ['workspace_id', 'external_task_id'],
 } as const satisfies { readonly [T in Table]?: readonly string[] }
 
 type KeyedTable = keyof typeof keys

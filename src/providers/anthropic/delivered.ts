@@ -28,6 +28,10 @@ export class DeliveredBlocks extends CollectedText {
     if (isSearchResult(block)) this.#searches += 1
   }
 
+  addText(text: string): void {
+    this.say(text)
+  }
+
   addDelta({ text, partial_json, thinking }: JsonObject): void {
     this.say(textOf(text) + textOf(partial_json))
     this.think(textOf(thinking))

@@ -7,7 +7,7 @@ import { readCitation } from './citation.ts'
 import { isSearchResult, searchCalls } from './delivered.ts'
 import { bareId } from './read-reply.ts'
 import { stopReason } from './stop-reason.ts'
-import { mergeUsage, readUsage, tellsOutput } from './usage.ts'
+import { mergeUsage, readUsage, readUsageSoFar, tellsOutput } from './usage.ts'
 
 type Events = readonly ReplyEvent[]
 
@@ -66,7 +66,7 @@ export class MessagesReader implements ReplyReader {
 
   #readStart({ id, usage }: JsonObject): Events {
     this.#usage = mergeUsage({}, usage)
-    return [{ type: 'start', id: bareId(id), usage: readUsage(this.#usage) }]
+    return [{ type: 'start', id: bareId(id), usage: readUsageSoFar(this.#usage) }]
   }
 
   #readBlock(block: JsonObject): Events {

@@ -1,10 +1,11 @@
-import { isObject, type JsonObject, listOf, objectOf, textOf } from '../../json.ts'
+import { isObject, type JsonObject, listOf, objectOf } from '../../json.ts'
 import { unsupported } from '../canonical/refuse.ts'
 import type { Asked, Target, UpstreamRequest } from '../dialect.ts'
 import { fitBudget } from './budget.ts'
 import { postTo } from './endpoint.ts'
-import { isGiven, shown } from './given.ts'
+import { isGiven } from './given.ts'
 import { refuseFiles } from './references.ts'
+import { refuseUnpricedTools } from './tools.ts'
 
 type Draft = Record<string, unknown>
 
@@ -15,20 +16,12 @@ const refusedFields: readonly (readonly [field: string, why: string])[] = [
   ['container', 'is not available'],
 ]
 
-/** Their cost is told nowhere in the answer: by the hour, or at another model's price. */
-const unbillableTools = /^(?:code_execution|advisor)_/
-
 const refuseUnpriced = (body: JsonObject, { sheet }: Target): void => {
   for (const [field, why] of refusedFields) if (isGiven(body[field])) throw unsupported(field, why)
   // Inference in one region costs more than the sheet says, and whoever asks for it must not be served elsewhere.
   if (isGiven(body['inference_geo']) && body['inference_geo'] !== 'global')
     throw unsupported('inference_geo', 'must be global')
-  for (const [index, tool] of listOf(body['tools']).entries()) {
-    const type = textOf(objectOf(tool)['type'])
-    if (unbillableTools.test(type)) throw unsupported(`tools[${index}].type`, `'${shown(type)}' is not available`)
-    if (type.startsWith('web_search_') && sheet.per_call?.['web_search'] === undefined)
-      throw unsupported(`tools[${index}].type`, `'${shown(type)}' has no published price for this model`)
-  }
+  refuseUnpricedTools(body, sheet)
 }
 
 const capThinking = (draft: Draft, maxTokens: number): void => {

@@ -79,6 +79,12 @@ export const readUsage = (raw: unknown): Usage | null => {
   return { ...usage, ...largestOf(samplings) }
 }
 
+/** What a stream tells before its end: the input. The output that it begins with is none that is billed. */
+export const readUsageSoFar = (raw: unknown): Usage | null => {
+  const told = readUsage({ ...objectOf(raw), output_tokens: 0 })
+  return told === null ? null : { ...told, outputTotal: 0, outputReasoning: 0 }
+}
+
 /** True for the end of a stream that tells its output, and so all of its usage. */
 export const tellsOutput = ({ usage }: JsonObject): boolean => typeof objectOf(usage)['output_tokens'] === 'number'
 

@@ -23,7 +23,7 @@ export const readAnswer = (target: Target, asked: Asked, bytes: Uint8Array): Ans
   if (noAnswers.includes(status)) return { fault: `response_${status}` }
   if (json['error']) return { fault: 'error_in_answer' }
   if (!Array.isArray(output)) return { fault: 'no_output' }
-  const toolCalls = countToolCalls(asked.body, output)
+  const toolCalls = countToolCalls(asked.body, output, json['tool_usage'])
   const delivered = new DeliveredOutput(() => toolCalls)
   for (const [index, item] of output.entries()) if (isObject(item)) delivered.setItem(index, item)
   const reportedUsage = readUsage(usage, target.provider.profile, toolCalls)

@@ -1,5 +1,7 @@
-import { isObject, type JsonObject, listOf, objectOf } from '../../json.ts'
+import { isObject, type JsonObject, listOf, objectOf, textOf } from '../../json.ts'
 import { keptByProvider } from '../canonical/refuse.ts'
+import { reasoningTextOf } from './delivered.ts'
+import { inlineIdsOf, namesContainer } from './input-ids.ts'
 
 /** Something of the gateway's own account at the provider that a request names, by its path. */
 type Found = string | null
@@ -11,14 +13,27 @@ const given = (value: unknown, path: string): readonly Found[] => [isGiven(value
 const isItemReference = ({ type, role, id }: JsonObject): boolean =>
   type === 'item_reference' || (!isGiven(type) && !isGiven(role) && isGiven(id))
 
+/** Items that stand for something kept unless they hold it themselves: the provider looks it up by their id. */
+const holdsItself: ReadonlyMap<unknown, (item: JsonObject) => boolean> = new Map([
+  ['image_generation_call', ({ result }) => textOf(result) !== ''],
+  ['reasoning', (item) => textOf(item['encrypted_content']) !== '' || reasoningTextOf(item) !== ''],
+  ['compaction', ({ encrypted_content }) => textOf(encrypted_content) !== ''],
+])
+
+const isMereReference = (item: JsonObject): boolean =>
+  isItemReference(item) || (isGiven(item['id']) && holdsItself.get(item['type'])?.(item) === false)
+
 const filesOf = (parts: unknown, path: string): readonly Found[] =>
   listOf(parts).flatMap((part, index) => given(objectOf(part)['file_id'], `${path}[${index}].file_id`))
 
 const inItem = (item: JsonObject, path: string): readonly Found[] => [
-  isItemReference(item) ? path : null,
+  isMereReference(item) ? path : null,
+  namesContainer(item) && textOf(item['code']) === '' ? `${path}.container_id` : null,
+  ...given(objectOf(item['environment'])['container_id'], `${path}.environment.container_id`),
   ...filesOf(item['content'], `${path}.content`),
   ...filesOf(item['output'], `${path}.output`),
   ...given(objectOf(item['output'])['file_id'], `${path}.output.file_id`),
+  ...inTools(item['tools'], `${path}.tools`),
 ]
 
 const inContainer = (container: unknown, path: string): readonly Found[] => {
@@ -42,16 +57,31 @@ const inEach = (
 ): readonly Found[] =>
   listOf(values).flatMap((value, index) => (isObject(value) ? look(value, `${path}[${index}]`) : []))
 
+const inTools = (tools: unknown, path: string): readonly Found[] =>
+  inEach(tools, path, (tool, toolPath) => [...inTool(tool, toolPath), ...inTools(tool['tools'], `${toolPath}.tools`)])
+
+/** An approval answers a request that stands in the input, or in the answer that the request goes on from. */
+const inApprovals = ({ input, previous_response_id: previous }: JsonObject): readonly Found[] => {
+  if (typeof previous === 'string') return []
+  const inlineIds = inlineIdsOf(input)
+  return inEach(input, 'input', ({ type, approval_request_id: id }, path) => [
+    type === 'mcp_approval_response' && !inlineIds.has(id) ? `${path}.approval_request_id` : null,
+  ])
+}
+
 /**
  * Throws `unsupported_parameter` where a request names what stands in the gateway's account at the provider: conversations, prompts,
- * single items of earlier answers, files, vector stores, containers. Every workspace shares that account, and nothing tells whose they are.
+ * single items of earlier answers, files, vector stores, containers. Every workspace shares that account, and nothing tells whose they
+ * are. What an item holds itself goes on without its id: see `detachedInput`.
  */
-export const refuseAccountReferences = ({ conversation, prompt, input, tools }: JsonObject): void => {
+export const refuseAccountReferences = (body: JsonObject): void => {
+  const { conversation, prompt, input, tools } = body
   const found = [
     ...given(conversation, 'conversation'),
     ...given(prompt, 'prompt'),
     ...inEach(input, 'input', inItem),
-    ...inEach(tools, 'tools', inTool),
+    ...inTools(tools, 'tools'),
+    ...inApprovals(body),
   ]
   const param = found.find((path) => path !== null)
   if (typeof param === 'string') throw keptByProvider(param)

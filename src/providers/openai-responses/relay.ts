@@ -6,7 +6,7 @@ import type { SseEvent } from '../sse.ts'
 import { sseEvent } from '../sse-event.ts'
 import { storedIdOf, withUsage } from './answer.ts'
 import { DeliveredOutput } from './delivered.ts'
-import { countToolCalls, type ToolCalls, ToolTally } from './tool-calls.ts'
+import { StreamedTools } from './streamed-tools.ts'
 import { readUsage } from './usage.ts'
 
 const doneData = '[DONE]'
@@ -30,9 +30,7 @@ interface Terminal {
 export class ResponsesRelay extends EventRelay {
   readonly #target: Target
   readonly #asked: Asked
-  readonly #tally: ToolTally
-  /** As the last event tells them. */
-  #finalCalls: ToolCalls | null = null
+  readonly #tools: StreamedTools
   readonly #delivered: DeliveredOutput
   #reportedUsage: Usage | null = null
   #storedId: string | null = null
@@ -42,8 +40,8 @@ export class ResponsesRelay extends EventRelay {
     super()
     this.#target = target
     this.#asked = asked
-    this.#tally = new ToolTally(asked.body)
-    this.#delivered = new DeliveredOutput(() => this.#finalCalls ?? this.#tally.calls)
+    this.#tools = new StreamedTools(asked.body)
+    this.#delivered = new DeliveredOutput(() => this.#tools.calls)
   }
 
   /** A failed response is at its end too, and may tell what it cost. */
@@ -107,7 +105,7 @@ export class ResponsesRelay extends EventRelay {
     if (!isObject(item)) this.#delivered.addDelta(json)
     else if (type === 'response.output_item.added' || type === 'response.output_item.done')
       this.#delivered.setItem(index, item)
-    if (type === 'response.output_item.done') this.#tally.add(item)
+    this.#tools.note(json)
   }
 
   #end(event: SseEvent, json: JsonObject, response: JsonObject): void {
@@ -122,13 +120,11 @@ export class ResponsesRelay extends EventRelay {
     this.break('response_failed')
   }
 
-  /** The last event repeats the items; some upstreams leave that out. */
-  #noteUsage({ usage, output }: JsonObject): void {
-    const repeated = listOf(output)
-    if (repeated.length > 0) this.#finalCalls = countToolCalls(this.#asked.body, repeated)
-    const calls = this.#finalCalls ?? this.#tally.calls
-    this.#reportedUsage = readUsage(usage, this.#target.provider.profile, calls)
+  #noteUsage(response: JsonObject): void {
+    this.#tools.conclude(response)
+    this.#reportedUsage = readUsage(response['usage'], this.#target.provider.profile, this.#tools.calls)
     if (this.#reportedUsage === null)
-      for (const [index, item] of repeated.entries()) if (isObject(item)) this.#delivered.setItem(index, item)
+      for (const [index, item] of listOf(response['output']).entries())
+        if (isObject(item)) this.#delivered.setItem(index, item)
   }
 }

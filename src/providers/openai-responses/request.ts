@@ -1,5 +1,6 @@
 import { GatewayError } from '../../errors.ts'
 import type { Asked, Target, UpstreamRequest } from '../dialect.ts'
+import { detachedInput } from './input-ids.ts'
 import { refuseAccountReferences } from './references.ts'
 import { priceableTools, refuseUnpricedTools } from './tools.ts'
 
@@ -19,6 +20,7 @@ const capOutput = (draft: Draft, outputCap: number): void => {
 
 const bodyOf = ({ provider, upstreamModel }: Target, { body, outputCap }: Asked): Draft => {
   const draft: Draft = { ...body, model: upstreamModel }
+  if ('input' in draft) draft['input'] = detachedInput(draft['input'])
   if ('service_tier' in draft) dropUnpricedTier(draft)
   if (outputCap !== null) capOutput(draft, outputCap)
   if ('tools' in draft) draft['tools'] = priceableTools(draft['tools'])

@@ -1,6 +1,7 @@
 import type { Usage } from '../../domain/usage/usage.ts'
 import { isObject, type JsonObject, listOf, objectOf, textOf } from '../../json.ts'
 import { limits } from '../../limits.ts'
+import { imageCallType, leastReading, toldReading } from './image-tool.ts'
 import { type BilledTool, billedTool, billedToolsOf } from './tools.ts'
 
 export type ToolCalls = Usage['toolCalls']
@@ -9,7 +10,9 @@ const callSuffix = '_call'
 /** As xAI tells of its searches on X. */
 const xSearches: readonly unknown[] = ['x_user_search', 'x_keyword_search', 'x_semantic_search', 'x_thread_fetch']
 
-const itemTypeOf = ({ type, name }: JsonObject): string =>
+const codeCallType = 'code_interpreter_call'
+
+export const itemTypeOf = ({ type, name }: JsonObject): string =>
   type === 'custom_tool_call' && xSearches.includes(name) ? 'x_search_call' : textOf(type)
 
 const isCompleted = ({ status }: JsonObject): boolean => status === 'completed'
@@ -26,45 +29,82 @@ const isBilled: ReadonlyMap<string, (item: JsonObject) => boolean> = new Map([
   ['web_search_call', isSearch],
   ['file_search_call', isCompleted],
   ['x_search_call', isCompleted],
-  ['code_interpreter_call', () => true],
-  ['image_generation_call', hasImage],
+  [codeCallType, () => true],
+  [imageCallType, hasImage],
 ])
+
+export const isBilledType = (itemType: string): boolean => isBilled.has(itemType)
 
 const narrowed = (items: readonly string[], wanted: string): readonly string[] => {
   const matching = items.filter((item) => `${item}_`.includes(`_${wanted}_`))
   return matching.length > 0 ? matching : items
 }
 
-/** What an image turned out to be; the dearest where the answer does not tell. */
-const itemOf = (item: JsonObject, { items }: BilledTool): string => {
+/** What an image turned out to be, as far as the answer tells: from the cheapest to the dearest. */
+const itemsOf = (item: JsonObject, { items }: BilledTool): readonly string[] => {
   const ofQuality = narrowed(items, textOf(item['quality']))
-  return narrowed(ofQuality, textOf(item['size'])).at(-1) ?? ''
+  return narrowed(ofQuality, textOf(item['size']))
 }
 
 /** An answer may tell of a tool that was not declared: it is billed as that tool is when nothing more is said of it. */
 const undeclared = (itemType: string): BilledTool | null => billedTool({ type: itemType.slice(0, -callSuffix.length) })
 
-/** Counts the calls of built-in tools among the items of an answer, by the names their prices have. */
+const addTo = (sums: Map<string, number>, added: ToolCalls): void => {
+  for (const [name, count] of Object.entries(added)) sums.set(name, (sums.get(name) ?? 0) + count)
+}
+
+/** Counts the calls of built-in tools among the items of an answer, and what they read, by the names their prices have. */
 export class ToolTally {
+  readonly #body: JsonObject
   readonly #declared: readonly BilledTool[]
   readonly #calls = new Map<string, number>()
   readonly #sessions = new Set<string>()
+  /** What the images read by what their items tell; the answer as a whole may know better. */
+  readonly #leastRead = new Map<string, number>()
+  #toldRead: ToolCalls | null = null
 
   constructor(body: JsonObject) {
+    this.#body = body
     this.#declared = billedToolsOf(body)
   }
 
+  get calls(): ToolCalls {
+    return { ...Object.fromEntries(this.#calls), ...(this.#toldRead ?? Object.fromEntries(this.#leastRead)) }
+  }
+
+  /** An item at its end: what it does not tell is the dearest. */
   add(item: unknown): void {
-    if (!isObject(item)) return
+    if (isObject(item)) this.#add(item, -1)
+  }
+
+  /** An item that has not come to its end yet: what it does not tell is the least that it can turn out to be. */
+  addOpen(item: JsonObject): void {
+    const isSessionUnknown = itemTypeOf(item) === codeCallType && !item['container_id'] && this.#sessions.size > 0
+    if (!isSessionUnknown) this.#add(item, 0)
+  }
+
+  /** What the whole answer says of its tools. */
+  addUsage(toolUsage: unknown): void {
+    this.#toldRead = toldReading(this.#body, toolUsage)
+  }
+
+  /** To count on without changing this one. */
+  copy(): ToolTally {
+    const tally = new ToolTally(this.#body)
+    addTo(tally.#calls, Object.fromEntries(this.#calls))
+    addTo(tally.#leastRead, Object.fromEntries(this.#leastRead))
+    for (const session of this.#sessions) tally.#sessions.add(session)
+    tally.#toldRead = this.#toldRead
+    return tally
+  }
+
+  #add(item: JsonObject, place: 0 | -1): void {
     const itemType = itemTypeOf(item)
     if (isBilled.get(itemType)?.(item) !== true) return
     const tool = this.#declared.find((declared) => declared.itemType === itemType) ?? undeclared(itemType)
-    if (tool !== null && (itemType !== 'code_interpreter_call' || this.#isNewSession(item)))
-      this.#count(itemOf(item, tool))
-  }
-
-  get calls(): ToolCalls {
-    return Object.fromEntries(this.#calls)
+    if (tool === null || (itemType === codeCallType && !this.#isNewSession(item))) return
+    addTo(this.#calls, { [itemsOf(item, tool).at(place) ?? '']: 1 })
+    if (itemType === imageCallType && place === -1) addTo(this.#leastRead, leastReading(this.#body, item))
   }
 
   /** A container is billed once, however often code runs in it. */
@@ -74,15 +114,12 @@ export class ToolTally {
     if (this.#sessions.size < limits.upstreamOutputItemsMax) this.#sessions.add(session)
     return isNew
   }
-
-  #count(name: string): void {
-    this.#calls.set(name, (this.#calls.get(name) ?? 0) + 1)
-  }
 }
 
-/** The calls that an answer's items tell of. */
-export const countToolCalls = (body: JsonObject, output: unknown): ToolCalls => {
+/** The calls that an answer's items tell of, and what its `tool_usage` adds. */
+export const countToolCalls = (body: JsonObject, output: unknown, toolUsage?: unknown): ToolCalls => {
   const tally = new ToolTally(body)
   for (const item of listOf(output)) tally.add(item)
+  tally.addUsage(toolUsage)
   return tally.calls
 }

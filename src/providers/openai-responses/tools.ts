@@ -3,6 +3,7 @@ import type { PriceSheet } from '../../events/types.ts'
 import { isObject, type JsonObject, listOf, objectOf, textOf } from '../../json.ts'
 import { limits } from '../../limits.ts'
 import type { Profile } from '../provider.ts'
+import { imageCallType, imageItems, priceableImageTool, readingItems, readingMax } from './image-tool.ts'
 
 /** A tool of the provider whose calls cost money beside their tokens. */
 export interface BilledTool {
@@ -10,6 +11,8 @@ export interface BilledTool {
   readonly itemType: string
   /** What a call is billed as: one item of the price sheet, or one of several by how the call turns out, the dearest last. */
   readonly items: readonly string[]
+  /** What else a call costs, by the token. */
+  readonly reads: readonly string[]
 }
 
 interface Declared {
@@ -17,19 +20,6 @@ interface Declared {
   /** `tools[2]` */
   readonly path: string
 }
-
-/** OpenAI's newest image models have no published price for an image: a request that names none gets this one. */
-const imageModelUnnamed = 'gpt-image-1.5'
-const imageQualities = ['low', 'medium', 'high']
-const imageSizes = ['1024x1024', '1536x1024', '1024x1536']
-
-const chosen = (value: unknown, known: readonly string[]): readonly string[] =>
-  value === undefined || value === null || value === 'auto' ? known : [textOf(value)]
-
-const imageItems = ({ model, quality, size }: JsonObject): readonly string[] =>
-  chosen(quality, imageQualities).flatMap((ofQuality) =>
-    chosen(size, imageSizes).map((ofSize) => `image_generation_${model ?? imageModelUnnamed}_${ofQuality}_${ofSize}`),
-  )
 
 /** The published price is that of the smallest container. */
 const containerItems = ({ container }: JsonObject): readonly string[] => {
@@ -43,14 +33,15 @@ const billedTypes: readonly (readonly [RegExp, itemType: string, items: (tool: J
   [/^(?:file|collections)_search$/, 'file_search_call', () => ['file_search']],
   [/^x_search$/, 'x_search_call', () => ['x_search']],
   [/^code_(?:interpreter|execution)$/, 'code_interpreter_call', containerItems],
-  [/^image_generation$/, 'image_generation_call', imageItems],
+  [/^image_generation$/, imageCallType, imageItems],
 ]
 
 /** What a tool's calls are billed as; null where it is no tool that is billed by the call. */
 export const billedTool = (tool: JsonObject): BilledTool | null => {
   const type = textOf(tool['type'])
   const [, itemType, items] = billedTypes.find(([pattern]) => pattern.test(type)) ?? []
-  return itemType === undefined || items === undefined ? null : { itemType, items: items(tool) }
+  if (itemType === undefined || items === undefined) return null
+  return { itemType, items: items(tool), reads: itemType === imageCallType ? readingItems(tool) : [] }
 }
 
 /** The caller, or a server of the caller's, runs these; what they say is billed as tokens. */
@@ -117,7 +108,7 @@ export const refuseUnpricedTools = (sheet: PriceSheet, profile: Profile, body: J
   for (const [index, value] of listOf(body['tools']).entries()) {
     const declared = { tool: objectOf(value), path: `tools[${index}]` }
     const billed = billedTool(declared.tool)
-    if (billed === null ? !isFree(declared.tool) : !isPriced(sheet, billed.items))
+    if (billed === null ? !isFree(declared.tool) : !isPriced(sheet, [...billed.items, ...billed.reads]))
       refuse(declared, 'has no published price for this model as it is asked for')
     if (billed !== null) refuseUnlike(billed, declared, known)
   }
@@ -125,30 +116,36 @@ export const refuseUnpricedTools = (sheet: PriceSheet, profile: Profile, body: J
   if (profile === 'xai') refuseUnpricedFiles(sheet, body)
 }
 
-const priceable = (tool: unknown): unknown => {
-  if (!isObject(tool) || tool['type'] !== 'image_generation') return tool
-  const { partial_images: _unpriced, ...rest } = tool
-  return { ...rest, model: tool['model'] ?? imageModelUnnamed }
-}
-
-/** The tools as they go upstream: an image's model is named, and previews of it, which cost more than its price, are not asked for. */
-export const priceableTools = (tools: unknown): unknown => (Array.isArray(tools) ? tools.map(priceable) : tools)
+/** The tools as they go upstream. */
+export const priceableTools = (tools: unknown): unknown =>
+  Array.isArray(tools)
+    ? tools.map((tool) => (isObject(tool) && tool['type'] === 'image_generation' ? priceableImageTool(tool) : tool))
+    : tools
 
 const callsMax: { readonly [itemType: string]: number } = {
   web_search_call: limits.webSearchesMax,
   file_search_call: limits.fileSearchesMax,
   x_search_call: limits.xSearchesMax,
   code_interpreter_call: limits.codeRunsMax,
-  image_generation_call: limits.generatedImagesMax,
+  [imageCallType]: limits.generatedImagesMax,
 }
 
-/** How often a request can call each built-in tool, by the name its price has: `max_tool_calls`, or the limit of the tool. */
-export const toolCallsMaxOf = (body: JsonObject): { readonly [item: string]: number } => {
-  const given = body['max_tool_calls']
-  const mostOf = (limit: number): number => (typeof given === 'number' ? given : limit)
+/** How often a tool can be called: a `max_tool_calls` that the provider may not obey can only say that it is more. */
+const mostOf = ({ max_tool_calls: given }: JsonObject, isObeyed: boolean, limit: number): number => {
+  if (typeof given !== 'number') return limit
+  const most = Math.min(given, Number.MAX_SAFE_INTEGER)
+  return isObeyed ? most : Math.max(most, limit)
+}
+
+/**
+ * How often a request can call each built-in tool, and how many tokens these can read beside the model, by the names of their prices.
+ * `isObeyed` tells whether the provider keeps to `max_tool_calls`: OpenAI says that it does, xAI does not.
+ */
+export const toolCallsMaxOf = (body: JsonObject, isObeyed: boolean): { readonly [item: string]: number } => {
+  const most = (limit: number): number => mostOf(body, isObeyed, limit)
   const declared = billedToolsOf(body).map(
-    ({ itemType, items }) => [items.at(-1) ?? itemType, mostOf(callsMax[itemType] ?? 0)] as const,
+    ({ itemType, items }) => [items.at(-1) ?? itemType, most(callsMax[itemType] ?? 0)] as const,
   )
-  const searched = hasFiles(body) ? { document_search: mostOf(limits.fileSearchesMax) } : {}
-  return { ...searched, ...Object.fromEntries(declared) }
+  const searched = hasFiles(body) ? { document_search: most(limits.fileSearchesMax) } : {}
+  return { ...searched, ...Object.fromEntries(declared), ...readingMax(body, most(limits.generatedImagesMax)) }
 }

@@ -1,6 +1,7 @@
 import { isObject, listOf, objectOf } from '../../json.ts'
 import type { Asked, Target, UpstreamRequest } from '../dialect.ts'
 import type { Profile, Provider } from '../provider.ts'
+import { refuseAccountReferences } from './references.ts'
 import { refuseUnpricedTools } from './usage.ts'
 
 type Draft = Record<string, unknown>
@@ -71,9 +72,10 @@ export const chatCall = (provider: Provider, stream: boolean, body: object): Ups
 
 /**
  * The request for POST `/chat/completions`; top-level keys that we do not know go along untouched. Throws `unsupported_parameter` for
- * what cannot be billed.
+ * what cannot be billed or cannot be tied to a workspace.
  */
 export const chatRequest = (target: Target, asked: Asked): UpstreamRequest => {
+  refuseAccountReferences(asked.body)
   refuseUnpricedTools(target, asked)
   return chatCall(target.provider, asked.stream, bodyOf(target, asked))
 }

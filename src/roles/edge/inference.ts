@@ -8,7 +8,9 @@ import { limits } from '../../limits.ts'
 import { within } from '../../within.ts'
 import type { LedgerTail } from '../ledger-tail.ts'
 import {
+  type AnswerCall,
   type AnswerPart,
+  asksForAnswer,
   CallLost,
   type Clock,
   type Dispatch,
@@ -53,7 +55,7 @@ export interface InferenceRequest {
 export interface InferenceQuestion {
   readonly requestId: string
   readonly key: Key
-  readonly surface: Surface
+  readonly surface: RoutedCall['surface']
   readonly body: JsonObject
   readonly question: Question
   /** Whom it is put to. */
@@ -97,6 +99,12 @@ export class Inference {
 
   plan(ask: Ask): Plan {
     return planRequest(this.#parts.catalog, this.#parts.tail.ledger.prices, ask, this.#parts.clock())
+  }
+
+  /** Whether every candidate is known to keep to what OpenAI keeps to. */
+  hasOpenAIHabits({ candidates }: Plan): boolean {
+    const { providers } = this.#parts.catalog
+    return candidates.every(({ provider }) => providers.get(provider)?.profile === 'openai')
   }
 
   /** Resolves with the head of the answer; throws GatewayError where no byte can be answered. */
@@ -162,7 +170,7 @@ export class Inference {
    * A question has none.
    */
   #closeLost(call: RoutedCall, fault: unknown): void {
-    if (!(fault instanceof CallLost) || call.question !== undefined) return
+    if (!(fault instanceof CallLost) || !asksForAnswer(call)) return
     const { log, logger } = this.#parts
     log.append([unservedFact(call, fault)]).catch((later: unknown) => {
       logger.error({ fault: later, requestId: call.requestId }, 'a request that no proxy ends could not be closed')
@@ -198,7 +206,7 @@ export class Inference {
     }
   }
 
-  #callOf(request: InferenceRequest, plan: Plan, reservation: Reservation, outputCap: number | null): RoutedCall {
+  #callOf(request: InferenceRequest, plan: Plan, reservation: Reservation, outputCap: number | null): AnswerCall {
     const { requestId, key, surface, body, stream, headers } = request
     return {
       requestId,
@@ -218,7 +226,7 @@ export class Inference {
   }
 
   /** No upstream spends our money on a request that the log does not know. */
-  async #record(request: InferenceRequest, plan: Plan, call: RoutedCall): Promise<void> {
+  async #record(request: InferenceRequest, plan: Plan, call: AnswerCall): Promise<void> {
     const { log, allowances } = this.#parts
     const appended = log.append([routedFact(request, plan, call)])
     try {
@@ -246,6 +254,16 @@ export class Inference {
   }
 }
 
+/** For a question: it costs nothing, and names no model. */
+export const candidateAt = (provider: string): Candidate => ({
+  model: provider,
+  provider,
+  upstreamModel: provider,
+  priceVersion: '',
+  sheet: { currency: 'USD', per_million_tokens: { input: '0', output: '0' }, max_output_tokens: 1 },
+  level: 0,
+})
+
 const questionCall = (asked: InferenceQuestion, deadlineMs: number): RoutedCall => {
   const { requestId, key, surface, body, question, candidate, headers } = asked
   return {
@@ -269,7 +287,7 @@ const questionCall = (asked: InferenceQuestion, deadlineMs: number): RoutedCall 
 const affordableCap = (plan: Plan, demand: Demand, budgetPicos: bigint): number =>
   Math.min(...plan.candidates.map(({ sheet }) => affordableOutputTokens(sheet, demand, budgetPicos)))
 
-const routedFact = (request: InferenceRequest, plan: Plan, call: RoutedCall): FactOf<'RequestRouted'> => ({
+const routedFact = (request: InferenceRequest, plan: Plan, call: AnswerCall): FactOf<'RequestRouted'> => ({
   type: 'RequestRouted',
   data: {
     requestId: call.requestId,
@@ -294,7 +312,7 @@ const routedFact = (request: InferenceRequest, plan: Plan, call: RoutedCall): Fa
 
 /** `error` is what the client got. */
 const unservedFact = (
-  { requestId, workspaceId, keyId, surface, allowanceId }: RoutedCall,
+  { requestId, workspaceId, keyId, surface, allowanceId }: AnswerCall,
   error: Pick<GatewayError, 'status' | 'code'>,
 ): FactOf<'RequestFailed'> => ({
   type: 'RequestFailed',

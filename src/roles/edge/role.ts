@@ -14,14 +14,18 @@ import {
   type RunningRole,
 } from '../role.ts'
 import { WalletWriter } from '../wallet-writer.ts'
+import type { WorkQueue } from '../work-queue.ts'
 import { Allowances } from './allowances.ts'
 import { boundsWith, type EdgeBounds } from './bounds.ts'
+import { FreshResults } from './fresh-results.ts'
 import type { HttpListener } from './http-listener.ts'
 import { type EdgeEvent, Inference } from './inference.ts'
 import { RateLimiter } from './rate-limiter.ts'
 import type { EdgeReadModels } from './read-models.ts'
 import type { ResponseOwners } from './response-owners.ts'
 import { createServer } from './server.ts'
+import type { EdgeTasks } from './tasks.ts'
+import { VideoTasks } from './video-tasks.ts'
 
 export interface EdgeParts {
   readonly log: LogOf<EdgeEvent>
@@ -33,6 +37,12 @@ export interface EdgeParts {
   /** The log as it is stored, for what is explained from it. */
   readonly frames: Pick<FrameSource, 'read'>
   readonly responseOwners: ResponseOwners
+  readonly taskQueue: Pick<WorkQueue, 'put'>
+  readonly tasks: EdgeTasks
+  /** Whether the callers of finished tasks are called back. */
+  readonly callbacks: boolean
+  /** How long a video task may take. */
+  readonly taskDeadlineMs: number
   /** Of each workspace; null for no limit. */
   readonly requestsPerMinute: number | null
   /** How long a request may last. */
@@ -40,6 +50,8 @@ export interface EdgeParts {
   readonly listen: { readonly host: string; readonly port: number }
   readonly clock: Clock
   readonly newId: NewId
+  /** `task_` and 32 random letters and digits. */
+  readonly newTaskId: () => string
   readonly logger: Logger
   /** Other bounds than those of `limits.ts`, for a test. */
   readonly bounds?: Partial<EdgeBounds>
@@ -55,6 +67,7 @@ interface Stoppable {
   readonly openCalls: OpenCalls
   readonly allowances: Allowances
   readonly inference: Inference
+  readonly videoTasks: VideoTasks
 }
 
 /**
@@ -63,33 +76,41 @@ interface Stoppable {
  */
 const stopWithin = async (
   { stopMs, lastAnswerMs, closingAckMs, allowanceReturnMs }: EdgeBounds,
-  { server, openCalls, allowances, inference }: Stoppable,
+  { server, openCalls, allowances, inference, videoTasks }: Stoppable,
 ): Promise<void> => {
   const drained = server.drain().then(() => allowances.ended())
   await atMost(drained, stopMs)
   openCalls.shutDown()
   await server.breakOff(lastAnswerMs)
   await atMost(allowances.ended(), closingAckMs)
-  await Promise.all([allowances.close(), atMost(inference.close(), allowanceReturnMs)])
+  await Promise.all([
+    allowances.close(),
+    atMost(inference.close(), allowanceReturnMs),
+    videoTasks.close(allowanceReturnMs),
+  ])
 }
 
 const start = async (parts: EdgeParts): Promise<RunningEdge> => {
   const { log, tail, clock, requestsPerMinute, requestDeadlineMs = limits.requestDeadlineMs, listen } = parts
   const holds: Pick<LogOf<'HoldPlaced' | 'HoldReleased'>, 'appendToWallet'> = log
   const bounds = boundsWith(parts.bounds)
+  const writer = new WalletWriter(holds, tail)
+  const owner = log.writer
   const allowances = new Allowances({
     ...parts,
-    writer: new WalletWriter(holds, tail),
-    owner: log.writer,
+    writer,
+    owner,
     requestDeadlineMs,
     returnMs: bounds.allowanceReturnMs,
   })
   const openCalls = new OpenCalls()
   const dispatch: Dispatch = (call, clientGone) => parts.dispatch(call, clientGone, openCalls)
   const inference = new Inference({ ...parts, dispatch, allowances, requestDeadlineMs })
+  const freshResults = new FreshResults({ ...parts, inference })
+  const videoTasks = new VideoTasks({ ...parts, writer, owner, freshResults })
   const rateLimiter = requestsPerMinute === null ? null : new RateLimiter(requestsPerMinute, clock)
-  const server = createServer({ ...parts, inference, rateLimiter })
-  const stop = (): Promise<void> => stopWithin(bounds, { server, openCalls, allowances, inference })
+  const server = createServer({ ...parts, inference, videoTasks, rateLimiter })
+  const stop = (): Promise<void> => stopWithin(bounds, { server, openCalls, allowances, inference, videoTasks })
   try {
     return { ...(await server.listen(listen.host, listen.port)), stop }
   } catch (fault) {

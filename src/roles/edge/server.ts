@@ -3,6 +3,7 @@ import { Router } from '@koa/router'
 import Koa from 'koa'
 import type { FrameSource } from '../../audit/frames.ts'
 import type { Catalog } from '../../domain/routing/plan.ts'
+import type { VideoKind } from '../../domain/video/request.ts'
 import type { LedgerTail } from '../ledger-tail.ts'
 import type { Clock, Logger, NewId } from '../role.ts'
 import { boundsWith, type EdgeBounds } from './bounds.ts'
@@ -31,10 +32,16 @@ import { showUsage as showLedgerUsage } from './surfaces/ledger/usage.ts'
 import { countTokens, createMessage } from './surfaces/messages/handler.ts'
 import { requireVersion } from './surfaces/messages/version.ts'
 import { listModels, showModel } from './surfaces/models/models.ts'
+import { listNative, showNative, submitNative } from './surfaces/native-video/handler.ts'
 import { askForResponse, createResponse } from './surfaces/responses/handler.ts'
+import { readJsonOrForm } from './surfaces/video/form.ts'
+import { showGeneration, submitGeneration } from './surfaces/video/handler.ts'
+import { createVideo, downloadVideo, retrieveVideo } from './surfaces/video/openai.ts'
+import type { VideoTasks } from './video-tasks.ts'
 
 export interface ServerParts {
   readonly inference: Inference
+  readonly videoTasks: VideoTasks
   readonly tail: LedgerTail
   readonly rateLimiter: RateLimiter | null
   readonly readModels: EdgeReadModels
@@ -49,8 +56,10 @@ export interface ServerParts {
   readonly bounds?: Partial<EdgeBounds>
 }
 
+const videoKinds: readonly VideoKind[] = ['text2video', 'image2video', 'omni-video']
+
 const routes = (parts: ServerParts, bounds: EdgeBounds): Router<EdgeState, object> => {
-  const { inference, tail, rateLimiter, readModels, catalog, clock, logger } = parts
+  const { inference, videoTasks, tail, rateLimiter, readModels, catalog, clock, logger } = parts
   const authenticated = authenticate(tail.ledger.accounts)
   const recorded = requireLog(inference)
   const limited = limitRate(rateLimiter)
@@ -68,6 +77,16 @@ const routes = (parts: ServerParts, bounds: EdgeBounds): Router<EdgeState, objec
   router.post('/v1/responses', ...called, json, createResponse(responses))
   router.get('/v1/responses/:id', ...called, askForResponse('get_response', responses))
   router.delete('/v1/responses/:id', ...called, askForResponse('delete_response', responses))
+  router.post('/v1/video/generations', ...called, json, submitGeneration(videoTasks))
+  router.get('/v1/video/generations/:id', authenticated, showGeneration(videoTasks))
+  router.post('/v1/videos', ...called, readJsonOrForm(bounds.requestBodyBytesMax), createVideo(videoTasks))
+  router.get('/v1/videos/:id', authenticated, retrieveVideo(videoTasks))
+  router.get('/v1/videos/:id/content', authenticated, downloadVideo(videoTasks))
+  for (const kind of videoKinds) {
+    router.post(`/vv/v1/videos/${kind}`, ...called, json, submitNative(kind, videoTasks))
+    router.get(`/vv/v1/videos/${kind}`, authenticated, listNative(kind, videoTasks))
+    router.get(`/vv/v1/videos/${kind}/:id`, authenticated, showNative(videoTasks))
+  }
   router.get('/v1/models', listModels(models))
   router.get('/v1/models/*id', showModel(models))
   router.get(['/v1/dashboard/billing/usage', '/dashboard/billing/usage'], authenticated, showUsage(readModels))

@@ -1,4 +1,5 @@
 import { formatUsd, parseUsd } from '../../domain/money.ts'
+import type { Task } from '../../domain/video/task.ts'
 import type { EventOf } from '../../events/envelope.ts'
 import { storedText } from '../../read-models/stored-text.ts'
 import type { RowOf } from '../../read-models/tables.ts'
@@ -18,34 +19,49 @@ export type Days = Map<string, Sums>
 
 const lengthOfDay = 'YYYY-MM-DD'.length
 
-const groupOf = ({ data, time }: EventOf<'UsageRecorded'>): Group => ({
-  day: time.slice(0, lengthOfDay),
-  workspace_id: data.workspaceId,
-  model: storedText(data.model),
-  key_id: data.keyId,
-  surface: data.surface,
+interface Billed {
+  readonly workspaceId: string
+  readonly keyId: string
+  readonly surface: string
+  readonly model: string
+}
+
+const groupOf = (day: string, { workspaceId, keyId, surface, model }: Billed): Group => ({
+  day,
+  workspace_id: workspaceId,
+  model: storedText(model),
+  key_id: keyId,
+  surface,
 })
 
-const sumsFor = (days: Days, event: EventOf<'UsageRecorded'>): Sums => {
-  const { workspaceId, keyId, surface, model } = event.data
-  const name = `${event.time.slice(0, lengthOfDay)} ${workspaceId} ${keyId} ${surface} ${model}`
+const sumsFor = (days: Days, time: string, billed: Billed): Sums => {
+  const { workspaceId, keyId, surface, model } = billed
+  const day = time.slice(0, lengthOfDay)
+  const name = `${day} ${workspaceId} ${keyId} ${surface} ${model}`
   const standing = days.get(name)
   if (standing !== undefined) return standing
-  const sums = { group: groupOf(event), requests: 0, totalPicos: 0n, counts: usageColumnNames.map(() => 0n) }
+  const sums = { group: groupOf(day, billed), requests: 0, totalPicos: 0n, counts: usageColumnNames.map(() => 0n) }
   days.set(name, sums)
   return sums
 }
 
 /** Adds a bill to its day, which is that of the bill itself. */
-export const addToDay = (days: Days, event: EventOf<'UsageRecorded'>): void => {
-  const sums = sumsFor(days, event)
-  const { usage, total } = event.data
+export const addToDay = (days: Days, { time, data }: EventOf<'UsageRecorded'>): void => {
+  const sums = sumsFor(days, time, data)
+  const { usage, total } = data
   sums.requests += 1
   sums.totalPicos += parseUsd(total)
   usageColumnNames.forEach((column, place) => {
     const count = usage[usageColumns[column]]
     if (count > 0) sums.counts[place]! += BigInt(count)
   })
+}
+
+/** Adds a task that has succeeded to the day on which it did. */
+export const addTaskToDay = (days: Days, time: string, task: Task): void => {
+  const sums = sumsFor(days, time, task)
+  sums.requests += 1
+  sums.totalPicos += parseUsd(task.total)
 }
 
 const countsOf = (counts: readonly bigint[]): { readonly [C in UsageColumn]: string } =>

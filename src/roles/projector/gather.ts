@@ -1,21 +1,26 @@
 import type { Applied, Ledger, LedgerFrame } from '../../domain/ledger/ledger.ts'
 import type { ClosedRequest, Closing, Routed } from '../../domain/ledger/requests.ts'
+import type { Task } from '../../domain/video/task.ts'
 import { adjustmentKey, creditKey } from '../../domain/wallet/evolve.ts'
 import { frameIdText } from '../../events/codec.ts'
+import type { EventOf } from '../../events/envelope.ts'
 import type { RowOf } from '../../read-models/tables.ts'
 import { addChargePlace } from './charge-places.ts'
-import { addToDay, type Days, dayRows } from './days.ts'
+import { addTaskToDay, addToDay, type Days, dayRows } from './days.ts'
 import { addToMinutes, type Minutes, noMinutes } from './minutes.ts'
 import type { Batch, ProjectedRows } from './ports.ts'
 import {
+  externalTaskRow,
   holdRow,
   keyRow,
+  lateVerdictRow,
   openRequestRow,
   priceRow,
   referenceRow,
   requestRow,
   sealRow,
   storedResponseRows,
+  taskRow,
   usageEntryRow,
   walletEntryRow,
   walletRow,
@@ -46,12 +51,17 @@ export interface Gathered {
   readonly seals: RowOf<'seals'>[]
   readonly chargePlaces: RowOf<'charge_places'>[]
   readonly minutes: Minutes
+  readonly lateVerdicts: RowOf<'late_verdicts'>[]
+  /** The last to be named by a caller's own id, by workspace and that id. */
+  readonly externalTasks: Map<string, RowOf<'external_tasks'>>
   readonly days: Days
   readonly writers: Set<string>
   readonly workspaces: Set<string>
   readonly keys: Set<string>
   readonly wallets: Set<string>
   readonly holds: Map<string, HoldKey>
+  /** Those that moved, by id. */
+  readonly tasks: Map<string, Task>
   /** Sides of requests that completed nothing: each stands open in the ledger, or was ignored. */
   readonly sides: Set<Routed | Closing>
   /** Requests completed by this batch whose first side was in the tables before it. */
@@ -71,12 +81,15 @@ export const gatherFrom = (sequence: number): Gathered => ({
   seals: [],
   chargePlaces: [],
   minutes: noMinutes(),
+  lateVerdicts: [],
+  externalTasks: new Map(),
   days: new Map(),
   writers: new Set(),
   workspaces: new Set(),
   keys: new Set(),
   wallets: new Set(),
   holds: new Map(),
+  tasks: new Map(),
   sides: new Set(),
   completed: [],
 })
@@ -91,12 +104,13 @@ export const gather = (gathered: Gathered, frame: LedgerFrame, applied: readonly
 }
 
 const gatherEvent = (gathered: Gathered, applied: Applied): void => {
-  const { event, movements, closed } = applied
+  const { event, movements, closed, task } = applied
   movements.forEach((movement, line) => {
     gathered.entries.push(walletEntryRow(applied, movement, line))
   })
   if (movements.length > 0) addToMinutes(gathered.minutes, applied)
   addChargePlace(gathered.chargePlaces, applied)
+  if (task !== null) gathered.tasks.set(task.taskId, task)
   switch (event.type) {
     case 'WorkspaceOpened':
       gathered.workspaces.add(event.data.workspaceId)
@@ -119,6 +133,14 @@ const gatherEvent = (gathered: Gathered, applied: Applied): void => {
     case 'HoldReleased':
       gathered.wallets.add(event.data.workspaceId)
       touchHold(gathered, event.data)
+      if (task !== null && event.type === 'HoldPlaced') gatherName(gathered, task)
+      break
+    case 'TaskSettled':
+      if (task === null) gathered.lateVerdicts.push(lateVerdictRow(applied, event))
+      else gatherSettled(gathered, event, task)
+      break
+    case 'LateVerdictSeen':
+      gathered.lateVerdicts.push(lateVerdictRow(applied, event))
       break
     case 'CheckpointSealed':
       gathered.seals.push(sealRow(applied, event))
@@ -133,6 +155,19 @@ const gatherEvent = (gathered: Gathered, applied: Applied): void => {
 
 const touchHold = ({ holds }: Gathered, { workspaceId, holdId }: HoldKey): void => {
   holds.set(`${workspaceId} ${holdId}`, { workspaceId, holdId })
+}
+
+const gatherName = ({ externalTasks }: Gathered, task: Task): void => {
+  const { workspaceId, externalTaskId } = task
+  if (externalTaskId !== null)
+    externalTasks.set(`${workspaceId} ${externalTaskId}`, externalTaskRow({ ...task, externalTaskId }))
+}
+
+const gatherSettled = (gathered: Gathered, { data, time }: EventOf<'TaskSettled'>, task: Task): void => {
+  const { workspaceId, taskId } = data
+  gathered.wallets.add(workspaceId)
+  touchHold(gathered, { workspaceId, holdId: taskId })
+  if (task.status === 'SUCCESS') addTaskToDay(gathered.days, time, task)
 }
 
 const gatherReference = (
@@ -179,6 +214,7 @@ const rowsOf = (gathered: Gathered, ledger: Ledger): ProjectedRows => {
       open_requests: lastOpenRequests(gathered, ledger),
       usage_entries: gathered.usageEntries,
       charge_places: gathered.chargePlaces,
+      late_verdicts: gathered.lateVerdicts,
     },
     replaced: {
       writers: lastOf(gathered.writers, (id) => mapped(ledger.writers.get(id), (window) => writerRow(id, window))),
@@ -186,6 +222,8 @@ const rowsOf = (gathered: Gathered, ledger: Ledger): ProjectedRows => {
       keys: lastOf(gathered.keys, (id) => mapped(ledger.accounts.keys.get(id), keyRow)),
       wallets: lastOf(gathered.wallets, (id) => mapped(ledger.wallets.get(id), walletRow)),
       holds: holds.open,
+      tasks: Array.from(gathered.tasks.values(), taskRow),
+      external_tasks: [...gathered.externalTasks.values()],
     },
     added: { usage_by_day: dayRows(gathered.days) },
     first: { stored_responses: gathered.storedResponses, seals: gathered.seals },

@@ -14,10 +14,13 @@ export interface ProjectedRows {
       | 'requests'
       | 'open_requests'
       | 'usage_entries'
-      | 'charge_places']: RowsOf<T>
+      | 'charge_places'
+      | 'late_verdicts']: RowsOf<T>
   }
   /** Rows that take the place of the one with the same key. */
-  readonly replaced: { readonly [T in 'writers' | 'workspaces' | 'keys' | 'wallets' | 'holds']: RowsOf<T> }
+  readonly replaced: {
+    readonly [T in 'writers' | 'workspaces' | 'keys' | 'wallets' | 'holds' | 'tasks' | 'external_tasks']: RowsOf<T>
+  }
   /** Rows whose figures are added to the one with the same key. */
   readonly added: { readonly usage_by_day: RowsOf<'usage_by_day'> }
   /** Rows that are written where none has their key; of several with one key the first. */

@@ -3,17 +3,18 @@ import type { FrameWindow } from '../../domain/ledger/frame-window.ts'
 import type { Applied } from '../../domain/ledger/ledger.ts'
 import type { ClosedRequest, OpenRequest } from '../../domain/ledger/requests.ts'
 import { formatUsd } from '../../domain/money.ts'
+import type { Task } from '../../domain/video/task.ts'
 import type { Movement } from '../../domain/wallet/evolve.ts'
 import { balancePicos, type Hold, type Wallet } from '../../domain/wallet/wallet.ts'
 import type { EventOf } from '../../events/envelope.ts'
-import { storedText } from '../../read-models/stored-text.ts'
+import { storedOrNull, storedText } from '../../read-models/stored-text.ts'
 import type { RowOf } from '../../read-models/tables.ts'
 
 /** Where an event stands in the log. */
 export type Place = Pick<Applied, 'sequence' | 'index'>
 
 const isoOf = (epochMs: number): string => new Date(epochMs).toISOString()
-const storedOrNull = (text: string | null): string | null => (text === null ? null : storedText(text))
+const isoOrNull = (epochMs: number | null): string | null => (epochMs === null ? null : isoOf(epochMs))
 
 export const writerRow = (writer: string, { low, above }: FrameWindow): RowOf<'writers'> => ({
   writer,
@@ -203,4 +204,70 @@ export const sealRow = ({ sequence }: Place, { data }: EventOf<'CheckpointSealed
   root: data.root,
   peaks: JSON.stringify(data.peaks),
   note: storedText(data.note),
+})
+
+type TaskTimes = 'queued_at' | 'deadline' | 'submitted_at' | 'started_at' | 'finished_at' | 'updated_at'
+
+const taskTimes = (task: Task): Pick<RowOf<'tasks'>, TaskTimes> => ({
+  queued_at: isoOf(task.queuedMs),
+  deadline: isoOf(task.deadlineMs),
+  submitted_at: isoOrNull(task.submittedMs),
+  started_at: isoOrNull(task.startedMs),
+  finished_at: isoOrNull(task.finishedMs),
+  updated_at: isoOf(task.updatedMs),
+})
+
+export const taskRow = (task: Task): RowOf<'tasks'> => ({
+  task_id: task.taskId,
+  workspace_id: task.workspaceId,
+  key_id: task.keyId,
+  surface: task.surface,
+  kind: task.kind,
+  model: storedText(task.model),
+  provider: storedText(task.provider),
+  upstream_model: storedText(task.upstreamModel),
+  price_version: task.priceVersion,
+  unit_price: task.unitPrice,
+  units_max: task.unitsMax,
+  held: task.held,
+  external_task_id: storedOrNull(task.externalTaskId),
+  request_digest: task.requestDigest,
+  payload_digest: task.payloadDigest,
+  vendor_task_id: storedOrNull(task.vendorTaskId),
+  status: task.status,
+  progress: task.progress,
+  ...taskTimes(task),
+  fail_reason: storedOrNull(task.failReason),
+  vendor_code: task.vendorCode === null ? null : String(task.vendorCode),
+  deduction: storedOrNull(task.deduction),
+  source: task.source,
+  lines: JSON.stringify(task.lines),
+  total: task.total,
+  results: JSON.stringify(task.results),
+})
+
+/** Of a task that has an id of its caller's. */
+export const externalTaskRow = (task: Task & { readonly externalTaskId: string }): RowOf<'external_tasks'> => ({
+  workspace_id: task.workspaceId,
+  external_task_id: storedText(task.externalTaskId),
+  task_id: task.taskId,
+  request_digest: task.requestDigest,
+})
+
+/** What the vendor said too late, or once more. */
+export const lateVerdictRow = (
+  { sequence, index }: Place,
+  { type, data, time }: EventOf<'TaskSettled'> | EventOf<'LateVerdictSeen'>,
+): RowOf<'late_verdicts'> => ({
+  sequence,
+  event_index: index,
+  event_type: type,
+  workspace_id: data.workspaceId,
+  task_id: data.taskId,
+  vendor_task_id: storedOrNull(data.vendorTaskId ?? null),
+  outcome: data.outcome,
+  deduction: storedOrNull(data.deduction ?? null),
+  cost: 'cost' in data ? data.cost : data.total,
+  fail_reason: storedOrNull(data.failReason ?? null),
+  time,
 })

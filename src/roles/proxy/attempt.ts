@@ -4,7 +4,7 @@ import type { Answer, Dialect, StreamRelay, Target } from '../../providers/diale
 import { dialects } from '../../providers/dialects.ts'
 import { type HttpClient, HttpFault, type HttpResponse } from '../../providers/http.ts'
 import type { Provider, Providers } from '../../providers/provider.ts'
-import type { Candidate, Clock, RoutedCall } from '../role.ts'
+import type { AnswerCall, Candidate, Clock } from '../role.ts'
 import {
   blamesCaller,
   type Failure,
@@ -64,7 +64,7 @@ export const readBody = async ({ body }: HttpResponse, bytesMax: number): Promis
   return chunks.length === 1 && only !== undefined ? only : Buffer.concat(chunks)
 }
 
-const readWhole = async (spoken: Spoken, call: RoutedCall, response: HttpResponse): Promise<Tried> => {
+const readWhole = async (spoken: Spoken, call: AnswerCall, response: HttpResponse): Promise<Tried> => {
   const { status } = response
   const bytes = await readBody(response, limits.upstreamBodyBytesMax)
   if (bytes === null) return failed({ status, reason: 'answer_too_large' })
@@ -78,7 +78,7 @@ const readWhole = async (spoken: Spoken, call: RoutedCall, response: HttpRespons
 const isNoStream = ({ headers }: HttpResponse): boolean => /json|html/i.test(String(headers['content-type'] ?? ''))
 
 /** The first complete event decides: until then another candidate may serve. */
-const openStream = async (spoken: Spoken, call: RoutedCall, response: HttpResponse): Promise<Tried> => {
+const openStream = async (spoken: Spoken, call: AnswerCall, response: HttpResponse): Promise<Tried> => {
   if (isNoStream(response)) {
     response.discard()
     return failed({ status: response.status, reason: 'not_a_stream' })
@@ -117,7 +117,7 @@ export const readFailure = async (spoken: Spoken, response: HttpResponse, nowMs:
 const request = async (
   { http, clock, firstByteMs, wholeAnswerMs }: AttemptParts,
   spoken: Spoken,
-  call: RoutedCall,
+  call: AnswerCall,
   signal: AbortSignal,
 ): Promise<Tried> => {
   const { url, headers, body } = spoken.dialect.buildRequest(spoken.target, call)
@@ -142,13 +142,13 @@ export const targetOf = (provider: Provider, { model, upstreamModel, sheet }: Ca
   askedSeconds: Math.floor(nowMs / 1000),
 })
 
-const notImplemented = ({ model }: Candidate, { surface }: RoutedCall): GatewayError =>
+const notImplemented = ({ model }: Candidate, { surface }: AnswerCall): GatewayError =>
   new GatewayError('not_implemented', `The model \`${model}\` is not available on the ${surface} surface.`)
 
 /** Asks one candidate. A failure that is the upstream's is an answer here; only faults of our own are thrown. */
 export const attempt = async (
   parts: AttemptParts,
-  call: RoutedCall,
+  call: AnswerCall,
   candidate: Candidate,
   signal: AbortSignal,
 ): Promise<Tried> => {

@@ -4,7 +4,7 @@ import type { Usage, UsageSource } from '../../domain/usage/usage.ts'
 import { failureReason, type GatewayError } from '../../errors.ts'
 import type { FactOf } from '../../events/envelope.ts'
 import type { Attempt, UsageRecorded } from '../../events/types.ts'
-import type { Candidate, RoutedCall } from '../role.ts'
+import type { AnswerCall, Candidate } from '../role.ts'
 
 /** What one served call comes to. */
 export interface Bill {
@@ -17,7 +17,7 @@ export interface Bill {
   readonly storedId: string | null
 }
 
-const callFields = ({ requestId, workspaceId, keyId, surface, allowanceId }: RoutedCall) => ({
+const callFields = ({ requestId, workspaceId, keyId, surface, allowanceId }: AnswerCall) => ({
   requestId,
   workspaceId,
   keyId,
@@ -25,7 +25,7 @@ const callFields = ({ requestId, workspaceId, keyId, surface, allowanceId }: Rou
   allowanceId,
 })
 
-export const usageFact = (call: RoutedCall, bill: Bill): FactOf<'UsageRecorded'> => {
+export const usageFact = (call: AnswerCall, bill: Bill): FactOf<'UsageRecorded'> => {
   const { candidate, usage, source, outcome, attempts, storedId } = bill
   const charge: Charge = chargeFor(candidate.sheet, usage)
   return {
@@ -50,7 +50,7 @@ export const usageFact = (call: RoutedCall, bill: Bill): FactOf<'UsageRecorded'>
 
 /** `status` and `reason` are what the client got. */
 export const failureFact = (
-  call: RoutedCall,
+  call: AnswerCall,
   error: Pick<GatewayError, 'status' | 'code'>,
   attempts: readonly Attempt[],
 ): FactOf<'RequestFailed'> => ({

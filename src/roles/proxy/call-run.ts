@@ -4,7 +4,7 @@ import type { FactOf } from '../../events/envelope.ts'
 import type { Attempt, UsageRecorded } from '../../events/types.ts'
 import { HttpFault } from '../../providers/http.ts'
 import type { EndableCall, OpenCalls } from '../open-calls.ts'
-import type { AnswerPart, Candidate, RoutedCall } from '../role.ts'
+import type { AnswerCall, AnswerPart, Candidate } from '../role.ts'
 import { type AttemptParts, attempt, type OpenStream, type WholeAnswer } from './attempt.ts'
 import { type Bill, failureFact, usageFact } from './billing.ts'
 import { Closing, type ClosingParts } from './closing.ts'
@@ -28,10 +28,11 @@ const headOf = ({ candidate, answered }: Serving<WholeAnswer | OpenStream>): Hea
   model: candidate.model,
 })
 
-/** What was told before the answer ended may lag behind what was delivered: the larger output counts. */
+/** What was told before the answer ended may lag behind what was delivered: the larger output counts. None told is none reported. */
 const settleUsage = (told: Usage | null, counted: Usage): Pick<Bill, 'usage' | 'source'> => {
   if (told === null) return { usage: counted, source: 'estimated' }
-  if (told.outputTotal >= counted.outputTotal && told.promptTotal > 0) return { usage: told, source: 'reported' }
+  const covers = told.outputTotal > 0 && told.outputTotal >= counted.outputTotal
+  if (covers && told.promptTotal > 0) return { usage: told, source: 'reported' }
   const input = told.promptTotal > 0 ? told : counted
   const { outputTotal, outputReasoning, outputAudio, outputImage } = counted
   return { usage: { ...input, outputTotal, outputReasoning, outputAudio, outputImage }, source: 'estimated' }
@@ -40,7 +41,7 @@ const settleUsage = (told: Usage | null, counted: Usage): Pick<Bill, 'usage' | '
 /** One routed call, from its first candidate to its one closing event. */
 export class CallRun implements EndableCall {
   readonly #parts: RunParts
-  readonly #call: RoutedCall
+  readonly #call: AnswerCall
   readonly #clientGone: AbortSignal
   readonly #openCalls: OpenCalls | undefined
   readonly #cancel = new AbortController()
@@ -59,7 +60,7 @@ export class CallRun implements EndableCall {
   #released = false
   #ended = false
 
-  constructor(parts: RunParts, call: RoutedCall, clientGone: AbortSignal, openCalls?: OpenCalls) {
+  constructor(parts: RunParts, call: AnswerCall, clientGone: AbortSignal, openCalls?: OpenCalls) {
     this.#parts = parts
     this.#call = call
     this.#clientGone = clientGone

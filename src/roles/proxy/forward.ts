@@ -2,15 +2,25 @@ import { limits } from '../../limits.ts'
 import type { HttpClient } from '../../providers/http.ts'
 import type { Providers } from '../../providers/provider.ts'
 import type { OpenCalls } from '../open-calls.ts'
-import type { AnswerPart, Clock, Dispatch, Logger, LogOf, RoutedCall } from '../role.ts'
+import {
+  type AnswerCall,
+  type AnswerPart,
+  asksForAnswer,
+  type Clock,
+  type Dispatch,
+  type Logger,
+  type LogOf,
+} from '../role.ts'
 import { CallRun, type RunParts } from './call-run.ts'
 import { CallsInFlight } from './calls-in-flight.ts'
 import type { ProxyEvent } from './closing.ts'
-import { answerQuestion, type QuestionParts } from './question.ts'
+import { answerQuestion, type QuestionParts, type Vendors } from './question.ts'
+import { VendorTurns } from './vendor-turns.ts'
 
 export interface ForwardParts {
   readonly log: LogOf<ProxyEvent>
   readonly providers: Providers
+  readonly vendors: Vendors
   readonly http: HttpClient
   readonly clock: Clock
   readonly logger: Logger
@@ -32,17 +42,16 @@ export const createForward = (parts: ForwardParts): Dispatch => {
     wholeAnswerMs: limits.upstreamWholeAnswerMs,
     closingAckMs: limits.closingAckMs,
     questionMs: limits.upstreamQuestionMs,
+    vendorTurns: new VendorTurns(parts.clock),
     ...parts,
   }
   return (call, clientGone, openCalls) =>
-    call.question === undefined
-      ? forward(runParts, call, clientGone, openCalls)
-      : answerQuestion(runParts, call, call.question, clientGone)
+    asksForAnswer(call) ? forward(runParts, call, clientGone, openCalls) : answerQuestion(runParts, call, clientGone)
 }
 
 async function* forward(
   parts: RunParts,
-  call: RoutedCall,
+  call: AnswerCall,
   clientGone: AbortSignal,
   openCalls?: OpenCalls,
 ): AsyncGenerator<AnswerPart, void, undefined> {

@@ -10,14 +10,22 @@ import { type HttpClient, HttpFault, type HttpResponse } from '../../providers/h
 import { readRefusal } from '../../providers/openai/refusal.ts'
 import { type StoredResponse, storedResponseRequest } from '../../providers/openai-responses/stored.ts'
 import type { Providers } from '../../providers/provider.ts'
+import type { Told, VideoVendor } from '../../providers/vv-video/vendor.ts'
 import type { EndableCall } from '../open-calls.ts'
 import type { AnswerPart, Candidate, Clock, Logger, Question, RoutedCall } from '../role.ts'
+import { encodeResults } from '../task-results.ts'
 import { isSuccess, readBody, readFailure, targetOf } from './attempt.ts'
 import type { CallsInFlight } from './calls-in-flight.ts'
 import { type Failure, httpFailure, refusalFailure, refused, type Stop, statusFailure, verdict } from './failure.ts'
+import type { VendorTurns } from './vendor-turns.ts'
+
+/** Video vendors' accounts, by the name of the provider. */
+export type Vendors = ReadonlyMap<string, Pick<VideoVendor, 'query'>>
 
 export interface QuestionParts {
   readonly providers: Providers
+  readonly vendors: Vendors
+  readonly vendorTurns: VendorTurns
   readonly http: HttpClient
   readonly clock: Clock
   readonly logger: Logger
@@ -32,6 +40,29 @@ const failed = (failure: Failure): Replied => ({ failure })
 const unusable = ({ status }: HttpResponse, reason: string): Replied => failed({ status, reason })
 
 const tellCount = (tokens: number): Replied => ({ bytes: Buffer.from(JSON.stringify({ input_tokens: tokens })) })
+
+const notConfigured = failed({ status: null, reason: 'provider_not_configured' })
+
+const noTask = (): GatewayError =>
+  new GatewayError('task_not_exist', 'The video vendor does not know the task (any more).')
+const noTurn = (): GatewayError =>
+  new GatewayError('rate_limit_exceeded', 'The video vendor is asked too often.', { retryAfterSeconds: 1 })
+
+/** The results of a task that succeeded, once more. */
+const tellResults = (told: Told): Replied => {
+  switch (told.type) {
+    case 'ended':
+      if (told.verdict.results.length > 0) return { bytes: encodeResults(told.verdict.results) }
+      return failed({ status: null, reason: 'no_results' })
+    case 'open':
+      return failed({ status: null, reason: 'task_is_open' })
+    case 'not_found':
+      return failed(refused(noTask()))
+    case 'busy':
+    case 'unknown':
+      return failed({ status: null, reason: told.reason, timedOut: told.reason === 'timeout' })
+  }
+}
 
 const noResponse = { message: 'There is no response with this id.', code: null, param: null }
 
@@ -92,9 +123,10 @@ class Asking implements EndableCall {
   }
 
   async #put(question: Question, candidate: Candidate): Promise<Replied> {
+    if (question.type === 'get_video_task') return this.#askVendor(candidate.provider, question)
     const { providers, clock } = this.#parts
     const provider = providers.get(candidate.provider)
-    if (provider === undefined) return failed({ status: null, reason: 'provider_not_configured' })
+    if (provider === undefined) return notConfigured
     const target = targetOf(provider, candidate, clock())
     try {
       return question.type === 'count_tokens'
@@ -105,6 +137,17 @@ class Asking implements EndableCall {
       if (fault instanceof GatewayError) return failed(refused(fault))
       throw fault
     }
+  }
+
+  async #askVendor(
+    name: string,
+    { kind, vendorTaskId }: Extract<Question, { type: 'get_video_task' }>,
+  ): Promise<Replied> {
+    const { vendors, vendorTurns } = this.#parts
+    const vendor = vendors.get(name)
+    if (vendor === undefined) return notConfigured
+    if (!vendorTurns.take(name)) return failed(refused(noTurn()))
+    return tellResults(await vendor.query(kind, vendorTaskId, this.#cancel.signal))
   }
 
   /** Only the maker of the format counts for us; for other models a tokenizer does. */
@@ -147,11 +190,11 @@ class Asking implements EndableCall {
 export async function* answerQuestion(
   parts: QuestionParts,
   call: RoutedCall,
-  question: Question,
   clientGone: AbortSignal,
 ): AsyncGenerator<AnswerPart, void, undefined> {
-  const [candidate] = call.candidates
-  if (candidate === undefined) throw new Error('a question is put to a candidate')
+  const { question, candidates } = call
+  const [candidate] = candidates
+  if (question === undefined || candidate === undefined) throw new Error('a question is put to a candidate')
   const asking = new Asking(parts, call, clientGone)
   try {
     const bytes = await asking.answer(question, candidate)

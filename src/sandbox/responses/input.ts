@@ -102,8 +102,12 @@ export const assertInput = (body: JsonObject): void => {
   for (const [index, item] of input.entries()) assertItem(item, index)
 }
 
+/** An image that does not hold its picture is looked up by its id. */
+const isReference = ({ type, result }: JsonObject): boolean =>
+  type === 'item_reference' || (type === 'image_generation_call' && !result)
+
 const resolved = (item: JsonObject, stored: StoredResponses): JsonObject => {
-  if (item['type'] !== 'item_reference') return item
+  if (!isReference(item)) return item
   const id = textOf(item['id'])
   const found = stored.item(id)
   if (found === undefined)

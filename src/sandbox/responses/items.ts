@@ -65,7 +65,7 @@ const times = <T>(count: number, make: (index: number) => T): readonly T[] =>
 const reasoningItems = (asked: Asked, request: ResponsesRequest, output: Output): readonly Item[] => {
   if (!request.reasons) return []
   const pieces = request.reasoningShown === 'nothing' ? [] : output.reasoningText
-  const encrypted = request.reasoningEncrypted ? Buffer.from(pieces.join('')).toString('base64') : null
+  const encrypted = request.reasoningEncrypted ? Buffer.from(`reasoning: ${pieces.join('')}`).toString('base64') : null
   const shown = pieces.length === 0 ? 'nothing' : request.reasoningShown
   return [{ type: 'reasoning', id: idOf(asked, 'reasoning', 0), isWhole: true, pieces, shown, encrypted }]
 }
@@ -139,7 +139,7 @@ const chosen = (value: unknown, otherwise: string): string =>
 const imageItems = (asked: Asked, request: ResponsesRequest, calls: BuiltInCalls): readonly Item[] => {
   const tool = calls.imageTool
   const members = {
-    action: 'generate',
+    action: request.images > 0 ? 'edit' : 'generate',
     background: chosen(tool['background'], 'opaque'),
     output_format: chosen(tool['output_format'], 'png'),
     quality: chosen(tool['quality'], 'medium'),

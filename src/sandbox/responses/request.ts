@@ -100,7 +100,8 @@ export const readResponsesRequest = (
     customNames: customIn(body),
     reasons: effort !== null && effort !== 'none',
     reasoningShown: shownOf(reasoning, directives),
-    reasoningEncrypted: listOf(body['include']).includes('reasoning.encrypted_content'),
+    // OpenAI tells it unasked.
+    reasoningEncrypted: directives.profile !== 'xai' || listOf(body['include']).includes('reasoning.encrypted_content'),
     words:
       countWords(textOf(body['instructions'])) +
       conversation.flatMap(partsOf).reduce((words, part) => words + countWords(textOfPart(part)), 0),

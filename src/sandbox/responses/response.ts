@@ -2,7 +2,7 @@ import { isObject, type JsonObject, listOf, objectOf } from '../../json.ts'
 import type { Asked, Told } from '../dialect.ts'
 import { faultOf } from '../faults.ts'
 import type { Output } from '../output.ts'
-import type { BuiltInCalls } from './built-in.ts'
+import { countWords } from '../words.ts'
 import type { ResponsesRequest } from './request.ts'
 
 /** Where a response stands. */
@@ -67,15 +67,23 @@ const reasoningOf = (reasoning: unknown): JsonObject => ({ effort: null, summary
 
 const imageTokens = 1_056
 
-const toolUsageOf = ({ images, searches }: BuiltInCalls): JsonObject => ({
-  image_gen: {
-    input_tokens: 0,
-    input_tokens_details: { image_tokens: 0, text_tokens: 0 },
-    output_tokens: images * imageTokens,
-    output_tokens_details: { image_tokens: images * imageTokens, text_tokens: 0 },
-    total_tokens: images * imageTokens,
-  },
-  web_search: { num_requests: searches },
+/** Each image is made from what was asked for, and from all images of the conversation. */
+const imageUsageOf = ({ builtIn, userText, images }: ResponsesRequest): JsonObject => {
+  const text_tokens = builtIn.images * countWords(userText)
+  const image_tokens = builtIn.images * images
+  const made = builtIn.images * imageTokens
+  return {
+    input_tokens: text_tokens + image_tokens,
+    input_tokens_details: { image_tokens, text_tokens },
+    output_tokens: made,
+    output_tokens_details: { image_tokens: made, text_tokens: 0 },
+    total_tokens: text_tokens + image_tokens + made,
+  }
+}
+
+const toolUsageOf = (request: ResponsesRequest): JsonObject => ({
+  image_gen: imageUsageOf(request),
+  web_search: { num_requests: request.builtIn.searches },
 })
 
 /** What of the request the response repeats. */
@@ -125,6 +133,6 @@ export const responseOf = (asked: Asked, request: ResponsesRequest, standing: St
     frequency_penalty: 0,
     service_tier: directives.service_tier ?? (isOver ? tierOf(body['service_tier']) : 'auto'),
     usage: standing.told?.usage ?? null,
-    ...(isOver && directives.profile !== 'xai' ? { tool_usage: toolUsageOf(request.builtIn) } : {}),
+    ...(isOver && directives.profile !== 'xai' && !directives.no_usage ? { tool_usage: toolUsageOf(request) } : {}),
   }
 }

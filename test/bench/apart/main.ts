@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os'
 import { parseArgs } from 'node:util'
 import { type BenchProcess, type ServerAddress, startProcess } from '../child.ts'
 import { startGateway } from '../gateway.ts'
+import { install } from '../installation.ts'
 import { countAnswered, openBooks, type Reconciliation, reconcile } from '../ledger.ts'
 import { numberOf, progress, runToEnd, temporaryFolder, writeJson } from '../run.ts'
 import { type LargeStep, measureLarge } from './large.ts'
@@ -53,7 +54,7 @@ const startSide = async (
   stack: AsyncDisposableStack,
 ): Promise<Side> => {
   const folder = await temporaryFolder(options.folder, stack)
-  const gateway = stack.adopt(await starters[way](folder, upstreamUrl, callers[way]), (each) => each.stop())
+  const gateway = stack.adopt(await starters[way](install(folder, upstreamUrl, callers[way])), (each) => each.stop())
   const { books } = await openBooks(gateway, stack)
   return { gateway, books }
 }

@@ -2,11 +2,12 @@ import { availableParallelism } from 'node:os'
 import { limits } from '../../../src/limits.ts'
 import { contentChunkBytes } from '../chat-answers.ts'
 import { chunksPerStream } from '../content.ts'
+import { total } from '../cpu.ts'
 import { ledgerLine, type Reconciliation } from '../ledger.ts'
 import { megabytes, type Target, table, targetLine, whole } from '../table.ts'
 import { type LargeStep, largeCharacters } from './large.ts'
 import { type Memories, type Memory, type Watched, watched } from './memory.ts'
-import { type Cell, type Row, total, type Way, ways } from './rounds.ts'
+import { type Cell, type Row, type Way, ways } from './rounds.ts'
 import { bursts, busyConnections, type SlowStream, slowShape, type Trickle, trickleShape } from './slow.ts'
 
 /** All that a run has found. */

@@ -1,4 +1,5 @@
-import { creditPayer, type Gateway, type Installation, install, payer, type Started } from '../installation.ts'
+import type { RoleName } from '../../../src/roles/role.ts'
+import { creditPayer, type Gateway, type Installation, payer, type Started } from '../installation.ts'
 
 /** In the order of their start. */
 const withoutAddress = ['projector', 'scheduler', 'proxy'] as const
@@ -12,16 +13,26 @@ const openPayer = async (installation: Installation): Promise<string> => {
   return String(secret)
 }
 
-/** Starts the embedded servers and each role in a process of its own, with the mock upstream as the provider and credit for the whole run. */
-export const startRoles = async (dataFolder: string, upstreamUrl: string, caller: string): Promise<Gateway> => {
+export interface Roles {
+  /** Beside the edge; in the order of their start. */
+  readonly roles?: readonly Exclude<RoleName, 'edge'>[]
+  /** Gives the key that calls; on servers that run, before any role does. */
+  readonly openAccount?: (installation: Installation) => Promise<string>
+}
+
+/** Starts the embedded servers and each role in a process of its own, with credit for the whole run. */
+export const startRoles = async (
+  installation: Installation,
+  { roles = withoutAddress, openAccount = openPayer }: Roles = {},
+): Promise<Gateway> => {
   await using stack = new AsyncDisposableStack()
-  const installation = install(dataFolder, upstreamUrl, caller)
+  const { dataFolder, command } = installation
   const start = (...words: readonly string[]): Started =>
     stack.adopt(installation.start(...words), (each) => each.stop())
   await start('servers').says(/PostgreSQL and NATS run/)
-  const key = await openPayer(installation)
+  const key = await openAccount(installation)
   const pids: Record<string, number> = {}
-  for (const role of withoutAddress) {
+  for (const role of roles) {
     const { pid, says } = start('serve', '--role', role)
     await says(/ works\./)
     pids[role] = pid
@@ -34,7 +45,7 @@ export const startRoles = async (dataFolder: string, upstreamUrl: string, caller
     url: url!,
     key,
     dataFolder,
-    command: installation.command,
+    command,
     stop: () => running.disposeAsync(),
   }
 }

@@ -1,11 +1,11 @@
-import { readRecord } from '../../../src/infrastructure/embedded/record.ts'
+import type { LoadResult } from '../asking.ts'
 import type { BenchProcess } from '../child.ts'
+import { type Cpu, cpuOf, spent, total } from '../cpu.ts'
 import { median } from '../figures.ts'
 import type { Gateway } from '../installation.ts'
 import type { Books } from '../ledger.ts'
-import type { Load, LoadResult } from '../load.ts'
+import type { Load } from '../load.ts'
 import { benchModel } from '../price.ts'
-import { cpuMicros, cpuMicrosWithChildren } from '../procfs.ts'
 import type { Addressed } from '../requests.ts'
 
 /** The same program, each on servers of its own: every role in one process, and each role in a process. */
@@ -17,23 +17,6 @@ export interface Side {
   readonly books: Books
 }
 export type Sides = { readonly [W in Way]: Side }
-
-/** Microseconds, by process; NaN where the system does not tell. */
-export type Cpu = Readonly<Record<string, number>>
-
-const cpuOf = ({ gateway }: Side): Cpu => {
-  const own = Object.entries(gateway.pids).map(([name, pid]) => [name, cpuMicros(pid) ?? Number.NaN])
-  const servers = (readRecord(gateway.dataFolder)?.servers ?? []).map(({ name, pid }) => [
-    name,
-    cpuMicrosWithChildren(pid) ?? Number.NaN,
-  ])
-  return Object.fromEntries([...own, ...servers])
-}
-
-const spent = (before: Cpu, after: Cpu): Cpu =>
-  Object.fromEntries(Object.entries(after).map(([name, micros]) => [name, micros - before[name]!]))
-
-export const total = (cpu: Cpu): number => Object.values(cpu).reduce((sum, micros) => sum + micros, 0)
 
 /** One load on one side. */
 export interface Measured {
@@ -50,13 +33,13 @@ type Question = Pick<Load, 'stream' | 'connections' | 'seconds'>
 
 /** The tables catch up before the next load begins, so that they cost no other row its cores. */
 const measureSide = async (load: BenchProcess, side: Side, other: Side, question: Question): Promise<Measured> => {
-  const before = { side: cpuOf(side), other: cpuOf(other) }
+  const before = { side: cpuOf(side.gateway), other: cpuOf(other.gateway) }
   const fromMs = performance.now()
   const result = await load.ask<LoadResult>({ ...question, ...addressOf(side.gateway) })
   const catchUpMs = await side.books.settled()
-  const idleMicros = total(spent(before.other, cpuOf(other)))
+  const idleMicros = total(spent(before.other, cpuOf(other.gateway)))
   const idleShare = idleMicros / 1_000 / (performance.now() - fromMs)
-  return { result, catchUpMs, cpu: spent(before.side, cpuOf(side)), idleShare }
+  return { result, catchUpMs, cpu: spent(before.side, cpuOf(side.gateway)), idleShare }
 }
 
 /** All clients here ask for chat. */

@@ -1,6 +1,6 @@
+import type { LoadResult } from '../asking.ts'
 import type { BenchProcess } from '../child.ts'
 import type { Gateway } from '../installation.ts'
-import type { LoadResult } from '../load.ts'
 import { ordinaryShape } from '../shape.ts'
 import { type Memories, watchMemory } from './memory.ts'
 import { addressOf } from './rounds.ts'

@@ -146,6 +146,21 @@ t.test('a request that cannot be measured reserves the whole context of the mode
   t.equal(formatUsd(worstCasePicos(sheetWithContext, demand)), '0.4')
 })
 
+t.test('what searches add to the prompt is reserved, within bounds', async (t) => {
+  const priced = { ...sheetWithContext, per_call: { web_search: '0', x_search: '0', code_interpreter: '0' } }
+  const cost = (toolCallsMax: Demand['toolCallsMax'], sheet: PriceSheet = priced, inputTokensMax = 10): string =>
+    formatUsd(worstCasePicos(sheet, { ...demandOf(inputTokensMax, 0), audio: false, toolCallsMax }))
+  // 4 a million tokens: 14,000 of one search, never more than 64,000, nor than the context of 100,000.
+  t.equal(cost({}), '0.00004')
+  t.equal(cost({ web_search: 1 }), '0.05604')
+  t.equal(cost({ web_search: 2, x_search: 1 }), '0.16804')
+  t.equal(cost({ web_search: 16, x_search: 16 }), '0.25604')
+  t.equal(cost({ web_search: 16 }, priced, 99_000), '0.4')
+  t.equal(cost({ web_search: 16 }, priced, 200_000), '0.8')
+  t.equal(cost({ code_interpreter: 8, grounding_query: 16 }), '0.00004', 'they add nothing')
+  t.equal(cost({ web_search: 16 }, sheetWithContext), '0.00004', 'a model that has no such search')
+})
+
 t.test('an affordable cap never costs more than its budget', async () => {
   fc.assert(
     fc.property(

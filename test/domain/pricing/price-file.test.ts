@@ -16,6 +16,7 @@ type Rates = PriceSheet['per_million_tokens']
 
 const readJson = (path: string) => JSON.parse(readFileSync(new URL(`../../../${path}`, import.meta.url), 'utf8'))
 const shipped: PriceFile = readJson('prices.json')
+const tokenPriced = shipped.prices.flatMap(({ sheet, ...entry }) => (sheet === undefined ? [] : [{ ...entry, sheet }]))
 const problemsOfSchema = validatorOf('price-file.json', { every: true })
 
 const sheet: PriceSheet = {
@@ -64,19 +65,20 @@ t.test('a sheet of the file is a sheet of the event, never negative', async (t) 
     if ($ref !== undefined) return resolve(definitions[String($ref).replace('#/definitions/', '')])
     return Object.fromEntries(Object.entries(rest).map(([key, value]) => [key, resolve(value)]))
   }
-  const event = readJson('schemas/events/PricePublished.v1.json').definitions.PriceSheet
-  const unsigned = JSON.parse(JSON.stringify(event).replaceAll('^-?', '^'))
-  t.same(resolve(definitions.PriceSheet), resolve(unsigned))
+  const event = readJson('schemas/events/PricePublished.v1.json').definitions
+  const plain = (schema: unknown) => resolve(JSON.parse(JSON.stringify(schema).replaceAll('^-?', '^')))
+  t.same(plain(definitions.PriceSheet), plain(event.PriceSheet))
+  t.same(plain(definitions.VideoSheet), plain(event.VideoSheet))
 })
 
 t.test('every shipped sheet is accepted by the event', async (t) => {
   const problemsOfEvent = validatorOf('events/PricePublished.v1.json', { every: true })
-  for (const { model, effective_from, source, sheet } of shipped.prices)
-    t.same(problemsOfEvent({ model, version: 'a', effectiveFrom: effective_from, source, sheet }), [], model)
+  for (const { model, effective_from, ...entry } of shipped.prices)
+    t.same(problemsOfEvent({ model, version: 'a', effectiveFrom: effective_from, ...entry }), [], model)
 })
 
 t.test('every shipped price is a whole number of pico-dollars for one token', async (t) => {
-  for (const { model, sheet } of shipped.prices)
+  for (const { model, sheet } of tokenPriced)
     for (const rates of [sheet.per_million_tokens, ...(sheet.tiers ?? []).map((tier) => tier.per_million_tokens)])
       for (const [item, price] of Object.entries(rates))
         if (parseUsd(price) % 1_000_000n !== 0n) t.fail(`${model} ${item} ${price}`)
@@ -147,7 +149,7 @@ t.test('the shipped prices are the published ones', async (t) => {
 })
 
 t.test('Anthropic charges a cache write of an hour twice the input', async (t) => {
-  for (const { model, sheet } of shipped.prices.filter((price) => price.model.startsWith('anthropic/')))
+  for (const { model, sheet } of tokenPriced.filter((price) => price.model.startsWith('anthropic/')))
     for (const rates of [sheet.per_million_tokens, ...(sheet.tiers ?? []).map((tier) => tier.per_million_tokens)]) {
       t.equal(parseUsd(rates.cache_write_1h!), 2n * parseUsd(rates.input), model)
       t.equal(4n * parseUsd(rates.cache_write_5m!), 5n * parseUsd(rates.input), model)
@@ -179,21 +181,47 @@ t.test('audio, images and tools have their published prices', async (t) => {
   t.match(on('grok/grok-4.7').per_call, { web_search: '0.005', x_search: '0.005', code_execution: '0.005' })
 })
 
+// model, unit price, units per second: written by hand from wire §4.8.
+const videos = `
+vv/v2-1-master  0.14  std=2
+vv/v2-5-turbo   0.14  std=0.3 pro=0.5
+vv/v2-6         0.14  std=0.3 pro=0.5 pro+audio=1
+vv/v2-master    0.14  std=2
+vv/v3           0.14  std=0.6 pro=0.8 4k=3 std+audio=0.9 pro+audio=1.2 4k+audio=3 std+voice=1.1 pro+voice=1.4
+vv/v3-omni      0.14  std=0.6 pro=0.8 4k=3 std+audio=0.8 pro+audio=1 4k+audio=3 std+video=0.9 pro+video=1.2
+vv/video-o1     0.14  std=0.6 pro=0.8 std+video=0.9 pro+video=1.2
+`
+
+t.test('videos have their published prices', async (t) => {
+  const found = shipped.prices.flatMap(({ model, video }) => (video === undefined ? [] : [[model, video] as const]))
+  const expected = videos
+    .trim()
+    .split('\n')
+    .map((line) => {
+      const [model = '', unit_price, ...rates] = line.split(/\s+/)
+      return [
+        model,
+        { currency: 'USD', unit_price, units_per_second: Object.fromEntries(rates.map((rate) => rate.split('='))) },
+      ]
+    })
+  t.same(found, expected)
+})
+
 const withoutTools = /^openai\/(?:gpt-image-.*|gpt-4o-audio-preview|gpt-4o(?:-mini)?-search-preview)$/
 const plain = /^openai\/gpt-4(?:o|\.1)/
 
 t.test('every model of OpenAI that uses tools prices them all', async (t) => {
-  for (const { model, sheet } of shipped.prices) {
+  for (const { model, sheet } of tokenPriced) {
     if (!model.startsWith('openai/') || withoutTools.test(model)) continue
     const { web_search, web_search_preview, file_search, code_interpreter, ...images } = sheet.per_call ?? {}
     const searches = ['0.01', plain.test(model) ? '0.025' : '0.01', '0.0025', '0.03']
     t.same([web_search, web_search_preview, file_search, code_interpreter], searches, model)
-    t.equal(Object.keys(images).length, 27, model)
+    t.equal(Object.keys(images).length, 27 + 13, model)
   }
 })
 
 t.test('every model of xAI prices the tools that its usage counts', async (t) => {
-  for (const { model, sheet } of shipped.prices)
+  for (const { model, sheet } of tokenPriced)
     if (model.startsWith('grok/'))
       t.match(sheet.per_call, {
         web_search: '0.005',
@@ -228,9 +256,34 @@ t.test('an image costs by its model, quality and size, the same from every model
         prices[index],
       ]),
     )
-  for (const { model, sheet } of shipped.prices) {
-    const found = Object.entries(sheet.per_call ?? {}).filter(([item]) => item.startsWith('image_generation_'))
+  for (const { model, sheet } of tokenPriced) {
+    const found = Object.entries(sheet.per_call ?? {}).filter(([item]) => /^image_generation_.*\d$/.test(item))
     if (found.length > 0) t.same(new Map(found), new Map(expected.map(([item, price]) => [item, price])), model)
+  }
+})
+
+// model, USD per million tokens of text in / cached / images in / cached / text out: written by hand from the published figures.
+const imageReading = `
+gpt-image-1       5  1.25  10   2.5   -
+gpt-image-1.5     5  1.25  8    2     10
+gpt-image-1-mini  2  0.2   2.5  0.25  -
+`
+const readings = ['input_text', 'cached_input_text', 'input_image', 'cached_input_image', 'output_text']
+
+t.test('what an image is made from costs by the token', async (t) => {
+  const expected = imageReading
+    .trim()
+    .split('\n')
+    .map((line) => line.split(/\s+/))
+    .flatMap(([model, ...prices]) =>
+      readings.map((reading, index) => [`image_generation_${model}_${reading}_tokens`, prices[index] ?? '-'] as const),
+    )
+    .filter(([, price]) => price !== '-')
+    .map(([item, price]) => [item, parseUsd(price)] as const)
+  for (const { model, sheet } of tokenPriced) {
+    const found = Object.entries(sheet.per_call ?? {}).filter(([item]) => item.endsWith('_tokens'))
+    const perMillion = found.map(([item, price]) => [item, parseUsd(price) * 1_000_000n] as const)
+    if (found.length > 0) t.same(new Map(perMillion), new Map(expected), model)
   }
 })
 
@@ -323,6 +376,29 @@ t.test('a cached token costs no more than a fresh one', async (t) => {
   t.same(pathsOf(withTiers([200_000, { ...upper, cached_input: '4.1' }])), [
     'prices[0].sheet.tiers[0].per_million_tokens.cached_input',
   ])
+})
+
+t.test('what is asked for beside the picture makes no video cheaper', async (t) => {
+  const sold = (units_per_second: Readonly<Record<string, string>>): PriceEntry => ({
+    model: 'vv/a',
+    effective_from: '2026-10-01T00:00:00Z',
+    source: 'a test',
+    video: { currency: 'USD', unit_price: '0.14', units_per_second },
+  })
+  t.same(problemsOfPriceFile({ prices: [sold({ std: '0.6', 'std+audio': '0.06', pro: '0.8', 'pro+video': '1.2' })] }), [
+    { path: 'prices[0].video.units_per_second.std+audio', message: 'is 0.06, below std, which is 0.6' },
+  ])
+  t.same(pathsOf(sold({ '4k': '3', '4k+audio': '3.0' })), [])
+  t.same(pathsOf(sold({ 'pro+audio': '1' })), [])
+})
+
+t.test('a model is paid by tokens or makes videos, never both', async (t) => {
+  const video = { currency: 'USD', unit_price: '0.14', units_per_second: { std: '1' } }
+  t.same(problemsOfSchema({ prices: [{ ...entry, sheet: undefined, video }] }), [])
+  t.not(problemsOfSchema({ prices: [{ ...entry, video }] }).length, 0)
+  const { sheet: _, ...without } = entry
+  t.not(problemsOfSchema({ prices: [without] }).length, 0)
+  t.not(problemsOfSchema({ prices: [{ ...without, video: { ...video, units_per_second: { ultra: '1' } } }] }).length, 0)
 })
 
 t.test('all mistakes are told at once', async (t) => {

@@ -145,3 +145,30 @@ t.test('a dated snapshot is its model, at its price; a longer name is another mo
     { priceVersion: 'own' },
   ])
 })
+
+t.test('a date behind the name of a model that the provider calls otherwise means nothing', async (t) => {
+  const renaming: Catalog = {
+    ...catalog,
+    providers: new Map([['vv', { models: { c: 'vendor-c', same: 'same' } }]]),
+    aliases: { nick: 'vv/c' },
+  }
+  const book = pricesOf(
+    ['vv/c', 'v1', '2026-01-01T00:00:00Z'],
+    ['vv/same', 'v1', '2026-01-01T00:00:00Z'],
+    ['vv/c-20240101', 'own', '2026-01-01T00:00:00Z'],
+  )
+  const planOf = (model: string, chosen = renaming) =>
+    planRequest(chosen, book, { model, chain: null }, nowMs).candidates
+  for (const dated of ['vv/c-20251001', 'vv/c-2025-10-01', 'nick-20251001'])
+    t.throws(() => planOf(dated), { code: 'model_not_found', status: 404 }, dated)
+  t.match(planOf('vv/same-20251001'), [{ upstreamModel: 'same-20251001', priceVersion: 'v1' }], 'no other name')
+  t.match(planOf('vv/c-20240101'), [{ upstreamModel: 'c-20240101', priceVersion: 'own' }], 'a price of its own')
+  const models = { c: 'vendor-c', 'c-20240101': 'vendor-c-1', 'c-20251001': 'vendor-c-2' }
+  const both = { ...renaming, providers: new Map([['vv', { models }]]) }
+  t.match(planOf('vv/c-20240101', both), [{ upstreamModel: 'vendor-c-1', priceVersion: 'own' }])
+  t.throws(
+    () => planOf('vv/c-20251001', both),
+    { code: 'model_not_found' },
+    'another model, whose price nobody has told',
+  )
+})

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
+import { programEnvironment } from '../../program.ts'
 
 const script = fileURLToPath(new URL('./gateway-process.ts', import.meta.url))
 
@@ -16,6 +17,7 @@ export interface GatewayProcess {
 export const spawnGateway = (command: 'serve' | 'find', dataFolder: string): GatewayProcess => {
   const child = spawn(process.execPath, [script, command, dataFolder], {
     detached: true,
+    env: programEnvironment(),
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   const lines = createInterface({ input: child.stdout! })[Symbol.asyncIterator]()

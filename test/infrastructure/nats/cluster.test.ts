@@ -79,19 +79,19 @@ t.test('each role does its work in the log, and no other', async (t) => {
     await openAs('scheduler'),
     await openAs('operator'),
   ]
-  const projector = await openAs('projector')
-  for (const log of [edge, proxy, scheduler, operator]) await log.append([adjustment('journal')])
-  t.same(await edge.postToWallet('acme', [adjustment('posted')]), { sequence: 5 })
-  t.same(await edge.appendToWallet('acme', [hold('a')], 5), { sequence: 6 })
-  t.same(await scheduler.appendToWallet('acme', [hold('b')], 5), { conflict: true, sequence: 6 })
-  t.same(await operator.appendToWallet('acme', [hold('c')], 6), { sequence: 7 })
-  for (const log of [edge, scheduler, operator, projector])
+  const [poller, projector] = [await openAs('video-poller'), await openAs('projector')]
+  for (const log of [edge, proxy, scheduler, operator, poller]) await log.append([adjustment('journal')])
+  t.same(await edge.postToWallet('acme', [adjustment('posted')]), { sequence: 6 })
+  t.same(await edge.appendToWallet('acme', [hold('a')], 6), { sequence: 7 })
+  t.same(await scheduler.appendToWallet('acme', [hold('b')], 6), { conflict: true, sequence: 7 })
+  t.same(await operator.appendToWallet('acme', [hold('c')], 7), { sequence: 8 })
+  for (const log of [edge, scheduler, operator, poller, projector])
     t.same(
       (await readAll(log)).map(({ sequence }) => sequence),
-      [1, 2, 3, 4, 5, 6, 7],
+      [1, 2, 3, 4, 5, 6, 7, 8],
     )
-  t.equal((await framesOf(scheduler)).length, 7, 'and as they are stored, to seal them')
-  t.equal(await proxy.lastSequence(), 7)
+  t.equal((await framesOf(scheduler)).length, 8, 'and as they are stored, to seal them')
+  t.equal(await proxy.lastSequence(), 8)
   await t.rejects(proxy.follow(1, () => {}).done, /Permissions Violation for Publish to "\$JS.API.CONSUMER.CREATE/)
 })
 
@@ -101,7 +101,7 @@ t.test('a role that may not append is told at its start, with the subject', asyn
     /cannot be appended to: Permissions Violation for Publish to "gateway.journal.projector"/,
   )
   await t.rejects(openAs('proxy', { role: 'edge' }), /Publish to "gateway.journal.edge"/)
-  t.equal(await (await openAs('operator')).lastSequence(), 7, 'the question leaves nothing in the log')
+  t.equal(await (await openAs('operator')).lastSequence(), 8, 'the question leaves nothing in the log')
 })
 
 t.test('what a user may not say is refused', async (t) => {
@@ -114,12 +114,27 @@ t.test('what a user may not say is refused', async (t) => {
   ]
   const journals = users.map((user) => `gateway.journal.${user}`)
   const reading = [`${api}.MSG.GET.GATEWAY`, '$JS.API.CONSUMER.CREATE.GATEWAY', '$JS.API.CONSUMER.MSG.NEXT.GATEWAY.x']
+  const queue = [
+    `${api}.CREATE.GATEWAY_TASKS`,
+    `${api}.PURGE.GATEWAY_TASKS`,
+    `${api}.MSG.GET.GATEWAY_TASKS`,
+    '$JS.API.CONSUMER.MSG.NEXT.GATEWAY_TASKS.tasks',
+    '$JS.ACK.GATEWAY_TASKS.tasks.1.1.1.1.0',
+  ]
   const durable = '$JS.API.CONSUMER.DURABLE.CREATE.GATEWAY.x'
   const refused: { readonly [U in User]: readonly string[] } = {
-    edge: [`${api}.CREATE.GATEWAY`, 'gateway.edge.x.y'],
-    proxy: [`${api}.CREATE.GATEWAY`, 'gateway.call', 'gateway.proxy.x.y', 'gateway.wallet.acme', ...reading],
-    projector: [`${api}.CREATE.GATEWAY`, 'gateway.call', 'gateway.wallet.acme', 'gateway.journal.projector'],
-    scheduler: [`${api}.CREATE.GATEWAY`, 'gateway.call'],
+    edge: [`${api}.CREATE.GATEWAY`, 'gateway.edge.x.y', 'gateway.callback.x', ...queue],
+    proxy: [`${api}.CREATE.GATEWAY`, 'gateway.call', 'gateway.proxy.x.y', 'gateway.wallet.acme', ...reading, ...queue],
+    'video-poller': [
+      `${api}.CREATE.GATEWAY`,
+      `${api}.CREATE.GATEWAY_TASKS`,
+      `${api}.DELETE.GATEWAY_TASKS`,
+      'gateway.call',
+      'gateway.wallet.acme',
+      'gateway.task.x',
+    ],
+    projector: [`${api}.CREATE.GATEWAY`, 'gateway.call', 'gateway.wallet.acme', 'gateway.journal.projector', ...queue],
+    scheduler: [`${api}.CREATE.GATEWAY`, 'gateway.call', ...queue],
     operator: [`${api}.CREATE.OTHER`, 'gateway.call'],
     backup: [`${api}.CREATE.GATEWAY`, 'gateway.call', 'gateway.wallet.acme', 'gateway.journal.backup', ...reading],
     restore: [`${api}.CREATE.OTHER`, 'gateway.call'],
@@ -163,7 +178,7 @@ t.test('the log is backed up and restored by a user of its own', async (t) => {
   const answer = await connection.request(`${api}.SNAPSHOT.GATEWAY`, request)
   const { config, state, error } = answer.json<{ config: object; state: { messages: number }; error?: object }>()
   t.equal(error, undefined)
-  t.equal(state.messages, 7)
+  t.equal(state.messages, 8)
   t.ok((await received) > 0)
   const restore = await connection.request(`${api}.RESTORE.GATEWAY`, JSON.stringify({ config, state }))
   t.match(restore.json(), { error: { description: /already in use/ } }, 'it may ask, where none of the name is there')

@@ -9,8 +9,19 @@ import { NatsProcess } from './server.ts'
 const configFile = fileURLToPath(new URL('../../../deploy/nats/nats-server.conf', import.meta.url))
 const nodeCount = 3
 
-export const users = ['edge', 'proxy', 'projector', 'scheduler', 'operator', 'backup', 'restore'] as const
+export const users = [
+  'edge',
+  'proxy',
+  'video-poller',
+  'projector',
+  'scheduler',
+  'operator',
+  'backup',
+  'restore',
+] as const
 export type User = (typeof users)[number]
+
+const variableOf = (user: User): string => `GATEWAY_${user.toUpperCase().replace('-', '_')}_PASSWORD`
 
 const passwordOf = (user: User | 'route'): string => `secret-of-${user}`
 
@@ -50,7 +61,7 @@ const variablesOf = ({ folder, certificates, ports }: House, node: number): Node
     GATEWAY_NATS_CERT: certificates.server.certFile,
     GATEWAY_NATS_KEY: certificates.server.keyFile,
     GATEWAY_NATS_CA: certificates.caFile,
-    ...Object.fromEntries(users.map((user) => [`GATEWAY_${user.toUpperCase()}_PASSWORD`, passwordOf(user)])),
+    ...Object.fromEntries(users.map((user) => [variableOf(user), passwordOf(user)])),
   }
 }
 

@@ -7,7 +7,12 @@ interface Pair {
   readonly client: Socket
   readonly server: Socket
   readonly held: Buffer[]
+  /** As the client calls its connection; undefined until it has. */
+  name: string | undefined
 }
+
+/** In what a client of NATS says first. */
+const connectionName = /^CONNECT \{.*"name":"([^"]*)"/
 
 /** A TCP proxy before a server, which can lose or hold what the server answers, and cut or refuse connections. */
 export class LossyProxy {
@@ -15,6 +20,8 @@ export class LossyProxy {
   readonly #listener: Server
   readonly #pairs = new Set<Pair>()
   #replies: Replies = 'pass'
+  /** Whose replies; everybody's where it is undefined. */
+  #victim: string | undefined
   #isRefusing = false
 
   private constructor(targetPort: number) {
@@ -35,14 +42,16 @@ export class LossyProxy {
     return `nats://127.0.0.1:${address.port}`
   }
 
-  /** The server's bytes wait here until `passReplies`. */
-  holdReplies(): void {
+  /** The server's bytes wait here until `passReplies`. `victim` names the connection that this befalls; without it, all. */
+  holdReplies(victim?: string): void {
     this.#replies = 'hold'
+    this.#victim = victim
   }
 
   /** The server's bytes are lost. What follows on these connections makes no sense any more: `cut` them before `passReplies`. */
-  dropReplies(): void {
+  dropReplies(victim?: string): void {
     this.#replies = 'drop'
+    this.#victim = victim
   }
 
   passReplies(): void {
@@ -80,14 +89,17 @@ export class LossyProxy {
       return
     }
     const server = dial(this.#targetPort, '127.0.0.1')
-    const pair = { client, server, held: [] }
+    const pair = { client, server, held: [], name: undefined }
     this.#pairs.add(pair)
     this.#relay(pair)
   }
 
   #relay(pair: Pair): void {
     const { client, server } = pair
-    client.on('data', (bytes) => server.write(bytes))
+    client.on('data', (bytes) => {
+      pair.name ??= connectionName.exec(bytes.toString())?.[1]
+      server.write(bytes)
+    })
     server.on('data', (bytes) => this.#reply(pair, bytes))
     for (const [socket, other] of [
       [client, server],
@@ -103,8 +115,9 @@ export class LossyProxy {
     }
   }
 
-  #reply({ client, held }: Pair, bytes: Buffer): void {
-    if (this.#replies === 'pass') client.write(bytes)
-    if (this.#replies === 'hold') held.push(bytes)
+  #reply({ client, held, name }: Pair, bytes: Buffer): void {
+    const replies = this.#victim === undefined || this.#victim === name ? this.#replies : 'pass'
+    if (replies === 'pass') client.write(bytes)
+    if (replies === 'hold') held.push(bytes)
   }
 }

@@ -22,7 +22,7 @@ const urlOf = (user: string): string =>
   `${postgres.url.replace('postgres@', `${user}@`).replace(/postgres$/, 'gateway')}`
 await query(urlOf('postgres'), await readFile(new URL('../../../deploy/postgres.sql', import.meta.url), 'utf8'))
 
-const readers = ['gateway_edge', 'gateway_scheduler']
+const readers = ['gateway_edge', 'gateway_video_poller', 'gateway_scheduler']
 
 t.test('who reads finds no tables before the projector has made them', async (t) => {
   for (const user of readers) {

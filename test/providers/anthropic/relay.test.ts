@@ -1,3 +1,4 @@
+import fc from 'fast-check'
 import t from 'tap'
 import { noUsage } from '../../../src/domain/usage/usage.ts'
 import type { JsonObject } from '../../../src/json.ts'
@@ -199,4 +200,54 @@ t.test('figures that cannot be are counted instead', async (t) => {
   t.strictSame([silent.state, silent.isFinished, silent.reportedUsage?.promptTotal], ['done', false, 125])
   const empty = relayed([start + endWith({ usage: { output_tokens: 0 } }) + stop]).relay
   t.strictSame([empty.state, empty.isFinished], ['done', true], 'nothing said is nothing')
+})
+
+t.test('the start tells the input; what it tells of the output is none yet', async (t) => {
+  const usage = { cache_read_input_tokens: 100, cache_creation: { ephemeral_1h_input_tokens: 7 } }
+  const details = { output_tokens_details: { thinking_tokens: 2 } }
+  for (const told of [{ output_tokens: 1 }, { output_tokens: 8, ...details }, {}, { output_tokens: null }]) {
+    const { relay } = relayed([startWith({ input_tokens: 25, ...usage, ...told }) + text('a')])
+    t.notOk(relay.isFinished)
+    t.strictSame(relay.reportedUsage, {
+      ...noUsage,
+      inputUncached: 25,
+      cacheRead: 100,
+      cacheWrite1h: 7,
+      promptTotal: 132,
+    })
+  }
+  const ended = relayed([start + text('a') + endWith({ usage: { output_tokens: 9 }, delta: {} })]).relay
+  t.strictSame([ended.isFinished, ended.reportedUsage?.outputTotal], [false, 9], 'what a delta tells is cumulative')
+})
+
+t.test('words are read as JSON says them, however they are written', async () => {
+  const said = (text: string, padding: string): string => {
+    const json = JSON.stringify({ type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text } })
+    return `event: content_block_delta\ndata: ${json.slice(0, -1)}${padding}}${padding}\n\n`
+  }
+  const opening =
+    start + streamOf([{ type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } }])
+  const texts = fc.array(
+    fc.oneof(fc.string({ unit: 'binary' }), fc.constantFrom('"', '\\', '\u2028', '{"}', '"}}', '')),
+  )
+  fc.assert(
+    fc.property(texts, fc.constantFrom('', ' ', '    '), (words, padding) => {
+      const stream = opening + words.map((word) => said(word, padding)).join('')
+      const { relay, text: given } = relayed([stream])
+      return relay.delivered.texts.join('') === words.join('').toWellFormed() && given === stream
+    }),
+  )
+})
+
+t.test('words where none may stand', async (t) => {
+  const words = { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'a' } }
+  const early = relayed([streamOf([words])]).relay
+  t.strictSame([early.answering, early.fault], [false, 'not_a_messages_stream'])
+  const named = relayed([`${start}event: error\ndata: ${JSON.stringify(words)}\n\n`]).relay
+  t.strictSame([named.answering, named.fault], [false, 'error_in_stream'])
+  const broken = relayed([`${start}${text('a')}data: ${JSON.stringify(words).slice(0, -1)}\n\n`]).relay
+  t.equal(broken.fault, 'not_json')
+  const late = relayed([start + text('a') + endWith({}) + streamOf([words]) + stop])
+  t.equal(late.text, start + text('a'), 'what stands behind what is withheld is withheld')
+  t.strictSame(late.relay.delivered.texts, ['aa'])
 })

@@ -270,7 +270,7 @@ t.test('a stream is read', async (t) => {
   )
   const input = { ...noUsage, inputUncached: 20, cacheRead: 5, promptTotal: 25 }
   t.strictSame(said, [
-    { type: 'start', id: 'abc', usage: { ...input, outputTotal: 1 } },
+    { type: 'start', id: 'abc', usage: input },
     { type: 'signature', signature: 'sig' },
     { type: 'tool_call', id: 't', name: 'now', signature: null },
     { type: 'arguments', text: '{}' },

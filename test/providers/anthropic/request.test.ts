@@ -64,11 +64,73 @@ t.test('nothing is asked for that costs more than the sheet says', async (t) => 
   t.throws(() => sent({ thread: { type: 'create' } }), { code: 'unsupported_parameter', param: 'thread' })
   t.throws(() => sent({ container: 'container_1' }), { code: 'unsupported_parameter', param: 'container' })
   t.doesNotThrow(() => sent({ container: null, fallbacks: [] }))
-  for (const type of ['code_execution_20250825', 'advisor_20260301'])
-    t.throws(() => sent({ tools: [{ name: 'f', input_schema: {} }, { type }] }), {
+})
+
+const callersTools = [
+  'custom',
+  'bash_20250124',
+  'text_editor_20250728',
+  'computer_20251124',
+  'computer_toolset_20260801',
+  'browser_toolset_20260801',
+  'memory_20250818',
+]
+const freeTools = ['web_fetch_20260318', 'tool_search_tool_bm25_20251119', 'tool_search_tool_regex', 'mcp_toolset']
+const pricedTools = ['web_search_20250305', 'web_search_20260318']
+const refusedTools = [
+  'code_execution_20250522',
+  'code_execution_20260521',
+  'advisor_20260301',
+  'image_generation_20270101',
+  'web_search',
+  'web_search_pro_20270101',
+  'web_fetch_20260318_fast',
+  'bash',
+  '',
+]
+
+t.test('the tools that we know what they cost pass, and no other', async (t) => {
+  const own = { name: 'f', input_schema: {} }
+  for (const type of [...callersTools, ...freeTools, ...pricedTools, null]) {
+    const tools = [own, { type, name: 'g' }]
+    t.strictSame(sent({ tools })['tools'], tools)
+  }
+  for (const type of refusedTools)
+    t.throws(() => sent({ tools: [own, { type, name: 'g' }] }), {
       code: 'unsupported_parameter',
+      status: 400,
       param: 'tools[1].type',
     })
+  for (const type of [7, {}, [], ['custom']])
+    t.throws(() => sent({ tools: [{ type }] }), { code: 'unsupported_parameter', param: 'tools[0].type' })
+})
+
+t.test('a tool that is defined inside a message is the caller’s own, or belongs into `tools`', async (t) => {
+  const addition = (type: string | null): JsonObject => ({
+    type: 'tool_addition',
+    tool: { type: 'tool_definition', definition: { type, name: 'g' } },
+  })
+  const message = (...content: readonly JsonObject[]): JsonObject => ({ messages: [{ role: 'user', content }] })
+  const compaction = (type: string | null): JsonObject => ({
+    type: 'compaction',
+    content: 'before',
+    tool_changes: [{ type: 'tool_removal', tool: { type: 'tool_reference', name: 'f' } }, addition(type)],
+  })
+  for (const type of [...callersTools, null])
+    for (const body of [message(addition(type)), message(compaction(type))])
+      t.strictSame(sent(body)['messages'], body['messages'])
+  for (const type of [...freeTools, ...pricedTools, ...refusedTools]) {
+    t.throws(() => sent(message({ type: 'text', text: 'a' }, addition(type))), {
+      code: 'unsupported_parameter',
+      param: 'messages[0].content[1].tool.definition.type',
+    })
+    t.throws(() => sent(message(compaction(type))), {
+      code: 'unsupported_parameter',
+      param: 'messages[0].content[0].tool_changes[1].tool.definition.type',
+    })
+  }
+  const reference = { type: 'tool_addition', tool: { type: 'tool_reference', name: 'f' } }
+  t.strictSame(sent(message(reference))['messages'], [{ role: 'user', content: [reference] }])
 })
 
 t.test('web search needs a price', async (t) => {

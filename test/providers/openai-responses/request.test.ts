@@ -6,7 +6,7 @@ import { referencedResponseOf } from '../../../src/providers/openai-responses/re
 import { responsesRequest } from '../../../src/providers/openai-responses/request.ts'
 import { toolCallsMaxOf } from '../../../src/providers/openai-responses/tools.ts'
 import type { Profile } from '../../../src/providers/provider.ts'
-import { askedOf, codeRun, image, messageOf, search, sheetOf, targetOf } from './fixtures.ts'
+import { askedOf, codeRun, fileSearch, image, messageOf, search, sheetOf, targetOf } from './fixtures.ts'
 
 const sent = (body: JsonObject, options: { cap?: number; profile?: Profile } = {}): JsonObject =>
   JSON.parse(responsesRequest(targetOf(options.profile), askedOf(body, false, options.cap ?? null)).body) as JsonObject
@@ -162,6 +162,14 @@ t.test('tools in the input cost nothing', async (t) => {
 
 const user = (...content: readonly JsonObject[]) => ({ role: 'user', content })
 
+const thought = (more: JsonObject = {}) => ({ type: 'reasoning', id: 'rs_1', summary: [], ...more })
+const approval = (id: string) => ({ type: 'mcp_approval_request', id, name: 'f', arguments: '{}', server_label: 's' })
+const approved = (approval_request_id: string) => ({
+  type: 'mcp_approval_response',
+  approval_request_id,
+  approve: true,
+})
+
 /** Each line: what a request names, and which member is refused. */
 const references: readonly (readonly [JsonObject, string])[] = [
   [{ input: 'hi' }, ''],
@@ -190,6 +198,38 @@ const references: readonly (readonly [JsonObject, string])[] = [
   [{ tools: [{ type: 'code_interpreter', container: { ...auto, file_ids: [] } }] }, ''],
   [{ tools: [{ type: 'mcp', tunnel_id: 'tunnel_1' }] }, 'tools[0].tunnel_id'],
   [{ tools: [{ type: 'image_generation', input_image_mask: { file_id: 'f' } }] }, 'tools[0].input_image_mask.file_id'],
+  [{ input: [image('ig_1', { result: null })] }, 'input[0]'],
+  [{ input: [{ type: 'image_generation_call', id: 'ig_1' }] }, 'input[0]'],
+  [{ input: [thought({ encrypted_content: 'gAAA' })] }, ''],
+  [{ input: [thought({ summary: [{ type: 'summary_text', text: 'So.' }] })] }, ''],
+  [{ input: [thought({ content: [{ type: 'reasoning_text', text: 'So.' }] })] }, ''],
+  [{ input: [thought()] }, 'input[0]'],
+  [{ input: [thought({ encrypted_content: null, content: [], status: 'completed' })] }, 'input[0]'],
+  [{ input: [{ type: 'reasoning', summary: [] }] }, ''],
+  [{ input: [{ type: 'compaction', id: 'cmp_1', encrypted_content: 'gAAA' }] }, ''],
+  [{ input: [{ type: 'compaction', id: 'cmp_1' }] }, 'input[0]'],
+  [{ input: [{ ...codeRun('ci_1', 'cntr_1'), code: null }] }, 'input[0].container_id'],
+  [
+    { input: [{ type: 'shell_call', call_id: 'c', environment: { type: 'container_reference', container_id: 'x' } }] },
+    'input[0].environment.container_id',
+  ],
+  [
+    { tools: [{ type: 'namespace', name: 'n', tools: [{ type: 'mcp', tunnel_id: 't' }] }] },
+    'tools[0].tools[0].tunnel_id',
+  ],
+  [
+    { input: [{ type: 'additional_tools', tools: [{ type: 'custom' }, { type: 'mcp', tunnel_id: 't' }] }] },
+    'input[0].tools[1].tunnel_id',
+  ],
+  [
+    {
+      input: [{ type: 'tool_search_output', tools: [{ type: 'namespace', tools: [{ type: 'mcp', tunnel_id: 't' }] }] }],
+    },
+    'input[0].tools[0].tools[0].tunnel_id',
+  ],
+  [{ input: [approval('mcpr_1'), approved('mcpr_1')] }, ''],
+  [{ input: [approved('mcpr_1')], previous_response_id: 'resp_1' }, ''],
+  [{ input: [approved('mcpr_1')] }, 'input[0].approval_request_id'],
 ]
 
 t.test('what stands in the account of the gateway is nobody else’s', async (t) => {
@@ -209,6 +249,67 @@ t.test('what stands in the account of the gateway is nobody else’s', async (t)
   }
 })
 
+t.test('items that hold what they stand for go on without the ids of the account', async (t) => {
+  const input = [
+    { role: 'user', content: 'Hi', id: 'msg_0' },
+    thought({ encrypted_content: 'gAAA', status: null }),
+    { ...messageOf('Hello'), id: 'msg_1' },
+    { type: 'function_call', id: 'fc_1', call_id: 'call_1', name: 'f', arguments: '{}', status: 'completed' },
+    { type: 'function_call_output', id: 'fco_1', call_id: 'call_1', output: 'sunny' },
+    search('ws_1'),
+  ]
+  t.strictSame(
+    sent({ input })['input'],
+    input.map(({ id: _gone, ...item }: JsonObject) => item),
+  )
+  t.equal(sent({ input: 'Hi' })['input'], 'Hi')
+})
+
+t.test('an id that a type demands becomes one that the account does not have', async (t) => {
+  const listed = { type: 'mcp_list_tools', id: 'mcpl_1', server_label: 's', tools: [] }
+  const input = [image('ig_1'), listed, approval('mcpr_1'), approved('mcpr_1')]
+  const [picture, list, asked, answer] = sent({ input })['input'] as readonly JsonObject[]
+  t.match(picture, { id: /^ig_[0-9a-f]{48}$/, result: String, status: 'completed' })
+  t.match(list, { id: /^mcpl_[0-9a-f]{48}$/ })
+  t.match(asked, { id: /^mcpr_[0-9a-f]{48}$/ })
+  t.equal(answer?.['approval_request_id'], asked?.['id'], 'an approval still finds its request')
+  t.strictSame(sent({ input })['input'], sent({ input })['input'], 'the same every time: caches depend on it')
+  const call = { type: 'mcp_call', id: 'mcp_1', name: 'f', approval_request_id: 'mcpr_1' }
+  const [, followed] = sent({ input: [approval('mcpr_1'), call] })['input'] as readonly JsonObject[]
+  t.equal(followed?.['approval_request_id'], asked?.['id'])
+  t.match(sent({ input: [call] })['input'], [{ id: /^mcp_[0-9a-f]{48}$/, approval_request_id: null }])
+  const later = { input: [approved('mcpr_1')], previous_response_id: 'resp_1' }
+  t.strictSame(sent(later)['input'], later.input)
+})
+
+t.test('a run in a container is told without the container', async (t) => {
+  const outputs = [{ type: 'logs', logs: '42' }]
+  const input = [{ ...codeRun('ci_1', 'cntr_1'), outputs }, codeRun('ci_2', 'cntr_1')]
+  const says = (text: string) => ({
+    type: 'message',
+    role: 'assistant',
+    content: [{ type: 'output_text', text, annotations: [] }],
+  })
+  t.strictSame(sent({ input })['input'], [
+    says('Ran this code:\nprint(1)\nIt wrote:\n42'),
+    says('Ran this code:\nprint(1)'),
+  ])
+  const { container_id: _none, ...bare } = codeRun('ci_1', '')
+  t.match(sent({ input: [bare] }, { profile: 'xai' })['input'], [{ type: 'code_interpreter_call', code: 'print(1)' }])
+})
+
+t.test('cited and found files lose their ids', async (t) => {
+  const link = { type: 'url_citation', url: 'https://a.example/' }
+  const annotations = [link, { type: 'container_file_citation', container_id: 'cntr_1', file_id: 'cfile_1' }]
+  const answer = { ...messageOf('hi'), content: [{ type: 'output_text', text: 'hi', annotations }] }
+  const found = { ...fileSearch('fs_1'), results: [{ file_id: 'file_1', text: 'Words.' }] }
+  t.match(sent({ input: [answer, found] })['input'], [
+    { content: [{ text: 'hi', annotations: [link] }] },
+    { results: [{ text: 'Words.' }] },
+  ])
+  t.notMatch(JSON.stringify(sent({ input: [answer, found] })), /cntr_1|file_1/)
+})
+
 t.test('an answer to go on from', async (t) => {
   t.equal(referencedResponseOf({ previous_response_id: 'resp_1' }), 'resp_1')
   t.equal(referencedResponseOf({ previous_response_id: null }), null)
@@ -216,29 +317,25 @@ t.test('an answer to go on from', async (t) => {
 })
 
 t.test('the most calls that a request can make', async (t) => {
-  const declared = [
-    { type: 'web_search' },
-    { type: 'function' },
-    { type: 'code_interpreter', container: auto },
-    { type: 'image_generation', model: 'gpt-image-1', quality: 'low' },
-  ]
-  t.strictSame(toolCallsMaxOf({ tools: declared }), {
-    web_search: limits.webSearchesMax,
-    code_interpreter: limits.codeRunsMax,
-    'image_generation_gpt-image-1_low_1024x1536': limits.generatedImagesMax,
-  })
-  t.strictSame(
-    toolCallsMaxOf({ tools: [{ type: 'image_generation' }, { type: 'web_search_preview' }], max_tool_calls: 3 }),
-    {
-      'image_generation_gpt-image-1.5_high_1024x1536': 3,
-      web_search_preview: 3,
-    },
-  )
-  t.strictSame(toolCallsMaxOf({ tools: [{ type: 'x_search' }] }), { x_search: limits.xSearchesMax })
-  t.strictSame(toolCallsMaxOf({ input: [user({ type: 'input_file', file_url: 'u' })] }), {
+  const most = (body: JsonObject) => toolCallsMaxOf(body, true)
+  const declared = [{ type: 'web_search' }, { type: 'function' }, { type: 'code_interpreter', container: auto }]
+  t.strictSame(most({ tools: declared }), { web_search: limits.webSearchesMax, code_interpreter: limits.codeRunsMax })
+  t.strictSame(most({ tools: [{ type: 'web_search_preview' }], max_tool_calls: 3 }), { web_search_preview: 3 })
+  t.strictSame(most({ tools: [{ type: 'x_search' }] }), { x_search: limits.xSearchesMax })
+  t.strictSame(most({ input: [user({ type: 'input_file', file_url: 'u' })] }), {
     document_search: limits.fileSearchesMax,
   })
-  t.strictSame(toolCallsMaxOf({ tools: null }), {})
+  t.strictSame(most({ tools: null }), {})
+})
+
+t.test('a bound that the provider may not obey lowers nothing', async (t) => {
+  const tools = [{ type: 'web_search' }, { type: 'x_search' }]
+  t.strictSame(toolCallsMaxOf({ tools, max_tool_calls: 2 }, true), { web_search: 2, x_search: 2 })
+  t.strictSame(toolCallsMaxOf({ tools, max_tool_calls: 2 }, false), {
+    web_search: limits.webSearchesMax,
+    x_search: limits.xSearchesMax,
+  })
+  t.strictSame(toolCallsMaxOf({ tools, max_tool_calls: 99 }, false), { web_search: 99, x_search: 99 })
 })
 
 t.test('xAI searches attached files, at a price', async (t) => {

@@ -27,17 +27,21 @@ const reserved = (body: JsonObject): bigint => {
     choices: 1,
     audio: false,
     image: false,
-    toolCallsMax: toolCallsMaxOf(body),
+    toolCallsMax: toolCallsMaxOf(body, true),
   }
   return worstCasePicos(sheet, demand)
 }
 
 t.test('what a request can cost in tools is reserved', async (t) => {
   const tools = [{ type: 'web_search_preview' }, { type: 'code_interpreter' }, { type: 'image_generation' }]
-  // gpt-4.1: 0.025 a search, 0.03 a container, 0.2 the dearest image of gpt-image-1.5.
-  t.equal(reserved({ tools, max_tool_calls: 2 }), 510_000_000_000n)
+  // gpt-4.1: 0.025 a search, 0.03 a container, 0.2 the dearest image of gpt-image-1.5, and its prompt at 5 a million; the second may be
+  // made from the first, at 8 a million. Two searches add 28,000 tokens, at 2 a million.
+  const prompt = (images: bigint): bigint => images * BigInt(limits.imageToolPromptTokensMax) * 5_000_000n
+  const earlier = (images: bigint): bigint => images * BigInt(limits.imageToolImageTokensMax) * 8_000_000n
+  t.equal(reserved({ tools, max_tool_calls: 2 }), 510_000_000_000n + 56_000_000_000n + prompt(2n) + earlier(1n))
   const own =
     BigInt(limits.webSearchesMax) * 25n + BigInt(limits.codeRunsMax) * 30n + BigInt(limits.generatedImagesMax) * 200n
-  t.equal(reserved({ tools }), own * 1_000_000_000n)
+  // 0 + 1 + 2 + 3 earlier images, and 64,000 tokens of searches.
+  t.equal(reserved({ tools }), (own + 128n) * 1_000_000_000n + prompt(4n) + earlier(6n))
   t.equal(reserved({ tools: [{ type: 'function' }] }), 0n)
 })

@@ -96,3 +96,34 @@ t.test('a tool without a price is refused', async (t) => {
     else t.throws(ask, { code: 'unsupported_parameter', param }, model)
   }
 })
+
+t.test('what the provider keeps for the account is refused, wherever it is named', async (t) => {
+  const file = { type: 'file', file: { file_id: 'file-1' } }
+  const said = (message: JsonObject): JsonObject => ({ messages: [{ role: 'user', content: 'Hi' }, message] })
+  const user = (...content: readonly JsonObject[]): JsonObject => said({ role: 'user', content })
+  const table: readonly [JsonObject, string][] = [
+    [user({ type: 'text', text: 'a' }, file), 'messages[1].content[1].file.file_id'],
+    [user({ type: 'file', file_id: 'file-1' }), 'messages[1].content[0].file_id'],
+    [user({ type: 'image_url', image_url: { file_id: 'file-1' } }), 'messages[1].content[0].image_url.file_id'],
+    [said({ role: 'tool', tool_call_id: 'c', content: [file] }), 'messages[1].content[0].file.file_id'],
+    [said({ role: 'system', content: [file] }), 'messages[1].content[0].file.file_id'],
+    [said({ role: 'assistant', content: null, audio: { id: 'audio_1' } }), 'messages[1].audio.id'],
+    [{ tools: [{ type: 'file_search', vector_store_ids: ['vs_1'] }] }, 'tools[0].type'],
+  ]
+  const priced = { ...sheet, per_call: { file_search: '0.0025' } }
+  for (const profile of ['openai', 'xai', 'gemini'] as const)
+    for (const [body, param] of table)
+      t.throws(
+        () => chatRequest(targetOf(profile, 'm', priced), askedOf(body)),
+        { code: 'unsupported_parameter', status: 400, param, message: param },
+        `${profile} ${param}`,
+      )
+  const own = {
+    type: 'file',
+    file: { filename: 'a.pdf', file_data: 'data:application/pdf;base64,AAAA', file_id: null },
+  }
+  const silent = { role: 'assistant', content: 'Hi', audio: null }
+  const call = { type: 'function', id: 'c', function: { name: 'f', arguments: '{"file_id":"file-1"}' } }
+  for (const body of [user(own), said(silent), said({ role: 'assistant', content: null, tool_calls: [call] })])
+    t.strictSame(sent(body)['messages'], body['messages'])
+})

@@ -7,14 +7,16 @@ import { chargeFor } from '../../../src/domain/pricing/charge.ts'
 import type { Catalog } from '../../../src/domain/routing/plan.ts'
 import { usageOf } from '../../../src/domain/usage/usage.ts'
 import type { Fact } from '../../../src/events/envelope.ts'
-import type { PriceSheet } from '../../../src/events/types.ts'
+import type { PriceSheet, VideoSheet } from '../../../src/events/types.ts'
 import type { AtSequence } from '../../../src/read-models/checkpoint.ts'
 import type { EdgeBounds } from '../../../src/roles/edge/bounds.ts'
 import type { EdgeReadModels } from '../../../src/roles/edge/read-models.ts'
 import type { ResponseOwners } from '../../../src/roles/edge/response-owners.ts'
 import { edge } from '../../../src/roles/edge/role.ts'
+import type { EdgeTasks } from '../../../src/roles/edge/tasks.ts'
 import { LedgerTail } from '../../../src/roles/ledger-tail.ts'
-import type { AnswerPart, Dispatch, Logger, RoutedCall } from '../../../src/roles/role.ts'
+import { type AnswerPart, asksForAnswer, type Dispatch, type Logger, type RoutedCall } from '../../../src/roles/role.ts'
+import type { WorkQueue } from '../../../src/roles/work-queue.ts'
 import { MemoryLog } from './memory-log.ts'
 
 export const secret = 'sk-test-0123456789abcdef'
@@ -55,9 +57,9 @@ const accountFacts: readonly Fact[] = [
   { type: 'KeyRevoked', data: { keyId: 'key-2', workspaceId } },
 ]
 
-const priceFact = (model: string, sheet: PriceSheet): Fact => ({
+const priceFact = (model: string, price: { readonly sheet: PriceSheet } | { readonly video: VideoSheet }): Fact => ({
   type: 'PricePublished',
-  data: { model, version: 'v1', effectiveFrom: '2026-01-01T00:00:00Z', source: 'a test', sheet },
+  data: { model, version: 'v1', effectiveFrom: '2026-01-01T00:00:00Z', source: 'a test', ...price },
 })
 
 const creditFact = (amount: string): Fact => ({
@@ -72,6 +74,7 @@ export interface Used {
 }
 
 export const usageFactOf = (call: RoutedCall, place: number, used: Used): Fact => {
+  if (!asksForAnswer(call)) throw new Error('a question has no bill')
   const { model, provider, priceVersion, sheet, level } = call.candidates[place]!
   const usage = usageOf({ total: used.input }, { total: used.output })
   const { lines, totalPicos } = chargeFor(sheet, usage)
@@ -132,12 +135,17 @@ export interface EdgeOptions {
   readonly serve?: Serve
   readonly creditUsd?: string
   readonly sheets?: Readonly<Record<string, PriceSheet>>
+  readonly videoSheets?: Readonly<Record<string, VideoSheet>>
   readonly catalog?: Partial<Catalog>
   readonly requestsPerMinute?: number
   readonly requestDeadlineMs?: number
   readonly readModels?: Partial<EdgeReadModels>
   readonly frames?: Pick<FrameSource, 'read'>
   readonly responseOwners?: ResponseOwners
+  readonly taskQueue?: Pick<WorkQueue, 'put'>
+  readonly tasks?: (tail: LedgerTail, log: MemoryLog) => EdgeTasks
+  readonly callbacks?: boolean
+  readonly taskDeadlineMs?: number
   readonly bounds?: Partial<EdgeBounds>
 }
 
@@ -161,6 +169,13 @@ export const noReadModels: EdgeReadModels = {
 }
 const noFrames: Pick<FrameSource, 'read'> = { read: async function* () {} }
 const noOwners: ResponseOwners = { find: async () => undefined }
+const noTasks: EdgeTasks = { find: async () => null, findByExternalId: async () => null, list: async () => [] }
+
+let taskIds = 0
+const newTaskId = (): string => {
+  taskIds += 1
+  return `task_${String(taskIds).padStart(32, '0')}`
+}
 
 export interface TestEdge {
   readonly url: string
@@ -168,6 +183,8 @@ export interface TestEdge {
   readonly log: MemoryLog
   readonly tail: LedgerTail
   readonly calls: RoutedCall[]
+  /** What was put into the task queue, by task id. */
+  readonly queued: Map<string, Uint8Array>
   readonly logged: LogLine[]
   readonly stop: () => Promise<void>
   /** POST with the key to `/v1/chat/completions`, `Content-Type: application/json`, unless said otherwise. */
@@ -178,18 +195,23 @@ export const plainAsk = { model: 'openai/plain', messages: [{ role: 'user', cont
 
 const catalogWith = (own: Partial<Catalog> = {}): Catalog => ({
   providers: new Map([
-    ['openai', { models: {}, surfaces: ['chat', 'messages', 'responses'] }],
-    ['grok', { models: {}, surfaces: ['chat'] }],
+    ['openai', { models: {}, surfaces: ['chat', 'messages', 'responses'], profile: 'openai' }],
+    ['grok', { models: {}, surfaces: ['chat'], profile: 'xai' }],
+    ['vv', { models: { v3: 'vendor-v3' } }],
   ]),
   aliases: { plain: 'openai/plain' },
   routers: { auto: { candidates: ['openai/absent', 'openai/plain', 'openai/other'] } },
   ...own,
 })
 
-const openLog = async ({ creditUsd = '100', sheets = {} }: EdgeOptions): Promise<MemoryLog> => {
+const openLog = async ({ creditUsd = '100', sheets = {}, videoSheets = {} }: EdgeOptions): Promise<MemoryLog> => {
   const log = new MemoryLog()
   const all = { 'openai/plain': sheetOf(), 'openai/other': sheetOf(), 'grok/plain': sheetOf(), ...sheets }
-  await log.append([...accountFacts, ...Object.entries(all).map(([model, sheet]) => priceFact(model, sheet))])
+  await log.append([
+    ...accountFacts,
+    ...Object.entries(all).map(([model, sheet]) => priceFact(model, { sheet })),
+    ...Object.entries(videoSheets).map(([model, video]) => priceFact(model, { video })),
+  ])
   await log.postToWallet(workspaceId, [creditFact(creditUsd)])
   return log
 }
@@ -201,6 +223,13 @@ export const startEdge = async (t: Test, options: EdgeOptions = {}): Promise<Tes
   await tail.reached(await log.lastSequence())
   const calls: RoutedCall[] = []
   const logged: LogLine[] = []
+  const queued = new Map<string, Uint8Array>()
+  const recordingQueue: Pick<WorkQueue, 'put'> = {
+    put: async (id, bytes) => {
+      queued.set(id, bytes)
+      await options.taskQueue?.put(id, bytes)
+    },
+  }
   const serve = options.serve ?? answerJson
   const dispatch: Dispatch = (call, clientGone) => {
     calls.push(call)
@@ -217,11 +246,16 @@ export const startEdge = async (t: Test, options: EdgeOptions = {}): Promise<Tes
     readModels: { ...noReadModels, ...options.readModels },
     frames: options.frames ?? noFrames,
     responseOwners: options.responseOwners ?? noOwners,
+    taskQueue: recordingQueue,
+    tasks: options.tasks?.(tail, log) ?? noTasks,
+    callbacks: options.callbacks ?? true,
+    taskDeadlineMs: options.taskDeadlineMs ?? 86_400_000,
     requestsPerMinute: options.requestsPerMinute ?? null,
     ...(options.requestDeadlineMs === undefined ? {} : { requestDeadlineMs: options.requestDeadlineMs }),
     listen: { host: '127.0.0.1', port: 0 },
     clock: Date.now,
     newId: randomUUID,
+    newTaskId,
     logger: recordingLogger(logged),
     bounds: { stopMs: 2_000, lastAnswerMs: 500, closingAckMs: 500, allowanceReturnMs: 1_000, ...options.bounds },
   })
@@ -238,7 +272,7 @@ export const startEdge = async (t: Test, options: EdgeOptions = {}): Promise<Tes
       headers: { authorization: `Bearer ${secret}`, 'content-type': 'application/json', ...headers },
       body: typeof body === 'string' || body instanceof Uint8Array ? body : JSON.stringify(body),
     })
-  return { url: running.url, port: running.port, log, tail, calls, logged, stop, post }
+  return { url: running.url, port: running.port, log, tail, calls, queued, logged, stop, post }
 }
 
 export interface WireError {

@@ -1,5 +1,5 @@
 import type { FactOf } from '../../../src/events/envelope.ts'
-import type { PriceSheet, Usage } from '../../../src/events/types.ts'
+import type { PriceSheet, TaskOrder, Usage } from '../../../src/events/types.ts'
 
 export const workspaceId = 'acme'
 
@@ -54,6 +54,17 @@ export const pricePublished = (
   data: { model, version, effectiveFrom, source: 'https://example.com/prices', sheet },
 })
 
+export const videoPricePublished = (version: string, model = 'vv/v3'): FactOf<'PricePublished'> => ({
+  type: 'PricePublished',
+  data: {
+    model,
+    version,
+    effectiveFrom: '2026-01-01T00:00:00Z',
+    source: 'https://example.com/prices',
+    video: { currency: 'USD', unit_price: '0.14', units_per_second: { std: '0.6', 'pro+audio': '1.2' } },
+  },
+})
+
 export const credited = (reference: string, amount = '10', id = workspaceId): FactOf<'WalletCredited'> => ({
   type: 'WalletCredited',
   data: { workspaceId: id, amount, reference, note: 'paid' },
@@ -76,9 +87,96 @@ export const holdPlaced = (holdId: string, amount = '1', id = workspaceId): Fact
   },
 })
 
-export const holdReleased = (holdId: string, id = workspaceId): FactOf<'HoldReleased'> => ({
-  type: 'HoldReleased',
-  data: { holdId, workspaceId: id, reason: 'returned' },
+export const holdReleased = (
+  holdId: string,
+  id = workspaceId,
+  reason: FactOf<'HoldReleased'>['data']['reason'] = 'returned',
+): FactOf<'HoldReleased'> => ({ type: 'HoldReleased', data: { holdId, workspaceId: id, reason } })
+
+const order: TaskOrder = {
+  keyId: 'key-1',
+  surface: 'video',
+  kind: 'text2video',
+  model: 'vv/v3',
+  provider: 'vv',
+  upstreamModel: 'vendor-v3',
+  priceVersion: 'v1',
+  unitPrice: '0.14',
+  unitsMax: '6',
+  requestDigest: 'ab'.repeat(32),
+  payloadDigest: 'cd'.repeat(32),
+}
+
+export const taskPlaced = (
+  taskId: string,
+  changes: Partial<TaskOrder> = {},
+  id = workspaceId,
+  amount = '0.84',
+): FactOf<'HoldPlaced'> => ({
+  type: 'HoldPlaced',
+  data: {
+    holdId: taskId,
+    workspaceId: id,
+    purpose: 'task',
+    amount,
+    deadline: '2026-03-02T00:00:00.000Z',
+    owner: 'edge-1',
+    task: { ...order, ...changes },
+  },
+})
+
+export const taskSubmitted = (
+  taskId: string,
+  vendorTaskId = `vendor-${taskId}`,
+  id = workspaceId,
+): FactOf<'TaskSubmitted'> => ({ type: 'TaskSubmitted', data: { taskId, workspaceId: id, vendorTaskId } })
+
+export const taskProgressed = (
+  taskId: string,
+  progress: number,
+  status: 'SUBMITTED' | 'IN_PROGRESS' = 'IN_PROGRESS',
+  id = workspaceId,
+): FactOf<'TaskProgressed'> => ({ type: 'TaskProgressed', data: { taskId, workspaceId: id, status, progress } })
+
+/** A success of 4.5 units, unless said otherwise. */
+export const taskSettled = (
+  taskId: string,
+  changes: Partial<FactOf<'TaskSettled'>['data']> = {},
+): FactOf<'TaskSettled'> => ({
+  type: 'TaskSettled',
+  data: {
+    taskId,
+    workspaceId,
+    outcome: 'SUCCESS',
+    vendorTaskId: `vendor-${taskId}`,
+    deduction: '4.5',
+    source: 'reported',
+    priceVersion: 'v1',
+    lines: [{ item: 'video', quantity: '4.5', unitPrice: '0.14', amount: '0.63' }],
+    total: '0.63',
+    held: '0.84',
+    results: [{ id: 'video-1', url: 'https://vendor.example/1.mp4?sign=a', duration: '5.1' }],
+    ...changes,
+  },
+})
+
+export const taskFailed = (
+  taskId: string,
+  changes: Partial<FactOf<'TaskSettled'>['data']> = {},
+): FactOf<'TaskSettled'> => {
+  const { deduction: _, ...data } = taskSettled(taskId).data
+  return {
+    type: 'TaskSettled',
+    data: { ...data, outcome: 'FAILURE', failReason: 'refused', lines: [], total: '0', results: [], ...changes },
+  }
+}
+
+export const lateVerdict = (
+  taskId: string,
+  changes: Partial<FactOf<'LateVerdictSeen'>['data']> = {},
+): FactOf<'LateVerdictSeen'> => ({
+  type: 'LateVerdictSeen',
+  data: { taskId, workspaceId, vendorTaskId: `vendor-${taskId}`, outcome: 'SUCCESS', cost: '0.63', ...changes },
 })
 
 const hashText = (byte: number): string => Buffer.alloc(32, byte).toString('base64')

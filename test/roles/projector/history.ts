@@ -11,10 +11,17 @@ import {
   holdReleased,
   keyIssued,
   keyRevoked,
+  lateVerdict,
   opened,
   pricePublished,
   routed,
+  taskFailed,
+  taskPlaced,
+  taskProgressed,
+  taskSettled,
+  taskSubmitted,
   used,
+  videoPricePublished,
 } from './facts.ts'
 
 /** A frame as a writer makes it: on a wallet's subject, or on a journal of one of two writers, whose counters may skip. */
@@ -46,12 +53,71 @@ const small = fc.nat({ max: 2 })
 const workspace = fc.constantFrom(...workspaces)
 const nameOf = (kind: string) => small.map((number) => `${kind}-${number}`)
 
+/** A workspace has tasks of its own; now and then it is told the other's, or what is no task. */
+const taskIdOf = (workspaceId: string): fc.Arbitrary<string> =>
+  fc
+    .record({ number: fc.nat({ max: 2 }), stray: fc.nat({ max: 19 }) })
+    .map(({ number, stray }) =>
+      stray === 0 ? 'hold-1' : `task-${2 * number + ((workspaces.indexOf(workspaceId) + Number(stray === 1)) % 2)}`,
+    )
+
+const taskFact = (workspaceId: string): fc.Arbitrary<Fact> =>
+  fc
+    .record({
+      taskId: taskIdOf(workspaceId),
+      usd: amount,
+      kind: fc.constantFrom('text2video' as const, 'omni-video' as const),
+      name: fc.constantFrom(...strange),
+      externalTaskId: fc.option(fc.constantFrom(...strange), { nil: undefined }),
+    })
+    .map(({ taskId, usd, kind, name, externalTaskId }) =>
+      taskPlaced(
+        taskId,
+        {
+          kind,
+          model: name,
+          upstreamModel: name,
+          requestDigest: String(taskId.length + name.length).repeat(32),
+          ...(externalTaskId === undefined ? {} : { externalTaskId }),
+        },
+        workspaceId,
+        usd,
+      ),
+    )
+
+const task = workspace.chain((workspaceId) => taskIdOf(workspaceId).map((taskId) => ({ taskId, workspaceId })))
+
+const verdictFact: fc.Arbitrary<Fact> = fc
+  .record({
+    task,
+    kind: fc.constantFrom('submitted', 'progressed', 'progressed', 'succeeded', 'failed', 'late'),
+    progress: fc.nat({ max: 99 }),
+    status: fc.constantFrom('SUBMITTED' as const, 'IN_PROGRESS' as const),
+    total: amount,
+    text: fc.constantFrom(...strange),
+    vendorCode: fc.constantFrom(undefined, -1, 1301, 1e21),
+  })
+  .map(({ task: { taskId, workspaceId }, kind, progress, status, total, text, vendorCode }) => {
+    if (kind === 'submitted') return taskSubmitted(taskId, text, workspaceId)
+    if (kind === 'progressed') return taskProgressed(taskId, progress, status, workspaceId)
+    if (kind === 'late') return lateVerdict(taskId, { workspaceId, cost: total, failReason: text })
+    const results = [{ id: text, url: text }]
+    if (kind === 'succeeded') return taskSettled(taskId, { workspaceId, total, deduction: text, results })
+    return taskFailed(taskId, {
+      workspaceId,
+      failReason: text,
+      ...(vendorCode === undefined ? {} : { vendorCode }),
+    })
+  })
+
 const walletFact = (workspaceId: string): fc.Arbitrary<Fact> =>
   fc.oneof(
     fc.tuple(fc.constantFrom(...strange), amount).map(([reference, usd]) => credited(reference, usd, workspaceId)),
     fc.tuple(nameOf('adjustment'), amount).map(([id, usd]) => adjusted(id, `-${usd}`, workspaceId)),
     fc.tuple(nameOf('hold'), amount).map(([id, usd]) => holdPlaced(id, usd, workspaceId)),
     nameOf('hold').map((id) => holdReleased(id, workspaceId)),
+    { weight: 3, arbitrary: taskFact(workspaceId) },
+    taskIdOf(workspaceId).map((id) => holdReleased(id, workspaceId, 'expired')),
   )
 
 const accountFact: fc.Arbitrary<Fact> = fc.oneof(
@@ -65,6 +131,7 @@ const accountFact: fc.Arbitrary<Fact> = fc.oneof(
       fc.constantFrom(...strange),
     )
     .map(([version, from, model]) => pricePublished(version, from, model)),
+  nameOf('v').map((version) => videoPricePublished(version)),
 )
 
 const sealFact: fc.Arbitrary<Fact> = fc
@@ -106,6 +173,7 @@ const journalStep: fc.Arbitrary<Step> = fc.record({
       { weight: 1, arbitrary: accountFact },
       { weight: 5, arbitrary: requestFact },
       { weight: 1, arbitrary: sealFact },
+      { weight: 3, arbitrary: verdictFact },
     ),
     { minLength: 1, maxLength: 6 },
   ),

@@ -27,6 +27,9 @@ export const tables = [
   'seals',
   'charge_places',
   'movement_minutes',
+  'tasks',
+  'external_tasks',
+  'late_verdicts',
 ] as const
 
 /** A database of a test: the store, and what is in its tables. */

@@ -10,10 +10,17 @@ import {
   holdReleased,
   keyIssued,
   keyRevoked,
+  lateVerdict,
   opened,
   pricePublished,
   routed,
+  taskFailed,
+  taskPlaced,
+  taskProgressed,
+  taskSettled,
+  taskSubmitted,
   used,
+  videoPricePublished,
   workspaceId,
 } from './facts.ts'
 import { Projected, project } from './projecting.ts'
@@ -47,7 +54,12 @@ t.test('accounts: a workspace is opened once, a revoked key stays listed', async
 t.test('prices: every sheet published stays, with its words', async (t) => {
   const { store, rows } = bound(await newProjected())
   const log = new MemoryLog()
-  await log.append([pricePublished('v1', '2026-01-01T02:00:00+02:00'), pricePublished('v2'), pricePublished('v1')])
+  await log.append([
+    pricePublished('v1', '2026-01-01T02:00:00+02:00'),
+    pricePublished('v2'),
+    pricePublished('v1'),
+    videoPricePublished('v3'),
+  ])
   await project(log, store, 500)
 
   t.match(await rows('prices', 'event_index'), [
@@ -60,6 +72,7 @@ t.test('prices: every sheet published stays, with its words', async (t) => {
     },
     { event_index: 1, version: 'v2' },
     { event_index: 2, version: 'v1' },
+    { event_index: 3, version: 'v3', model: 'vv/v3', published: { video: { unit_price: '0.14' } } },
   ])
 })
 
@@ -226,21 +239,12 @@ t.test('requests: one row when both sides are there, in whichever order they cam
 t.test('places: what tells of a charge beside its own two events', async (t) => {
   const { store, rows } = bound(await newProjected())
   const log = new MemoryLog()
-  const task = { taskId: 'task-1', workspaceId }
-  const placed = holdPlaced('task-1')
-  const order = {
-    ...{ keyId: 'key-1', surface: 'video', kind: 'text2video', model: 'vv/v3', provider: 'vv', upstreamModel: 'v3' },
-    ...{ priceVersion: 'v1', unitPrice: '0.1', unitsMax: '10', requestDigest: 'a', payloadDigest: 'b' },
-  } as const
-  const taskPlaced = { ...placed, data: { ...placed.data, purpose: 'task', task: order } } as const
   await log.append([routed('request-1'), used('request-1')])
   await log.postToWallet(workspaceId, [adjusted('adjustment-1'), adjusted('adjustment-1'), holdPlaced('hold-1')])
-  await log.postToWallet(workspaceId, [taskPlaced, holdReleased('hold-1'), holdReleased('hold-1')])
-  await log.append([{ type: 'TaskSubmitted', data: { ...task, vendorTaskId: 'vendor-1' } }])
+  await log.postToWallet(workspaceId, [taskPlaced('task-1'), holdReleased('hold-1'), holdReleased('hold-1')])
+  await log.append([taskSubmitted('task-1')])
   await log.postToWallet(workspaceId, [holdReleased('task-1')])
-  await log.append([
-    { type: 'LateVerdictSeen', data: { ...task, vendorTaskId: 'vendor-1', outcome: 'FAILURE', cost: '0' } },
-  ])
+  await log.append([lateVerdict('task-1')])
   await project(log, store, 2)
 
   t.same(
@@ -336,6 +340,154 @@ function checkpointRow(size: number) {
   const { note, root } = checkpointSealed(size).data
   return { size, root, note }
 }
+
+t.test('a task: its row moves on with it, and ends once with its hold', async (t) => {
+  const { store, rows } = bound(await newProjected())
+  const log = new MemoryLog()
+  await log.append([opened()])
+  await log.postToWallet(workspaceId, [credited('invoice-1', '10'), taskPlaced('task-1', { externalTaskId: 'mine' })])
+  await project(log, store, 500)
+  const ordered = {
+    task_id: 'task-1',
+    workspace_id: 'acme',
+    key_id: 'key-1',
+    surface: 'video',
+    kind: 'text2video',
+    model: 'vv/v3',
+    provider: 'vv',
+    upstream_model: 'vendor-v3',
+    price_version: 'v1',
+    unit_price: '0.14',
+    units_max: '6',
+    held: 0.84,
+    external_task_id: 'mine',
+    queued_at: '2026-03-01T00:00:02+00:00',
+    deadline: '2026-03-02T00:00:00+00:00',
+  }
+  t.match(await rows('tasks'), [
+    { ...ordered, status: 'QUEUED', progress: 0, submitted_at: null, finished_at: null, lines: [], total: 0 },
+  ])
+  t.match(await rows('holds'), [{ hold_id: 'task-1', purpose: 'task', amount: 0.84, remaining: 0.84 }])
+  t.same(await rows('external_tasks'), [
+    { workspace_id: 'acme', external_task_id: 'mine', task_id: 'task-1', request_digest: 'ab'.repeat(32) },
+  ])
+
+  await log.append([taskSubmitted('task-1'), taskProgressed('task-1', 40), taskProgressed('task-1', 20)])
+  await project(log, store, 500)
+  const underWay = { ...ordered, vendor_task_id: 'vendor-task-1', submitted_at: '2026-03-01T00:00:03+00:00' }
+  t.match(await rows('tasks'), [{ ...underWay, status: 'IN_PROGRESS', progress: 40, finished_at: null }])
+
+  await log.append([taskSettled('task-1')])
+  await log.append([taskSettled('task-1', { total: '0.7' }), taskProgressed('task-1', 99)])
+  await log.postToWallet(workspaceId, [holdReleased('task-1')])
+  await project(log, store, 500)
+  t.match(await rows('tasks'), [
+    {
+      ...underWay,
+      status: 'SUCCESS',
+      progress: 100,
+      started_at: '2026-03-01T00:00:03+00:00',
+      finished_at: '2026-03-01T00:00:04+00:00',
+      updated_at: '2026-03-01T00:00:04+00:00',
+      deduction: '4.5',
+      source: 'reported',
+      lines: [{ item: 'video', quantity: '4.5', unitPrice: '0.14', amount: '0.63' }],
+      total: 0.63,
+      results: [{ id: 'video-1', duration: '5.1' }],
+    },
+  ])
+  t.same(await rows('holds'), [])
+  t.match(await rows('wallets'), [{ charges: 0.63, held: 0, balance: 9.37 }])
+  t.match(await rows('wallet_entries', 'sequence, event_index, line'), [
+    { kind: 'credit' },
+    { kind: 'hold', held: 0.84, reference: 'task-1' },
+    { sequence: 4, line: 0, kind: 'charge', amount: -0.63, held: -0.63, reference: 'task-1' },
+    { sequence: 4, line: 1, kind: 'release', amount: 0, held: -0.21, held_after: 0, reference: 'task-1' },
+  ])
+  t.match(await rows('late_verdicts'), [{ sequence: 5, event_index: 0, event_type: 'TaskSettled', cost: 0.7 }])
+})
+
+t.test('tasks that fail or run out of time cost nothing; the vendor may still say what it likes', async (t) => {
+  const { store, rows } = bound(await newProjected())
+  const log = new MemoryLog()
+  await log.postToWallet(
+    workspaceId,
+    ['task-1', 'task-2', 'task-3'].map((id) => taskPlaced(id)),
+  )
+  await log.append([taskFailed('task-1', { vendorCode: 1301, failReason: 'nul\u0000' })])
+  await log.postToWallet(workspaceId, [holdReleased('task-2', workspaceId, 'expired')])
+  await project(log, store, 500)
+  await log.append([
+    lateVerdict('task-2', { deduction: '4.5', failReason: 'so late' }),
+    taskFailed('task-9', { vendorCode: 1e21 }),
+  ])
+  await project(log, store, 500)
+
+  t.match(await rows('tasks', 'task_id'), [
+    { status: 'FAILURE', progress: 100, vendor_code: 1301, fail_reason: 'nul\ue0000000', total: 0 },
+    { status: 'FAILURE', vendor_task_id: null, fail_reason: /deadline/, source: null, updated_at: /00:00:03/ },
+    { status: 'QUEUED' },
+  ])
+  t.match(await rows('wallets'), [{ charges: 0, held: 0.84 }])
+  t.same(await rows('usage_by_day'), [])
+  t.match(await rows('late_verdicts', 'event_index'), [
+    {
+      sequence: 4,
+      event_type: 'LateVerdictSeen',
+      workspace_id: 'acme',
+      task_id: 'task-2',
+      vendor_task_id: 'vendor-task-2',
+      outcome: 'SUCCESS',
+      deduction: '4.5',
+      cost: 0.63,
+      fail_reason: 'so late',
+      time: '2026-03-01T00:00:04+00:00',
+    },
+    { event_type: 'TaskSettled', task_id: 'task-9', outcome: 'FAILURE', deduction: null, cost: 0 },
+  ])
+})
+
+t.test('tasks are in the usage of the day on which they succeeded, once', async (t) => {
+  const { store, rows } = bound(await newProjected())
+  const days = ['2026-03-01T23:59:59.999Z', '2026-03-02T00:00:00.000Z', '2026-03-02T12:00:00.000Z']
+  const log = new MemoryLog({ timeOf: (sequence) => days[sequence - 1]! })
+  await log.postToWallet(workspaceId, [
+    taskPlaced('task-1'),
+    taskPlaced('task-2'),
+    taskPlaced('task-3', { surface: 'native-video', keyId: 'key-2' }),
+  ])
+  await log.append([taskSettled('task-1'), taskSettled('task-1'), taskSettled('task-3', { total: '0.9' })])
+  await project(log, store, 500)
+  await log.append([taskSettled('task-2'), routed('request-1'), used('request-1')])
+  await project(log, store, 500)
+  const group = { day: '2026-03-02', workspace_id: 'acme', prompt_total: 0, output_total: 0 }
+  t.match(await rows('usage_by_day', 'surface'), [
+    { surface: 'chat', requests: 1 },
+    { ...group, surface: 'native-video', model: 'vv/v3', key_id: 'key-2', requests: 1, total: 0.9 },
+    { ...group, surface: 'video', model: 'vv/v3', key_id: 'key-1', requests: 2, total: 1.26 },
+  ])
+  t.match(await rows('wallets'), [{ charges: 2.16055 }])
+})
+
+t.test("a caller's own id names the last task that the log says, also where it should not say two", async (t) => {
+  const { store, rows } = bound(await newProjected())
+  const log = new MemoryLog()
+  const named = { externalTaskId: 'mine' }
+  await log.postToWallet(workspaceId, [taskPlaced('task-1', named), taskPlaced('task-2', named)])
+  await log.postToWallet('other', [taskPlaced('task-3', named, 'other')])
+  await project(log, store, 500)
+  t.match(await rows('external_tasks', 'workspace_id'), [
+    { workspace_id: 'acme', task_id: 'task-2' },
+    { workspace_id: 'other', task_id: 'task-3' },
+  ])
+  await log.postToWallet(workspaceId, [taskPlaced('task-4', { ...named, requestDigest: 'ef'.repeat(32) })])
+  await project(log, store, 500)
+  t.match(await rows('external_tasks', 'workspace_id'), [
+    { task_id: 'task-4', request_digest: 'ef'.repeat(32) },
+    { task_id: 'task-3' },
+  ])
+  t.equal((await rows('tasks')).length, 4)
+})
 
 function bound(projected: Projected) {
   return {

@@ -5,10 +5,12 @@ import type { RequestFailed, UsageRecorded } from '../../../src/events/types.ts'
 import { UndiciClient } from '../../../src/infrastructure/http/client.ts'
 import type { JsonObject } from '../../../src/json.ts'
 import type { Profile, Provider, ProviderDialect } from '../../../src/providers/provider.ts'
+import { openVideoVendor } from '../../../src/providers/vv-video/open-video-vendor.ts'
+import type { VideoVendorConfig } from '../../../src/providers/vv-video/vendor.ts'
 import { CallsInFlight } from '../../../src/roles/proxy/calls-in-flight.ts'
 import { createForward } from '../../../src/roles/proxy/forward.ts'
 import type { AnswerPart, Candidate, Dispatch, RoutedCall } from '../../../src/roles/role.ts'
-import { type Sandbox, startSandbox } from '../../../src/sandbox/server.ts'
+import { type Sandbox, sandboxVideoKey, startSandbox } from '../../../src/sandbox/server.ts'
 import { sheet } from '../../providers/openai/target.ts'
 import { StubLog } from './stub-log.ts'
 
@@ -40,6 +42,13 @@ const providerOf = (name: string, profile: Profile, baseUrl: string): Provider =
   apiKey: providerKey,
 })
 
+const vendorOf = (baseUrl: string): VideoVendorConfig => ({
+  name: 'vv',
+  baseUrl,
+  credential: { type: 'key', apiKey: sandboxVideoKey },
+  callsPerSecond: 10,
+})
+
 const speakers: readonly (readonly [name: string, ProviderDialect, Profile])[] = [
   ['openai', 'openai', 'openai'],
   ['xai', 'openai', 'xai'],
@@ -66,7 +75,8 @@ export const startBench = async (t: Test, options: BenchOptions = {}): Promise<B
   const providers = new Map(
     speakers.map(([name, dialect, profile]) => [name, { ...providerOf(name, profile, baseUrl), dialect }]),
   )
-  const dispatch = createForward({ log, providers, http, clock: Date.now, logger, inFlight, ...bounds })
+  const vendors = new Map([['vv', openVideoVendor({ config: vendorOf(baseUrl), http, clock: Date.now })]])
+  const dispatch = createForward({ log, providers, vendors, http, clock: Date.now, logger, inFlight, ...bounds })
   t.teardown(async () => {
     await http.stop()
     await sandbox.stop()

@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { createServer, type RequestListener } from 'node:http'
 import type { Test } from 'tap'
 import t from 'tap'
+import { namedEvent } from '../../scripted-upstream.ts'
 import { callOf, hear, startBench, stay } from './forwarding.ts'
 
 /** An upstream that says what it likes. */
@@ -97,4 +98,44 @@ t.test('usage of a stream’s start alone is no bill: what was delivered counts'
     t.ok(output >= 200)
     t.match(heard.text, `"${surface === 'chat' ? 'completion_tokens' : 'output_tokens'}":${output}`)
   }
+})
+
+t.test('a messages stream that breaks at once is counted, whatever its start tells of the output', async (t) => {
+  const said = (text: string): string =>
+    text === '' ? '' : namedEvent({ type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text } })
+  for (const [text, counted] of [
+    ['', 0],
+    ['North', 1],
+    ['one two three', 3],
+  ] as const)
+    for (const told of [1, 3, 8]) {
+      const usage = { input_tokens: 12, cache_read_input_tokens: 5, output_tokens: told }
+      const events =
+        namedEvent({ type: 'message_start', message: { id: 'msg_1', usage } }) +
+        namedEvent({ type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } })
+      const baseUrl = await upstream(t, (_, response) => {
+        response.writeHead(200, { 'content-type': 'text/event-stream' })
+        response.write(events + said(text), () => setTimeout(() => response.destroy(), 50))
+      })
+      // A translated stream has said nothing yet where the block is empty: it fails, for free.
+      for (const surface of text === '' ? (['messages'] as const) : (['chat', 'messages'] as const)) {
+        const bench = await startBench(t, { baseUrl })
+        await hear(bench.dispatch(callOf('anthropic/a', { surface, stream: true, body: { max_tokens: 1000 } }), stay()))
+        await bench.inFlight.idle()
+        t.match(
+          bench.log.facts,
+          [
+            {
+              type: 'UsageRecorded',
+              data: {
+                source: 'estimated',
+                outcome: 'interrupted',
+                usage: { inputUncached: 12, cacheRead: 5, promptTotal: 17, outputTotal: counted },
+              },
+            },
+          ],
+          `${surface}: ${counted} delivered, ${told} told`,
+        )
+      }
+    }
 })

@@ -2,9 +2,11 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type RequestListener } from 'node:http'
 import t, { type Test } from 'tap'
 import type { JsonObject } from '../../../src/json.ts'
+import { limits } from '../../../src/limits.ts'
 import { countTokens } from '../../../src/providers/tokens.ts'
 import type { Question, RoutedCall } from '../../../src/roles/role.ts'
-import { sandboxOrganisation } from '../../../src/sandbox/server.ts'
+import { sandboxOrganisation, sandboxVideoKey } from '../../../src/sandbox/server.ts'
+import { until } from '../../clients.ts'
 import { askSandbox, type Bench, callOf, type Heard, hear, providerKey, startBench, stay } from './forwarding.ts'
 
 const get = (responseId: string, query = ''): Question => ({ type: 'get_response', responseId, query })
@@ -228,4 +230,77 @@ t.test('a call without a question is answered as ever', async (t) => {
   const { text } = await hear(bench.dispatch(callOf('openai/gpt-4o-mini'), stay()))
   t.equal(JSON.parse(text).choices.length, JSON.parse(await askSandbox(bench, 'gpt-4o-mini')).choices.length)
   t.equal(bench.log.facts.length, 1)
+})
+
+const vendorUrl = (bench: Bench): string => `${bench.sandbox.url}/videos/text2video`
+
+/** A task of the sandbox vendor, and its id there. */
+const videoTask = async (bench: Bench, directives: string): Promise<string> => {
+  const response = await fetch(vendorUrl(bench), {
+    method: 'POST',
+    headers: { authorization: `Bearer ${sandboxVideoKey}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ model_name: 'v3', prompt: `A cat. [[${directives}]]` }),
+  })
+  return ((await response.json()) as { data: { task_id: string } }).data.task_id
+}
+
+const getVideo = (vendorTaskId: string): Question => ({ type: 'get_video_task', kind: 'text2video', vendorTaskId })
+
+const putVideo = (bench: Bench, vendorTaskId: string, provider = 'vv'): Promise<Heard> =>
+  put(bench, `${provider}/m`, getVideo(vendorTaskId), { surface: 'video', body: {} })
+
+t.test('the results of a video task are told as the vendor signs them now', async (t) => {
+  const bench = await startBench(t)
+  const id = await videoTask(bench, 'queue_ms=0;run_ms=0;videos=2;url_ms=5000')
+  const { text, error } = await putVideo(bench, id)
+  t.equal(error, null)
+  const { results } = JSON.parse(text)
+  t.equal(results.length, 2)
+  for (const { url } of results) t.equal((await fetch(url)).headers.get('content-type'), 'video/mp4')
+  await leftNothing(t, bench)
+})
+
+t.test('a video task that has no results to tell of', async (t) => {
+  const rows: readonly (readonly [string, object])[] = [
+    ['never', { code: 'upstream_error' }],
+    ['queue_ms=0;run_ms=0;failed', { code: 'upstream_error' }],
+    ['queue_ms=0;run_ms=0;videos=0', { code: 'upstream_error' }],
+    ['queue_ms=0;run_ms=0]] [[code=1302;on=query', { code: 'upstream_error' }],
+    ['queue_ms=0;run_ms=0]] [[html;on=query', { code: 'upstream_error' }],
+    ['queue_ms=0;run_ms=0]] [[other_task;on=query', { code: 'upstream_error' }],
+  ]
+  for (const [directives, expected] of rows) {
+    const bench = await startBench(t)
+    const { head, error } = await putVideo(bench, await videoTask(bench, directives))
+    t.equal(head, null)
+    t.match(error, expected, directives)
+    await leftNothing(t, bench)
+  }
+  const bench = await startBench(t)
+  t.match((await putVideo(bench, 'none')).error, { code: 'task_not_exist' })
+  t.match((await putVideo(bench, 'none', 'openai')).error, { code: 'upstream_error' })
+})
+
+t.test('a vendor that hangs is cut with its reader', async (t) => {
+  const bench = await startBench(t)
+  const id = await videoTask(bench, 'queue_ms=0;run_ms=0]] [[hang;on=query')
+  const client = new AbortController()
+  const call = questionOf('vv/m', getVideo(id), { surface: 'video', body: {} })
+  const heard = hear(bench.dispatch(call, client.signal))
+  await until(() => bench.sandbox.totals().open === 1)
+  client.abort()
+  t.match((await heard).error, { status: 499 })
+  await until(() => bench.sandbox.totals().open === 0)
+  await leftNothing(t, bench)
+})
+
+t.test('a vendor is asked only so often', async (t) => {
+  const bench = await startBench(t)
+  const id = await videoTask(bench, 'queue_ms=0;run_ms=0')
+  const asked = limits.vendorQuestionsInRowMax + 5
+  const heard = await Promise.all(Array.from({ length: asked }, () => putVideo(bench, id)))
+  const refused = heard.filter(({ error }) => error?.code === 'rate_limit_exceeded')
+  t.ok(refused.length >= 3 && refused.length <= 5, `${refused.length} were refused`)
+  await new Promise((resolve) => setTimeout(resolve, 2_000 / limits.vendorQuestionsPerSecond))
+  t.equal((await putVideo(bench, id)).error, null, 'and again a moment later')
 })

@@ -66,6 +66,7 @@ const startProxy = async (
     providers: new Map([
       ['openai', { name: 'openai', dialect: 'openai', profile: 'openai', baseUrl, apiKey: providerKey }],
     ]),
+    vendors: new Map(),
     calls,
     ...bounds,
   })

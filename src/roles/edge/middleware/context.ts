@@ -23,6 +23,12 @@ export const keyOf = ({ state }: EdgeContext): Key => {
   return state.key
 }
 
+/** Who asks, and by which request. Throws where the endpoint does not authenticate. */
+export const askerOf = (ctx: EdgeContext): { readonly requestId: string; readonly key: Key } => ({
+  requestId: ctx.state.requestId,
+  key: keyOf(ctx),
+})
+
 /** The body. Throws where the endpoint reads none. */
 export const jsonOf = ({ state }: EdgeContext): ReceivedJson => {
   if (state.json === undefined) throw new Error('the endpoint reads no body')

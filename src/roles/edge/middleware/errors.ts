@@ -1,5 +1,6 @@
 import { type ErrorCode, errorTable, GatewayError } from '../../../errors.ts'
 import type { Logger } from '../../role.ts'
+import { nativeVideoErrorBody, nativeVideoPath, videoErrorBody, videoPath } from './video-errors.ts'
 
 const codeOf = ({ code }: GatewayError): ErrorCode | null => (code === 'invalid_request' ? null : code)
 
@@ -32,8 +33,11 @@ export const messagesErrorBody = (error: GatewayError, requestId: string) => ({
 const messagesPath = /^\/v1\/messages(?:\/|$)/i
 
 /** The body of an error in the words of the surface at `path`. */
-export const errorBodyAt = (path: string, error: GatewayError, requestId: string): object =>
-  messagesPath.test(path) ? messagesErrorBody(error, requestId) : errorBody(error)
+export const errorBodyAt = (path: string, error: GatewayError, requestId: string): object => {
+  if (messagesPath.test(path)) return messagesErrorBody(error, requestId)
+  if (nativeVideoPath.test(path)) return nativeVideoErrorBody(error, requestId)
+  return videoPath.test(path) ? videoErrorBody(error) : errorBody(error)
+}
 
 const internalError = (cause: unknown): GatewayError =>
   new GatewayError('internal_error', 'The gateway failed. The request id tells us where.', { cause })

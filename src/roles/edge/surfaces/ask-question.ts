@@ -1,5 +1,5 @@
 import type { InferenceQuestion } from '../inference.ts'
-import { type EdgeContext, keyOf } from '../middleware/context.ts'
+import { askerOf, type EdgeContext } from '../middleware/context.ts'
 import { clientGoneOf } from './client-gone.ts'
 import { sendAnswer } from './send-answer.ts'
 import type { SurfaceParts } from './serve-request.ts'
@@ -18,9 +18,6 @@ export const askQuestion = async (
   { inference, bounds, logger }: SurfaceParts,
   asked: Omit<InferenceQuestion, 'requestId' | 'key'>,
 ): Promise<void> => {
-  const answer = await inference.ask(
-    { requestId: ctx.state.requestId, key: keyOf(ctx), ...asked },
-    clientGoneOf(ctx.res),
-  )
+  const answer = await inference.ask({ ...askerOf(ctx), ...asked }, clientGoneOf(ctx.res))
   await sendAnswer(ctx, answer, { bounds, logger, voice: neverStreamed })
 }

@@ -70,3 +70,23 @@ t.test('a Messages client gets the shape it knows', async (t) => {
     })
   }
 })
+
+t.test('models that make videos are listed with the others, as such', async (t) => {
+  const video = { currency: 'USD', unit_price: '0.14', units_per_second: { std: '0.6', pro: '0.8' } } as const
+  const videoSheets = { 'vv/v3': video, 'vv/v99': video, 'nobody/v3': video, 'openai/v3': video }
+  const { url, post } = await startEdge(t, { sheets, videoSheets })
+  const list = (await json(await fetch(`${url}/v1/models`))) as { data: { id: string }[] }
+  t.same(
+    list.data.map(({ id }) => id),
+    ['grok/plain', 'openai/other', 'openai/plain', 'vv/v3'],
+    'not those of which nobody knows what they can be asked for, nor those of no provider',
+  )
+  t.match(list.data.at(-1), { owned_by: 'vv', supported_endpoint_types: ['openai-video'] })
+  t.match(await json(await fetch(`${url}/v1/models/vv/v3`)), {
+    id: 'vv/v3',
+    context_length: null,
+    pricing: { version: 'v1', currency: 'USD', unit_price: '0.14', units_per_second: { std: '0.6' } },
+  })
+  const response = await post({ model: 'vv/v3', messages: [{ role: 'user', content: 'x' }] })
+  t.match({ status: response.status, ...(await errorOf(response)) }, { status: 400, param: 'model' })
+})

@@ -1,10 +1,18 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { PriceBook } from '../../../../domain/pricing/price-book.ts'
 import { type Catalog, callableModels } from '../../../../domain/routing/plan.ts'
+import { callableVideoModels } from '../../../../domain/video/plan.ts'
 import { GatewayError } from '../../../../errors.ts'
 import type { Clock } from '../../../role.ts'
 import type { EdgeMiddleware } from '../../middleware/context.ts'
-import { anthropicShapes, type ListedModel, type ModelShapes, openaiShapes } from './shapes.ts'
+import {
+  answeringModel,
+  anthropicShapes,
+  type ListedModel,
+  type ModelShapes,
+  openaiShapes,
+  videoModel,
+} from './shapes.ts'
 
 export interface ModelsParts {
   readonly catalog: Catalog
@@ -12,12 +20,23 @@ export interface ModelsParts {
   readonly clock: Clock
 }
 
-const listedModels = ({ catalog, prices, clock }: ModelsParts): readonly ListedModel[] =>
-  callableModels(catalog, prices, clock()).map((candidate) => ({
-    candidate,
-    surfaces: catalog.providers.get(candidate.provider)?.surfaces ?? [],
-    sinceMs: prices.get(candidate.model)?.[0]?.effectiveFromMs ?? 0,
-  }))
+const sinceMsOf = (prices: PriceBook, model: string): number => prices.get(model)?.[0]?.effectiveFromMs ?? 0
+
+const answeringModels = ({ catalog, prices, clock }: ModelsParts): readonly ListedModel[] =>
+  callableModels(catalog, prices, clock()).map((candidate) => {
+    const surfaces = catalog.providers.get(candidate.provider)?.surfaces ?? []
+    return answeringModel(
+      candidate,
+      surfaces.filter((surface) => surface !== 'video'),
+      sinceMsOf(prices, candidate.model),
+    )
+  })
+
+const videoModels = ({ catalog, prices, clock }: ModelsParts): readonly ListedModel[] =>
+  callableVideoModels(catalog, prices, clock()).map((plan) => videoModel(plan, sinceMsOf(prices, plan.model)))
+
+const listedModels = (parts: ModelsParts): readonly ListedModel[] =>
+  [...answeringModels(parts), ...videoModels(parts)].sort((a, b) => (a.model < b.model ? -1 : 1))
 
 /** Messages-style clients say so by their headers. */
 const shapesFor = (headers: IncomingHttpHeaders): ModelShapes =>
@@ -26,12 +45,12 @@ const shapesFor = (headers: IncomingHttpHeaders): ModelShapes =>
 const findModel = (parts: ModelsParts, name: string): ListedModel => {
   const { aliases } = parts.catalog
   const id = Object.hasOwn(aliases, name) ? aliases[name] : name
-  const model = listedModels(parts).find(({ candidate }) => candidate.model === id)
-  if (model === undefined)
+  const found = listedModels(parts).find(({ model }) => model === id)
+  if (found === undefined)
     throw new GatewayError('model_not_found', `The model \`${name}\` does not exist or is not available here.`, {
       param: 'model',
     })
-  return model
+  return found
 }
 
 /** GET /v1/models */

@@ -1,14 +1,18 @@
 import { formatUsd } from '../../../../domain/money.ts'
 import { perTokenPicos } from '../../../../domain/pricing/charge.ts'
 import type { CallableModel } from '../../../../domain/routing/plan.ts'
+import type { VideoPlan } from '../../../../domain/video/plan.ts'
 import type { PriceSheet } from '../../../../events/types.ts'
-import type { Surface } from '../../../role.ts'
+import type { JsonObject, Surface } from '../../../role.ts'
 
-/** A model that can be called, on which surfaces, and since when it has a price, in milliseconds since the epoch. */
+/** A model that can be asked, in whose words, and since when it has a price, in milliseconds since the epoch. */
 export interface ListedModel {
-  readonly candidate: CallableModel
-  readonly surfaces: readonly Surface[]
+  readonly model: string
+  readonly provider: string
+  readonly endpointTypes: readonly string[]
   readonly sinceMs: number
+  /** How much it takes and makes, and what that costs. */
+  readonly details: JsonObject
 }
 
 const perToken = (usdPerMillion: string): string => formatUsd(perTokenPicos(usdPerMillion))
@@ -37,15 +41,41 @@ const endpointTypes: { readonly [S in Surface]: string } = {
   responses: 'openai-response',
 }
 
-const openaiShape = ({ candidate: { model, provider }, surfaces, sinceMs }: ListedModel) => ({
+/** One that answers, on the surfaces that are known. */
+export const answeringModel = (
+  candidate: CallableModel,
+  surfaces: readonly Surface[],
+  sinceMs: number,
+): ListedModel => ({
+  model: candidate.model,
+  provider: candidate.provider,
+  endpointTypes: surfaces.map((surface) => endpointTypes[surface]),
+  sinceMs,
+  details: {
+    context_length: candidate.sheet.context_tokens ?? null,
+    max_completion_tokens: candidate.sheet.max_output_tokens,
+    pricing: pricingOf(candidate),
+  },
+})
+
+/** One that makes videos, and nothing else. */
+export const videoModel = ({ model, provider, priceVersion, sheet }: VideoPlan, sinceMs: number): ListedModel => ({
+  model,
+  provider,
+  endpointTypes: ['openai-video'],
+  sinceMs,
+  details: { context_length: null, max_completion_tokens: null, pricing: { version: priceVersion, ...sheet } },
+})
+
+const openaiShape = ({ model, provider, endpointTypes, sinceMs }: ListedModel) => ({
   id: model,
   object: 'model',
   created: Math.floor(sinceMs / 1_000),
   owned_by: provider,
-  supported_endpoint_types: surfaces.map((surface) => endpointTypes[surface]),
+  supported_endpoint_types: endpointTypes,
 })
 
-const anthropicShape = ({ candidate: { model }, sinceMs }: ListedModel) => ({
+const anthropicShape = ({ model, sinceMs }: ListedModel) => ({
   type: 'model',
   id: model,
   display_name: model,
@@ -62,9 +92,7 @@ export const openaiShapes: ModelShapes = {
   list: (models) => ({ object: 'list', data: models.map(openaiShape) }),
   one: (model) => ({
     ...openaiShape(model),
-    context_length: model.candidate.sheet.context_tokens ?? null,
-    max_completion_tokens: model.candidate.sheet.max_output_tokens,
-    pricing: pricingOf(model.candidate),
+    ...model.details,
   }),
 }
 
@@ -72,8 +100,8 @@ export const anthropicShapes: ModelShapes = {
   list: (models) => ({
     data: models.map(anthropicShape),
     has_more: false,
-    first_id: models[0]?.candidate.model ?? null,
-    last_id: models.at(-1)?.candidate.model ?? null,
+    first_id: models[0]?.model ?? null,
+    last_id: models.at(-1)?.model ?? null,
   }),
   one: anthropicShape,
 }

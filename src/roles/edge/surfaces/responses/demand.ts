@@ -31,9 +31,15 @@ const mediaOfItem = (item: unknown): Media => {
 const readsElsewhere = ({ previous_response_id: previous, tools }: ResponsesRequest): boolean =>
   typeof previous === 'string' || listOf(tools).some((tool) => objectOf(tool)['type'] === 'mcp')
 
-/** The most a responses request can ask for. */
-export const demandOf = (request: ResponsesRequest, bodyBytes: number): Demand => {
-  const media = sumOfMedia(listOf(request.input).map(mediaOfItem))
+/** No text for the model: the image tool reads it. */
+const maskOf = (tool: unknown): Media => {
+  const { type, input_image_mask: mask } = objectOf(tool)
+  return type === 'image_generation' && isObject(mask) ? linkedImage(textOf(mask['image_url'])) : noMedia
+}
+
+/** The most a responses request can ask for. `isBoundObeyed`: whoever may serve it keeps to its `max_tool_calls`. */
+export const demandOf = (request: ResponsesRequest, bodyBytes: number, isBoundObeyed: boolean): Demand => {
+  const media = sumOfMedia([...listOf(request.input).map(mediaOfItem), ...listOf(request.tools).map(maskOf)])
   return {
     inputTokensMax: bodyBytes - media.bytes + media.tokensMax,
     unmeasured: media.unmeasured || readsElsewhere(request),
@@ -41,6 +47,6 @@ export const demandOf = (request: ResponsesRequest, bodyBytes: number): Demand =
     choices: 1,
     audio: media.audio,
     image: media.image,
-    toolCallsMax: toolCallsMaxOf(request),
+    toolCallsMax: toolCallsMaxOf(request, isBoundObeyed),
   }
 }

@@ -1,5 +1,5 @@
-import type { Candidate } from '../../../../domain/routing/plan.ts'
 import { GatewayError } from '../../../../errors.ts'
+import { candidateAt } from '../../inference.ts'
 import { type EdgeContext, type EdgeMiddleware, jsonOf, keyOf } from '../../middleware/context.ts'
 import type { ResponseOwners } from '../../response-owners.ts'
 import { askQuestion } from '../ask-question.ts'
@@ -21,12 +21,13 @@ export const createResponse =
     const { value, bytesLength } = jsonOf(ctx)
     const request = readResponsesRequest(value)
     const keeper = await keeperOf(parts.owners, keyOf(ctx).workspaceId, request)
-    const plan = parts.inference.plan(askOf(request))
+    const all = parts.inference.plan(askOf(request))
+    const plan = keeper === null ? all : keptAt(all, keeper)
     await serveRequest(ctx, parts, {
       surface: 'responses',
       request,
-      plan: keeper === null ? plan : keptAt(plan, keeper),
-      demand: demandOf(request, bytesLength),
+      plan,
+      demand: demandOf(request, bytesLength, parts.inference.hasOpenAIHabits(plan)),
       voice: new ResponsesVoice(),
     })
   }
@@ -46,16 +47,6 @@ const refuseStream = ({ query }: EdgeContext): void => {
     })
 }
 
-/** A question costs nothing, and names no model. */
-const keeping = (provider: string): Candidate => ({
-  model: provider,
-  provider,
-  upstreamModel: provider,
-  priceVersion: '',
-  sheet: { currency: 'USD', per_million_tokens: { input: '0', output: '0' }, max_output_tokens: 1 },
-  level: 0,
-})
-
 /** GET and DELETE /v1/responses/{id}: asked of the provider that keeps it. Throws `not_found` but for the workspace that made it. */
 export const askForResponse =
   (type: 'get_response' | 'delete_response', parts: ResponsesParts): EdgeMiddleware =>
@@ -68,6 +59,6 @@ export const askForResponse =
       surface: 'responses',
       body: {},
       question: { type, responseId, query: ctx.querystring },
-      candidate: keeping(owner.provider),
+      candidate: candidateAt(owner.provider),
     })
   }

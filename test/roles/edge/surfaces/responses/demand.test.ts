@@ -5,7 +5,8 @@ import type { ResponsesRequest } from '../../../../../src/roles/edge/surfaces/re
 
 const ask = (change: object = {}): ResponsesRequest => ({ model: 'openai/plain', input: 'Grüezi', ...change })
 const bytesOf = (request: object): number => Buffer.byteLength(JSON.stringify(request))
-const demandFor = (request: ResponsesRequest): ReturnType<typeof demandOf> => demandOf(request, bytesOf(request))
+const demandFor = (request: ResponsesRequest, isBoundObeyed = true): ReturnType<typeof demandOf> =>
+  demandOf(request, bytesOf(request), isBoundObeyed)
 
 t.test('text counts by its bytes', async (t) => {
   const demand = { inputTokensMax: bytesOf(ask()), unmeasured: false, outputTokensMax: null, choices: 1 }
@@ -31,6 +32,11 @@ t.test('images, wherever they stand', async (t) => {
   t.equal(demandFor(inResult('plain text')).image, false)
 })
 
+t.test('a mask is an image', async (t) => {
+  const masked = ask({ tools: [{ type: 'image_generation', input_image_mask: { image_url: url } }] })
+  t.match(demandFor(masked), { inputTokensMax: bytesOf(masked) - url.length + limits.imageTokensMax })
+})
+
 t.test('audio, and what cannot be measured', async (t) => {
   const clip = inMessage({ type: 'input_audio', input_audio: { data: 'A'.repeat(64_000), format: 'wav' } })
   t.match(demandFor(clip), { inputTokensMax: bytesOf(clip) - 64_000 + 1_000, audio: true })
@@ -43,5 +49,7 @@ t.test('audio, and what cannot be measured', async (t) => {
 t.test('built-in tools, as often as the caller allows', async (t) => {
   const tools = [{ type: 'web_search' }, { type: 'x_search' }]
   t.same(demandFor(ask({ tools })).toolCallsMax, { web_search: limits.webSearchesMax, x_search: limits.xSearchesMax })
-  t.same(demandFor(ask({ tools, max_tool_calls: 2 })).toolCallsMax, { web_search: 2, x_search: 2 })
+  const bounded = ask({ tools, max_tool_calls: 2 })
+  t.same(demandFor(bounded).toolCallsMax, { web_search: 2, x_search: 2 })
+  t.same(demandFor(bounded, false).toolCallsMax, demandFor(ask({ tools })).toolCallsMax, 'where nobody is bound by it')
 })

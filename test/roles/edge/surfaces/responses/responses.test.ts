@@ -77,6 +77,23 @@ t.test('a response of the workspace’s own is gone on from, where it is kept', 
   t.equal(calls[0]?.reserved, '0.00102', 'the whole context, and the answer')
 })
 
+t.test('a bound on tool calls lowers the reservation only where the provider keeps to it', async (t) => {
+  const sheet = {
+    currency: 'USD' as const,
+    per_million_tokens: { input: '0', output: '0' },
+    per_call: { web_search: '0.01' },
+    max_output_tokens: 10,
+  }
+  const { post, calls } = await startEdge(t, { sheets: { 'openai/plain': sheet, 'grok/plain': sheet } })
+  const bounded = { ...ask, tools: [{ type: 'web_search' }], max_tool_calls: 2 }
+  for (const models of [['openai/plain'], ['grok/plain'], ['openai/plain', 'grok/plain']])
+    t.equal((await post({ ...bounded, models }, {}, path)).status, 200)
+  t.same(
+    calls.map(({ reserved }) => reserved),
+    ['0.02', '0.16', '0.16'],
+  )
+})
+
 t.test('owners that cannot be looked up', async (t) => {
   const unreadable = { find: () => Promise.reject(new GatewayError('read_models_unavailable', 'Not now.')) }
   const { post, url } = await startEdge(t, { responseOwners: unreadable })

@@ -1,0 +1,53 @@
+import { videoModelOf } from './models.ts'
+import type { VideoBody, VideoKind, VideoMode, VideoRequest } from './request.ts'
+
+const defaultModes: { readonly [K in VideoKind]: VideoMode } = {
+  text2video: 'std',
+  image2video: 'std',
+  'omni-video': 'pro',
+}
+
+/** Seconds. */
+const defaultDuration = '5'
+
+export const modeOf = ({ kind, body }: VideoRequest): VideoMode => body.mode ?? defaultModes[kind]
+
+/** The whole seconds of a duration; null for what is no such number. */
+export const secondsOf = (duration: string): number | null =>
+  /^[1-9][0-9]{0,3}$/.test(duration) ? Number(duration) : null
+
+/** The seconds asked for; null for what is no whole number of them. Of an edit it says nothing: that is as long as its input. */
+export const durationOf = ({ duration = defaultDuration }: VideoBody): number | null => secondsOf(duration)
+
+/** An edit of a video, which is what a reference video is for unless it says otherwise. */
+export const isEdit = ({ video_list = [] }: VideoBody): boolean =>
+  video_list.some(({ refer_type = 'base' }) => refer_type === 'base')
+
+export const isCustomShots = ({ multi_shot, shot_type = 'customize' }: VideoBody): boolean =>
+  multi_shot === true && shot_type === 'customize'
+
+const takesItsShapeFromAnImage = ({ kind, body }: VideoRequest): boolean =>
+  kind === 'image2video' || (body.image_list ?? []).some(({ type }) => type === 'first_frame')
+
+const shapeOf = (request: VideoRequest): Pick<VideoBody, 'aspect_ratio'> =>
+  isEdit(request.body) || takesItsShapeFromAnImage(request) ? {} : { aspect_ratio: '16:9' }
+
+/** Of a model without a soundtrack the vendor may not know the word. */
+const soundOf = (modelName: string): Pick<VideoBody, 'sound'> =>
+  (videoModelOf(modelName)?.audioModes ?? []).length === 0 ? {} : { sound: 'off' }
+
+/** A checked request with what it left open said, so that the vendor makes what the hold was sized for, whatever its own defaults are. */
+export const withDefaults = (request: VideoRequest, modelName: string): VideoRequest => {
+  const { body } = request
+  return {
+    ...request,
+    body: {
+      ...shapeOf(request),
+      ...soundOf(modelName),
+      ...(isEdit(body) ? {} : { duration: defaultDuration }),
+      ...(body.multi_shot === true ? { shot_type: 'customize' } : {}),
+      ...body,
+      mode: modeOf(request),
+    },
+  }
+}

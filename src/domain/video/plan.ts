@@ -1,0 +1,49 @@
+import type { VideoSheet } from '../../events/types.ts'
+import { type PriceBook, priceAt } from '../pricing/price-book.ts'
+import { type Catalog, locateModel, modelIdsOf, noSuchModel, refuseUnpriced } from '../routing/plan.ts'
+import { videoModelOf } from './models.ts'
+
+/** Where a video is made, and at what price. */
+export interface VideoPlan {
+  /** Public model id, `<provider>/<model>`. */
+  readonly model: string
+  /** The part behind the slash: what the rules know the model by. */
+  readonly modelName: string
+  readonly provider: string
+  readonly upstreamModel: string
+  readonly priceVersion: string
+  readonly sheet: VideoSheet
+}
+
+/** Where that is told. */
+const makesVideos = ({ providers }: Catalog, provider: string): boolean =>
+  providers.get(provider)?.surfaces?.includes('video') !== false
+
+const planOf = (catalog: Catalog, prices: PriceBook, model: string, atMs: number): VideoPlan | undefined => {
+  const located = locateModel(catalog, model)
+  const price = priceAt(prices, model, atMs)
+  if (located === undefined || price?.video === undefined || !makesVideos(catalog, located.provider)) return undefined
+  const modelName = model.slice(located.provider.length + 1)
+  return { model, modelName, ...located, priceVersion: price.version, sheet: price.video }
+}
+
+/**
+ * The model that a video is asked of, with the price in force at `atMs`; of a router the first that makes videos.
+ * Throws `model_not_found` for any other model, and `invalid_value` where the price is not in force yet.
+ */
+export const planVideo = (catalog: Catalog, prices: PriceBook, model: string, atMs: number): VideoPlan => {
+  const plan = modelIdsOf(catalog, model)
+    .map((each) => planOf(catalog, prices, each, atMs))
+    .find((each) => each !== undefined)
+  if (plan !== undefined) return plan
+  refuseUnpriced(catalog, prices, [model], atMs)
+  throw noSuchModel(model)
+}
+
+/** Every video model that can be asked at an instant: configured, priced, and of known abilities. */
+export const callableVideoModels = (catalog: Catalog, prices: PriceBook, atMs: number): readonly VideoPlan[] =>
+  [...prices.keys()]
+    .sort()
+    .map((model) => planOf(catalog, prices, model, atMs))
+    .filter((plan) => plan !== undefined)
+    .filter(({ modelName }) => videoModelOf(modelName) !== undefined)

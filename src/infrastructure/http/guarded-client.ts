@@ -1,0 +1,101 @@
+import type { LookupAddress } from 'node:dns'
+import { isIP, type LookupFunction } from 'node:net'
+import { Agent } from 'undici'
+import { limits } from '../../limits.ts'
+import { type HttpClient, HttpFault, type HttpRequest, type HttpResponse } from '../../providers/http.ts'
+import { Exchange } from './exchange.ts'
+import { type LookUp, lookUpHere, lookUpPublic } from './look-up.ts'
+import { isPublicAddress } from './public-address.ts'
+
+export interface GuardedClientOptions {
+  readonly allowPrivateAddresses: boolean
+  readonly lookUp?: LookUp
+}
+
+const refused = (why: string): HttpFault => new HttpFault('refused', new Error(why))
+
+/** One that is not public is enough: an honest name has none. */
+const assertPublic = (addresses: readonly LookupAddress[]): void => {
+  if (!addresses.every(({ address }) => isPublicAddress(address))) throw refused('an address that is not public')
+}
+
+/** The connection goes to the very addresses that are checked here: the name is not looked up again. */
+const guardedLookup =
+  (lookUp: LookUp, check: typeof assertPublic): LookupFunction =>
+  (host, { all = false }, callback) => {
+    const look = async (): Promise<readonly [LookupAddress, ...LookupAddress[]]> => {
+      const [first, ...others] = await lookUp(host)
+      if (first === undefined) throw new Error(`no address of ${host}`)
+      check([first, ...others])
+      return [first, ...others]
+    }
+    look().then(
+      ([first, ...others]) => (all ? callback(null, [first, ...others]) : callback(null, first.address, first.family)),
+      (fault: Error) => callback(fault, ''),
+    )
+  }
+
+const boundedBody = async function* (response: HttpResponse): AsyncGenerator<Uint8Array> {
+  let bytes = 0
+  for await (const chunk of response.body) {
+    yield chunk
+    bytes += chunk.byteLength
+    if (bytes >= limits.callbackAnswerBytesMax) return
+  }
+}
+
+const hostOf = ({ hostname }: URL): string => hostname.replace(/^\[|\]$/g, '')
+
+/**
+ * The way to addresses that strangers name. It connects to public addresses alone, follows no redirect, keeps no connection, and reads no
+ * more than the first of an answer. What it does not connect to is HttpFault `refused`.
+ */
+export class GuardedClient implements HttpClient {
+  readonly #agent: Agent
+  readonly #check: typeof assertPublic
+
+  constructor({ allowPrivateAddresses, lookUp }: GuardedClientOptions) {
+    this.#check = allowPrivateAddresses ? () => undefined : assertPublic
+    const lookup = guardedLookup(lookUp ?? (allowPrivateAddresses ? lookUpHere : lookUpPublic), this.#check)
+    this.#agent = new Agent({
+      connections: limits.callbacksMax,
+      pipelining: 0, // A connection for each request.
+      allowH2: false,
+      connect: { timeout: limits.upstreamConnectMs, lookup },
+      headersTimeout: 0, // An exchange keeps its own time.
+      bodyTimeout: 0,
+    })
+  }
+
+  async request(request: HttpRequest): Promise<HttpResponse> {
+    const url = this.#allowed(request.url)
+    const exchange = new Exchange(request)
+    this.#agent.dispatch(
+      {
+        origin: url.origin,
+        path: url.pathname + url.search,
+        method: request.method,
+        headers: { ...request.headers, 'accept-encoding': 'identity' },
+        body: request.body ?? null,
+      },
+      exchange,
+    )
+    const response = await exchange.head
+    return { ...response, body: boundedBody(response) }
+  }
+
+  /** Ends every connection; exchanges under way fail with HttpFault `network`. */
+  async stop(): Promise<void> {
+    await this.#agent.destroy()
+  }
+
+  /** An address in the place of a name is not looked up. Whatever way it is written, a URL's parser makes the usual form of it. */
+  #allowed(text: string): URL {
+    const url = URL.parse(text)
+    if (url === null || !['http:', 'https:'].includes(url.protocol)) throw refused('not an http:// or https:// URL')
+    const host = hostOf(url)
+    const family = isIP(host)
+    if (family !== 0) this.#check([{ address: host, family }])
+    return url
+  }
+}

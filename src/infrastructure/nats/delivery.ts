@@ -1,0 +1,26 @@
+/** What a consumer tells of a message that it delivers. */
+export interface Delivery {
+  /** How often the message was delivered, this time included. */
+  readonly deliveries: number
+  readonly streamSequence: number
+  readonly deliverySequence: number
+  /** When the message was stored, in milliseconds since the epoch. */
+  readonly storedMs: number
+  /** How many messages are still to come, as far as the consumer's server has them. */
+  readonly pending: number
+}
+
+const nanosecondsDigits = 6
+
+/** From the reply subject: `$JS.ACK.[domain.account.]stream.consumer.delivered.streamSequence.deliverySequence.time.pending[.…]`. */
+export const deliveryOf = (reply: string): Delivery => {
+  const tokens = reply.split('.')
+  const at = tokens.length === 9 ? 5 : 7
+  return {
+    deliveries: Number(tokens[at - 1]),
+    streamSequence: Number(tokens[at]),
+    deliverySequence: Number(tokens[at + 1]),
+    storedMs: Number(tokens[at + 2]?.slice(0, -nanosecondsDigits)),
+    pending: Number(tokens[at + 3]),
+  }
+}

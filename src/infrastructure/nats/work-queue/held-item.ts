@@ -1,0 +1,100 @@
+import type { NatsConnection } from '@nats-io/transport-node'
+import { limits } from '../../../limits.ts'
+import type { WorkItem } from '../../../roles/work-queue.ts'
+import type { Link } from '../link.ts'
+import { nanosecondsInMs } from '../standing.ts'
+import type { Place, QueueContents } from './contents.ts'
+import type { QueueHealth } from './health.ts'
+
+export interface HeldItemParts {
+  readonly connection: NatsConnection
+  readonly link: Link
+  readonly contents: QueueContents
+  readonly health: QueueHealth
+  /** It is not held any more. */
+  readonly onOver: (item: HeldItem) => void
+}
+
+export interface HandedOut {
+  readonly place: Place
+  readonly deliveries: number
+  readonly putMs: number
+  /** Where the consumer hears what becomes of the item. */
+  readonly reply: string
+}
+
+/** What a consumer is told of a message. */
+const acknowledged = '+ACK'
+const inProgress = '+WPI'
+
+export const notDone = (delayMs: number): string =>
+  delayMs > 0 ? `-NAK ${JSON.stringify({ delay: Math.ceil(delayMs) * nanosecondsInMs })}` : '-NAK'
+
+/** An item from when it is handed out until it is done or handed back. */
+export class HeldItem implements WorkItem {
+  readonly id: string
+  readonly deliveries: number
+  readonly putMs: number
+  readonly #parts: HeldItemParts
+  readonly #place: Place
+  #reply: string
+  #state: 'held' | 'ending' | 'over' = 'held'
+
+  constructor(parts: HeldItemParts, { place, deliveries, putMs, reply }: HandedOut) {
+    this.#parts = parts
+    this.#place = place
+    this.id = place.id
+    this.deliveries = deliveries
+    this.putMs = putMs
+    this.#reply = reply
+  }
+
+  bytes(): Promise<Uint8Array | null> {
+    return this.#parts.contents.read(this.#place)
+  }
+
+  renew(): void {
+    if (this.#state === 'held') this.#say(inProgress)
+  }
+
+  async done(): Promise<void> {
+    const { contents, link } = this.#parts
+    this.#state = 'ending'
+    for (let attempt = 0; !(await this.#acknowledge()); attempt += 1) await link.backOff(attempt)
+    this.#end()
+    await contents.remove(this.#place).catch(() => {}) // Told of by the queue's health; a sweep removes them.
+  }
+
+  again(delayMs: number): void {
+    if (this.#state !== 'held') return
+    this.#say(notDone(delayMs))
+    this.#end()
+  }
+
+  /** The lease had ended, or the server forgot of it, and the item came to the one who holds it: nobody else has it. */
+  handedOutAgain(reply: string): void {
+    this.#reply = reply
+  }
+
+  async #acknowledge(): Promise<boolean> {
+    const { connection, health, link } = this.#parts
+    try {
+      await link.whileUp(() => connection.request(this.#reply, acknowledged, { timeout: limits.frameAckMs }))
+      health.works()
+      return true
+    } catch (error) {
+      if (!link.isClosed) health.fails(error)
+      return false
+    }
+  }
+
+  /** What the server does not hear it does not need: the lease ends by itself. */
+  #say(word: string): void {
+    if (this.#parts.link.isUp) this.#parts.connection.publish(this.#reply, word)
+  }
+
+  #end(): void {
+    this.#state = 'over'
+    this.#parts.onOver(this)
+  }
+}

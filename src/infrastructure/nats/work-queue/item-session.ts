@@ -1,0 +1,106 @@
+import { JsHeaders } from '@nats-io/jetstream'
+import { createInbox, type Msg, type NatsConnection, type Subscription } from '@nats-io/transport-node'
+import { limits } from '../../../limits.ts'
+import { nanosecondsInMs } from '../standing.ts'
+
+export interface ItemSessionParts {
+  readonly connection: NatsConnection
+  readonly stream: string
+  readonly consumer: string
+  readonly inboxPrefix: string
+  /** How many items the taker would take now. */
+  readonly room: () => number
+  readonly onItem: (message: Msg) => void
+  /** Called once, when the session brings no more and another must go on. */
+  readonly onLost: (reason: string) => void
+}
+
+const heartbeatStatus = 100
+const requestEndedStatus = 408
+
+/**
+ * Asks a durable consumer for as many items as there is room for. Whatever disturbs it (a restart, a new leader, a deleted consumer,
+ * silence) ends it, and whoever takes opens the next one. The library's own `consume` knows of no room: it asks for more as items
+ * come, not as they are done.
+ */
+export class ItemSession {
+  readonly #parts: ItemSessionParts
+  readonly #inbox: string
+  #subscription: Subscription | undefined
+  /** Items asked for that have not come yet. */
+  #outstanding = 0
+  #stallTimer: NodeJS.Timeout | undefined
+  #isOver = false
+
+  constructor(parts: ItemSessionParts) {
+    this.#parts = parts
+    this.#inbox = createInbox(parts.inboxPrefix)
+  }
+
+  start(): void {
+    this.#subscription = this.#parts.connection.subscribe(this.#inbox, {
+      callback: (error, msg) => this.#receive(error, msg),
+    })
+    this.#stallTimer = setTimeout(() => this.#checkStall(), limits.queueStallMs)
+    this.fill()
+  }
+
+  /** Asks in few and large requests: the more is asked for already, the longer it waits for more room. */
+  fill(): void {
+    if (this.#isOver || this.#subscription === undefined || this.#parts.connection.isClosed()) return
+    const room = this.#parts.room()
+    if (room > this.#outstanding * 2) this.#request(room - this.#outstanding)
+  }
+
+  /** Asks for nothing more. Resolves when what was on its way has come too, or cannot come. */
+  async close(): Promise<void> {
+    this.#isOver = true
+    clearTimeout(this.#stallTimer)
+    const { connection } = this.#parts
+    if (this.#subscription === undefined || this.#subscription.isClosed() || connection.isClosed()) return
+    await this.#subscription.drain()
+  }
+
+  #request(batch: number): void {
+    this.#outstanding += batch
+    const request = {
+      batch,
+      expires: limits.queuePullMs * nanosecondsInMs,
+      idle_heartbeat: limits.queueHeartbeatMs * nanosecondsInMs,
+    }
+    const { connection, stream, consumer } = this.#parts
+    const subject = `$JS.API.CONSUMER.MSG.NEXT.${stream}.${consumer}`
+    connection.publish(subject, JSON.stringify(request), { reply: this.#inbox })
+  }
+
+  #lose(reason: string): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    this.#parts.onLost(reason)
+  }
+
+  #checkStall(): void {
+    // With nothing asked for, because there is no room, the server has nothing to say.
+    if (this.#outstanding > 0) this.#lose(`silent for ${limits.queueStallMs} ms`)
+    else this.#stallTimer?.refresh()
+  }
+
+  #receive(error: Error | null, msg: Msg): void {
+    this.#stallTimer?.refresh()
+    if (error !== null) this.#lose(error.message)
+    else if (msg.subject === this.#inbox) this.#receiveStatus(msg)
+    else this.#receiveItem(msg)
+    this.fill()
+  }
+
+  #receiveItem(msg: Msg): void {
+    this.#outstanding -= 1
+    this.#parts.onItem(msg)
+  }
+
+  #receiveStatus(msg: Msg): void {
+    const { code = 0, description = '' } = msg.headers ?? {}
+    if (code === requestEndedStatus) this.#outstanding -= Number(msg.headers?.get(JsHeaders.PendingMessagesHdr) ?? 0)
+    else if (code !== heartbeatStatus) this.#lose(`${code} ${description}`)
+  }
+}

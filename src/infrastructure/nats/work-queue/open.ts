@@ -1,0 +1,108 @@
+import { type JetStreamManager, jetstream, jetstreamManager } from '@nats-io/jetstream'
+import type { NatsConnection } from '@nats-io/transport-node'
+import { limits } from '../../../limits.ts'
+import type { Clock, Logger } from '../../../roles/role.ts'
+import type { WorkQueue } from '../../../roles/work-queue.ts'
+import { inboxPrefixOf } from '../connect.ts'
+import { checkDurability, checkServer, type Durability } from '../durability.ts'
+import { Link } from '../link.ts'
+import { assertMayPublish } from '../may-publish.ts'
+import { QueueContents } from './contents.ts'
+import { QueueHealth } from './health.ts'
+import { type QueueNames, queuesNamesOf } from './names.ts'
+import { QueueStore, type QueueStoreParts } from './store.ts'
+import { ensureConsumer, ensureQueueStream, type WantedConsumer } from './stream.ts'
+import { Taking, type TakingParts } from './taking.ts'
+
+export interface QueueOptions {
+  /** Stays the caller's to close, afterwards. Not the log's: large payloads must not hold up its frames. */
+  readonly connection: NatsConnection
+  /** `log.name` of the configuration: the stream is `<name>_TASKS`. */
+  readonly name: string
+  /** Whose inbox answers come to. */
+  readonly role: string
+  readonly replicas: number
+  readonly durability: Durability
+  readonly monitoringUrl?: string | undefined
+  /** Whether stream and consumers are made where there are none. */
+  readonly create: boolean
+  /** What the role does here: it is refused at once where the server's permissions, or the consumers, do not let it. */
+  readonly puts?: boolean
+  readonly takes?: boolean
+  /** How long a taker may be silent; `queueLeaseMs`. */
+  readonly leaseMs?: number
+  readonly clock: Clock
+  readonly logger: Logger
+}
+
+/** The queues of one log. */
+export interface WorkQueues {
+  readonly tasks: WorkQueue
+  readonly callbacks: WorkQueue
+  /** Rejects what still waits with `log_unavailable`. Whoever takes has stopped before. */
+  close(): Promise<void>
+}
+
+type QueueParts = Omit<TakingParts, 'contents'>
+
+class NatsWorkQueue implements WorkQueue {
+  readonly #parts: TakingParts
+
+  constructor(parts: QueueParts, store: QueueStore, clock: Clock) {
+    this.#parts = { ...parts, contents: new QueueContents(parts.consumer.queue, store, clock) }
+  }
+
+  put(id: string, bytes: Uint8Array): Promise<void> {
+    return this.#parts.contents.put(id, bytes)
+  }
+
+  take(itemsMax: number, onItem: Parameters<WorkQueue['take']>[1]): Taking {
+    return new Taking(this.#parts, itemsMax, onItem)
+  }
+}
+
+const consumersOf = (options: QueueOptions): { readonly tasks: WantedConsumer; readonly callbacks: WantedConsumer } => {
+  const { stream, tasks, callbacks } = queuesNamesOf(options.name)
+  const { leaseMs = limits.queueLeaseMs } = options
+  const wanted = (queue: QueueNames, itemsMax: number): WantedConsumer => ({ stream, queue, leaseMs, itemsMax })
+  return { tasks: wanted(tasks, limits.queueTasksMax), callbacks: wanted(callbacks, limits.queueCallbacksMax) }
+}
+
+const assemble = (options: QueueOptions, jsm: JetStreamManager): WorkQueues => {
+  const { connection, clock, create, logger, role } = options
+  const { tasks, callbacks } = consumersOf(options)
+  const { stream } = tasks
+  const link = new Link(connection, ({ message }) =>
+    logger.error({ reason: message }, 'the work queue’s server refuses'),
+  )
+  const health = new QueueHealth(logger, stream)
+  const storeParts: QueueStoreParts = { client: jetstream(connection), jsm, stream, link, health, clock }
+  const store = new QueueStore(storeParts)
+  const parts = { connection, jsm, create, inboxPrefix: inboxPrefixOf(role), link, health, logger }
+  return {
+    tasks: new NatsWorkQueue({ ...parts, consumer: tasks }, store, clock),
+    callbacks: new NatsWorkQueue({ ...parts, consumer: callbacks }, store, clock),
+    close: async () => link.close(),
+  }
+}
+
+/**
+ * The stream and the consumers of the work queues, which `create` makes where they do not stand. Throws when they do not keep what they
+ * acknowledge, or do not let this role do its work, with every reason.
+ */
+export const ensureWorkQueues = async (options: QueueOptions): Promise<JetStreamManager> => {
+  const { connection, name, create, puts = false, takes = false } = options
+  const names = queuesNamesOf(name)
+  checkServer(connection)
+  const jsm = await jetstreamManager(connection, { timeout: limits.natsRequestMs, checkAPI: false })
+  const stream = await ensureQueueStream(jsm, names, options)
+  await checkDurability(connection, stream, { ...options, noun: 'the work queue' })
+  const consumers = consumersOf(options)
+  if (create || takes) for (const consumer of Object.values(consumers)) await ensureConsumer(jsm, consumer, create)
+  if (puts) await assertMayPublish(jetstream(connection), `${names.tasks.itemPrefix}new`, 'no task can be queued')
+  return jsm
+}
+
+/** Opens the work queues of a log on a connection. Throws like `ensureWorkQueues`. */
+export const openWorkQueues = async (options: QueueOptions): Promise<WorkQueues> =>
+  assemble(options, await ensureWorkQueues(options))

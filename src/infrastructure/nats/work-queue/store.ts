@@ -1,0 +1,105 @@
+import type { JetStreamClient, JetStreamManager, LastForMsgRequest, SeqMsgRequest, StoredMsg } from '@nats-io/jetstream'
+import { headers as newHeaders } from '@nats-io/transport-node'
+import { GatewayError } from '../../../errors.ts'
+import { limits } from '../../../limits.ts'
+import type { Clock } from '../../../roles/role.ts'
+import { refusalOf } from '../connect.ts'
+import type { Link } from '../link.ts'
+import { isApiError } from '../standing.ts'
+import type { QueueHealth } from './health.ts'
+
+const subjectIsTaken = 10077
+
+export interface QueueStoreParts {
+  readonly client: JetStreamClient
+  readonly jsm: JetStreamManager
+  readonly stream: string
+  readonly link: Link
+  readonly health: QueueHealth
+  readonly clock: Clock
+}
+
+export interface QueueMessage {
+  readonly subject: string
+  readonly bytes: Uint8Array
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+const headersOf = (fields: Readonly<Record<string, string>>) => {
+  const headers = newHeaders()
+  for (const [name, value] of Object.entries(fields)) headers.set(name, value)
+  return headers
+}
+
+const silent = (cause: unknown): GatewayError =>
+  new GatewayError('log_unavailable', 'The work queue does not answer.', { cause, retryAfterSeconds: 1 })
+
+/** Messages of the queues' stream, each stored and read across restarts of the server. */
+export class QueueStore {
+  readonly #parts: QueueStoreParts
+
+  constructor(parts: QueueStoreParts) {
+    this.#parts = parts
+  }
+
+  /**
+   * Resolves when a message stands, synced, under its subject, this one or an earlier. Rejects with `log_unavailable` when the queue is
+   * closed, or has not answered for `routedAckMs`.
+   */
+  async put({ subject, bytes, headers = {} }: QueueMessage): Promise<void> {
+    const { client, stream } = this.#parts
+    const options = { msgID: subject, expect: { streamName: stream }, headers: headersOf(headers) }
+    await this.#untilAnswered(limits.routedAckMs, async () => {
+      try {
+        await client.publish(subject, bytes, { ...options, timeout: limits.frameAckMs })
+      } catch (error) {
+        if (!isApiError(error, subjectIsTaken)) throw error
+      }
+    })
+  }
+
+  /**
+   * One message; null when there is none. A new leader may still apply what it has committed, so it is asked more than once.
+   * Rejects with `log_unavailable` when the queue is closed, or has not answered for `natsOpenMs`: who reads has time.
+   */
+  async find(query: SeqMsgRequest | LastForMsgRequest): Promise<StoredMsg | null> {
+    const { jsm, link, stream } = this.#parts
+    for (let attempt = 0; ; attempt += 1) {
+      const found = await this.#untilAnswered(limits.natsOpenMs, () => jsm.streams.getMessage(stream, query))
+      if (found !== null || attempt >= limits.followShortLogAttemptsMax) return found
+      await link.backOff(attempt)
+    }
+  }
+
+  /** Removes all messages whose subjects match. Rejects like `find`. */
+  async remove(filter: string): Promise<void> {
+    const { jsm, stream } = this.#parts
+    await this.#untilAnswered(limits.natsOpenMs, () => jsm.streams.purge(stream, { filter }))
+  }
+
+  /** The subjects that match and hold a message. Rejects like `find`. */
+  async subjects(filter: string): Promise<readonly string[]> {
+    const { jsm, stream } = this.#parts
+    const { state } = await this.#untilAnswered(limits.natsOpenMs, () =>
+      jsm.streams.info(stream, { subjects_filter: filter }),
+    )
+    return Object.keys(state.subjects ?? {})
+  }
+
+  async #untilAnswered<T>(withinMs: number, work: () => Promise<T>): Promise<T> {
+    const { clock, health, link } = this.#parts
+    const giveUpMs = clock() + withinMs
+    for (let attempt = 0; ; attempt += 1) {
+      try {
+        const answer = await link.whileUp(work)
+        health.works()
+        return answer
+      } catch (error) {
+        if (refusalOf(error) !== null) throw error
+        if (!link.isClosed) health.fails(error)
+        if (clock() >= giveUpMs) throw silent(error)
+      }
+      await link.backOff(attempt)
+    }
+  }
+}

@@ -1,0 +1,127 @@
+import {
+  AckPolicy,
+  type ConsumerConfig,
+  DeliverPolicy,
+  DiscardPolicy,
+  JetStreamApiCodes,
+  type JetStreamManager,
+  ReplayPolicy,
+  RetentionPolicy,
+  StorageType,
+  StoreCompression,
+  type StreamConfig,
+  type StreamInfo,
+} from '@nats-io/jetstream'
+import { limits } from '../../../limits.ts'
+import { differencesOf, ensureStanding, isApiError, nanosecondsInMs, onceLed } from '../standing.ts'
+import type { QueueNames, QueuesNames } from './names.ts'
+
+export interface QueueStreamOptions {
+  readonly replicas: number
+  /** Makes stream and consumers where there are none. */
+  readonly create: boolean
+}
+
+const subjectsOf = ({ itemPrefix, piecePrefix }: QueueNames): readonly string[] => [
+  `${itemPrefix}*`,
+  `${piecePrefix}*.*`,
+]
+
+/** An item stands until it is done, and no other under its id. */
+const configOf = ({ stream, tasks, callbacks }: QueuesNames, replicas: number) =>
+  ({
+    name: stream,
+    subjects: [...subjectsOf(tasks), ...subjectsOf(callbacks)],
+    storage: StorageType.File,
+    retention: RetentionPolicy.Workqueue,
+    discard: DiscardPolicy.New,
+    discard_new_per_subject: true,
+    max_msgs: -1,
+    max_bytes: -1,
+    max_age: 0,
+    max_msgs_per_subject: 1,
+    max_msg_size: -1,
+    deny_delete: false,
+    deny_purge: false,
+    compression: StoreCompression.None,
+    allow_direct: false, // A server that lags would say of an item that it is gone.
+    allow_rollup_hdrs: false,
+    duplicate_window: limits.queueDuplicateWindowMs * nanosecondsInMs,
+    num_replicas: replicas,
+  }) satisfies Partial<StreamConfig>
+
+/** The stream of the queues. Throws like `ensureStanding`. */
+export const ensureQueueStream = (
+  jsm: JetStreamManager,
+  names: QueuesNames,
+  { replicas, create }: QueueStreamOptions,
+): Promise<StreamInfo> => ensureStanding(jsm, { config: configOf(names, replicas), noun: 'the work queue', create })
+
+/** Who takes from a queue: together, all who do. */
+export interface WantedConsumer {
+  readonly stream: string
+  readonly queue: QueueNames
+  /** A lease that is not renewed for so long is over. */
+  readonly leaseMs: number
+  /** Items that are handed out at once. */
+  readonly itemsMax: number
+}
+
+const consumerConfigOf = ({ queue, leaseMs, itemsMax }: WantedConsumer) =>
+  ({
+    durable_name: queue.consumer,
+    filter_subject: `${queue.itemPrefix}*`,
+    deliver_policy: DeliverPolicy.All,
+    replay_policy: ReplayPolicy.Instant,
+    ack_policy: AckPolicy.Explicit,
+    ack_wait: leaseMs * nanosecondsInMs,
+    max_deliver: -1,
+    max_ack_pending: itemsMax,
+    headers_only: true, // A taker that holds thousands must not hold what was put, which it needs once.
+  }) satisfies Partial<ConsumerConfig>
+
+const forbidden = [
+  'backoff',
+  'deliver_subject',
+  'inactive_threshold',
+  'max_batch',
+  'max_expires',
+  'mem_storage',
+  'pause_until',
+  'priority_groups',
+] as const
+
+const findOrCreate = async (
+  jsm: JetStreamManager,
+  wanted: WantedConsumer,
+  create: boolean,
+): Promise<ConsumerConfig> => {
+  const { stream, queue } = wanted
+  try {
+    return (await jsm.consumers.info(stream, queue.consumer)).config
+  } catch (error) {
+    if (!isApiError(error, JetStreamApiCodes.ConsumerNotFound)) throw error
+  }
+  if (!create)
+    throw new Error(
+      `the consumer ${queue.consumer} of ${stream} does not exist; an operator's command, such as \`gateway prices publish\`, or a whole gateway makes it`,
+    )
+  // Another process may be quicker: then it stands as it was made, or is compared when it is found the next time.
+  return (await jsm.consumers.add(stream, consumerConfigOf(wanted))).config
+}
+
+const absentOf = { headers_only: false } as const
+
+/**
+ * The consumer of a queue, which `create` makes where it does not stand. Throws when it stands with other settings, and lists them; when
+ * it does not stand; and with the server's last word when no leader answers within `natsOpenMs`.
+ */
+export const ensureConsumer = async (jsm: JetStreamManager, wanted: WantedConsumer, create: boolean): Promise<void> => {
+  const { stream, queue } = wanted
+  const found = await onceLed(() => findOrCreate(jsm, wanted, create), `the consumer of ${stream} has no leader`)
+  const differences = differencesOf<ConsumerConfig>(consumerConfigOf(wanted), { ...absentOf, ...found }, forbidden)
+  if (differences.length === 0) return
+  throw new Error(
+    `the consumer ${queue.consumer} cannot hand out the work of ${stream}: ${differences.join('; ')}; one that is deleted is made again`,
+  )
+}

@@ -1,0 +1,132 @@
+import type { Usage } from '../../domain/usage/usage.ts'
+import { isObject, type JsonObject, listOf, objectOf, textOf } from '../../json.ts'
+import { limits } from '../../limits.ts'
+import { countOf } from '../count.ts'
+
+type ToolCalls = Usage['toolCalls']
+
+export const imageCallType = 'image_generation_call'
+
+/** OpenAI's newest image models have no published price for an image: a request that names none gets this one. */
+const modelUnnamed = 'gpt-image-1.5'
+const qualities = ['low', 'medium', 'high']
+const sizes = ['1024x1024', '1536x1024', '1024x1536']
+
+const isImageTool = ({ type }: JsonObject): boolean => type === 'image_generation'
+
+const imageToolsOf = ({ tools }: JsonObject): readonly JsonObject[] => listOf(tools).map(objectOf).filter(isImageTool)
+
+const nameOf = ({ model }: JsonObject, what: string): string => `image_generation_${model ?? modelUnnamed}_${what}`
+
+const chosen = (value: unknown, known: readonly string[]): readonly string[] =>
+  value === undefined || value === null || value === 'auto' ? known : [textOf(value)]
+
+/** What an image can be billed as, the dearest last. */
+export const imageItems = (tool: JsonObject): readonly string[] =>
+  chosen(tool['quality'], qualities).flatMap((quality) =>
+    chosen(tool['size'], sizes).map((size) => nameOf(tool, `${quality}_${size}`)),
+  )
+
+/** The price of an image is that of its making: what its model reads for it, the prompt and other images, costs by the token. */
+const readings = ['input_text', 'cached_input_text', 'input_image', 'cached_input_image'] as const
+
+type Reading = (typeof readings)[number] | 'output_text'
+
+const itemOfReading = (tool: JsonObject, reading: Reading): string => nameOf(tool, `${reading}_tokens`)
+
+export const readingItems = (tool: JsonObject): readonly string[] =>
+  readings.map((reading) => itemOfReading(tool, reading))
+
+const asCalls = (tool: JsonObject, tokens: { readonly [R in Reading]?: number }): ToolCalls =>
+  Object.fromEntries(
+    ([...readings, 'output_text'] as const)
+      .map((reading) => [itemOfReading(tool, reading), tokens[reading] ?? 0] as const)
+      .filter(([, count]) => count > 0),
+  )
+
+const figure = (figures: unknown, name: string): number => countOf(objectOf(figures)[name]) ?? 0
+
+/**
+ * What the images of an answer read, in tokens by the names of their prices, as the answer's `tool_usage` tells it; null where it does
+ * not. Input of an untold kind counts as images, the dearer kind.
+ */
+export const toldReading = (body: JsonObject, toolUsage: unknown): ToolCalls | null => {
+  const told = objectOf(objectOf(toolUsage)['image_gen'])
+  const input = figure(told, 'input_tokens')
+  if (input === 0) return null
+  const text = Math.min(input, figure(told['input_tokens_details'], 'text_tokens'))
+  const cachedText = Math.min(text, figure(told['cached_tokens_details'], 'cached_text_tokens'))
+  const cachedImage = Math.min(input - text, figure(told['cached_tokens_details'], 'cached_image_tokens'))
+  return asCalls(imageToolsOf(body)[0] ?? {}, {
+    input_text: text - cachedText,
+    cached_input_text: cachedText,
+    input_image: input - text - cachedImage,
+    cached_input_image: cachedImage,
+    output_text: figure(told['output_tokens_details'], 'text_tokens'),
+  })
+}
+
+const partsOf = (value: unknown): readonly unknown[] => (isObject(value) ? [value] : listOf(value))
+
+const imageParts: readonly unknown[] = ['input_image', 'computer_screenshot']
+
+const imagesOfItem = (item: unknown): number => {
+  const { type, content, output } = objectOf(item)
+  if (type === imageCallType) return 1
+  return [...partsOf(content), ...partsOf(output)].filter((part) => imageParts.includes(objectOf(part)['type'])).length
+}
+
+const imagesGivenIn = ({ input }: JsonObject): number =>
+  Math.min(
+    limits.imageToolImagesMax,
+    listOf(input).reduce<number>((sum, item) => sum + imagesOfItem(item), 0),
+  )
+
+const isFaithful = ({ input_fidelity: fidelity }: JsonObject): boolean =>
+  fidelity !== undefined && fidelity !== null && fidelity !== 'low'
+
+/** OpenAI's published count for the smallest image: a base, one tile, and what high fidelity adds for a square. */
+const leastImageTokens = (tool: JsonObject): number => 65 + 129 + (isFaithful(tool) ? 4_160 : 0)
+
+const charactersPerToken = 4
+
+/**
+ * What one image read at the least, if it was made from all images of the request: counted where the answer broke off before its
+ * `tool_usage`, or tells none. An item that says `generate` read none.
+ */
+export const leastReading = (body: JsonObject, item: JsonObject): ToolCalls => {
+  const tool = imageToolsOf(body)[0] ?? {}
+  const images = item['action'] === 'generate' ? 0 : imagesGivenIn(body)
+  return asCalls(tool, {
+    input_text: Math.ceil(textOf(item['revised_prompt']).length / charactersPerToken),
+    input_image: images * leastImageTokens(tool),
+  })
+}
+
+/** Each call may read what was given and what was made before, up to its bound. */
+const imagesReadMax = (given: number, calls: number): number => {
+  const most = limits.imageToolImagesMax
+  const growing = Math.min(calls, Math.max(0, most - given))
+  return growing * given + (growing * (growing - 1)) / 2 + (calls - growing) * most
+}
+
+/** The most that `calls` images can read, in tokens by the names of their prices; nothing where no image was asked for. */
+export const readingMax = (body: JsonObject, calls: number): ToolCalls => {
+  const tools = imageToolsOf(body)
+  const [tool] = tools
+  if (tool === undefined) return {}
+  const masks = tools.some((each) => isObject(each['input_image_mask'])) ? 1 : 0
+  const given =
+    typeof body['previous_response_id'] === 'string' ? limits.imageToolImagesMax : imagesGivenIn(body) + masks
+  const fidelity = tools.some(isFaithful) ? limits.imageToolFidelityTokensMax : 0
+  return asCalls(tool, {
+    input_text: calls * limits.imageToolPromptTokensMax,
+    input_image: imagesReadMax(given, calls) * (limits.imageToolImageTokensMax + fidelity),
+  })
+}
+
+/** The tool as it goes upstream: its model is named, and previews, which cost more than the price of an image, are not asked for. */
+export const priceableImageTool = (tool: JsonObject): JsonObject => {
+  const { partial_images: _unpriced, ...rest } = tool
+  return { ...rest, model: tool['model'] ?? modelUnnamed }
+}

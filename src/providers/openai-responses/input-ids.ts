@@ -1,0 +1,98 @@
+import { createHash } from 'node:crypto'
+import { isObject, type JsonObject, listOf, objectOf, textOf } from '../../json.ts'
+
+/** Items whose type demands an id: it becomes one that nothing in the account has. All others go without. */
+const renamedTypes: readonly unknown[] = [
+  'code_interpreter_call',
+  'computer_call',
+  'file_search_call',
+  'image_generation_call',
+  'local_shell_call',
+  'mcp_approval_request',
+  'mcp_call',
+  'mcp_list_tools',
+  'program',
+  'program_output',
+]
+
+/** Members by which an item names another one. */
+const links: ReadonlyMap<unknown, string> = new Map([
+  ['local_shell_call_output', 'id'],
+  ['mcp_approval_response', 'approval_request_id'],
+  ['mcp_call', 'approval_request_id'],
+])
+
+const digestCharacters = 48
+
+/** Providers tell the kind of an item by what stands before the first underscore. */
+const renamed = (id: string): string => {
+  const [kind = 'item'] = /^[a-z]{1,8}(?=_)/.exec(id) ?? []
+  return `${kind}_${createHash('sha256').update(id).digest('hex').slice(0, digestCharacters)}`
+}
+
+/** The ids by which items of an input may name another item of it. */
+export const inlineIdsOf = (input: unknown): ReadonlySet<unknown> =>
+  new Set(
+    listOf(input)
+      .map(objectOf)
+      .filter(({ type }) => renamedTypes.includes(type))
+      .map(({ id }) => id),
+  )
+
+const withoutOwnId = ({ id, ...item }: JsonObject): JsonObject =>
+  renamedTypes.includes(item['type']) && typeof id === 'string' ? { id: renamed(id), ...item } : item
+
+const withLink = (item: JsonObject, original: JsonObject, inlineIds: ReadonlySet<unknown>): JsonObject => {
+  const member = links.get(original['type'])
+  if (member === undefined || typeof original[member] !== 'string') return item
+  const id = original[member]
+  if (inlineIds.has(id)) return { ...item, [member]: renamed(id) }
+  // The others answer something in the response that the request goes on from; a call that is over needs no approval.
+  return { ...item, [member]: item['type'] === 'mcp_call' ? null : id }
+}
+
+const citesFile = ({ file_id, container_id }: JsonObject): boolean => Boolean(file_id ?? container_id)
+
+/** A citation of a file that the account keeps tells the model nothing. */
+const withoutCitedFiles = (part: unknown): unknown => {
+  if (!isObject(part) || !Array.isArray(part['annotations'])) return part
+  return { ...part, annotations: part['annotations'].filter((annotation) => !citesFile(objectOf(annotation))) }
+}
+
+const withoutFileId = (result: unknown): unknown => {
+  if (!isObject(result)) return result
+  const { file_id: _kept, ...rest } = result
+  return rest
+}
+
+const withoutFiles = (item: JsonObject): JsonObject => ({
+  ...item,
+  ...(Array.isArray(item['content']) ? { content: item['content'].map(withoutCitedFiles) } : {}),
+  ...(Array.isArray(item['results']) ? { results: item['results'].map(withoutFileId) } : {}),
+})
+
+export const namesContainer = ({ type, container_id }: JsonObject): boolean =>
+  type === 'code_interpreter_call' && textOf(container_id) !== ''
+
+/**
+ * A run that names its container would go on in it, whosever it is; its type does not let the name be left out, and a container that is
+ * not there is refused. What was run and what came of it can be said without.
+ */
+const runInWords = ({ code, outputs }: JsonObject): JsonObject => {
+  const logs = listOf(outputs).map((output) => textOf(objectOf(output)['logs']))
+  const text = ['Ran this code:', textOf(code), ...(logs.length > 0 ? ['It wrote:', ...logs] : [])].join('\n')
+  return { type: 'message', role: 'assistant', content: [{ type: 'output_text', text, annotations: [] }] }
+}
+
+const detached = (item: JsonObject, inlineIds: ReadonlySet<unknown>): JsonObject =>
+  namesContainer(item) ? runInWords(item) : withLink(withoutFiles(withoutOwnId(item)), item, inlineIds)
+
+/**
+ * The input without the ids of the account that every workspace shares. A provider that is given the id of an item looks it up, and then
+ * uses, or demands, what it keeps with it, whatever the item says itself.
+ */
+export const detachedInput = (input: unknown): unknown => {
+  if (!Array.isArray(input)) return input
+  const inlineIds = inlineIdsOf(input)
+  return input.map((item) => (isObject(item) ? detached(item, inlineIds) : item))
+}

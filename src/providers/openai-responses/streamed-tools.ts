@@ -1,0 +1,95 @@
+import { type JsonObject, listOf, objectOf, textOf } from '../../json.ts'
+import { limits } from '../../limits.ts'
+import { isBilledType, itemTypeOf, type ToolCalls, ToolTally } from './tool-calls.ts'
+
+/** Where an item stands in the output. */
+type Place = number | string
+
+/** `response.web_search_call.completed`, `response.code_interpreter_call_code.delta` */
+const toolEvent = /^response\.(\w+_call)(?:_code)?\.(\w+)$/
+
+const placeOf = ({ output_index: index, item_id, item }: JsonObject): Place =>
+  typeof index === 'number' ? index : textOf(item_id ?? objectOf(item)['id'])
+
+/** What of an item decides its charge. */
+const sketchOf = ({ type, name, id, container_id, action, quality, size }: JsonObject): JsonObject => ({
+  type,
+  name,
+  id,
+  container_id,
+  quality,
+  size,
+  ...(action === undefined ? {} : { action: { type: objectOf(action)['type'] } }),
+})
+
+/**
+ * Counts the calls of built-in tools while a stream tells of them, for it may break off at any event: a container costs from its first
+ * event on, a search or an image once it is said to be complete. An item as a whole takes the place of what was told of it before.
+ */
+export class StreamedTools {
+  readonly #body: JsonObject
+  #whole: ToolTally
+  /** Items that have not come to their end. */
+  readonly #open = new Map<Place, JsonObject>()
+  /** Places of billed items that have. */
+  readonly #ended = new Set<Place>()
+
+  constructor(body: JsonObject) {
+    this.#body = body
+    this.#whole = new ToolTally(body)
+  }
+
+  get calls(): ToolCalls {
+    const tally = this.#whole.copy()
+    const open = [...this.#open.values()]
+    for (const item of open) if (item['container_id']) tally.addOpen(item)
+    for (const item of open) if (!item['container_id']) tally.addOpen(item)
+    return tally.calls
+  }
+
+  note(event: JsonObject): void {
+    const type = textOf(event['type'])
+    if (type === 'response.output_item.added') this.#begin(event)
+    else if (type === 'response.output_item.done') this.#end(event)
+    else if (type.includes('_call')) this.#noteToolEvent(event, type)
+  }
+
+  /** The last event repeats the items; some upstreams leave that out. */
+  conclude({ output, tool_usage: toolUsage }: JsonObject): void {
+    const repeated = listOf(output)
+    if (repeated.length > 0) this.#replace(repeated)
+    this.#whole.addUsage(toolUsage)
+  }
+
+  #begin(event: JsonObject): void {
+    const item = objectOf(event['item'])
+    const place = placeOf(event)
+    if (isBilledType(itemTypeOf(item)) && !this.#ended.has(place)) this.#keep(place, sketchOf(item))
+  }
+
+  #end(event: JsonObject): void {
+    const item = objectOf(event['item'])
+    const place = placeOf(event)
+    this.#open.delete(place)
+    if (isBilledType(itemTypeOf(item)) && this.#ended.size < limits.upstreamOutputItemsMax) this.#ended.add(place)
+    this.#whole.add(item)
+  }
+
+  #noteToolEvent(event: JsonObject, type: string): void {
+    const [, itemType = '', phase] = toolEvent.exec(type) ?? []
+    const place = placeOf(event)
+    if (!isBilledType(itemType) || this.#ended.has(place)) return
+    const item = this.#open.get(place) ?? { type: itemType, id: event['item_id'] }
+    this.#keep(place, phase === 'completed' ? { ...item, status: 'completed' } : item)
+  }
+
+  #keep(place: Place, item: JsonObject): void {
+    if (this.#open.has(place) || this.#open.size < limits.upstreamOutputItemsMax) this.#open.set(place, item)
+  }
+
+  #replace(items: readonly unknown[]): void {
+    this.#open.clear()
+    this.#whole = new ToolTally(this.#body)
+    for (const item of items) this.#whole.add(item)
+  }
+}

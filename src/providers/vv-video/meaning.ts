@@ -1,0 +1,64 @@
+import type { Reply } from './reply.ts'
+
+/**
+ * What an answer means, whatever was asked. `busy`: nothing was done for reasons of our account or of the moment; `failed`: the vendor
+ * broke, and may have done it; `unclear`: nobody can tell.
+ */
+export type Meaning = 'done' | 'busy' | 'refused' | 'absent' | 'failed' | 'unclear'
+
+interface Said {
+  readonly meaning: Meaning
+  /** For the operator: what it was, with the vendor's code or the HTTP status. */
+  readonly reason: string
+}
+
+const codes: { readonly [code: number]: readonly [Meaning, string] } = {
+  1000: ['busy', 'credentials_refused'],
+  1001: ['busy', 'credentials_refused'],
+  1002: ['busy', 'credentials_refused'],
+  1003: ['busy', 'credentials_refused'],
+  1004: ['busy', 'credentials_refused'],
+  1100: ['busy', 'account_unusable'],
+  1101: ['busy', 'account_in_arrears'],
+  1102: ['busy', 'account_used_up'],
+  1103: ['busy', 'account_not_permitted'],
+  1200: ['refused', 'parameters_refused'],
+  1201: ['refused', 'parameters_refused'],
+  1202: ['absent', 'no_such_method'],
+  1203: ['absent', 'no_such_resource'],
+  1300: ['refused', 'policy'],
+  1301: ['refused', 'policy'],
+  1302: ['busy', 'rate_limited'],
+  1303: ['busy', 'concurrency_limited'],
+  1304: ['busy', 'address_not_allowed'],
+  5000: ['failed', 'vendor_failed'],
+  5001: ['failed', 'vendor_unavailable'],
+  5002: ['failed', 'vendor_timeout'],
+}
+
+/** Of our credentials and of the moment: nothing is done behind any of these. */
+const busyStatuses: readonly number[] = [401, 403, 408, 425, 429]
+
+const byStatus = (status: number): Meaning => {
+  if (busyStatuses.includes(status)) return 'busy'
+  if (status === 404) return 'absent'
+  if (status === 409) return 'unclear'
+  return status >= 400 ? 'refused' : 'unclear'
+}
+
+const withoutEnvelope = ({ status, fault }: Reply): Said => {
+  if (status === null) return { meaning: 'unclear', reason: fault }
+  if (status === 413) return { meaning: 'refused', reason: 'http_413' }
+  return { meaning: busyStatuses.includes(status) ? 'busy' : 'unclear', reason: `http_${status} ${fault}` }
+}
+
+/** The code says more than the status, except that behind a 5xx nobody can tell what was done. */
+export const meaningOf = (reply: Reply): Said => {
+  const { status, envelope } = reply
+  if (status === null || envelope === null) return withoutEnvelope(reply)
+  const { code } = envelope
+  const [meaning, word] = codes[code] ?? [byStatus(status), 'vendor_code']
+  if (status >= 500) return { meaning: 'failed', reason: `http_${status} ${code}` }
+  if (code === 0) return { meaning: status <= 299 ? 'done' : 'unclear', reason: `http_${status} 0` }
+  return { meaning, reason: `${word} ${code}` }
+}

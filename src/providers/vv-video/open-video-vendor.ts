@@ -1,0 +1,131 @@
+import type { TaskPayload, VideoKind } from '../../domain/video/request.ts'
+import { limits } from '../../limits.ts'
+import type { HttpClient } from '../http.ts'
+import { scrub } from '../scrub.ts'
+import { type Authorization, authorizationOf } from './authorization.ts'
+import { type Meaning, meaningOf } from './meaning.ts'
+import { type Reply, replyTo } from './reply.ts'
+import { type Clean, type Expected, readTaskId, readTold } from './told.ts'
+import type { Submitted, Told, VendorTrouble, VideoVendor, VideoVendorConfig } from './vendor.ts'
+
+export interface VideoVendorParts {
+  readonly config: VideoVendorConfig
+  readonly http: HttpClient
+  /** Milliseconds since the epoch. */
+  readonly clock: () => number
+  /** How long a submit and a query may take; those of limits.ts where nothing is said. */
+  readonly submitMs?: number
+  readonly queryMs?: number
+}
+
+/** What is ours to say, and never the caller's. */
+const ownMembers: readonly string[] = ['model_name', 'model', 'external_task_id', 'callback_url']
+
+const bodyOf = ({ body, upstreamModel, taskId }: TaskPayload): string => {
+  const asked = Object.entries(body).filter(([name]) => !ownMembers.includes(name))
+  return JSON.stringify({ model_name: upstreamModel, ...Object.fromEntries(asked), external_task_id: taskId })
+}
+
+const cleanerOf = (baseUrl: string, authorization: Authorization): Clean => {
+  const { host, hostname } = new URL(baseUrl)
+  return (message, ids) =>
+    scrub(message, [...ids, ...authorization.secrets(), baseUrl, host, hostname])
+      .slice(0, limits.upstreamMessageCharactersMax)
+      .toWellFormed()
+      .trim()
+}
+
+const unknown = (reason: string): VendorTrouble => ({ type: 'unknown', reason })
+
+const busy = ({ retryAfterMs }: Reply, reason: string): VendorTrouble => ({ type: 'busy', retryAfterMs, reason })
+
+/** It says that a task has our id already: made by a submit whose answer was lost, and no fault of the request. */
+const namesExternalId = (message: string): boolean => /external[\s_-]*(?:task[\s_-]*)?id/i.test(message)
+
+const refusal = ({ envelope }: Reply, reason: string, clean: Clean): Submitted => {
+  const message = envelope?.message ?? ''
+  if (namesExternalId(message)) return unknown(`external_id_taken ${reason}`)
+  return {
+    type: 'refused',
+    message: clean(message, [envelope?.requestId ?? '']) || 'The video vendor refused the request.',
+    code: envelope?.code ?? null,
+  }
+}
+
+const accepted = ({ envelope }: Reply, expected: Expected): Submitted => {
+  const read = readTaskId(envelope?.data, expected)
+  return read.type === 'ours' ? { type: 'accepted', vendorTaskId: read.vendorTaskId } : read
+}
+
+const readSubmitted = (reply: Reply, taskId: string, clean: Clean): Submitted => {
+  const { meaning, reason } = meaningOf(reply)
+  switch (meaning) {
+    case 'done':
+      return accepted(reply, { taskId })
+    case 'busy':
+      return busy(reply, reason)
+    case 'refused':
+    case 'absent':
+      return refusal(reply, reason, clean)
+    case 'failed':
+    case 'unclear':
+      return unknown(reason)
+  }
+}
+
+const saysAbsent = (message: string): boolean => /\bnot[\s_-]*(?:be[\s_-]*)?(?:found|exists?)\b/i.test(message)
+
+/** Some say of an id that they do not know that it is no valid parameter. */
+const isAbsent = (meaning: Meaning, { envelope }: Reply): boolean =>
+  meaning === 'absent' || (meaning === 'refused' && saysAbsent(envelope?.message ?? ''))
+
+const readAnswer = (reply: Reply, expected: Expected, clean: Clean): Told => {
+  const { meaning, reason } = meaningOf(reply)
+  if (meaning === 'done' && reply.envelope !== null) return readTold(reply.envelope, expected, clean)
+  if (isAbsent(meaning, reply)) return { type: 'not_found' }
+  return meaning === 'busy' || meaning === 'failed' ? busy(reply, reason) : unknown(reason)
+}
+
+/** Opens the account; nothing is asked of the vendor yet. Every call ends within its time-out. */
+export const openVideoVendor = ({
+  config,
+  http,
+  clock,
+  submitMs = limits.videoSubmitMs,
+  queryMs = limits.videoQueryMs,
+}: VideoVendorParts): VideoVendor & { readonly callsPerSecond: number } => {
+  const { credential, callsPerSecond } = config
+  const baseUrl = config.baseUrl.replace(/\/+$/, '')
+  const authorization = authorizationOf(credential, clock)
+  const clean = cleanerOf(baseUrl, authorization)
+  const headers = (): Readonly<Record<string, string>> => ({
+    authorization: `Bearer ${authorization.token()}`,
+    accept: 'application/json',
+  })
+  const heard = (reply: Reply): Reply => {
+    if (reply.status === 401) authorization.forget()
+    return reply
+  }
+  const ask = async (kind: VideoKind, id: string, expected: Expected, signal: AbortSignal): Promise<Told> => {
+    const url = `${baseUrl}/videos/${kind}/${encodeURIComponent(id)}`
+    const call = { url, method: 'GET', headers: headers(), timeoutMs: queryMs } as const
+    const reply = heard(await replyTo(http, clock, call, signal))
+    return readAnswer(reply, expected, clean)
+  }
+  return {
+    callsPerSecond,
+    submit: async (payload, signal) => {
+      const call = {
+        url: `${baseUrl}/videos/${payload.kind}`,
+        method: 'POST',
+        headers: { ...headers(), 'content-type': 'application/json' },
+        body: bodyOf(payload),
+        timeoutMs: submitMs,
+      } as const
+      const reply = heard(await replyTo(http, clock, call, signal))
+      return readSubmitted(reply, payload.taskId, clean)
+    },
+    query: (kind, vendorTaskId, signal) => ask(kind, vendorTaskId, { vendorTaskId }, signal),
+    find: (kind, taskId, signal) => ask(kind, taskId, { taskId }, signal),
+  }
+}

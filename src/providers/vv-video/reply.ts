@@ -1,0 +1,91 @@
+import { Buffer } from 'node:buffer'
+import { limits } from '../../limits.ts'
+import { type HttpClient, HttpFault, type HttpRequest, type HttpResponse } from '../http.ts'
+import { type Envelope, readEnvelope } from './envelope.ts'
+import { retryAfterMsOf } from './retry-after.ts'
+
+/** What came back of one call, as far as it was understood. */
+export interface Reply {
+  /** Null where not even the head came. */
+  readonly status: number | null
+  readonly retryAfterMs: number | null
+  /** Null where the body is none, or did not come whole. */
+  readonly envelope: Envelope | null
+  /** Why there is no envelope: a word for the operator. */
+  readonly fault: string
+}
+
+export interface Call extends Pick<HttpRequest, 'url' | 'method' | 'headers' | 'body'> {
+  /** From the first byte sent to the last one read. */
+  readonly timeoutMs: number
+}
+
+const noReply = (fault: string): Reply => ({ status: null, retryAfterMs: null, envelope: null, fault })
+
+/** The whole body as text; null when it has too many bytes. */
+const readText = async ({ body }: HttpResponse): Promise<string | null> => {
+  const chunks: Uint8Array[] = []
+  let bytes = 0
+  for await (const chunk of body) {
+    bytes += chunk.length
+    if (bytes > limits.videoAnswerBytesMax) return null
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString()
+}
+
+const readBody = async (response: HttpResponse): Promise<Pick<Reply, 'envelope' | 'fault'>> => {
+  const text = await readText(response)
+  if (text === null) return { envelope: null, fault: 'answer_too_large' }
+  return { envelope: readEnvelope(text), fault: 'no_envelope' }
+}
+
+/** The caller's signal, and that of the time-out. */
+class Patience {
+  readonly #cancel = new AbortController()
+  readonly #giveUp = (): void => this.#cancel.abort()
+  readonly #asked: AbortSignal
+  readonly #timer: NodeJS.Timeout
+
+  constructor(asked: AbortSignal, timeoutMs: number) {
+    this.#asked = asked
+    this.#timer = setTimeout(this.#giveUp, timeoutMs)
+    if (asked.aborted) this.#giveUp()
+    else asked.addEventListener('abort', this.#giveUp, { once: true })
+  }
+
+  get signal(): AbortSignal {
+    return this.#cancel.signal
+  }
+
+  wordFor({ kind }: HttpFault): string {
+    return kind === 'aborted' && !this.#asked.aborted ? 'timeout' : kind
+  }
+
+  end(): void {
+    clearTimeout(this.#timer)
+    this.#asked.removeEventListener('abort', this.#giveUp)
+  }
+}
+
+/** Makes one call. Never rejects for what the other side does: the reply says how far it came. */
+export const replyTo = async (
+  http: HttpClient,
+  clock: () => number,
+  { timeoutMs, ...request }: Call,
+  asked: AbortSignal,
+): Promise<Reply> => {
+  const patience = new Patience(asked, timeoutMs)
+  let head = noReply('')
+  try {
+    const response = await http.request({ ...request, signal: patience.signal, firstByteTimeoutMs: timeoutMs })
+    const retryAfterMs = retryAfterMsOf(response.headers['retry-after'], clock())
+    head = { status: response.status, retryAfterMs, envelope: null, fault: '' }
+    return { ...head, ...(await readBody(response)) }
+  } catch (fault) {
+    if (!(fault instanceof HttpFault)) throw fault
+    return { ...head, fault: patience.wordFor(fault) }
+  } finally {
+    patience.end()
+  }
+}

@@ -1,0 +1,106 @@
+import type { TaskResult } from '../../events/types.ts'
+import { isObject, type JsonObject, listOf, objectOf, textOf } from '../../json.ts'
+import { limits } from '../../limits.ts'
+import type { Envelope } from './envelope.ts'
+import type { Told, VendorTrouble } from './vendor.ts'
+
+/** Which task the answer must be of: by the vendor's id, or by ours. */
+export type Expected = { readonly vendorTaskId: string } | { readonly taskId: string }
+
+/** A vendor's message without what it says of us, and without the ids. */
+export type Clean = (message: string, ids: readonly string[]) => string
+
+const unknown = (reason: string): VendorTrouble => ({ type: 'unknown', reason })
+
+/** Printable, and no step up a path. */
+const idPattern = new RegExp(`^(?!\\.)[!-~]{1,${limits.videoIdCharactersMax}}$`)
+
+const externalIdOf = (data: JsonObject): string =>
+  textOf(objectOf(data['task_info'])['external_task_id']) || textOf(data['external_task_id'])
+
+const isExpected = (data: JsonObject, vendorTaskId: string, expected: Expected): boolean => {
+  if ('vendorTaskId' in expected) return vendorTaskId === expected.vendorTaskId
+  const externalId = externalIdOf(data)
+  return externalId === '' || externalId === expected.taskId
+}
+
+/** The vendor's id of the task that an answer is of, where it is the one that is meant. */
+export const readTaskId = (
+  data: unknown,
+  expected: Expected,
+): { readonly type: 'ours'; readonly vendorTaskId: string; readonly data: JsonObject } | VendorTrouble => {
+  if (!isObject(data)) return unknown('no_task')
+  const vendorTaskId = textOf(data['task_id'])
+  if (!idPattern.test(vendorTaskId)) return unknown('no_task_id')
+  return isExpected(data, vendorTaskId, expected) ? { type: 'ours', vendorTaskId, data } : unknown('another_task')
+}
+
+const openStatuses: { readonly [word: string]: 'SUBMITTED' | 'IN_PROGRESS' } = {
+  submitted: 'SUBMITTED',
+  processing: 'IN_PROGRESS',
+}
+
+const outcomes: { readonly [word: string]: 'SUCCESS' | 'FAILURE' } = {
+  succeed: 'SUCCESS',
+  succeeded: 'SUCCESS',
+  failed: 'FAILURE',
+}
+
+const lookUp = <T>(table: { readonly [word: string]: T }, word: string): T | null =>
+  Object.hasOwn(table, word) ? (table[word] ?? null) : null
+
+const cut = (text: string, charactersMax: number): string => text.slice(0, charactersMax).toWellFormed()
+
+/** As the vendor wrote it; null where it wrote none. */
+const deductionOf = (data: JsonObject): string | null =>
+  cut(textOf(data['final_unit_deduction']), limits.videoDeductionCharactersMax) || null
+
+const addressOf = (value: unknown): string | null => {
+  const url = URL.parse(textOf(value))
+  if (url === null || !/^https?:$/.test(url.protocol)) return null
+  return url.href.length <= limits.videoUrlCharactersMax ? url.href : null
+}
+
+const resultOf = (value: unknown, index: number): readonly TaskResult[] => {
+  const video = objectOf(value)
+  const url = addressOf(video['url'])
+  if (url === null) return []
+  const watermarkUrl = addressOf(video['watermark_url'])
+  const duration = cut(textOf(video['duration']), limits.videoDurationCharactersMax)
+  return [
+    {
+      id: cut(textOf(video['id']), limits.videoIdCharactersMax) || String(index + 1),
+      url,
+      ...(watermarkUrl === null ? {} : { watermarkUrl }),
+      ...(duration === '' ? {} : { duration }),
+    },
+  ]
+}
+
+const resultsOf = (data: JsonObject): readonly TaskResult[] =>
+  listOf(objectOf(data['task_result'])['videos']).slice(0, limits.videoResultsMax).flatMap(resultOf)
+
+const reasonOf = (data: JsonObject, ids: readonly string[], clean: Clean): string =>
+  clean(textOf(data['task_status_msg']), ids) || 'The video vendor told no reason.'
+
+/** What the vendor says of the task. A word that nobody knows ends nothing. */
+export const readTold = (envelope: Envelope, expected: Expected, clean: Clean): Told => {
+  const read = readTaskId(envelope.data, expected)
+  if (read.type !== 'ours') return read
+  const { vendorTaskId, data } = read
+  const word = textOf(data['task_status']).toLowerCase()
+  const outcome = lookUp(outcomes, word)
+  if (outcome === null) return { type: 'open', vendorTaskId, status: lookUp(openStatuses, word) }
+  const failed = outcome === 'FAILURE'
+  return {
+    type: 'ended',
+    verdict: {
+      outcome,
+      vendorTaskId,
+      deduction: deductionOf(data),
+      failReason: failed ? reasonOf(data, [vendorTaskId, envelope.requestId], clean) : null,
+      vendorCode: null,
+      results: failed ? [] : resultsOf(data),
+    },
+  }
+}

@@ -1,0 +1,57 @@
+import { limits } from '../limits.ts'
+import { picosOf } from './columns.ts'
+import { restoredOrNull } from './stored-text.ts'
+import type { ReadModels } from './tables.ts'
+
+/** The vendor's word on a task whose hold had ended: charged to nobody. */
+export interface LateVerdict {
+  readonly sequence: number
+  readonly eventIndex: number
+  /** A settlement that came second, or what the poller saw to be too late itself. */
+  readonly eventType: 'TaskSettled' | 'LateVerdictSeen'
+  readonly workspaceId: string
+  readonly taskId: string
+  readonly vendorTaskId: string | null
+  readonly outcome: 'SUCCESS' | 'FAILURE'
+  /** The vendor's own figure, as it wrote it. */
+  readonly deduction: string | null
+  /** At the unit price of the hold. */
+  readonly costPicos: bigint
+  readonly failReason: string | null
+  readonly time: Date
+}
+
+/** The place of a verdict: the list is read on from there. */
+export type LateVerdictPlace = Pick<LateVerdict, 'sequence' | 'eventIndex'>
+
+const start: LateVerdictPlace = { sequence: 0, eventIndex: 0 }
+
+/** The next late verdicts after a place, of every workspace, oldest first, at most `limits.pageRowsMax` of them. */
+export const listLateVerdicts = async (
+  db: ReadModels,
+  after: LateVerdictPlace = start,
+): Promise<readonly LateVerdict[]> => {
+  const rows = await db
+    .selectFrom('late_verdicts')
+    .selectAll()
+    .where(({ eb, refTuple, tuple }) =>
+      eb(refTuple('sequence', 'event_index'), '>', tuple(BigInt(after.sequence), after.eventIndex)),
+    )
+    .orderBy('sequence')
+    .orderBy('event_index')
+    .limit(limits.pageRowsMax)
+    .execute()
+  return rows.map((row) => ({
+    sequence: Number(row.sequence),
+    eventIndex: row.event_index,
+    eventType: row.event_type,
+    workspaceId: row.workspace_id,
+    taskId: row.task_id,
+    vendorTaskId: restoredOrNull(row.vendor_task_id),
+    outcome: row.outcome,
+    deduction: restoredOrNull(row.deduction),
+    costPicos: picosOf(row.cost),
+    failReason: restoredOrNull(row.fail_reason),
+    time: row.time,
+  }))
+}

@@ -1,0 +1,95 @@
+import type { Selectable } from 'kysely'
+import { formatUsd } from '../domain/money.ts'
+import type { Task } from '../domain/video/task.ts'
+import { picosOf } from './columns.ts'
+import { restoredOrNull, restoredText } from './stored-text.ts'
+import type { ReadModels } from './tables.ts'
+import type { TaskTable } from './tasks.table.ts'
+
+const msOrNull = (instant: Date | null): number | null => (instant === null ? null : instant.getTime())
+const usdOf = (amount: string): string => formatUsd(picosOf(amount))
+
+type Row = Selectable<TaskTable>
+
+const orderOf = (row: Row) => ({
+  keyId: row.key_id,
+  surface: row.surface,
+  kind: row.kind,
+  model: restoredText(row.model),
+  provider: restoredText(row.provider),
+  upstreamModel: restoredText(row.upstream_model),
+  priceVersion: row.price_version,
+  unitPrice: row.unit_price,
+  unitsMax: row.units_max,
+  externalTaskId: restoredOrNull(row.external_task_id),
+  requestDigest: row.request_digest,
+  payloadDigest: row.payload_digest,
+})
+
+const stateOf = (row: Row) => ({
+  vendorTaskId: restoredOrNull(row.vendor_task_id),
+  status: row.status,
+  progress: row.progress,
+  submittedMs: msOrNull(row.submitted_at),
+  startedMs: msOrNull(row.started_at),
+  finishedMs: msOrNull(row.finished_at),
+  updatedMs: row.updated_at.getTime(),
+})
+
+const endOf = (row: Row) => ({
+  failReason: restoredOrNull(row.fail_reason),
+  vendorCode: row.vendor_code === null ? null : Number(row.vendor_code),
+  deduction: restoredOrNull(row.deduction),
+  source: row.source,
+  lines: row.lines,
+  total: usdOf(row.total),
+  results: row.results,
+})
+
+export const taskOf = (row: Row): Task => ({
+  taskId: row.task_id,
+  workspaceId: row.workspace_id,
+  held: usdOf(row.held),
+  queuedMs: row.queued_at.getTime(),
+  deadlineMs: row.deadline.getTime(),
+  ...orderOf(row),
+  ...stateOf(row),
+  ...endOf(row),
+})
+
+/** Null for a task that the tables do not know (yet), and for another workspace's. */
+export const findTask = async (db: ReadModels, workspaceId: string, taskId: string): Promise<Task | null> => {
+  const row = await db
+    .selectFrom('tasks')
+    .selectAll()
+    .where('task_id', '=', taskId)
+    .where('workspace_id', '=', workspaceId)
+    .executeTakeFirst()
+  return row === undefined ? null : taskOf(row)
+}
+
+export interface TaskPage {
+  /** From 1. */
+  readonly page: number
+  readonly pageSize: number
+}
+
+/** A page of a workspace's tasks of one kind, newest first. */
+export const listTasks = async (
+  db: ReadModels,
+  workspaceId: string,
+  kind: Task['kind'],
+  { page, pageSize }: TaskPage,
+): Promise<readonly Task[]> => {
+  const rows = await db
+    .selectFrom('tasks')
+    .selectAll()
+    .where('workspace_id', '=', workspaceId)
+    .where('kind', '=', kind)
+    .orderBy('queued_at', 'desc')
+    .orderBy('task_id', 'desc')
+    .offset((page - 1) * pageSize)
+    .limit(pageSize)
+    .execute()
+  return rows.map(taskOf)
+}

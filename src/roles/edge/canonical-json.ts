@@ -1,0 +1,13 @@
+import { isObject } from '../../json.ts'
+
+const sorted = (_name: string, value: unknown): unknown =>
+  isObject(value)
+    ? Object.fromEntries(
+        Object.keys(value)
+          .sort()
+          .map((name) => [name, value[name]]),
+      )
+    : value
+
+/** JSON text that is the same for values that are the same, in whichever order their members were written. */
+export const canonicalJson = (value: unknown): string => JSON.stringify(value, sorted)

@@ -1,0 +1,104 @@
+import type { Key } from '../../domain/accounts/accounts.ts'
+import type { Task } from '../../domain/video/task.ts'
+import type { TaskResult } from '../../events/types.ts'
+import { limits } from '../../limits.ts'
+import { isExpired } from '../../providers/vv-video/signed-url.ts'
+import type { Clock, Logger } from '../role.ts'
+import { decodeResults } from '../task-results.ts'
+import { candidateAt, type Inference } from './inference.ts'
+
+/** Who polls, and by which request. */
+export interface Asker {
+  readonly requestId: string
+  readonly key: Key
+}
+
+export interface FreshResultsParts {
+  readonly inference: Pick<Inference, 'ask'>
+  readonly clock: Clock
+  readonly logger: Logger
+}
+
+/** What a vendor was last asked for a task. */
+interface Asked {
+  /** Null where it did not tell. */
+  readonly results: readonly TaskResult[] | null
+  /** It is not asked again before. */
+  readonly againMs: number
+}
+
+type Succeeded = Task & { readonly vendorTaskId: string }
+
+/**
+ * Results of tasks with URLs that are good still: a vendor signs them for some time, and anew for whoever asks. Nothing of it enters the
+ * log; what is known is forgotten with the process.
+ */
+export class FreshResults {
+  readonly #parts: FreshResultsParts
+  /** By task, the longest known first. */
+  readonly #known = new Map<string, Asked>()
+  readonly #asking = new Map<string, Promise<void>>()
+
+  constructor(parts: FreshResultsParts) {
+    this.#parts = parts
+  }
+
+  /** The task, with fresh results where its own have expired; as it stands where the vendor tells none within `freshResultsMs`. */
+  async of(task: Task, asker: Asker): Promise<Task> {
+    if (!isSucceeded(task) || !this.#haveExpired(task.results)) return task
+    if (this.#isDue(task)) await this.#askOnce(task, asker)
+    const results = this.#known.get(task.taskId)?.results ?? null
+    return results === null ? task : { ...task, results }
+  }
+
+  #haveExpired(results: readonly TaskResult[]): boolean {
+    const nowMs = this.#parts.clock()
+    return results.some(({ url, watermarkUrl = '' }) => isExpired(url, nowMs) || isExpired(watermarkUrl, nowMs))
+  }
+
+  #isDue({ taskId }: Task): boolean {
+    const asked = this.#known.get(taskId)
+    if (asked === undefined) return true
+    if (asked.results !== null && !this.#haveExpired(asked.results)) return false
+    return this.#parts.clock() >= asked.againMs
+  }
+
+  /** Those who poll the same task meanwhile wait for the same answer. */
+  async #askOnce(task: Succeeded, asker: Asker): Promise<void> {
+    const { taskId } = task
+    const asking = this.#asking.get(taskId) ?? this.#ask(task, asker).finally(() => this.#asking.delete(taskId))
+    this.#asking.set(taskId, asking)
+    await asking
+  }
+
+  async #ask(task: Succeeded, asker: Asker): Promise<void> {
+    const { clock, logger } = this.#parts
+    const { taskId } = task
+    const againMs = clock() + limits.freshResultsAgainMs
+    try {
+      this.#remember(taskId, { results: await this.#resultsOf(task, asker), againMs })
+    } catch (fault) {
+      logger.debug({ fault, taskId }, 'an expired result is told as it is')
+      this.#remember(taskId, { results: null, againMs })
+    }
+  }
+
+  async #resultsOf({ kind, vendorTaskId, provider }: Succeeded, asker: Asker): Promise<readonly TaskResult[]> {
+    const question = { type: 'get_video_task', kind, vendorTaskId } as const
+    const asked = { ...asker, surface: 'video', body: {}, question, candidate: candidateAt(provider) } as const
+    const { bytes } = await this.#parts.inference.ask(asked, AbortSignal.timeout(limits.freshResultsMs))
+    const pieces: Uint8Array[] = []
+    for await (const piece of bytes) pieces.push(piece)
+    return decodeResults(Buffer.concat(pieces))
+  }
+
+  #remember(taskId: string, asked: Asked): void {
+    this.#known.delete(taskId)
+    this.#known.set(taskId, asked)
+    if (this.#known.size <= limits.freshResultsMax) return
+    const [oldest] = this.#known.keys()
+    this.#known.delete(oldest!)
+  }
+}
+
+const isSucceeded = (task: Task): task is Succeeded => task.status === 'SUCCESS' && task.vendorTaskId !== null

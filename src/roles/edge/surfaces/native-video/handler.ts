@@ -1,0 +1,66 @@
+import type { VideoKind } from '../../../../domain/video/request.ts'
+import { GatewayError } from '../../../../errors.ts'
+import type { JsonObject } from '../../../../json.ts'
+import { genericStatus, nativeAccepted, nativeTask } from '../../../task-views.ts'
+import { askerOf, type EdgeContext, type EdgeMiddleware, jsonOf, keyOf } from '../../middleware/context.ts'
+import type { TaskPage } from '../../tasks.ts'
+import type { VideoTasks } from '../../video-tasks.ts'
+import { clientGoneOf } from '../client-gone.ts'
+import { idIn } from '../path-id.ts'
+import { readNativeRequest } from './request.ts'
+
+const envelope = ({ state }: EdgeContext, data: object): JsonObject => ({
+  code: 0,
+  message: 'SUCCEED',
+  request_id: state.requestId,
+  data,
+})
+
+/** Clients that know the generic surface look for these beside the vendor's members. */
+const besides = (taskId: string, status: string): JsonObject => ({ id: taskId, task_id: taskId, status })
+
+/** POST /vv/v1/videos/{kind} */
+export const submitNative =
+  (kind: VideoKind, tasks: VideoTasks): EdgeMiddleware =>
+  async (ctx) => {
+    const asked = { key: keyOf(ctx), surface: 'native-video', ...readNativeRequest(jsonOf(ctx).value, kind) } as const
+    const accepted = await tasks.submit(asked, clientGoneOf(ctx.res))
+    ctx.body = { ...envelope(ctx, nativeAccepted(accepted)), ...besides(accepted.taskId, 'queued') }
+  }
+
+const nativePath = /^\/vv\/v1\/videos\/[^/]+\/([^/]+)\/?$/i
+
+/** GET /vv/v1/videos/{kind}/{id}: by our id or the caller's, of whichever kind the task is. */
+export const showNative =
+  (tasks: VideoTasks): EdgeMiddleware =>
+  async (ctx) => {
+    const task = await tasks.findByAnyId(askerOf(ctx), idIn(ctx, nativePath))
+    ctx.body = { ...envelope(ctx, nativeTask(task)), ...besides(task.taskId, genericStatus(task)) }
+  }
+
+const pageNumberMax = 1_000
+const pageSizeMax = 500
+const pageSizeDefault = 30
+
+const wholeNumber = ({ query }: EdgeContext, name: string, max: number, otherwise: number): number => {
+  const { [name]: text = String(otherwise) } = query
+  const value = typeof text === 'string' && /^[1-9][0-9]{0,3}$/.test(text) ? Number(text) : 0
+  if (value < 1 || value > max)
+    throw new GatewayError('invalid_value', `Invalid value for '${name}': must be a whole number from 1 to ${max}.`, {
+      param: name,
+    })
+  return value
+}
+
+const pageOf = (ctx: EdgeContext): TaskPage => ({
+  page: wholeNumber(ctx, 'pageNum', pageNumberMax, 1),
+  pageSize: wholeNumber(ctx, 'pageSize', pageSizeMax, pageSizeDefault),
+})
+
+/** GET /vv/v1/videos/{kind}: the workspace's tasks of the kind, newest first. */
+export const listNative =
+  (kind: VideoKind, tasks: VideoTasks): EdgeMiddleware =>
+  async (ctx) => {
+    const listed = await tasks.list(keyOf(ctx).workspaceId, kind, pageOf(ctx))
+    ctx.body = envelope(ctx, listed.map(nativeTask))
+  }

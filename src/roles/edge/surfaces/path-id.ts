@@ -1,0 +1,12 @@
+import type { EdgeContext } from '../middleware/context.ts'
+
+const decode = (text: string): string => {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text // Nothing has such an id.
+  }
+}
+
+/** The id that a pattern of the path captures. */
+export const idIn = ({ path }: EdgeContext, pattern: RegExp): string => decode(pattern.exec(path)?.[1] ?? '')

@@ -1,0 +1,49 @@
+import type { Task } from '../../../../domain/video/task.ts'
+import { GatewayError } from '../../../../errors.ts'
+import { openaiAccepted, openaiVideo } from '../../../task-views.ts'
+import { askerOf, type EdgeContext, type EdgeMiddleware, jsonOf, keyOf } from '../../middleware/context.ts'
+import type { VideoTasks } from '../../video-tasks.ts'
+import { clientGoneOf } from '../client-gone.ts'
+import { idIn } from '../path-id.ts'
+import { readGeneration } from './request.ts'
+
+/** POST /v1/videos, which is POST /v1/video/generations in OpenAI's words. */
+export const createVideo =
+  (tasks: VideoTasks): EdgeMiddleware =>
+  async (ctx) => {
+    const asked = { key: keyOf(ctx), surface: 'video', ...readGeneration(jsonOf(ctx).value) } as const
+    ctx.body = openaiAccepted(await tasks.submit(asked, clientGoneOf(ctx.res)))
+  }
+
+const videoPath = /^\/v1\/videos\/([^/]+)(?:\/content)?\/?$/i
+
+const taskAt = (ctx: EdgeContext, tasks: VideoTasks): Promise<Task> => tasks.find(askerOf(ctx), idIn(ctx, videoPath))
+
+/** GET /v1/videos/{id} */
+export const retrieveVideo =
+  (tasks: VideoTasks): EdgeMiddleware =>
+  async (ctx) => {
+    ctx.body = openaiVideo(await taskAt(ctx, tasks))
+  }
+
+const refuseVariant = ({ query }: EdgeContext): void => {
+  if ((query['variant'] ?? 'video') !== 'video')
+    throw new GatewayError('unsupported_value', 'Of a video only itself is kept.', { param: 'variant' })
+}
+
+/** Where the result can be fetched. Throws `not_found` as long as there is none. */
+const resultOf = ({ status, results }: Task): string => {
+  const url = status === 'SUCCESS' ? URL.parse(results[0]?.url ?? '') : null
+  if (url === null) throw new GatewayError('not_found', `The task has no video to be downloaded: it is ${status}.`)
+  return url.href
+}
+
+/** GET /v1/videos/{id}/content: leads to the vendor's copy. */
+export const downloadVideo =
+  (tasks: VideoTasks): EdgeMiddleware =>
+  async (ctx) => {
+    refuseVariant(ctx)
+    const url = resultOf(await taskAt(ctx, tasks))
+    ctx.status = 302
+    ctx.set('Location', url)
+  }

@@ -1,0 +1,327 @@
+import { hash } from 'node:crypto'
+import type { Key } from '../../domain/accounts/accounts.ts'
+import { walletOf } from '../../domain/ledger/ledger.ts'
+import { formatUsd } from '../../domain/money.ts'
+import type { Catalog } from '../../domain/routing/plan.ts'
+import { withDefaults } from '../../domain/video/defaults.ts'
+import { planVideo, type VideoPlan } from '../../domain/video/plan.ts'
+import type { TaskPayload, VideoRequest } from '../../domain/video/request.ts'
+import { checkVideoRequest } from '../../domain/video/rules.ts'
+import { unitsPicosRoundingHalfUp } from '../../domain/video/settle.ts'
+import type { Task } from '../../domain/video/task.ts'
+import { worstCaseUnits } from '../../domain/video/worst-case.ts'
+import type { WalletCommand } from '../../domain/wallet/decide.ts'
+import { availablePicos } from '../../domain/wallet/wallet.ts'
+import { clientGoneError, GatewayError, logUnavailable } from '../../errors.ts'
+import type { TaskOrder } from '../../events/types.ts'
+import { limits } from '../../limits.ts'
+import { atMost, within } from '../../within.ts'
+import type { LedgerTail } from '../ledger-tail.ts'
+import type { Clock, Logger } from '../role.ts'
+import type { AcceptedTask } from '../task-views.ts'
+import type { WalletOutcome, WalletWriter } from '../wallet-writer.ts'
+import type { WorkQueue } from '../work-queue.ts'
+import { canonicalJson } from './canonical-json.ts'
+import type { Asker, FreshResults } from './fresh-results.ts'
+import { dimensionsOf } from './image-dimensions.ts'
+import type { EdgeTasks, TaskPage } from './tasks.ts'
+import { WalletWatch } from './wallet-watch.ts'
+
+export interface VideoTaskParts {
+  readonly tail: LedgerTail
+  readonly writer: Pick<WalletWriter, 'execute'>
+  readonly owner: string
+  readonly catalog: Catalog
+  readonly taskQueue: Pick<WorkQueue, 'put'>
+  readonly tasks: EdgeTasks
+  readonly freshResults: Pick<FreshResults, 'of'>
+  /** Whether somebody here calls back. */
+  readonly callbacks: boolean
+  /** How long a task may take before its hold goes back. */
+  readonly taskDeadlineMs: number
+  /** `task_` and 32 random letters and digits. */
+  readonly newTaskId: () => string
+  readonly clock: Clock
+  readonly logger: Logger
+}
+
+/** A request of either surface, read but not checked. */
+export interface VideoSubmit {
+  readonly key: Key
+  readonly surface: TaskOrder['surface']
+  readonly request: VideoRequest
+  /** Where the caller wrote a member of the native format. */
+  readonly pathOf: (path: string) => string
+}
+
+type PlaceTaskHold = Extract<WalletCommand, { type: 'PlaceTaskHold' }>
+
+/** A task that can be queued: its hold, and what waits in the queue meanwhile. */
+interface Draft {
+  readonly workspaceId: string
+  readonly command: PlaceTaskHold
+  readonly payload: Uint8Array
+  /** Where the caller wrote the id of its own. */
+  readonly externalIdPath: string
+}
+
+const taskIdPattern = /^task_[A-Za-z0-9]{32}$/
+
+/** Video tasks as a caller has them: submitted once, covered in full, found by their ids. */
+export class VideoTasks {
+  readonly #parts: VideoTaskParts
+  readonly #watch: WalletWatch
+  /** Since when each hold is being placed, the oldest first. */
+  readonly #placing = new Map<string, number>()
+  /** Holds that nobody was told of, on their way back. */
+  readonly #returns = new Set<Promise<void>>()
+
+  constructor(parts: VideoTaskParts) {
+    this.#parts = parts
+    this.#watch = new WalletWatch(parts.tail)
+  }
+
+  /**
+   * Resolves once the task's payload and its hold are stored: it will be done, or its money goes back. The same again under the same id of
+   * the caller's is the same task. Throws what is wrong with the request before anything is stored; `insufficient_user_quota`;
+   * `external_task_id_conflict`; `log_unavailable`, after which only a submit with an id of the caller's may have happened.
+   */
+  async submit(asked: VideoSubmit, clientGone: AbortSignal): Promise<AcceptedTask> {
+    const draft = this.#draft(asked)
+    this.#refuseWhileStalled()
+    const standing = await this.#standing(draft)
+    if (standing !== null) return standing
+    const outcome = await this.#placeCovered(draft, clientGone)
+    const repeated = outcome === 'repeated' ? await this.#standing(draft) : null
+    return repeated ?? this.#accepted(draft.command)
+  }
+
+  /** With results that can be fetched, if at all. Throws `task_not_exist`, also for another workspace's task. */
+  async find(asker: Asker, taskId: string): Promise<Task> {
+    return this.#shown(asker, await this.#findOwn(asker, taskId))
+  }
+
+  /** By our id or the caller's. Throws `task_not_exist`. */
+  async findByAnyId(asker: Asker, id: string): Promise<Task> {
+    const own = await this.#findOwn(asker, id)
+    return this.#shown(asker, own ?? (await this.#parts.tasks.findByExternalId(asker.key.workspaceId, id)))
+  }
+
+  /** Results as they were first told. */
+  list(workspaceId: string, kind: Task['kind'], page: TaskPage): Promise<readonly Task[]> {
+    return this.#parts.tasks.list(workspaceId, kind, page)
+  }
+
+  /** Call it when nothing is submitted any more. What cannot go back within `waitMs` stays held until the task's end. */
+  async close(waitMs: number): Promise<void> {
+    this.#watch.close()
+    await atMost(Promise.all(this.#returns), waitMs)
+  }
+
+  async #findOwn({ key }: Asker, taskId: string): Promise<Task | null> {
+    return taskIdPattern.test(taskId) ? this.#parts.tasks.find(key.workspaceId, taskId) : null
+  }
+
+  async #shown(asker: Asker, task: Task | null): Promise<Task> {
+    return this.#parts.freshResults.of(found(task), asker)
+  }
+
+  #draft({ key, surface, request, pathOf }: VideoSubmit): Draft {
+    const { catalog, tail, clock, owner, callbacks, taskDeadlineMs, newTaskId } = this.#parts
+    const plan = planVideo(catalog, tail.ledger.prices, request.model, clock())
+    checkVideoRequest(request, plan.modelName, pathOf, dimensionsOf)
+    checkCallback(request.callbackUrl, callbacks, pathOf)
+    const whole = withDefaults(request, plan.modelName)
+    const unitsMax = worstCaseUnits(plan.sheet, whole, plan.modelName, pathOf)
+    const { workspaceId, keyId } = key
+    const taskId = newTaskId()
+    const payload = payloadOf(taskId, workspaceId, plan, whole)
+    const command: PlaceTaskHold = {
+      type: 'PlaceTaskHold',
+      taskId,
+      amountPicos: unitsPicosRoundingHalfUp(unitsMax, plan.sheet.unit_price),
+      deadline: new Date(clock() + taskDeadlineMs).toISOString(),
+      owner,
+      order: orderOf({ keyId, surface, request: whole, plan, unitsMax, payload }),
+    }
+    return { workspaceId, command, payload, externalIdPath: pathOf('external_task_id') }
+  }
+
+  /** A hold that neither is placed nor comes back through the tail stands for all that would follow it. */
+  #refuseWhileStalled(): void {
+    const [oldestMs] = this.#placing.values()
+    if (oldestMs !== undefined && this.#parts.clock() - oldestMs > limits.logStalledMs) throw logUnavailable()
+  }
+
+  /** The task that the caller's own id names already; null where it names none. */
+  async #standing({ workspaceId, command, externalIdPath }: Draft): Promise<AcceptedTask | null> {
+    const { externalTaskId = null, requestDigest, model } = command.order
+    if (externalTaskId === null) return null
+    const standing = walletOf(this.#parts.tail.ledger, workspaceId).externalTasks.get(externalTaskId)
+    if (standing === undefined) return null
+    if (standing.requestDigest !== requestDigest) throw conflict(externalTaskId, externalIdPath)
+    const { taskId } = standing
+    return { taskId, model, externalTaskId, queuedMs: await this.#queuedMs(workspaceId, taskId) }
+  }
+
+  /** A task that cannot be read now is none the less the one that was asked for. */
+  async #queuedMs(workspaceId: string, taskId: string): Promise<number> {
+    const { tasks, clock, logger } = this.#parts
+    try {
+      return (await tasks.find(workspaceId, taskId))?.queuedMs ?? clock()
+    } catch (fault) {
+      logger.debug({ fault, taskId }, 'a repeated submit is answered without the time of the first')
+      return clock()
+    }
+  }
+
+  #accepted({ taskId, order }: PlaceTaskHold): AcceptedTask {
+    const { tail, clock } = this.#parts
+    const queuedMs = tail.ledger.tasks.get(taskId)?.queuedMs ?? clock()
+    return { taskId, model: order.model, externalTaskId: order.externalTaskId ?? null, queuedMs }
+  }
+
+  /** Queues the payload, then places the hold: a hold without its payload could not be worked off. */
+  async #placeCovered(draft: Draft, clientGone: AbortSignal): Promise<'placed' | 'repeated'> {
+    const { workspaceId, command, payload } = draft
+    const untilMs = this.#parts.clock() + limits.admissionWaitMs
+    await this.#requireCover(draft, untilMs, clientGone)
+    await this.#queue(command.taskId, payload)
+    for (;;) {
+      const outcome = await this.#place(workspaceId, command)
+      if ('facts' in outcome) return outcome.facts.length > 0 ? 'placed' : 'repeated'
+      if (outcome.refused.reason === 'external_task_differs')
+        throw conflict(command.order.externalTaskId ?? '', draft.externalIdPath)
+      // Others were quicker; more may come back yet.
+      await this.#requireCover(draft, untilMs, clientGone)
+    }
+  }
+
+  async #requireCover({ workspaceId, command }: Draft, untilMs: number, clientGone: AbortSignal): Promise<void> {
+    const { amountPicos } = command
+    const isCovered = await this.#watch.covers(workspaceId, amountPicos, untilMs - this.#parts.clock())
+    if (clientGone.aborted) throw clientGoneError()
+    if (!isCovered) throw insufficient(amountPicos, availablePicos(walletOf(this.#parts.tail.ledger, workspaceId)))
+  }
+
+  async #queue(taskId: string, payload: Uint8Array): Promise<void> {
+    try {
+      await within(this.#parts.taskQueue.put(taskId, payload), limits.routedAckMs, () => logUnavailable())
+    } catch (fault) {
+      throw fault instanceof GatewayError ? fault : logUnavailable(fault)
+    }
+  }
+
+  async #place(workspaceId: string, command: PlaceTaskHold): Promise<WalletOutcome> {
+    const placed = this.#execute(workspaceId, command)
+    try {
+      return await within(placed, limits.routedAckMs, () => logUnavailable())
+    } catch (fault) {
+      if (command.order.externalTaskId === undefined) this.#takeBack(workspaceId, command.taskId, placed)
+      throw fault instanceof GatewayError ? fault : logUnavailable(fault)
+    }
+  }
+
+  async #execute(workspaceId: string, command: PlaceTaskHold): Promise<WalletOutcome> {
+    this.#placing.set(command.taskId, this.#parts.clock())
+    try {
+      return await this.#parts.writer.execute(workspaceId, command)
+    } finally {
+      this.#placing.delete(command.taskId)
+    }
+  }
+
+  /** Nobody knows the id of this task. One that the caller named itself stays: a retry finds it. */
+  #takeBack(workspaceId: string, taskId: string, placed: Promise<WalletOutcome>): void {
+    const returned = this.#release(workspaceId, taskId, placed)
+      .catch((fault: unknown) => {
+        this.#parts.logger.error({ fault, taskId }, 'a task that nobody was told of was queued and goes on')
+      })
+      .finally(() => this.#returns.delete(returned))
+    this.#returns.add(returned)
+  }
+
+  async #release(workspaceId: string, taskId: string, placed: Promise<WalletOutcome>): Promise<void> {
+    // One that was rejected was never stored, or the log is closed: then there is nothing to be done here.
+    const outcome = await placed.catch(() => null)
+    if (outcome === null || 'refused' in outcome) return
+    await this.#parts.writer.execute(workspaceId, { type: 'ReleaseHold', holdId: taskId, reason: 'submit_failed' })
+  }
+}
+
+const found = (task: Task | null): Task => {
+  if (task === null) throw new GatewayError('task_not_exist', 'There is no task with this id.')
+  return task
+}
+
+const conflict = (externalTaskId: string, param: string): GatewayError =>
+  new GatewayError(
+    'external_task_id_conflict',
+    `The id \`${externalTaskId}\` names a task that was asked for otherwise.`,
+    { param },
+  )
+
+const insufficient = (neededPicos: bigint, leftPicos: bigint): GatewayError =>
+  new GatewayError(
+    'insufficient_user_quota',
+    `The task may cost up to ${formatUsd(neededPicos)} USD, and ${formatUsd(leftPicos)} USD is available. Add credit and try again.`,
+  )
+
+const callbackProtocols: ReadonlySet<string> = new Set(['http:', 'https:'])
+
+const isCallable = (text: string): boolean => {
+  const url = URL.parse(text)
+  return url !== null && callbackProtocols.has(url.protocol) && url.username === '' && url.password === ''
+}
+
+/** Where it leads is looked at when it is called. */
+const checkCallback = (url: string | null, callbacks: boolean, pathOf: VideoSubmit['pathOf']): void => {
+  if (url === null) return
+  const param = pathOf('callback_url')
+  if (!callbacks)
+    throw new GatewayError('unsupported_parameter', `'${param}' is not available here: poll the task instead.`, {
+      param,
+    })
+  if (!isCallable(url))
+    throw new GatewayError(
+      'invalid_value',
+      `Invalid value for '${param}': must be an http or https URL without credentials.`,
+      { param },
+    )
+}
+
+const payloadOf = (
+  taskId: string,
+  workspaceId: string,
+  { provider, upstreamModel }: VideoPlan,
+  { kind, body, callbackUrl }: VideoRequest,
+): Uint8Array => {
+  const payload: TaskPayload = { taskId, workspaceId, kind, provider, upstreamModel, body, callbackUrl }
+  return Buffer.from(JSON.stringify(payload))
+}
+
+/** Of the request as it is understood: whichever surface, spelling or alias it came by. */
+const digestOf = (model: string, { kind, body, callbackUrl }: VideoRequest): string =>
+  hash('sha256', canonicalJson({ model, kind, body, callbackUrl }))
+
+interface Ordered extends Pick<VideoSubmit, 'surface' | 'request'> {
+  readonly keyId: string
+  readonly plan: VideoPlan
+  readonly unitsMax: string
+  readonly payload: Uint8Array
+}
+
+const orderOf = ({ keyId, surface, request, plan, unitsMax, payload }: Ordered): TaskOrder => ({
+  keyId,
+  surface,
+  kind: request.kind,
+  model: plan.model,
+  provider: plan.provider,
+  upstreamModel: plan.upstreamModel,
+  priceVersion: plan.priceVersion,
+  unitPrice: plan.sheet.unit_price,
+  unitsMax,
+  ...(request.externalTaskId === null ? {} : { externalTaskId: request.externalTaskId }),
+  requestDigest: digestOf(plan.model, request),
+  payloadDigest: hash('sha256', payload),
+})

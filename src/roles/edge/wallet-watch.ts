@@ -1,0 +1,73 @@
+import { walletOf } from '../../domain/ledger/ledger.ts'
+import { availablePicos, type Wallet } from '../../domain/wallet/wallet.ts'
+import { limits } from '../../limits.ts'
+import type { LedgerTail } from '../ledger-tail.ts'
+
+/** Lets wait for money that slices for chat still hold. */
+export class WalletWatch {
+  readonly #tail: LedgerTail
+  /** By workspace: who wants to hear of the next movement. */
+  readonly #waiters = new Map<string, Set<() => void>>()
+  readonly #stopListening: () => void
+
+  constructor(tail: LedgerTail) {
+    this.#tail = tail
+    this.#stopListening = tail.onApplied((applied) => {
+      if (this.#waiters.size === 0) return
+      for (const { movements } of applied) for (const { workspaceId } of movements) this.#wake(workspaceId)
+    })
+  }
+
+  /**
+   * Resolves true as soon as the wallet covers the amount. Resolves false when not even all slices for chat that are open hold enough, or
+   * when they have not come back within `waitMs`.
+   */
+  async covers(workspaceId: string, amountPicos: bigint, waitMs: number): Promise<boolean> {
+    const wallet = walletOf(this.#tail.ledger, workspaceId)
+    if (availablePicos(wallet) >= amountPicos) return true
+    const timeout = AbortSignal.timeout(Math.max(0, waitMs))
+    while (availablePicos(wallet) < amountPicos) {
+      if (timeout.aborted || !mayCover(wallet, amountPicos) || this.#isCrowded(workspaceId)) return false
+      await this.#moved(workspaceId, timeout)
+    }
+    return true
+  }
+
+  close(): void {
+    this.#stopListening()
+  }
+
+  #isCrowded(workspaceId: string): boolean {
+    return (this.#waiters.get(workspaceId)?.size ?? 0) >= limits.admissionWaitersMax
+  }
+
+  /** Resolves with the next movement of the wallet, or with the time-out. */
+  #moved(workspaceId: string, timeout: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      const waiters = this.#waiters.get(workspaceId) ?? new Set()
+      this.#waiters.set(workspaceId, waiters)
+      const wake = (): void => {
+        timeout.removeEventListener('abort', wake)
+        waiters.delete(wake)
+        if (waiters.size === 0) this.#waiters.delete(workspaceId)
+        resolve()
+      }
+      waiters.add(wake)
+      timeout.addEventListener('abort', wake, { once: true })
+    })
+  }
+
+  #wake(workspaceId: string): void {
+    for (const wake of [...(this.#waiters.get(workspaceId) ?? [])]) wake()
+  }
+}
+
+/** True while so much is available, or would be if every slice came back unused. */
+const mayCover = (wallet: Wallet, amountPicos: bigint): boolean =>
+  availablePicos(wallet) + slicesPicos(wallet) >= amountPicos
+
+const slicesPicos = ({ holds }: Wallet): bigint =>
+  [...holds.values()].reduce(
+    (sum, { purpose, remainingPicos }) => (purpose === 'allowance' ? sum + remainingPicos : sum),
+    0n,
+  )

@@ -1,0 +1,162 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Applied } from '../domain/ledger/ledger.ts'
+import { isEnded, type Task } from '../domain/video/task.ts'
+import { GatewayError } from '../errors.ts'
+import { limits } from '../limits.ts'
+import type { TaskPage } from '../read-models/tasks.ts'
+import { within } from '../within.ts'
+import type { LedgerTail } from './ledger-tail.ts'
+import type { EventLog } from './role.ts'
+
+/** What is read of tasks from the tables. Everything rejects while they cannot be read. */
+export interface StoredTasks {
+  /** Null where the tables do not have the task (yet), and for another workspace's. */
+  findTask(workspaceId: string, taskId: string): Promise<Task | null>
+  /** Newest first. */
+  listTasks(workspaceId: string, kind: Task['kind'], page: TaskPage): Promise<readonly Task[]>
+  /** The sequence at which the tables stand. */
+  checkpoint(): Promise<number>
+}
+
+export interface RecentTasksParts {
+  readonly tail: Pick<LedgerTail, 'ledger' | 'onApplied' | 'reached'>
+  readonly log: Pick<EventLog, 'lastSequence'>
+  readonly stored: StoredTasks
+  /** How many of the tasks that ended last are known without the tables. */
+  readonly endedMax?: number
+}
+
+/** Looks at how far the tables are, one rest of the projector apart. */
+const looksMax = Math.ceil(limits.logStalledMs / limits.projectionRestMs)
+
+interface Ended {
+  readonly task: Task
+  readonly sequence: number
+}
+
+const unavailable = (cause?: unknown): GatewayError =>
+  new GatewayError('read_models_unavailable', 'Tasks cannot be looked up right now. Try again shortly.', {
+    cause,
+    retryAfterSeconds: 1,
+  })
+
+/**
+ * Tells how tasks stand: open ones from the ledger, those that ended a moment ago from memory, since the tables may not have that yet, the
+ * others from the tables.
+ */
+export class RecentTasks {
+  readonly #parts: RecentTasksParts
+  readonly #endedMax: number
+  /** In the order in which they ended. */
+  readonly #ended = new Map<string, Ended>()
+  /** The frame of each workspace's latest task. */
+  readonly #placed = new Map<string, number>()
+  /** What ended up to here may be known to the tables alone. */
+  #forgotten: number
+  readonly #unlisten: () => void
+
+  constructor(parts: RecentTasksParts) {
+    this.#parts = parts
+    this.#endedMax = parts.endedMax ?? limits.endedTasksMax
+    this.#forgotten = parts.tail.ledger.sequence
+    this.#unlisten = parts.tail.onApplied((applied) => {
+      for (const each of applied) if (each.task !== null) this.#note(each, each.task)
+    })
+  }
+
+  /**
+   * Null where the workspace has no such task. Rejects with `read_models_unavailable` while that cannot be told. A task that is open goes
+   * on to change.
+   */
+  async find(workspaceId: string, taskId: string): Promise<Task | null> {
+    const known = this.#known(workspaceId, taskId)
+    if (known !== undefined) return known
+    return reading(async () => {
+      const stored = await this.#parts.stored.findTask(workspaceId, taskId)
+      if (stored !== null && isEnded(stored)) return stored
+      // Another process may have taken it a moment ago, or ended it: that is in the log.
+      await this.#caughtUp()
+      return this.#known(workspaceId, taskId) ?? (await this.#findSettled(workspaceId, taskId))
+    })
+  }
+
+  /** The task that the caller's own id names. Null and rejections as with `find`. */
+  async findByExternalId(workspaceId: string, externalTaskId: string): Promise<Task | null> {
+    const known = this.#named(workspaceId, externalTaskId)
+    if (known === undefined) await reading(() => this.#caughtUp())
+    const taskId = known ?? this.#named(workspaceId, externalTaskId)
+    return taskId === undefined ? null : this.find(workspaceId, taskId)
+  }
+
+  /**
+   * A page of a workspace's tasks of one kind, newest first, with all that this process knows of. Rejects with
+   * `read_models_unavailable` while that cannot be told.
+   */
+  list(workspaceId: string, kind: Task['kind'], page: TaskPage): Promise<readonly Task[]> {
+    return reading(async () => {
+      await this.#tablesReach(this.#placed.get(workspaceId) ?? 0)
+      const stored = await this.#parts.stored.listTasks(workspaceId, kind, page)
+      return stored.map((task) => (isEnded(task) ? task : (this.#known(workspaceId, task.taskId) ?? task)))
+    })
+  }
+
+  stop(): Promise<void> {
+    this.#unlisten()
+    return Promise.resolve()
+  }
+
+  #known(workspaceId: string, taskId: string): Task | undefined {
+    const task = this.#parts.tail.ledger.tasks.get(taskId) ?? this.#ended.get(taskId)?.task
+    return task?.workspaceId === workspaceId ? task : undefined
+  }
+
+  #named(workspaceId: string, externalTaskId: string): string | undefined {
+    return this.#parts.tail.ledger.wallets.get(workspaceId)?.externalTasks.get(externalTaskId)?.taskId
+  }
+
+  /** What no process has open: in the tables, once they have all that memory has not, or nowhere. */
+  async #findSettled(workspaceId: string, taskId: string): Promise<Task | null> {
+    await this.#tablesReach(this.#forgotten)
+    return this.#parts.stored.findTask(workspaceId, taskId)
+  }
+
+  async #caughtUp(): Promise<void> {
+    const { log, tail } = this.#parts
+    const reached = log.lastSequence().then((sequence) => tail.reached(sequence))
+    await within(reached, limits.logStalledMs, unavailable)
+  }
+
+  /** Resolves once the tables have a frame. They have it within a moment, or something is wrong with them. */
+  async #tablesReach(sequence: number): Promise<void> {
+    for (let look = 0; look < looksMax; look += 1) {
+      if (sequence === 0 || (await this.#parts.stored.checkpoint()) >= sequence) return
+      await delay(limits.projectionRestMs)
+    }
+    throw new Error(`the tables do not have frame ${sequence} yet`)
+  }
+
+  #note({ event, sequence }: Applied, task: Task): void {
+    if (event.type === 'HoldPlaced') this.#placed.set(task.workspaceId, sequence)
+    if (!isEnded(task)) return
+    this.#ended.delete(task.taskId)
+    this.#ended.set(task.taskId, { task, sequence })
+    if (this.#ended.size > this.#endedMax) this.#forgetOldest()
+  }
+
+  #forgetOldest(): void {
+    const [oldest] = this.#ended
+    if (oldest === undefined) return
+    const [taskId, { sequence }] = oldest
+    this.#ended.delete(taskId)
+    this.#forgotten = sequence
+  }
+}
+
+/** Runs what asks the tables or the log; whatever is wrong with them is told as one thing. */
+const reading = async <T>(ask: () => Promise<T>): Promise<T> => {
+  try {
+    return await ask()
+  } catch (fault) {
+    throw unavailable(fault)
+  }
+}

@@ -1,0 +1,31 @@
+import { limits } from '../../limits.ts'
+
+/** The bounds of one poller; a test may set shorter ones. */
+export type PollerBounds = {
+  readonly [Name in
+    | 'openTasksMax'
+    | 'queueLeaseMs'
+    | 'queueRenewMs'
+    | 'taskLeaseTickMs'
+    | 'taskHoldWaitMs'
+    | 'taskDoubtMs'
+    | 'taskPollMs'
+    | 'taskPollMaxMs'
+    | 'taskMissingMs'
+    | 'taskRetryMs'
+    | 'taskRetryMaxMs'
+    | 'taskRetryAfterMaxMs'
+    | 'lateVerdictWindowMs'
+    | 'latePollMs'
+    | 'latePollMaxMs'
+    | 'vendorCallsMax'
+    | 'vendorSubmitsMax'
+    | 'callbackMs'
+    | 'callbackTriesMax'
+    | 'callbackRetryMs'
+    | 'callbacksMax'
+    | 'stopMs'
+    | 'lastAnswerMs']: number
+}
+
+export const boundsWith = (own: Partial<PollerBounds> = {}): PollerBounds => ({ ...limits, ...own })

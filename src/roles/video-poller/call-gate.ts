@@ -1,0 +1,185 @@
+import { limits } from '../../limits.ts'
+
+/** What brings a task to the vendor comes before what asks how it is. */
+export type CallKind = 'submit' | 'poll'
+
+export interface CallGateParts {
+  readonly callsPerSecond: number
+  readonly submitsMax: number
+  readonly pollsMax: number
+  readonly steadyMs: () => number
+}
+
+/** One call's place in the queue of its account. */
+export class Turn {
+  readonly kind: CallKind
+  readonly #answer = Promise.withResolvers<boolean>()
+  readonly #onLeave: () => void
+  #waits = true
+
+  constructor(kind: CallKind, onLeave: () => void) {
+    this.kind = kind
+    this.#onLeave = onLeave
+  }
+
+  /** True when the call may be made, false when it was cancelled first. */
+  get granted(): Promise<boolean> {
+    return this.#answer.promise
+  }
+
+  get waits(): boolean {
+    return this.#waits
+  }
+
+  grant(): void {
+    this.#waits = false
+    this.#answer.resolve(true)
+  }
+
+  /** Gives up a place that still waits. */
+  cancel(): void {
+    this.#waits = false
+    this.#answer.resolve(false)
+  }
+
+  /** The call has ended. */
+  leave(): void {
+    this.#onLeave()
+  }
+}
+
+const compactFrom = 1_024
+
+/** Turns of one kind, first come first served; those that were cancelled are passed over. */
+class TurnQueue {
+  #turns: Turn[] = []
+  #head = 0
+
+  push(turn: Turn): void {
+    this.#turns.push(turn)
+  }
+
+  get isEmpty(): boolean {
+    while (this.#turns[this.#head]?.waits === false) this.#advance()
+    return this.#head === this.#turns.length
+  }
+
+  /** The first that waits; the queue is not empty. */
+  shift(): Turn {
+    const turn = this.#turns[this.#head]!
+    this.#advance()
+    return turn
+  }
+
+  #advance(): void {
+    this.#head += 1
+    if (this.#head < compactFrom || this.#head * 2 < this.#turns.length) return
+    this.#turns = this.#turns.slice(this.#head)
+    this.#head = 0
+  }
+}
+
+/**
+ * Keeps the calls of one vendor account under its cap: evenly spaced, so that no second has more, and few at a time. Submits go first,
+ * but polls that wait are never starved.
+ */
+export class CallGate {
+  readonly #intervalMs: number
+  readonly #most: { readonly [K in CallKind]: number }
+  readonly #steadyMs: () => number
+  readonly #queues = { submit: new TurnQueue(), poll: new TurnQueue() }
+  readonly #inFlight = { submit: 0, poll: 0 }
+  #submitsInRow = 0
+  /** When the next call may be made. */
+  #nextMs = Number.NEGATIVE_INFINITY
+  #timer: NodeJS.Timeout | undefined
+  /** When submits are made again after the vendor had no room for one. */
+  #submitsFromMs = Number.NEGATIVE_INFINITY
+  #submitsTimer: NodeJS.Timeout | undefined
+  /** Until the vendor takes one. */
+  #oneSubmitAtATime = false
+
+  constructor({ callsPerSecond, submitsMax, pollsMax, steadyMs }: CallGateParts) {
+    this.#intervalMs = 1_000 / callsPerSecond
+    this.#most = { submit: submitsMax, poll: pollsMax }
+    this.#steadyMs = steadyMs
+  }
+
+  /** Asks for a turn; whoever gets it leaves it. */
+  ask(kind: CallKind): Turn {
+    const turn = new Turn(kind, () => this.#leave(kind))
+    this.#queues[kind].push(turn)
+    this.#grantDue()
+    return turn
+  }
+
+  get holdsSubmits(): boolean {
+    return this.#steadyMs() < this.#submitsFromMs
+  }
+
+  /** The vendor has no room: nothing is submitted for a while, and then one by one until it takes one. */
+  holdSubmits(delayMs: number): void {
+    this.#oneSubmitAtATime = true
+    this.#submitsFromMs = this.#steadyMs() + delayMs
+    clearTimeout(this.#submitsTimer)
+    this.#submitsTimer = setTimeout(() => this.#resumeSubmits(), Math.ceil(delayMs))
+  }
+
+  freeSubmits(): void {
+    this.#oneSubmitAtATime = false
+    clearTimeout(this.#submitsTimer)
+    this.#resumeSubmits()
+  }
+
+  stop(): void {
+    clearTimeout(this.#timer)
+    clearTimeout(this.#submitsTimer)
+  }
+
+  #resumeSubmits(): void {
+    this.#submitsFromMs = Number.NEGATIVE_INFINITY
+    this.#grantDue()
+  }
+
+  #leave(kind: CallKind): void {
+    this.#inFlight[kind] -= 1
+    this.#grantDue()
+  }
+
+  #grantDue(): void {
+    if (this.#timer !== undefined) return
+    const nowMs = this.#steadyMs()
+    for (let kind = this.#nextKind(); kind !== null; kind = this.#nextKind()) {
+      if (nowMs < this.#nextMs) {
+        this.#timer = setTimeout(() => this.#onTimer(), Math.ceil(this.#nextMs - nowMs))
+        return
+      }
+      this.#nextMs = Math.max(this.#nextMs, nowMs - limits.vendorCallsLateMs) + this.#intervalMs
+      this.#grant(kind)
+    }
+  }
+
+  #onTimer(): void {
+    this.#timer = undefined
+    this.#grantDue()
+  }
+
+  #grant(kind: CallKind): void {
+    this.#inFlight[kind] += 1
+    this.#submitsInRow = kind === 'submit' ? this.#submitsInRow + 1 : 0
+    this.#queues[kind].shift().grant()
+  }
+
+  /** Whose turn it is; null when nobody waits that may go. */
+  #nextKind(): CallKind | null {
+    const submits = !this.holdsSubmits && this.#mayGo('submit', this.#oneSubmitAtATime ? 1 : this.#most.submit)
+    const polls = this.#mayGo('poll', this.#most.poll)
+    if (submits && polls) return this.#submitsInRow < limits.vendorSubmitsInRowMax ? 'submit' : 'poll'
+    if (submits) return 'submit'
+    return polls ? 'poll' : null
+  }
+
+  #mayGo(kind: CallKind, most: number): boolean {
+    return this.#inFlight[kind] < most && !this.#queues[kind].isEmpty
+  }
+}

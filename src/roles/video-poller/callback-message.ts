@@ -1,0 +1,29 @@
+import type { Task } from '../../domain/video/task.ts'
+import { isObject, parseJson } from '../../json.ts'
+import { genericTask, nativeTask } from '../task-views.ts'
+
+/** What waits in the callback queue, under the id of its task. */
+export interface CallbackMessage {
+  readonly url: string
+  readonly workspaceId: string
+  /** JSON text: what is signed is what is sent. */
+  readonly body: string
+}
+
+/** A task that has ended, as its caller's poll tells it on the surface where it was asked for. */
+export const callbackMessage = (task: Task, url: string): CallbackMessage => ({
+  url,
+  workspaceId: task.workspaceId,
+  body: JSON.stringify(task.surface === 'native-video' ? nativeTask(task) : genericTask(task)),
+})
+
+export const encodeCallback = (message: CallbackMessage): Uint8Array => Buffer.from(JSON.stringify(message))
+
+/** Null for bytes that are no callback. */
+export const decodeCallback = (bytes: Uint8Array): CallbackMessage | null => {
+  const message = parseJson(Buffer.from(bytes).toString())
+  if (!isObject(message)) return null
+  const { url, workspaceId, body } = message
+  if (typeof url !== 'string' || typeof workspaceId !== 'string' || typeof body !== 'string') return null
+  return { url, workspaceId, body }
+}

@@ -1,0 +1,121 @@
+import { limits } from '../../limits.ts'
+import { type HttpClient, HttpFault } from '../../providers/http.ts'
+import { atMost } from '../../within.ts'
+import type { Clock, Logger, RunningRole } from '../role.ts'
+import type { WorkItem, WorkQueue } from '../work-queue.ts'
+import type { PollerBounds } from './bounds.ts'
+import { type CallbackMessage, decodeCallback } from './callback-message.ts'
+import type { Random } from './pace.ts'
+import { webhookSignature } from './signature.ts'
+
+/** Where callbacks go out. */
+export interface Webhooks {
+  /** Connects to public addresses alone. */
+  readonly http: HttpClient
+  /** Standard Webhooks: `whsec_` and base64. */
+  readonly secretOf: (workspaceId: string) => string
+}
+
+export interface CallbackSenderParts {
+  readonly callbacks: Pick<WorkQueue, 'take'>
+  readonly webhooks: Webhooks
+  readonly clock: Clock
+  readonly random: Random
+  readonly logger: Logger
+  readonly bounds: Pick<
+    PollerBounds,
+    'callbackMs' | 'callbackTriesMax' | 'callbackRetryMs' | 'callbacksMax' | 'stopMs' | 'lastAnswerMs'
+  >
+}
+
+/** `gone`: the receiver wants no more. `refused`: the address may not be called. */
+type Outcome = 'delivered' | 'gone' | 'refused' | 'failed'
+
+const outcomeOf = (status: number): Outcome => {
+  if (status >= 200 && status < 300) return 'delivered'
+  return status === 410 ? 'gone' : 'failed'
+}
+
+/** Posts what waits in the callback queue. A slow receiver holds up others like it, and no task. */
+export class CallbackSender {
+  readonly #parts: CallbackSenderParts
+  readonly #giveUp = new AbortController()
+  readonly #sending = new Set<Promise<void>>()
+  readonly #taking: RunningRole
+
+  constructor(parts: CallbackSenderParts) {
+    this.#parts = parts
+    this.#taking = parts.callbacks.take(parts.bounds.callbacksMax, (item) => this.#take(item))
+  }
+
+  /** Waits, within bounds, for the posts under way. */
+  async stop(): Promise<void> {
+    const { stopMs, lastAnswerMs } = this.#parts.bounds
+    const stopped = this.#taking.stop()
+    await atMost(Promise.all(this.#sending), stopMs)
+    this.#giveUp.abort()
+    await atMost(Promise.all(this.#sending), lastAnswerMs)
+    await stopped
+  }
+
+  #take(item: WorkItem): void {
+    const sending = this.#send(item).finally(() => this.#sending.delete(sending))
+    this.#sending.add(sending)
+  }
+
+  async #send(item: WorkItem): Promise<void> {
+    const { logger } = this.#parts
+    try {
+      const bytes = await item.bytes()
+      const message = bytes === null ? null : decodeCallback(bytes)
+      if (message === null) logger.error({ taskId: item.id }, 'a callback is gone or cannot be read: it is dropped')
+      const outcome = message === null ? 'gone' : await this.#post(item.id, message)
+      await this.#conclude(item, outcome)
+    } catch (fault) {
+      logger.warn({ fault, taskId: item.id }, 'a callback could not be handled; it is tried again')
+      item.again(this.#delayMs(item.deliveries))
+    }
+  }
+
+  async #conclude(item: WorkItem, outcome: Outcome): Promise<void> {
+    const { bounds, logger } = this.#parts
+    if (outcome === 'delivered' || outcome === 'gone') return item.done()
+    const triesMax = outcome === 'refused' ? limits.callbackRefusedTriesMax : bounds.callbackTriesMax
+    if (item.deliveries < triesMax) return item.again(this.#delayMs(item.deliveries))
+    logger.warn({ taskId: item.id, outcome }, 'a callback was not delivered and is given up')
+    return item.done()
+  }
+
+  #delayMs(tries: number): number {
+    const { bounds, random } = this.#parts
+    const doublings = Math.min(tries, bounds.callbackTriesMax) - 1
+    return bounds.callbackRetryMs * limits.callbackRetryFactor ** doublings * (1 + random() / 10)
+  }
+
+  async #post(taskId: string, { url, workspaceId, body }: CallbackMessage): Promise<Outcome> {
+    const { webhooks, clock, bounds } = this.#parts
+    const timestamp = Math.floor(clock() / 1_000)
+    try {
+      const response = await webhooks.http.request({
+        url,
+        method: 'POST',
+        headers: {
+          'content-type': 'application/json',
+          'user-agent': 'model-gateway',
+          'webhook-id': taskId,
+          'webhook-timestamp': String(timestamp),
+          'webhook-signature': webhookSignature(webhooks.secretOf(workspaceId), taskId, timestamp, body),
+        },
+        body,
+        signal: AbortSignal.any([this.#giveUp.signal, AbortSignal.timeout(bounds.callbackMs)]),
+        firstByteTimeoutMs: bounds.callbackMs,
+      })
+      response.discard()
+      return outcomeOf(response.status)
+    } catch (fault) {
+      // The fault may quote the address, in which its owner may have put a secret.
+      if (!(fault instanceof HttpFault)) this.#parts.logger.error({ taskId }, 'a callback cannot be sent')
+      return fault instanceof HttpFault && fault.kind === 'refused' ? 'refused' : 'failed'
+    }
+  }
+}

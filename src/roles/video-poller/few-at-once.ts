@@ -1,0 +1,27 @@
+/** Runs at most so many pieces of work at a time; the others wait for their turn, in order. */
+export class FewAtOnce {
+  readonly #most: number
+  readonly #waiting: (() => void)[] = []
+  #running = 0
+
+  constructor(most: number) {
+    this.#most = most
+  }
+
+  async run<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#running >= this.#most) await new Promise<void>((resolve) => this.#waiting.push(resolve))
+    else this.#running += 1
+    try {
+      return await work()
+    } finally {
+      this.#leave()
+    }
+  }
+
+  /** The place goes to whoever waits longest. */
+  #leave(): void {
+    const next = this.#waiting.shift()
+    if (next === undefined) this.#running -= 1
+    else next()
+  }
+}

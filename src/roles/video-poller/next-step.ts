@@ -1,0 +1,111 @@
+import type { Verdict } from '../../domain/video/settle.ts'
+import { isEnded, type Task } from '../../domain/video/task.ts'
+
+/** The vendor's last word on a task that it took. */
+export type VendorVerdict = Verdict & { readonly vendorTaskId: string }
+
+/** Why the vendor never took a task. */
+export interface Failure {
+  readonly reason: string
+  /** The vendor's error code; null where the fault is ours. */
+  readonly code: number | null
+}
+
+/** All that a task's next step is decided from. Instants are milliseconds of the steady clock. */
+export interface Standing {
+  /** As the log tells it, open or ended; null where it knows none, or not yet. */
+  readonly task: Pick<Task, 'status' | 'source' | 'vendorTaskId'> | null
+  /** How often the item was handed out, this time included. */
+  readonly deliveries: number
+  /** A hold that has not come by then never comes. */
+  readonly holdUntilMs: number
+  /** When the log, read to its end, last knew no such task; null: it was not asked. */
+  readonly absentMs: number | null
+  /** Set while a submit may have been sent whose end is not known: what became of it is asked from then on, and nothing is submitted. */
+  readonly findFromMs: number | null
+  /** As the vendor told this process. */
+  readonly vendorTaskId: string | null
+  readonly submittedRecorded: boolean
+  readonly failure: Failure | null
+  readonly verdict: VendorVerdict | null
+  /** The log has the vendor's word, in time or too late. */
+  readonly verdictRecorded: boolean
+  readonly callbackQueued: boolean
+  /** The vendor's word on a task that ended without it is waited for until then. */
+  readonly lateUntilMs: number
+  /** Back-off, and the pace of polls. */
+  readonly notBeforeMs: number
+}
+
+export type Step =
+  | { readonly type: 'wait'; readonly untilMs: number }
+  | { readonly type: 'look_up' }
+  | { readonly type: 'drop' }
+  | { readonly type: 'submit' }
+  | { readonly type: 'find' }
+  | { readonly type: 'query'; readonly vendorTaskId: string }
+  | { readonly type: 'record_submitted'; readonly vendorTaskId: string }
+  | { readonly type: 'settle'; readonly verdict: Verdict }
+  | { readonly type: 'record_late'; readonly verdict: VendorVerdict }
+  | { readonly type: 'queue_callback' }
+  | { readonly type: 'finish' }
+
+type Known = NonNullable<Standing['task']>
+
+const wait = (untilMs: number): Step => ({ type: 'wait', untilMs })
+
+const failed = ({ reason, code }: Failure): Verdict => ({
+  outcome: 'FAILURE',
+  vendorTaskId: null,
+  deduction: null,
+  failReason: reason,
+  vendorCode: code,
+  results: [],
+})
+
+/**
+ * A task that is not open in the ledger has no hold yet, never gets one, or has ended: before this process began to follow the log, or
+ * before the item came. The tables know the ended ones. They are asked at once about an item that somebody had before, and about any other
+ * once its hold is overdue; only then is what nobody knows taken for a payload without a hold.
+ */
+const awaitHold = ({ deliveries, holdUntilMs, absentMs }: Standing, nowMs: number): Step => {
+  if (absentMs !== null && absentMs >= holdUntilMs) return { type: 'drop' }
+  if (nowMs >= holdUntilMs) return { type: 'look_up' }
+  return deliveries > 1 && absentMs === null ? { type: 'look_up' } : wait(holdUntilMs)
+}
+
+const find = (findFromMs: number, nowMs: number): Step => (nowMs < findFromMs ? wait(findFromMs) : { type: 'find' })
+
+/** Once the vendor has the task, what it says of it; before, how it gets it, once. */
+const towardsEnd = (standing: Standing, task: Known, nowMs: number): Step => {
+  const { verdict, verdictRecorded, failure, findFromMs, submittedRecorded } = standing
+  if (verdictRecorded) return wait(Number.POSITIVE_INFINITY) // For the tail to tell of it.
+  if (verdict !== null) return { type: 'settle', verdict }
+  const vendorTaskId = task.vendorTaskId ?? standing.vendorTaskId
+  if (vendorTaskId !== null)
+    return task.vendorTaskId === null && !submittedRecorded
+      ? { type: 'record_submitted', vendorTaskId }
+      : { type: 'query', vendorTaskId }
+  if (findFromMs !== null) return find(findFromMs, nowMs)
+  return failure === null ? { type: 'submit' } : { type: 'settle', verdict: failed(failure) }
+}
+
+/** The caller is told first. Where the hold ended without the vendor's word, that is still waited for: somebody may have to pay the vendor. */
+const afterEnd = (standing: Standing, task: Known, nowMs: number): Step => {
+  if (!standing.callbackQueued) return { type: 'queue_callback' }
+  const { verdict, verdictRecorded, lateUntilMs, findFromMs } = standing
+  if (task.source !== null || verdictRecorded) return { type: 'finish' }
+  if (verdict !== null) return { type: 'record_late', verdict }
+  if (nowMs >= lateUntilMs) return { type: 'finish' }
+  const vendorTaskId = task.vendorTaskId ?? standing.vendorTaskId
+  if (vendorTaskId !== null) return { type: 'query', vendorTaskId }
+  return findFromMs === null ? { type: 'finish' } : find(findFromMs, nowMs)
+}
+
+/** What is to be done for a task now. */
+export const nextStep = (standing: Standing, nowMs: number): Step => {
+  const { task, notBeforeMs } = standing
+  if (nowMs < notBeforeMs) return wait(notBeforeMs)
+  if (task === null) return awaitHold(standing, nowMs)
+  return isEnded(task) ? afterEnd(standing, task, nowMs) : towardsEnd(standing, task, nowMs)
+}

@@ -1,0 +1,123 @@
+import type { Applied } from '../../domain/ledger/ledger.ts'
+import type { Event } from '../../events/envelope.ts'
+import { limits } from '../../limits.ts'
+import { atMost } from '../../within.ts'
+import type { LedgerTail } from '../ledger-tail.ts'
+import type { RunningRole } from '../role.ts'
+import type { WorkItem, WorkQueue } from '../work-queue.ts'
+import { FewAtOnce } from './few-at-once.ts'
+import { TaskRun, type TaskRunParts } from './task-run.ts'
+import { VendorAccount, type VideoVendorAccount } from './vendor-account.ts'
+
+export interface PollerParts extends Omit<TaskRunParts, 'accountOf' | 'payloadReads' | 'signal' | 'tail'> {
+  readonly tail: Pick<LedgerTail, 'ledger' | 'onApplied'>
+  readonly tasks: Pick<WorkQueue, 'take'>
+  readonly vendors: ReadonlyMap<string, VideoVendorAccount>
+}
+
+/** The task that an event may tell of; null where it tells of none. */
+const taskIdOf = ({ type, data }: Event): string | null => {
+  switch (type) {
+    case 'HoldPlaced':
+    case 'HoldReleased':
+      return data.holdId
+    case 'TaskSubmitted':
+    case 'TaskProgressed':
+    case 'TaskSettled':
+    case 'LateVerdictSeen':
+      return data.taskId
+    default:
+      return null
+  }
+}
+
+/** Every task that this process has in hand. */
+export class Poller {
+  readonly #parts: PollerParts
+  readonly #runParts: TaskRunParts
+  readonly #runs = new Map<string, TaskRun>()
+  readonly #running = new Set<Promise<void>>()
+  readonly #accounts = new Map<string, VendorAccount>()
+  readonly #giveUp = new AbortController()
+  readonly #unlisten: () => void
+  readonly #leaseTimer: NodeJS.Timeout
+  readonly #taking: RunningRole
+  #leasesKeptMs: number
+  #stopping = false
+
+  constructor(parts: PollerParts) {
+    const { tail, tasks, bounds } = parts
+    this.#parts = parts
+    this.#leasesKeptMs = parts.steadyMs()
+    this.#runParts = {
+      ...parts,
+      accountOf: (provider) => this.#accountOf(provider),
+      payloadReads: new FewAtOnce(limits.payloadReadsMax),
+      signal: this.#giveUp.signal,
+    }
+    this.#unlisten = tail.onApplied((applied) => this.#learn(applied))
+    this.#leaseTimer = setInterval(() => this.#keepLeases(), bounds.taskLeaseTickMs)
+    this.#taking = tasks.take(bounds.openTasksMax, (item) => this.#take(item))
+  }
+
+  /** Gives every item back at once; then waits, within bounds, for calls under way and for what they bring to be recorded. */
+  async stop(): Promise<void> {
+    const { stopMs, lastAnswerMs } = this.#parts.bounds
+    this.#stopping = true
+    const stopped = this.#taking.stop()
+    clearInterval(this.#leaseTimer)
+    for (const run of this.#runs.values()) run.giveBack()
+    await atMost(this.#idle(), stopMs)
+    this.#giveUp.abort()
+    await atMost(this.#idle(), lastAnswerMs)
+    for (const { gate } of this.#accounts.values()) gate.stop()
+    this.#unlisten()
+    await stopped
+  }
+
+  #take(item: WorkItem): void {
+    if (this.#stopping) {
+      item.again(0)
+      return
+    }
+    if (this.#runs.get(item.id)?.adopt(item) === true) return
+    const run = new TaskRun(item, this.#runParts)
+    this.#runs.set(item.id, run)
+    const running = run.run().finally(() => {
+      this.#running.delete(running)
+      if (this.#runs.get(item.id) === run) this.#runs.delete(item.id)
+    })
+    this.#running.add(running)
+  }
+
+  #keepLeases(): void {
+    const { bounds, logger, steadyMs } = this.#parts
+    const pausedMs = steadyMs() - this.#leasesKeptMs
+    if (pausedMs >= bounds.queueLeaseMs)
+      logger.warn(
+        { pausedMs, tasks: this.#runs.size },
+        'this process was paused for longer than the leases of its tasks',
+      )
+    this.#leasesKeptMs = steadyMs()
+    for (const run of this.#runs.values()) run.keepLease()
+  }
+
+  #learn(applied: readonly Applied[]): void {
+    for (const each of applied) {
+      const taskId = taskIdOf(each.event)
+      if (taskId !== null) this.#runs.get(taskId)?.learn(each)
+    }
+  }
+
+  #accountOf(provider: string): VendorAccount {
+    const standing = this.#accounts.get(provider)
+    if (standing !== undefined) return standing
+    const account = new VendorAccount(provider, this.#parts.vendors.get(provider), this.#parts)
+    this.#accounts.set(provider, account)
+    return account
+  }
+
+  async #idle(): Promise<void> {
+    await Promise.all(this.#running)
+  }
+}

@@ -1,0 +1,53 @@
+import type { LedgerTail } from '../ledger-tail.ts'
+import type { RecentTasks } from '../recent-tasks.ts'
+import { type Clock, defineRole, type Logger, type LogOf, type RunningRole } from '../role.ts'
+import type { WorkQueue } from '../work-queue.ts'
+import { boundsWith, type PollerBounds } from './bounds.ts'
+import { CallbackSender, type Webhooks } from './callback-sender.ts'
+import type { Random } from './pace.ts'
+import { Poller } from './poller.ts'
+import type { PollerEvent } from './task-records.ts'
+import type { VideoVendorAccount } from './vendor-account.ts'
+
+export interface VideoPollerParts {
+  readonly log: LogOf<PollerEvent>
+  readonly tail: LedgerTail
+  /** Tells of tasks that ended before this process followed the log. */
+  readonly recentTasks: Pick<RecentTasks, 'find'>
+  readonly tasks: WorkQueue
+  readonly callbacks: WorkQueue
+  /** By the name of the provider. */
+  readonly vendors: ReadonlyMap<string, VideoVendorAccount>
+  /** Null where nobody is called back. */
+  readonly webhooks: Webhooks | null
+  readonly clock: Clock
+  readonly logger: Logger
+  readonly bounds?: Partial<PollerBounds>
+  /** Spreads polls and retries. */
+  readonly random?: Random
+  /** Milliseconds that never jump: leases, back-off and pace are kept by it. */
+  readonly steadyMs?: () => number
+}
+
+const start = async ({
+  random = Math.random,
+  steadyMs = () => performance.now(),
+  ...parts
+}: VideoPollerParts): Promise<RunningRole> => {
+  const { webhooks, callbacks } = parts
+  const each = { ...parts, bounds: boundsWith(parts.bounds), random, steadyMs }
+  const sender = webhooks === null ? null : new CallbackSender({ ...each, webhooks })
+  const poller = new Poller({ ...each, callbacks: webhooks === null ? null : callbacks })
+  return {
+    stop: async () => {
+      await Promise.all([poller.stop(), sender?.stop()])
+    },
+  }
+}
+
+/** The task queue → the vendor → one settlement a task; then whoever asked is called back. */
+export const videoPoller = defineRole({
+  name: 'video-poller',
+  emits: ['TaskSubmitted', 'TaskProgressed', 'TaskSettled', 'LateVerdictSeen'],
+  start,
+})

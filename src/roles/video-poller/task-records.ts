@@ -1,0 +1,61 @@
+import { isUnits, lateVerdict, settle, type Verdict } from '../../domain/video/settle.ts'
+import type { Task } from '../../domain/video/task.ts'
+import { GatewayError } from '../../errors.ts'
+import type { FactOf } from '../../events/envelope.ts'
+import type { Logger, LogOf } from '../role.ts'
+import type { VendorVerdict } from './next-step.ts'
+
+export type PollerEvent = 'TaskSubmitted' | 'TaskProgressed' | 'TaskSettled' | 'LateVerdictSeen'
+
+export interface RecordParts {
+  readonly log: Pick<LogOf<PollerEvent>, 'append'>
+  readonly logger: Logger
+}
+
+/** The figure and the outcome count, whatever is wrong with what the vendor told beside them. */
+const bareOf = <V extends Verdict | VendorVerdict>(verdict: V): V => ({
+  ...verdict,
+  deduction: verdict.deduction !== null && isUnits(verdict.deduction) ? verdict.deduction : null,
+  failReason: verdict.outcome === 'FAILURE' ? 'The video vendor could not make the video.' : null,
+  vendorCode: null,
+  results: [],
+})
+
+const record = async <V extends Verdict>(
+  { log, logger }: RecordParts,
+  verdict: V,
+  factOf: (verdict: V) => FactOf<'TaskSettled' | 'LateVerdictSeen'>,
+): Promise<void> => {
+  const fact = factOf(verdict)
+  try {
+    await log.append([fact])
+  } catch (fault) {
+    if (fault instanceof GatewayError) throw fault
+    logger.error(
+      { fault, taskId: fact.data.taskId },
+      'a verdict breaks its schema; its outcome and its figure are recorded',
+    )
+    await log.append([factOf(bareOf(verdict))])
+  }
+}
+
+/** Each resolves once the log has acknowledged it, and rejects with `log_unavailable`. */
+export const recordSubmitted = async (
+  { log }: RecordParts,
+  { taskId, workspaceId }: Task,
+  vendorTaskId: string,
+): Promise<void> => {
+  await log.append([{ type: 'TaskSubmitted', data: { taskId, workspaceId, vendorTaskId } }])
+}
+
+export const recordSettled = async (parts: RecordParts, task: Task, verdict: Verdict): Promise<void> => {
+  await record(parts, verdict, (told) => settle(task, told))
+  const { taskId } = task
+  parts.logger.info({ taskId, outcome: verdict.outcome }, 'a video task was settled')
+}
+
+export const recordLate = async (parts: RecordParts, task: Task, verdict: VendorVerdict): Promise<void> => {
+  await record(parts, verdict, (told) => lateVerdict(task, told))
+  const { taskId } = task
+  parts.logger.warn({ taskId, outcome: verdict.outcome }, 'the video vendor told of a task whose hold had ended')
+}

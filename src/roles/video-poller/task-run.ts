@@ -1,0 +1,415 @@
+import type { Applied } from '../../domain/ledger/ledger.ts'
+import type { TaskPayload } from '../../domain/video/request.ts'
+import { isEnded, type Task } from '../../domain/video/task.ts'
+import { limits } from '../../limits.ts'
+import type { Submitted, Told } from '../../providers/vv-video/vendor.ts'
+import type { LedgerTail } from '../ledger-tail.ts'
+import type { RecentTasks } from '../recent-tasks.ts'
+import type { Clock } from '../role.ts'
+import type { WorkItem, WorkQueue } from '../work-queue.ts'
+import type { PollerBounds } from './bounds.ts'
+import { callbackMessage, encodeCallback } from './callback-message.ts'
+import type { FewAtOnce } from './few-at-once.ts'
+import { Lease } from './lease.ts'
+import { nextStep, type Standing, type Step } from './next-step.ts'
+import { latePollDelayMs, pollDelayMs, type Random, retryDelayMs } from './pace.ts'
+import { readPayload, readWorkspaceId } from './payload.ts'
+import { progressOf } from './progress.ts'
+import { type RecordParts, recordLate, recordSettled, recordSubmitted } from './task-records.ts'
+import { VendorLine, type VendorLineParts } from './vendor-line.ts'
+
+export interface TaskRunParts extends RecordParts, VendorLineParts {
+  readonly tail: Pick<LedgerTail, 'ledger'>
+  /** Tells of tasks that ended before this process followed the log. */
+  readonly recentTasks: Pick<RecentTasks, 'find'>
+  /** Null where nobody is called back. */
+  readonly callbacks: Pick<WorkQueue, 'put'> | null
+  readonly payloadReads: FewAtOnce
+  readonly clock: Clock
+  /** Milliseconds that never jump. */
+  readonly steadyMs: () => number
+  readonly random: Random
+  readonly bounds: PollerBounds
+}
+
+type TaskStanding = { -readonly [Name in keyof Standing]: Standing[Name] } & { task: Task | null }
+type WorkStep = Exclude<Step, { type: 'wait' }>
+
+/** What is still said when the poller stops: what it learnt must not be learnt again. */
+const lastWords: ReadonlySet<Step['type']> = new Set(['record_submitted', 'settle', 'record_late'])
+
+const longestSleepMs = 3_600_000 // A timer above 2^31 ms would fire at once.
+
+const lostRequest = 'The gateway lost the request before the vendor had it. Nothing was charged.'
+
+/** One task, from the moment its item is in hand until it is done or somebody else has it. */
+export class TaskRun {
+  readonly taskId: string
+  readonly #parts: TaskRunParts
+  readonly #standing: TaskStanding
+  readonly #line: VendorLine
+  #lease: Lease
+  /** Undefined until the payload was read. */
+  #callbackUrl: string | null | undefined
+  /** A submit of somebody else, or one whose end is not known, may have reached the vendor. */
+  #doubted: boolean
+  #troubles = 0
+  #missingSinceMs: number | null = null
+  #stopping = false
+  #left = false
+  #wakeSleep: (() => void) | null = null
+
+  constructor(item: WorkItem, parts: TaskRunParts) {
+    const { tail, bounds, random } = parts
+    const nowMs = parts.steadyMs()
+    const task = tail.ledger.tasks.get(item.id) ?? null
+    const again = item.deliveries > 1
+    this.taskId = item.id
+    this.#parts = parts
+    this.#line = new VendorLine(parts)
+    this.#lease = new Lease(item, bounds.queueLeaseMs, nowMs)
+    this.#doubted = again
+    this.#standing = {
+      task,
+      deliveries: item.deliveries,
+      holdUntilMs: nowMs + item.putMs + bounds.taskHoldWaitMs - parts.clock(),
+      absentMs: null,
+      findFromMs: again ? nowMs + bounds.taskDoubtMs : null,
+      vendorTaskId: null,
+      submittedRecorded: false,
+      failure: null,
+      verdict: null,
+      verdictRecorded: false,
+      callbackQueued: false,
+      lateUntilMs: Number.POSITIVE_INFINITY,
+      // The tasks of a process that died come together.
+      notBeforeMs: (task?.vendorTaskId ?? null) === null ? nowMs : nowMs + random() * bounds.taskPollMs,
+    }
+  }
+
+  /** Resolves when this process has nothing more to do with the task. */
+  async run(): Promise<void> {
+    while (!this.#left) {
+      this.#checkLease()
+      const step = nextStep(this.#standing, this.#parts.steadyMs())
+      if (this.#stopping && !lastWords.has(step.type)) break
+      if (step.type === 'wait') await this.#sleepUntil(step.untilMs)
+      else await this.#attempt(step)
+    }
+    this.#left = true
+  }
+
+  /** The same task's item came again: somebody else may have had it meanwhile. False when the run is over and the item needs another. */
+  adopt(item: WorkItem): boolean {
+    if (this.#left) return false
+    this.#standing.deliveries = item.deliveries
+    this.#leaseAnew(item, this.#parts.steadyMs())
+    return true
+  }
+
+  /** What the log told of the task. */
+  learn({ event, task }: Pick<Applied, 'event' | 'task'>): void {
+    if (task !== null) this.#know(task, event.type)
+    else if (event.type === 'TaskSettled' || event.type === 'LateVerdictSeen') {
+      this.#standing.verdictRecorded = true
+      this.#wake()
+    }
+  }
+
+  /** Renews the lease where that is due. */
+  keepLease(): void {
+    const { bounds, logger, steadyMs } = this.#parts
+    this.#checkLease()
+    try {
+      this.#lease.renewIfDue(steadyMs(), bounds.queueRenewMs)
+    } catch (fault) {
+      logger.warn({ fault, taskId: this.taskId }, 'the lease of a task was not renewed; it is tried again')
+    }
+  }
+
+  /** Hands the item to another at once; what a call under way brings is still recorded. */
+  giveBack(): void {
+    this.#stopping = true
+    this.#lease.item.again(0)
+    this.#wake()
+  }
+
+  get #task(): Task {
+    const { task } = this.#standing
+    if (task === null) throw new Error('a task that the log does not know has no such step')
+    return task
+  }
+
+  /** This process was paused for longer than its lease. Another may have the item too: both go on, and neither submits unasked. */
+  #checkLease(): void {
+    const { bounds, steadyMs } = this.#parts
+    if (this.#stopping || !this.#lease.isLost(steadyMs())) return
+    this.#leaseAnew(this.#lease.item, steadyMs() - bounds.queueRenewMs)
+  }
+
+  #leaseAnew(item: WorkItem, renewedMs: number): void {
+    const { bounds, steadyMs } = this.#parts
+    this.#lease = new Lease(item, bounds.queueLeaseMs, renewedMs)
+    this.#doubted = true
+    this.#standing.findFromMs = steadyMs() + bounds.taskDoubtMs
+    this.#wake()
+  }
+
+  #know(task: Task, type: Applied['event']['type']): void {
+    const { clock, steadyMs, bounds } = this.#parts
+    const standing = this.#standing
+    standing.task = task
+    if (isEnded(task))
+      standing.lateUntilMs = steadyMs() + (task.finishedMs ?? clock()) + bounds.lateVerdictWindowMs - clock()
+    else if (type === 'TaskProgressed' || (type === 'TaskSubmitted' && standing.vendorTaskId !== null)) return
+    standing.notBeforeMs = steadyMs()
+    this.#troubles = 0
+    this.#wake()
+  }
+
+  #wake(): void {
+    this.#wakeSleep?.()
+    this.#line.hangUp()
+  }
+
+  #sleepUntil(untilMs: number): Promise<void> {
+    const delayMs = Math.min(longestSleepMs, Math.ceil(untilMs - this.#parts.steadyMs()))
+    return new Promise((resolve) => {
+      const wake = (): void => {
+        clearTimeout(timer)
+        this.#wakeSleep = null
+        resolve()
+      }
+      const timer = setTimeout(wake, delayMs)
+      this.#wakeSleep = wake
+    })
+  }
+
+  async #attempt(step: WorkStep): Promise<void> {
+    try {
+      await this.#take(step)
+    } catch (fault) {
+      this.#parts.logger.warn({ fault, taskId: this.taskId, step: step.type }, 'a step of a task failed; it is retried')
+      this.#backOff(null)
+    }
+  }
+
+  #take(step: WorkStep): Promise<void> {
+    switch (step.type) {
+      case 'look_up':
+        return this.#lookUp()
+      case 'drop':
+        return this.#drop()
+      case 'submit':
+        return this.#submit()
+      case 'find':
+        return this.#find()
+      case 'query':
+        return this.#query(step.vendorTaskId)
+      case 'record_submitted':
+        return this.#recordSubmitted(step.vendorTaskId)
+      case 'settle':
+        return this.#recordVerdict(recordSettled(this.#parts, this.#task, step.verdict))
+      case 'record_late':
+        return this.#recordVerdict(recordLate(this.#parts, this.#task, step.verdict))
+      case 'queue_callback':
+        return this.#queueCallback()
+      case 'finish':
+        return this.#finish()
+    }
+  }
+
+  async #lookUp(): Promise<void> {
+    const askedMs = this.#parts.steadyMs()
+    const workspaceId = await this.#read(readWorkspaceId)
+    const task = workspaceId === null ? null : await this.#parts.recentTasks.find(workspaceId, this.taskId)
+    if (task === null) this.#standing.absentMs = askedMs
+    else this.#know(task, 'HoldPlaced')
+  }
+
+  async #drop(): Promise<void> {
+    this.#parts.logger.warn({ taskId: this.taskId }, 'a request for a video whose hold never came is dropped')
+    await this.#finish()
+  }
+
+  async #submit(): Promise<void> {
+    const task = this.#task
+    const answer = await this.#line.submit(
+      task,
+      () => this.#readPayload(task),
+      () => this.#isStill('submit'),
+    )
+    if (answer === 'lost') this.#loseRequest()
+    else if (answer !== null) this.#hearSubmitted(answer)
+  }
+
+  #loseRequest(): void {
+    const { logger } = this.#parts
+    logger.error({ taskId: this.taskId }, 'a request for a video is gone, or is not the one that was ordered: it fails')
+    this.#standing.failure = { reason: lostRequest, code: null }
+  }
+
+  #hearSubmitted(answer: Submitted): void {
+    const { bounds, steadyMs } = this.#parts
+    const standing = this.#standing
+    switch (answer.type) {
+      case 'accepted':
+        this.#troubles = 0
+        standing.vendorTaskId = answer.vendorTaskId
+        return
+      case 'refused':
+        // What the vendor refuses may be the id, because it has the task: by a submit before this one, which may still be on its way.
+        standing.failure = {
+          reason: answer.message.slice(0, limits.upstreamMessageCharactersMax),
+          code: answer.code,
+        }
+        standing.findFromMs = steadyMs() + (this.#doubted ? bounds.taskDoubtMs : 0)
+        return
+      case 'busy':
+        this.#backOff(answer.retryAfterMs)
+        return
+      case 'unknown':
+        this.#doubted = true
+        standing.findFromMs = steadyMs() + bounds.taskDoubtMs
+    }
+  }
+
+  async #find(): Promise<void> {
+    const lease = this.#lease
+    const told = await this.#line.find(this.#task)
+    switch (told?.type) {
+      case 'open':
+      case 'ended':
+        return this.#hearFound(told)
+      case 'not_found':
+        return this.#hearUnknown(lease)
+      case 'busy':
+        return this.#backOff(told.retryAfterMs)
+      case 'unknown':
+        return this.#backOff(null)
+    }
+  }
+
+  /** The vendor never had it, unless somebody else could submit since it was asked. */
+  #hearUnknown(lease: Lease): void {
+    this.#troubles = 0
+    if (lease === this.#lease) this.#standing.findFromMs = null
+  }
+
+  #hearFound(told: Told & { type: 'open' | 'ended' }): void {
+    const standing = this.#standing
+    this.#troubles = 0
+    standing.findFromMs = null
+    if (told.type === 'ended') standing.verdict = told.verdict
+    standing.vendorTaskId = told.type === 'ended' ? told.verdict.vendorTaskId : told.vendorTaskId
+  }
+
+  async #query(vendorTaskId: string): Promise<void> {
+    const told = await this.#line.query(this.#task, vendorTaskId)
+    if (told === null) return
+    if (told.type !== 'not_found') this.#missingSinceMs = null
+    switch (told.type) {
+      case 'open':
+        return this.#hearOpen(told.status)
+      case 'ended':
+        this.#standing.verdict = told.verdict
+        return
+      case 'not_found':
+        return this.#hearMissing()
+      case 'busy':
+        return this.#backOff(told.retryAfterMs)
+      case 'unknown':
+        return this.#backOff(null)
+    }
+  }
+
+  async #hearOpen(status: 'SUBMITTED' | 'IN_PROGRESS' | null): Promise<void> {
+    const { log, clock } = this.#parts
+    const task = this.#task
+    this.#troubles = 0
+    this.#standing.notBeforeMs = this.#parts.steadyMs() + this.#paceMs()
+    const fact = isEnded(task) ? null : progressOf(task, status, clock())
+    if (fact !== null) await log.append([fact])
+  }
+
+  /** Silence is not failure: the deadline ends what the vendor has forgotten. */
+  #hearMissing(): void {
+    const { steadyMs, bounds, logger } = this.#parts
+    this.#missingSinceMs ??= steadyMs()
+    if (steadyMs() - this.#missingSinceMs >= bounds.taskMissingMs) {
+      this.#missingSinceMs = Number.POSITIVE_INFINITY
+      logger.warn({ taskId: this.taskId }, 'the video vendor does not know a task that it took; it is asked again')
+    }
+    this.#backOff(null)
+  }
+
+  async #recordSubmitted(vendorTaskId: string): Promise<void> {
+    await recordSubmitted(this.#parts, this.#task, vendorTaskId)
+    this.#standing.submittedRecorded = true
+    this.#standing.notBeforeMs = this.#parts.steadyMs() + this.#paceMs()
+  }
+
+  async #recordVerdict(recorded: Promise<void>): Promise<void> {
+    await recorded
+    this.#standing.verdictRecorded = true
+  }
+
+  async #queueCallback(): Promise<void> {
+    const { callbacks } = this.#parts
+    const task = this.#task
+    if (callbacks !== null) {
+      const url = await this.#readCallbackUrl(task)
+      if (url !== null) await callbacks.put(this.taskId, encodeCallback(callbackMessage(task, url)))
+    }
+    this.#standing.callbackQueued = true
+  }
+
+  async #readCallbackUrl(task: Task): Promise<string | null> {
+    if (this.#callbackUrl !== undefined) return this.#callbackUrl
+    const payload = await this.#readPayload(task)
+    if (payload !== null) return payload.callbackUrl
+    this.#parts.logger.error({ taskId: this.taskId }, 'the request of a task that ended is gone: nobody is called back')
+    return null
+  }
+
+  /** The item may have come again meanwhile: that is done too. */
+  async #finish(): Promise<void> {
+    for (let done: Lease | null = null; done !== this.#lease; ) {
+      done = this.#lease
+      await done.item.done()
+    }
+    this.#left = true
+  }
+
+  #isStill(type: Step['type']): boolean {
+    this.#checkLease()
+    return !this.#stopping && nextStep(this.#standing, this.#parts.steadyMs()).type === type
+  }
+
+  /** The payload is kept no longer than it is needed: there may be thousands. */
+  async #readPayload(task: Task): Promise<TaskPayload | null> {
+    const payload = await this.#read((bytes) => readPayload(bytes, task.payloadDigest))
+    if (payload !== null) this.#callbackUrl = payload.callbackUrl
+    return payload
+  }
+
+  #read<T>(read: (bytes: Uint8Array | null) => T): Promise<T> {
+    return this.#parts.payloadReads.run(async () => read(await this.#lease.item.bytes()))
+  }
+
+  #paceMs(): number {
+    const { bounds, random, clock } = this.#parts
+    const { finishedMs, submittedMs } = this.#task
+    if (finishedMs !== null) return latePollDelayMs(clock() - finishedMs, bounds, random)
+    return pollDelayMs(submittedMs === null ? 0 : clock() - submittedMs, bounds, random)
+  }
+
+  #backOff(retryAfterMs: number | null): void {
+    const { bounds, random, steadyMs } = this.#parts
+    const { task, callbackQueued, verdict } = this.#standing
+    this.#troubles += 1
+    const delayMs = retryDelayMs(this.#troubles, retryAfterMs, bounds, random)
+    const isLate = task !== null && isEnded(task) && callbackQueued && verdict === null
+    this.#standing.notBeforeMs = steadyMs() + (isLate ? Math.max(delayMs, this.#paceMs()) : delayMs)
+  }
+}

@@ -1,0 +1,82 @@
+import { limits } from '../../limits.ts'
+import type { Submitted, Told, VendorTrouble, VideoVendor } from '../../providers/vv-video/vendor.ts'
+import type { Logger } from '../role.ts'
+import type { PollerBounds } from './bounds.ts'
+import { CallGate } from './call-gate.ts'
+import { type Random, retryDelayMs } from './pace.ts'
+
+export type VideoVendorAccount = VideoVendor & {
+  /** What this process may ask in a second, submits and polls together. */
+  readonly callsPerSecond: number
+}
+
+const isTrouble = (answer: Submitted | Told): answer is VendorTrouble =>
+  answer.type === 'busy' || answer.type === 'unknown'
+
+const unknownAccount = (provider: string): VideoVendorAccount => {
+  const busy = async (): Promise<VendorTrouble> => ({
+    type: 'busy',
+    retryAfterMs: limits.taskRetryMaxMs,
+    reason: `no account is configured for ${provider}`,
+  })
+  return { callsPerSecond: limits.openTasksMax, submit: busy, query: busy, find: busy }
+}
+
+export interface VendorAccountParts {
+  readonly bounds: PollerBounds
+  readonly logger: Logger
+  readonly random: Random
+  readonly steadyMs: () => number
+}
+
+/** A vendor account with its cap, its back-off, and what is told of its trouble. */
+export class VendorAccount {
+  readonly vendor: VideoVendor
+  readonly gate: CallGate
+  readonly #provider: string
+  readonly #parts: VendorAccountParts
+  /** Submits in a row that the vendor had no room for, those that were under way together counted once. */
+  #busy = 0
+  #toldMs = Number.NEGATIVE_INFINITY
+
+  constructor(provider: string, account: VideoVendorAccount | undefined, parts: VendorAccountParts) {
+    const vendor = account ?? unknownAccount(provider)
+    const { bounds, steadyMs } = parts
+    this.vendor = vendor
+    this.gate = new CallGate({
+      callsPerSecond: vendor.callsPerSecond,
+      submitsMax: bounds.vendorSubmitsMax,
+      pollsMax: bounds.vendorCallsMax,
+      steadyMs,
+    })
+    this.#provider = provider
+    this.#parts = parts
+  }
+
+  /** A vendor without room, or without our money, has none for the next task either: thousands need not ask, each with its request. */
+  heardSubmitted(answer: Submitted): void {
+    this.heard(answer)
+    if (answer.type === 'busy') this.#holdSubmits(answer.retryAfterMs)
+    else if (answer.type !== 'unknown') {
+      this.#busy = 0
+      this.gate.freeSubmits()
+    }
+  }
+
+  /** Thousands of tasks meet the same trouble: it is told once in a while. */
+  heard(answer: Submitted | Told): void {
+    if (!isTrouble(answer)) return
+    const { logger, steadyMs } = this.#parts
+    if (steadyMs() - this.#toldMs < limits.vendorTroubleMs) return
+    this.#toldMs = steadyMs()
+    const { type, reason } = answer
+    logger.warn({ provider: this.#provider, answer: type, reason }, 'the video vendor does not answer as it should')
+  }
+
+  #holdSubmits(retryAfterMs: number | null): void {
+    if (this.gate.holdsSubmits) return
+    const { bounds, random } = this.#parts
+    this.#busy += 1
+    this.gate.holdSubmits(retryDelayMs(this.#busy, retryAfterMs, bounds, random))
+  }
+}

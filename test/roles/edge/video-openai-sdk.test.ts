@@ -1,0 +1,75 @@
+import OpenAI, { toFile } from 'openai'
+import t from 'tap'
+import { secret } from './edge-fixture.ts'
+import { png } from './images.ts'
+import { progressedFact, settledFact, startVideoEdge } from './video-fixture.ts'
+
+/** What the SDK makes of a refusal; nothing where there was none. */
+const refusalOf = (asked: Promise<unknown>): Promise<object> =>
+  asked.then(
+    () => ({}),
+    (fault: object) => fault,
+  )
+
+const clientOf = (url: string): OpenAI => new OpenAI({ baseURL: `${url}/v1`, apiKey: secret, maxRetries: 0 })
+
+t.test('a video is made, followed and found', async (t) => {
+  const edge = await startVideoEdge(t)
+  const { videos } = clientOf(edge.url)
+  const made = await videos.create({ model: 'vv/v3', prompt: 'A cat.', seconds: '8', size: '720x1280' })
+  t.match(made, { object: 'video', model: 'vv/v3', status: 'queued', progress: 0, error: null })
+  t.match(edge.payloadOf(made.id), { kind: 'text2video', body: { duration: '8', aspect_ratio: '9:16' } })
+  await edge.tell(progressedFact(made.id, 60))
+  t.match(await videos.retrieve(made.id), { status: 'in_progress', progress: 60, completed_at: null })
+  await edge.tell(settledFact(edge.openTask(made.id)))
+  t.match(await videos.retrieve(made.id), { status: 'completed', progress: 100, seconds: '5.1', completed_at: Number })
+})
+
+t.test('a reference travels as a file, as a URL, and as a data URL', async (t) => {
+  const edge = await startVideoEdge(t)
+  const { videos } = clientOf(edge.url)
+  const image = png(1_280, 720)
+  const asked = { model: 'vv/v3', prompt: 'A cat.' }
+  const file = await toFile(Buffer.from(image, 'base64'), 'a.png', { type: 'image/png' })
+  for (const [input_reference, expected] of [
+    [file, image],
+    [{ image_url: 'https://x.example/a.png' }, 'https://x.example/a.png'],
+    [{ image_url: `data:image/png;base64,${image}` }, image],
+  ] as const) {
+    const { id } = await videos.create({ ...asked, input_reference })
+    t.match(edge.payloadOf(id), { kind: 'image2video', body: { image: expected } })
+  }
+  const refusal = await refusalOf(videos.create({ ...asked, input_reference: { file_id: 'file-1' } }))
+  t.match(refusal, { status: 400, param: 'input_reference.file_id' })
+})
+
+t.test('what the SDK does not know goes along, nested or as text', async (t) => {
+  const edge = await startVideoEdge(t)
+  const { videos } = clientOf(edge.url)
+  const extended = (own: object) => videos.create({ model: 'vv/v3', prompt: 'A cat.', ...own })
+  const nested = await extended({ metadata: { mode: 'pro', sound: 'on', cfg_scale: 0.3 } })
+  t.match(edge.payloadOf(nested.id).body, { mode: 'pro', sound: 'on', cfg_scale: 0.3 })
+  const text = await extended({ metadata: JSON.stringify({ watermark_info: { enabled: true } }) })
+  t.match(edge.payloadOf(text.id).body, { watermark_info: { enabled: true } })
+  t.match(await refusalOf(extended({ metadata: { image_list: [{ image_url: 'https://x.example' }] } })), {
+    status: 400,
+  })
+})
+
+t.test('errors are those that the SDK knows', async (t) => {
+  const edge = await startVideoEdge(t, { creditUsd: '0.1' })
+  const { videos } = clientOf(edge.url)
+  t.match(await refusalOf(videos.retrieve('task_unknown')), { status: 404, code: 'task_not_exist' })
+  t.match(await refusalOf(videos.create({ model: 'vv/v3', prompt: 'x' })), {
+    status: 402,
+    code: 'insufficient_user_quota',
+  })
+  t.match(await refusalOf(videos.create({ model: 'vv/v3', prompt: '' })), { status: 400, param: 'prompt' })
+})
+
+t.test('a form that is none', async (t) => {
+  const { post } = await startVideoEdge(t)
+  const type = { 'content-type': 'multipart/form-data; boundary=x' }
+  for (const body of ['', 'hello', '--x\r\n', '--x\r\nContent-Disposition: form-data; name="model"\r\n\r\nvv/v3'])
+    t.equal((await post(body, type, '/v1/videos')).status, 400, JSON.stringify(body))
+})
