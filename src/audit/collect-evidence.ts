@@ -42,11 +42,11 @@ class Collector {
     if (!this.#sheets.has(name)) this.#sheets.set(name, { sequence, published })
   }
 
-  /** Kept where no smaller one covers some event. */
+  /** Kept where no smaller one covers some event; one that says it reaches beyond itself may cover any that comes. */
   #takeSeal(seal: SealPlace): void {
     const covers = ({ sequence }: { readonly sequence: number }): boolean =>
       sequence <= seal.size && seal.size < (this.#sealOver(sequence)?.size ?? Number.POSITIVE_INFINITY)
-    if (this.#events.some(covers)) this.#seals.push(seal)
+    if (seal.size >= seal.sequence || this.#events.some(covers)) this.#seals.push(seal)
   }
 
   #sealOver(sequence: number): SealPlace | null {

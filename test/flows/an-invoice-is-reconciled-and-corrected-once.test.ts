@@ -4,16 +4,13 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
-import { tablesOf } from '../../src/commands/platform.ts'
 import { walletOf } from '../../src/domain/ledger/ledger.ts'
 import { formatUsd, parseUsd } from '../../src/domain/money.ts'
 import { balancePicos } from '../../src/domain/wallet/wallet.ts'
 import type { SandboxCall } from '../../src/sandbox/calls.ts'
-import { makeTaskTables } from '../audit/reconcile/tasks-tables.ts'
 import { chat, until } from '../clients.ts'
 import { type Account, startTestGateway, type TestGateway } from '../gateway.ts'
 import { type Ended, runProgram } from '../program.ts'
-import { Projected } from '../roles/projector/projecting.ts'
 
 const credit = '100'
 const requestsOfEach = 6
@@ -101,10 +98,6 @@ const mainFile = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
 const setScene = async (t: Parameters<typeof startTestGateway>[0], workspaces: number): Promise<Scene> => {
   const running = await startTestGateway(t)
   const { operator, sandbox, account, config } = running
-  const { place } = tablesOf(operator.platform)
-  const projected = new Projected(place.url, place.schema)
-  t.teardown(() => projected.close())
-  await makeTaskTables(projected)
   const accounts = [account]
   for (let each = 1; each < workspaces; each += 1)
     accounts.push(await operator.openAccount(`workspace-${each}`, credit))

@@ -152,16 +152,30 @@ const isSameWay = (one: bigint, other: bigint): boolean => (one > 0n && other > 
 const sizeOf = (value: bigint): bigint => (value < 0n ? -value : value)
 const towardsZero = (value: bigint, by: bigint): bigint => (value < 0n ? value + by : value - by)
 
+const classOfRemainder = ({ remainder, cell }: Draft<Cell>): DifferenceClass =>
+  // A price that is an average of several is exact to half a pico for each part.
+  sizeOf(remainder) <= cell.roundingPicos + BigInt(cell.parts.length) ? 'rounding' : 'price_drift'
+
+interface Figure {
+  readonly draft: Draft<Cell>
+  readonly name: (typeof correctable)[number]
+}
+
+/** Rounding is not corrected, so nothing that was posted explains it. */
+const figuresOf = (draft: Draft<Cell>): readonly Figure[] =>
+  correctable
+    .filter((name) => name !== 'remainder' || classOfRemainder(draft) !== 'rounding')
+    .map((name) => ({ draft, name }))
+
 /** Takes `by` off the figures that point the same way; answers with what is left of it. */
-const takeOff = (drafts: readonly Draft<Cell>[], by: bigint): bigint => {
+const takeOff = (figures: readonly Figure[], by: bigint): bigint => {
   let left = by
-  for (const draft of drafts)
-    for (const figure of correctable) {
-      if (!isSameWay(draft[figure], left)) continue
-      const taken = minOf(sizeOf(draft[figure]), sizeOf(left))
-      draft[figure] = towardsZero(draft[figure], taken)
-      left = towardsZero(left, taken)
-    }
+  for (const { draft, name } of figures) {
+    if (!isSameWay(draft[name], left)) continue
+    const taken = minOf(sizeOf(draft[name]), sizeOf(left))
+    draft[name] = towardsZero(draft[name], taken)
+    left = towardsZero(left, taken)
+  }
   return left
 }
 
@@ -172,18 +186,15 @@ const takeOff = (drafts: readonly Draft<Cell>[], by: bigint): bigint => {
 const applyCorrections = (drafts: readonly Draft<Cell>[], correctedPicos: bigint): void => {
   const [first] = drafts
   if (correctedPicos === 0n || first === undefined) return
-  first.remainder -= takeOff(drafts, correctedPicos)
-  for (const draft of drafts)
-    for (const figure of correctable) {
-      const standing = draft[figure]
-      draft[figure] = 0n
-      draft[figure] = -takeOff(drafts, -standing)
-    }
+  const figures = drafts.flatMap(figuresOf)
+  const unexplained = takeOff(figures, correctedPicos)
+  first.remainder -= unexplained
+  for (const { draft, name } of figures) {
+    const standing = draft[name]
+    draft[name] = 0n
+    draft[name] = -takeOff(figures, -standing)
+  }
 }
-
-const classOfRemainder = ({ remainder, cell }: Draft<Cell>): DifferenceClass =>
-  // A price that is an average of several is exact to half a pico for each part.
-  sizeOf(remainder) <= cell.roundingPicos + BigInt(cell.parts.length) ? 'rounding' : 'price_drift'
 
 const piecesOf = <C extends Cell>(draft: Draft<C>, standing: Standing): readonly Piece<C>[] => {
   const { cell, timing, unfinished, estimated, drift, remainder, unvalued } = draft

@@ -102,7 +102,7 @@ class Intake {
 
   #add(row: InvoiceRow): string | null {
     const kind = row.subject?.kind ?? null
-    this.kind ??= kind
+    if (this.kind === undefined) this.kind = kind
     if (this.kind !== kind) return `is of ${nameOf(kind)}, where rows before it are of ${nameOf(this.kind)}`
     if (this.#isLeftOut(row)) {
       this.rowsLeftOut += 1

@@ -20,11 +20,14 @@ const above = (value: bigint): bigint => maxOf(0n, value)
 const least = (bound: bigint, ...others: readonly (bigint | null)[]): bigint =>
   minOf(bound, ...others.filter((each) => each !== null))
 
-/**
- * How much of the difference of each of some days in a row is only a matter of the day: what one day has too much and its neighbour
- * too little, as far as requests reached over the midnight between them. Beyond the first and the last day the neighbour is unknown.
- */
-export const shiftsOf = (days: readonly TimedDay[], edges: TimedEdges): readonly bigint[] => {
+interface Shifted {
+  readonly shifts: readonly bigint[]
+  /** Of all differences, as a size. */
+  readonly unexplained: bigint
+}
+
+/** Explains what it can at one midnight after the other; `midnights` are those before the days of the same numbers. */
+const shiftAt = (midnights: readonly number[], days: readonly TimedDay[], edges: TimedEdges): Shifted => {
   const left = days.map(({ difference }) => difference)
   const shifts = days.map(() => 0n)
   const shift = (day: number, by: bigint): void => {
@@ -32,7 +35,7 @@ export const shiftsOf = (days: readonly TimedDay[], edges: TimedEdges): readonly
     shifts[day]! += by
     left[day]! -= by
   }
-  for (let next = 0; next <= days.length; next += 1) {
+  for (const next of midnights) {
     const before = left[next - 1] ?? null
     const after = left[next] ?? null
     const early = days[next]?.early ?? edges.early
@@ -42,5 +45,18 @@ export const shiftsOf = (days: readonly TimedDay[], edges: TimedEdges): readonly
     shift(next - 1, backward - forward)
     shift(next, forward - backward)
   }
-  return shifts
+  return { shifts, unexplained: left.reduce((sum, each) => sum + maxOf(each, -each), 0n) }
+}
+
+/**
+ * How much of the difference of each of some days in a row is only a matter of the day: what one day has too much and its neighbour
+ * too little, as far as requests reached over the midnight between them. Beyond the first and the last day the neighbour is unknown, so
+ * those two midnights explain only what no other does.
+ */
+export const shiftsOf = (days: readonly TimedDay[], edges: TimedEdges): readonly bigint[] => {
+  const inner = [...days.keys()].slice(1)
+  const outer = [0, days.length]
+  const onward = shiftAt([...inner, ...outer], days, edges)
+  const backward = shiftAt([...inner.toReversed(), ...outer], days, edges)
+  return (backward.unexplained < onward.unexplained ? backward : onward).shifts
 }

@@ -8,7 +8,7 @@ import { type Fact, sealEvent } from '../../../src/events/envelope.ts'
 import type { ChargeLine, PriceSheet } from '../../../src/events/types.ts'
 import { MemoryLog } from '../../memory-log.ts'
 import { credited, failed, holdPlaced, opened, routed, used } from '../../roles/projector/facts.ts'
-import type { TestTask } from './tasks-tables.ts'
+import type { TestTask } from './task-rows.ts'
 
 /** What a provider did, as the ledger of the tests has it. */
 export interface Charged {

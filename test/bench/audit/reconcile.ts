@@ -20,7 +20,6 @@ import { reconcile } from '../../../src/audit/reconcile/reconcile.ts'
 import { formatUsd } from '../../../src/domain/money.ts'
 import { defaultSchema } from '../../../src/infrastructure/postgres/connection.ts'
 import { PostgresInvoiceBooks } from '../../../src/infrastructure/postgres/invoice-books.ts'
-import { makeTaskTables } from '../../audit/reconcile/tasks-tables.ts'
 import { startPostgres } from '../../postgres.ts'
 import { peakMemoryBytes } from '../procfs.ts'
 
@@ -208,7 +207,6 @@ const main = async (): Promise<void> => {
     const { url } = await postgres.newDatabase()
     const client = new pg.Client({ connectionString: url, options: `-c search_path=${defaultSchema}` })
     await client.connect()
-    await makeTaskTables({ query: async (text) => void (await client.query(text)) })
     await client.query(fillRequests(requests))
     await client.query(fillUsage(requests))
     await client.query('analyze')
