@@ -69,6 +69,16 @@ export const tellsOf = ({ type, data }: Event, id: string): boolean => {
   }
 }
 
+export const workspaceIn = ({ data }: Event): string | null => ('workspaceId' in data ? data.workspaceId : null)
+
+/** The workspace that the request or task is of, as its own events say; null where there are none of these. */
+export const ownerIn = (events: readonly ToldEvent[]): string | null => {
+  const own =
+    events.find(isTold('RequestRouted', 'UsageRecorded', 'RequestFailed')) ??
+    events.filter(isTold('HoldPlaced')).find(({ event }) => event.data.task !== undefined)
+  return own?.event.data.workspaceId ?? null
+}
+
 /** Whose key it was, as the events say; null where none does. */
 export const keyIdIn = (events: readonly ToldEvent[]): string | null => {
   for (const { event } of events) {

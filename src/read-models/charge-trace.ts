@@ -61,19 +61,22 @@ const findOpen = async (db: ReadModels, id: string): Promise<Found | undefined> 
   return { workspaceId: side.data.workspaceId, places, isWhole: true }
 }
 
-const findPlaces = async (db: ReadModels, id: string): Promise<Found | undefined> => {
+const findTaskOwner = async (db: ReadModels, id: string): Promise<string | undefined> => {
+  const row = await db.selectFrom('tasks').select('workspace_id').where('task_id', '=', id).executeTakeFirst()
+  return row?.workspace_id
+}
+
+const findPlaces = async (db: ReadModels, id: string, workspaceId: string): Promise<readonly Place[]> => {
   const rows = await db
     .selectFrom('charge_places')
-    .select(['workspace_id', 'sequence', 'event_index'])
+    .select(['sequence', 'event_index'])
     .where('charge_id', '=', id)
+    .where('workspace_id', '=', workspaceId)
     .orderBy('sequence')
     .orderBy('event_index')
     .limit(limits.chargePlacesMax)
     .execute()
-  const [first] = rows
-  if (first === undefined) return undefined
-  const places = rows.map(({ sequence, event_index }) => ({ sequence: Number(sequence), eventIndex: event_index }))
-  return { workspaceId: first.workspace_id, places, isWhole: true }
+  return rows.map(({ sequence, event_index }) => ({ sequence: Number(sequence), eventIndex: event_index }))
 }
 
 const findMovements = async (
@@ -115,13 +118,11 @@ const hasNoGap = async (db: ReadModels): Promise<boolean> => {
 
 /** Undefined for an id that no request and no task has, as far as the tables know. Of one transaction. */
 export const findTrace = async (db: ReadModels, id: string): Promise<ChargeTrace | undefined> => {
-  const found = [await findClosed(db, id), await findOpen(db, id), await findPlaces(db, id)].filter(
-    (each) => each !== undefined,
-  )
-  const [first] = found
-  if (first === undefined) return undefined
-  const { workspaceId } = first
-  const places = found.filter((each) => each.workspaceId === workspaceId).flatMap((each) => each.places)
+  const found = [await findClosed(db, id), await findOpen(db, id)].filter((each) => each !== undefined)
+  const workspaceId = found[0]?.workspaceId ?? (await findTaskOwner(db, id))
+  if (workspaceId === undefined) return undefined
+  const own = found.filter((each) => each.workspaceId === workspaceId).flatMap((each) => each.places)
+  const places = [...own, ...(await findPlaces(db, id, workspaceId))]
   const sequences = [...new Set(places.map(({ sequence }) => sequence))].sort((one, other) => one - other)
   return {
     workspaceId,

@@ -20,6 +20,8 @@ export interface Installation {
   readonly dataFolder: string
   /** The configuration file. */
   readonly config: string
+  /** The file that Node runs. */
+  readonly program: string
   /** Starts a subcommand that goes on until it is told to stop. */
   start(...words: readonly string[]): Started
   /** Runs a subcommand to its end and gives the last of the records that it prints, one a line. */
@@ -85,6 +87,7 @@ export const installWith = (dataFolder: string, content: object, prices: object)
   return {
     dataFolder,
     config,
+    program,
     start: (...words) =>
       started(spawn(process.execPath, [...globals, ...words], { stdio: ['ignore', 'pipe', 'inherit'] })),
     command: async (...words) => {

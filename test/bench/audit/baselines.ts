@@ -9,7 +9,7 @@ import { from as copyFrom, to as copyTo } from 'pg-copy-streams'
 import type { RawFrames } from '../../../src/audit/frames.ts'
 import { defaultSchema } from '../../../src/infrastructure/postgres/connection.ts'
 
-const tables = ['requests', 'usage_entries', 'movements'] as const
+const tables = ['requests', 'usage_entries', 'charge_places'] as const
 
 const secondsSince = (fromMs: number): number => (performance.now() - fromMs) / 1_000
 

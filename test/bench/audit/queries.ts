@@ -2,7 +2,6 @@
  * How fast dashboards are answered: each query of the ledger's read API on a million bills of one workspace, which the projector's own code
  * has written, with parameters that differ every time.
  */
-import { parseArgs } from 'node:util'
 import pg from 'pg'
 import { openDatabase } from '../../../src/infrastructure/postgres/database.ts'
 import { limits } from '../../../src/limits.ts'
@@ -12,7 +11,7 @@ import type { EdgeReadModels } from '../../../src/roles/edge/read-models.ts'
 import { Stretch } from '../../../src/roles/projector/stretch.ts'
 import { startPostgres } from '../../postgres.ts'
 import { quantile } from '../figures.ts'
-import { numberOf, progress, runToEnd, writeJson } from '../run.ts'
+import { progress } from '../run.ts'
 import { table, whole } from '../table.ts'
 import { dayMs, firstDayMs, type Generated, GeneratedLog, keyOf, modelOf, payer, requestIdOf } from './generated-log.ts'
 
@@ -40,7 +39,7 @@ export interface QueryReport {
 const shape: Omit<Generated, 'requests'> = { days: 90, keys: 50, modelsOfKey: 4, models: 12 }
 const pageRows = 100
 const warmUps = 20
-const targetMs = 20
+export const targetMs = 20
 
 const below = (most: number): number => Math.floor(Math.random() * most)
 const dayText = (day: number): string => new Date(firstDayMs + day * dayMs).toISOString().slice(0, 'YYYY-MM-DD'.length)
@@ -170,17 +169,3 @@ export const queriesText = ({ usageRows, dayRows, projectedPerSecond, queries }:
       1,
     ),
   ].join('\n')
-
-if (import.meta.main) {
-  const { values } = parseArgs({
-    options: {
-      rows: { type: 'string', default: '1000000' },
-      samples: { type: 'string', default: '500' },
-      json: { type: 'string' },
-    },
-  })
-  const options = { rows: numberOf(values.rows), samples: numberOf(values.samples) }
-  const report = await runToEnd((stack) => measureQueries(options, stack))
-  console.log(queriesText(report))
-  if (values.json !== undefined) await writeJson(values.json, report)
-}

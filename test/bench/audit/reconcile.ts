@@ -1,16 +1,13 @@
-/**
- * How long 100 thousand lines of an invoice take to be compared with a ledger, and in how much memory: each form in a process of its
- * own, beside a bare COPY of the same file. `node test/bench/audit/reconcile.ts [--lines 100000] [--requests 1000000]`
- */
+/** How long the lines of an invoice take to be compared with a ledger, and in how much memory: each form in a process of its own. */
 import { execFile } from 'node:child_process'
 import { createReadStream, createWriteStream } from 'node:fs'
-import { mkdtemp, rm, stat } from 'node:fs/promises'
+import { stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { fileURLToPath } from 'node:url'
-import { parseArgs, promisify } from 'node:util'
+import { promisify } from 'node:util'
 import pg from 'pg'
 import { from as copyFrom } from 'pg-copy-streams'
 import { daysIn } from '../../../src/audit/reconcile/days.ts'
@@ -22,6 +19,8 @@ import { defaultSchema } from '../../../src/infrastructure/postgres/connection.t
 import { PostgresInvoiceBooks } from '../../../src/infrastructure/postgres/invoice-books.ts'
 import { startPostgres } from '../../postgres.ts'
 import { peakMemoryBytes } from '../procfs.ts'
+import { progress, temporaryFolder } from '../run.ts'
+import { megabytes, table, whole } from '../table.ts'
 
 const models = 4
 const keys = 20
@@ -176,50 +175,69 @@ const measureApart = async (url: string, file: string, format: FormatName, to: s
   return JSON.parse(stdout) as Measured
 }
 
-const megabytes = (bytes: number | null): string => (bytes === null ? '?' : `${Math.round(bytes / 1_048_576)} MB`)
+export interface InvoiceReport {
+  readonly name: string
+  readonly rows: number
+  readonly fileBytes: number
+  readonly seconds: number
+  readonly copySeconds: number
+  readonly peakBytes: number | null
+  /** What was found, and how often; empty where the invoice is the ledger's. */
+  readonly classes: string
+}
 
-const runCase = async (
+const measureCase = async (
   url: string,
   folder: string,
   { name, format, lines, lastDay }: Case,
-  count: number,
-  requests: number,
-) => {
+  { lines: count, rows: requests }: InvoiceOptions,
+): Promise<InvoiceReport> => {
   const file = join(folder, `${format}.csv`)
   await pipeline(Readable.from(lines(count, requests)), createWriteStream(file))
   const bare = await copySeconds(url, file)
   const { seconds, rows, peakBytes, classes } = await measureApart(url, file, format, lastDay(count, requests))
   const { size } = await stat(file)
-  console.log(
-    `${name}: ${rows} rows of ${count} lines (${megabytes(size)}) in ${seconds.toFixed(2)} s, ${(seconds / bare).toFixed(1)} × a bare COPY; peak ${megabytes(peakBytes)}; ${classes || 'no difference'}`,
-  )
+  return { name, rows, fileBytes: size, seconds, copySeconds: bare, peakBytes, classes }
 }
 
-const main = async (): Promise<void> => {
-  const { values } = parseArgs({
-    options: { lines: { type: 'string', default: '100000' }, requests: { type: 'string', default: '1000000' } },
-  })
-  const [lines, requests] = [Number(values.lines), Number(values.requests)]
-  const stops: (() => Promise<void>)[] = []
-  const postgres = await startPostgres({ teardown: (stop) => stops.push(stop) })
-  const folder = await mkdtemp(join(tmpdir(), 'gateway-bench-'))
-  try {
-    const { url } = await postgres.newDatabase()
-    const client = new pg.Client({ connectionString: url, options: `-c search_path=${defaultSchema}` })
-    await client.connect()
-    await client.query(fillRequests(requests))
-    await client.query(fillUsage(requests))
-    await client.query('analyze')
-    await client.end()
-    console.log(`${requests} charges in the ledger, ${lines} lines of invoice`)
-    for (const each of cases) await runCase(url, folder, each, lines, requests)
-  } finally {
-    await rm(folder, { recursive: true, force: true })
-    for (const stop of stops) await stop()
-  }
+export interface InvoiceOptions {
+  /** Of an invoice. */
+  readonly lines: number
+  /** Charges in the ledger. */
+  readonly rows: number
 }
+
+export const measureInvoices = async (
+  options: InvoiceOptions,
+  stack: AsyncDisposableStack,
+): Promise<readonly InvoiceReport[]> => {
+  const postgres = await startPostgres({ teardown: (stop) => stack.defer(stop) })
+  const folder = await temporaryFolder(tmpdir(), stack)
+  const { url } = await postgres.newDatabase()
+  const client = new pg.Client({ connectionString: url, options: `-c search_path=${defaultSchema}` })
+  await client.connect()
+  await client.query(fillRequests(options.rows))
+  await client.query(fillUsage(options.rows))
+  await client.query('analyze')
+  await client.end()
+  const reports: InvoiceReport[] = []
+  for (const each of cases) {
+    progress(`measuring reconcile, ${each.name}`)
+    reports.push(await measureCase(url, folder, each, options))
+  }
+  return reports
+}
+
+export const invoicesText = (reports: readonly InvoiceReport[]): string =>
+  table(
+    ['reconcile', 'found', 'lines', 'file', 'seconds', 'of a bare COPY', 'peak'],
+    reports.map(({ name, classes, rows, fileBytes, seconds, copySeconds: bare, peakBytes }) => [
+      ...[name, classes || 'no difference', whole(rows), megabytes(fileBytes), seconds.toFixed(2)],
+      ...[`${(bare / seconds).toFixed(3)} ×`, megabytes(peakBytes)],
+    ]),
+  )
 
 if (process.argv[2] === '--run') {
   const [url, file, format, to] = process.argv.slice(3)
   process.stdout.write(JSON.stringify(await measure(url!, file!, format as FormatName, to!)))
-} else await main()
+}
