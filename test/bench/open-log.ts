@@ -16,12 +16,12 @@ export const throwFatal = (fault: Error): void => {
 }
 
 /** A log by name on the gateway's own server, for the bench to write to or to ask. */
-export const openBenchLog = async (addresses: Addresses, name: string): Promise<OpenedLog> => {
+export const openBenchLog = async (addresses: Addresses, name: string, role = 'bench'): Promise<OpenedLog> => {
   const connection = await connectNats({ url: addresses.natsUrl, name: 'bench' })
   const log = await openLog({
     connection,
     name,
-    role: 'bench',
+    role,
     durability: 'synced',
     replicas: 1,
     monitoringUrl: addresses.natsMonitoringUrl,

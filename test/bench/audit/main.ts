@@ -127,7 +127,7 @@ const measureLog = async ({ events: asked, folder: parent }: Options): Promise<L
   const installation = install(folder, nowhere, 'bench')
   const gateway = stack.adopt(await startGateway(installation), (each) => each.stop())
   const { books, addresses } = await openBooks(gateway, stack)
-  const { log } = stack.adopt(await openBenchLog(addresses, 'GATEWAY'), (each) => each.close())
+  const { log } = stack.adopt(await openBenchLog(addresses, 'GATEWAY', 'gateway'), (each) => each.close())
   progress(`appending ${whole(asked)} events`)
   const fromMs = performance.now()
   const events = await appendMixed(log, asked)
