@@ -67,7 +67,7 @@ export const limits = {
   logStalledMs: 2_000, // An unacknowledged frame, or an acknowledged one not back through the tail, for so long: 503.
   followBufferFramesMax: 2_048,
   recentFramesBytesMax: 4 * 1024 * 1024, // A second of frames at full load, for the followers of the same process.
-  followBufferBytesMax: 32 * 1024 * 1024, // Full frames would make the buffer a gigabyte.
+  followBufferBytesMax: 8 * 1024 * 1024, // Full frames would make the buffer a gigabyte.
   followPullFramesMax: 256, // Asked of the server at once: enough to hide the round trip.
   followPullMs: 30_000, // Then the server ends the request and the next one is sent.
   followHeartbeatMs: 500, // The shortest that keeps a stall below logStalledMs.

@@ -17,6 +17,8 @@ export interface TailParts {
   readonly logger: Logger
 }
 
+const frameBytesKept = 0.9 // A message later, where that is smaller.
+
 export type OnMessage = (message: LogMessage) => void | Promise<void>
 
 /** Hands every message from one sequence on to one reader, in order and one at a time, across restarts of the server. */
@@ -28,6 +30,8 @@ export class Tail implements Follower {
   /** Messages that came while the reader was busy. */
   readonly #buffer: LogMessage[] = []
   #bufferBytes = 0
+  /** What the next message may be expected to have: as much as the largest of late. */
+  #frameBytes = 1
   /** Sequence of the last message that came. */
   #received: number
   #session: PullSession | undefined
@@ -116,12 +120,15 @@ export class Tail implements Follower {
   }
 
   #room(): number {
-    if (this.#bufferBytes >= limits.followBufferBytesMax) return 0
-    return Math.min(limits.followBufferFramesMax - this.#buffer.length, limits.followPullFramesMax)
+    const bytes = limits.followBufferBytesMax - this.#bufferBytes
+    if (bytes <= 0) return 0
+    const frames = Math.max(1, Math.floor(bytes / this.#frameBytes))
+    return Math.min(frames, limits.followBufferFramesMax - this.#buffer.length, limits.followPullFramesMax)
   }
 
   #receive(message: LogMessage): void {
     if (this.#isOver) return
+    this.#frameBytes = Math.max(message.data.length, this.#frameBytes * frameBytesKept)
     const expected = this.#received + 1
     this.#received = message.sequence
     if (message.sequence !== expected)
