@@ -26,7 +26,6 @@ import {
   unitPrice,
   workspaces,
 } from './reconcile/ledger.ts'
-import { insertTasks } from './reconcile/task-rows.ts'
 import { written } from './reconcile/written.ts'
 
 const seeds = Number(process.env['RECONCILE_SEEDS'] ?? 200)
@@ -39,7 +38,6 @@ const postgres = await startPostgres(t)
 const projected = new Projected((await postgres.newDatabase()).url)
 t.teardown(() => projected.close())
 await project(ledger.log, projected.store, 5_000)
-await insertTasks(projected, ledger.tasks)
 
 /** The text in pieces that end anywhere. */
 const fileOf = (name: string, text: string, random: () => number): InvoiceFile => ({
@@ -269,9 +267,6 @@ t.test('one amount for a whole day, whatever was used', async (t) => {
 t.test('what stands open beside the differences is listed', async (t) => {
   const [{ provider }] = ledger.truths as [ProviderTruth]
   const films = filmsOf(provider)
-  await projected.query(`
-    insert into late_verdicts values (1, 0, 'LateVerdictSeen', 'acme', '${provider}-film-failed', 'vendor-1', 'SUCCESS', '3', 0.42, null,
-      '2026-03-02T00:00:00Z')`)
   const period = { from: days[0], to: days[3], timezone: 'UTC' }
   const listed = async <T>(lists: AsyncIterable<readonly T[]>): Promise<readonly T[]> => {
     const all: T[] = []

@@ -7,8 +7,20 @@ import { unitsPicosRoundingHalfUp } from '../../../src/domain/video/settle.ts'
 import { type Fact, sealEvent } from '../../../src/events/envelope.ts'
 import type { ChargeLine, PriceSheet } from '../../../src/events/types.ts'
 import { MemoryLog } from '../../memory-log.ts'
-import { credited, failed, holdPlaced, opened, routed, used } from '../../roles/projector/facts.ts'
-import type { TestTask } from './task-rows.ts'
+import {
+  credited,
+  failed,
+  holdPlaced,
+  lateVerdict,
+  opened,
+  routed,
+  taskFailed,
+  taskPlaced,
+  taskProgressed,
+  taskSettled,
+  taskSubmitted,
+  used,
+} from '../../roles/projector/facts.ts'
 
 /** What a provider did, as the ledger of the tests has it. */
 export interface Charged {
@@ -53,6 +65,8 @@ export const dayAfterAll = '2026-03-05'
 /** `d` is priced and never used. */
 export const models = ['a', 'b', 'c', 'd'] as const
 export const unitPrice = '0.14'
+/** What 45 units cost. */
+const filmHeld = '6.3'
 export const workspaces = ['acme', 'globex', 'initech'] as const
 
 /** Who makes videos sells no tokens. */
@@ -130,7 +144,6 @@ class Traffic {
   readonly open: OpenOne[] = []
   readonly failed: OpenOne[] = []
   readonly tasks: ChargedTask[] = []
-  readonly rows: TestTask[] = []
   readonly #writing: Writing
   readonly #provider: string
   readonly #random: () => number
@@ -189,25 +202,16 @@ class Traffic {
     this.failed.push({ id, model, day: dayOf(atMs), reservedPicos: 0n })
   }
 
-  film(
-    id: string,
-    status: TestTask['status'],
-    queuedMs: number,
-    finishedMs: number,
-    estimated = false,
-    otherDay?: string,
-  ) {
-    const workspaceId = workspaces[this.below(workspaces.length)]!
+  film(id: string, queuedMs: number, finishedMs: number, estimated = false, otherDay?: string): void {
+    const workspaceId = this.#queueFilm(id, queuedMs)
     const units = `${1 + this.below(9)}.${1 + this.below(9)}`
-    const totalPicos = status === 'SUCCESS' ? unitsPicosRoundingHalfUp(units, unitPrice) : 0n
+    const totalPicos = unitsPicosRoundingHalfUp(units, unitPrice)
     const total = formatUsd(totalPicos)
-    const source = estimated ? 'estimated' : 'reported'
-    const films = { model: `${filmsOf(this.#provider)}/film`, provider: filmsOf(this.#provider) }
-    const task = { taskId: id, workspaceId, ...films, status, units, total }
-    const finishedAt = status === 'IN_PROGRESS' ? null : isoOf(finishedMs)
-    this.rows.push({ ...task, source, unitPrice, queuedAt: isoOf(queuedMs), finishedAt })
-    if (status !== 'SUCCESS') return
-    const lines = [{ item: 'video', quantity: Number(units), unitPrice, amount: total }]
+    const line = { item: 'video', unitPrice, amount: total } as const
+    const source: 'estimated' | 'reported' = estimated ? 'estimated' : 'reported'
+    const charge = { deduction: units, source, lines: [{ ...line, quantity: units }], total }
+    this.#writing.add(finishedMs, taskSettled(id, { workspaceId, held: filmHeld, ...charge }))
+    const lines = [{ ...line, quantity: Number(units) }]
     const common = {
       id,
       workspaceId,
@@ -217,6 +221,27 @@ class Traffic {
       otherDay: otherDay ?? null,
     }
     this.tasks.push({ ...common, estimated, lines, totalPicos, units })
+  }
+
+  /** The vendor may yet say that it succeeded. */
+  filmThatFails(id: string, queuedMs: number, lateMs: number): void {
+    const workspaceId = this.#queueFilm(id, queuedMs)
+    this.#writing.add(queuedMs + hourMs, taskFailed(id, { workspaceId, held: filmHeld }))
+    this.#writing.add(lateMs, lateVerdict(id, { workspaceId, deduction: '3', cost: '0.42' }))
+  }
+
+  filmWithoutEnd(id: string, queuedMs: number): void {
+    const workspaceId = this.#queueFilm(id, queuedMs)
+    this.#writing.add(queuedMs + secondMs, taskProgressed(id, 50, 'IN_PROGRESS', workspaceId))
+  }
+
+  #queueFilm(id: string, queuedMs: number): string {
+    const workspaceId = workspaces[this.below(workspaces.length)]!
+    const provider = filmsOf(this.#provider)
+    const order = { model: `${provider}/film`, provider, unitPrice, unitsMax: '45' }
+    this.#writing.add(queuedMs, taskPlaced(id, order, workspaceId, filmHeld), workspaceId)
+    this.#writing.add(queuedMs + secondMs, taskSubmitted(id, `vendor-${id}`, workspaceId))
+    return workspaceId
   }
 
   #route(requestId: string, workspaceId: string, publicId: string, atMs: number, reserved: string): void {
@@ -265,19 +290,18 @@ const addTasks = (traffic: Traffic, provider: string): void => {
   for (const day of days)
     for (let each = 0; each < 3; each += 1) {
       const queuedMs = sometime(traffic, day)
-      traffic.film(`${provider}-film-${day}-${each}`, 'SUCCESS', queuedMs, queuedMs + minutesMs, each === 2)
+      traffic.film(`${provider}-film-${day}-${each}`, queuedMs, queuedMs + minutesMs, each === 2)
     }
   const [firstMs, endMs] = [midnightOf(days[0]), midnightOf(dayAfterAll)]
-  traffic.film(`${provider}-film-over-start`, 'SUCCESS', firstMs - minutesMs, firstMs + minutesMs, false, dayBeforeAll)
-  traffic.film(`${provider}-film-over-end`, 'SUCCESS', endMs - minutesMs, endMs + minutesMs, false, days[3])
-  traffic.film(`${provider}-film-failed`, 'FAILURE', firstMs + hourMs, firstMs + 2 * hourMs)
-  traffic.film(`${provider}-film-open`, 'IN_PROGRESS', firstMs + hourMs, 0)
+  traffic.film(`${provider}-film-over-start`, firstMs - minutesMs, firstMs + minutesMs, false, dayBeforeAll)
+  traffic.film(`${provider}-film-over-end`, endMs - minutesMs, endMs + minutesMs, false, days[3])
+  traffic.filmThatFails(`${provider}-film-failed`, firstMs + hourMs, midnightOf(days[1]))
+  traffic.filmWithoutEnd(`${provider}-film-open`, firstMs + hourMs)
 }
 
 export interface TestLedger {
   readonly log: MemoryLog
   readonly truths: readonly ProviderTruth[]
-  readonly tasks: readonly TestTask[]
 }
 
 /** A ledger of some providers with all that reconciliation tells apart: estimates, requests without an end, and over midnight. */
@@ -288,7 +312,6 @@ export const makeLedger = (providers: readonly string[], random: () => number): 
     writing.add(startMs, opened(workspaceId))
     writing.add(startMs, credited('first', '1000', workspaceId), workspaceId)
   }
-  const tasks: TestTask[] = []
   const truths = providers.map((provider): ProviderTruth => {
     for (const fact of priceEvents(provider)) writing.add(startMs, fact)
     const traffic = new Traffic(writing, provider, random)
@@ -296,10 +319,9 @@ export const makeLedger = (providers: readonly string[], random: () => number): 
     addStraddlers(traffic, provider)
     addUnfinished(traffic, provider)
     addTasks(traffic, provider)
-    tasks.push(...traffic.rows)
     const { charged, open, failed: failures, tasks: films } = traffic
     const [openTasks, failedTasks] = [[`${provider}-film-open`], [`${provider}-film-failed`]]
     return { provider, charged, open, failed: failures, tasks: films, openTasks, failedTasks }
   })
-  return { log: writing.log, truths, tasks }
+  return { log: writing.log, truths }
 }
