@@ -1,4 +1,4 @@
-import { type Applied, initialLedger, type Ledger } from '../domain/ledger/ledger.ts'
+import { type Applied, initialLedger, type Ledger, sealsWhatStands } from '../domain/ledger/ledger.ts'
 import type { PricePublished } from '../events/types.ts'
 import type { SealPlace } from '../read-models/charge-trace.ts'
 import { type Evidence, type FoundSheet, keyIdIn, sheetNamedIn, type ToldEvent, tellsOf } from './evidence.ts'
@@ -19,8 +19,9 @@ class Collector {
 
   take({ event, sequence, index, movements }: Applied): void {
     if (event.type === 'PricePublished') this.#takeSheet(sequence, event.data)
-    else if (event.type === 'CheckpointSealed') this.#takeSeal({ size: event.data.size, sequence })
-    else if (tellsOf(event, this.#id)) this.#events.push({ sequence, index, event, movements })
+    else if (event.type === 'CheckpointSealed') {
+      if (sealsWhatStands(event, sequence)) this.#takeSeal({ size: event.data.size, sequence })
+    } else if (tellsOf(event, this.#id)) this.#events.push({ sequence, index, event, movements })
   }
 
   evidence({ accounts, sequence }: Ledger): Evidence {
@@ -42,11 +43,11 @@ class Collector {
     if (!this.#sheets.has(name)) this.#sheets.set(name, { sequence, published })
   }
 
-  /** Kept where no smaller one covers some event; one that says it reaches beyond itself may cover any that comes. */
+  /** Kept where no smaller one covers some event. */
   #takeSeal(seal: SealPlace): void {
     const covers = ({ sequence }: { readonly sequence: number }): boolean =>
       sequence <= seal.size && seal.size < (this.#sealOver(sequence)?.size ?? Number.POSITIVE_INFINITY)
-    if (seal.size >= seal.sequence || this.#events.some(covers)) this.#seals.push(seal)
+    if (this.#events.some(covers)) this.#seals.push(seal)
   }
 
   #sealOver(sequence: number): SealPlace | null {

@@ -1,5 +1,6 @@
 import type { FreeText, Int8, Json } from './columns.ts'
 
+/** Each stands behind all that it seals. */
 export interface SealTable {
   /** Frames sealed: those of the sequences 1 to this. */
   readonly size: Int8

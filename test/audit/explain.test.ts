@@ -409,6 +409,30 @@ t.test('by the tables the story is that of the log, of any history', async () =>
   )
 })
 
+t.test('a checkpoint that says it seals its own frame, or later ones, is not named', async (t) => {
+  const log = await openedLog()
+  await log.append([routed('request-1'), checkpointSealed(3), checkpointSealed(5), checkpointSealed(1_000)])
+  await log.append([billed('request-1'), checkpointSealed(4)])
+  await projected.empty()
+  const told = async (): Promise<RequestExplanation> => {
+    const byLog = await explainFrom<RequestExplanation>(log, 'request-1')
+    await project(log, projected.store, 1)
+    t.same(await explainByTables(log, 'request-1'), byLog)
+    return byLog
+  }
+  t.match(await told(), {
+    proof: { sequence: 4, checkpoint: null },
+    events: [{ sealed_by: null }, { sealed_by: null }],
+  })
+  await log.append([checkpointSealed(3)])
+  t.match(await told(), { proof: { checkpoint: null }, events: [{ sealed_by: 3 }, { sealed_by: null }] })
+  await log.append([checkpointSealed(5)])
+  t.match(await told(), {
+    proof: { sequence: 4, checkpoint: { size: 5, sequence: 6 } },
+    events: [{ sealed_by: 3 }, { sealed_by: 5 }],
+  })
+})
+
 t.test('and of tasks', async (t) => {
   const log = await taskLog([settled('task-1'), settled('task-1', { deduction: '5' })])
   await log.append([checkpointSealed(3), checkpointSealed(6)])

@@ -155,8 +155,14 @@ const moveTask = (ledger: Ledger, event: TaskEvent): Effect => {
   return { ...nothing, task }
 }
 
-const noteSeal = (ledger: Ledger, { data }: EventOf<'CheckpointSealed'>, sequence: number): void => {
-  if (data.size > (ledger.sealed?.size ?? 0)) ledger.sealed = { size: data.size, sequence }
+/** False for a checkpoint that says it seals its own frame, or what comes after it: whoever wrote it cannot have seen that. */
+export const sealsWhatStands = ({ data }: EventOf<'CheckpointSealed'>, sequence: number): boolean =>
+  data.size < sequence
+
+const noteSeal = (ledger: Ledger, event: EventOf<'CheckpointSealed'>, sequence: number): void => {
+  const { data } = event
+  if (sealsWhatStands(event, sequence) && data.size > (ledger.sealed?.size ?? 0))
+    ledger.sealed = { size: data.size, sequence }
 }
 
 const applyEvent = (ledger: Ledger, event: Event, sequence: number): Effect => {

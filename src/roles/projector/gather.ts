@@ -1,4 +1,4 @@
-import type { Applied, Ledger, LedgerFrame } from '../../domain/ledger/ledger.ts'
+import { type Applied, type Ledger, type LedgerFrame, sealsWhatStands } from '../../domain/ledger/ledger.ts'
 import type { ClosedRequest, Closing, Routed } from '../../domain/ledger/requests.ts'
 import type { Task } from '../../domain/video/task.ts'
 import { adjustmentKey, creditKey } from '../../domain/wallet/evolve.ts'
@@ -143,7 +143,7 @@ const gatherEvent = (gathered: Gathered, applied: Applied): void => {
       gathered.lateVerdicts.push(lateVerdictRow(applied, event))
       break
     case 'CheckpointSealed':
-      gathered.seals.push(sealRow(applied, event))
+      if (sealsWhatStands(event, applied.sequence)) gathered.seals.push(sealRow(applied, event))
       break
     case 'RequestRouted':
     case 'UsageRecorded':

@@ -318,20 +318,20 @@ t.test('usage: every bill with its lines, and its day', async (t) => {
   ])
 })
 
-t.test('seals: one row for each size, the first that came, without its leaves', async (t) => {
+t.test('seals: one row for each size, the first that came behind what it seals, without its leaves', async (t) => {
   const { store, rows } = bound(await newProjected())
   const log = new MemoryLog()
   const peaks = [Buffer.alloc(32, 1).toString('base64')]
+  await log.append([opened(), checkpointSealed(1), checkpointSealed(2)])
   await log.append([checkpointSealed(1, { leaves: Buffer.alloc(32).toString('base64') })])
-  await log.append([opened()])
-  await log.append([checkpointSealed(2, { from: 1, peaks }), checkpointSealed(2, { from: 0 })])
+  await log.append([checkpointSealed(2, { from: 1, peaks }), checkpointSealed(2, { from: 0 }), checkpointSealed(3)])
   await project(log, store, 500)
   await log.append([checkpointSealed(1, { from: 0, note: 'late' })])
   await project(log, store, 500)
 
   const { note, root } = checkpointSealed(1).data
   t.same(await rows('seals', 'size'), [
-    { size: 1, sequence: 1, from_size: 0, root, peaks: [], note },
+    { size: 1, sequence: 2, from_size: 0, root, peaks: [], note },
     { ...checkpointRow(2), sequence: 3, from_size: 1, peaks },
   ])
 })
