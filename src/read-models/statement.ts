@@ -140,7 +140,7 @@ export const entryOf = (row: Selectable<WalletEntryTable>): StatementEntry => ({
   time: row.time,
 })
 
-const isBefore = (one: StatementPlace, other: StatementPlace): boolean =>
+export const isBefore = (one: StatementPlace, other: StatementPlace): boolean =>
   (one.sequence - other.sequence || one.eventIndex - other.eventIndex || one.line - other.line) < 0
 
 export const laterOf = (one: StatementPlace, other: StatementPlace): StatementPlace =>

@@ -6,7 +6,7 @@ import type { PriceTable } from './prices.table.ts'
 import type { OpenRequestTable, RequestTable } from './requests.table.ts'
 import type { SealTable } from './seals.table.ts'
 import type { StoredResponseTable } from './stored-responses.table.ts'
-import type { ExternalTaskTable, LateVerdictTable, TaskTable } from './tasks.table.ts'
+import type { ExternalTaskTable, LateVerdictTable, TaskChargeTable, TaskTable } from './tasks.table.ts'
 import type { UsageByDayTable, UsageEntryTable } from './usage.table.ts'
 import type { HoldTable, WalletEntryTable, WalletReferenceTable, WalletTable } from './wallet.table.ts'
 
@@ -30,6 +30,7 @@ export interface Tables {
   readonly charge_places: ChargePlaceTable
   readonly movement_minutes: MovementMinuteTable
   readonly tasks: TaskTable
+  readonly task_charges: TaskChargeTable
   readonly external_tasks: ExternalTaskTable
   readonly late_verdicts: LateVerdictTable
 }

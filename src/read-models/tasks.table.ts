@@ -37,6 +37,17 @@ export interface TaskTable {
   readonly results: Json<Task['results']>
 }
 
+/** Of a task that succeeded, where it was settled. */
+export interface TaskChargeTable {
+  readonly workspace_id: string
+  readonly sequence: Int8
+  readonly event_index: number
+  readonly task_id: string
+  readonly key_id: string
+  readonly surface: TaskOrder['surface']
+  readonly model: FreeText
+}
+
 export interface ExternalTaskTable {
   readonly workspace_id: string
   readonly external_task_id: FreeText

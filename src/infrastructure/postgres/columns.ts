@@ -166,6 +166,15 @@ export const columns: { readonly [Table in Exclude<keyof Tables, 'checkpoint'>]:
     total: 'numeric',
     results: 'json',
   },
+  task_charges: {
+    workspace_id: 'text',
+    sequence: 'int8',
+    event_index: 'int4',
+    task_id: 'text',
+    key_id: 'text',
+    surface: 'text',
+    model: 'text',
+  },
   external_tasks: { workspace_id: 'text', external_task_id: 'text', task_id: 'text', request_digest: 'text' },
   late_verdicts: {
     sequence: 'int8',

@@ -20,6 +20,7 @@ import {
   requestRow,
   sealRow,
   storedResponseRows,
+  taskChargeRow,
   taskRow,
   usageEntryRow,
   walletEntryRow,
@@ -50,6 +51,7 @@ export interface Gathered {
   readonly storedResponses: RowOf<'stored_responses'>[]
   readonly seals: RowOf<'seals'>[]
   readonly chargePlaces: RowOf<'charge_places'>[]
+  readonly taskCharges: RowOf<'task_charges'>[]
   readonly minutes: Minutes
   readonly lateVerdicts: RowOf<'late_verdicts'>[]
   /** The last to be named by a caller's own id, by workspace and that id. */
@@ -80,6 +82,7 @@ export const gatherFrom = (sequence: number): Gathered => ({
   storedResponses: [],
   seals: [],
   chargePlaces: [],
+  taskCharges: [],
   minutes: noMinutes(),
   lateVerdicts: [],
   externalTasks: new Map(),
@@ -137,7 +140,7 @@ const gatherEvent = (gathered: Gathered, applied: Applied): void => {
       break
     case 'TaskSettled':
       if (task === null) gathered.lateVerdicts.push(lateVerdictRow(applied, event))
-      else gatherSettled(gathered, event, task)
+      else gatherSettled(gathered, applied, event, task)
       break
     case 'LateVerdictSeen':
       gathered.lateVerdicts.push(lateVerdictRow(applied, event))
@@ -163,11 +166,18 @@ const gatherName = ({ externalTasks }: Gathered, task: Task): void => {
     externalTasks.set(`${workspaceId} ${externalTaskId}`, externalTaskRow({ ...task, externalTaskId }))
 }
 
-const gatherSettled = (gathered: Gathered, { data, time }: EventOf<'TaskSettled'>, task: Task): void => {
+const gatherSettled = (
+  gathered: Gathered,
+  place: Applied,
+  { data, time }: EventOf<'TaskSettled'>,
+  task: Task,
+): void => {
   const { workspaceId, taskId } = data
   gathered.wallets.add(workspaceId)
   touchHold(gathered, { workspaceId, holdId: taskId })
-  if (task.status === 'SUCCESS') addTaskToDay(gathered.days, time, task)
+  if (task.status !== 'SUCCESS') return
+  addTaskToDay(gathered.days, time, task)
+  gathered.taskCharges.push(taskChargeRow(place, task))
 }
 
 const gatherReference = (
@@ -214,6 +224,7 @@ const rowsOf = (gathered: Gathered, ledger: Ledger): ProjectedRows => {
       open_requests: lastOpenRequests(gathered, ledger),
       usage_entries: gathered.usageEntries,
       charge_places: gathered.chargePlaces,
+      task_charges: gathered.taskCharges,
       late_verdicts: gathered.lateVerdicts,
     },
     replaced: {

@@ -15,6 +15,7 @@ export interface ProjectedRows {
       | 'open_requests'
       | 'usage_entries'
       | 'charge_places'
+      | 'task_charges'
       | 'late_verdicts']: RowsOf<T>
   }
   /** Rows that take the place of the one with the same key. */

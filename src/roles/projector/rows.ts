@@ -246,6 +246,17 @@ export const taskRow = (task: Task): RowOf<'tasks'> => ({
   results: JSON.stringify(task.results),
 })
 
+/** Of one that has succeeded, at the place of the event that settled it. */
+export const taskChargeRow = ({ sequence, index }: Place, task: Task): RowOf<'task_charges'> => ({
+  workspace_id: task.workspaceId,
+  sequence,
+  event_index: index,
+  task_id: task.taskId,
+  key_id: task.keyId,
+  surface: task.surface,
+  model: storedText(task.model),
+})
+
 /** Of a task that has an id of its caller's. */
 export const externalTaskRow = (task: Task & { readonly externalTaskId: string }): RowOf<'external_tasks'> => ({
   workspace_id: task.workspaceId,

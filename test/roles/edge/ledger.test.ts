@@ -5,7 +5,19 @@ import type { EdgeReadModels } from '../../../src/roles/edge/read-models.ts'
 import { until } from '../../clients.ts'
 import { MemoryLog } from '../../memory-log.ts'
 import { startPostgres } from '../../postgres.ts'
-import { credited, failed, holdPlaced, keyIssued, opened, pricePublished, routed, used } from '../projector/facts.ts'
+import {
+  credited,
+  failed,
+  holdPlaced,
+  keyIssued,
+  opened,
+  pricePublished,
+  routed,
+  taskPlaced,
+  taskSettled,
+  taskSubmitted,
+  used,
+} from '../projector/facts.ts'
 import { Projected, project } from '../projector/projecting.ts'
 import { errorOf, secret, startEdge, workspaceId } from './edge-fixture.ts'
 
@@ -172,6 +184,24 @@ t.test('one charge explained; of another workspace there is none', async (t) => 
     const response = await get(`charges/${id}`)
     t.match({ status: response.status, ...(await errorOf(response)) }, { status: 404, code: 'not_found' }, id)
   }
+})
+
+t.test('a video task is charged as a request is', async (t) => {
+  await log.postToWallet(workspaceId, [taskPlaced('task-1', { surface: 'native-video' }, workspaceId)])
+  await log.append([taskSubmitted('task-1', 'vendor-1', workspaceId), taskSettled('task-1', { workspaceId })])
+  await log.append([routed('request-last'), used('request-last')])
+  await project(log, projected.store, 500)
+  const { data } = await pageOf('charges?limit=2')
+  t.match(data[0], { kind: 'request', id: 'request-last', surface: 'chat', level: 0 })
+  t.same(data[1], {
+    ...{ kind: 'task', id: 'task-1', at: data[1]?.['at'], sequence: log.frames.length - 1, key: 'key-1' },
+    ...{ surface: 'native-video', model: 'vv/v3', provider: 'vv', level: null, price_version: 'v1' },
+    ...{ source: 'reported', outcome: 'SUCCESS', prompt_tokens: null, output_tokens: null, total: '0.63' },
+  })
+  for (const query of ['surface=native-video', 'model=vv/v3', 'model=vv/v3&key=key-1', 'limit=1&surface=native-video'])
+    t.same(await readAll(`charges?${query}`), [data[1]], query)
+  t.same((await pageOf('charges?surface=video')).data, [])
+  t.match(await (await get('charges/task-1')).json(), { kind: 'task', state: 'charged', net: '0.63' })
 })
 
 t.test('with the tables away: 503, and when to come again', async (t) => {

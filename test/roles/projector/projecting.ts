@@ -28,6 +28,7 @@ export const tables = [
   'charge_places',
   'movement_minutes',
   'tasks',
+  'task_charges',
   'external_tasks',
   'late_verdicts',
 ] as const

@@ -405,6 +405,12 @@ t.test('a task: its row moves on with it, and ends once with its hold', async (t
     { sequence: 4, line: 1, kind: 'release', amount: 0, held: -0.21, held_after: 0, reference: 'task-1' },
   ])
   t.match(await rows('late_verdicts'), [{ sequence: 5, event_index: 0, event_type: 'TaskSettled', cost: 0.7 }])
+  t.same(await rows('task_charges'), [
+    {
+      ...{ workspace_id: 'acme', sequence: 4, event_index: 0, task_id: 'task-1' },
+      ...{ key_id: 'key-1', surface: 'video', model: 'vv/v3' },
+    },
+  ])
 })
 
 t.test('tasks that fail or run out of time cost nothing; the vendor may still say what it likes', async (t) => {
@@ -445,6 +451,7 @@ t.test('tasks that fail or run out of time cost nothing; the vendor may still sa
     },
     { event_type: 'TaskSettled', task_id: 'task-9', outcome: 'FAILURE', deduction: null, cost: 0 },
   ])
+  t.same(await rows('task_charges'), [])
 })
 
 t.test('tasks are in the usage of the day on which they succeeded, once', async (t) => {

@@ -1,6 +1,7 @@
 import { formatUsd } from '../../../../domain/money.ts'
 import { limits } from '../../../../limits.ts'
-import type { ChargesWanted, ListedCharge } from '../../../../read-models/charges.ts'
+import type { ChargesWanted } from '../../../../read-models/charges.ts'
+import type { ListedCharge } from '../../../../read-models/listed-charges.ts'
 import { type EdgeContext, type EdgeMiddleware, keyOf } from '../../middleware/context.ts'
 import type { EdgeReadModels } from '../../read-models.ts'
 import { readTables } from '../read-tables.ts'
@@ -28,7 +29,8 @@ const wantedOf = (ctx: EdgeContext): ChargesWanted => {
 }
 
 const shownCharge = (charge: ListedCharge) => ({
-  id: charge.requestId,
+  kind: charge.kind,
+  id: charge.id,
   at: charge.time,
   sequence: charge.sequence,
   key: charge.keyId,
@@ -44,7 +46,7 @@ const shownCharge = (charge: ListedCharge) => ({
   total: formatUsd(charge.totalPicos),
 })
 
-/** GET /v1/ledger/charges: what was charged, newest first. */
+/** GET /v1/ledger/charges: what was charged, for requests and video tasks, newest first. */
 export const listCharges =
   (readModels: EdgeReadModels): EdgeMiddleware =>
   async (ctx) => {

@@ -1,0 +1,208 @@
+import { type NotNull, type Selectable, sql } from 'kysely'
+import { limits } from '../limits.ts'
+import { picosOf } from './columns.ts'
+import type { StatementPlace, StatementSpan } from './statement.ts'
+import { restoredText, storedText } from './stored-text.ts'
+import type { ReadModels } from './tables.ts'
+import type { TaskChargeTable, TaskTable } from './tasks.table.ts'
+import type { UsageEntryTable } from './usage.table.ts'
+
+/** What one request, or one video task that succeeded, cost, in short. */
+export interface ListedCharge {
+  readonly kind: 'request' | 'task'
+  /** Of the request or task. */
+  readonly id: string
+  /** Where the event stands that completed the request, or settled the task. */
+  readonly sequence: number
+  readonly eventIndex: number
+  readonly keyId: string
+  readonly surface: string
+  readonly model: string
+  readonly provider: string
+  /** Null of a task, which has no fallbacks. */
+  readonly level: number | null
+  readonly priceVersion: string
+  readonly source: string
+  readonly outcome: string
+  /** Tokens; null of a task. */
+  readonly promptTokens: number | null
+  readonly outputTokens: number | null
+  readonly totalPicos: bigint
+  /** Of the bill, or the settlement. */
+  readonly time: Date
+}
+
+export interface ChargeFilter {
+  readonly model?: string | undefined
+  readonly key?: string | undefined
+  readonly surface?: string | undefined
+}
+
+/** What is looked for, in which part of the log. */
+export interface ChargeSearch extends ChargeFilter, StatementSpan {
+  readonly workspaceId: string
+  readonly limit: number
+}
+
+/** Where each charge of a kind stands, with all that it is filtered by. */
+type PlaceTable = 'usage_entries' | 'task_charges'
+
+const place = sql`(sequence, event_index)`
+const frameOf = ({ sequence, eventIndex }: Pick<StatementPlace, 'sequence' | 'eventIndex'>) =>
+  sql`(${BigInt(sequence)}, ${eventIndex})`
+
+/** The newest charges of the key, or of all keys, of which a page looks at so many and no more. */
+const newest = (db: ReadModels, table: PlaceTable, { workspaceId, from, to, key }: ChargeSearch) => {
+  const query = db
+    .selectFrom(table)
+    .where('workspace_id', '=', workspaceId)
+    .where(sql<boolean>`${place} >= ${frameOf(from)} and ${place} < ${frameOf(to)}`)
+    .orderBy('sequence', 'desc')
+    .orderBy('event_index', 'desc')
+  return key === undefined ? query : query.where('key_id', '=', key)
+}
+
+/** Where the charges of a page stand, and one more. */
+const placesWanted = (db: ReadModels, table: PlaceTable, search: ChargeSearch) => {
+  const { model, surface, limit } = search
+  const columns = ['sequence', 'event_index', 'surface', 'model'] as const
+  let query = db
+    .selectFrom(newest(db, table, search).select(columns).limit(limits.chargesScannedMax).as('newest'))
+    .select(['sequence', 'event_index'])
+    .orderBy('sequence', 'desc')
+    .orderBy('event_index', 'desc')
+    .limit(limit + 1)
+  if (model !== undefined) query = query.where('model', '=', storedText(model))
+  if (surface !== undefined) query = query.where('surface', '=', surface)
+  return query
+}
+
+const requestColumns = [
+  ...(['request_id', 'sequence', 'event_index', 'key_id', 'surface', 'model', 'provider', 'level'] as const),
+  ...(['price_version', 'source', 'outcome', 'prompt_total', 'output_total', 'total', 'time'] as const),
+] as const
+
+const chargeOfRequest = (row: Pick<Selectable<UsageEntryTable>, (typeof requestColumns)[number]>): ListedCharge => ({
+  kind: 'request',
+  id: row.request_id,
+  sequence: Number(row.sequence),
+  eventIndex: row.event_index,
+  keyId: row.key_id,
+  surface: row.surface,
+  model: restoredText(row.model),
+  provider: restoredText(row.provider),
+  level: Number(row.level),
+  priceVersion: row.price_version,
+  source: row.source,
+  outcome: row.outcome,
+  promptTokens: Number(row.prompt_total),
+  outputTokens: Number(row.output_total),
+  totalPicos: picosOf(row.total),
+  time: row.time,
+})
+
+const findRequests = async (db: ReadModels, search: ChargeSearch): Promise<readonly ListedCharge[]> => {
+  const rows = await db
+    .selectFrom(placesWanted(db, 'usage_entries', search).as('wanted'))
+    .innerJoin('usage_entries as bill', (join) =>
+      join
+        .on('bill.workspace_id', '=', search.workspaceId)
+        .onRef('bill.sequence', '=', 'wanted.sequence')
+        .onRef('bill.event_index', '=', 'wanted.event_index'),
+    )
+    .select(requestColumns.map((column) => `bill.${column}` as const))
+    .orderBy('wanted.sequence', 'desc')
+    .orderBy('wanted.event_index', 'desc')
+    .execute()
+  return rows.map(chargeOfRequest)
+}
+
+const taskColumns = [
+  ...(['task_id', 'key_id', 'surface', 'model', 'provider', 'price_version'] as const),
+  ...(['source', 'status', 'total', 'finished_at'] as const),
+] as const
+
+type TaskRow = Pick<Selectable<TaskTable>, Exclude<(typeof taskColumns)[number], 'source' | 'finished_at'>> &
+  Pick<Selectable<TaskChargeTable>, 'sequence' | 'event_index'> & {
+    readonly source: string
+    readonly finished_at: Date
+  }
+
+const chargeOfTask = (row: TaskRow): ListedCharge => ({
+  kind: 'task',
+  id: row.task_id,
+  sequence: Number(row.sequence),
+  eventIndex: row.event_index,
+  keyId: row.key_id,
+  surface: row.surface,
+  model: restoredText(row.model),
+  provider: restoredText(row.provider),
+  level: null,
+  priceVersion: row.price_version,
+  source: row.source,
+  outcome: row.status,
+  promptTokens: null,
+  outputTokens: null,
+  totalPicos: picosOf(row.total),
+  time: row.finished_at,
+})
+
+const findTasks = async (db: ReadModels, search: ChargeSearch): Promise<readonly ListedCharge[]> => {
+  const rows = await db
+    .selectFrom(placesWanted(db, 'task_charges', search).as('wanted'))
+    .innerJoin('task_charges as charge', (join) =>
+      join
+        .on('charge.workspace_id', '=', search.workspaceId)
+        .onRef('charge.sequence', '=', 'wanted.sequence')
+        .onRef('charge.event_index', '=', 'wanted.event_index'),
+    )
+    .innerJoin('tasks as task', 'task.task_id', 'charge.task_id')
+    .select(['wanted.sequence', 'wanted.event_index'])
+    .select(taskColumns.map((column) => `task.${column}` as const))
+    .orderBy('wanted.sequence', 'desc')
+    .orderBy('wanted.event_index', 'desc')
+    .$narrowType<{ source: NotNull; finished_at: NotNull }>() // It was settled.
+    .execute()
+  return rows.map(chargeOfTask)
+}
+
+/** The last place that a page looks at, where there may be charges behind it. */
+const findLastLookedAt = async (
+  db: ReadModels,
+  table: PlaceTable,
+  search: ChargeSearch,
+): Promise<StatementPlace | null> => {
+  const row = await newest(db, table, search)
+    .select(['sequence', 'event_index'])
+    .offset(limits.chargesScannedMax - 1)
+    .limit(1)
+    .executeTakeFirst()
+  return row === undefined ? null : { sequence: Number(row.sequence), eventIndex: row.event_index, line: 0 }
+}
+
+export const placeOfCharge = ({ sequence, eventIndex }: ListedCharge): StatementPlace => ({
+  sequence,
+  eventIndex,
+  line: 0,
+})
+
+/** Charges of one kind, newest first. */
+export interface FoundCharges {
+  readonly charges: readonly ListedCharge[]
+  /** They are all there are from here on; null where none is left. */
+  readonly from: StatementPlace | null
+}
+
+const findIn =
+  (table: PlaceTable, find: typeof findRequests) =>
+  async (db: ReadModels, search: ChargeSearch): Promise<FoundCharges> => {
+    const charges = await find(db, search)
+    const more = charges[search.limit]
+    if (more !== undefined) return { charges, from: placeOfCharge(more) }
+    // Where nothing was left out on the way, nothing is left.
+    const isFiltered = search.model !== undefined || search.surface !== undefined
+    return { charges, from: isFiltered ? await findLastLookedAt(db, table, search) : null }
+  }
+
+/** The newest charges of each kind, and one more than is asked for where there are more. */
+export const findOfEachKind = [findIn('usage_entries', findRequests), findIn('task_charges', findTasks)] as const
