@@ -3,6 +3,7 @@ import { limits } from '../../limits.ts'
 import type { LedgerTail } from '../ledger-tail.ts'
 import { type Clock, defineRole, type Logger, type LogOf, type RunningRole } from '../role.ts'
 import { WalletWriter } from '../wallet-writer.ts'
+import { OverdueHolds } from './overdue-holds.ts'
 
 export interface SchedulerParts {
   readonly log: LogOf<'HoldReleased'>
@@ -11,14 +12,10 @@ export interface SchedulerParts {
   readonly logger: Logger
 }
 
-const overdueHolds = (tail: LedgerTail, nowMs: number): readonly Hold[] =>
-  [...tail.ledger.wallets.values()].flatMap(({ holds }) =>
-    [...holds.values()].filter(({ deadlineMs }) => deadlineMs <= nowMs),
-  )
-
 /** Whatever time causes: a hold past its deadline is released. */
 const start = async ({ log, tail, clock, logger }: SchedulerParts): Promise<RunningRole> => {
   const writer = new WalletWriter(log, tail)
+  const overdue = new OverdueHolds(tail)
   let expiring: Promise<void> = Promise.resolve()
   let busy = false
 
@@ -30,7 +27,7 @@ const start = async ({ log, tail, clock, logger }: SchedulerParts): Promise<Runn
   const expire = async (): Promise<void> => {
     busy = true
     try {
-      await Promise.all(overdueHolds(tail, clock()).map(release))
+      await Promise.all(overdue.at(clock()).map(release))
     } catch (fault) {
       logger.warn({ fault }, 'an overdue hold was not released; it is tried again')
     } finally {
@@ -45,6 +42,7 @@ const start = async ({ log, tail, clock, logger }: SchedulerParts): Promise<Runn
   return {
     stop: async () => {
       clearInterval(timer)
+      overdue.stop()
       await expiring
     },
   }

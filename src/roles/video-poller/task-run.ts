@@ -173,7 +173,7 @@ export class TaskRun {
   }
 
   #sleepUntil(untilMs: number): Promise<void> {
-    const delayMs = Math.min(longestSleepMs, Math.ceil(untilMs - this.#parts.steadyMs()))
+    const delayMs = Math.max(0, Math.min(longestSleepMs, Math.ceil(untilMs - this.#parts.steadyMs())))
     return new Promise((resolve) => {
       const wake = (): void => {
         clearTimeout(timer)
