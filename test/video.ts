@@ -7,6 +7,7 @@ import type { Event, EventType } from '../src/events/envelope.ts'
 import type { PriceSheet } from '../src/events/types.ts'
 import { until } from './clients.ts'
 import { type Operator, pricesOf, sheetOf } from './gateway.ts'
+import type { NatsServer } from './infrastructure/nats/server.ts'
 
 /** Five seconds of `vv/v3` in `std` are 3 units at 0.14 USD: what a plain request holds, and what the sandbox takes. */
 export const plainUsd = '0.42'
@@ -62,6 +63,8 @@ export interface AskedVideo {
   /** What stands beside the prompt, in the native format. */
   readonly more?: Readonly<Record<string, unknown>>
   readonly surface?: VideoSurface
+  /** `vv/v3` where nothing is said. */
+  readonly model?: string
 }
 
 type Json = ReturnType<JSON['parse']>
@@ -78,8 +81,8 @@ const paths: { readonly [S in VideoSurface]: string } = {
   openai: '/v1/videos',
 }
 
-const bodyOf = ({ prompt, more = {}, surface }: AskedVideo): object =>
-  surface === 'native' ? { model_name: 'vv/v3', prompt, ...more } : { model: 'vv/v3', prompt, metadata: more }
+const bodyOf = ({ prompt, more = {}, surface, model = 'vv/v3' }: AskedVideo): object =>
+  surface === 'native' ? { model_name: model, prompt, ...more } : { model, prompt, metadata: more }
 
 const answered = async (response: Response): Promise<Answered> => ({
   status: response.status,
@@ -166,3 +169,16 @@ export const eventsOf = async <Type extends EventType>(
   type: Type,
 ): Promise<readonly DataOf<Type>[]> =>
   (await operator.events()).flatMap((event) => (event.type === type ? [event.data as DataOf<Type>] : []))
+
+interface StreamReport {
+  readonly account_details?: readonly {
+    readonly stream_detail?: readonly { readonly name: string; readonly state: { readonly messages: number } }[]
+  }[]
+}
+
+/** What stands in a log's work queues: items, pieces of them, callbacks. */
+export const queuedItems = async ({ monitoringUrl }: NatsServer, logName: string): Promise<number | undefined> => {
+  const { account_details = [] } = (await (await fetch(`${monitoringUrl}/jsz?streams=true`)).json()) as StreamReport
+  const streams = account_details.flatMap(({ stream_detail = [] }) => stream_detail)
+  return streams.find(({ name }) => name === `${logName}_TASKS`)?.state.messages
+}
