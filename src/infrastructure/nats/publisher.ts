@@ -63,13 +63,14 @@ export class Publisher {
   readonly #waiting = new Map<string, Waiting>()
   #lastToken = 0
   #timer: NodeJS.Timeout | undefined
+  #isListening = false
 
   /** Acknowledgements come to an inbox below the prefix. */
   constructor(connection: NatsConnection, stream: string, inboxPrefix: string) {
     this.#connection = connection
     this.#stream = stream
     this.#inbox = createInbox(inboxPrefix)
-    connection.subscribe(`${this.#inbox}.*`, { callback: (_error, msg) => this.#hear(msg) })
+    this.#listen()
     void this.#watchRefusals()
   }
 
@@ -83,10 +84,24 @@ export class Publisher {
       this.#lastToken += 1
       const token = String(this.#lastToken)
       const headers = headersOf(this.#stream, publication)
+      if (!this.#isListening) this.#listen()
       this.#connection.publish(subject, bytes, { reply: `${this.#inbox}.${token}`, headers })
       this.#waiting.set(token, { subject, untilMs: performance.now() + limits.frameAckMs, resolve, reject })
       this.#timer ??= setTimeout(() => this.#giveUpOverdue(), limits.frameAckMs).unref()
     })
+  }
+
+  #listen(): void {
+    this.#isListening = true
+    const callback = (error: Error | null, msg: Msg): void => (error === null ? this.#hear(msg) : this.#turnDeaf(error))
+    this.#connection.subscribe(`${this.#inbox}.*`, { callback })
+  }
+
+  /** The server has ended the subscription, and with it every answer that was due; the next message subscribes again. */
+  #turnDeaf(error: Error): void {
+    this.#isListening = false
+    for (const { reject } of this.#waiting.values()) reject(error)
+    this.#waiting.clear()
   }
 
   #hear(msg: Msg): void {

@@ -9,6 +9,7 @@ import { NatsServer } from './server.ts'
 
 const users = `users: [
   { user: "all", password: "all" }
+  { user: "deaf", password: "deaf", permissions: { publish: ["a.*", "$JS.API.>"], subscribe: ["_INBOX_others.>"] } }
   { user: "few", password: "few", permissions: { publish: ["a.*", "$JS.API.>"], subscribe: ["_INBOX_few.>"] } }
 ]`
 const server = await NatsServer.create({ authorization: users })
@@ -70,6 +71,16 @@ t.test('what no stream takes, and what this user may not say, is told at once', 
   ])
   t.equal(allowed.status, 'fulfilled')
   t.ok(refused.status === 'rejected' && refused.reason instanceof PermissionViolationError)
+})
+
+t.test('who may not hear the answers is told so, and the connection stays alive', async (t) => {
+  const connection = await connectNats({ url: server.url, user: 'deaf', password: 'deaf', name: 'test', role: 'deaf' })
+  t.teardown(() => connection.close())
+  const publisher = new Publisher(connection, 'SOME', '_INBOX_deaf')
+  await t.rejects(publisher.publish(publication('a.deaf')), PermissionViolationError)
+  await t.rejects(publisher.publish(publication('a.deaf')), PermissionViolationError)
+  await connection.flush()
+  t.equal(connection.isClosed(), false)
 })
 
 t.test('an acknowledgement that does not come is given up, and a late one moves nothing', async (t) => {
