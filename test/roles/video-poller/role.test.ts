@@ -1,9 +1,10 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import t from 'tap'
 import { logUnavailable } from '../../../src/errors.ts'
 import { genericTask, nativeTask } from '../../../src/roles/task-views.ts'
 import { videoPoller } from '../../../src/roles/video-poller/role.ts'
 import { until } from '../../clients.ts'
-import { busy, success, unknown } from './scripted-vendor.ts'
+import { busy, busyWithThis, success, unknown } from './scripted-vendor.ts'
 import { isDone, isEndedIn, prompt, startProcess, World } from './world.ts'
 
 t.test('the manifest', async (t) => {
@@ -210,6 +211,47 @@ t.test('a busy vendor is asked again', async (t) => {
   t.equal(world.vendor.count('submit'), 4)
   t.equal(world.vendor.count('find'), 0, 'nothing was done, so nothing is in doubt')
   t.equal(world.logged(/does not answer as it should/), 1, 'told once')
+})
+
+t.test('a request that the vendor puts off again and again holds up no other', async (t) => {
+  const world = new World()
+  const bad = Array.from({ length: 60 }, (_, n) => `bad_${n}`)
+  const good = Array.from({ length: 20 }, (_, n) => `good_${n}`)
+  const tries = new Map<string, number>()
+  world.vendor.onSubmit = ({ taskId }) => {
+    tries.set(taskId, (tries.get(taskId) ?? 0) + 1)
+    return taskId.startsWith('bad') ? busyWithThis : null
+  }
+  await startProcess(t, world, { bounds: { taskRetryMs: 60_000, taskRetryMaxMs: 60_000 } })
+  for (const taskId of bad) await world.order({ taskId })
+  await until(() => tries.size === bad.length)
+  for (const taskId of good) await world.order({ taskId })
+  await until(() => good.every((taskId) => isDone(world, taskId)()))
+  for (const taskId of good) t.equal(world.task(taskId)?.status, 'SUCCESS')
+  for (const taskId of bad)
+    t.match([world.task(taskId)?.status, tries.get(taskId)], ['QUEUED', 1], 'it backs off alone')
+  t.equal(world.vendor.count('find'), 0, 'nothing was done, so nothing is in doubt')
+})
+
+t.test('a request that was put off is made once the vendor takes it', async (t) => {
+  const world = new World()
+  world.vendor.onSubmit = (_payload, call) => (call < 4 ? busyWithThis : null)
+  await startProcess(t, world)
+  await world.order()
+  await until(isDone(world))
+  t.same(world.vendor.calls.slice(0, 4), ['submit', 'submit', 'submit', 'submit'])
+  t.equal(world.task()?.status, 'SUCCESS')
+})
+
+t.test('an account without room holds every submit', async (t) => {
+  const world = new World()
+  world.vendor.onSubmit = () => busy
+  await startProcess(t, world, { bounds: { taskRetryMs: 60_000, taskRetryMaxMs: 60_000, vendorSubmitsMax: 2 } })
+  await world.order({ taskId: 'first' })
+  await until(() => world.vendor.count('submit') === 1)
+  for (let n = 0; n < 20; n += 1) await world.order({ taskId: `next_${n}` })
+  await delay(100)
+  t.equal(world.vendor.count('submit'), 1)
 })
 
 t.test('a vendor that stays busy ends at the deadline, with no charge and nothing left to do', async (t) => {
