@@ -335,3 +335,20 @@ t.test('images of every kind that come along are taken', async (t) => {
     t.equal(edge.payloadOf(taskId).body.image, image)
   }
 })
+
+t.test('a name of the caller’s is shown as far as it tells anything', async (t) => {
+  const edge = await startVideoEdge(t)
+  const name = 'x'.repeat(1_000_000)
+  for (const members of [
+    { camera_control: { type: 'simple', config: { [name]: 1 } } },
+    { camera_control: { type: 'simple', config: { [`\u{1f600}${name}`]: 1 } } },
+  ])
+    for (const [path, body] of [
+      ['/v1/video/generations', { model: 'vv/v3', prompt: 'x', metadata: members }],
+      ['/vv/v1/videos/text2video', { model_name: 'vv/v3', prompt: 'x', ...members }],
+    ] as const) {
+      const text = await (await edge.post(body, {}, path)).text()
+      t.match(text, /camera_control\.config\..?.?x{90}/)
+      t.ok(text.length < 2_000, `${text.length} characters`)
+    }
+})
