@@ -3,6 +3,7 @@ export const limits = {
   // Requests
   requestBodyBytesMax: 20 * 1024 * 1024, // Images and audio travel inline; OpenAI's own bound is 20 MB an image.
   jsonDepthMax: 128, // No real request nests deeper; a serialiser's stack must not overflow.
+  formPartsMax: 256, // Of a video's form: the native format has some thirty members, and lists of a few items.
   shownNameCharactersMax: 100, // Of a name of the caller's that a message shows: it may have megabytes.
   headersTimeoutMs: 10_000, // A slow-loris client sends no headers.
   requestBodyTimeoutMs: 60_000, // 20 MB over a poor line.
