@@ -184,7 +184,7 @@ export const limits = {
   videoResultsMax: 16, // One video is usual.
   videoUrlCharactersMax: 4_096, // Of a signed URL; a longer one is dropped, since a piece of one is none.
   videoIdCharactersMax: 256, // A vendor's id of a task or of a video: about 20.
-  videoDeductionCharactersMax: 64, // Kept as written; a number of units has 22 at most.
+  videoDeductionCharactersMax: 128, // Kept as written: the longest number of units, and what zeros and blanks are around it.
   videoDurationCharactersMax: 32,
 
   vendorCallsPerSecond: 10, // Of one process, where the configuration does not say: accounts allow some 20.
