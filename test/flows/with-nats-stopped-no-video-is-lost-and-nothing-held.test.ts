@@ -47,6 +47,12 @@ t.test('NATS is killed while videos are made, and comes back', async (t) => {
     prompt: 'A dog. [[queue_ms=0;run_ms=0]]',
     more: { external_task_id: 'shot 1' },
   })
+  const isBack = (): Promise<boolean> =>
+    operator.caughtUp().then(
+      () => true,
+      () => false,
+    )
+  await until(isBack) // The test's own connection is one of those that were lost.
   await until(async () => (await walletFigures(operator, 'films')).held === '0')
   await until(async () => (await queuedItems(nats, 'GATEWAY')) === 0)
   t.same(await walletFigures(operator, 'films'), { balance: '8.74', held: '0', available: '8.74' })
