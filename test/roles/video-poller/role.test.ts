@@ -301,6 +301,19 @@ t.test('a success without a figure costs what was held, and says so', async (t) 
   }
 })
 
+t.test('a success without a result is charged, and told of', async (t) => {
+  const world = new World()
+  world.vendor.onQuery = (vendorTaskId) => ({ type: 'ended', verdict: { ...success(vendorTaskId), results: [] } })
+  await startProcess(t, world)
+  await world.order()
+  await until(isDone(world))
+  t.match(world.task(), { status: 'SUCCESS', total: '0.42', results: [] })
+  t.match(
+    world.lines.filter(({ message }) => /without a result/.test(message)),
+    [{ level: 'warn', fields: { taskId: 'task_1' } }],
+  )
+})
+
 t.test('a verdict that breaks its schema is recorded with its outcome and its figure', async (t) => {
   const world = new World()
   world.vendor.onQuery = (vendorTaskId) => ({
