@@ -586,6 +586,36 @@ t.test('what a look-up told before a pause does not count after it', async (t) =
   t.same(world.vendor.calls.slice(0, 4), ['submit', 'find', 'find', 'submit'])
 })
 
+t.test(
+  'a poller cut off from the queue for longer than its lease submits nothing, and looks up before it does',
+  async (t) => {
+    const world = new World()
+    world.vendor.onSubmit = (_payload, call) => (call === 1 ? busy : null)
+    world.tasks.isUp = false
+    await startProcess(t, world, {
+      bounds: { queueLeaseMs: 100, queueRenewMs: 20, taskDoubtMs: 1_000, taskRetryMs: 600, taskRetryMaxMs: 600 },
+    })
+    await world.order()
+    await until(() => world.vendor.count('submit') === 1)
+    await delay(1_500)
+    t.same(world.vendor.calls, ['submit'], 'somebody else may have it')
+    world.tasks.isUp = true
+    await until(isDone(world))
+    t.same(world.vendor.calls.slice(0, 3), ['submit', 'find', 'submit'])
+  },
+)
+
+t.test('an item that the queue hands to its holder again is looked up before it is submitted', async (t) => {
+  const world = new World()
+  world.vendor.onSubmit = () => (world.vendor.count('find') === 0 ? busy : null)
+  await startProcess(t, world)
+  await world.order()
+  await until(() => world.vendor.count('submit') > 0)
+  world.tasks.entries.get('task_1')!.deliveries += 1
+  await until(isDone(world))
+  t.same([world.vendor.made, world.vendor.count('find')], [1, 1])
+})
+
 t.test('an item that comes again to the process that has it goes on with its run', async (t) => {
   const world = new World()
   world.vendor.onSubmit = () => (world.vendor.count('find') === 0 ? busy : null)
