@@ -34,7 +34,7 @@ export interface EdgeParts {
   readonly catalog: Catalog
   readonly readModels: EdgeReadModels
   readonly responseOwners: ResponseOwners
-  readonly taskQueue: Pick<WorkQueue, 'put'>
+  readonly taskQueue: Pick<WorkQueue, 'put' | 'withdraw'>
   readonly tasks: EdgeTasks
   /** Whether the callers of finished tasks are called back. */
   readonly callbacks: boolean

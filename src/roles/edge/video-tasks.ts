@@ -10,7 +10,7 @@ import { checkVideoRequest } from '../../domain/video/rules.ts'
 import { unitsPicosRoundingHalfUp } from '../../domain/video/settle.ts'
 import type { Task } from '../../domain/video/task.ts'
 import { worstCaseUnits } from '../../domain/video/worst-case.ts'
-import type { WalletCommand } from '../../domain/wallet/decide.ts'
+import type { WalletCommand, WalletRefusal } from '../../domain/wallet/decide.ts'
 import { availablePicos } from '../../domain/wallet/wallet.ts'
 import { clientGoneError, GatewayError, logUnavailable } from '../../errors.ts'
 import type { TaskOrder } from '../../events/types.ts'
@@ -32,7 +32,7 @@ export interface VideoTaskParts {
   readonly writer: Pick<WalletWriter, 'execute'>
   readonly owner: string
   readonly catalog: Catalog
-  readonly taskQueue: Pick<WorkQueue, 'put'>
+  readonly taskQueue: Pick<WorkQueue, 'put' | 'withdraw'>
   readonly tasks: EdgeTasks
   readonly freshResults: Pick<FreshResults, 'of'>
   /** Whether somebody here calls back. */
@@ -73,7 +73,7 @@ export class VideoTasks {
   readonly #watch: WalletWatch
   /** Since when each hold is being placed, the oldest first. */
   readonly #placing = new Map<string, number>()
-  /** Holds that nobody was told of, on their way back. */
+  /** Holds that nobody was told of, and payloads of what was refused, on their way back. */
   readonly #returns = new Set<Promise<void>>()
 
   constructor(parts: VideoTaskParts) {
@@ -192,12 +192,51 @@ export class VideoTasks {
     await this.#queue(command.taskId, payload)
     for (;;) {
       const outcome = await this.#place(workspaceId, command)
-      if ('facts' in outcome) return outcome.facts.length > 0 ? 'placed' : 'repeated'
-      if (outcome.refused.reason === 'external_task_differs')
-        throw conflict(command.order.externalTaskId ?? '', draft.externalIdPath)
-      // Others were quicker; more may come back yet.
-      await this.#requireCover(draft, untilMs, clientGone)
+      if ('refused' in outcome) await this.#coveredAfter(outcome.refused, draft, untilMs, clientGone)
+      else if (outcome.facts.length > 0) return 'placed'
+      else {
+        if (this.#isAnothers(draft)) this.#withdraw(command.taskId)
+        return 'repeated'
+      }
     }
+  }
+
+  /** Others were quicker; more may come back yet. Where it does not, the hold is not asked for again, and nothing is left of the submit. */
+  async #coveredAfter(
+    { reason }: WalletRefusal,
+    draft: Draft,
+    untilMs: number,
+    clientGone: AbortSignal,
+  ): Promise<void> {
+    const { taskId, order } = draft.command
+    try {
+      if (reason === 'external_task_differs') throw conflict(order.externalTaskId ?? '', draft.externalIdPath)
+      await this.#requireCover(draft, untilMs, clientGone)
+    } catch (fault) {
+      this.#withdraw(taskId)
+      throw fault
+    }
+  }
+
+  /** The id of the caller's names another task than this one, which then has no hold and never gets one. */
+  #isAnothers({ workspaceId, command }: Draft): boolean {
+    const { externalTaskId = '' } = command.order
+    const standing = walletOf(this.#parts.tail.ledger, workspaceId).externalTasks.get(externalTaskId)
+    return standing !== undefined && standing.taskId !== command.taskId
+  }
+
+  /** Only where it is known that the task has no hold. A payload that stays all the same is dropped by whoever takes it. */
+  #withdraw(taskId: string): void {
+    const { taskQueue, logger } = this.#parts
+    const withdrawn = taskQueue.withdraw(taskId).catch((fault: unknown) => {
+      logger.debug({ fault, taskId }, 'a request that was refused stays queued until it is dropped')
+    })
+    this.#awaitAtClose(withdrawn)
+  }
+
+  #awaitAtClose(work: Promise<void>): void {
+    const ended = work.finally(() => this.#returns.delete(ended))
+    this.#returns.add(ended)
   }
 
   async #requireCover({ workspaceId, command }: Draft, untilMs: number, clientGone: AbortSignal): Promise<void> {
@@ -236,12 +275,10 @@ export class VideoTasks {
 
   /** Nobody knows the id of this task. One that the caller named itself stays: a retry finds it. */
   #takeBack(workspaceId: string, taskId: string, placed: Promise<WalletOutcome>): void {
-    const returned = this.#release(workspaceId, taskId, placed)
-      .catch((fault: unknown) => {
-        this.#parts.logger.error({ fault, taskId }, 'a task that nobody was told of was queued and goes on')
-      })
-      .finally(() => this.#returns.delete(returned))
-    this.#returns.add(returned)
+    const returned = this.#release(workspaceId, taskId, placed).catch((fault: unknown) => {
+      this.#parts.logger.error({ fault, taskId }, 'a task that nobody was told of was queued and goes on')
+    })
+    this.#awaitAtClose(returned)
   }
 
   async #release(workspaceId: string, taskId: string, placed: Promise<WalletOutcome>): Promise<void> {

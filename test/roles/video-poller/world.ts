@@ -250,6 +250,7 @@ const itemOf = (item: WorkItem, life: Life): WorkItem => ({
 
 const queueOf = (queue: FakeQueue, life: Life): VideoPollerParts['tasks'] => ({
   put: (id, bytes) => life.effect(() => queue.put(id, bytes)),
+  withdraw: (id) => life.effect(() => queue.withdraw(id)),
   take: (itemsMax, onItem) => queue.take(itemsMax, (item) => onItem(itemOf(item, life))),
 })
 

@@ -57,6 +57,10 @@ class NatsWorkQueue implements WorkQueue {
     return this.#parts.contents.put(id, bytes)
   }
 
+  withdraw(id: string): Promise<void> {
+    return this.#parts.contents.withdraw(id)
+  }
+
   take(itemsMax: number, onItem: Parameters<WorkQueue['take']>[1]): Taking {
     return new Taking(this.#parts, itemsMax, onItem)
   }
