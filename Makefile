@@ -6,7 +6,7 @@ export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 export NODE_COMPILE_CACHE := $(CURDIR)/node_modules/.cache/v8
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check bench bench-apart bench-audit generate chaos tamper reconcile-seeds
+.PHONY: help run test check bench bench-apart bench-video bench-audit generate chaos tamper reconcile-seeds
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  %-11s %s\n", $$1, $$2 }'
@@ -33,6 +33,9 @@ bench: node_modules/.installed ## Measure against a bare relay, and assert that 
 
 bench-apart: node_modules/.installed ## Measure the roles apart against one process, then slow and large answers; assert both ledgers
 	node test/bench/apart/main.ts $(ARGS)
+
+bench-video: node_modules/.installed ## Measure submits with their holds, and many open video tasks; assert the ledger against the vendor's count
+	node test/bench/video/main.ts $(ARGS)
 
 bench-audit: node_modules/.installed ## Measure verify, archive, rebuild, the ledger's queries and reconcile on a million events
 	node test/bench/audit/main.ts $(ARGS)

@@ -1,3 +1,5 @@
+import { limits } from './limits.ts'
+
 /** Every way the gateway says no. One table below turns a code into what the wire shows. */
 export type ErrorCode =
   | 'invalid_request'
@@ -126,3 +128,6 @@ export const logUnavailable = (cause?: unknown): GatewayError =>
 /** Nobody reads it; 499 is what proxies record for a client that went first. */
 export const clientGoneError = (): GatewayError =>
   new GatewayError('invalid_request', 'The client closed the connection before it was answered.', { status: 499 })
+
+/** A name that a caller made up, as much of it as a message shows. */
+export const shownName = (name: string): string => name.slice(0, limits.shownNameCharactersMax).toWellFormed()

@@ -3,6 +3,8 @@ export const limits = {
   // Requests
   requestBodyBytesMax: 20 * 1024 * 1024, // Images and audio travel inline; OpenAI's own bound is 20 MB an image.
   jsonDepthMax: 128, // No real request nests deeper; a serialiser's stack must not overflow.
+  formPartsMax: 256, // Of a video's form: the native format has some thirty members, and lists of a few items.
+  shownNameCharactersMax: 100, // Of a name of the caller's that a message shows: it may have megabytes.
   headersTimeoutMs: 10_000, // A slow-loris client sends no headers.
   requestBodyTimeoutMs: 60_000, // 20 MB over a poor line.
   requestDeadlineMs: 600_000, // The default of the official SDKs.
@@ -237,7 +239,7 @@ export const limits = {
   videoResultsMax: 16, // One video is usual.
   videoUrlCharactersMax: 4_096, // Of a signed URL; a longer one is dropped, since a piece of one is none.
   videoIdCharactersMax: 256, // A vendor's id of a task or of a video: about 20.
-  videoDeductionCharactersMax: 64, // Kept as written; a number of units has 22 at most.
+  videoDeductionCharactersMax: 128, // Kept as written: the longest number of units, and what zeros and blanks are around it.
   videoDurationCharactersMax: 32,
 
   vendorCallsPerSecond: 10, // Of one process, where the configuration does not say: accounts allow some 20.

@@ -71,7 +71,7 @@ export class Clients {
 }
 
 /** Resolves when the condition holds; rejects after a bound. */
-export const until = async (holds: () => boolean | Promise<boolean>, boundMs = 20_000): Promise<void> => {
+export const until = async (holds: () => boolean | Promise<boolean>, boundMs = 60_000): Promise<void> => {
   const giveUpAtMs = Date.now() + boundMs
   while (!(await holds())) {
     if (Date.now() > giveUpAtMs) throw new Error(`not within ${boundMs} ms: ${holds.toString()}`)

@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import OpenAI from 'openai'
 import type { Test } from 'tap'
 
 /** One callback as it arrived. */
@@ -49,4 +50,14 @@ export const startReceiver = async (t: Test): Promise<Receiver> => {
       statusOf = chosen
     },
   }
+}
+
+/** Checked by an implementation that is not ours. */
+export const isSigned = ({ body, headers }: Delivered, callbackSecret: string): Promise<boolean> => {
+  const { webhooks } = new OpenAI({ apiKey: 'none' })
+  const signed = { ...headers } as Record<string, string>
+  return webhooks.verifySignature(body, signed, callbackSecret).then(
+    () => true,
+    () => false,
+  )
 }

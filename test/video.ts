@@ -1,12 +1,16 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { GatewayBounds } from '../src/commands/gateway.ts'
+import { tablesOf } from '../src/commands/platform.ts'
 import type { Config } from '../src/config.ts'
 import { formatUsd, parseUsd } from '../src/domain/money.ts'
 import { availablePicos, balancePicos } from '../src/domain/wallet/wallet.ts'
 import type { Event, EventType } from '../src/events/envelope.ts'
 import type { PriceSheet } from '../src/events/types.ts'
+import { limits } from '../src/limits.ts'
+import type { StatementEntry } from '../src/read-models/statement.ts'
 import { until } from './clients.ts'
 import { type Operator, pricesOf, sheetOf } from './gateway.ts'
+import type { NatsServer } from './infrastructure/nats/server.ts'
 
 /** Five seconds of `vv/v3` in `std` are 3 units at 0.14 USD: what a plain request holds, and what the sandbox takes. */
 export const plainUsd = '0.42'
@@ -62,6 +66,8 @@ export interface AskedVideo {
   /** What stands beside the prompt, in the native format. */
   readonly more?: Readonly<Record<string, unknown>>
   readonly surface?: VideoSurface
+  /** `vv/v3` where nothing is said. */
+  readonly model?: string
 }
 
 type Json = ReturnType<JSON['parse']>
@@ -78,8 +84,8 @@ const paths: { readonly [S in VideoSurface]: string } = {
   openai: '/v1/videos',
 }
 
-const bodyOf = ({ prompt, more = {}, surface }: AskedVideo): object =>
-  surface === 'native' ? { model_name: 'vv/v3', prompt, ...more } : { model: 'vv/v3', prompt, metadata: more }
+const bodyOf = ({ prompt, more = {}, surface, model = 'vv/v3' }: AskedVideo): object =>
+  surface === 'native' ? { model_name: model, prompt, ...more } : { model, prompt, metadata: more }
 
 const answered = async (response: Response): Promise<Answered> => ({
   status: response.status,
@@ -145,6 +151,14 @@ export const walletFigures = async (operator: Operator, workspaceId: string) => 
   }
 }
 
+/** The movements of a wallet, as the tables have them once they stand at the end of the log. */
+export const statementOf = async (operator: Operator, workspaceId: string): Promise<readonly StatementEntry[]> => {
+  const { database } = tablesOf(operator.platform)
+  await until(async () => (await database.checkpoint()) === (await operator.log.lastSequence()))
+  const range = { from: null, to: null, limit: limits.pageRowsMax }
+  return (await database.billing().readStatement(workspaceId, range)).value.entries
+}
+
 /** Watches the least that was ever available to a workspace. */
 export const watchAvailable = ({ tail }: Operator, workspaceId: string): (() => string) => {
   const wallet = tail.ledger.wallets.get(workspaceId)!
@@ -166,3 +180,16 @@ export const eventsOf = async <Type extends EventType>(
   type: Type,
 ): Promise<readonly DataOf<Type>[]> =>
   (await operator.events()).flatMap((event) => (event.type === type ? [event.data as DataOf<Type>] : []))
+
+interface StreamReport {
+  readonly account_details?: readonly {
+    readonly stream_detail?: readonly { readonly name: string; readonly state: { readonly messages: number } }[]
+  }[]
+}
+
+/** What stands in a log's work queues: items, pieces of them, callbacks. */
+export const queuedItems = async ({ monitoringUrl }: NatsServer, logName: string): Promise<number | undefined> => {
+  const { account_details = [] } = (await (await fetch(`${monitoringUrl}/jsz?streams=true`)).json()) as StreamReport
+  const streams = account_details.flatMap(({ stream_detail = [] }) => stream_detail)
+  return streams.find(({ name }) => name === `${logName}_TASKS`)?.state.messages
+}

@@ -1,50 +1,108 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { parseSigningKey, signingKeyText } from '../../src/audit/keys.ts'
 import { type Signer, verifierOf } from '../../src/audit/note.ts'
+import type { Config } from '../../src/config.ts'
 import { startSandbox } from '../../src/sandbox/server.ts'
 import { until } from '../clients.ts'
 import { configOf, openOperator, runtime, sheetOf, temporaryFolder } from '../gateway.ts'
 import { GatewayProcess } from '../gateway-process.ts'
+import { startReceiver } from '../receiver.ts'
 import { checkpointsOf } from '../sealing.ts'
+import { newVideo, pollVideo, quick, videoOptions } from '../video.ts'
 
 const planted = {
   prompt: 'PLANTED-PROMPT-7f3a',
   answer: 'planted-tool-91c2',
   upstreamKey: 'sk-upstream-secret',
+  accessKey: 'PLANTED-ACCESS-20c4',
+  secretKey: 'PLANTED-SECRET-b1e8',
+  callback: 'PLANTED-CALLBACK-55d0',
+  callbackSecret: 'PLANTED-SIGNER-0a9f',
   signingKey: signingKeyText(Buffer.from('a planted seed that signs things')),
 }
+
 const signer = parseSigningKey('gateway.test/ledger', planted.signingKey)
 
 /** The line of it that holds the key. */
 const pemOf = ({ privateKey }: Signer): string =>
   String(privateKey.export({ type: 'pkcs8', format: 'pem' })).split('\n')[1]!
 
+/** As the sandbox vendor words it where it is told to leak. */
+const vendorLeak = 'API key sandbox'
+
+/** What is asked for waits in the queues, and only there. */
+const isOfQueue = (file: string): boolean => file.includes('_TASKS')
+
+/** A vendor that does not know our key. */
+const strangeVendor = (baseUrl: string): Config['videoVendors'][number] => ({
+  name: 'vx',
+  baseUrl,
+  credential: { type: 'pair', accessKey: planted.accessKey, secretKey: planted.secretKey },
+  callsPerSecond: 10,
+})
+
 const filesBelow = async (folder: string): Promise<readonly string[]> =>
   (await readdir(folder, { recursive: true, withFileTypes: true }))
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name))
 
-t.test('after a run with every kind of outcome, no planted secret is anywhere on disk', async (t) => {
-  const dataFolder = await temporaryFolder(t)
-  const settingsFolder = await temporaryFolder(t)
-  const sandbox = await startSandbox(runtime)
-  t.teardown(() => sandbox.stop())
+/** A video of every outcome; resolves with what is told of those that failed. */
+const runVideos = async (t: Test, { url }: GatewayProcess, secret: string): Promise<readonly string[]> => {
+  const receiver = await startReceiver(t)
+  receiver.answerWith(({ path }) => (path.startsWith('/failing') ? 500 : 200))
+  const make = (path: string, directives: string, model = 'vv/v3'): Promise<string> =>
+    newVideo(url, secret, {
+      model,
+      prompt: `${planted.prompt} ${directives}`,
+      more: { callback_url: `${receiver.url}/${path}?token=${planted.callback}` },
+    })
+  await make('unknown', '', 'vx/v3')
+  await make('made', '[[queue_ms=0;run_ms=0]]')
+  await make('lost', '[[break;done;first=1]][[on=query;status=500;leak=see;first=2]]')
+  const failing = [
+    await make('failing', '[[queue_ms=0;run_ms=0;failed;fail_message=No.]]'),
+    await make('refused', '[[code=1301;leak=see]]'),
+  ]
+  const calledBack = (): number => new Set(receiver.delivered.map(({ path }) => path)).size
+  await until(() => calledBack() === 4)
+  return Promise.all(failing.map(async (taskId) => JSON.stringify((await pollVideo(url, secret, taskId)).body)))
+}
+
+const modelSheets = (models: Readonly<Record<string, string>>) =>
+  Object.fromEntries(Object.keys(models).map((name) => [`openai/${name}`, sheetOf()]))
+
+const configWith = (dataFolder: string, sandboxUrl: string): Config => {
   const models = {
     leaky: 'leaky;status=401;leak',
     refused: 'refused;status=400;leak',
     broken: 'broken;break_after=3',
     mute: 'mute;no_usage',
   }
-  const audit = { sealing: true, origin: signer.name, signer, verifier: verifierOf(signer), previous: [] }
-  const config = configOf(dataFolder, sandbox.url, {
-    models,
-    sheets: { 'openai/plain': sheetOf() },
-    config: { audit },
-  })
-  const gateway = await GatewayProcess.start(config, { settingsFolder, logLevel: 'debug' })
-  const operator = await openOperator(config)
+  const config = configOf(dataFolder, sandboxUrl, { models, ...videoOptions(modelSheets(models)) })
+  const [film] = config.prices.prices.filter(({ model }) => model === 'vv/v3')
+  return {
+    ...config,
+    videoVendors: [...config.videoVendors, strangeVendor(sandboxUrl)],
+    catalog: {
+      ...config.catalog,
+      providers: new Map([...config.catalog.providers, ['vx', { models: {}, surfaces: ['video'] }]]),
+    },
+    prices: { prices: [...config.prices.prices, { ...film!, model: 'vx/v3' }] },
+    audit: { sealing: true, origin: signer.name, signer, verifier: verifierOf(signer), previous: [] },
+    callbacks: { secret: planted.callbackSecret, allowPrivateAddresses: true },
+  }
+}
+
+t.test('after a run with every kind of outcome, no planted secret is anywhere on disk', async (t) => {
+  const dataFolder = await temporaryFolder(t)
+  const settingsFolder = await temporaryFolder(t)
+  const sandbox = await startSandbox(runtime)
+  t.teardown(() => sandbox.stop())
+  const config = configWith(dataFolder, sandbox.url)
+  const gateway = await GatewayProcess.start(config, { settingsFolder, logLevel: 'debug', bounds: quick })
+  const operator = await openOperator(config, quick)
   const { secret } = await operator.openAccount('acme', '10')
   const ask = (model: string, extra = {}): Promise<Response> =>
     fetch(`${gateway.url}/v1/chat/completions`, {
@@ -63,22 +121,29 @@ t.test('after a run with every kind of outcome, no planted secret is anywhere on
     for (const stream of [false, true])
       seen.push(await (await ask(`openai/${model}`, { stream })).text().catch(() => ''))
   seen.push(await (await ask('openai/plain', { [planted.prompt]: 1, temperature: planted.prompt })).text())
+  seen.push(...(await runVideos(t, gateway, secret)))
   await until(async () => (await checkpointsOf(operator.platform.log)).length > 0)
   await operator.caughtUp()
   await operator.stop()
   t.equal(await gateway.end('SIGTERM'), 0)
 
   t.notOk(
-    seen.some((body) => body.includes(planted.upstreamKey) || body.includes(new URL(sandbox.url).host)),
+    seen.some((body) =>
+      [planted.upstreamKey, new URL(sandbox.url).host, vendorLeak].some((text) => body.includes(text)),
+    ),
     'no answer tells what is upstream',
   )
-  const forbidden = [planted.prompt, planted.answer, planted.upstreamKey, secret, planted.signingKey, pemOf(signer)]
+  const requests = [planted.prompt, planted.answer, planted.callback]
+  const { upstreamKey, accessKey, secretKey, callbackSecret, signingKey } = planted
+  const keys = [upstreamKey, accessKey, secretKey, callbackSecret, signingKey, pemOf(signer), secret]
   const files = await filesBelow(dataFolder)
   t.ok(files.length > 100, 'the stores of NATS and PostgreSQL are searched')
+  t.ok(files.some(isOfQueue), 'the work queues are found')
   for (const file of files) {
     const bytes = await readFile(file)
-    for (const text of forbidden) if (bytes.includes(text)) t.fail(`${file} holds ${text.slice(0, 12)}…`)
+    for (const text of isOfQueue(file) ? keys : [...keys, ...requests])
+      if (bytes.includes(text)) t.fail(`${file} holds ${text.slice(0, 16)}…`)
   }
-  for (const text of forbidden) t.notOk(gateway.logged.includes(text), 'nor our own log')
-  t.not(gateway.logged, '')
+  for (const text of [...keys, ...requests, vendorLeak]) t.notOk(gateway.logged.includes(text), 'nor our own log')
+  t.match(gateway.logged, /video vendor does not answer as it should/)
 })

@@ -32,22 +32,28 @@ const takesItsShapeFromAnImage = ({ kind, body }: VideoRequest): boolean =>
 const shapeOf = (request: VideoRequest): Pick<VideoBody, 'aspect_ratio'> =>
   isEdit(request.body) || takesItsShapeFromAnImage(request) ? {} : { aspect_ratio: '16:9' }
 
+/** A body with what it left open said. */
+const saying = (request: VideoRequest, sound: Pick<VideoBody, 'sound'>): VideoBody => {
+  const { body } = request
+  return {
+    ...shapeOf(request),
+    ...sound,
+    ...(isEdit(body) ? {} : { duration: defaultDuration }),
+    ...(body.multi_shot === true ? { shot_type: 'customize' } : {}),
+    ...body,
+    mode: modeOf(request),
+  }
+}
+
+/** The body by which two requests are compared: what one left open the other may say. It needs no model to be known, and no request to be checked. */
+export const comparableBody = (request: VideoRequest): VideoBody => saying(request, { sound: 'off' })
+
 /** Of a model without a soundtrack the vendor may not know the word. */
 const soundOf = (modelName: string): Pick<VideoBody, 'sound'> =>
   (videoModelOf(modelName)?.audioModes ?? []).length === 0 ? {} : { sound: 'off' }
 
 /** A checked request with what it left open said, so that the vendor makes what the hold was sized for, whatever its own defaults are. */
-export const withDefaults = (request: VideoRequest, modelName: string): VideoRequest => {
-  const { body } = request
-  return {
-    ...request,
-    body: {
-      ...shapeOf(request),
-      ...soundOf(modelName),
-      ...(isEdit(body) ? {} : { duration: defaultDuration }),
-      ...(body.multi_shot === true ? { shot_type: 'customize' } : {}),
-      ...body,
-      mode: modeOf(request),
-    },
-  }
-}
+export const withDefaults = (request: VideoRequest, modelName: string): VideoRequest => ({
+  ...request,
+  body: saying(request, soundOf(modelName)),
+})

@@ -1,3 +1,4 @@
+import { shownName } from '../../errors.ts'
 import { type Asked, refusal } from './asked.ts'
 
 /** Of an image once decoded. */
@@ -90,7 +91,7 @@ export const checkVideos = ({ body, pathOf }: Asked): void => {
       throw refusal(
         'unsupported_value',
         path,
-        `The video in '${path}' is a \`.${extension}\`; only MP4 and MOV are taken.`,
+        `The video in '${path}' is a \`.${shownName(extension)}\`; only MP4 and MOV are taken.`,
       )
   }
 }

@@ -1,3 +1,4 @@
+import { shownName } from '../../errors.ts'
 import { type Asked, type Dimensions, isLongerThan, refusal } from './asked.ts'
 import { durationOf, isEdit, modeOf } from './defaults.ts'
 import { checkCallbackUrl, checkImages, checkVideos } from './media-rules.ts'
@@ -190,12 +191,14 @@ const checkCamera = ({ body, pathOf }: Asked): void => {
   checkWord(camera['type'], `${path}.type`, cameraMoves)
   const axes = Object.entries(camera['config'] ?? {})
   const wrong = axes.find(([axis, value]) => !cameraAxes.includes(axis) || !isSwing(value))
-  if (wrong !== undefined)
+  if (wrong !== undefined) {
+    const wrongPath = `${path}.config.${shownName(wrong[0])}`
     throw refusal(
       'invalid_value',
-      `${path}.config.${wrong[0]}`,
-      `Invalid value for '${path}.config.${wrong[0]}': ${cameraAxes.join(', ')}, each from -10 to 10.`,
+      wrongPath,
+      `Invalid value for '${wrongPath}': ${cameraAxes.join(', ')}, each from -10 to 10.`,
     )
+  }
   if (camera['type'] === 'simple' && axes.filter(([, value]) => value !== 0).length !== 1)
     throw refusal(
       'invalid_value',

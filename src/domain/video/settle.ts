@@ -1,7 +1,8 @@
 import type { FactOf } from '../../events/envelope.ts'
 import type { TaskResult } from '../../events/types.ts'
-import { divideRoundingHalfUp, formatUsd, parseUsd, picosPerUsd } from '../money.ts'
+import { formatUsd } from '../money.ts'
 import type { Task } from './task.ts'
+import { formatUnits, priceRoundingHalfUp, readUnits, type Units } from './units.ts'
 
 /** The vendor's last word on a task. */
 export interface Verdict {
@@ -21,19 +22,24 @@ export interface TaskCharge {
   readonly totalPicos: bigint
 }
 
-const unitsPattern = /^(0|[1-9][0-9]{0,8})(\.[0-9]{1,12})?$/
+/** A number of units that can be charged, as `readUnits` reads it. */
+export const isUnits = (text: string): boolean => readUnits(text) !== null
 
-/** A decimal number of units that can be charged: `4.5`, never `4,5`, `-1` or `1e3`. */
-export const isUnits = (text: string): boolean => unitsPattern.test(text)
+const unitsOf = (text: string): Units => {
+  const units = readUnits(text)
+  if (units === null) throw new RangeError(`not a number of units: ${JSON.stringify(text)}`)
+  return units
+}
 
-/** What units cost, in picos. Exact for every published price; what lies below a pico-dollar is rounded half up, once, here. */
+/** What units cost, in picos; what lies below a pico-dollar is rounded half up. Throws RangeError for what is no number of units. */
 export const unitsPicosRoundingHalfUp = (units: string, unitPrice: string): bigint =>
-  divideRoundingHalfUp(parseUsd(units) * parseUsd(unitPrice), picosPerUsd)
+  priceRoundingHalfUp(unitsOf(units), unitPrice)
 
 /** The charge for a number of units: one line. */
-export const chargeUnits = (units: string, unitPrice: string, source: TaskCharge['source']): TaskCharge => {
-  const totalPicos = unitsPicosRoundingHalfUp(units, unitPrice)
-  return { source, lines: [{ item: 'video', quantity: units, unitPrice, amount: formatUsd(totalPicos) }], totalPicos }
+const chargeUnits = (units: Units, unitPrice: string, source: TaskCharge['source']): TaskCharge => {
+  const totalPicos = priceRoundingHalfUp(units, unitPrice)
+  const line = { item: 'video', quantity: formatUnits(units), unitPrice, amount: formatUsd(totalPicos) }
+  return { source, lines: [line], totalPicos }
 }
 
 /**
@@ -42,10 +48,10 @@ export const chargeUnits = (units: string, unitPrice: string, source: TaskCharge
  */
 export const chargeTask = (task: Pick<Task, 'unitPrice' | 'unitsMax'>, verdict: Verdict): TaskCharge => {
   if (verdict.outcome === 'FAILURE') return { source: 'reported', lines: [], totalPicos: 0n }
-  const { deduction } = verdict
-  return deduction !== null && isUnits(deduction)
-    ? chargeUnits(deduction, task.unitPrice, 'reported')
-    : chargeUnits(task.unitsMax, task.unitPrice, 'estimated')
+  const units = verdict.deduction === null ? null : readUnits(verdict.deduction)
+  return units === null
+    ? chargeUnits(unitsOf(task.unitsMax), task.unitPrice, 'estimated')
+    : chargeUnits(units, task.unitPrice, 'reported')
 }
 
 const optional = <Name extends string, T>(name: Name, value: T | null): { readonly [N in Name]?: T } =>

@@ -10,10 +10,16 @@ const isNat64 = ([first, second, ...rest]: readonly number[]): boolean =>
 /** All that is given out to the public; what lies beside it is special or not assigned yet. */
 const isGlobal = ([first = 0]: readonly number[]): boolean => first >>> 13 === 0b001
 
+/** In every machine of a large cloud it leads to the host below. */
+const hostOfAzure = '168.63.129.16'
+
+const isPublicV4 = (address: ipaddr.IPv4): boolean =>
+  address.range() === 'unicast' && address.toString() !== hostOfAzure
+
 const isPublicV6 = (address: ipaddr.IPv6): boolean => {
   const { parts } = address
-  if (isNat64(parts)) return new ipaddr.IPv4(address.toByteArray().slice(v4InV6)).range() === 'unicast'
-  if (address.isIPv4MappedAddress()) return address.toIPv4Address().range() === 'unicast'
+  if (isNat64(parts)) return isPublicV4(new ipaddr.IPv4(address.toByteArray().slice(v4InV6)))
+  if (address.isIPv4MappedAddress()) return isPublicV4(address.toIPv4Address())
   return isGlobal(parts) && address.range() === 'unicast'
 }
 
@@ -24,5 +30,5 @@ const isPublicV6 = (address: ipaddr.IPv6): boolean => {
 export const isPublicAddress = (text: string): boolean => {
   if (isIP(text) === 0) return false // The library reads `1.2.3` too.
   const address = ipaddr.parse(text)
-  return address instanceof ipaddr.IPv6 ? isPublicV6(address) : address.range() === 'unicast'
+  return address instanceof ipaddr.IPv6 ? isPublicV6(address) : isPublicV4(address)
 }

@@ -11,6 +11,7 @@ import { JournalWriter } from './journal-writer.ts'
 import { Link } from './link.ts'
 import { assertMayPublish } from './may-publish.ts'
 import { Pending } from './pending.ts'
+import { Publisher } from './publisher.ts'
 import { rawFrameOf, readRange } from './raw-frames.ts'
 import { FrameReader, type Speakers } from './read-frame.ts'
 import { RecentFrames } from './recent-frames.ts'
@@ -183,11 +184,12 @@ const assemble = (options: LogOptions, names: LogNames, jsm: Parts['jsm']): Part
   }
   const recent = new RecentFrames()
   const reader = new FrameReader(names, recent, speakers)
-  const store = new FrameStore({ client: jetstream(connection), stream: names.stream, link, recent, logger, onFatal })
+  const inboxPrefix = inboxPrefixOf(role)
+  const publisher = new Publisher(connection, names.stream, inboxPrefix)
+  const store = new FrameStore({ publisher, link, recent, logger, onFatal })
   const journal = new JournalWriter(writer, `${names.journalPrefix}${role}`, store, pending)
   const wallets = new WalletWriter({ writer: newId(), jsm, stream: names.stream, link, store, pending })
   const seal = { source: `/gateway/${role}/${writer}`, clock, newId }
-  const inboxPrefix = inboxPrefixOf(role)
   return { connection, jsm, names, inboxPrefix, reader, link, logger, seal, writer, pending, journal, wallets }
 }
 

@@ -1,9 +1,9 @@
-import { JetStreamApiCodes, JetStreamApiError, type JetStreamClient } from '@nats-io/jetstream'
+import { JetStreamApiCodes, JetStreamApiError } from '@nats-io/jetstream'
 import { frameIdText } from '../../events/codec.ts'
-import { limits } from '../../limits.ts'
 import type { Appended, Logger } from '../../roles/role.ts'
 import type { Link } from './link.ts'
 import type { PendingFrame } from './pending.ts'
+import type { Publisher } from './publisher.ts'
 import type { RecentFrames } from './recent-frames.ts'
 
 /** A frame id that the server had seen before this process first sent it: two processes count under one writer, and bills get lost. */
@@ -27,8 +27,7 @@ export interface Destination {
 }
 
 export interface StoreParts {
-  readonly client: JetStreamClient
-  readonly stream: string
+  readonly publisher: Publisher
   readonly link: Link
   readonly recent: RecentFrames
   readonly logger: Logger
@@ -67,22 +66,17 @@ export class FrameStore {
   }
 
   async #attempt(frame: PendingFrame, { subject, expectedSequence }: Destination): Promise<Attempt> {
-    const { client, link, stream, recent } = this.#parts
+    const { publisher, link, recent } = this.#parts
     const id = frameIdText(frame.id)
-    const expect = {
-      streamName: stream,
-      ...(expectedSequence === undefined ? {} : { lastSubjectSequence: expectedSequence }),
-    }
-    const options = { msgID: id, expect, timeout: limits.frameAckMs }
     try {
-      const { seq, duplicate } = await link.whileUp(() => {
+      const { sequence, duplicate } = await link.whileUp(() => {
         frame.sends += 1
         const bytes = frame.encode()
         recent.remember(id, bytes, frame.events)
-        return client.publish(subject, bytes, options)
+        return publisher.publish({ subject, bytes, messageId: id, expectedSequence })
       })
       this.#noteSuccess()
-      return { outcome: 'stored', sequence: seq, duplicate }
+      return { outcome: 'stored', sequence, duplicate }
     } catch (error) {
       if (isRefusal(error)) return { outcome: 'refused' }
       this.#noteFailure(frame, error)

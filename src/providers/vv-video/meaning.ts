@@ -1,10 +1,10 @@
 import type { Reply } from './reply.ts'
 
 /**
- * What an answer means, whatever was asked. `busy`: nothing was done for reasons of our account or of the moment; `failed`: the vendor
- * broke, and may have done it; `unclear`: nobody can tell.
+ * What an answer means, whatever was asked. `busy`: nothing was done for reasons of our account, which hold for every request; `put_off`:
+ * nothing was done, and of other requests that tells nothing; `failed`: the vendor broke, and may have done it; `unclear`: nobody can tell.
  */
-export type Meaning = 'done' | 'busy' | 'refused' | 'absent' | 'failed' | 'unclear'
+export type Meaning = 'done' | 'busy' | 'put_off' | 'refused' | 'absent' | 'failed' | 'unclear'
 
 interface Said {
   readonly meaning: Meaning
@@ -21,7 +21,7 @@ const codes: { readonly [code: number]: readonly [Meaning, string] } = {
   1100: ['busy', 'account_unusable'],
   1101: ['busy', 'account_in_arrears'],
   1102: ['busy', 'account_used_up'],
-  1103: ['busy', 'account_not_permitted'],
+  1103: ['refused', 'not_permitted'], // This model, or this way to use it.
   1200: ['refused', 'parameters_refused'],
   1201: ['refused', 'parameters_refused'],
   1202: ['absent', 'no_such_method'],
@@ -36,11 +36,18 @@ const codes: { readonly [code: number]: readonly [Meaning, string] } = {
   5002: ['failed', 'vendor_timeout'],
 }
 
-/** Of our credentials and of the moment: nothing is done behind any of these. */
-const busyStatuses: readonly number[] = [401, 403, 408, 425, 429]
+/** Nothing is done behind any of these. A filter in front of the vendor may dislike a single request. */
+const idle: { readonly [status: number]: Meaning } = {
+  401: 'busy',
+  403: 'put_off',
+  408: 'put_off',
+  425: 'put_off',
+  429: 'busy',
+}
 
 const byStatus = (status: number): Meaning => {
-  if (busyStatuses.includes(status)) return 'busy'
+  const meaning = idle[status]
+  if (meaning !== undefined) return meaning
   if (status === 404) return 'absent'
   if (status === 409) return 'unclear'
   return status >= 400 ? 'refused' : 'unclear'
@@ -49,7 +56,7 @@ const byStatus = (status: number): Meaning => {
 const withoutEnvelope = ({ status, fault }: Reply): Said => {
   if (status === null) return { meaning: 'unclear', reason: fault }
   if (status === 413) return { meaning: 'refused', reason: 'http_413' }
-  return { meaning: busyStatuses.includes(status) ? 'busy' : 'unclear', reason: `http_${status} ${fault}` }
+  return { meaning: idle[status] ?? 'unclear', reason: `http_${status} ${fault}` }
 }
 
 /** The code says more than the status, except that behind a 5xx nobody can tell what was done. */

@@ -37,7 +37,12 @@ const cleanerOf = (baseUrl: string, authorization: Authorization): Clean => {
 
 const unknown = (reason: string): VendorTrouble => ({ type: 'unknown', reason })
 
-const busy = ({ retryAfterMs }: Reply, reason: string): VendorTrouble => ({ type: 'busy', retryAfterMs, reason })
+const busy = ({ retryAfterMs }: Reply, scope: 'account' | 'task', reason: string): VendorTrouble => ({
+  type: 'busy',
+  scope,
+  retryAfterMs,
+  reason,
+})
 
 /** It says that a task has our id already: made by a submit whose answer was lost, and no fault of the request. */
 const namesExternalId = (message: string): boolean => /external[\s_-]*(?:task[\s_-]*)?id/i.test(message)
@@ -63,7 +68,9 @@ const readSubmitted = (reply: Reply, taskId: string, clean: Clean): Submitted =>
     case 'done':
       return accepted(reply, { taskId })
     case 'busy':
-      return busy(reply, reason)
+      return busy(reply, 'account', reason)
+    case 'put_off':
+      return busy(reply, 'task', reason)
     case 'refused':
     case 'absent':
       return refusal(reply, reason, clean)
@@ -83,7 +90,8 @@ const readAnswer = (reply: Reply, expected: Expected, clean: Clean): Told => {
   const { meaning, reason } = meaningOf(reply)
   if (meaning === 'done' && reply.envelope !== null) return readTold(reply.envelope, expected, clean)
   if (isAbsent(meaning, reply)) return { type: 'not_found' }
-  return meaning === 'busy' || meaning === 'failed' ? busy(reply, reason) : unknown(reason)
+  if (meaning === 'busy') return busy(reply, 'account', reason)
+  return meaning === 'put_off' || meaning === 'failed' ? busy(reply, 'task', reason) : unknown(reason)
 }
 
 /** Opens the account; nothing is asked of the vendor yet. Every call ends within its time-out. */

@@ -51,9 +51,12 @@ const lookUp = <T>(table: { readonly [word: string]: T }, word: string): T | nul
 
 const cut = (text: string, charactersMax: number): string => text.slice(0, charactersMax).toWellFormed()
 
-/** As the vendor wrote it; null where it wrote none. */
-const deductionOf = (data: JsonObject): string | null =>
-  cut(textOf(data['final_unit_deduction']), limits.videoDeductionCharactersMax) || null
+/** As the vendor wrote it; null where it wrote none. A piece of a number would be another number: what was cut shows it, and is none. */
+const deductionOf = (data: JsonObject): string | null => {
+  const text = textOf(data['final_unit_deduction'])
+  const most = limits.videoDeductionCharactersMax
+  return (text.length > most ? `${cut(text, most - 1)}…` : cut(text, most)) || null
+}
 
 const addressOf = (value: unknown): string | null => {
   const url = URL.parse(textOf(value))

@@ -29,9 +29,17 @@ export type Told =
   | { readonly type: 'not_found' }
   | VendorTrouble
 
-/** `busy`: nothing was done, ask later. `unknown`: it may have been done. */
+/**
+ * `busy`: nothing was done, ask later; of scope `account`, so it is for every other task, of scope `task`, that tells nothing of others.
+ * `unknown`: it may have been done.
+ */
 export type VendorTrouble =
-  | { readonly type: 'busy'; readonly retryAfterMs: number | null; readonly reason: string }
+  | {
+      readonly type: 'busy'
+      readonly scope: 'account' | 'task'
+      readonly retryAfterMs: number | null
+      readonly reason: string
+    }
   | { readonly type: 'unknown'; readonly reason: string }
 
 /** One vendor account. Nothing here throws for what the vendor says or leaves unsaid. */

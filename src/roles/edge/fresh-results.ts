@@ -43,23 +43,29 @@ export class FreshResults {
     this.#parts = parts
   }
 
-  /** The task, with fresh results where its own have expired; as it stands where the vendor tells none within `freshResultsMs`. */
+  /**
+   * The task, with fresh results where its own have expired or the vendor told none that could be kept; as it stands where the vendor
+   * tells none within `freshResultsMs`.
+   */
   async of(task: Task, asker: Asker): Promise<Task> {
-    if (!isSucceeded(task) || !this.#haveExpired(task.results)) return task
+    if (!isSucceeded(task) || this.#areGood(task.results)) return task
     if (this.#isDue(task)) await this.#askOnce(task, asker)
     const results = this.#known.get(task.taskId)?.results ?? null
     return results === null ? task : { ...task, results }
   }
 
-  #haveExpired(results: readonly TaskResult[]): boolean {
+  #areGood(results: readonly TaskResult[]): boolean {
     const nowMs = this.#parts.clock()
-    return results.some(({ url, watermarkUrl = '' }) => isExpired(url, nowMs) || isExpired(watermarkUrl, nowMs))
+    const haveExpired = results.some(
+      ({ url, watermarkUrl = '' }) => isExpired(url, nowMs) || isExpired(watermarkUrl, nowMs),
+    )
+    return results.length > 0 && !haveExpired
   }
 
   #isDue({ taskId }: Task): boolean {
     const asked = this.#known.get(taskId)
     if (asked === undefined) return true
-    if (asked.results !== null && !this.#haveExpired(asked.results)) return false
+    if (asked.results !== null && this.#areGood(asked.results)) return false
     return this.#parts.clock() >= asked.againMs
   }
 
@@ -78,7 +84,7 @@ export class FreshResults {
     try {
       this.#remember(taskId, { results: await this.#resultsOf(task, asker), againMs })
     } catch (fault) {
-      logger.debug({ fault, taskId }, 'an expired result is told as it is')
+      logger.debug({ fault, taskId }, 'the vendor told no fresh result: the task is told as it is')
       this.#remember(taskId, { results: null, againMs })
     }
   }

@@ -37,7 +37,7 @@ export interface EdgeParts {
   /** The log as it is stored, for what is explained from it. */
   readonly frames: Pick<FrameSource, 'read'>
   readonly responseOwners: ResponseOwners
-  readonly taskQueue: Pick<WorkQueue, 'put'>
+  readonly taskQueue: Pick<WorkQueue, 'put' | 'withdraw'>
   readonly tasks: EdgeTasks
   /** Whether the callers of finished tasks are called back. */
   readonly callbacks: boolean

@@ -3,14 +3,14 @@ import type { Key } from '../../domain/accounts/accounts.ts'
 import { walletOf } from '../../domain/ledger/ledger.ts'
 import { formatUsd } from '../../domain/money.ts'
 import type { Catalog } from '../../domain/routing/plan.ts'
-import { withDefaults } from '../../domain/video/defaults.ts'
+import { comparableBody, withDefaults } from '../../domain/video/defaults.ts'
 import { planVideo, type VideoPlan } from '../../domain/video/plan.ts'
 import type { TaskPayload, VideoRequest } from '../../domain/video/request.ts'
 import { checkVideoRequest } from '../../domain/video/rules.ts'
 import { unitsPicosRoundingHalfUp } from '../../domain/video/settle.ts'
 import type { Task } from '../../domain/video/task.ts'
 import { worstCaseUnits } from '../../domain/video/worst-case.ts'
-import type { WalletCommand } from '../../domain/wallet/decide.ts'
+import type { WalletCommand, WalletRefusal } from '../../domain/wallet/decide.ts'
 import { availablePicos } from '../../domain/wallet/wallet.ts'
 import { clientGoneError, GatewayError, logUnavailable } from '../../errors.ts'
 import type { TaskOrder } from '../../events/types.ts'
@@ -32,7 +32,7 @@ export interface VideoTaskParts {
   readonly writer: Pick<WalletWriter, 'execute'>
   readonly owner: string
   readonly catalog: Catalog
-  readonly taskQueue: Pick<WorkQueue, 'put'>
+  readonly taskQueue: Pick<WorkQueue, 'put' | 'withdraw'>
   readonly tasks: EdgeTasks
   readonly freshResults: Pick<FreshResults, 'of'>
   /** Whether somebody here calls back. */
@@ -73,7 +73,7 @@ export class VideoTasks {
   readonly #watch: WalletWatch
   /** Since when each hold is being placed, the oldest first. */
   readonly #placing = new Map<string, number>()
-  /** Holds that nobody was told of, on their way back. */
+  /** Holds that nobody was told of, and payloads of what was refused, on their way back. */
   readonly #returns = new Set<Promise<void>>()
 
   constructor(parts: VideoTaskParts) {
@@ -87,12 +87,13 @@ export class VideoTasks {
    * `external_task_id_conflict`; `log_unavailable`, after which only a submit with an id of the caller's may have happened.
    */
   async submit(asked: VideoSubmit, clientGone: AbortSignal): Promise<AcceptedTask> {
-    const draft = this.#draft(asked)
-    this.#refuseWhileStalled()
-    const standing = await this.#standing(draft)
+    const requestDigest = digestOf(asked.request)
+    const standing = await this.#standing(asked, requestDigest)
     if (standing !== null) return standing
+    const draft = this.#draft(asked, requestDigest)
+    this.#refuseWhileStalled()
     const outcome = await this.#placeCovered(draft, clientGone)
-    const repeated = outcome === 'repeated' ? await this.#standing(draft) : null
+    const repeated = outcome === 'repeated' ? await this.#standing(asked, requestDigest) : null
     return repeated ?? this.#accepted(draft.command)
   }
 
@@ -126,7 +127,7 @@ export class VideoTasks {
     return this.#parts.freshResults.of(found(task), asker)
   }
 
-  #draft({ key, surface, request, pathOf }: VideoSubmit): Draft {
+  #draft({ key, surface, request, pathOf }: VideoSubmit, requestDigest: string): Draft {
     const { catalog, tail, clock, owner, callbacks, taskDeadlineMs, newTaskId } = this.#parts
     const plan = planVideo(catalog, tail.ledger.prices, request.model, clock())
     checkVideoRequest(request, plan.modelName, pathOf, dimensionsOf)
@@ -142,7 +143,7 @@ export class VideoTasks {
       amountPicos: unitsPicosRoundingHalfUp(unitsMax, plan.sheet.unit_price),
       deadline: new Date(clock() + taskDeadlineMs).toISOString(),
       owner,
-      order: orderOf({ keyId, surface, request: whole, plan, unitsMax, payload }),
+      order: orderOf({ keyId, surface, request: whole, plan, unitsMax, payload, requestDigest }),
     }
     return { workspaceId, command, payload, externalIdPath: pathOf('external_task_id') }
   }
@@ -153,25 +154,27 @@ export class VideoTasks {
     if (oldestMs !== undefined && this.#parts.clock() - oldestMs > limits.logStalledMs) throw logUnavailable()
   }
 
-  /** The task that the caller's own id names already; null where it names none. */
-  async #standing({ workspaceId, command, externalIdPath }: Draft): Promise<AcceptedTask | null> {
-    const { externalTaskId = null, requestDigest, model } = command.order
+  /** The task that the caller's own id names already, whatever may be asked for today; null where it names none. */
+  async #standing({ key, request, pathOf }: VideoSubmit, requestDigest: string): Promise<AcceptedTask | null> {
+    const { tail, clock } = this.#parts
+    const { externalTaskId, model } = request
     if (externalTaskId === null) return null
-    const standing = walletOf(this.#parts.tail.ledger, workspaceId).externalTasks.get(externalTaskId)
+    const standing = walletOf(tail.ledger, key.workspaceId).externalTasks.get(externalTaskId)
     if (standing === undefined) return null
-    if (standing.requestDigest !== requestDigest) throw conflict(externalTaskId, externalIdPath)
+    if (standing.requestDigest !== requestDigest) throw conflict(externalTaskId, pathOf('external_task_id'))
     const { taskId } = standing
-    return { taskId, model, externalTaskId, queuedMs: await this.#queuedMs(workspaceId, taskId) }
+    const task = await this.#read(key.workspaceId, taskId)
+    return { taskId, externalTaskId, model: task?.model ?? model, queuedMs: task?.queuedMs ?? clock() }
   }
 
   /** A task that cannot be read now is none the less the one that was asked for. */
-  async #queuedMs(workspaceId: string, taskId: string): Promise<number> {
-    const { tasks, clock, logger } = this.#parts
+  async #read(workspaceId: string, taskId: string): Promise<Task | null> {
+    const { tasks, logger } = this.#parts
     try {
-      return (await tasks.find(workspaceId, taskId))?.queuedMs ?? clock()
+      return await tasks.find(workspaceId, taskId)
     } catch (fault) {
-      logger.debug({ fault, taskId }, 'a repeated submit is answered without the time of the first')
-      return clock()
+      logger.debug({ fault, taskId }, 'a repeated submit is answered without the model and the time of the first')
+      return null
     }
   }
 
@@ -189,12 +192,51 @@ export class VideoTasks {
     await this.#queue(command.taskId, payload)
     for (;;) {
       const outcome = await this.#place(workspaceId, command)
-      if ('facts' in outcome) return outcome.facts.length > 0 ? 'placed' : 'repeated'
-      if (outcome.refused.reason === 'external_task_differs')
-        throw conflict(command.order.externalTaskId ?? '', draft.externalIdPath)
-      // Others were quicker; more may come back yet.
-      await this.#requireCover(draft, untilMs, clientGone)
+      if ('refused' in outcome) await this.#coveredAfter(outcome.refused, draft, untilMs, clientGone)
+      else if (outcome.facts.length > 0) return 'placed'
+      else {
+        if (this.#isAnothers(draft)) this.#withdraw(command.taskId)
+        return 'repeated'
+      }
     }
+  }
+
+  /** Others were quicker; more may come back yet. Where it does not, the hold is not asked for again, and nothing is left of the submit. */
+  async #coveredAfter(
+    { reason }: WalletRefusal,
+    draft: Draft,
+    untilMs: number,
+    clientGone: AbortSignal,
+  ): Promise<void> {
+    const { taskId, order } = draft.command
+    try {
+      if (reason === 'external_task_differs') throw conflict(order.externalTaskId ?? '', draft.externalIdPath)
+      await this.#requireCover(draft, untilMs, clientGone)
+    } catch (fault) {
+      this.#withdraw(taskId)
+      throw fault
+    }
+  }
+
+  /** The id of the caller's names another task than this one, which then has no hold and never gets one. */
+  #isAnothers({ workspaceId, command }: Draft): boolean {
+    const { externalTaskId = '' } = command.order
+    const standing = walletOf(this.#parts.tail.ledger, workspaceId).externalTasks.get(externalTaskId)
+    return standing !== undefined && standing.taskId !== command.taskId
+  }
+
+  /** Only where it is known that the task has no hold. A payload that stays all the same is dropped by whoever takes it. */
+  #withdraw(taskId: string): void {
+    const { taskQueue, logger } = this.#parts
+    const withdrawn = taskQueue.withdraw(taskId).catch((fault: unknown) => {
+      logger.debug({ fault, taskId }, 'a request that was refused stays queued until it is dropped')
+    })
+    this.#awaitAtClose(withdrawn)
+  }
+
+  #awaitAtClose(work: Promise<void>): void {
+    const ended = work.finally(() => this.#returns.delete(ended))
+    this.#returns.add(ended)
   }
 
   async #requireCover({ workspaceId, command }: Draft, untilMs: number, clientGone: AbortSignal): Promise<void> {
@@ -233,12 +275,10 @@ export class VideoTasks {
 
   /** Nobody knows the id of this task. One that the caller named itself stays: a retry finds it. */
   #takeBack(workspaceId: string, taskId: string, placed: Promise<WalletOutcome>): void {
-    const returned = this.#release(workspaceId, taskId, placed)
-      .catch((fault: unknown) => {
-        this.#parts.logger.error({ fault, taskId }, 'a task that nobody was told of was queued and goes on')
-      })
-      .finally(() => this.#returns.delete(returned))
-    this.#returns.add(returned)
+    const returned = this.#release(workspaceId, taskId, placed).catch((fault: unknown) => {
+      this.#parts.logger.error({ fault, taskId }, 'a task that nobody was told of was queued and goes on')
+    })
+    this.#awaitAtClose(returned)
   }
 
   async #release(workspaceId: string, taskId: string, placed: Promise<WalletOutcome>): Promise<void> {
@@ -300,18 +340,24 @@ const payloadOf = (
   return Buffer.from(JSON.stringify(payload))
 }
 
-/** Of the request as it is understood: whichever surface, spelling or alias it came by. */
-const digestOf = (model: string, { kind, body, callbackUrl }: VideoRequest): string =>
-  hash('sha256', canonicalJson({ model, kind, body, callbackUrl }))
+/**
+ * Of the request whichever surface or spelling it came by, and by the name that it calls its model: where that leads, and what it can do, may
+ * change, and the request stays the same.
+ */
+const digestOf = (request: VideoRequest): string => {
+  const { model, kind, callbackUrl } = request
+  return hash('sha256', canonicalJson({ model, kind, body: comparableBody(request), callbackUrl }))
+}
 
 interface Ordered extends Pick<VideoSubmit, 'surface' | 'request'> {
   readonly keyId: string
   readonly plan: VideoPlan
   readonly unitsMax: string
   readonly payload: Uint8Array
+  readonly requestDigest: string
 }
 
-const orderOf = ({ keyId, surface, request, plan, unitsMax, payload }: Ordered): TaskOrder => ({
+const orderOf = ({ keyId, surface, request, plan, unitsMax, payload, requestDigest }: Ordered): TaskOrder => ({
   keyId,
   surface,
   kind: request.kind,
@@ -322,6 +368,6 @@ const orderOf = ({ keyId, surface, request, plan, unitsMax, payload }: Ordered):
   unitPrice: plan.sheet.unit_price,
   unitsMax,
   ...(request.externalTaskId === null ? {} : { externalTaskId: request.externalTaskId }),
-  requestDigest: digestOf(plan.model, request),
+  requestDigest,
   payloadDigest: hash('sha256', payload),
 })

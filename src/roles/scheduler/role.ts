@@ -5,6 +5,7 @@ import { atMost } from '../../within.ts'
 import type { LedgerTail } from '../ledger-tail.ts'
 import { type Clock, defineRole, type Logger, type LogOf, type RunningRole } from '../role.ts'
 import { WalletWriter } from '../wallet-writer.ts'
+import { OverdueHolds } from './overdue-holds.ts'
 import { type SealerParts, startSealer } from './sealer.ts'
 
 export interface SchedulerParts {
@@ -16,15 +17,11 @@ export interface SchedulerParts {
   readonly logger: Logger
 }
 
-const overdueHolds = (tail: LedgerTail, nowMs: number): readonly Hold[] =>
-  [...tail.ledger.wallets.values()].flatMap(({ holds }) =>
-    [...holds.values()].filter(({ deadlineMs }) => deadlineMs <= nowMs),
-  )
-
 /** A hold past its deadline is released. */
 const startExpiry = ({ log, tail, clock, logger }: SchedulerParts): RunningRole => {
   const holds: Pick<LogOf<'HoldReleased'>, 'appendToWallet'> = log
   const writer = new WalletWriter(holds, tail)
+  const overdue = new OverdueHolds(tail)
   let expiring: Promise<void> = Promise.resolve()
   let busy = false
 
@@ -36,7 +33,7 @@ const startExpiry = ({ log, tail, clock, logger }: SchedulerParts): RunningRole 
   const expire = async (): Promise<void> => {
     busy = true
     try {
-      await Promise.all(overdueHolds(tail, clock()).map(release))
+      await Promise.all(overdue.at(clock()).map(release))
     } catch (fault) {
       logger.warn({ fault }, 'an overdue hold was not released; it is tried again')
     } finally {
@@ -51,6 +48,7 @@ const startExpiry = ({ log, tail, clock, logger }: SchedulerParts): RunningRole 
   return {
     stop: async () => {
       clearInterval(timer)
+      overdue.stop()
       await atMost(expiring, limits.schedulerStopMs)
     },
   }

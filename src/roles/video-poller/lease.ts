@@ -4,22 +4,23 @@ import type { WorkItem } from '../work-queue.ts'
 export class Lease {
   readonly item: WorkItem
   readonly #leaseMs: number
+  readonly #deliveries: number
   #renewedMs: number
 
   constructor(item: WorkItem, leaseMs: number, nowMs: number) {
     this.item = item
     this.#leaseMs = leaseMs
+    this.#deliveries = item.deliveries
     this.#renewedMs = nowMs
   }
 
-  /** True when the item may have gone to somebody else: this process was paused, or could not renew. */
+  /** True when the item may have gone to somebody else: this process was paused, or cut off, or was handed the item once more. */
   isLost(nowMs: number): boolean {
-    return nowMs - this.#renewedMs >= this.#leaseMs
+    return this.item.deliveries !== this.#deliveries || nowMs - this.#renewedMs >= this.#leaseMs
   }
 
   renewIfDue(nowMs: number, dueMs: number): void {
     if (nowMs - this.#renewedMs < dueMs) return
-    this.item.renew()
-    this.#renewedMs = nowMs
+    if (this.item.renew()) this.#renewedMs = nowMs
   }
 }

@@ -51,7 +51,13 @@ export const recordSubmitted = async (
 export const recordSettled = async (parts: RecordParts, task: Task, verdict: Verdict): Promise<void> => {
   await record(parts, verdict, (told) => settle(task, told))
   const { taskId } = task
-  parts.logger.info({ taskId, outcome: verdict.outcome }, 'a video task was settled')
+  const { outcome, results } = verdict
+  parts.logger.info({ taskId, outcome }, 'a video task was settled')
+  if (outcome === 'SUCCESS' && results.length === 0)
+    parts.logger.warn(
+      { taskId },
+      'a video task was charged without a result: whoever polls it has the vendor asked for one',
+    )
 }
 
 export const recordLate = async (parts: RecordParts, task: Task, verdict: VendorVerdict): Promise<void> => {

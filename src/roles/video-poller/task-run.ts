@@ -102,7 +102,6 @@ export class TaskRun {
   /** The same task's item came again: somebody else may have had it meanwhile. False when the run is over and the item needs another. */
   adopt(item: WorkItem): boolean {
     if (this.#left) return false
-    this.#standing.deliveries = item.deliveries
     this.#leaseAnew(item, this.#parts.steadyMs())
     return true
   }
@@ -140,7 +139,7 @@ export class TaskRun {
     return task
   }
 
-  /** This process was paused for longer than its lease. Another may have the item too: both go on, and neither submits unasked. */
+  /** The lease ran out here, or at the queue. Another may have the item too: both go on, and neither submits unasked. */
   #checkLease(): void {
     const { bounds, steadyMs } = this.#parts
     if (this.#stopping || !this.#lease.isLost(steadyMs())) return
@@ -151,6 +150,7 @@ export class TaskRun {
     const { bounds, steadyMs } = this.#parts
     this.#lease = new Lease(item, bounds.queueLeaseMs, renewedMs)
     this.#doubted = true
+    this.#standing.deliveries = item.deliveries
     this.#standing.findFromMs = steadyMs() + bounds.taskDoubtMs
     this.#wake()
   }
@@ -173,7 +173,7 @@ export class TaskRun {
   }
 
   #sleepUntil(untilMs: number): Promise<void> {
-    const delayMs = Math.min(longestSleepMs, Math.ceil(untilMs - this.#parts.steadyMs()))
+    const delayMs = Math.max(0, Math.min(longestSleepMs, Math.ceil(untilMs - this.#parts.steadyMs())))
     return new Promise((resolve) => {
       const wake = (): void => {
         clearTimeout(timer)

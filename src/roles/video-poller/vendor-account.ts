@@ -16,6 +16,7 @@ const isTrouble = (answer: Submitted | Told): answer is VendorTrouble =>
 const unknownAccount = (provider: string): VideoVendorAccount => {
   const busy = async (): Promise<VendorTrouble> => ({
     type: 'busy',
+    scope: 'account',
     retryAfterMs: limits.taskRetryMaxMs,
     reason: `no account is configured for ${provider}`,
   })
@@ -53,11 +54,14 @@ export class VendorAccount {
     this.#parts = parts
   }
 
-  /** A vendor without room, or without our money, has none for the next task either: thousands need not ask, each with its request. */
+  /**
+   * A vendor without room, or without our money, has none for the next task either: thousands need not ask, each with its request. What it
+   * says of one request alone holds up no other.
+   */
   heardSubmitted(answer: Submitted): void {
     this.heard(answer)
-    if (answer.type === 'busy') this.#holdSubmits(answer.retryAfterMs)
-    else if (answer.type !== 'unknown') {
+    if (answer.type === 'busy' && answer.scope === 'account') this.#holdSubmits(answer.retryAfterMs)
+    else if (!isTrouble(answer)) {
       this.#busy = 0
       this.gate.freeSubmits()
     }

@@ -27,6 +27,7 @@ const others: Readonly<Record<string, readonly string[]>> = {
   ],
   'the link': ['169.254.1.1', 'fe80::1', 'fe80::1%eth0'],
   'the metadata of a cloud': ['169.254.169.254', 'fd00:ec2::254', '100.100.100.200', '::ffff:169.254.169.254'],
+  'the host of a cloud’s machine': ['168.63.129.16', '::ffff:168.63.129.16', '64:ff9b::a83f:8110'],
   'a provider behind NAT': ['100.64.0.1', '100.127.255.255'],
   many: ['224.0.0.1', '239.255.255.255', '255.255.255.255', 'ff02::1'],
   'a test or a document': [

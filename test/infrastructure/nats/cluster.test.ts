@@ -116,15 +116,23 @@ t.test('what a user may not say is refused', async (t) => {
   const reading = [`${api}.MSG.GET.GATEWAY`, '$JS.API.CONSUMER.CREATE.GATEWAY', '$JS.API.CONSUMER.MSG.NEXT.GATEWAY.x']
   const queue = [
     `${api}.CREATE.GATEWAY_TASKS`,
-    `${api}.PURGE.GATEWAY_TASKS`,
     `${api}.MSG.GET.GATEWAY_TASKS`,
     '$JS.API.CONSUMER.MSG.NEXT.GATEWAY_TASKS.tasks',
     '$JS.ACK.GATEWAY_TASKS.tasks.1.1.1.1.0',
   ]
+  const purge = `${api}.PURGE.GATEWAY_TASKS`
   const durable = '$JS.API.CONSUMER.DURABLE.CREATE.GATEWAY.x'
   const refused: { readonly [U in User]: readonly string[] } = {
     edge: [`${api}.CREATE.GATEWAY`, 'gateway.edge.x.y', 'gateway.callback.x', ...queue],
-    proxy: [`${api}.CREATE.GATEWAY`, 'gateway.call', 'gateway.proxy.x.y', 'gateway.wallet.acme', ...reading, ...queue],
+    proxy: [
+      `${api}.CREATE.GATEWAY`,
+      'gateway.call',
+      'gateway.proxy.x.y',
+      'gateway.wallet.acme',
+      ...reading,
+      ...queue,
+      purge,
+    ],
     'video-poller': [
       `${api}.CREATE.GATEWAY`,
       `${api}.CREATE.GATEWAY_TASKS`,
@@ -133,8 +141,15 @@ t.test('what a user may not say is refused', async (t) => {
       'gateway.wallet.acme',
       'gateway.task.x',
     ],
-    projector: [`${api}.CREATE.GATEWAY`, 'gateway.call', 'gateway.wallet.acme', 'gateway.journal.projector', ...queue],
-    scheduler: [`${api}.CREATE.GATEWAY`, 'gateway.call', ...queue],
+    projector: [
+      `${api}.CREATE.GATEWAY`,
+      'gateway.call',
+      'gateway.wallet.acme',
+      'gateway.journal.projector',
+      ...queue,
+      purge,
+    ],
+    scheduler: [`${api}.CREATE.GATEWAY`, 'gateway.call', ...queue, purge],
     operator: [`${api}.CREATE.OTHER`, 'gateway.call'],
     backup: [`${api}.CREATE.GATEWAY`, 'gateway.call', 'gateway.wallet.acme', 'gateway.journal.backup', ...reading],
     restore: [`${api}.CREATE.OTHER`, 'gateway.call'],

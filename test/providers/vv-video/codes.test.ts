@@ -1,7 +1,12 @@
 import t from 'tap'
 import { limits } from '../../../src/limits.ts'
 import { HttpFault } from '../../../src/providers/http.ts'
+import type { Submitted, Told } from '../../../src/providers/vv-video/vendor.ts'
 import { envelope, fault, never, nowMs, open, payload, type Scripted, taskId, vendorTaskId } from './scripted.ts'
+
+/** `busy` for every task, `put off` for this one. */
+const wordOf = (answer: Submitted | Told): string =>
+  answer.type === 'busy' && answer.scope === 'task' ? 'put off' : answer.type
 
 /** status, code, what a submit is told, what a query is told. */
 const table: readonly (readonly [number, number, string, string])[] = [
@@ -13,7 +18,7 @@ const table: readonly (readonly [number, number, string, string])[] = [
   [429, 1100, 'busy', 'busy'],
   [429, 1101, 'busy', 'busy'],
   [429, 1102, 'busy', 'busy'],
-  [403, 1103, 'busy', 'busy'],
+  [403, 1103, 'refused', 'unknown'],
   [400, 1200, 'refused', 'unknown'],
   [400, 1201, 'refused', 'unknown'],
   [404, 1202, 'refused', 'not_found'],
@@ -23,23 +28,23 @@ const table: readonly (readonly [number, number, string, string])[] = [
   [429, 1302, 'busy', 'busy'],
   [429, 1303, 'busy', 'busy'],
   [429, 1304, 'busy', 'busy'],
-  [500, 5000, 'unknown', 'busy'],
-  [503, 5001, 'unknown', 'busy'],
-  [504, 5002, 'unknown', 'busy'],
+  [500, 5000, 'unknown', 'put off'],
+  [503, 5001, 'unknown', 'put off'],
+  [504, 5002, 'unknown', 'put off'],
   // The code says more than the status…
   [200, 1302, 'busy', 'busy'],
   [200, 1201, 'refused', 'unknown'],
-  [200, 5000, 'unknown', 'busy'],
+  [200, 5000, 'unknown', 'put off'],
   [400, 1101, 'busy', 'busy'],
   // …but behind a 5xx nobody can tell what was done.
-  [500, 1201, 'unknown', 'busy'],
-  [503, 1302, 'unknown', 'busy'],
+  [500, 1201, 'unknown', 'put off'],
+  [503, 1302, 'unknown', 'put off'],
   // Codes that the table does not know.
   [400, 1999, 'refused', 'unknown'],
   [422, 7, 'refused', 'unknown'],
   [401, 7, 'busy', 'busy'],
-  [403, 7, 'busy', 'busy'],
-  [408, 7, 'busy', 'busy'],
+  [403, 7, 'put off', 'put off'],
+  [408, 7, 'put off', 'put off'],
   [429, 7, 'busy', 'busy'],
   [404, 7, 'refused', 'not_found'],
   [409, 7, 'unknown', 'unknown'],
@@ -52,9 +57,9 @@ t.test('the code table, by submit, by query and by look-up', async (t) => {
   for (const [status, code, submitted, told] of table) {
     const { http, vendor } = open()
     http.answer = { status, body: fault(code) }
-    t.equal((await vendor.submit(payload, never)).type, submitted, `submit: ${status} ${code}`)
-    t.equal((await vendor.query('text2video', vendorTaskId, never)).type, told, `query: ${status} ${code}`)
-    t.equal((await vendor.find('text2video', taskId, never)).type, told, `find: ${status} ${code}`)
+    t.equal(wordOf(await vendor.submit(payload, never)), submitted, `submit: ${status} ${code}`)
+    t.equal(wordOf(await vendor.query('text2video', vendorTaskId, never)), told, `query: ${status} ${code}`)
+    t.equal(wordOf(await vendor.find('text2video', taskId, never)), told, `find: ${status} ${code}`)
   }
 })
 
@@ -65,7 +70,10 @@ const pages: readonly (readonly [string, Scripted, string, string])[] = [
   ['a page with 502', { status: 502, body: '<html>' }, 'unknown', 'unknown'],
   ['a page with 429', { status: 429, body: '<html>' }, 'busy', 'busy'],
   ['a page with 401', { status: 401, body: '' }, 'busy', 'busy'],
-  ['a page with 403', { status: 403, body: '' }, 'busy', 'busy'],
+  ['a page with 403', { status: 403, body: '<html>' }, 'put off', 'put off'],
+  ['a page with 408', { status: 408, body: '' }, 'put off', 'put off'],
+  ['a page with 425', { status: 425, body: '' }, 'put off', 'put off'],
+  ['a page with 503', { status: 503, body: '' }, 'unknown', 'unknown'],
   ['a page with 413', { status: 413, body: '<html>' }, 'refused', 'unknown'],
   ['nothing', { body: '' }, 'unknown', 'unknown'],
   ['a list', { body: [] }, 'unknown', 'unknown'],
@@ -85,9 +93,9 @@ t.test('what is no answer of the vendor', async (t) => {
   for (const [name, answer, submitted, told] of pages) {
     const { http, vendor } = open()
     http.answer = answer
-    t.equal((await vendor.submit(payload, never)).type, submitted, `submit: ${name}`)
-    t.equal((await vendor.query('text2video', vendorTaskId, never)).type, told, `query: ${name}`)
-    t.equal((await vendor.find('text2video', taskId, never)).type, told, `find: ${name}`)
+    t.equal(wordOf(await vendor.submit(payload, never)), submitted, `submit: ${name}`)
+    t.equal(wordOf(await vendor.query('text2video', vendorTaskId, never)), told, `query: ${name}`)
+    t.equal(wordOf(await vendor.find('text2video', taskId, never)), told, `find: ${name}`)
   }
 })
 
@@ -120,7 +128,7 @@ t.test('Retry-After: seconds, a date, nothing, nonsense, too long', async (t) =>
   ]
   for (const [header, retryAfterMs] of headers) {
     http.answer = { status: 429, body: fault(1302), headers: header === null ? {} : { 'retry-after': header } }
-    const busy = { type: 'busy', retryAfterMs, reason: 'rate_limited 1302' } as const
+    const busy = { type: 'busy', scope: 'account', retryAfterMs, reason: 'rate_limited 1302' } as const
     t.strictSame(await vendor.submit(payload, never), busy)
     t.strictSame(await vendor.query('text2video', vendorTaskId, never), busy)
   }

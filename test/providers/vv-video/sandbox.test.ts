@@ -69,7 +69,7 @@ t.test('credentials that are none', async (t) => {
   ]
   for (const [credential, reason] of wrong) {
     const { vendor } = await openAccount(t, credential)
-    t.strictSame(await vendor.submit(payload, never), { type: 'busy', retryAfterMs: null, reason })
+    t.strictSame(await vendor.submit(payload, never), { type: 'busy', scope: 'account', retryAfterMs: null, reason })
   }
 })
 

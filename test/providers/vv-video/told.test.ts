@@ -92,7 +92,9 @@ t.test('the deduction as it was written', async (t) => {
     ['true', null],
     ['{"amount":"3"}', null],
     ['["3"]', null],
-    [JSON.stringify(`1.${'0'.repeat(100)}`), `1.${'0'.repeat(62)}`],
+    [JSON.stringify(`1.${'0'.repeat(100)}`), `1.${'0'.repeat(100)}`],
+    // A piece of a number would be another number.
+    [JSON.stringify(`${'0'.repeat(200)}5`), `${'0'.repeat(127)}…`],
   ]
   for (const [text, deduction] of written) {
     const data = `{"task_id":"${vendorTaskId}","task_status":"succeed","final_unit_deduction": ${text}}`

@@ -142,7 +142,7 @@ export interface EdgeOptions {
   readonly readModels?: Partial<EdgeReadModels>
   readonly frames?: Pick<FrameSource, 'read'>
   readonly responseOwners?: ResponseOwners
-  readonly taskQueue?: Pick<WorkQueue, 'put'>
+  readonly taskQueue?: Partial<Pick<WorkQueue, 'put' | 'withdraw'>>
   readonly tasks?: (tail: LedgerTail, log: MemoryLog) => EdgeTasks
   readonly callbacks?: boolean
   readonly taskDeadlineMs?: number
@@ -183,7 +183,7 @@ export interface TestEdge {
   readonly log: MemoryLog
   readonly tail: LedgerTail
   readonly calls: RoutedCall[]
-  /** What was put into the task queue, by task id. */
+  /** What was put into the task queue and not withdrawn, by task id. */
   readonly queued: Map<string, Uint8Array>
   readonly logged: LogLine[]
   readonly stop: () => Promise<void>
@@ -224,10 +224,14 @@ export const startEdge = async (t: Test, options: EdgeOptions = {}): Promise<Tes
   const calls: RoutedCall[] = []
   const logged: LogLine[] = []
   const queued = new Map<string, Uint8Array>()
-  const recordingQueue: Pick<WorkQueue, 'put'> = {
+  const recordingQueue: Pick<WorkQueue, 'put' | 'withdraw'> = {
     put: async (id, bytes) => {
       queued.set(id, bytes)
-      await options.taskQueue?.put(id, bytes)
+      await options.taskQueue?.put?.(id, bytes)
+    },
+    withdraw: async (id) => {
+      await options.taskQueue?.withdraw?.(id)
+      queued.delete(id)
     },
   }
   const serve = options.serve ?? answerJson

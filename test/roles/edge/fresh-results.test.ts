@@ -52,16 +52,37 @@ t.test('an expired result is told with a fresh URL, on every surface, and asked 
   t.equal((await edge.get(`/v1/video/generations/${taskId}`, otherSecret)).status, 404)
 })
 
-t.test(
-  'nothing is asked of a result that is good still, or that nobody can tell of, or of a task without one',
-  async (t) => {
-    for (const urls of [[fresh], ['https://cdn.example/a.mp4'], []]) {
-      const { edge, taskId } = await settledEdge(t, telling([resultOf(fresh)]), urls)
-      t.equal((await edge.get(`/v1/video/generations/${taskId}`)).status, 200)
-      t.equal(edge.calls.length, 0, urls.join())
-    }
-  },
-)
+t.test('nothing is asked of a result that is good still, or that nobody can tell of', async (t) => {
+  for (const urls of [[fresh], ['https://cdn.example/a.mp4']]) {
+    const { edge, taskId } = await settledEdge(t, telling([resultOf(fresh)]), urls)
+    t.equal((await edge.get(`/v1/video/generations/${taskId}`)).status, 200)
+    t.equal(edge.calls.length, 0, urls.join())
+  }
+})
+
+t.test('a success that was told without a result is asked for it', async (t) => {
+  const { edge, taskId } = await settledEdge(t, telling([resultOf(fresh)]), [])
+  t.match(await bodyOf(await edge.get(`/v1/video/generations/${taskId}`)), { data: { result_url: fresh } })
+  t.match(await bodyOf(await edge.get(`/v1/videos/${taskId}`)), { metadata: { url: fresh } })
+  const content = await edge.get(`/v1/videos/${taskId}/content`)
+  t.match([content.status, content.headers.get('location')], [302, fresh])
+  t.equal(edge.calls.length, 1, 'once')
+})
+
+t.test('a success without a result, of which the vendor tells none either, is left alone for a while', async (t) => {
+  const { edge, taskId } = await settledEdge(t, telling([]), [])
+  for (const path of ['/v1/video/generations', '/v1/videos', '/vv/v1/videos/text2video'])
+    t.equal((await edge.get(`${path}/${taskId}`)).status, 200)
+  t.equal(edge.calls.length, 1)
+})
+
+t.test('a failure has no result to ask for', async (t) => {
+  const edge = await startVideoEdge(t, { serve: telling([resultOf(fresh)]) })
+  const taskId = await submitted(edge)
+  await edge.tell(settledFact(edge.openTask(taskId), { outcome: 'FAILURE', results: [] }))
+  t.equal((await edge.get(`/v1/video/generations/${taskId}`)).status, 200)
+  t.equal(edge.calls.length, 0)
+})
 
 t.test('whatever the trouble, the stored URL is told, and the vendor left alone for a while', async (t) => {
   const rows: readonly (readonly [string, Serve])[] = [
@@ -112,8 +133,7 @@ const bench = (answer: () => Promise<readonly TaskResult[]>) => {
   const logger = { debug: ignore, info: ignore, warn: ignore, error: ignore }
   const freshResults = new FreshResults({ inference: { ask }, clock: () => nowMs, logger })
   const key = { keyId: 'key-1', workspaceId: 'acme', name: '', sha256: '', prefix: '', revoked: false }
-  const poll = async (taskId = 'one'): Promise<string | undefined> => {
-    const results = [resultOf(signed(nowMs - 1_000))]
+  const poll = async (taskId = 'one', results = [resultOf(signed(nowMs - 1_000))]): Promise<string | undefined> => {
     const task: Task = { ...openTask(placed(taskId, '1'))!, status: 'SUCCESS', vendorTaskId: 'v-1', results }
     return (await freshResults.of(task, { requestId: 'r', key })).results[0]?.url
   }
@@ -143,6 +163,22 @@ t.test('a vendor that tells none, or one that has expired, is asked again after 
     pass(limits.freshResultsAgainMs)
   }
 })
+
+t.test(
+  'a vendor that has no result yet is asked again after a while, and one that it then tells is kept',
+  async (t) => {
+    const told: TaskResult[] = []
+    const { asked, poll, pass } = bench(async () => told)
+    for (let round = 1; round <= 2; round += 1) {
+      for (let polls = 0; polls < 3; polls += 1) t.equal(await poll('one', []), undefined)
+      t.equal(asked.length, round)
+      pass(limits.freshResultsAgainMs)
+    }
+    told.push(resultOf('https://cdn.example/a.mp4'))
+    for (let polls = 0; polls < 3; polls += 1) t.equal(await poll('one', []), 'https://cdn.example/a.mp4')
+    t.equal(asked.length, 3)
+  },
+)
 
 t.test('many who poll one task wait for one answer', async (t) => {
   const told = Promise.withResolvers<readonly TaskResult[]>()

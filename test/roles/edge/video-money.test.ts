@@ -48,6 +48,7 @@ t.test('two hundred at once, money for exactly a hundred: exactly a hundred', as
   t.equal(edge.holds().length, 100)
   t.equal(edge.availableUsd(), '0')
   for (const { data } of edge.holds()) t.ok(ids.has(data.holdId) && edge.queued.has(data.holdId))
+  t.equal(edge.queued.size, 100, 'of those that were refused nothing is kept')
   const frames = edge.log.frames.filter(({ events }) => events.some(({ type }) => type === 'HoldPlaced'))
   t.ok(frames.length <= 4, `those that wait are decided together: ${frames.length} frames`)
 })
@@ -130,6 +131,7 @@ t.test('a submit that the log does not acknowledge in time is taken back, unless
   const answers = await Promise.all([edge.post(plainBody, {}, generations), edge.post(named, {}, generations)])
   for (const response of answers)
     t.match({ status: response.status, ...(await errorOf(response)) }, { status: 503, code: 'log_unavailable' })
+  t.equal(edge.queued.size, 2, 'their payloads stay: their holds may be placed yet')
   edge.log.resume()
   await until(() => edge.log.events.some(({ type }) => type === 'HoldReleased'), 5_000)
   const released = edge.log.events.filter((event) => event.type === 'HoldReleased').map(({ data }) => data)
@@ -140,6 +142,7 @@ t.test('a submit that the log does not acknowledge in time is taken back, unless
   const retried = await bodyOf(await edge.post(named, {}, generations))
   t.equal(retried['id'], edge.holds().find(({ data }) => data.task?.externalTaskId === 'mine')?.data.holdId)
   t.equal(edge.holds().length, 2)
+  t.equal(edge.queued.size, 2)
   t.equal(edge.availableUsd(), '99.58')
 })
 
@@ -154,6 +157,34 @@ t.test('while holds do not come back through the tail, nothing more is queued', 
   edge.log.deliver(true)
   t.equal((await first).status, 200)
   t.ok(await submitted(edge))
+})
+
+t.test('of a submit that came second under its id nothing is kept, whether it was the same or another', async (t) => {
+  const edge = await startVideoEdge(t)
+  const named = (prompt: string) => ({ ...plainBody, prompt, metadata: { external_task_id: 'mine' } })
+  edge.log.stall()
+  const asked = ['A cat.', 'A cat.', 'A dog.', 'A cat.'].map((prompt) => edge.post(named(prompt), {}, generations))
+  await until(() => edge.queued.size === 4, 5_000)
+  edge.log.resume()
+  const answers = await Promise.all(asked)
+  const statuses = answers.map(({ status }) => status)
+  t.ok(statuses.filter((status) => status === 409).length >= 1, String(statuses))
+  t.equal(edge.holds().length, 1)
+  await until(() => edge.queued.size === 1, 5_000)
+  t.same([...edge.queued.keys()], [edge.holds()[0]?.data.holdId])
+})
+
+t.test('a queue that does not take back what was refused is no fault of the caller', async (t) => {
+  const withdraw = async (): Promise<void> => {
+    throw logUnavailable()
+  }
+  const edge = await startVideoEdge(t, { creditUsd: '0.42', taskQueue: { withdraw } })
+  edge.log.stall()
+  const asked = [edge.post(plainBody, {}, generations), edge.post(plainBody, {}, generations)]
+  await until(() => edge.queued.size === 2, 5_000)
+  edge.log.resume()
+  t.same((await Promise.all(asked)).map(({ status }) => status).toSorted(), [200, 402])
+  t.equal(edge.queued.size, 2)
 })
 
 t.test('without its payload in the queue a task has no hold', async (t) => {

@@ -1,8 +1,9 @@
 import OpenAI, { toFile } from 'openai'
 import t from 'tap'
-import { secret } from './edge-fixture.ts'
+import { limits } from '../../../src/limits.ts'
+import { errorOf, secret } from './edge-fixture.ts'
 import { png } from './images.ts'
-import { progressedFact, settledFact, startVideoEdge } from './video-fixture.ts'
+import { bodyOf, progressedFact, settledFact, startVideoEdge } from './video-fixture.ts'
 
 /** What the SDK makes of a refusal; nothing where there was none. */
 const refusalOf = (asked: Promise<unknown>): Promise<object> =>
@@ -72,4 +73,66 @@ t.test('a form that is none', async (t) => {
   const type = { 'content-type': 'multipart/form-data; boundary=x' }
   for (const body of ['', 'hello', '--x\r\n', '--x\r\nContent-Disposition: form-data; name="model"\r\n\r\nvv/v3'])
     t.equal((await post(body, type, '/v1/videos')).status, 400, JSON.stringify(body))
+})
+
+const formType = { 'content-type': 'multipart/form-data; boundary="the-end-of-a-part"' }
+type Part = readonly [name: string, value: string]
+
+/** A form as a client writes it; members whose names a FormData would escape go along as they are. */
+const formOf = (parts: readonly Part[]): string =>
+  `${parts.map(([name, value]) => `--the-end-of-a-part\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`).join('')}--the-end-of-a-part--\r\n`
+
+const asked: readonly Part[] = [
+  ['model', 'vv/v3'],
+  ['prompt', 'A cat.'],
+]
+const membersOf = (count: number): readonly Part[] =>
+  Array.from({ length: count }, (_, n) => [`a[m${n}]`, '1'] as const)
+
+t.test('a form has as many parts as a video has use for', async (t) => {
+  const edge = await startVideoEdge(t)
+  const post = (parts: readonly Part[]) => edge.post(formOf(parts), formType, '/v1/videos')
+  for (const count of [limits.formPartsMax - asked.length + 1, 10_000, 200_000]) {
+    const startedMs = performance.now()
+    const response = await post([...asked, ...membersOf(count)])
+    const error = await errorOf(response)
+    t.match(
+      { status: response.status, ...error },
+      { status: 400, code: 'invalid_request', message: /more than 256 parts/ },
+    )
+    t.ok(performance.now() - startedMs < 1_000, `${count} parts are refused at once`)
+  }
+  const startedMs = performance.now()
+  t.equal((await post([...asked, ...membersOf(limits.formPartsMax - asked.length)])).status, 200)
+  t.ok(performance.now() - startedMs < 1_000)
+})
+
+t.test('members of a form come together under their name, whatever it is', async (t) => {
+  const edge = await startVideoEdge(t)
+  const post = async (...parts: Part[]) => edge.post(formOf([...asked, ...parts]), formType, '/v1/videos')
+  const idOf = async (response: Response): Promise<string> => {
+    const answer = await bodyOf(response)
+    t.equal(response.status, 200, JSON.stringify(answer))
+    return String(answer['id'])
+  }
+  const one = await post(['metadata[mode]', 'pro'], ['images[]', 'https://x.example/a.png'], ['metadata[sound]', 'on'])
+  t.match(edge.payloadOf(await idOf(one)), { body: { mode: 'pro', sound: 'on', image: 'https://x.example/a.png' } })
+  const odd = await post(
+    ['__proto__[mode]', 'pro'],
+    ['metadata[__proto__]', 'x'],
+    ['__proto__', 'y'],
+    ['constructor[a]', '1'],
+  )
+  t.match(edge.payloadOf(await idOf(odd)), { kind: 'text2video', body: { mode: 'std' } })
+  t.match(await errorOf(await post(['images[]', 'https://x.example/a.png'], ['images[]', 'x'])), { param: 'images' })
+})
+
+t.test('a message shows the first of a long name', async (t) => {
+  const edge = await startVideoEdge(t)
+  const name = 'x'.repeat(1_000_000)
+  for (const part of [`a[${name}][b]`, `${name}"; filename="a.png`]) {
+    const text = await (await edge.post(formOf([...asked, [part, '1']]), formType, '/v1/videos')).text()
+    t.match(text, /"code":"invalid_value"/)
+    t.ok(text.length < 2_000, `${text.length} characters`)
+  }
 })

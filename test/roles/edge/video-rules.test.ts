@@ -185,6 +185,20 @@ const rows: readonly Row[] = [
   ],
   ['a placeholder without omni', 'text2video', 'v3', { prompt: '<<<image_1>>>' }, 'prompt'],
   ['an element without its id', 'omni-video', 'v3-omni', { element_list: [{}] }, 'element_list[0].element_id'],
+  [
+    'an element whose number is read as another',
+    'omni-video',
+    'v3-omni',
+    { element_list: [{ element_id: 7 }, { element_id: Number('829836802793406551') }] },
+    'element_list[1].element_id',
+  ],
+  [
+    'a path whose numbers are read as others',
+    'image2video',
+    'v3',
+    { image: url, dynamic_masks: [{ mask: url, trajectories: [{ x: 1, y: -(2 ** 53) }] }] },
+    'dynamic_masks[0].trajectories[0].y',
+  ],
   ['several shots of a model of one', 'text2video', 'v2-6', { ...shots(shot(1)), duration: '5' }, 'multi_shot'],
   ['no shots', 'text2video', 'v3', { multi_shot: true }, 'multi_prompt'],
   [
@@ -334,4 +348,54 @@ t.test('images of every kind that come along are taken', async (t) => {
     const taskId = await submitted(edge, { model: 'vv/v3', prompt: 'x', image })
     t.equal(edge.payloadOf(taskId).body.image, image)
   }
+})
+
+t.test('a name of the caller’s is shown as far as it tells anything', async (t) => {
+  const edge = await startVideoEdge(t)
+  const name = 'x'.repeat(1_000_000)
+  for (const members of [
+    { camera_control: { type: 'simple', config: { [name]: 1 } } },
+    { camera_control: { type: 'simple', config: { [`\u{1f600}${name}`]: 1 } } },
+  ])
+    for (const [path, body] of [
+      ['/v1/video/generations', { model: 'vv/v3', prompt: 'x', metadata: members }],
+      ['/vv/v1/videos/text2video', { model_name: 'vv/v3', prompt: 'x', ...members }],
+    ] as const) {
+      const text = await (await edge.post(body, {}, path)).text()
+      t.match(text, /camera_control\.config\..?.?x{90}/)
+      t.ok(text.length < 2_000, `${text.length} characters`)
+    }
+})
+
+t.test('an id of more digits than a number keeps is asked for as text', async (t) => {
+  const edge = await startVideoEdge(t)
+  const ask = (id: string, own = '') =>
+    edge.post(
+      `{"model":"vv/v3-omni","prompt":"x","metadata":{"element_list":[{"element_id":${id}}]${own}}}`,
+      {},
+      '/v1/video/generations',
+    )
+  const external = ',"external_task_id":"mine"'
+  for (const id of ['829836802793406551', '9007199254740992', '1e300', '-829836802793406551']) {
+    const response = await ask(id, external)
+    const expected = { status: 400, param: 'metadata.element_list[0].element_id', message: /send it as a string/ }
+    t.match({ status: response.status, ...(await errorOf(response)) }, expected, id)
+  }
+  const taken: string[] = []
+  for (const [id, own] of [
+    ['9007199254740991', ''],
+    ['"829836802793406551"', external],
+    ['"829836802793406551"', external],
+  ] as const)
+    taken.push(((await (await ask(id, own)).json()) as { id: string }).id)
+  t.same(
+    taken.map((id) => edge.payloadOf(id).body.element_list),
+    [
+      [{ element_id: 9007199254740991 }],
+      [{ element_id: '829836802793406551' }],
+      [{ element_id: '829836802793406551' }],
+    ],
+  )
+  t.equal(taken[1], taken[2])
+  t.equal((await ask('"829836802793406552"', external)).status, 409, 'another element is another task')
 })

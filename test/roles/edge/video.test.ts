@@ -196,6 +196,50 @@ t.test('an id of the caller’s names one task: the same again is the same, othe
   t.equal(edge.availableUsd(), '99.65')
 })
 
+t.test('a repeat is the same task for ever, whatever became of its model, its alias and its rules', async (t) => {
+  const aliases: Record<string, string> = { film: 'vv/v3', clip: 'vv/v3' }
+  const providers = new Map([['vv', { models: {} }]])
+  const edge = await startVideoEdge(t, { catalog: { aliases, providers } })
+  const callback_url = 'https://x.example/hook'
+  const asked = [
+    { model: 'film', prompt: 'A cat.', metadata: { external_task_id: 'moved' } },
+    { model: 'clip', prompt: 'A cat.', metadata: { external_task_id: 'gone', callback_url } },
+    { model: 'vv/v3', prompt: 'A cat.', metadata: { external_task_id: 'withdrawn', sound: 'on', mode: 'pro' } },
+  ]
+  const submit = (body: object) => edge.post(body, {}, generations)
+  const first = await Promise.all(asked.map((body) => submit(body).then(bodyOf)))
+  for (const answer of first) t.match(answer, { id: taskIdPattern, model: 'vv/v3' })
+  aliases['film'] = 'vv/v2-6'
+  delete aliases['clip']
+  t.same(await bodyOf(await submit(asked[0]!)), first[0], 'an alias that leads elsewhere')
+  t.equal(edge.holds().length, 3)
+  providers.delete('vv')
+  for (const [index, body] of asked.entries()) t.same(await bodyOf(await submit(body)), first[index], 'no such model')
+  t.match(
+    await bodyOf(await edge.post({ ...asked[2], model: 'vv/v3', ...asked[2]!.metadata }, {}, native)),
+    { id: first[2]?.['id'] },
+    'by the other surface',
+  )
+  t.equal((await submit({ ...asked[0], prompt: 'A dog.' })).status, 409)
+  t.equal((await submit({ ...asked[0], metadata: { external_task_id: 'new' } })).status, 404, 'a new one is looked at')
+  t.equal(edge.holds().length, 3)
+})
+
+t.test('what a request leaves open is the same task as what it says', async (t) => {
+  const edge = await startVideoEdge(t)
+  const own = { external_task_id: 'mine' }
+  const defaults = { ...own, mode: 'std', duration: '5', sound: 'off', aspect_ratio: '16:9' }
+  const bodies = [own, defaults, { ...own, duration: 5 }].map((metadata) => ({
+    model: 'vv/v2-5-turbo',
+    prompt: 'x',
+    metadata,
+  }))
+  const ids = new Set<string>()
+  for (const body of bodies) ids.add(await submitted(edge, body))
+  t.equal(ids.size, 1)
+  t.notOk('sound' in edge.payloadOf([...ids][0]!).body, 'the vendor is told what the caller said')
+})
+
 t.test('a task of another workspace, and one that never was, are not there', async (t) => {
   const edge = await startVideoEdge(t)
   const taskId = await submitted(edge, { ...plainBody, metadata: { external_task_id: 'mine' } })

@@ -24,12 +24,18 @@ export class FakeQueue implements WorkQueue {
   readonly done: string[] = []
   readonly again: { readonly id: string; readonly delayMs: number }[] = []
   renewals = 0
+  /** Whether the queue hears of renewals. */
+  isUp = true
   #takers: Taker[] = []
   #handing = false
 
   async put(id: string, bytes: Uint8Array): Promise<void> {
     this.puts.push({ id, text: Buffer.from(bytes).toString() })
     if (!this.entries.has(id)) this.add(id, bytes, Date.now())
+  }
+
+  async withdraw(id: string): Promise<void> {
+    this.entries.delete(id)
   }
 
   add(id: string, bytes: Uint8Array, putMs: number, deliveries = 0): void {
@@ -91,14 +97,17 @@ export class FakeQueue implements WorkQueue {
   }
 
   #itemOf(entry: Entry): WorkItem {
-    const { id, putMs, deliveries, holder } = entry
+    const { id, putMs, holder } = entry
     return {
       id,
-      deliveries,
+      get deliveries() {
+        return entry.deliveries
+      },
       putMs,
       bytes: async () => entry.bytes,
       renew: () => {
-        this.renewals += 1
+        if (this.isUp) this.renewals += 1
+        return this.isUp
       },
       done: async () => {
         this.done.push(id)

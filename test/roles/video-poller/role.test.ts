@@ -1,9 +1,10 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import t from 'tap'
 import { logUnavailable } from '../../../src/errors.ts'
 import { genericTask, nativeTask } from '../../../src/roles/task-views.ts'
 import { videoPoller } from '../../../src/roles/video-poller/role.ts'
 import { until } from '../../clients.ts'
-import { busy, success, unknown } from './scripted-vendor.ts'
+import { busy, busyWithThis, success, unknown } from './scripted-vendor.ts'
 import { isDone, isEndedIn, prompt, startProcess, World } from './world.ts'
 
 t.test('the manifest', async (t) => {
@@ -212,6 +213,47 @@ t.test('a busy vendor is asked again', async (t) => {
   t.equal(world.logged(/does not answer as it should/), 1, 'told once')
 })
 
+t.test('a request that the vendor puts off again and again holds up no other', async (t) => {
+  const world = new World()
+  const bad = Array.from({ length: 60 }, (_, n) => `bad_${n}`)
+  const good = Array.from({ length: 20 }, (_, n) => `good_${n}`)
+  const tries = new Map<string, number>()
+  world.vendor.onSubmit = ({ taskId }) => {
+    tries.set(taskId, (tries.get(taskId) ?? 0) + 1)
+    return taskId.startsWith('bad') ? busyWithThis : null
+  }
+  await startProcess(t, world, { bounds: { taskRetryMs: 60_000, taskRetryMaxMs: 60_000 } })
+  for (const taskId of bad) await world.order({ taskId })
+  await until(() => tries.size === bad.length)
+  for (const taskId of good) await world.order({ taskId })
+  await until(() => good.every((taskId) => isDone(world, taskId)()))
+  for (const taskId of good) t.equal(world.task(taskId)?.status, 'SUCCESS')
+  for (const taskId of bad)
+    t.match([world.task(taskId)?.status, tries.get(taskId)], ['QUEUED', 1], 'it backs off alone')
+  t.equal(world.vendor.count('find'), 0, 'nothing was done, so nothing is in doubt')
+})
+
+t.test('a request that was put off is made once the vendor takes it', async (t) => {
+  const world = new World()
+  world.vendor.onSubmit = (_payload, call) => (call < 4 ? busyWithThis : null)
+  await startProcess(t, world)
+  await world.order()
+  await until(isDone(world))
+  t.same(world.vendor.calls.slice(0, 4), ['submit', 'submit', 'submit', 'submit'])
+  t.equal(world.task()?.status, 'SUCCESS')
+})
+
+t.test('an account without room holds every submit', async (t) => {
+  const world = new World()
+  world.vendor.onSubmit = () => busy
+  await startProcess(t, world, { bounds: { taskRetryMs: 60_000, taskRetryMaxMs: 60_000, vendorSubmitsMax: 2 } })
+  await world.order({ taskId: 'first' })
+  await until(() => world.vendor.count('submit') === 1)
+  for (let n = 0; n < 20; n += 1) await world.order({ taskId: `next_${n}` })
+  await delay(100)
+  t.equal(world.vendor.count('submit'), 1)
+})
+
 t.test('a vendor that stays busy ends at the deadline, with no charge and nothing left to do', async (t) => {
   const world = new World()
   world.vendor.onSubmit = () => busy
@@ -257,6 +299,19 @@ t.test('a success without a figure costs what was held, and says so', async (t) 
     await until(isDone(world))
     t.match(world.task(), { status: 'SUCCESS', source: 'estimated', total: '0.56' })
   }
+})
+
+t.test('a success without a result is charged, and told of', async (t) => {
+  const world = new World()
+  world.vendor.onQuery = (vendorTaskId) => ({ type: 'ended', verdict: { ...success(vendorTaskId), results: [] } })
+  await startProcess(t, world)
+  await world.order()
+  await until(isDone(world))
+  t.match(world.task(), { status: 'SUCCESS', total: '0.42', results: [] })
+  t.match(
+    world.lines.filter(({ message }) => /without a result/.test(message)),
+    [{ level: 'warn', fields: { taskId: 'task_1' } }],
+  )
 })
 
 t.test('a verdict that breaks its schema is recorded with its outcome and its figure', async (t) => {
@@ -529,6 +584,36 @@ t.test('what a look-up told before a pause does not count after it', async (t) =
   await world.order()
   await until(isDone(world))
   t.same(world.vendor.calls.slice(0, 4), ['submit', 'find', 'find', 'submit'])
+})
+
+t.test(
+  'a poller cut off from the queue for longer than its lease submits nothing, and looks up before it does',
+  async (t) => {
+    const world = new World()
+    world.vendor.onSubmit = (_payload, call) => (call === 1 ? busy : null)
+    world.tasks.isUp = false
+    await startProcess(t, world, {
+      bounds: { queueLeaseMs: 100, queueRenewMs: 20, taskDoubtMs: 1_000, taskRetryMs: 600, taskRetryMaxMs: 600 },
+    })
+    await world.order()
+    await until(() => world.vendor.count('submit') === 1)
+    await delay(1_500)
+    t.same(world.vendor.calls, ['submit'], 'somebody else may have it')
+    world.tasks.isUp = true
+    await until(isDone(world))
+    t.same(world.vendor.calls.slice(0, 3), ['submit', 'find', 'submit'])
+  },
+)
+
+t.test('an item that the queue hands to its holder again is looked up before it is submitted', async (t) => {
+  const world = new World()
+  world.vendor.onSubmit = () => (world.vendor.count('find') === 0 ? busy : null)
+  await startProcess(t, world)
+  await world.order()
+  await until(() => world.vendor.count('submit') > 0)
+  world.tasks.entries.get('task_1')!.deliveries += 1
+  await until(isDone(world))
+  t.same([world.vendor.made, world.vendor.count('find')], [1, 1])
 })
 
 t.test('an item that comes again to the process that has it goes on with its run', async (t) => {

@@ -21,7 +21,8 @@ export const success = (vendorTaskId: string, deduction: string | null = '3'): E
 })
 
 export const duplicate: Submitted = { type: 'refused', message: 'this id was used before', code: 1201 }
-export const busy: Submitted & Told = { type: 'busy', retryAfterMs: null, reason: '1303' }
+export const busy: Submitted & Told = { type: 'busy', scope: 'account', retryAfterMs: null, reason: '1303' }
+export const busyWithThis: Submitted & Told = { type: 'busy', scope: 'task', retryAfterMs: null, reason: 'http_403' }
 export const unknown: Submitted & Told = { type: 'unknown', reason: 'timeout' }
 
 /** A vendor that keeps external ids unique, and answers as its script says. */

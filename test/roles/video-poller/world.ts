@@ -236,12 +236,12 @@ export interface ProcessOptions {
 
 const itemOf = (item: WorkItem, life: Life): WorkItem => ({
   id: item.id,
-  deliveries: item.deliveries,
+  get deliveries() {
+    return item.deliveries
+  },
   putMs: item.putMs,
   bytes: () => life.effect(() => item.bytes()),
-  renew: () => {
-    if (!life.isOver) item.renew()
-  },
+  renew: () => !life.isOver && item.renew(),
   done: () => life.effect(() => item.done()),
   again: (delayMs) => {
     if (!life.isOver) item.again(delayMs)
@@ -250,6 +250,7 @@ const itemOf = (item: WorkItem, life: Life): WorkItem => ({
 
 const queueOf = (queue: FakeQueue, life: Life): VideoPollerParts['tasks'] => ({
   put: (id, bytes) => life.effect(() => queue.put(id, bytes)),
+  withdraw: (id) => life.effect(() => queue.withdraw(id)),
   take: (itemsMax, onItem) => queue.take(itemsMax, (item) => onItem(itemOf(item, life))),
 })
 

@@ -69,6 +69,13 @@ export class QueueContents {
     return sha256Of(bytes) === sha256 ? bytes : null
   }
 
+  /** Removes an item with its pieces. Rejects with `log_unavailable`. */
+  async withdraw(id: string): Promise<void> {
+    assertId(id)
+    await this.#store.remove(`${this.#queue.itemPrefix}${id}`)
+    await this.#removePieces(id)
+  }
+
   /** Removes the pieces of an item that is done. Rejects with `log_unavailable`. */
   async remove({ id, pieces }: Place): Promise<void> {
     if (pieces > 0) await this.#removePieces(id)

@@ -33,32 +33,37 @@ export const notDone = (delayMs: number): string =>
 /** An item from when it is handed out until it is done or handed back. */
 export class HeldItem implements WorkItem {
   readonly id: string
-  readonly deliveries: number
   readonly putMs: number
   readonly #parts: HeldItemParts
   readonly #place: Place
   #reply: string
+  #deliveries: number
   #state: 'held' | 'ending' | 'over' = 'held'
 
   constructor(parts: HeldItemParts, { place, deliveries, putMs, reply }: HandedOut) {
     this.#parts = parts
     this.#place = place
     this.id = place.id
-    this.deliveries = deliveries
+    this.#deliveries = deliveries
     this.putMs = putMs
     this.#reply = reply
+  }
+
+  get deliveries(): number {
+    return this.#deliveries
   }
 
   bytes(): Promise<Uint8Array | null> {
     return this.#parts.contents.read(this.#place)
   }
 
-  renew(): void {
-    if (this.#state === 'held') this.#say(inProgress)
+  renew(): boolean {
+    return this.#state === 'held' && this.#say(inProgress)
   }
 
   async done(): Promise<void> {
     const { contents, link } = this.#parts
+    if (this.#state === 'over') return
     this.#state = 'ending'
     for (let attempt = 0; !(await this.#acknowledge()); attempt += 1) await link.backOff(attempt)
     this.#end()
@@ -71,9 +76,13 @@ export class HeldItem implements WorkItem {
     this.#end()
   }
 
-  /** The lease had ended, or the server forgot of it, and the item came to the one who holds it: nobody else has it. */
-  handedOutAgain(reply: string): void {
+  /**
+   * The lease had ended, or the server forgot of it, and the item came to the one who holds it: nobody else has it now, but somebody may
+   * have had it between. A consumer that was made again counts from one.
+   */
+  handedOutAgain(reply: string, deliveries: number): void {
     this.#reply = reply
+    this.#deliveries = Math.max(deliveries, this.#deliveries + 1)
   }
 
   async #acknowledge(): Promise<boolean> {
@@ -88,9 +97,11 @@ export class HeldItem implements WorkItem {
     }
   }
 
-  /** What the server does not hear it does not need: the lease ends by itself. */
-  #say(word: string): void {
-    if (this.#parts.link.isUp) this.#parts.connection.publish(this.#reply, word)
+  /** False while the link is down. What the server does not hear it does not need: the lease ends by itself. */
+  #say(word: string): boolean {
+    const { link, connection } = this.#parts
+    if (link.isUp) connection.publish(this.#reply, word)
+    return link.isUp
   }
 
   #end(): void {

@@ -7,6 +7,7 @@ import { inboxPrefixOf } from '../connect.ts'
 import { checkDurability, checkServer, type Durability } from '../durability.ts'
 import { Link } from '../link.ts'
 import { assertMayPublish } from '../may-publish.ts'
+import { Publisher } from '../publisher.ts'
 import { QueueContents } from './contents.ts'
 import { QueueHealth } from './health.ts'
 import { type QueueNames, queuesNamesOf } from './names.ts'
@@ -56,6 +57,10 @@ class NatsWorkQueue implements WorkQueue {
     return this.#parts.contents.put(id, bytes)
   }
 
+  withdraw(id: string): Promise<void> {
+    return this.#parts.contents.withdraw(id)
+  }
+
   take(itemsMax: number, onItem: Parameters<WorkQueue['take']>[1]): Taking {
     return new Taking(this.#parts, itemsMax, onItem)
   }
@@ -76,9 +81,11 @@ const assemble = (options: QueueOptions, jsm: JetStreamManager): WorkQueues => {
     logger.error({ reason: message }, 'the work queue’s server refuses'),
   )
   const health = new QueueHealth(logger, stream)
-  const storeParts: QueueStoreParts = { client: jetstream(connection), jsm, stream, link, health, clock }
+  const inboxPrefix = inboxPrefixOf(role)
+  const publisher = new Publisher(connection, stream, inboxPrefix)
+  const storeParts: QueueStoreParts = { publisher, jsm, stream, link, health, clock }
   const store = new QueueStore(storeParts)
-  const parts = { connection, jsm, create, inboxPrefix: inboxPrefixOf(role), link, health, logger }
+  const parts = { connection, jsm, create, inboxPrefix, link, health, logger }
   return {
     tasks: new NatsWorkQueue({ ...parts, consumer: tasks }, store, clock),
     callbacks: new NatsWorkQueue({ ...parts, consumer: callbacks }, store, clock),

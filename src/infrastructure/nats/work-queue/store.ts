@@ -1,17 +1,17 @@
-import type { JetStreamClient, JetStreamManager, LastForMsgRequest, SeqMsgRequest, StoredMsg } from '@nats-io/jetstream'
-import { headers as newHeaders } from '@nats-io/transport-node'
+import type { JetStreamManager, LastForMsgRequest, SeqMsgRequest, StoredMsg } from '@nats-io/jetstream'
 import { GatewayError } from '../../../errors.ts'
 import { limits } from '../../../limits.ts'
 import type { Clock } from '../../../roles/role.ts'
 import { refusalOf } from '../connect.ts'
 import type { Link } from '../link.ts'
+import type { Publisher } from '../publisher.ts'
 import { isApiError } from '../standing.ts'
 import type { QueueHealth } from './health.ts'
 
 const subjectIsTaken = 10077
 
 export interface QueueStoreParts {
-  readonly client: JetStreamClient
+  readonly publisher: Publisher
   readonly jsm: JetStreamManager
   readonly stream: string
   readonly link: Link
@@ -23,12 +23,6 @@ export interface QueueMessage {
   readonly subject: string
   readonly bytes: Uint8Array
   readonly headers?: Readonly<Record<string, string>>
-}
-
-const headersOf = (fields: Readonly<Record<string, string>>) => {
-  const headers = newHeaders()
-  for (const [name, value] of Object.entries(fields)) headers.set(name, value)
-  return headers
 }
 
 const silent = (cause: unknown): GatewayError =>
@@ -46,12 +40,11 @@ export class QueueStore {
    * Resolves when a message stands, synced, under its subject, this one or an earlier. Rejects with `log_unavailable` when the queue is
    * closed, or has not answered for `routedAckMs`.
    */
-  async put({ subject, bytes, headers = {} }: QueueMessage): Promise<void> {
-    const { client, stream } = this.#parts
-    const options = { msgID: subject, expect: { streamName: stream }, headers: headersOf(headers) }
+  async put(message: QueueMessage): Promise<void> {
+    const publication = { ...message, messageId: message.subject }
     await this.#untilAnswered(limits.routedAckMs, async () => {
       try {
-        await client.publish(subject, bytes, { ...options, timeout: limits.frameAckMs })
+        await this.#parts.publisher.publish(publication)
       } catch (error) {
         if (!isApiError(error, subjectIsTaken)) throw error
       }

@@ -116,7 +116,7 @@ export class Taking implements RunningRole {
     const id = message.subject.slice(this.#parts.consumer.queue.itemPrefix.length)
     const held = this.#held.get(id)
     const reply = message.reply ?? ''
-    if (held !== undefined) held.handedOutAgain(reply)
+    if (held !== undefined) held.handedOutAgain(reply, deliveryOf(reply).deliveries)
     else if (this.#isOver || this.#held.size >= this.#itemsMax) this.#parts.connection.publish(reply, notDone(0))
     else this.#hold(id, reply, message.headers)
   }

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import type { IncomingHttpHeaders } from 'node:http'
-import { GatewayError } from '../../../errors.ts'
+import { GatewayError, shownName } from '../../../errors.ts'
 import { limits } from '../../../limits.ts'
 import type { EdgeMiddleware, ReceivedJson } from './context.ts'
 import { readBody } from './read-body.ts'
@@ -9,7 +9,6 @@ import { scanJson } from './scan-json.ts'
 const jsonType = /^application\/(?:[\w.!#$&^-]+\+)?json$/
 const charset = /;\s*charset\s*=\s*"?([^\s;"]+)/i
 const utf8 = /^utf-?8$/i
-const shownNameMax = 100
 
 const invalidJson = (message: string): GatewayError => new GatewayError('invalid_json', message)
 
@@ -29,7 +28,7 @@ export const parseJson = (bytes: Buffer): unknown => {
   const { tooDeep, duplicate } = scanJson(text, limits.jsonDepthMax)
   if (tooDeep) throw invalidJson(`The request body nests deeper than ${limits.jsonDepthMax} levels.`)
   if (duplicate !== null)
-    throw invalidJson(`The request body has ${JSON.stringify(duplicate.slice(0, shownNameMax))} twice in one object.`)
+    throw invalidJson(`The request body has ${JSON.stringify(shownName(duplicate))} twice in one object.`)
   return parse(text)
 }
 

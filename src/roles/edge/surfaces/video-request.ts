@@ -1,4 +1,5 @@
 import type { VideoBody, VideoRequest } from '../../../domain/video/request.ts'
+import { GatewayError, shownName } from '../../../errors.ts'
 import { isObject, type JsonObject } from '../../../json.ts'
 import { validatorOf } from '../../../schema-validation.ts'
 import { refuseInvalid } from '../middleware/validate.ts'
@@ -118,15 +119,40 @@ const bodyOf = (request: NativeVideoRequest): VideoBody => ({
   ...(request.watermark_info && { watermark_info: { enabled: request.watermark_info.enabled } }),
 })
 
+/** Where in a value a number stands that JSON's parser may have read as another; null where none does. */
+const inexactIn = (value: unknown): string | null => {
+  if (typeof value === 'number') return Number.isInteger(value) && !Number.isSafeInteger(value) ? '' : null
+  if (typeof value !== 'object' || value === null) return null
+  for (const [name, member] of Object.entries(value)) {
+    const found = inexactIn(member)
+    if (found !== null) return `${Array.isArray(value) ? `[${name}]` : `.${shownName(name)}`}${found}`
+  }
+  return null
+}
+
+/** Ids of the vendor's have more digits than a number keeps: another element would be asked for, and paid. */
+const refuseInexact = (body: VideoBody, pathOf: PathOf): void => {
+  const found = inexactIn(body)
+  if (found === null) return
+  const param = pathOf(found.slice(1))
+  throw new GatewayError(
+    'invalid_value',
+    `Invalid value for '${param}': an integer beyond 2^53 loses digits as a number; send it as a string.`,
+    { param },
+  )
+}
+
 /**
  * Reads the members of the native format, in whichever spelling. Throws `missing_required_parameter` or `invalid_value` with the path of
  * what is wrong as the caller wrote it. Whether the model can do what is asked is not looked at here.
  */
 export const readVideo = (fields: JsonObject, pathOf: PathOf): Omit<VideoRequest, 'kind'> => {
   const request = readFields(fields, pathOf)
+  const body = bodyOf(request)
+  refuseInexact(body, pathOf)
   return {
     model: request.model_name,
-    body: bodyOf(request),
+    body,
     callbackUrl: request.callback_url ?? null,
     externalTaskId: request.external_task_id ?? null,
   }

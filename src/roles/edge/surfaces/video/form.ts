@@ -1,5 +1,7 @@
-import { GatewayError } from '../../../../errors.ts'
+import { MIMEType } from 'node:util'
+import { GatewayError, shownName } from '../../../../errors.ts'
 import type { JsonObject } from '../../../../json.ts'
+import { limits } from '../../../../limits.ts'
 import type { EdgeMiddleware } from '../../middleware/context.ts'
 import { readJson } from '../../middleware/json-body.ts'
 import { readBody } from '../../middleware/read-body.ts'
@@ -11,7 +13,29 @@ const namePattern = /^(\w+)(?:\[(\w*)\])?$/
 const invalidForm = (cause: unknown): GatewayError =>
   new GatewayError('invalid_request', 'The request body is not valid form data.', { cause })
 
+const tooMany = (): GatewayError =>
+  new GatewayError('invalid_request', `The form has more than ${limits.formPartsMax} parts.`)
+
+const boundaryOf = (contentType: string): string => {
+  try {
+    return new MIMEType(contentType).params.get('boundary') ?? ''
+  } catch (cause) {
+    throw invalidForm(cause)
+  }
+}
+
+/** Each part ends at a boundary: they are counted before any is read, which takes longer. */
+const refuseManyParts = (bytes: Buffer, contentType: string): void => {
+  const end = `\r\n--${boundaryOf(contentType)}`
+  let parts = 0
+  for (let at = bytes.indexOf(end); at >= 0; at = bytes.indexOf(end, at + end.length)) {
+    parts += 1
+    if (parts > limits.formPartsMax) throw tooMany()
+  }
+}
+
 const parseForm = async (bytes: Buffer, contentType: string): Promise<FormData> => {
+  refuseManyParts(bytes, contentType)
   try {
     return await new Response(bytes, { headers: { 'content-type': contentType } }).formData()
   } catch (cause) {
@@ -24,28 +48,47 @@ const textMembers: Readonly<Record<string, (text: string) => unknown>> = {
   multi_shot: (text) => text === 'true',
 }
 
+const noFile = (param: string): GatewayError =>
+  new GatewayError('invalid_value', `Invalid value for '${param}': no file is taken here.`, { param })
+
 const fieldOf = async (name: string, value: File | string): Promise<unknown> => {
   if (typeof value === 'string') return Object.hasOwn(textMembers, name) ? textMembers[name]!(value) : value
   if (name === 'input_reference') return Buffer.from(await value.arrayBuffer()).toString('base64')
-  throw new GatewayError('invalid_value', `Invalid value for '${name}': no file is taken here.`, { param: name })
+  throw noFile(shownName(name))
 }
 
 const tooDeep = (param: string): GatewayError =>
   new GatewayError('invalid_value', `'${param}' nests too deep for a form: send \`metadata\` as JSON text.`, { param })
 
+/** What was sent under one name: its last value, or the items or members, as the last of its parts has it. */
+type Field = { readonly value: unknown } | { readonly items: unknown[] } | { readonly members: Map<string, unknown> }
+
+const added = (standing: Field | undefined, member: string | undefined, value: unknown): Field => {
+  if (member === undefined) return { value }
+  if (member === '') {
+    const field = standing !== undefined && 'items' in standing ? standing : { items: [] }
+    field.items.push(value)
+    return field
+  }
+  const field = standing !== undefined && 'members' in standing ? standing : { members: new Map() }
+  field.members.set(member, value)
+  return field
+}
+
+const jsonOf = (field: Field): unknown => {
+  if ('value' in field) return field.value
+  return 'items' in field ? field.items : Object.fromEntries(field.members)
+}
+
 /** A form as the JSON object that it stands for. */
 const objectOfForm = async (form: FormData): Promise<JsonObject> => {
-  const fields = new Map<string, unknown>()
+  const fields = new Map<string, Field>()
   for (const [path, value] of form) {
     const [, name, member] = namePattern.exec(path) ?? []
-    if (name === undefined) throw tooDeep(path)
-    const read = await fieldOf(member || name, value)
-    const standing = fields.get(name)
-    if (member === undefined) fields.set(name, read)
-    else if (member === '') fields.set(name, [...(Array.isArray(standing) ? standing : []), read])
-    else fields.set(name, { ...(typeof standing === 'object' ? standing : {}), [member]: read })
+    if (name === undefined) throw tooDeep(shownName(path))
+    fields.set(name, added(fields.get(name), member, await fieldOf(member || name, value)))
   }
-  return Object.fromEntries(fields)
+  return Object.fromEntries([...fields].map(([name, field]) => [name, jsonOf(field)]))
 }
 
 /** Reads the body as JSON, or as the form that OpenAI's clients send with or without a file. Throws as `readJson` does. */

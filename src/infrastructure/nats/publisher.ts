@@ -1,0 +1,152 @@
+import { JetStreamApiError } from '@nats-io/jetstream'
+import {
+  createInbox,
+  type Msg,
+  type NatsConnection,
+  headers as newHeaders,
+  PermissionViolationError,
+  TimeoutError,
+} from '@nats-io/transport-node'
+import { limits } from '../../limits.ts'
+
+/** How a message went into its stream. */
+export interface Acknowledgement {
+  readonly sequence: number
+  /** The server had it before, and did not store it again. */
+  readonly duplicate: boolean
+}
+
+export interface Publication {
+  readonly subject: string
+  readonly bytes: Uint8Array
+  /** The server stores it once within the stream's duplicate window. */
+  readonly messageId: string
+  /** The subject's last sequence for the message to be stored; absent: whatever it is. */
+  readonly expectedSequence?: number | undefined
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+interface Waiting {
+  readonly subject: string
+  readonly untilMs: number
+  readonly resolve: (acknowledgement: Acknowledgement) => void
+  readonly reject: (error: Error) => void
+}
+
+/** What the server says in an acknowledgement. */
+interface Said {
+  readonly seq: number
+  readonly duplicate?: boolean
+  readonly error?: ConstructorParameters<typeof JetStreamApiError>[0]
+}
+
+const noRespondersStatus = 503
+
+const headersOf = (stream: string, { messageId, expectedSequence, headers = {} }: Publication) => {
+  const all = newHeaders()
+  all.set('Nats-Msg-Id', messageId)
+  all.set('Nats-Expected-Stream', stream)
+  if (expectedSequence !== undefined) all.set('Nats-Expected-Last-Subject-Sequence', String(expectedSequence))
+  for (const [name, value] of Object.entries(headers)) all.set(name, value)
+  return all
+}
+
+/**
+ * Publishes into one stream, and hears all acknowledgements on one inbox. The library's own way makes an error object, a promise and a timer
+ * for each message, which together cost more than the message does.
+ */
+export class Publisher {
+  readonly #connection: NatsConnection
+  readonly #stream: string
+  readonly #inbox: string
+  /** The longest waiting first: all wait equally long. */
+  readonly #waiting = new Map<string, Waiting>()
+  #lastToken = 0
+  #timer: NodeJS.Timeout | undefined
+  #isListening = false
+
+  /** Acknowledgements come to an inbox below the prefix. */
+  constructor(connection: NatsConnection, stream: string, inboxPrefix: string) {
+    this.#connection = connection
+    this.#stream = stream
+    this.#inbox = createInbox(inboxPrefix)
+    this.#listen()
+    void this.#watchRefusals()
+  }
+
+  /**
+   * Resolves once the message stands. Rejects with JetStreamApiError where the server refuses it, PermissionViolationError where this user
+   * may not publish it, and TimeoutError when nothing was heard for `frameAckMs`: then it may stand or not.
+   */
+  publish(publication: Publication): Promise<Acknowledgement> {
+    const { subject, bytes } = publication
+    return new Promise((resolve, reject) => {
+      this.#lastToken += 1
+      const token = String(this.#lastToken)
+      const headers = headersOf(this.#stream, publication)
+      if (!this.#isListening) this.#listen()
+      this.#connection.publish(subject, bytes, { reply: `${this.#inbox}.${token}`, headers })
+      this.#waiting.set(token, { subject, untilMs: performance.now() + limits.frameAckMs, resolve, reject })
+      this.#timer ??= setTimeout(() => this.#giveUpOverdue(), limits.frameAckMs).unref()
+    })
+  }
+
+  #listen(): void {
+    this.#isListening = true
+    const callback = (error: Error | null, msg: Msg): void => (error === null ? this.#hear(msg) : this.#turnDeaf(error))
+    this.#connection.subscribe(`${this.#inbox}.*`, { callback })
+  }
+
+  /** The server has ended the subscription, and with it every answer that was due; the next message subscribes again. */
+  #turnDeaf(error: Error): void {
+    this.#isListening = false
+    for (const { reject } of this.#waiting.values()) reject(error)
+    this.#waiting.clear()
+  }
+
+  #hear(msg: Msg): void {
+    const token = msg.subject.slice(this.#inbox.length + 1)
+    const waiting = this.#waiting.get(token)
+    if (waiting === undefined) return
+    this.#waiting.delete(token)
+    try {
+      waiting.resolve(acknowledgementIn(msg))
+    } catch (error) {
+      waiting.reject(error as Error)
+    }
+  }
+
+  #giveUpOverdue(): void {
+    const nowMs = performance.now()
+    this.#timer = undefined
+    for (const [token, { untilMs, reject }] of this.#waiting) {
+      if (untilMs > nowMs) {
+        this.#timer = setTimeout(() => this.#giveUpOverdue(), untilMs - nowMs).unref()
+        return
+      }
+      this.#waiting.delete(token)
+      reject(new TimeoutError())
+    }
+  }
+
+  /** Of what it does not let through the server only tells the connection. */
+  async #watchRefusals(): Promise<void> {
+    for await (const status of this.#connection.status()) {
+      const error = status.type === 'error' ? status.error : null
+      if (!(error instanceof PermissionViolationError) || error.operation !== 'publish') continue
+      for (const [token, { subject, reject }] of this.#waiting)
+        if (subject === error.subject) {
+          this.#waiting.delete(token)
+          reject(error)
+        }
+    }
+  }
+}
+
+/** Throws what the server says instead of one. */
+const acknowledgementIn = (msg: Msg): Acknowledgement => {
+  if (msg.data.length === 0 && msg.headers?.code === noRespondersStatus) throw new Error('no stream has the subject')
+  const { seq, duplicate = false, error } = msg.json<Said>()
+  if (error !== undefined) throw new JetStreamApiError(error)
+  return { sequence: seq, duplicate }
+}
