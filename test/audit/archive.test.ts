@@ -9,6 +9,7 @@ import { encodeFrame } from '../../src/events/codec.ts'
 import { sealEvent } from '../../src/events/envelope.ts'
 import { ArchiveFolder } from '../../src/infrastructure/archive/archive-folder.ts'
 import { ArchiveSource } from '../../src/infrastructure/archive/archive-source.ts'
+import { segmentFileOf } from '../../src/infrastructure/archive/segment-writer.ts'
 import { limits } from '../../src/limits.ts'
 import { temporaryFolder } from '../gateway.ts'
 import { randomOf } from '../random.ts'
@@ -123,7 +124,8 @@ t.test('broken off at any write, it stands as it stood, and goes on', async (t) 
 
 t.test('files that an interrupted run left are removed', async (t) => {
   const folder = await archiveInRuns(t, [60])
-  const orphan = join(folder, 'segments', '0000000000000051-0000000000000099.frames.gz')
+  const { size } = (await ArchiveSource.open(folder)).manifest
+  const orphan = join(folder, segmentFileOf(size + 1, size + 40))
   await writeFile(orphan, 'half')
   await writeFile(join(folder, 'segments', '0000000000000051.draft'), 'half')
   await writeFile(join(folder, 'manifest.json.draft'), '{')
@@ -134,6 +136,35 @@ t.test('files that an interrupted run left are removed', async (t) => {
     (await readdir(join(folder, 'segments'))).filter((name) => !known.has(`segments/${name}`)),
     [],
   )
+})
+
+t.test('segments without a manifest are kept, and the run refused', async (t) => {
+  const folder = await archiveInRuns(t, [60, log.frames.length])
+  const segments = (): Promise<readonly string[]> => readdir(join(folder, 'segments'))
+  const before = await segments()
+  const manifest = join(folder, 'manifest.json')
+  await rename(manifest, `${folder}.kept`)
+  await t.rejects(archiveTo(folder, log.frames), {
+    name: 'ArchiveFault',
+    message: /holds 2 finished segments .*but manifest\.json.* is missing from .*put it back .*nothing was removed/,
+  })
+  t.same(await segments(), before)
+  await rename(`${folder}.kept`, manifest)
+  t.match(await archiveTo(folder, log.frames), { from: sealedTo, to: sealedTo, total: 0 }, 'put back, it goes on')
+})
+
+t.test('a first run leaves a manifest from its beginning, and removes nothing but what it left', async (t) => {
+  const folder = await temporaryFolder(t)
+  const target = await ArchiveFolder.open(folder, verifier.name)
+  t.match(await ArchiveSource.open(folder), { manifest: { log: verifier.name, size: 0 } })
+  await target.close()
+  await archiveTo(folder, log.frames.slice(0, 60))
+  const others = ['0000000000000001-0000000000000003.frames.gz', 'letters.txt']
+  for (const name of others) await writeFile(join(folder, 'segments', name), 'dear')
+  await archiveTo(folder, log.frames)
+  const standing = await readdir(join(folder, 'segments'))
+  t.ok(others.every((name) => standing.includes(name)))
+  t.match(await verified(folder), { total: 0, sealedTo })
 })
 
 t.test('one process at a time; and no folder that holds something else', async (t) => {

@@ -16,7 +16,7 @@ import {
   type Segment,
   writeManifest,
 } from './manifest.ts'
-import { SegmentWriter, segmentsFolder } from './segment-writer.ts'
+import { firstOfSegmentFile, SegmentWriter, segmentEnding, segmentsFolder } from './segment-writer.ts'
 
 const lockName = 'lock.sqlite'
 
@@ -31,6 +31,37 @@ const openFolder = async (folder: string): Promise<void> => {
   const strange = isArchive ? undefined : (await readdir(folder)).find((name) => !isOurs(name))
   if (strange !== undefined) throw new ArchiveFault(`${folder} is no archive, and not empty: ${strange} is there`)
   await mkdir(join(folder, segmentsFolder), { recursive: true })
+}
+
+/** The manifest is written before any segment: one that is not there beside them was lost, or not copied yet. */
+const assertNoSegments = async (folder: string): Promise<void> => {
+  const path = join(folder, segmentsFolder)
+  const segments = (await readdir(path)).filter((name) => name.endsWith(segmentEnding))
+  if (segments.length === 0) return
+  throw new ArchiveFault(
+    `${path} holds ${segments.length} finished segments (${segments.sort()[0]} is the first), but ${manifestName}, ` +
+      `which tells what they are, is missing from ${folder}: put it back beside them, or archive into another folder; ` +
+      'nothing was removed',
+  )
+}
+
+/** The manifest of a folder that is locked; of one that holds no archive yet, a first one, which is written. */
+const openManifest = async (folder: string, origin: string): Promise<Manifest> => {
+  const manifest = await readManifest(folder)
+  if (manifest === null) {
+    await assertNoSegments(folder)
+    const first = emptyManifest(origin)
+    await writeManifest(folder, first)
+    return first
+  }
+  if (manifest.log === origin) return manifest
+  throw new ArchiveFault(`${folder} is an archive of the log ${manifest.log}, not of ${origin}`)
+}
+
+/** Drafts, and the segments behind the manifest's end, which an interrupted run leaves: the log still has them. */
+const removeInterrupted = async (folder: string, { size }: Manifest): Promise<void> => {
+  await removeLeftovers(folder, () => false)
+  await removeLeftovers(join(folder, segmentsFolder), (name) => (firstOfSegmentFile(name) ?? 0) > size)
 }
 
 /** An archive that is written to, by this process alone. Interrupted anywhere, it stands as the last manifest says. */
@@ -49,7 +80,10 @@ export class ArchiveFolder implements ArchiveTarget {
     this.#segments = [...manifest.segments]
   }
 
-  /** Opens the archive in a folder, or begins one of the log `origin`. Rejects with ArchiveFault for one of another log, or in use. */
+  /**
+   * Opens the archive in a folder, or begins one of the log `origin`. Rejects with ArchiveFault for one of another log, one in use, and
+   * for segments without a manifest.
+   */
   static async open(folder: string, origin: string): Promise<ArchiveFolder> {
     await openFolder(folder)
     const lock = lockFile(
@@ -57,13 +91,9 @@ export class ArchiveFolder implements ArchiveTarget {
       (cause) => new ArchiveFault(`the archive ${folder} is in use by another process`, { cause }),
     )
     try {
-      const manifest = await readManifest(folder)
-      if (manifest !== null && manifest.log !== origin)
-        throw new ArchiveFault(`${folder} is an archive of the log ${manifest.log}, not of ${origin}`)
-      const files = new Set(manifest?.segments.map(({ file }) => file))
-      await removeLeftovers(folder, () => false)
-      await removeLeftovers(join(folder, segmentsFolder), (name) => !files.has(`${segmentsFolder}/${name}`))
-      return new ArchiveFolder(folder, lock, manifest ?? emptyManifest(origin))
+      const manifest = await openManifest(folder, origin)
+      await removeInterrupted(folder, manifest)
+      return new ArchiveFolder(folder, lock, manifest)
     } catch (fault) {
       lock.release()
       throw fault
@@ -103,7 +133,7 @@ export class ArchiveFolder implements ArchiveTarget {
     }
   }
 
-  /** Segments that no manifest tells of are removed when the archive is opened again. */
+  /** Segments behind the end that the manifest tells of are removed when the archive is opened again. */
   async #commit(): Promise<void> {
     await writeManifest(this.#folder, this.#manifest)
     this.#committedMs = performance.now()

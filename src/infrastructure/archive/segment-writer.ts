@@ -16,8 +16,19 @@ const placeText = (sequence: number): string => String(sequence).padStart(digits
 
 export const segmentsFolder = 'segments'
 
+/** What every finished segment's name ends with. */
+export const segmentEnding = '.frames.gz'
+
+const segmentNamePattern = /^(\d{16})-\d{16}\.frames\.gz$/
+
 export const segmentFileOf = (first: number, last: number): string =>
-  `${segmentsFolder}/${placeText(first)}-${placeText(last)}.frames.gz`
+  `${segmentsFolder}/${placeText(first)}-${placeText(last)}${segmentEnding}`
+
+/** The sequence that a finished segment begins at, by its name; null for a file that is none. */
+export const firstOfSegmentFile = (name: string): number | null => {
+  const first = segmentNamePattern.exec(name)?.[1]
+  return first === undefined ? null : Number(first)
+}
 
 /** A segment that is being written; nobody reads it before it is finished. */
 export class SegmentWriter {
