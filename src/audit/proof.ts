@@ -86,10 +86,15 @@ const isProof = (value: unknown): value is Proof => {
   )
 }
 
+/** Half a character is hashed as U+FFFD is, so a text with one could stand for another that was sealed. */
+const isWellFormed = ({ frame, checkpoint }: Proof): boolean =>
+  [frame.subject, frame.data, checkpoint].every((text) => text.isWellFormed())
+
 /** The proof in a file's text. Throws ProofFault where it is none. */
 export const readProof = (text: string): Proof => {
   const value = parseJson(text)
   if (!isProof(value)) throw new ProofFault(`not a proof: expected JSON of the format ${format}`)
+  if (!isWellFormed(value)) throw new ProofFault('not a proof: its frame or its checkpoint holds half a character')
   return value
 }
 

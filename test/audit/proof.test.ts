@@ -2,9 +2,10 @@ import t from 'tap'
 import { findEvent, findSeal, readFrameAt } from '../../src/audit/find-frame.ts'
 import { signerOf, verifierOf } from '../../src/audit/note.ts'
 import { checkProof, makeProof, type Proof, readProof } from '../../src/audit/proof.ts'
-import { decodeFrame } from '../../src/events/codec.ts'
+import { readSeal, Sealing } from '../../src/audit/seal.ts'
+import { decodeFrame, encodeFrame } from '../../src/events/codec.ts'
 import { randomOf } from '../random.ts'
-import { MemorySource, sealedLog, stranger, verifier } from './sealed-log.ts'
+import { MemorySource, sealedLog, signer, stranger, verifier } from './sealed-log.ts'
 
 const log = sealedLog({ frames: 120, random: randomOf(21), sealers: 2 })
 const source = new MemorySource(log.frames)
@@ -67,6 +68,21 @@ t.test('a proof that was changed anywhere proves nothing', async (t) => {
   t.throws(() => checkProof(proof, [verifierOf(signerOf('other.log', Buffer.alloc(32, 7)))]), { name: 'NoteFault' })
   const seal = log.seals.at(-1)!.seal
   t.throws(() => checkProof({ ...proof, checkpoint: seal.note }, [verifier]), { name: 'ProofFault' })
+})
+
+t.test('a half character does not pass for the character that was sealed', async (t) => {
+  const proving = (model: string): Proof => {
+    const event = { ...eventsAt(1)[0]!, data: { model } }
+    const data = Buffer.from(encodeFrame({ writer: 'w', counter: 1 }, [JSON.stringify(event)]))
+    const frame = { sequence: 1, subject: 'journal.edge', id: 'w:1', storedMs: 0, data }
+    const sealing = new Sealing()
+    sealing.take(frame)
+    return makeProof(frame, 0, readSeal(sealing.seal(signer)))
+  }
+  const text = JSON.stringify(proving('m\uFFFD'))
+  t.equal(checkProof(readProof(text), [verifier]).size, 1)
+  t.throws(() => readProof(text.replaceAll('\uFFFD', '\\ud83d')), { name: 'ProofFault', message: /half a character/ })
+  t.equal(checkProof(sent(proving('m\ud83d')), [verifier]).size, 1, 'where it was sealed as an escape, it stands')
 })
 
 t.test('a file that is no proof', async (t) => {
