@@ -68,7 +68,7 @@ const allDays: Wanted = { from: days[0], to: days[3], timezone: 'UTC' }
 const compare = (
   provider: string,
   { format }: Pick<Style, 'format'>,
-  text: string,
+  texts: string | readonly string[],
   random: () => number,
   wanted = allDays,
 ): Promise<Compared> =>
@@ -76,11 +76,11 @@ const compare = (
     const findings: Finding[] = []
     const corrections: Correction[] = []
     const result = await reconcile({
-      invoice: new Invoice([fileOf('invoice', text, random)], format, {
-        provider,
-        dayOf: daysIn(wanted.timezone),
-        roundingPicos: null,
-      }),
+      invoice: new Invoice(
+        [texts].flat().map((text) => fileOf('invoice', text, random)),
+        format,
+        { provider, dayOf: daysIn(wanted.timezone), roundingPicos: null },
+      ),
       books,
       names: modelNamesOf({ provider, catalog: { providers: new Map() }, prices }),
       unitPrice: { picos: parseUsd(unitPrice), per: 10n ** 12n },
@@ -238,6 +238,46 @@ t.test('rows that do not go together are bad rows', async (t) => {
   await t.rejects(
     compare(provider, { format: 'anthropic-cost' }, bucket([cost, { amount: '1' }]), Math.random),
     /"row":2.*with and without an item/,
+  )
+})
+
+t.test('what is told again of a task counts once, and with other figures is a bad row', async (t) => {
+  const [{ provider, tasks }] = ledger.truths as [ProviderTruth]
+  const films = filmsOf(provider)
+  const format = 'vv-deductions'
+  const told = tasks
+    .filter(({ day }) => day === days[1])
+    .map(({ id, units, atMs }) => ({
+      task_status: 'succeed',
+      task_info: { external_task_id: id },
+      updated_at: atMs,
+      final_unit_deduction: units,
+    }))
+  const page = (data: readonly object[]) => JSON.stringify({ data })
+  const wanted = { ...allDays, from: days[1], to: days[1] }
+  const overlapping = [page(told.slice(0, 2)), page(told.slice(1))]
+  const compared = await compare(films, { format }, overlapping, Math.random, wanted)
+  t.same(foundIn(compared), {})
+  t.same(compared.corrections, [])
+  const other = page([{ ...told[1], final_unit_deduction: '44' }])
+  await t.rejects(
+    compare(films, { format }, [...overlapping, other], Math.random, wanted),
+    new RegExp(
+      `^\\[{"file":2,"row":1,"problem":"is of [^,]*${told[1]!.task_info.external_task_id}[^,]*, for which row 2 of file 1 has other figures"}\\]$`,
+    ),
+  )
+})
+
+t.test('a second row of the same request is a bad row in the plain CSV', async (t) => {
+  const [{ provider, charged }] = ledger.truths as [ProviderTruth]
+  const [{ id, day, totalPicos }] = charged.filter(({ day }) => day === days[1]) as [Charged]
+  const head = 'day,request_id,amount\n'
+  const line = `${day},${id},${exactly(totalPicos)}\n`
+  const twice = (texts: readonly string[]) => compare(provider, { format: 'csv' }, texts, Math.random)
+  await t.rejects(twice([`${head}${line}${line}`]), /^\[{"file":0,"row":3,"problem":"is of .*, as is row 2"}\]$/)
+  await t.rejects(
+    twice([head + line, head + line]),
+    /^\[{"file":1,"row":2,"problem":"is of .*, as is row 2 of file 1"}\]$/,
   )
 })
 

@@ -1,4 +1,4 @@
-import type { InvoiceRow, SubjectKind } from './row.ts'
+import type { InvoiceRow, RowPlace, SubjectKind } from './row.ts'
 
 /** Days as an invoice cuts them, YYYY-MM-DD, both included. */
 export interface Period {
@@ -48,7 +48,7 @@ export interface OpenRequest {
 /** All that an invoice says of one request or task. */
 export interface InvoicedSubject {
   readonly id: string
-  /** Of its first row. */
+  /** Of its first row, which the others repeat. */
   readonly file: number
   readonly row: number
   readonly rows: number
@@ -125,11 +125,20 @@ export interface SecondClosing {
   readonly time: string
 }
 
+/** A kept row of a request or task that a row before it is of. */
+export interface RepeatedRow extends RowPlace {
+  readonly id: string
+  readonly first: RowPlace
+}
+
 /** The ledger as its tables have it at one sequence, and an invoice's rows beside it. */
 export interface InvoiceBooks {
   readonly sequence: number
   /** Keeps rows that are of requests or tasks, to be compared later. */
   keep(rows: readonly InvoiceRow[]): Promise<void>
+  /** Rows that repeat one before them; with `sameToo` false only those that tell other figures than the first. In their order. */
+  repeats(sameToo: boolean): AsyncIterable<readonly RepeatedRow[]>
+  /** Of each request or task its first row alone. */
   subjects(kind: SubjectKind, period: Period): AsyncIterable<readonly SubjectPair[]>
   charges(period: Period): AsyncIterable<readonly DayCharge[]>
   straddles(period: Period): AsyncIterable<readonly Straddle[]>

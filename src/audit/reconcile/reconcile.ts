@@ -1,5 +1,5 @@
 import { limits } from '../../limits.ts'
-import type { InvoiceBooks, InvoicedSubject, LedgerSubject, Period } from './books.ts'
+import type { InvoiceBooks, InvoicedSubject, LedgerSubject, Period, RepeatedRow } from './books.ts'
 import type { Correction } from './correction.ts'
 import { DayCells } from './day-cells.ts'
 import { compareDays } from './days-compared.ts'
@@ -52,6 +52,14 @@ export interface FaultyInvoice {
 const kindNames = { request: 'a request', task: 'a task' } as const
 const nameOf = (kind: SubjectKind | null): string => (kind === null ? 'a day' : kindNames[kind])
 
+const idShownMax = 60
+
+const repetition = ({ id, file, first }: RepeatedRow, sameToo: boolean): string => {
+  const place = `row ${first.row}${first.file === file ? '' : ` of file ${first.file + 1}`}`
+  const name = JSON.stringify(id.slice(0, idShownMax))
+  return sameToo ? `is of ${name}, as is ${place}` : `is of ${name}, for which ${place} has other figures`
+}
+
 /** Takes the rows of an invoice in, and says of each whether it goes with those before it. */
 class Intake {
   readonly #parts: ReconcileParts
@@ -79,6 +87,7 @@ class Intake {
       if (this.#kept.length >= limits.invoiceRowsPerCopy) await this.#keep()
     }
     await this.#keep()
+    if (this.kind != null && this.faultsCount === 0) await this.#refuseRepeats()
   }
 
   period(): Period {
@@ -88,6 +97,15 @@ class Intake {
     if (first === null || last === null)
       throw new PeriodUnknown('the invoice tells no days: give the first and the last')
     return { from: first, to: last, timezone }
+  }
+
+  /** What is invoiced twice would be charged twice. */
+  async #refuseRepeats(): Promise<void> {
+    const { invoice, books } = this.#parts
+    const sameToo = invoice.layout?.mayRepeat !== true
+    for await (const repeats of books.repeats(sameToo))
+      for (const repeat of repeats)
+        this.#refuse({ file: repeat.file, row: repeat.row, problem: repetition(repeat, sameToo) })
   }
 
   #refuse(fault: RowFault): void {

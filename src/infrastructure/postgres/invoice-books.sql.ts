@@ -23,9 +23,18 @@ export const makeRoom = `
 export const finishKeeping = `create index on invoice_rows (id); analyze invoice_rows`
 
 const invoicedRows = `
-  select id, min(place) as place, count(*) as rows, min(day) as day, min(model) as model,
-         json_agg(quantities) as quantities, sum(amount)::numeric(50, 12) as amount, sum(rounding)::numeric(50, 12) as rounding
-  from invoice_rows group by id`
+  select distinct on (id) id, place, count(*) over (partition by id) as rows, day, model, quantities,
+         amount::numeric(50, 12) as amount, rounding::numeric(50, 12) as rounding
+  from invoice_rows order by id, place`
+
+/** $1: whether rows with the same figures are asked for too. */
+export const repeats = `
+  select r.id, r.place, first.place as first_place
+  from (select id, min(place) as place from invoice_rows group by id having count(*) > 1) twice
+  join invoice_rows first on first.id = twice.id and first.place = twice.place
+  join invoice_rows r on r.id = twice.id and r.place > twice.place
+  where $1 or (r.quantities::text, r.amount) is distinct from (first.quantities::text, first.amount)
+  order by r.place`
 
 const invoicedColumns = `
   i.id, i.place, i.rows, i.day, i.model as invoiced_model, i.quantities, i.amount, i.rounding`

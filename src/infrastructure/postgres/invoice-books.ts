@@ -12,13 +12,14 @@ import type {
   OpenRequest,
   OverdueHold,
   Period,
+  RepeatedRow,
   SecondClosing,
   Straddle,
   SubjectPair,
 } from '../../audit/reconcile/books.ts'
 import { reconciliationPrefix } from '../../audit/reconcile/correction.ts'
 import { decimalOf, picosRoundingHalfUp } from '../../audit/reconcile/decimal.ts'
-import { type InvoiceRow, type SubjectKind, videoItem } from '../../audit/reconcile/row.ts'
+import { type InvoiceRow, type RowPlace, type SubjectKind, videoItem } from '../../audit/reconcile/row.ts'
 import type { Closing, Routed } from '../../domain/ledger/requests.ts'
 import { formatUsd, parseUsd } from '../../domain/money.ts'
 import { adjustmentKey } from '../../domain/wallet/evolve.ts'
@@ -29,7 +30,7 @@ import { onConnection, openPool, type Place, type PoolOptions } from './connecti
 import * as sql from './invoice-books.sql.ts'
 import { copyLine, type Row } from './row-text.ts'
 
-type Values = readonly (string | number)[]
+type Values = readonly (string | number | boolean)[]
 
 const keptColumns = ['id', 'place', 'day', 'model', 'quantities', 'amount', 'rounding']
 const rowsPerFile = 10_000_000_000
@@ -45,12 +46,16 @@ const keptRow = ({ subject, file, row, day, model, quantities, amountPicos, roun
   rounding: formatUsd(roundingPicos),
 })
 
-type QuantityTexts = readonly (readonly [item: string, quantity: string])[] | null
+const rowPlaceOf = (place: bigint): RowPlace => ({
+  file: Math.floor(Number(place) / rowsPerFile),
+  row: Number(place) % rowsPerFile,
+})
 
-const sumQuantities = (rows: readonly QuantityTexts[]): ReadonlyMap<string, bigint> => {
+type QuantityTexts = readonly (readonly [item: string, quantity: string])[]
+
+const sumQuantities = (quantities: QuantityTexts): ReadonlyMap<string, bigint> => {
   const sums = new Map<string, bigint>()
-  for (const quantities of rows)
-    for (const [item, quantity] of quantities ?? []) sums.set(item, (sums.get(item) ?? 0n) + BigInt(quantity))
+  for (const [item, quantity] of quantities) sums.set(item, (sums.get(item) ?? 0n) + BigInt(quantity))
   return sums
 }
 
@@ -60,7 +65,7 @@ interface PairRow {
   readonly rows: bigint | null
   readonly day: string | null
   readonly invoiced_model: string | null
-  readonly quantities: readonly QuantityTexts[] | null
+  readonly quantities: QuantityTexts | null
   readonly amount: string | null
   readonly rounding: string | null
   readonly state: 'charged' | 'open' | 'uncharged' | null
@@ -84,8 +89,7 @@ const invoicedOf = (row: PairRow): SubjectPair['invoiced'] =>
     ? null
     : {
         id: restoredText(row.id),
-        file: Math.floor(Number(row.place) / rowsPerFile),
-        row: Number(row.place) % rowsPerFile,
+        ...rowPlaceOf(row.place),
         rows: Number(row.rows),
         day: row.day,
         model: row.invoiced_model === null ? null : restoredText(row.invoiced_model),
@@ -184,6 +188,7 @@ export class PostgresInvoiceBooks implements InvoiceBooks {
   readonly #client: pg.ClientBase
   readonly #provider: string
   #keeps = false
+  #isKept = false
 
   private constructor(client: pg.ClientBase, sequence: number, provider: string) {
     this.#client = client
@@ -215,9 +220,19 @@ export class PostgresInvoiceBooks implements InvoiceBooks {
     await pipeline(Readable.from([Buffer.from(text)]), copy)
   }
 
+  async *repeats(sameToo: boolean): AsyncGenerator<readonly RepeatedRow[]> {
+    await this.#finishKeeping()
+    type RepeatRow = { readonly id: string; readonly place: bigint; readonly first_place: bigint }
+    for await (const rows of this.#read<RepeatRow>(sql.repeats, [sameToo]))
+      yield rows.map((row) => ({
+        id: restoredText(row.id),
+        ...rowPlaceOf(row.place),
+        first: rowPlaceOf(row.first_place),
+      }))
+  }
+
   async *subjects(kind: SubjectKind, period: Period): AsyncGenerator<readonly SubjectPair[]> {
-    await this.#makeRoom()
-    await this.#client.query(sql.finishKeeping)
+    await this.#finishKeeping()
     const values = [...this.#periodValues(period), adjustmentKey(reconciliationPrefix)]
     const { invoiced, missing } = sql.pairs[kind]
     for await (const rows of this.#read<PairRow>(invoiced, values))
@@ -310,6 +325,13 @@ export class PostgresInvoiceBooks implements InvoiceBooks {
     if (this.#keeps) return
     await this.#client.query(sql.makeRoom)
     this.#keeps = true
+  }
+
+  async #finishKeeping(): Promise<void> {
+    if (this.#isKept) return
+    await this.#makeRoom()
+    await this.#client.query(sql.finishKeeping)
+    this.#isKept = true
   }
 
   async *#read<R>(text: string, values: Values): AsyncGenerator<readonly R[]> {

@@ -11,6 +11,7 @@ const usageLayout: InvoiceLayout = {
   amountsTold: false,
   quantitiesTold: true,
   groupOf: anthropicGroups,
+  mayRepeat: false,
   name: 'anthropic-usage',
 }
 
@@ -42,6 +43,7 @@ const costLayout: InvoiceLayout = {
   amountsTold: true,
   quantitiesTold: false,
   groupOf: anthropicGroups,
+  mayRepeat: false,
   name: 'anthropic-cost',
 }
 

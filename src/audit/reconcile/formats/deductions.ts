@@ -17,6 +17,7 @@ const layout: InvoiceLayout = {
   amountsTold: false,
   quantitiesTold: true,
   groupOf: apart,
+  mayRepeat: true,
   name: 'vv-deductions',
 }
 

@@ -12,6 +12,8 @@ export interface InvoiceLayout {
   readonly amountsTold: boolean
   readonly quantitiesTold: boolean
   readonly groupOf: GroupOf
+  /** True where pages may overlap: what is told again with the same figures counts once. */
+  readonly mayRepeat: boolean
   /** Two files with the same name here can be compared together. */
   readonly name: string
 }

@@ -20,6 +20,7 @@ const usageLayout: InvoiceLayout = {
   amountsTold: false,
   quantitiesTold: true,
   groupOf: openaiGroups,
+  mayRepeat: false,
   name: 'openai-usage',
 }
 
@@ -103,6 +104,7 @@ const costsLayout: InvoiceLayout = {
   amountsTold: true,
   quantitiesTold: true,
   groupOf: openaiGroups,
+  mayRepeat: false,
   name: 'openai-costs',
 }
 

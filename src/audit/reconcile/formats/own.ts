@@ -21,6 +21,7 @@ const layoutOf = (columns: readonly string[], quantityColumns: readonly string[]
   amountsTold: columns.includes('amount'),
   quantitiesTold: quantityColumns.length > 0,
   groupOf: groupsOfColumns(new Set(quantityColumns.map(itemOf))),
+  mayRepeat: false,
   name: `csv ${columns.toSorted().join(',')}`,
 })
 
