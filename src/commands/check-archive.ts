@@ -1,7 +1,11 @@
 import type { Verifier } from '../audit/note.ts'
 import { type Verification, type VerifyParts, verify } from '../audit/verify.ts'
-import type { ArchiveSource } from '../infrastructure/archive/archive-source.ts'
+import type { Config } from '../config.ts'
+import { ArchiveSource } from '../infrastructure/archive/archive-source.ts'
+import { printFindings } from './findings-report.ts'
 import { showing } from './progress.ts'
+import { verifiersFor } from './public-keys.ts'
+import { CommandError, type Output } from './report.ts'
 
 /** What is held against its checkpoints, and `what` the terminal calls that. */
 export const check = (
@@ -22,3 +26,27 @@ export const partsOf = (source: ArchiveSource): Pick<VerifyParts, 'source' | 'kn
 /** Holds a whole archive against its own checkpoints, before anything is made from it. */
 export const checkArchive = (source: ArchiveSource, verifiers: readonly Verifier[]): Promise<Verification> =>
   check('check the archive', partsOf(source), verifiers)
+
+/** How an archive is believed that a command reads from, and how what is found in it is printed. */
+export interface BelievedArchive extends Output {
+  /** Keys named on the command line; the configured ones where there are none. */
+  readonly publicKey: readonly string[]
+}
+
+/**
+ * Opens an archive that is what was sealed. Throws UsageError where no key is known; what is found is printed, and thrown as
+ * CommandError, which begins with `refusal`.
+ */
+export const openSealed = async (
+  folder: string,
+  config: () => Config,
+  { publicKey, json }: BelievedArchive,
+  refusal: string,
+): Promise<ArchiveSource> => {
+  const verifiers = verifiersFor(publicKey, config)
+  const archive = await ArchiveSource.open(folder)
+  const { findings, total } = await checkArchive(archive, verifiers)
+  printFindings(findings, total, { json })
+  if (total > 0) throw new CommandError(`${refusal}: the archive is not what was sealed`)
+  return archive
+}

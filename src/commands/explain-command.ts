@@ -7,6 +7,7 @@ import { readEvidence } from '../audit/read-evidence.ts'
 import type { ConfigOf } from './audit-command.ts'
 import { explanationText } from './explanation-text.ts'
 import { type Platform, tablesOf } from './platform.ts'
+import { collect } from './public-keys.ts'
 import { CommandError, exitCodes, type Output } from './report.ts'
 import { createRuntime } from './runtime.ts'
 import { folding, readFrom, type SourceOptions } from './sources.ts'
@@ -33,8 +34,9 @@ export const registerExplain = (program: Command, configOf: ConfigOf): void => {
     .description('the story of one charge, by the id of its request or task, as the log tells it')
     .option('--from-log', 'read the whole log; no database is needed', false)
     .option('--archive <folder>', "read an archive in the log's place; no servers are needed")
+    .option('--public-key <key>', 'the archive’s key, or a file with it (default: the configured one)', collect, [])
     .option('--json', 'one JSON object a line', false)
-    .action(async (id: string, options: Output & SourceOptions, command: Command) => {
+    .action(async (id: string, options: SourceOptions, command: Command) => {
       const evidence = await readFrom('explain', () => configOf(command), createRuntime('warn'), options, {
         tables: (platform) => evidenceByTables(platform, id),
         log: (log) => collectEvidence(log, id),

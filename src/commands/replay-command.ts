@@ -1,19 +1,17 @@
 import type { Command } from 'commander'
-import type { Verifier } from '../audit/note.ts'
 import type { Config } from '../config.ts'
-import { ArchiveSource } from '../infrastructure/archive/archive-source.ts'
+import type { ArchiveSource } from '../infrastructure/archive/archive-source.ts'
 import { ArchiveThenLog, assertContinues, logOfSource } from '../roles/source-log.ts'
 import type { ConfigOf } from './audit-command.ts'
-import { verifiersOfLog } from './audit-keys.ts'
-import { checkArchive } from './check-archive.ts'
-import { printFindings } from './findings-report.ts'
+import { type BelievedArchive, openSealed } from './check-archive.ts'
 import { believed, onDatabase, openPlatform, type Platform, tablesOf } from './platform.ts'
 import { showing } from './progress.ts'
+import { collect } from './public-keys.ts'
 import { type ReplayParts, type ReplayReport, replay, UnknownTables } from './replay.ts'
-import { CommandError, exitCodes, type Output, printRecords, UsageError } from './report.ts'
+import { exitCodes, type Output, printRecords, UsageError } from './report.ts'
 import { createRuntime, type Runtime } from './runtime.ts'
 
-export interface ReplayOptions extends Output {
+export interface ReplayOptions extends BelievedArchive {
   readonly swap: boolean
   /** Compared, and swapped; all where none are named. */
   readonly tables?: readonly string[]
@@ -43,26 +41,13 @@ const printReport = (
   if (swapped) console.error('the rebuilt tables are in their place now')
 }
 
-/** Tables are not made from what was not sealed. */
-const assertSealed = async (archive: ArchiveSource, verifiers: readonly Verifier[], output: Output): Promise<void> => {
-  if (verifiers.length === 0) {
-    console.error('the archive is not held against its checkpoints: no public key is configured')
-    return
-  }
-  const { findings, total } = await checkArchive(archive, verifiers)
-  printFindings(findings, total, output)
-  if (total > 0) throw new CommandError('nothing was rebuilt: the archive is not what was sealed')
-}
+/** Tables are not made from what was not sealed. Null where no archive is named. */
+const archiveFor = async (config: Config, options: ReplayOptions): Promise<ArchiveSource | null> =>
+  options.archive === undefined ? null : openSealed(options.archive, () => config, options, 'nothing was rebuilt')
 
-/** The archive first, where one is named; the log goes on where it ends. */
-const framesFrom = async (
-  { log }: Platform,
-  config: Config,
-  { archive: folder, json }: ReplayOptions,
-): Promise<ReplayParts['log']> => {
-  if (folder === undefined) return log
-  const archive = await ArchiveSource.open(folder)
-  await assertSealed(archive, verifiersOfLog(config), { json })
+/** The archive first, where there is one; the log goes on where it ends. */
+const framesFrom = async (archive: ArchiveSource | null, { log }: Platform): Promise<ReplayParts['log']> => {
+  if (archive === null) return log
   await assertContinues(archive, log)
   return logOfSource(new ArchiveThenLog(archive, log), believed)
 }
@@ -73,9 +58,12 @@ const tablesIn = (text: string): readonly string[] => {
   return [...new Set(names)]
 }
 
-const replayOn = async (platform: Platform, config: Config, options: ReplayOptions): Promise<ReplayReport> => {
-  const { swap, tables = [] } = options
-  const log = await framesFrom(platform, config, options)
+const replayOn = async (
+  platform: Platform,
+  archive: ArchiveSource | null,
+  { swap, tables = [] }: ReplayOptions,
+): Promise<ReplayReport> => {
+  const log = await framesFrom(archive, platform)
   const { place } = tablesOf(platform)
   return showing('replay', (progress) =>
     replay({
@@ -96,9 +84,10 @@ export const replayCommand = async (config: Config, runtime: Runtime, options: R
   const onFatal = (fault: Error): void => {
     throw fault
   }
+  const archive = await archiveFor(config, options)
   const platform = await openPlatform(config, runtime, { role: 'operator', embedded: 'any', onFatal })
   try {
-    const report = await replayOn(platform, config, options)
+    const report = await replayOn(platform, archive, options)
     printReport(report, await platform.log.lastSequence(), options)
     return report.equal ? exitCodes.done : exitCodes.failed
   } catch (fault) {
@@ -120,6 +109,7 @@ export const registerReplay = (program: Command, configOf: ConfigOf): void => {
       tablesIn,
     )
     .option('--archive <folder>', 'read the frames from an archive, and from the log only those behind its end')
+    .option('--public-key <key>', 'the archive’s key, or a file with it (default: the configured one)', collect, [])
     .option('--json', 'one JSON object a line', false)
     .action(async (options: ReplayOptions, command: Command) => {
       const config = configOf(command)

@@ -1,12 +1,12 @@
 import type { LogToFold } from '../audit/fold.ts'
 import type { Config } from '../config.ts'
-import { ArchiveSource } from '../infrastructure/archive/archive-source.ts'
 import { catchUp } from './catch-up.ts'
+import { type BelievedArchive, openSealed } from './check-archive.ts'
 import { believed, openPlatform, type Platform } from './platform.ts'
 import { showing } from './progress.ts'
 import type { Runtime } from './runtime.ts'
 
-export interface SourceOptions {
+export interface SourceOptions extends BelievedArchive {
   /** Reads the whole log, and no tables. */
   readonly fromLog: boolean
   /** The folder of an archive that is read in the log's place. */
@@ -54,10 +54,12 @@ export const readFrom = async <T>(
   what: string | null,
   config: () => Config,
   runtime: Runtime,
-  { fromLog, archive }: SourceOptions,
+  options: SourceOptions,
   { tables, log }: Readers<T>,
 ): Promise<T> => {
-  if (archive !== undefined) return folding(what, await ArchiveSource.open(archive), log)
+  const { fromLog, archive } = options
+  if (archive !== undefined)
+    return folding(what, await openSealed(archive, config, options, 'nothing is told of it'), log)
   return onServers(config(), runtime, async (platform) => {
     if (fromLog) return folding(what, platform.log, log)
     await catchUp(platform, runtime)

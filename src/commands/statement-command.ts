@@ -8,6 +8,7 @@ import { hasWorkspace } from '../read-models/accounts.ts'
 import type { StatementRange } from '../read-models/statement.ts'
 import type { ConfigOf } from './audit-command.ts'
 import { type Platform, tablesOf } from './platform.ts'
+import { collect } from './public-keys.ts'
 import { CommandError, exitCodes, UsageError } from './report.ts'
 import { createRuntime } from './runtime.ts'
 import { folding, readFrom, type SourceOptions } from './sources.ts'
@@ -17,7 +18,6 @@ interface Options extends SourceOptions {
   readonly from?: Date
   readonly to?: Date
   readonly check: boolean
-  readonly json: boolean
   readonly csv: boolean
 }
 
@@ -121,6 +121,7 @@ export const registerStatement = (program: Command, configOf: ConfigOf): void =>
     )
     .option('--from-log', 'read the whole log; no database is needed', false)
     .option('--archive <folder>', "read an archive in the log's place; no servers are needed")
+    .option('--public-key <key>', 'the archive’s key, or a file with it (default: the configured one)', collect, [])
     .action(async (workspaceId: string, options: Options, command: Command) => {
       process.stdout.on('error', () => {}) // Told by the write that fails.
       const shown = { workspaceId, range: rangeOf(options), format: formatOf(options) }

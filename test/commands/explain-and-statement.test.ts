@@ -1,7 +1,9 @@
 import t, { type Test } from 'tap'
+import { archive } from '../../src/audit/archive.ts'
 import { collectEvidence } from '../../src/audit/collect-evidence.ts'
 import { explain } from '../../src/audit/explain.ts'
 import type { Explanation, RequestExplanation, TaskExplanation } from '../../src/audit/explanation.ts'
+import { verifierText } from '../../src/audit/note.ts'
 import { statementOfLog, statementOfTables } from '../../src/audit/statement.ts'
 import { StatementComparison, StatementTotals } from '../../src/audit/statement-totals.ts'
 import { workspaceRecord } from '../../src/commands/accounts.ts'
@@ -10,12 +12,16 @@ import { tablesOf } from '../../src/commands/platform.ts'
 import { formatUsd, parseUsd } from '../../src/domain/money.ts'
 import type { Fact } from '../../src/events/envelope.ts'
 import type { TaskSettled } from '../../src/events/types.ts'
+import { ArchiveFolder } from '../../src/infrastructure/archive/archive-folder.ts'
 import { openPool } from '../../src/infrastructure/postgres/connection.ts'
 import type { StatementEntry, StatementRange } from '../../src/read-models/statement.ts'
+import { forgeArchive } from '../audit/archive-forgery.ts'
+import { MemorySource, sealedLog, verifier } from '../audit/sealed-log.ts'
 import { chatBody, until } from '../clients.ts'
 import { parseCsv } from '../csv.ts'
-import { sheetOf, startTestGateway } from '../gateway.ts'
+import { sheetOf, startTestGateway, temporaryFolder } from '../gateway.ts'
 import { type Ended, runProgram } from '../program.ts'
+import { randomOf } from '../random.ts'
 
 const models = {
   greedy: 'greedy;prompt_tokens=300000;completion_tokens=10',
@@ -379,6 +385,31 @@ t.test('used wrongly', async (t) => {
     ['--check', '--from-log'],
   ])
     t.match(await command('statement', workspaceId, ...words), { code: 2, out: '' }, words.join(' '))
+})
+
+t.test('an archive is told of when it is what was sealed', async (t) => {
+  const folder = await temporaryFolder(t)
+  const target = await ArchiveFolder.open(`${folder}/archive`, verifier.name)
+  const { frames } = sealedLog({ frames: 60, random: randomOf(81) })
+  await archive({ source: new MemorySource(frames), target, verifiers: [verifier] })
+  await target.close()
+  const run = (...words: readonly string[]): Promise<Ended> =>
+    runProgram(folder, folder, ...words, '--archive', `${folder}/archive`)
+  const key = ['--public-key', verifierText(verifier)]
+  t.match(await run('statement', 'acme', '--json', ...key), { code: 0, out: /"type":"closing"/ })
+  t.match(await run('explain', 'nobody', ...key), { code: 1, out: '', err: /no request and no task/ })
+  const keyless = await run('statement', 'acme')
+  t.match(keyless, { code: 2, out: '', err: /no public key: name the log’s with --public-key/ })
+
+  await forgeArchive(`${folder}/archive`, frames, (text) => text.replaceAll('"amount":"', '"amount":"9'))
+  for (const words of [
+    ['statement', 'acme'],
+    ['explain', 'nobody'],
+  ]) {
+    const { code, out, err } = await run(...words, ...key)
+    t.match({ code, out, err }, { code: 1, out: /^frame-changed: frame/, err: /the archive is not what was sealed/ })
+    t.notMatch(out, /balance|closing/)
+  }
 })
 
 t.test('tables that were tampered with are found out', async (t) => {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import t from 'tap'
 import { archive } from '../../src/audit/archive.ts'
 import type { FrameSource, RawFrame } from '../../src/audit/frames.ts'
+import { verifierText } from '../../src/audit/note.ts'
 import { restore } from '../../src/audit/restore.ts'
 import { type ReplayParts, type ReplayReport, replay } from '../../src/commands/replay.ts'
 import { ArchiveFolder } from '../../src/infrastructure/archive/archive-folder.ts'
@@ -9,11 +10,13 @@ import { ArchiveSource } from '../../src/infrastructure/archive/archive-source.t
 import { connectNats } from '../../src/infrastructure/nats/connect.ts'
 import { openRawWriter } from '../../src/infrastructure/nats/raw-writer.ts'
 import { ArchiveThenLog, assertContinues, logOfSource } from '../../src/roles/source-log.ts'
+import { forgeArchive } from '../audit/archive-forgery.ts'
 import { MemorySource, type SealedLog, sealedLog, verifier } from '../audit/sealed-log.ts'
 import { temporaryFolder } from '../gateway.ts'
 import { openOn } from '../infrastructure/nats/open.ts'
 import { NatsServer } from '../infrastructure/nats/server.ts'
 import { startPostgres } from '../postgres.ts'
+import { runProgram } from '../program.ts'
 import { randomOf } from '../random.ts'
 import { Projected } from '../roles/projector/projecting.ts'
 
@@ -27,11 +30,15 @@ const newProjected = async (): Promise<Projected> => {
   return projected
 }
 
-const archiveOf = async (log: SealedLog): Promise<ArchiveSource> => {
-  const folder = await temporaryFolder(t)
+const archiveIn = async (folder: string, log: SealedLog): Promise<void> => {
   const target = await ArchiveFolder.open(folder, verifier.name)
   await archive({ source: new MemorySource(log.frames, 100), target, verifiers: [verifier] })
   await target.close()
+}
+
+const archiveOf = async (log: SealedLog): Promise<ArchiveSource> => {
+  const folder = await temporaryFolder(t)
+  await archiveIn(folder, log)
   return ArchiveSource.open(folder)
 }
 
@@ -148,5 +155,20 @@ t.test('a frame that cannot be believed ends the replay', async (t) => {
   const nobody = logOfSource(new MemorySource(frames), new Map())
   await t.rejects(replay({ log: nobody, place: projected.place, swap: false }), {
     message: /the frame at sequence \d+ cannot be read: journal\.\w+ holds a \w+, which nobody may say there/,
+  })
+})
+
+t.test('nothing is made from an archive that nobody can check, or that was forged', async (t) => {
+  const [folder, archived] = [await temporaryFolder(t), await temporaryFolder(t)]
+  const log = sealedLog({ frames: 30, random: randomOf(64) })
+  await archiveIn(archived, log)
+  const run = (...words: readonly string[]) =>
+    runProgram(folder, folder, 'replay', '--archive', archived, '--swap', ...words)
+  t.match(await run(), { code: 2, out: '', err: /no public key: name the log’s with --public-key/ })
+  await forgeArchive(archived, log.frames, (text) => text.replaceAll('"amount":"', '"amount":"9'))
+  t.match(await run('--public-key', verifierText(verifier)), {
+    code: 1,
+    out: /^frame-changed: frame/,
+    err: /nothing was rebuilt: the archive is not what was sealed/,
   })
 })
