@@ -384,6 +384,12 @@ t.test('bad rows are all told, with their numbers', async (t) => {
   t.same(await faultsOf('csv', 'model,day,amount\na,2026-03-01,"1\nb'), [
     '2: has quotes that do not match, in column 3',
   ])
+  const amounts = ['-0.01', '1000000000000000', '999999999999999.999999999999', '0']
+  t.same(
+    await faultsOf('csv', ['request_id,amount', ...amounts.map((amount, place) => `r${place},${amount}`)].join('\n')),
+    ['2: amount is below zero, for one request or task', '3: amount has more than 15 whole digits'],
+  )
+  t.same(await faultsOf('csv', 'model,day,amount\na,2026-03-01,-1'), [], 'a day may have a credit')
   t.same(await faultsOf('csv', ''), ['0: is empty'])
   t.same(await faultsOf('csv', ['model,day,amount\n', 'model,day,input\n']), [
     '1: tells other columns than the files before it',

@@ -1,4 +1,5 @@
 import t from 'tap'
+import type { LedgerSubject } from '../../src/audit/reconcile/books.ts'
 import type { Correction } from '../../src/audit/reconcile/correction.ts'
 import { daysIn } from '../../src/audit/reconcile/days.ts'
 import { type DifferenceClass, differenceClasses } from '../../src/audit/reconcile/decompose.ts'
@@ -6,6 +7,7 @@ import type { Finding } from '../../src/audit/reconcile/finding.ts'
 import { Invoice, type InvoiceFile } from '../../src/audit/reconcile/invoice.ts'
 import { modelNamesOf } from '../../src/audit/reconcile/models.ts'
 import { PeriodUnknown, type Reconciliation, reconcile } from '../../src/audit/reconcile/reconcile.ts'
+import { compareSubject } from '../../src/audit/reconcile/subjects.ts'
 import { CorrectionPoster } from '../../src/commands/post-corrections.ts'
 import { initialLedger } from '../../src/domain/ledger/ledger.ts'
 import { formatUsd, parseUsd } from '../../src/domain/money.ts'
@@ -14,6 +16,7 @@ import { LedgerTail } from '../../src/roles/ledger-tail.ts'
 import { MemoryLog } from '../memory-log.ts'
 import { startPostgres } from '../postgres.ts'
 import { randomOf } from '../random.ts'
+import { adjusted } from '../roles/projector/facts.ts'
 import { Projected, project } from '../roles/projector/projecting.ts'
 import { type Fault, type Style, styles, TestInvoice } from './reconcile/invoices.ts'
 import {
@@ -71,8 +74,9 @@ const compare = (
   texts: string | readonly string[],
   random: () => number,
   wanted = allDays,
+  { place } = projected,
 ): Promise<Compared> =>
-  PostgresInvoiceBooks.run(projected.place, provider, async (books) => {
+  PostgresInvoiceBooks.run(place, provider, async (books) => {
     const findings: Finding[] = []
     const corrections: Correction[] = []
     const result = await reconcile({
@@ -279,6 +283,52 @@ t.test('a second row of the same request is a bad row in the plain CSV', async (
     twice([head + line, head + line]),
     /^\[{"file":1,"row":2,"problem":"is of .*, as is row 2 of file 1"}\]$/,
   )
+})
+
+t.test('a charge that was given back, as nobody got the answer, is not corrected', async (t) => {
+  const { log, truths } = makeLedger(['delta'], randomOf(3))
+  const [{ provider, charged }] = truths as [ProviderTruth]
+  const [lost, other] = charged.filter(({ estimated, day }) => !estimated && day === days[1]) as [Charged, Charged]
+  const adjustment = adjusted(`undelivered:${lost.id}`, formatUsd(lost.totalPicos), lost.workspaceId)
+  await log.postToWallet(lost.workspaceId, [adjustment])
+  const tables = new Projected((await postgres.newDatabase()).url)
+  t.teardown(() => tables.close())
+  await project(log, tables.store, 5_000)
+  const lines = [lost, other].map(({ id, day, totalPicos }) => `${day},${id},${exactly(totalPicos / 2n)}`)
+  const text = ['day,request_id,amount', ...lines].join('\n')
+  const { findings, corrections } = await compare(provider, { format: 'csv' }, text, Math.random, allDays, tables)
+  const differing = findings.filter(({ class: name }) => name === 'price_drift').map(({ id }) => id)
+  t.same(differing.sort(), [lost.id, other.id].sort(), 'it differs all the same')
+  t.same(
+    corrections.map(({ corrects }) => corrects),
+    [other.id],
+  )
+})
+
+t.test('no more is given back than was charged', async (t) => {
+  const invoice = new Invoice([fileOf('invoice', 'day,request_id,amount\n', Math.random)], 'csv', {
+    provider: 'alpha',
+    dayOf: daysIn('UTC'),
+    roundingPicos: null,
+  })
+  for await (const _ of invoice.rows());
+  const names = modelNamesOf({ provider: 'alpha', catalog: { providers: new Map() }, prices })
+  const rules = { layout: invoice.layout!, names, unitPrice: null, noteOf: () => '' }
+  const invoiced = { id: 'one', file: 0, row: 2, rows: 1, day: days[0], model: null, quantities: new Map() }
+  const charged: LedgerSubject = {
+    ...{ id: 'one', workspaceId: 'acme', model: 'alpha/a', estimated: false, lines: [] },
+    state: 'charged',
+    ...{ totalPicos: 10n, unitPricePicos: null, corrections: 1, takenPicos: -3n, isUndelivered: false },
+    ...{ inPeriod: true, atEdge: false, day: days[0] },
+  }
+  const takenFor = (amountPicos: bigint) => {
+    const pair = { invoiced: { ...invoiced, amountPicos, roundingPicos: 0n }, ledger: charged }
+    return compareSubject(pair, rules).correction?.takesPicos
+  }
+  t.equal(takenFor(-1_000n), -7n)
+  t.equal(takenFor(0n), -7n)
+  t.equal(takenFor(2n), -5n)
+  t.equal(takenFor(9n), 2n)
 })
 
 t.test('one amount for a whole day, whatever was used', async (t) => {

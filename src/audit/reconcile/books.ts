@@ -76,6 +76,8 @@ export interface LedgerSubject {
   /** Reconciliations posted for it, and what they took less what they gave back. */
   readonly corrections: number
   readonly takenPicos: bigint
+  /** True where the whole charge was given back, as its answer never reached the client. */
+  readonly isUndelivered: boolean
   /** True where its charge is of the period. */
   readonly inPeriod: boolean
   /** True where it reached over the start or the end of the period. */

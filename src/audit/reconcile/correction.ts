@@ -1,5 +1,11 @@
-import { formatUsd } from '../../domain/money.ts'
+import { formatUsd, maxOf, picosPerUsd } from '../../domain/money.ts'
 import type { FactOf } from '../../events/envelope.ts'
+
+const wholeDigitsMax = 15
+const tooManyPicos = 10n ** BigInt(wholeDigitsMax) * picosPerUsd
+
+/** False for an amount that no event has room for. */
+export const isUsd = (picos: bigint): boolean => maxOf(picos, -picos) < tooManyPicos
 
 /** What the ledger should have charged beyond what it has, for one request or task. */
 export interface Correction {
@@ -18,6 +24,9 @@ export interface Correction {
 /** What the id of every reconciliation's adjustment begins with. */
 export const reconciliationPrefix = 'reconciliation:'
 
+/** What the id of the adjustment that takes back an undelivered answer's charge begins with. */
+export const undeliveredPrefix = 'undelivered:'
+
 /**
  * The id of the next reconciliation of a request: its place among them. Two runs that find the same request in need of correction
  * post the same id, of which the ledger takes one, whatever they found.
@@ -27,9 +36,9 @@ export const reconciliationId = (corrects: string, before: number): string =>
 
 const idPattern = /^[A-Za-z0-9_:-]{1,64}$/
 
-/** False for an id that the log has no room for: none of the gateway's own is such. */
-export const isPostable = ({ corrects, before }: Correction): boolean =>
-  idPattern.test(reconciliationId(corrects, before))
+/** False for an id or an amount that the log has no room for: no charge of the gateway's own is such. */
+export const isPostable = ({ corrects, before, takesPicos }: Correction): boolean =>
+  idPattern.test(reconciliationId(corrects, before)) && isUsd(takesPicos)
 
 export const adjustmentOf = (correction: Correction): FactOf<'AdjustmentPosted'> => ({
   type: 'AdjustmentPosted',

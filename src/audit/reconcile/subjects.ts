@@ -1,3 +1,4 @@
+import { maxOf } from '../../domain/money.ts'
 import type { InvoicedSubject, LedgerSubject, SubjectPair } from './books.ts'
 import type { Correction } from './correction.ts'
 import { type Cell, type Decomposition, decompose, type Part, type Standing, type UnitPrice } from './decompose.ts'
@@ -129,13 +130,17 @@ const findingOf =
 
 const correctable: ReadonlySet<Finding['class']> = new Set(['estimated', 'token_drift', 'price_drift'])
 
-/** One that both sides know, and whose charge the invoice gives another figure for. */
+/**
+ * One that both sides know, and whose charge the invoice gives another figure for. A charge that was given back whole, as nobody got
+ * the answer, is the gateway's own loss; and no more is given back than was taken.
+ */
 const correctionOf = (pair: SubjectPair, findings: readonly Finding[], { noteOf }: SubjectRules): Correction | null => {
   const { invoiced } = pair
   const ledger = chargedOf(pair)
-  if (invoiced === null || ledger === null) return null
+  if (invoiced === null || ledger === null || ledger.isUndelivered) return null
   const corrected = findings.filter((finding) => correctable.has(finding.class))
-  const takesPicos = corrected.reduce((sum, { amountPicos }) => sum + amountPicos, 0n)
+  const differencePicos = corrected.reduce((sum, { amountPicos }) => sum + amountPicos, 0n)
+  const takesPicos = maxOf(-(ledger.totalPicos + ledger.takenPicos), differencePicos)
   if (takesPicos === 0n) return null
   const { id: corrects, workspaceId, corrections: before } = ledger
   return { corrects, workspaceId, before, takesPicos, differences: corrected.length, note: noteOf(invoiced, ledger) }

@@ -1,4 +1,6 @@
+import { undeliveredPrefix } from '../../audit/reconcile/correction.ts'
 import type { SubjectKind } from '../../audit/reconcile/row.ts'
+import { adjustmentKey } from '../../domain/wallet/evolve.ts'
 
 /**
  * What is asked of the tables when an invoice is compared with them. Everywhere $1 is the provider, $2 and $3 the first and the last
@@ -43,18 +45,24 @@ const noInvoicedColumns = `
   null::int8 as place, null::int8 as rows, null::date as day, null::text as invoiced_model, null::json as quantities,
   null::numeric as amount, null::numeric as rounding`
 
-/** The reconciliations posted for one request or task; $5 is what their references begin with. */
+/** The reconciliations posted for one request or task, and whether its charge was taken back; $5 is what their references begin with. */
 const correctionsOf = (workspaceId: string, id: string): string => `
   left join lateral (
     select count(*) as corrections, (-coalesce(sum(w.amount), 0))::numeric(50, 12) as taken
     from wallet_references w
     where w.workspace_id = ${workspaceId} and w.reference >= $5 || ${id} || ':' and w.reference < $5 || ${id} || ';'
-  ) c on true`
+  ) c on true
+  left join lateral (
+    select exists (
+      select from wallet_references w
+      where w.workspace_id = ${workspaceId} and w.reference = '${adjustmentKey(undeliveredPrefix)}' || ${id}
+    ) as undelivered
+  ) b on true`
 
 const bill = `u.workspace_id = r.workspace_id and u.sequence = r.sequence and u.event_index = r.event_index`
 
 const billColumns = `
-  u.model, u.source, u.lines, u.total, null::text as unit_price, c.corrections, c.taken,
+  u.model, u.source, u.lines, u.total, null::text as unit_price, c.corrections, c.taken, b.undelivered,
   ${dayOf('u.time')} as charged_day, ${dayOf('u.time')} between $2::date and $3::date as in_period`
 
 /** $6: by how many milliseconds clocks may differ. What began before the period, or ended at its very end, may be in the invoice beside this one. */
@@ -82,7 +90,7 @@ const missingRequests = `
     and not exists (select from invoice_rows i where i.id = u.request_id)`
 
 const taskColumns = `
-  t.model, t.source, t.lines, t.total, t.unit_price, c.corrections, c.taken, t.workspace_id,
+  t.model, t.source, t.lines, t.total, t.unit_price, c.corrections, c.taken, b.undelivered, t.workspace_id,
   ${dayOf('t.finished_at')} as charged_day, ${dayOf('t.finished_at')} between $2::date and $3::date as in_period,
   case t.status when 'SUCCESS' then 'charged' when 'FAILURE' then 'uncharged' else 'open' end as state`
 

@@ -79,6 +79,7 @@ interface PairRow {
   readonly unit_price: string | null
   readonly corrections: bigint | null
   readonly taken: string | null
+  readonly undelivered: boolean | null
   readonly in_period: boolean | null
   readonly at_edge: boolean | null
   readonly charged_day: string | null
@@ -120,6 +121,7 @@ const ledgerOf = (row: PairRow): SubjectPair['ledger'] =>
         unitPricePicos: row.unit_price === null ? null : parseUsd(row.unit_price),
         corrections: Number(row.corrections ?? 0),
         takenPicos: row.taken === null ? 0n : picosOf(row.taken),
+        isUndelivered: row.undelivered === true,
         inPeriod: row.in_period === true,
         atEdge: row.at_edge === true,
         day: row.charged_day,

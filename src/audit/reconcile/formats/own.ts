@@ -1,5 +1,6 @@
 import { minOf } from '../../../domain/money.ts'
 import { limits } from '../../../limits.ts'
+import { isUsd } from '../correction.ts'
 import { type DayOf, instantMs, isDay } from '../days.ts'
 import { type Decimal, picosRoundingHalfUp } from '../decimal.ts'
 import { groupsOfColumns, tokenItems } from '../items.ts'
@@ -68,6 +69,12 @@ const amountOf = (fields: Fields, { layout, options }: Line): Pick<ReadRow, 'amo
     : { amountPicos: picosRoundingHalfUp(amount), roundingPicos: options.roundingPicos ?? roundingOf(amount) }
 }
 
+/** What one request or task cost is posted as it is. */
+const assertPostable = (amountPicos: bigint | null): void => {
+  if (amountPicos !== null && amountPicos < 0n) throw new RowProblem('amount is below zero, for one request or task')
+  if (amountPicos !== null && !isUsd(amountPicos)) throw new RowProblem('amount has more than 15 whole digits')
+}
+
 const readLine = (fields: Fields, line: Line): readonly ReadRow[] => {
   const { quantityColumns, options } = line
   const provider = textAt(fields, 'provider')
@@ -77,6 +84,8 @@ const readLine = (fields: Fields, line: Line): readonly ReadRow[] => {
   const model = textAt(fields, 'model')
   if (subject === null && (day === null || model === null))
     throw new RowProblem(`${day === null ? 'day' : 'model'} is missing, and no request or task is named`)
+  const amount = amountOf(fields, line)
+  if (subject !== null) assertPostable(amount.amountPicos)
   const quantities = quantityColumns.map((column) => [itemOf(column), quantityAt(fields, column)] as const)
   return [
     {
@@ -85,7 +94,7 @@ const readLine = (fields: Fields, line: Line): readonly ReadRow[] => {
       model,
       item: null,
       quantities: quantities.length === 0 ? null : quantities.filter(([, quantity]) => quantity > 0n),
-      ...amountOf(fields, line),
+      ...amount,
     },
   ]
 }
