@@ -162,6 +162,7 @@ export const limits = {
   verifyRecentFramesMax: 65_536, // A copy of a frame is known for one within so many.
   verifyRecentSealsMax: 8, // Two sealers at once are no further apart.
   verifyDeferredSealsMax: 4, // Checkpoints that stand before frames they need.
+  verifyMarksMax: 65_536, // Checkpoints that are held against frames when these are read once more; about 10 MB.
   verifyFindingsMax: 200, // Shown; of the rest the number is told.
   verifyFaultsMax: 1_000, // Stretches that cannot be read; a source with more is given up.
   knownCheckpointsBytesMax: 64 * 1024 * 1024, // A file of published checkpoints: those of 200,000 segments.

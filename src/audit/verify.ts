@@ -4,6 +4,7 @@ import { Alignment, type Flaw, type FoundLeaf, keyOf, type SealedLeaf } from './
 import { Apart } from './apart.ts'
 import { type Believed, believe, checkpointsIn, mayHoldCheckpoint } from './checkpoints-in.ts'
 import { type Finding, type FindingKind, Findings } from './findings.ts'
+import { Folded } from './folded.ts'
 import { type FrameSource, FramesFault, leafOf, type RawFrame } from './frames.ts'
 import { GrowingTree, type Hash, rootOfPeaks } from './merkle.ts'
 import type { Verifier } from './note.ts'
@@ -19,6 +20,8 @@ export interface VerifyParts {
   readonly lastCheckpoint?: CheckpointSealed
   /** Throws for a frame whose events are not what they must be. Without it the frames that hold no checkpoint are hashed, and not read. */
   readonly checkEvents?: (frame: RawFrame) => void
+  /** Found frames that are kept one by one while no checkpoint speaks for them. */
+  readonly unsealedFramesMax?: number
   readonly onProgress?: (sequence: number, lastSequence: number) => void
 }
 
@@ -60,6 +63,7 @@ const copyOf = (tree: GrowingTree): GrowingTree => new GrowingTree(tree.size, tr
 /** Takes the frames of a log one after the other, and remembers a bounded number of them. */
 class Verifying {
   readonly #parts: VerifyParts
+  readonly #unsealedFramesMax: number
   readonly #findings = new Findings(limits.verifyFindingsMax)
   readonly #published: Published
   readonly #apart = new Apart((finding) => this.#tellApart(finding))
@@ -70,9 +74,9 @@ class Verifying {
   /** The tree as believed checkpoints have it. */
   #sealed = new GrowingTree()
   /** The tree of what was found, where that goes further than what is sealed and is too much to be kept one by one. */
-  #folded: GrowingTree | null = null
-  /** The first frame of it. */
-  #foldedFrom = 1
+  #folded: Folded | null = null
+  /** What was folded and is to be read once more, for the checkpoints inside it. */
+  readonly #again: Folded[] = []
   /** The roots of what was folded at the sizes of published checkpoints. */
   readonly #foldedRoots = new Map<number, Hash>()
   /** The last checkpoints, for those of other sealers that come after them. */
@@ -86,6 +90,7 @@ class Verifying {
 
   constructor(parts: VerifyParts) {
     this.#parts = parts
+    this.#unsealedFramesMax = parts.unsealedFramesMax ?? limits.verifyUnsealedFramesMax
     this.#published = new Published(parts.known ?? [], parts.verifiers, (finding) => this.#findings.add(finding))
   }
 
@@ -94,7 +99,7 @@ class Verifying {
     const { seals, flaw } = this.#lookInto(frame)
     this.#alignment.find({ sequence: frame.sequence, hash: leafOf(frame), flaw })
     for (const seal of seals) this.#accept({ seal, at: frame.sequence })
-    if (this.#alignment.found > limits.verifyUnsealedFramesMax) this.#fold()
+    if (this.#alignment.found > this.#unsealedFramesMax) this.#fold()
   }
 
   /** Frames that the source cannot give. */
@@ -104,15 +109,16 @@ class Verifying {
     this.#findings.add({ kind, sequence: from, toSequence: to, text: message })
   }
 
-  end(): Verification {
+  async end(): Promise<Verification> {
     this.#takeLastCheckpoint()
     while (this.#deferred.length > 0) this.#force()
     this.#alignment.settle()
     const tail = this.#alignment.takeFound(this.#alignment.found)
     this.#apart.end(tail)
     for (const leaf of tail) this.#tellFlaw(leaf, `; nothing speaks for the frames from ${this.#sealed.size + 1} on`)
-    const end = (this.#folded ?? this.#sealed).size + tail.length
+    const end = (this.#folded?.tree ?? this.#sealed).size + tail.length
     const { size, root } = this.#published.endAt(end, this.#sealed.size, this.#rootsIn(tail)) ?? this.#sealed
+    await this.#readAgain()
     return {
       frames: this.#frames,
       sealedTo: size,
@@ -231,7 +237,7 @@ class Verifying {
     if (!before.equals(this.#sealed.root)) this.#tellContradiction(seal, at)
     const fresh = leaves.slice(known)
     const first = this.#sealed.size + 1
-    const foldedTo = this.#folded?.size ?? 0
+    const foldedTo = this.#folded?.tree.size ?? 0
     for (const [place, hash] of fresh.entries())
       if (first + place > foldedTo) this.#alignment.expect({ sequence: first + place, hash, before: at })
     this.#grow(fresh, tree)
@@ -239,37 +245,58 @@ class Verifying {
     this.#alignment.match()
   }
 
-  /** Only where somebody asks for a root on the way are the leaves gone through one by one. */
+  /**
+   * Only where somebody asks for a root on the way are the leaves gone through one by one. What was published is held against the frames
+   * that were folded: nobody has compared these with the leaves yet.
+   */
   #grow(leaves: readonly Hash[], tree: GrowingTree): void {
-    const stops = [this.#published.nextSize, this.#folded?.size]
+    const stops = [this.#published.nextSize, this.#folded?.tree.size]
     const growing = copyOf(this.#sealed)
     if (stops.some((size) => size !== undefined && size <= tree.size))
       for (const leaf of leaves) {
         growing.append(leaf)
-        if (growing.size === this.#folded?.size) this.#unfold(growing)
-        if (this.#published.has(growing.size)) this.#published.passBy(growing)
+        const { size } = growing
+        if (size === this.#folded?.tree.size) this.#unfold(growing)
+        if (this.#published.has(size))
+          this.#published.passBy({ size, root: this.#foldedRoots.get(size) ?? growing.root })
       }
     this.#sealed = copyOf(tree)
   }
 
   /** What was folded is sealed now. */
   #unfold(tree: GrowingTree): void {
-    const count = tree.size - this.#foldedFrom + 1
-    if (this.#folded?.root.equals(tree.root) === false) this.#tellUnlocated(this.#foldedFrom, tree.size, count)
+    const folded = this.#folded
     this.#folded = null
+    if (folded?.tree.root.equals(tree.root) === false) this.#tellFolded(folded.from, tree.size)
+    else if (folded?.hasMarks === true) this.#again.push(folded)
+  }
+
+  /** Of what was folded no more than what is sealed so far will be. */
+  #letGo(): void {
+    const folded = this.#folded
+    this.#folded = null
+    folded?.mark(this.#sealed)
+    if (folded?.hasMarks === true) this.#again.push(folded)
+  }
+
+  /** Nothing counts as sealed that was not compared: a checkpoint may end where no root of the folded frames was taken. */
+  async #readAgain(): Promise<void> {
+    this.#letGo()
+    for (const folded of this.#again)
+      for (const [from, to] of await folded.differing(this.#parts.source)) this.#tellFolded(from, to)
   }
 
   /** Hashes the found frames between what is sealed and where a checkpoint begins, and takes them where they lead there. */
   #bridge({ from, peaks }: Believed): boolean {
     // What was folded is compared as a whole when the checkpoints have come so far.
-    if (this.#folded !== null && from <= this.#folded.size) return this.#leap(new GrowingTree(from, peaks))
-    const start = copyOf(this.#folded ?? this.#sealed)
+    if (this.#folded !== null && from <= this.#folded.tree.size) return this.#leap(new GrowingTree(from, peaks))
+    const start = copyOf(this.#folded?.tree ?? this.#sealed)
     const count = from - start.size
     if (this.#alignment.expected > 0 || this.#alignment.found < count) return false
     const hashes = this.#alignment.peek(count).map(({ hash }) => hash)
     for (const hash of hashes) start.append(hash)
     if (!start.root.equals(rootOfPeaks(peaks))) return false
-    if (this.#folded !== null) this.#leap(this.#folded)
+    if (this.#folded !== null) this.#leap(this.#folded.tree)
     for (const [place, leaf] of this.#alignment.takeFound(count).entries())
       this.#match({ sequence: from - count + 1 + place, hash: leaf.hash, before: leaf.sequence + 1 }, leaf)
     this.#grow(hashes, start)
@@ -279,8 +306,9 @@ class Verifying {
   /** Goes on from a tree; what was folded tells of the published checkpoints on the way. */
   #leap(tree: GrowingTree): true {
     this.#published.leapTo(tree.size, this.#foldedRoots)
+    this.#folded?.mark(this.#sealed)
     this.#sealed = copyOf(tree)
-    if (tree.size === this.#folded?.size) this.#unfold(tree)
+    if (tree.size === this.#folded?.tree.size) this.#unfold(tree)
     return true
   }
 
@@ -291,27 +319,30 @@ class Verifying {
     const count = place < 0 ? Math.min(this.#alignment.found, from - this.#sealed.size) : place
     this.#alignment.takeFound(count)
     this.#tellUnlocated(this.#sealed.size + 1, from, count)
+    this.#letGo()
     this.#sealed = new GrowingTree(from, peaks)
-    this.#folded = null
     this.#published.passBy(this.#sealed)
   }
 
   #fold(): void {
     while (this.#deferred.length > 0) this.#force()
     this.#alignment.settle()
-    const folded = this.#folded ?? copyOf(this.#sealed)
-    if (this.#folded === null) this.#foldedFrom = folded.size + 1
+    const leaves = this.#alignment.takeFound(Math.ceil(this.#unsealedFramesMax / 2))
+    const [first] = leaves
+    if (first === undefined) return
+    const folded = this.#folded ?? new Folded(this.#sealed, first.sequence)
     this.#folded = folded
-    for (const leaf of this.#alignment.takeFound(limits.verifyUnsealedFramesMax / 2)) {
-      folded.append(leaf.hash)
+    for (const leaf of leaves) {
+      folded.append(leaf)
       this.#tellFlaw(leaf)
-      if (this.#published.has(folded.size)) this.#foldedRoots.set(folded.size, folded.root)
+      const { tree } = folded
+      if (this.#published.has(tree.size)) this.#foldedRoots.set(tree.size, tree.root)
     }
   }
 
   /** The roots at the sizes of published checkpoints, of all that no checkpoint of the log seals. */
   #rootsIn(tail: readonly FoundLeaf[]): ReadonlyMap<number, Hash> {
-    const tree = copyOf(this.#folded ?? this.#sealed)
+    const tree = copyOf(this.#folded?.tree ?? this.#sealed)
     const roots = new Map(this.#foldedRoots)
     for (const { hash } of tail) {
       tree.append(hash)
@@ -327,15 +358,23 @@ class Verifying {
   }
 
   #tellUnlocated(from: number, to: number, count: number): void {
-    if (this.#unread.some((unread) => unread.from <= to && from <= unread.to)) return
+    if (!this.#unread.some((unread) => unread.from <= to && from <= unread.to)) this.#tellStretch(from, to, count)
+  }
+
+  /** Told even where some of them cannot be read: nobody has compared the others. */
+  #tellFolded(from: number, to: number): void {
+    this.#tellStretch(from, to, to - from + 1)
+  }
+
+  #tellStretch(from: number, to: number, count: number): void {
     const text = `${rangeText(from, to)}: ${count} of ${to - from + 1} are there, and not as they were sealed; no checkpoint is left that would tell which`
     this.#findings.add({ kind: 'frame-unlocated', sequence: from, toSequence: to, text })
   }
 }
 
 /**
- * Holds a log against its own signed checkpoints and against those that were published. Reads every frame once, in constant memory; the
- * same log gives the same findings. Rejects with what keeps the source from answering.
+ * Holds a log against its own signed checkpoints and against those that were published. Reads every frame once, in constant memory; of a
+ * log that was sealed late some twice. The same log gives the same findings. Rejects with what keeps the source from answering.
  */
 export const verify = async (parts: VerifyParts): Promise<Verification> => {
   const { source, onProgress } = parts

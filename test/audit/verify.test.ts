@@ -210,7 +210,10 @@ t.test('what keeps a source from answering is no finding', async (t) => {
 })
 
 /** A log as from before there were checkpoints: sealed piece after piece behind its end. */
-const sealedLate = (count: number): { readonly frames: readonly RawFrame[]; readonly notes: readonly string[] } => {
+const sealedLate = (
+  count: number,
+  leavesMax: number = limits.sealLeavesMax,
+): { readonly frames: readonly RawFrame[]; readonly notes: readonly string[] } => {
   const sealing = new Sealing()
   const frames = Array.from({ length: count }, (_, place): RawFrame => {
     const data = Buffer.from(`frame ${place + 1}`)
@@ -219,7 +222,7 @@ const sealedLate = (count: number): { readonly frames: readonly RawFrame[]; read
   for (const frame of frames) sealing.take(frame)
   const notes: string[] = []
   while (sealing.sealedSize < count) {
-    const data = sealing.seal(signer, limits.sealLeavesMax)
+    const data = sealing.seal(signer, leavesMax)
     const event = sealEvent({ type: 'CheckpointSealed', data }, 'e', '/gateway/scheduler/s', '2026-03-01T00:00:00.000Z')
     const id = { writer: 's', counter: notes.length + 1 }
     const bytes = Buffer.from(encodeFrame(id, [JSON.stringify(event)]))
@@ -255,4 +258,77 @@ t.test('a log that was sealed late, with more frames before its first checkpoint
     { total: 1, findings: [{ kind: 'frame-missing', sequence: count + 3 }] },
     'one checkpoint of them is lost',
   )
+})
+
+const forged = (count: number, from = 1): readonly RawFrame[] =>
+  Array.from({ length: count }, (_, place) => {
+    const data = Buffer.from(`forged ${from + place}`)
+    return { sequence: from + place, subject: 'journal.edge', id: '', storedMs: 0, data }
+  })
+
+t.test('a log that was rewritten, with so many frames that those before them are folded', async (t) => {
+  const { sequence, seal } = log.seals.at(-1)!
+  const genuine = log.frames[sequence - 1]!
+  const unsealedFramesMax = 40
+  const older = { note: log.seals[2]!.seal.note, place: 'a file' }
+  for (const padding of [0, 1, 41, 400]) {
+    const frames = renumbered([...forged(seal.size + padding), genuine])
+    const found = await check(frames, { unsealedFramesMax })
+    t.match(found, { findings: [{ kind: 'frame-unlocated', sequence: 1 }] }, `${padding} frames more`)
+    if (padding < unsealedFramesMax) continue
+    t.match(found, { total: 1, findings: [{ toSequence: seal.size }] })
+    const known = await check(frames, { unsealedFramesMax, known: [older] })
+    t.strictSame([...kindsIn(known)].sort(), ['frame-unlocated', 'log-forked'], 'an older one was published')
+    const missing = frames.filter(({ sequence: each }) => each !== 3)
+    t.strictSame([...kindsIn(await check(missing, { unsealedFramesMax }))].sort(), ['frame-missing', 'frame-unlocated'])
+  }
+})
+
+t.test('a later checkpoint that nothing leads to does not make good what was folded', async (t) => {
+  const { sequence, seal } = log.seals[4]!
+  const more = log.seals.findLast(({ seal: { from } }) => from > seal.size + 20)!
+  const frames = [
+    ...forged(more.seal.from - 5),
+    log.frames[sequence - 1]!,
+    ...forged(30),
+    log.frames[more.sequence - 1]!,
+  ]
+  const found = await check(renumbered(frames), { unsealedFramesMax: 10 })
+  t.match(found.findings[0], { kind: 'frame-unlocated', sequence: 1 })
+})
+
+t.test('a log that was sealed late, and ends before its checkpoints have come so far', async (t) => {
+  const { frames, notes } = sealedLate(260, 20)
+  const known = [1, 3].map((place) => ({ note: notes[place]!, place: 'a file' }))
+  const changed = (sequence: number): readonly RawFrame[] =>
+    frames.map((frame) => (frame.sequence === sequence ? { ...frame, subject: 'journal.proxy' } : frame))
+  for (const sealed of [1, 4, 6, 13])
+    for (const unsealedFramesMax of [100, 200, 259]) {
+      const parts = { unsealedFramesMax }
+      const name = `${sealed} checkpoints, ${unsealedFramesMax} frames are kept`
+      const of = (all: readonly RawFrame[]): readonly RawFrame[] => all.slice(0, 260 + sealed)
+      t.match(await check(of(frames), parts), { total: 0, sealedTo: sealed * 20 }, name)
+      t.match(await check(of(frames), { ...parts, known: known.filter((_, place) => place * 2 < sealed - 1) }), {
+        total: 0,
+      })
+      const found = await check(of(changed(5)), parts)
+      t.match(found, { total: 1, findings: [{ kind: 'frame-unlocated', sequence: 1 }] }, name)
+      if (sealed > 3) t.match(kindsIn(await check(of(changed(5)), { ...parts, known })), ['log-forked'], name)
+      const unsealed = await check(of(changed(sealed * 20 + 1)), parts)
+      if (sealed < 13) t.match(unsealed, { total: 0, sealedTo: sealed * 20 }, 'what nothing speaks for is no finding')
+    }
+  const lost = renumbered(
+    changed(5)
+      .slice(0, 264)
+      .filter(({ sequence }) => sequence !== 262),
+  )
+  const found = await check(lost, { unsealedFramesMax: 200 })
+  t.match(found.findings, [{ kind: 'frame-unlocated', sequence: 1, toSequence: 80 }], 'one checkpoint is lost')
+  const later = renumbered(
+    changed(50)
+      .slice(0, 264)
+      .filter(({ sequence }) => sequence !== 262),
+  )
+  const second = await check(later, { unsealedFramesMax: 200 })
+  t.match(second.findings, [{ kind: 'frame-unlocated', sequence: 21, toSequence: 80 }], 'the first of them agrees')
 })
