@@ -4,8 +4,11 @@ import { limits } from '../limits.ts'
 import type { LedgerTail } from '../roles/ledger-tail.ts'
 import type { EventLog } from '../roles/role.ts'
 
-/** `stands`: the log had it already. `impossible`: its id is longer than the log takes. */
-export type PostingOutcome = 'posted' | 'stands' | 'impossible' | 'not_posted'
+/**
+ * `stands`: the log had it already. `superseded`: under its id stands what another posting found, with another amount. `impossible`:
+ * its id or its amount is longer than the log takes.
+ */
+export type PostingOutcome = 'posted' | 'stands' | 'superseded' | 'impossible' | 'not_posted'
 
 /** The log that takes corrections, and a ledger that follows it. */
 export interface CorrectedBooks {
@@ -21,7 +24,6 @@ export class CorrectionPoster {
   readonly #post: boolean
   readonly #onOutcome: OnOutcome
   #waiting: Correction[] = []
-  #lastSequence = 0
 
   constructor(books: CorrectedBooks, post: boolean, onOutcome: OnOutcome) {
     this.#books = books
@@ -37,7 +39,6 @@ export class CorrectionPoster {
   /** Resolves when all is in the log, and the ledger in memory has it. */
   async end(): Promise<void> {
     await this.#flush()
-    await this.#books.tail.reached(this.#lastSequence)
   }
 
   async #flush(): Promise<void> {
@@ -47,19 +48,25 @@ export class CorrectionPoster {
   }
 
   async #postTo(workspaceId: string, corrections: readonly Correction[]): Promise<void> {
-    const possible = corrections.filter(isPostable)
-    const standing = this.#books.tail.ledger.wallets.get(workspaceId)?.references
-    const fresh = possible.filter(
-      ({ corrects, before }) => standing?.has(adjustmentKey(reconciliationId(corrects, before))) !== true,
-    )
+    const fresh = corrections.filter((each) => isPostable(each) && this.#standingPicos(each) === undefined)
     if (this.#post && fresh.length > 0) {
       const { sequence } = await this.#books.log.postToWallet(workspaceId, fresh.map(adjustmentOf))
-      this.#lastSequence = Math.max(this.#lastSequence, sequence)
+      // Another may have posted the same ids in the meantime, and the ledger honours the first.
+      await this.#books.tail.reached(sequence)
     }
-    for (const each of corrections) {
-      if (!possible.includes(each)) this.#onOutcome(each, 'impossible')
-      else if (!fresh.includes(each)) this.#onOutcome(each, 'stands')
-      else this.#onOutcome(each, this.#post ? 'posted' : 'not_posted')
-    }
+    for (const each of corrections) this.#onOutcome(each, this.#outcomeOf(each, fresh.includes(each)))
+  }
+
+  #outcomeOf(correction: Correction, isFresh: boolean): PostingOutcome {
+    if (!isPostable(correction)) return 'impossible'
+    if (isFresh && !this.#post) return 'not_posted'
+    if (this.#standingPicos(correction) !== -correction.takesPicos) return 'superseded'
+    return isFresh ? 'posted' : 'stands'
+  }
+
+  /** What was moved under the correction's id; undefined where nothing was. */
+  #standingPicos({ workspaceId, corrects, before }: Correction): bigint | undefined {
+    const { wallets } = this.#books.tail.ledger
+    return wallets.get(workspaceId)?.references.get(adjustmentKey(reconciliationId(corrects, before)))
   }
 }

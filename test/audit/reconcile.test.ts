@@ -1,6 +1,6 @@
 import t from 'tap'
 import type { LedgerSubject } from '../../src/audit/reconcile/books.ts'
-import type { Correction } from '../../src/audit/reconcile/correction.ts'
+import { adjustmentOf, type Correction } from '../../src/audit/reconcile/correction.ts'
 import { daysIn } from '../../src/audit/reconcile/days.ts'
 import { type DifferenceClass, differenceClasses } from '../../src/audit/reconcile/decompose.ts'
 import type { Finding } from '../../src/audit/reconcile/finding.ts'
@@ -451,4 +451,29 @@ t.test('corrections are posted once, also where a posting was interrupted', asyn
   t.equal(ids.length, 1_000, 'each is in the log once')
   const taken = [...tail.ledger.wallets.values()].reduce((sum, { adjustmentsPicos }) => sum - adjustmentsPicos, 0n)
   t.equal(taken, 500_500n)
+})
+
+t.test('of two operators who post other amounts for one request, one is told so', async (t) => {
+  const log = new MemoryLog()
+  const tail = new LedgerTail(initialLedger(), log)
+  t.teardown(() => tail.stop())
+  const outcomes: string[] = []
+  const post = async (correction: Correction, books: ConstructorParameters<typeof CorrectionPoster>[0]) => {
+    const poster = new CorrectionPoster(books, true, ({ takesPicos }, outcome) =>
+      outcomes.push(`${takesPicos} ${outcome}`),
+    )
+    await poster.add(correction)
+    await poster.end()
+  }
+  const wanted = correctionOf(4)
+  const overtaken = {
+    postToWallet: async (...posted: Parameters<typeof log.postToWallet>) => {
+      await log.postToWallet(wanted.workspaceId, [adjustmentOf({ ...wanted, takesPicos: 77n })])
+      return log.postToWallet(...posted)
+    },
+  }
+  await post(wanted, { log: overtaken, tail })
+  await post(wanted, { log, tail })
+  await post({ ...wanted, takesPicos: 77n }, { log, tail })
+  t.same(outcomes, ['5 superseded', '5 superseded', '77 stands'])
 })
