@@ -384,6 +384,20 @@ t.test('bad rows are all told, with their numbers', async (t) => {
   t.same(await faultsOf('csv', 'model,day,amount\na,2026-03-01,"1\nb'), [
     '2: has quotes that do not match, in column 3',
   ])
+  const task = (updated_at: number) => ({ task_id: 'a', final_unit_deduction: '1', updated_at })
+  const times = [1_772_323_200_000, 1_772_323_200_000_000].map(task)
+  const nanoseconds = '{"task_id":"b","final_unit_deduction":"1","updated_at":1772323200000000000}'
+  t.match(await faultsOf('vv-deductions', `{"data":[${times.map((each) => JSON.stringify(each))},${nanoseconds}]}`), [
+    /^2: tells a time that is none/,
+    /^3: tells a time that is none/,
+  ])
+  t.match(
+    await faultsOf(
+      'openai-usage',
+      openaiPage([completions]).replace('1730419200', '1730419200000000').replace('1730505600', '1730505600000000'),
+    ),
+    [/^1: tells a time that is none/],
+  )
   const amounts = ['-0.01', '1000000000000000', '999999999999999.999999999999', '0']
   t.same(
     await faultsOf('csv', ['request_id,amount', ...amounts.map((amount, place) => `r${place},${amount}`)].join('\n')),

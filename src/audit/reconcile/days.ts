@@ -6,6 +6,11 @@ const instantPattern = /^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?
 /** The day, YYYY-MM-DD, in which an instant (milliseconds since the epoch) falls. */
 export type DayOf = (atMs: number) => string
 
+const lastInstantMs = Date.UTC(9999, 11, 31)
+
+/** False for what no invoice can mean: an instant told in another unit than milliseconds lies beyond all years of four digits. */
+export const isInstant = (ms: number): boolean => ms >= 0 && ms < lastInstantMs
+
 const utcDay: DayOf = (atMs) => new Date(atMs).toISOString().slice(0, lengthOfDay)
 
 /** Days as they are cut in a time zone. Throws RangeError for a zone that nobody knows. */

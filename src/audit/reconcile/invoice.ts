@@ -1,8 +1,10 @@
+import { type DayOf, isInstant } from './days.ts'
 import { anthropicCost, anthropicUsage } from './formats/anthropic.ts'
 import { vvDeductions } from './formats/deductions.ts'
 import { type FormatOptions, type InvoiceLayout, type InvoiceReader, PageReader } from './formats/format.ts'
 import { openaiCosts, openaiUsage } from './formats/openai.ts'
 import { ownCsv } from './formats/own.ts'
+import { RowProblem } from './formats/record.ts'
 import type { RowOrFault } from './row.ts'
 
 type OpenReader = (file: number, isJson: boolean, options: FormatOptions) => InvoiceReader
@@ -45,6 +47,13 @@ const decodedOrNull = (decode: () => string): string | null => {
 
 const noText = (file: number): RowOrFault => ({ file, row: 0, problem: 'is no text in UTF-8' })
 
+const dayOrProblem =
+  (dayOf: DayOf): DayOf =>
+  (ms) => {
+    if (!isInstant(ms)) throw new RowProblem(`tells a time that is none: ${ms} milliseconds since 1970`)
+    return dayOf(ms)
+  }
+
 /** The rows of an invoice, file by file, some at a time. */
 export class Invoice {
   readonly #files: readonly InvoiceFile[]
@@ -56,7 +65,7 @@ export class Invoice {
   constructor(files: readonly InvoiceFile[], format: FormatName, options: FormatOptions) {
     this.#files = files
     this.#open = readers[format]
-    this.#options = options
+    this.#options = { ...options, dayOf: dayOrProblem(options.dayOf) }
   }
 
   /** Null before the first row. */
