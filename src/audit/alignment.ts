@@ -149,7 +149,8 @@ export class Alignment {
     const isInPlace = ({ sequence }: FoundLeaf, place: number): boolean =>
       sequence === next + place && sequence < this.#before
     this.#widen(length, this.#found.peek(length).filter(isInPlace).length)
-    this.#gap.isLast = true
+    // An empty one is not marked: others may follow it.
+    if (this.#gap.missing.length + this.#gap.strange.length > 0) this.#gap.isLast = true
     this.#closeGap()
   }
 

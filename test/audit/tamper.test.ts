@@ -90,3 +90,19 @@ t.test('every byte of a sealed frame counts', async (t) => {
     }
   t.same(missed, [])
 })
+
+t.test('nothing is overlooked where hardly a frame is kept until its checkpoint comes', async (t) => {
+  const random = randomOf(seed)
+  const wrong: unknown[] = []
+  for (let run = 0; run < 200; run += 1) {
+    const log = newLog(random)
+    const unsealedFramesMax = 1 + Math.floor(random() * 30)
+    const check = (frames: SealedLog['frames']) =>
+      verify({ source: new MemorySource(frames), verifiers: [verifier], known: [publishedOf(log)], unsealedFramesMax })
+    const clean = await check(log.frames)
+    const tampering = tamperWith(log, tamperingKinds[run % tamperingKinds.length]!, random)
+    if (clean.total > 0) wrong.push({ run, unsealedFramesMax, alarm: clean })
+    if ((await check(tampering.frames)).total === 0) wrong.push({ run, unsealedFramesMax, ...tampering, frames: [] })
+  }
+  t.same(wrong, [])
+})
