@@ -1,7 +1,7 @@
 import { createReadStream } from 'node:fs'
 import { access } from 'node:fs/promises'
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import { daysIn, isDay } from '../audit/reconcile/days.ts'
+import { isDay, isZoneName } from '../audit/reconcile/days.ts'
 import { type FormatName, formatNames, type InvoiceFile } from '../audit/reconcile/invoice.ts'
 import { PeriodUnknown } from '../audit/reconcile/reconcile.ts'
 import type { Config } from '../config.ts'
@@ -33,14 +33,11 @@ const dayFrom = (text: string): string => {
   return text
 }
 
+const zoneExpected = 'a name such as Asia/Shanghai'
+
 const timezoneFrom = (text: string): string => {
-  try {
-    daysIn(text)
-    return text
-  } catch (fault) {
-    if (!(fault instanceof RangeError)) throw fault
-    throw new InvalidArgumentError('a time zone such as Asia/Shanghai')
-  }
+  if (!isZoneName(text)) throw new InvalidArgumentError(zoneExpected)
+  return text
 }
 
 const usdFrom = (text: string): bigint => {
@@ -103,9 +100,11 @@ const compare = async (
   try {
     assertKnown(options.provider, config, tail.ledger.prices.keys())
     await catchUp(platform, runtime)
-    return await PostgresInvoiceBooks.run(tablesOf(platform).place, options.provider, (books) =>
-      runReconcile({ books, log: platform.log, tail, catalog: config.catalog, nowMs: runtime.clock() }, options),
-    )
+    return await PostgresInvoiceBooks.run(tablesOf(platform).place, options.provider, async (books) => {
+      if (!(await books.knowsZone(options.timezone)))
+        throw new UsageError(`the database knows no zone ${options.timezone}; give ${zoneExpected}`)
+      return runReconcile({ books, log: platform.log, tail, catalog: config.catalog, nowMs: runtime.clock() }, options)
+    })
   } catch (fault) {
     if (fault instanceof PeriodUnknown) throw new UsageError('the invoice tells no days: give --from and --to')
     throw fault
@@ -130,6 +129,8 @@ A quantity without an amount is valued at our price. Days are UTC unless --timez
 It takes from the workspace, or gives back, so that the charge equals the invoice. The rest is listed and posted by nobody: what is missing,
 unknown or without an end has no charge to correct, and a sum over a day belongs to no one workspace. Posting again posts nothing new;
 another invoice for the same request corrects what is left.
+What is \`superseded\` another reconciliation corrected in the meantime, by another amount: run again to see what is left. What was given
+back as undelivered is not corrected.
 
 Exit code 0: nothing but timing and rounding is left; 1: something is, or the invoice has bad rows, and then nothing is compared;
 2: used wrongly. Requests and holds past their deadline, late verdicts, estimated charges and second closings are listed, and change no exit code.`

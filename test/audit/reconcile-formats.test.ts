@@ -1,6 +1,6 @@
 import t from 'tap'
 import { CsvReader } from '../../src/audit/reconcile/csv.ts'
-import { daysIn } from '../../src/audit/reconcile/days.ts'
+import { daysIn, isZoneName } from '../../src/audit/reconcile/days.ts'
 import { decimalOf, hundredth, picosRoundingHalfUp, wholeOf } from '../../src/audit/reconcile/decimal.ts'
 import { type FormatName, Invoice } from '../../src/audit/reconcile/invoice.ts'
 import { JsonElements } from '../../src/audit/reconcile/json.ts'
@@ -76,6 +76,9 @@ t.test('days are those of a zone', async (t) => {
   t.equal(daysIn('Asia/Shanghai')(at), '2026-03-02')
   t.equal(daysIn('America/Los_Angeles')(Date.parse('2026-03-01T05:00:00Z')), '2026-02-28')
   t.throws(() => daysIn('Mars/Olympus'), RangeError)
+  for (const name of ['UTC', 'Asia/Shanghai', 'America/Argentina/Buenos_Aires', 'Etc/GMT+8'])
+    t.ok(isZoneName(name), name)
+  for (const name of ['+08:00', '-08', 'CET', 'IST', 'UTC+8', 'Mars/Olympus', '']) t.notOk(isZoneName(name), name)
 })
 
 t.test('CSV comes in pieces that end anywhere', async (t) => {

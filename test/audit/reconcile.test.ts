@@ -204,6 +204,15 @@ t.test('days are cut as the invoice cuts them', async (t) => {
   t.not(Object.keys(foundIn(wrong)).length, 0)
 })
 
+t.test('a zone whose name is taken means the same to the tables', async (t) => {
+  await PostgresInvoiceBooks.run(projected.place, 'alpha', async (books) => {
+    t.ok(await books.knowsZone('UTC'))
+    t.ok(await books.knowsZone('asia/shanghai'))
+    t.notOk(await books.knowsZone('Mars/Olympus'))
+    for (const name of ['+08:00', 'Asia/Olympus+8']) t.notOk(await books.knowsZone(name), name)
+  })
+})
+
 t.test('the days of the invoice are those compared, unless others are asked for', async (t) => {
   const [{ provider, charged }] = ledger.truths as [ProviderTruth]
   const none = { from: null, to: null, timezone: 'UTC' }

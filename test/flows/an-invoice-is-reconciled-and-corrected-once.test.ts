@@ -245,6 +245,8 @@ t.test(
     t.match(ofType(bad, 'bad_row'), [{ row: tampered.length + 2, problem: /time is no instant/ }])
     t.equal((await adjustmentsIn(scene)).length, 4)
     t.equal((await scene.reconcile('x.csv', 'x', '--format', 'guess')).code, 2)
+    const offset = await scene.reconcile('x.csv', csvOf(lines), '--format', 'csv', '--timezone', '+08:00')
+    t.match(offset, { code: 2, err: /a name such as Asia\/Shanghai/ })
   },
 )
 

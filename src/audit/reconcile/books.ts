@@ -136,6 +136,8 @@ export interface RepeatedRow extends RowPlace {
 /** The ledger as its tables have it at one sequence, and an invoice's rows beside it. */
 export interface InvoiceBooks {
   readonly sequence: number
+  /** False for a zone that the tables cannot cut days in. */
+  knowsZone(timezone: string): Promise<boolean>
   /** Keeps rows that are of requests or tasks, to be compared later. */
   keep(rows: readonly InvoiceRow[]): Promise<void>
   /** Rows that repeat one before them; with `sameToo` false only those that tell other figures than the first. In their order. */

@@ -13,6 +13,21 @@ export const isInstant = (ms: number): boolean => ms >= 0 && ms < lastInstantMs
 
 const utcDay: DayOf = (atMs) => new Date(atMs).toISOString().slice(0, lengthOfDay)
 
+/** `Asia/Shanghai`, `UTC`: an offset, or an abbreviation such as CET, is another zone in PostgreSQL than in JavaScript. */
+const zonePattern = /^(?:UTC|[a-z]\w*(?:\/[\w+-]+)+)$/i
+
+/** True for a zone whose name means the same to all. */
+export const isZoneName = (text: string): boolean => {
+  if (!zonePattern.test(text)) return false
+  try {
+    daysIn(text)
+    return true
+  } catch (fault) {
+    if (fault instanceof RangeError) return false
+    throw fault
+  }
+}
+
 /** Days as they are cut in a time zone. Throws RangeError for a zone that nobody knows. */
 export const daysIn = (timezone: string): DayOf => {
   const format = new Intl.DateTimeFormat('en-CA', { timeZone: timezone, dateStyle: 'short' })

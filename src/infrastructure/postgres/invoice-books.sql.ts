@@ -172,6 +172,9 @@ export const corrections = `
   where t.provider = $1 and t.finished_at >= ${start} and t.finished_at < ${end}
   group by 1, 2`
 
+/** $1 is the zone's name, in whatever case. */
+export const zones = `select from pg_timezone_names where lower(name) = lower($1)`
+
 /** $1 is the zone. */
 export const openRequests = `
   select routed, ((routed ->> 'time')::timestamptz at time zone $1)::date as day

@@ -215,6 +215,11 @@ export class PostgresInvoiceBooks implements InvoiceBooks {
     }
   }
 
+  async knowsZone(timezone: string): Promise<boolean> {
+    const { rowCount } = await this.#client.query(sql.zones, [timezone])
+    return rowCount !== null && rowCount > 0
+  }
+
   async keep(rows: readonly InvoiceRow[]): Promise<void> {
     await this.#makeRoom()
     const copy = this.#client.query(copyFrom(`copy invoice_rows (${keptColumns.join(', ')}) from stdin`))
