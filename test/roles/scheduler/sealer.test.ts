@@ -196,25 +196,37 @@ t.test('two sealers: one works, and when it is gone the other does', { timeout: 
 
 t.test('both at once: the same frames are sealed twice, and nobody minds', async (t) => {
   const log = new MemoryLog()
-  const view = (writer: string): SealerParts['log'] => ({
-    ...watch(log).log,
-    writer,
-    append: async ([fact]) => {
+  let waiting = 0
+  let both = Promise.withResolvers<void>()
+  /** Neither is stored before both have signed. */
+  const meet = (): Promise<void> => {
+    const { promise, resolve } = both
+    waiting += 1
+    if (waiting < 2) return promise
+    waiting = 0
+    both = Promise.withResolvers<void>()
+    resolve()
+    return promise
+  }
+  const view = (writer: string) => {
+    const { log: watched, seen } = watch(log)
+    const append: SealerParts['log']['append'] = async ([fact]) => {
+      await meet()
       const counter = log.frames.length
       const event = sealEvent(fact!, `${writer}-${counter}`, '/gateway/scheduler/x', '2026-03-01T00:00:00.000Z')
       return log.store({ walletSubject: null, writer, counter, events: [event] })
-    },
-  })
-  const sealers = [start(t, view('one')), start(t, view('two'))]
-  for (let round = 0; round < 5; round += 1) {
-    await log.append([workspaceOpened()])
-    const before = log.frames.length
-    for (const { clock } of sealers) clock.advance(longMs)
-    await until(() => log.frames.length > before)
-    await pause(limits.sealTickMs * 2)
+    }
+    return { log: { ...watched, writer, append }, seen }
   }
-  const checkpoints = await verified(t, log)
-  t.ok(new Set(checkpoints.map(({ writer }) => writer)).size === 2, 'both have sealed')
+  const views = [view('one'), view('two')]
+  const sealers = views.map((each) => start(t, each.log))
+  for (let round = 0; round < 5; round += 1) {
+    const { sequence } = await log.append([workspaceOpened()])
+    for (const { clock } of sealers) clock.advance(longMs)
+    await until(() => views.every(({ seen }) => seen.taken === sequence + 2))
+    const checkpoints = (await verified(t, log)).filter(({ size }) => size === sequence)
+    t.same(checkpoints.map(({ writer }) => writer).toSorted(), ['one', 'two'], 'both have sealed')
+  }
   for (const sealer of sealers) t.same(errorsOf(sealer), [])
 })
 
