@@ -8,15 +8,11 @@ import { ensureWorkQueues, type QueueOptions } from '../infrastructure/nats/work
 import { defaultSchema, type Place } from '../infrastructure/postgres/connection.ts'
 import { type Database, openDatabase } from '../infrastructure/postgres/database.ts'
 import { limits } from '../limits.ts'
-import { edge } from '../roles/edge/role.ts'
 import { LedgerTail } from '../roles/ledger-tail.ts'
 import { assertSameLog, ForeignTables } from '../roles/log-identity.ts'
-import { projector } from '../roles/projector/role.ts'
-import { proxy } from '../roles/proxy/role.ts'
+import { manifests } from '../roles/manifests.ts'
 import type { Speakers } from '../roles/read-frame.ts'
 import type { ProcessRole } from '../roles/role.ts'
-import { scheduler } from '../roles/scheduler/role.ts'
-import { videoPoller } from '../roles/video-poller/role.ts'
 import { CommandError, UsageError } from './report.ts'
 import type { Runtime } from './runtime.ts'
 import { Stack } from './stack.ts'
@@ -117,16 +113,13 @@ const present = <T extends object>(values: T): { [K in keyof T]?: Exclude<T[K], 
 
 const everything: ReadonlySet<EventType> = new Set(Object.keys(currentVersion) as EventType[])
 
-const emitted = <Type extends EventType>({ emits }: { readonly emits: readonly Type[] }): ReadonlySet<EventType> =>
-  new Set<EventType>(emits)
-
 /** A role is believed what its manifest lists. The log keeps what was said: a journal that ever held a type must go on to be believed it. */
 const speakers: { readonly [Role in ProcessRole]: ReadonlySet<EventType> } = {
-  edge: emitted(edge),
-  proxy: emitted(proxy),
-  'video-poller': emitted(videoPoller),
-  projector: emitted(projector),
-  scheduler: emitted(scheduler),
+  edge: new Set(manifests.edge),
+  proxy: new Set(manifests.proxy),
+  'video-poller': new Set(manifests['video-poller']),
+  projector: new Set(manifests.projector),
+  scheduler: new Set(manifests.scheduler),
   gateway: everything,
   operator: everything,
 }

@@ -22,8 +22,6 @@ import { registerReplay } from './replay-command.ts'
 import { printRecords } from './report.ts'
 import { registerRestore } from './restore-command.ts'
 import { createRuntime, type Runtime } from './runtime.ts'
-import { serve } from './serve.ts'
-import { serveSandbox } from './serve-sandbox.ts'
 import { runServers } from './servers.ts'
 import { registerStatement } from './statement-command.ts'
 import { status } from './status.ts'
@@ -210,8 +208,9 @@ export const registerCommands = (program: Command): void => {
     .description('run the gateway, with embedded servers unless external ones are configured')
     .option('--port <port>', 'port to listen on (default: 8787)', portOf)
     .addOption(new Option('--role <role>', 'run one role alone, on servers that run already').choices(roleNames))
-    .action((options: { port?: number; role?: RoleName }, command: Command) => {
+    .action(async (options: { port?: number; role?: RoleName }, command: Command) => {
       const config = configOf(command, { role: 'gateway', ...options })
+      const { serve } = await import('./serve.ts') // The roles are most of the program, and most commands need none.
       return serve(config, createRuntime(config.logLevel), options.role)
     })
   program
@@ -240,5 +239,8 @@ export const registerCommands = (program: Command): void => {
     .command('sandbox')
     .description('run the sandbox provider alone')
     .option('--port <port>', 'port to listen on', portOf, 8788)
-    .action((options: { port: number }) => serveSandbox(options.port, createRuntime('info')))
+    .action(async (options: { port: number }) => {
+      const { serveSandbox } = await import('./serve-sandbox.ts')
+      return serveSandbox(options.port, createRuntime('info'))
+    })
 }

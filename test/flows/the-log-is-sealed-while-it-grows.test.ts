@@ -10,7 +10,7 @@ import { tablesOf } from '../../src/commands/platform.ts'
 import { replay } from '../../src/commands/replay.ts'
 import { findSealFor } from '../../src/read-models/seals.ts'
 import { startSandbox } from '../../src/sandbox/server.ts'
-import { Clients, chat, chatBody, until } from '../clients.ts'
+import { Clients, chat, chatBody, type Seen, until } from '../clients.ts'
 import { Deployment } from '../deployment.ts'
 import { startExternalServers } from '../external-servers.ts'
 import { configOf, type Operator, openOperator, runtime, temporaryFolder } from '../gateway.ts'
@@ -52,6 +52,13 @@ const isQuiet = async (operator: Operator): Promise<boolean> => {
   return isReturned && isSealed(await framesOf(operator.platform.log))
 }
 
+/** Without a pause the load is the machine's whole, and says nothing more of sealing. */
+const chatThenPause = async (url: string, secret: string): Promise<Seen> => {
+  const seen = await chat(url, secret, chatBody('openai/plain', true))
+  await pause(20)
+  return seen
+}
+
 const quantile = (values: readonly number[], part: number): number =>
   values.toSorted((one, other) => one - other)[Math.floor(part * (values.length - 1))] ?? 0
 
@@ -70,7 +77,7 @@ t.test('a gateway under load, twice: every frame is sealed within about a second
     secret ||= (await operator.openAccount('acme', '100')).secret
     const before = (await checkpointsOf(raw)).length
     const lateness = new Lateness()
-    const load = new Clients(8, () => chat(gateway.url, secret, chatBody('openai/plain', true)))
+    const load = new Clients(8, () => chatThenPause(gateway.url, secret))
     await until(async () => (await checkpointsOf(raw)).length >= before + 5)
     await load.stop()
     const loaded = await framesOf(raw)
@@ -121,11 +128,7 @@ t.test('two schedulers, and the one that seals is killed', { timeout: 240_000 },
   const { operator } = deployment
   const raw = operator.platform.log
   const { secret } = await operator.openAccount('acme', '100')
-  const load = new Clients(4, async () => {
-    const seen = await chat(deployment.urls[0]!, secret, chatBody('openai/plain', true))
-    await pause(20)
-    return seen
-  })
+  const load = new Clients(4, () => chatThenPause(deployment.urls[0]!, secret))
   t.teardown(() => load.stop())
   const sealsOn = async (): Promise<void> => {
     const last = await raw.lastSequence()

@@ -3,6 +3,7 @@ import type { Catalog } from '../../domain/routing/plan.ts'
 import { limits } from '../../limits.ts'
 import { atMost } from '../../within.ts'
 import type { LedgerTail } from '../ledger-tail.ts'
+import { manifests } from '../manifests.ts'
 import { OpenCalls } from '../open-calls.ts'
 import {
   type Clock,
@@ -121,6 +122,6 @@ const start = async (parts: EdgeParts): Promise<RunningEdge> => {
 
 export const edge = defineRole({
   name: 'edge',
-  emits: ['RequestRouted', 'RequestFailed', 'HoldPlaced', 'HoldReleased', 'AdjustmentPosted'],
+  emits: manifests.edge,
   start,
 })

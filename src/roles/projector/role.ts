@@ -1,3 +1,4 @@
+import { manifests } from '../manifests.ts'
 import { defineRole, type LogOf } from '../role.ts'
 import { LagWatch } from './lag-watch.ts'
 import { Projector, type ProjectorParts } from './projector.ts'
@@ -5,7 +6,7 @@ import { Projector, type ProjectorParts } from './projector.ts'
 /** Hears every event and says nothing: the only writer of the read models' tables. */
 export const projector = defineRole({
   name: 'projector',
-  emits: [],
+  emits: manifests.projector,
   start: async (parts: Omit<ProjectorParts, 'log'> & { readonly log: LogOf<never> }) => {
     const projecting = new Projector(parts)
     const watch = new LagWatch({ ...parts, projectedSequence: () => projecting.projectedSequence() })

@@ -1,5 +1,6 @@
 import { limits } from '../../limits.ts'
 import { within } from '../../within.ts'
+import { manifests } from '../manifests.ts'
 import { type Dispatch, defineRole, type RunningRole } from '../role.ts'
 import { CallsInFlight } from './calls-in-flight.ts'
 import { createForward, type ForwardParts } from './forward.ts'
@@ -48,6 +49,6 @@ const start = async ({ calls, drainMs = limits.stopMs, ...parts }: ProxyParts): 
 /** Routed call → provider → bytes and one closing event. */
 export const proxy = defineRole({
   name: 'proxy',
-  emits: ['UsageRecorded', 'RequestFailed'],
+  emits: manifests.proxy,
   start,
 })

@@ -3,6 +3,7 @@ import type { Hold } from '../../domain/wallet/wallet.ts'
 import { limits } from '../../limits.ts'
 import { atMost } from '../../within.ts'
 import type { LedgerTail } from '../ledger-tail.ts'
+import { manifests } from '../manifests.ts'
 import { type Clock, defineRole, type Logger, type LogOf, type RunningRole } from '../role.ts'
 import { WalletWriter } from '../wallet-writer.ts'
 import { OverdueHolds } from './overdue-holds.ts'
@@ -66,4 +67,4 @@ const start = async (parts: SchedulerParts): Promise<RunningRole> => {
   }
 }
 
-export const scheduler = defineRole({ name: 'scheduler', emits: ['HoldReleased', 'CheckpointSealed'], start })
+export const scheduler = defineRole({ name: 'scheduler', emits: manifests.scheduler, start })

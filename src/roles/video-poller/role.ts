@@ -1,4 +1,5 @@
 import type { LedgerTail } from '../ledger-tail.ts'
+import { manifests } from '../manifests.ts'
 import type { RecentTasks } from '../recent-tasks.ts'
 import { type Clock, defineRole, type Logger, type LogOf, type RunningRole } from '../role.ts'
 import type { WorkQueue } from '../work-queue.ts'
@@ -48,6 +49,6 @@ const start = async ({
 /** The task queue → the vendor → one settlement a task; then whoever asked is called back. */
 export const videoPoller = defineRole({
   name: 'video-poller',
-  emits: ['TaskSubmitted', 'TaskProgressed', 'TaskSettled', 'LateVerdictSeen'],
+  emits: manifests['video-poller'],
   start,
 })
