@@ -1,7 +1,5 @@
-import { execFile } from 'node:child_process'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { parseSigningKey } from '../../src/audit/keys.ts'
 import { parseVerifier, verifierOf, verifierText } from '../../src/audit/note.ts'
@@ -11,22 +9,10 @@ import { readConfig } from '../../src/config.ts'
 import { until } from '../clients.ts'
 import { runtime, temporaryFolder } from '../gateway.ts'
 import { keepingLogger } from '../infrastructure/nats/open.ts'
-
-const mainFile = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
-
-interface Ended {
-  readonly code: number
-  readonly out: string
-  readonly err: string
-}
+import { type Ended, runProgram } from '../program.ts'
 
 const gateway = (folder: string, ...words: readonly string[]): Promise<Ended> =>
-  new Promise((resolve) => {
-    const arguments_ = [mainFile, ...words, '--data', join(folder, 'data')]
-    execFile(process.execPath, arguments_, { cwd: folder }, (fault, out, err) =>
-      resolve({ code: typeof fault?.code === 'number' ? fault.code : 0, out, err }),
-    )
-  })
+  runProgram(folder, join(folder, 'data'), ...words)
 
 t.test('a new key pair, and the public key of the one that is configured', async (t) => {
   const folder = await temporaryFolder(t)

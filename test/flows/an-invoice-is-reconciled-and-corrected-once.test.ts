@@ -2,7 +2,6 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { walletOf } from '../../src/domain/ledger/ledger.ts'
 import { formatUsd, parseUsd } from '../../src/domain/money.ts'
@@ -10,7 +9,7 @@ import { balancePicos } from '../../src/domain/wallet/wallet.ts'
 import type { SandboxCall } from '../../src/sandbox/calls.ts'
 import { chat, until } from '../clients.ts'
 import { type Account, startTestGateway, type TestGateway } from '../gateway.ts'
-import { type Ended, runProgram } from '../program.ts'
+import { type Ended, mainFile, programEnvironment, runProgram } from '../program.ts'
 
 const credit = '100'
 const requestsOfEach = 6
@@ -92,8 +91,6 @@ interface Scene {
   readonly lines: readonly Line[]
   reconcile(name: string, text: string, ...words: readonly string[]): Promise<Ended>
 }
-
-const mainFile = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
 
 const setScene = async (t: Parameters<typeof startTestGateway>[0], workspaces: number): Promise<Scene> => {
   const running = await startTestGateway(t)
@@ -257,7 +254,11 @@ t.test('a posting that is killed is finished by the next', { timeout: 120_000 },
   const file = join(dataFolder, 'dearer.csv')
   await writeFile(file, csvOf(dearer))
   const words = ['reconcile', '--provider', 'openai', '--format', 'csv', '--file', file, '--post', '--data', dataFolder]
-  const child = spawn(process.execPath, [mainFile, ...words], { cwd: dataFolder, stdio: 'ignore' })
+  const child = spawn(process.execPath, [mainFile, ...words], {
+    cwd: dataFolder,
+    env: programEnvironment(),
+    stdio: 'ignore',
+  })
   const { ledger } = scene.running.operator.tail
   const ended = once(child, 'exit')
   await Promise.race([

@@ -4,7 +4,6 @@ import { existsSync, readdirSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { verifierText } from '../../src/audit/note.ts'
 import { restore } from '../../src/audit/restore.ts'
@@ -19,7 +18,7 @@ import { temporaryFolder } from '../gateway.ts'
 import { openOn } from '../infrastructure/nats/open.ts'
 import { NatsServer } from '../infrastructure/nats/server.ts'
 import { startPostgres } from '../postgres.ts'
-import { type Ended, runProgram } from '../program.ts'
+import { type Ended, mainFile, programEnvironment, runProgram } from '../program.ts'
 import { randomOf } from '../random.ts'
 import { Projected } from '../roles/projector/projecting.ts'
 
@@ -28,7 +27,6 @@ const seed = Number(process.env['CHAOS_SEED'] ?? Date.now() % 1_000_000)
 const random = randomOf(seed)
 t.comment(`CHAOS_SEED=${seed}`)
 
-const mainFile = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
 const pollMs = 5
 const lingerMsMax = 400
 
@@ -67,7 +65,10 @@ const fill = async (log: OpenLog, name: string): Promise<void> => {
 
 /** Runs a command, and kills it some time after it is seen at work; false when it ended before. */
 const killed = async (words: readonly string[], isAtWork: () => boolean | Promise<boolean>): Promise<boolean> => {
-  const child = spawn(process.execPath, [mainFile, ...words, '--data', folder], { stdio: 'ignore' })
+  const child = spawn(process.execPath, [mainFile, ...words, '--data', folder], {
+    env: programEnvironment(),
+    stdio: 'ignore',
+  })
   const exited = once(child, 'exit')
   while (child.exitCode === null && !(await isAtWork())) await delay(pollMs)
   await Promise.race([exited, delay(random() * lingerMsMax)])
