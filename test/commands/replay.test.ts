@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { setImmediate as turn } from 'node:timers/promises'
 import fc from 'fast-check'
 import t from 'tap'
-import { type ReplayReport, replay } from '../../src/commands/replay.ts'
+import { type ReplayParts, type ReplayReport, replay } from '../../src/commands/replay.ts'
 import { defaultSchema } from '../../src/infrastructure/postgres/connection.ts'
 import { loadLedger } from '../../src/read-models/load-ledger.ts'
 import { findWallet } from '../../src/read-models/wallet.ts'
@@ -235,12 +235,22 @@ t.test('what an interrupted rebuild left is dropped; two at once are refused', a
     'create schema ledger_rebuild; create table ledger_rebuild.wallets (); create schema ledger_retired',
   )
   const place = projected.place
-  const results = await Promise.allSettled([replay({ log, place, swap: false }), replay({ log, place, swap: false })])
-  t.match(results.map(({ status }) => status).sort(), ['fulfilled', 'rejected'])
-  t.match(
-    results.find(({ status }) => status === 'rejected'),
-    { reason: /being rebuilt by another process/ },
-  )
+  const begun = Promise.withResolvers<void>()
+  const refused = Promise.withResolvers<void>()
+  const slow: ReplayParts['log'] = {
+    lastSequence: () => log.lastSequence(),
+    follow: (fromSequence, onFrame) =>
+      log.follow(fromSequence, async (frame) => {
+        begun.resolve()
+        await refused.promise
+        await onFrame(frame)
+      }),
+  }
+  const first = replay({ log: slow, place, swap: false })
+  await begun.promise
+  await t.rejects(replay({ log, place, swap: false }), /being rebuilt by another process/)
+  refused.resolve()
+  t.match(await first, { equal: true })
   t.match(await replay({ log, place, swap: false }), { equal: true })
 })
 
