@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { Test } from 'tap'
 import { type Books, creditWallet, issueKey, openWorkspace } from '../src/commands/accounts.ts'
 import { type Gateway, type GatewayBounds, startGateway } from '../src/commands/gateway.ts'
-import { openPlatform, openTail, type Platform } from '../src/commands/platform.ts'
+import { openOperatorPlatform, openTail, type Platform } from '../src/commands/platform.ts'
 import { createRuntime, type Runtime } from '../src/commands/runtime.ts'
 import { type Config, surfacesOf } from '../src/config.ts'
 import type { PriceFile } from '../src/domain/pricing/price-file.ts'
@@ -163,11 +163,7 @@ export class Operator implements Books {
 }
 
 export const openOperator = async (config: Config, { videoPoller }: GatewayBounds = {}): Promise<Operator> => {
-  const onFatal = (fault: Error): void => {
-    throw fault
-  }
-  const { queueLeaseMs } = videoPoller ?? {}
-  const platform = await openPlatform(config, runtime, { role: 'operator', embedded: 'any', queueLeaseMs, onFatal })
+  const platform = await openOperatorPlatform(config, runtime, { queueLeaseMs: videoPoller?.queueLeaseMs })
   return new Operator(platform, await openTail(platform, runtime))
 }
 

@@ -5,7 +5,7 @@ import type { Config } from '../config.ts'
 import { ArchiveFolder } from '../infrastructure/archive/archive-folder.ts'
 import type { ConfigOf } from './audit-command.ts'
 import { printFindings } from './findings-report.ts'
-import { openPlatform } from './platform.ts'
+import { onServers } from './platform.ts'
 import { showing } from './progress.ts'
 import { collect, verifiersFor } from './public-keys.ts'
 import { exitCodes, type Output, printRecords, UsageError } from './report.ts'
@@ -23,25 +23,18 @@ const originOf = (verifiers: readonly Verifier[]): string => {
 }
 
 const archiveLog = async (config: Config, folder: string, verifiers: readonly Verifier[]): Promise<ArchiveReport> => {
-  const onFatal = (fault: Error): void => {
-    throw fault
-  }
   const target = await ArchiveFolder.open(folder, originOf(verifiers))
   try {
-    const options = { role: 'operator', embedded: 'any', readOnly: true, onFatal } as const
-    const platform = await openPlatform(config, createRuntime('warn'), options)
-    try {
-      return await showing('archive', (progress) =>
+    return await onServers(config, createRuntime('warn'), { readOnly: true }, ({ log }) =>
+      showing('archive', (progress) =>
         archive({
-          source: platform.log,
+          source: log,
           target,
           verifiers,
           onProgress: (sequence, last) => progress.update(sequence, last),
         }),
-      )
-    } finally {
-      await platform.stop()
-    }
+      ),
+    )
   } finally {
     await target.close()
   }

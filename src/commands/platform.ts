@@ -180,6 +180,31 @@ export const openPlatform = async (config: Config, runtime: Runtime, options: Pl
   }
 }
 
+const throwFatal = (fault: Error): void => {
+  throw fault
+}
+
+type OperatorOptions = Pick<PlatformOptions, 'readOnly' | 'queueLeaseMs'>
+
+/** The platform of an operator's command: on servers that run, or else on our own. Whatever ends these ends the process. */
+export const openOperatorPlatform = (config: Config, runtime: Runtime, options: OperatorOptions): Promise<Platform> =>
+  openPlatform(config, runtime, { role: 'operator', embedded: 'any', onFatal: throwFatal, ...options })
+
+/** Runs `work` on an operator's platform, which is stopped behind it. */
+export const onServers = async <T>(
+  config: Config,
+  runtime: Runtime,
+  options: OperatorOptions,
+  work: (platform: Platform) => Promise<T>,
+): Promise<T> => {
+  const platform = await openOperatorPlatform(config, runtime, options)
+  try {
+    return await work(platform)
+  } finally {
+    await platform.stop()
+  }
+}
+
 /** What callbacks are signed with: as configured, or as the data folder keeps it; null where there is neither. */
 export const callbackSecretOf = ({ callbacks, external, dataFolder }: Config): string | null =>
   callbacks?.secret ?? (external === null ? readCallbackSecret(dataFolder) : null)

@@ -10,7 +10,7 @@ import type { Config } from '../config.ts'
 import { ArchiveSource } from '../infrastructure/archive/archive-source.ts'
 import { findTrace } from '../read-models/charge-trace.ts'
 import type { ConfigOf } from './audit-command.ts'
-import { openPlatform, type Platform } from './platform.ts'
+import { onServers, type Platform } from './platform.ts'
 import { collect, verifiersFor } from './public-keys.ts'
 import { CommandError, exitCodes, type Output, printRecords } from './report.ts'
 import { createRuntime } from './runtime.ts'
@@ -89,18 +89,10 @@ const sequencesIn =
     )
   }
 
-const onLog = async <T>(config: Config, work: (place: Place) => Promise<T>): Promise<T> => {
-  const onFatal = (fault: Error): void => {
-    throw fault
-  }
-  const options = { role: 'operator', embedded: 'any', readOnly: true, onFatal } as const
-  const platform = await openPlatform(config, createRuntime('warn'), options)
-  try {
-    return await work({ source: platform.log, lastSeal: null, sequencesOf: sequencesIn(platform) })
-  } finally {
-    await platform.stop()
-  }
-}
+const onLog = <T>(config: Config, work: (place: Place) => Promise<T>): Promise<T> =>
+  onServers(config, createRuntime('warn'), { readOnly: true }, (platform) =>
+    work({ source: platform.log, lastSeal: null, sequencesOf: sequencesIn(platform) }),
+  )
 
 const indexOf = (text: string): number => {
   if (!/^[0-9]{1,6}$/.test(text)) throw new InvalidArgumentError('an index is a whole number from 0 on')

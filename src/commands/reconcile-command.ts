@@ -9,7 +9,7 @@ import { parseUsd } from '../domain/money.ts'
 import { PostgresInvoiceBooks } from '../infrastructure/postgres/invoice-books.ts'
 import type { ConfigOf } from './audit-command.ts'
 import { catchUp } from './catch-up.ts'
-import { openPlatform, openTail, type Platform, tablesOf } from './platform.ts'
+import { onServers, openTail, type Platform, tablesOf } from './platform.ts'
 import { type ReconcileOptions, runReconcile } from './reconcile.ts'
 import { UsageError } from './report.ts'
 import { createRuntime, type Runtime } from './runtime.ts'
@@ -160,14 +160,6 @@ export const registerReconcile = (program: Command, configOf: ConfigOf): void =>
       const options = await optionsOf(told)
       const config = configOf(command)
       const runtime = createRuntime('warn')
-      const onFatal = (fault: Error): void => {
-        throw fault
-      }
-      const platform = await openPlatform(config, runtime, { role: 'operator', embedded: 'any', onFatal })
-      try {
-        process.exitCode = await compare(platform, runtime, config, options)
-      } finally {
-        await platform.stop()
-      }
+      process.exitCode = await onServers(config, runtime, {}, (platform) => compare(platform, runtime, config, options))
     })
 }

@@ -14,7 +14,7 @@ import { registerArchive } from './archive-command.ts'
 import { registerAudit } from './audit-command.ts'
 import { callbackSecretRecord } from './callbacks.ts'
 import { registerExplain } from './explain-command.ts'
-import { openPlatform, openTail, type Platform } from './platform.ts'
+import { onServers, openTail, type Platform } from './platform.ts'
 import { priceInFull, priceInShort, priceRecords, publishPrices } from './prices.ts'
 import { registerProve } from './prove-command.ts'
 import { registerReconcile } from './reconcile-command.ts'
@@ -61,17 +61,11 @@ const withBooks = async (
 ): Promise<void> => {
   const config = configOf(command, options)
   const runtime = createRuntime('warn')
-  const onFatal = (fault: Error): void => {
-    throw fault
-  }
-  const platform = await openPlatform(config, runtime, { role: 'operator', embedded: 'any', onFatal })
-  try {
+  await onServers(config, runtime, {}, async (platform) => {
     const tail = await openTail(platform, runtime)
     await work({ platform, log: platform.log, tail, config, runtime })
     await tail.stop()
-  } finally {
-    await platform.stop()
-  }
+  })
 }
 
 const json = (): Option => new Option('--json', 'one JSON object a line').default(false)

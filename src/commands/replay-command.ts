@@ -4,7 +4,7 @@ import type { ArchiveSource } from '../infrastructure/archive/archive-source.ts'
 import { ArchiveThenLog, assertContinues, logOfSource } from '../roles/source-log.ts'
 import type { ConfigOf } from './audit-command.ts'
 import { type BelievedArchive, openSealed } from './check-archive.ts'
-import { believed, onDatabase, openPlatform, type Platform, tablesOf } from './platform.ts'
+import { believed, onDatabase, onServers, type Platform, tablesOf } from './platform.ts'
 import { showing } from './progress.ts'
 import { collect } from './public-keys.ts'
 import { type ReplayParts, type ReplayReport, replay, UnknownTables } from './replay.ts'
@@ -81,19 +81,15 @@ const replayOn = async (
 
 /** Exit code 0 when the rebuilt tables equal the live ones, else 1. */
 export const replayCommand = async (config: Config, runtime: Runtime, options: ReplayOptions): Promise<number> => {
-  const onFatal = (fault: Error): void => {
-    throw fault
-  }
   const archive = await archiveFor(config, options)
-  const platform = await openPlatform(config, runtime, { role: 'operator', embedded: 'any', onFatal })
   try {
-    const report = await replayOn(platform, archive, options)
-    printReport(report, await platform.log.lastSequence(), options)
-    return report.equal ? exitCodes.done : exitCodes.failed
+    return await onServers(config, runtime, {}, async (platform) => {
+      const report = await replayOn(platform, archive, options)
+      printReport(report, await platform.log.lastSequence(), options)
+      return report.equal ? exitCodes.done : exitCodes.failed
+    })
   } catch (fault) {
     throw fault instanceof UnknownTables ? new UsageError(fault.message) : fault
-  } finally {
-    await platform.stop()
   }
 }
 

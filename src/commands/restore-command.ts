@@ -9,7 +9,7 @@ import { openRawWriter } from '../infrastructure/nats/raw-writer.ts'
 import type { ConfigOf } from './audit-command.ts'
 import { check, checkArchive } from './check-archive.ts'
 import { printFindings } from './findings-report.ts'
-import { openPlatform, type Platform } from './platform.ts'
+import { onServers, type Platform } from './platform.ts'
 import { showing } from './progress.ts'
 import { collect, verifiersFor } from './public-keys.ts'
 import { CommandError, exitCodes, type Output, printRecords } from './report.ts'
@@ -41,13 +41,8 @@ const putBack = async (archive: FrameSource, { log, connect }: Platform, name: s
   }
 }
 
-const restoreInto = async (config: Config, source: ArchiveSource, verifiers: readonly Verifier[], output: Output) => {
-  const onFatal = (fault: Error): void => {
-    throw fault
-  }
-  const options = { role: 'operator', embedded: 'any', onFatal } as const
-  const platform = await openPlatform(config, createRuntime('warn'), options)
-  try {
+const restoreInto = (config: Config, source: ArchiveSource, verifiers: readonly Verifier[], output: Output) =>
+  onServers(config, createRuntime('warn'), {}, async (platform) => {
     const frames = await putBack(source, platform, config.log.name)
     const found = await check('verify', { source: platform.log, known: source.checkpoints }, verifiers)
     if (!isClean(found, output)) return exitCodes.failed
@@ -55,10 +50,7 @@ const restoreInto = async (config: Config, source: ArchiveSource, verifiers: rea
     else
       console.log(`${frames} frames were put back; the log is the archive's, to the last of its ${found.frames} frames`)
     return exitCodes.done
-  } finally {
-    await platform.stop()
-  }
-}
+  })
 
 const restoreArchive = async (config: Config, folder: string, options: Options): Promise<number> => {
   const verifiers = verifiersFor(options.publicKey, () => config)

@@ -2,7 +2,7 @@ import type { LogToFold } from '../audit/fold.ts'
 import type { Config } from '../config.ts'
 import { catchUp } from './catch-up.ts'
 import { type BelievedArchive, openSealed } from './check-archive.ts'
-import { believed, openPlatform, type Platform } from './platform.ts'
+import { believed, onServers, type Platform } from './platform.ts'
 import { showing } from './progress.ts'
 import type { Runtime } from './runtime.ts'
 
@@ -17,23 +17,6 @@ export interface SourceOptions extends BelievedArchive {
 export interface Readers<T> {
   readonly tables: (platform: Platform) => Promise<T>
   readonly log: (log: LogToFold) => Promise<T>
-}
-
-/** Runs `work` on the servers, in whose log nothing will be said. */
-export const onServers = async <T>(
-  config: Config,
-  runtime: Runtime,
-  work: (platform: Platform) => Promise<T>,
-): Promise<T> => {
-  const onFatal = (fault: Error): void => {
-    throw fault
-  }
-  const platform = await openPlatform(config, runtime, { role: 'operator', embedded: 'any', readOnly: true, onFatal })
-  try {
-    return await work(platform)
-  } finally {
-    await platform.stop()
-  }
 }
 
 /** Folds a source as far as it goes now, with a bar on the terminal where the work is named. */
@@ -60,7 +43,7 @@ export const readFrom = async <T>(
   const { fromLog, archive } = options
   if (archive !== undefined)
     return folding(what, await openSealed(archive, config, options, 'nothing is told of it'), log)
-  return onServers(config(), runtime, async (platform) => {
+  return onServers(config(), runtime, { readOnly: true }, async (platform) => {
     if (fromLog) return folding(what, platform.log, log)
     await catchUp(platform, runtime)
     return tables(platform)

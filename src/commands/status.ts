@@ -1,20 +1,11 @@
 import type { Config } from '../config.ts'
-import { onDatabase, openPlatform, tablesOf } from './platform.ts'
+import { onDatabase, onServers, tablesOf } from './platform.ts'
 import { type Output, printRecords } from './report.ts'
 import type { Runtime } from './runtime.ts'
 
 /** How much the log holds, how far the tables have followed it, and how far it is sealed as the tables have it. */
-export const status = async (config: Config, runtime: Runtime, output: Output): Promise<void> => {
-  const onFatal = (fault: Error): void => {
-    throw fault
-  }
-  const platform = await openPlatform(config, runtime, {
-    role: 'operator',
-    embedded: 'any',
-    readOnly: true,
-    onFatal,
-  })
-  try {
+export const status = (config: Config, runtime: Runtime, output: Output): Promise<void> =>
+  onServers(config, runtime, { readOnly: true }, async (platform) => {
     const { database, place } = tablesOf(platform)
     const tables = await onDatabase(place.url, database.checkpoint())
     const sealedTo = (await database.lastSeal())?.size ?? 0
@@ -29,7 +20,4 @@ export const status = async (config: Config, runtime: Runtime, output: Output): 
       unsealed: frames - sealedTo,
     }
     printRecords([record], output)
-  } finally {
-    await platform.stop()
-  }
-}
+  })

@@ -12,7 +12,7 @@ import { assertBelongs, eventsOf, standingOf } from '../roles/read-frame.ts'
 import type { ConfigOf } from './audit-command.ts'
 import { check, partsOf } from './check-archive.ts'
 import { printFindings } from './findings-report.ts'
-import { believed, openPlatform } from './platform.ts'
+import { believed, onServers } from './platform.ts'
 import { collect, readNamedFile, verifiersFor } from './public-keys.ts'
 import { CommandError, exitCodes, type Output, printRecords, UsageError } from './report.ts'
 import { createRuntime } from './runtime.ts'
@@ -40,18 +40,8 @@ const onArchive = async <T>(folder: string, work: (source: Source) => Promise<T>
   return work({ known: [], ...partsOf(source) })
 }
 
-const onLog = async <T>(config: Config, work: (source: Source) => Promise<T>): Promise<T> => {
-  const onFatal = (fault: Error): void => {
-    throw fault
-  }
-  const options = { role: 'operator', embedded: 'any', readOnly: true, onFatal } as const
-  const platform = await openPlatform(config, createRuntime('warn'), options)
-  try {
-    return await work({ source: platform.log, known: [] })
-  } finally {
-    await platform.stop()
-  }
-}
+const onLog = <T>(config: Config, work: (source: Source) => Promise<T>): Promise<T> =>
+  onServers(config, createRuntime('warn'), { readOnly: true }, ({ log }) => work({ source: log, known: [] }))
 
 const checkEvents: VerifyParts['checkEvents'] = ({ subject, data }) =>
   assertBelongs(eventsOf(data), standingOf(subject), believed)
