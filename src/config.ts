@@ -6,6 +6,7 @@ import { parseSigningKey } from './audit/keys.ts'
 import { parseVerifier, type Signer, type Verifier, verifierOf, verifierText } from './audit/note.ts'
 import { type PriceFile, problemsOfPriceFile } from './domain/pricing/price-file.ts'
 import type { Catalog, CatalogProvider } from './domain/routing/plan.ts'
+import { faultText } from './errors.ts'
 import { limits } from './limits.ts'
 import type { ProviderDialect } from './providers/provider.ts'
 import type { VendorCredential, VideoVendorConfig } from './providers/vv-video/vendor.ts'
@@ -374,7 +375,7 @@ const parseJsonFile = (file: string): unknown => {
   try {
     return JSON.parse(readFileSync(file, 'utf8'))
   } catch (fault) {
-    throw new ConfigError(file, [{ path: '', message: fault instanceof Error ? fault.message : String(fault) }])
+    throw new ConfigError(file, [{ path: '', message: faultText(fault) }])
   }
 }
 
@@ -593,7 +594,7 @@ const parsedAt = <T>(path: string, problems: Problem[], parse: () => T): T | nul
   try {
     return parse()
   } catch (fault) {
-    problems.push({ path, message: fault instanceof Error ? fault.message : String(fault) })
+    problems.push({ path, message: faultText(fault) })
     return null
   }
 }

@@ -131,3 +131,6 @@ export const clientGoneError = (): GatewayError =>
 
 /** A name that a caller made up, as much of it as a message shows. */
 export const shownName = (name: string): string => name.slice(0, limits.shownNameCharactersMax).toWellFormed()
+
+/** What went wrong, in words. */
+export const faultText = (fault: unknown): string => (fault instanceof Error ? fault.message : String(fault))

@@ -1,3 +1,4 @@
+import { faultText } from '../errors.ts'
 import type { CheckpointSealed } from '../events/types.ts'
 import { limits } from '../limits.ts'
 import { type Believed, believe, checkpointsIn } from './checkpoints-in.ts'
@@ -55,8 +56,6 @@ class Parting extends Error {
     this.finding = { kind, sequence, toSequence: sequence, text }
   }
 }
-
-const faultText = (fault: unknown): string => (fault instanceof Error ? fault.message : String(fault))
 
 /** A checkpoint as the log has it, and as it is believed. */
 interface Candidate {

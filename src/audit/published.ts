@@ -1,3 +1,4 @@
+import { faultText } from '../errors.ts'
 import type { Finding } from './findings.ts'
 import type { Hash } from './merkle.ts'
 import { type Checkpoint, openCheckpoint, type Verifier } from './note.ts'
@@ -19,8 +20,6 @@ export interface Reached {
   readonly size: number
   readonly root: Hash
 }
-
-const faultText = (fault: unknown): string => (fault instanceof Error ? fault.message : String(fault))
 
 /** The checkpoint in a signed text that one of those asked has signed. Throws NoteFault, as the last of them says. */
 export const openNote = (note: string, verifiers: readonly Verifier[]): Checkpoint => {

@@ -1,3 +1,4 @@
+import { faultText } from '../errors.ts'
 import type { CheckpointSealed } from '../events/types.ts'
 import { limits } from '../limits.ts'
 import { Alignment, type Flaw, type FoundLeaf, keyOf, type SealedLeaf } from './alignment.ts'
@@ -56,7 +57,6 @@ interface Look {
   readonly flaw: Flaw | null
 }
 
-const faultText = (fault: unknown): string => (fault instanceof Error ? fault.message : String(fault))
 const rangeText = (from: number, to: number): string => (from === to ? `frame ${from}` : `frames ${from} to ${to}`)
 const copyOf = (tree: GrowingTree): GrowingTree => new GrowingTree(tree.size, tree.peaks)
 

@@ -1,11 +1,10 @@
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { parseVerifier, type Verifier } from '../audit/note.ts'
 import type { Config } from '../config.ts'
+import { faultText } from '../errors.ts'
 import { limits } from '../limits.ts'
 import { verifiersOfLog } from './audit-keys.ts'
 import { UsageError } from './report.ts'
-
-const faultText = (fault: unknown): string => (fault instanceof Error ? fault.message : String(fault))
 
 /** A file that was named on the command line. Throws UsageError where it cannot be read, or is larger than what is asked for. */
 export const readNamedFile = (file: string, bytesMax: number): string => {

@@ -1,4 +1,5 @@
 import type { WalletFact } from '../domain/wallet/evolve.ts'
+import { faultText } from '../errors.ts'
 import { decodeFrame, decodeFrameId, type FrameId } from '../events/codec.ts'
 import type { Event, EventType } from '../events/envelope.ts'
 import { type StoredEvent, storedSchemaIdOf, upcast } from '../events/upcast.ts'
@@ -77,6 +78,4 @@ export const assertBelongs = (
 
 /** Why a frame is not handed on. */
 export const unreadable = (sequence: number, cause: unknown): Error =>
-  new Error(`the frame at sequence ${sequence} cannot be read: ${cause instanceof Error ? cause.message : cause}`, {
-    cause,
-  })
+  new Error(`the frame at sequence ${sequence} cannot be read: ${faultText(cause)}`, { cause })

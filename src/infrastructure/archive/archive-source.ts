@@ -6,6 +6,7 @@ import { pipeline as pipelineDone } from 'node:stream/promises'
 import { createGunzip } from 'node:zlib'
 import { type FrameSource, FramesFault, type RawFrame } from '../../audit/frames.ts'
 import type { KnownCheckpoint } from '../../audit/published.ts'
+import { faultText } from '../../errors.ts'
 import type { CheckpointSealed } from '../../events/types.ts'
 import { limits } from '../../limits.ts'
 import { ArchiveFault, type Manifest, manifestName, readManifest, type Segment } from './manifest.ts'
@@ -15,8 +16,6 @@ export interface ArchiveOptions {
   /** Also gives what can be read of a damaged file, to tell how far the damage goes. Without it nothing of such a file is given. */
   readonly salvage?: boolean
 }
-
-const faultText = (fault: unknown): string => (fault instanceof Error ? fault.message : String(fault))
 
 const sha256Of = async (path: string): Promise<string> => {
   const hash = createHash('sha256')

@@ -1,5 +1,6 @@
 import { PersistMode, type StreamInfo } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/transport-node'
+import { faultText } from '../../errors.ts'
 import { limits } from '../../limits.ts'
 import type { Logger } from '../../roles/role.ts'
 
@@ -41,7 +42,7 @@ const readReport = async (monitoringUrl: string): Promise<JetStreamReport | stri
     const response = await fetch(url, { signal: AbortSignal.timeout(limits.natsRequestMs) })
     return response.ok ? ((await response.json()) as JetStreamReport) : `${url} answers ${response.status}`
   } catch (error) {
-    return `${monitoringUrl} does not answer: ${error instanceof Error ? error.message : error}`
+    return `${monitoringUrl} does not answer: ${faultText(error)}`
   }
 }
 

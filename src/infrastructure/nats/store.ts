@@ -1,4 +1,5 @@
 import { JetStreamApiCodes, JetStreamApiError } from '@nats-io/jetstream'
+import { faultText } from '../../errors.ts'
 import { frameIdText } from '../../events/codec.ts'
 import type { Appended, Logger } from '../../roles/role.ts'
 import type { Link } from './link.ts'
@@ -98,7 +99,7 @@ export class FrameStore {
   #noteFailure(frame: PendingFrame, error: unknown): void {
     if (!this.#isFailing && !this.#parts.link.isClosed)
       this.#parts.logger.warn(
-        { frame: frameIdText(frame.id), reason: error instanceof Error ? error.message : String(error) },
+        { frame: frameIdText(frame.id), reason: faultText(error) },
         'a frame is not acknowledged; it is sent again',
       )
     this.#isFailing = true

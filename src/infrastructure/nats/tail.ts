@@ -1,5 +1,6 @@
 import type { JetStreamManager } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/transport-node'
+import { faultText } from '../../errors.ts'
 import { limits } from '../../limits.ts'
 import type { Follower, Logger } from '../../roles/role.ts'
 import { refusalOf } from './connect.ts'
@@ -99,7 +100,7 @@ export class Tail implements Follower {
       return await link.whileUp(() => lost.promise)
     } catch (error) {
       if (error instanceof LogFault || refusalOf(error) !== null) throw error
-      return error instanceof Error ? error.message : String(error)
+      return faultText(error)
     } finally {
       void session.close()
     }

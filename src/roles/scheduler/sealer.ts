@@ -5,6 +5,7 @@ import { GrowingTree } from '../../audit/merkle.ts'
 import { type Signer, type Verifier, verifierOf } from '../../audit/note.ts'
 import { readSeal, SealFault, Sealing } from '../../audit/seal.ts'
 import type { LastSeal } from '../../domain/ledger/ledger.ts'
+import { faultText } from '../../errors.ts'
 import type { CheckpointSealed } from '../../events/types.ts'
 import { limits } from '../../limits.ts'
 import { atMost } from '../../within.ts'
@@ -32,8 +33,7 @@ const atFrame = <T>({ sequence }: RawFrame, read: () => T): T => {
   try {
     return read()
   } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause)
-    throw new SealFault(`the checkpoint in frame ${sequence} cannot be built on: ${why}`, { cause })
+    throw new SealFault(`the checkpoint in frame ${sequence} cannot be built on: ${faultText(cause)}`, { cause })
   }
 }
 

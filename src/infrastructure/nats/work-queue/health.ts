@@ -1,3 +1,4 @@
+import { faultText } from '../../../errors.ts'
 import type { Logger } from '../../../roles/role.ts'
 
 /** Tells once when a queue's server does not answer, and once when it does again. */
@@ -12,7 +13,7 @@ export class QueueHealth {
   }
 
   fails(error: unknown): void {
-    const reason = error instanceof Error ? error.message : String(error)
+    const reason = faultText(error)
     if (!this.#isFailing) this.#logger.warn({ stream: this.#stream, reason }, 'the work queue does not answer')
     this.#isFailing = true
   }

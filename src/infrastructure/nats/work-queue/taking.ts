@@ -1,5 +1,6 @@
 import type { JetStreamManager } from '@nats-io/jetstream'
 import type { Msg, MsgHdrs, NatsConnection } from '@nats-io/transport-node'
+import { faultText } from '../../../errors.ts'
 import { limits } from '../../../limits.ts'
 import type { Logger, RunningRole } from '../../../roles/role.ts'
 import type { WorkItem } from '../../../roles/work-queue.ts'
@@ -93,7 +94,7 @@ export class Taking implements RunningRole {
       return await link.whileUp(() => lost.promise)
     } catch (error) {
       if (!link.isClosed) health.fails(error)
-      return error instanceof Error ? error.message : String(error)
+      return faultText(error)
     } finally {
       if (!this.#isOver) void session.close().catch(() => {}) // The connection went, and the subscription with it.
     }
