@@ -2,7 +2,15 @@ import { limits } from '../../../limits.ts'
 import { hundredth, picosRoundingHalfUp } from '../decimal.ts'
 import { anthropicGroups } from '../items.ts'
 import { anything } from '../row.ts'
-import { type FormatOptions, type InvoiceLayout, type InvoiceReader, PageReader, type ReadRow } from './format.ts'
+import {
+  type FormatOptions,
+  type InvoiceLayout,
+  type InvoiceReader,
+  PageReader,
+  type Quantities,
+  type ReadRow,
+  rowsOfUsage,
+} from './format.ts'
 import { dayOfInstants, resultsOfPeriod } from './period.ts'
 import { assertUsd, countAt, decimalAt, type Fields, objectAt, RowProblem, requiredCountAt, textAt } from './record.ts'
 
@@ -17,7 +25,7 @@ const usageLayout: InvoiceLayout = {
 
 const usageRows = (fields: Fields, day: string): readonly ReadRow[] => {
   const written = objectAt(fields, 'cache_creation')
-  const all: readonly (readonly [string, bigint])[] = [
+  const quantities: Quantities = [
     ['input', requiredCountAt(fields, 'uncached_input_tokens')],
     ['cached_input', countAt(fields, 'cache_read_input_tokens') ?? 0n],
     ['cache_write_5m', countAt(written, 'ephemeral_5m_input_tokens') ?? 0n],
@@ -25,17 +33,7 @@ const usageRows = (fields: Fields, day: string): readonly ReadRow[] => {
     ['output', requiredCountAt(fields, 'output_tokens')],
     ['web_search', countAt(objectAt(fields, 'server_tool_use'), 'web_search_requests') ?? 0n],
   ]
-  const used = all.filter(([, quantity]) => quantity > 0n)
-  const model = textAt(fields, 'model')
-  return (used.length === 0 ? all.slice(0, 1) : used).map(([item, quantity]) => ({
-    subject: null,
-    day,
-    model,
-    item,
-    quantities: [[item, quantity]],
-    amountPicos: null,
-    roundingPicos: 0n,
-  }))
+  return rowsOfUsage(quantities, day, textAt(fields, 'model'))
 }
 
 const costLayout: InvoiceLayout = {

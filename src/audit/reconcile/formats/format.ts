@@ -28,6 +28,23 @@ export interface FormatOptions {
 /** A row but for its place. */
 export type ReadRow = Omit<InvoiceRow, 'file' | 'row'>
 
+/** By item of a charge, or of what the gateway does not sell. */
+export type Quantities = readonly (readonly [item: string, quantity: bigint])[]
+
+/** A row for each item that was used; where none was, one row that says so of the first. */
+export const rowsOfUsage = (all: Quantities, day: string, model: string | null): readonly ReadRow[] => {
+  const used = all.filter(([, quantity]) => quantity > 0n)
+  return (used.length === 0 ? all.slice(0, 1) : used).map(([item, quantity]) => ({
+    subject: null,
+    day,
+    model,
+    item,
+    quantities: [[item, quantity]],
+    amountPicos: null,
+    roundingPicos: 0n,
+  }))
+}
+
 /** Reads one file, piece by piece. */
 export interface InvoiceReader {
   push(text: string): readonly RowOrFault[]

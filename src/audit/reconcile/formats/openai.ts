@@ -8,12 +8,12 @@ import {
   type InvoiceReader,
   LineReader,
   PageReader,
+  type Quantities,
   type ReadRow,
+  rowsOfUsage,
 } from './format.ts'
 import { dayOfSeconds, resultsOfPeriod } from './period.ts'
 import { assertUsd, countAt, decimalAt, type Fields, objectAt, RowProblem, requiredCountAt, textAt } from './record.ts'
-
-type Quantities = readonly (readonly [item: string, quantity: bigint])[]
 
 const usageLayout: InvoiceLayout = {
   byItem: true,
@@ -73,20 +73,8 @@ const kindOf = (fields: Fields): string => {
   throw new RowProblem(`is no result of a usage report that is known: ${object ?? 'it does not say what it is'}`)
 }
 
-const usageRows = (fields: Fields, day: string): readonly ReadRow[] => {
-  const all = quantitiesOf[kindOf(fields)]!(fields)
-  const used = all.filter(([, quantity]) => quantity > 0n)
-  const model = textAt(fields, 'model')
-  return (used.length === 0 ? all.slice(0, 1) : used).map(([item, quantity]) => ({
-    subject: null,
-    day,
-    model,
-    item,
-    quantities: [[item, quantity]],
-    amountPicos: null,
-    roundingPicos: 0n,
-  }))
-}
+const usageRows = (fields: Fields, day: string): readonly ReadRow[] =>
+  rowsOfUsage(quantitiesOf[kindOf(fields)]!(fields), day, textAt(fields, 'model'))
 
 const isBlank = (fields: Fields, names: readonly string[]): boolean =>
   names.every((name) => textAt(fields, name) === null)
