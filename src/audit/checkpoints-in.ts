@@ -1,7 +1,5 @@
-import { decodeFrame } from '../events/codec.ts'
 import type { CheckpointSealed } from '../events/types.ts'
-import { type StoredEvent, storedSchemaIdOf, upcast } from '../events/upcast.ts'
-import { problemsText, validatorOf } from '../schema-validation.ts'
+import { readEvent, storedEventsOf } from '../roles/read-frame.ts'
 import type { RawFrame } from './frames.ts'
 import type { GrowingTree } from './merkle.ts'
 import type { Verifier } from './note.ts'
@@ -9,25 +7,17 @@ import { checkSeal, readSeal, type Seal, SealFault } from './seal.ts'
 
 /** Found ten times as fast as with the quotes around it; they are looked for where it is found. */
 const word = Buffer.from('CheckpointSealed')
-const utf8 = new TextDecoder('utf-8', { fatal: true })
 
 /** Whether a frame may hold a checkpoint. All others need not be looked into. */
 export const mayHoldCheckpoint = ({ data }: Pick<RawFrame, 'data'>): boolean =>
   Buffer.from(data.buffer, data.byteOffset, data.length).indexOf(word) >= 0
 
-const checkpointOf = (stored: StoredEvent): CheckpointSealed => {
-  const problems = validatorOf(storedSchemaIdOf(stored))(stored.data)
-  if (problems.length > 0)
-    throw new SealFault(`event ${stored.id} does not follow its schema: ${problemsText(problems)}`)
-  return upcast(stored).data as CheckpointSealed
-}
-
 /** The checkpoints in a frame; nobody has looked at their signatures. Throws where the frame cannot be read. */
 export const checkpointsIn = (frame: Pick<RawFrame, 'data'>): readonly CheckpointSealed[] =>
   mayHoldCheckpoint(frame)
-    ? decodeFrame(utf8.decode(frame.data))
-        .events.filter(({ type }) => type === 'CheckpointSealed')
-        .map(checkpointOf)
+    ? storedEventsOf(frame.data)
+        .filter(({ type }) => type === 'CheckpointSealed')
+        .map((stored) => readEvent(stored).data as CheckpointSealed)
     : []
 
 /** A checkpoint that one of those asked has signed, and its tree. */

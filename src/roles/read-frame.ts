@@ -34,7 +34,8 @@ export const standingOf = (subject: string): Standing => ({
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 const lineFeed = 0x0a
 
-const readEvent = (stored: StoredEvent): Event => {
+/** The event in its current version. Throws where it does not follow its schema. */
+export const readEvent = (stored: StoredEvent): Event => {
   const problems = validatorOf(storedSchemaIdOf(stored))(stored.data)
   if (problems.length === 0) return upcast(stored)
   throw new Error(`event ${stored.id} does not follow ${stored.dataschema}: ${problemsText(problems)}`)
@@ -46,8 +47,11 @@ const headerLineOf = (data: Uint8Array): string =>
 /** The frame's id, from its first line. Throws where that is no frame's header. */
 export const frameIdOf = (data: Uint8Array): FrameId => decodeFrameId(headerLineOf(data))
 
+/** The events of a frame, as they are stored. Throws where it is no frame. */
+export const storedEventsOf = (data: Uint8Array): readonly StoredEvent[] => decodeFrame(utf8.decode(data)).events
+
 /** The events of a frame, each checked and raised to its current version. Throws where one cannot be read. */
-export const eventsOf = (data: Uint8Array): readonly Event[] => decodeFrame(utf8.decode(data)).events.map(readEvent)
+export const eventsOf = (data: Uint8Array): readonly Event[] => storedEventsOf(data).map(readEvent)
 
 /** What moves a wallet by itself, and so may stand on its subject. */
 const walletTypes: { readonly [T in WalletFact['type']]: true } = {
