@@ -333,6 +333,23 @@ t.test("the video vendor's deductions", async (t) => {
       faults: [],
     },
   )
+  const [thirteen, sixtyFour] = ['0.1234567890125', `4.${'3'.repeat(64)}`]
+  t.same(
+    await all(
+      'vv-deductions',
+      `external_task_id,final_unit_deduction\none,${thirteen}\ntwo,${sixtyFour}\nthree,.5\nfour,1e1\n`,
+    ),
+    {
+      rows: [
+        '2 task:one video=123456789013',
+        '3 task:two video=4333333333333',
+        '4 task:three video=500000000000',
+        '5 task:four video=10000000000000',
+      ],
+      faults: [],
+    },
+    'whatever the gateway charges for',
+  )
 })
 
 t.test('the plain CSV of our own', async (t) => {
@@ -455,13 +472,18 @@ t.test('bad rows are all told, with their numbers', async (t) => {
     await faultsOf(
       'vv-deductions',
       JSON.stringify({
-        data: [{ task_id: 'a', task_status: 'succeed' }, { final_unit_deduction: '-1' }, { final_unit_deduction: '1' }],
+        data: [
+          { task_id: 'a', task_status: 'succeed' },
+          ...['-1', '1234567890', `0.${'3'.repeat(65)}`, '1'].map((units) => ({ final_unit_deduction: units })),
+        ],
       }),
     ),
     [
       '1: final_unit_deduction is missing',
       '2: final_unit_deduction is no quantity: "-1"',
-      '3: neither external_task_id nor task_id is told',
+      '3: final_unit_deduction is no quantity: "1234567890"',
+      `4: final_unit_deduction is no quantity: "0.${'3'.repeat(58)}"`,
+      '5: neither external_task_id nor task_id is told',
     ],
   )
 })

@@ -11,12 +11,13 @@ import { compareSubject } from '../../src/audit/reconcile/subjects.ts'
 import { CorrectionPoster } from '../../src/commands/post-corrections.ts'
 import { initialLedger } from '../../src/domain/ledger/ledger.ts'
 import { formatUsd, parseUsd } from '../../src/domain/money.ts'
+import { unitsPicosRoundingHalfUp } from '../../src/domain/video/settle.ts'
 import { PostgresInvoiceBooks } from '../../src/infrastructure/postgres/invoice-books.ts'
 import { LedgerTail } from '../../src/roles/ledger-tail.ts'
 import { MemoryLog } from '../memory-log.ts'
 import { startPostgres } from '../postgres.ts'
 import { randomOf } from '../random.ts'
-import { adjusted } from '../roles/projector/facts.ts'
+import { adjusted, credited, opened, taskPlaced, taskSettled, taskSubmitted } from '../roles/projector/facts.ts'
 import { Projected, project } from '../roles/projector/projecting.ts'
 import { type Fault, type Style, styles, TestInvoice } from './reconcile/invoices.ts'
 import {
@@ -279,6 +280,26 @@ t.test('what is told again of a task counts once, and with other figures is a ba
       `^\\[{"file":2,"row":1,"problem":"is of [^,]*${told[1]!.task_info.external_task_id}[^,]*, for which row 2 of file 1 has other figures"}\\]$`,
     ),
   )
+})
+
+t.test('units are compared that have as many decimals as are charged', async (t) => {
+  const log = new MemoryLog()
+  const units = `4.${'3'.repeat(64)}`
+  const total = formatUsd(unitsPicosRoundingHalfUp(units, unitPrice))
+  const lines = [{ item: 'video', quantity: units, unitPrice, amount: total } as const]
+  await log.append([opened()])
+  await log.postToWallet('acme', [credited('first'), taskPlaced('task-1')])
+  await log.append([taskSubmitted('task-1'), taskSettled('task-1', { deduction: units, lines, total })])
+  const tables = new Projected((await postgres.newDatabase()).url)
+  t.teardown(() => tables.close())
+  await project(log, tables.store, 5_000)
+  const compareUnits = (invoiced: string) => {
+    const text = `external_task_id,final_unit_deduction,day\ntask-1,${invoiced},${days[0]}\n`
+    return compare('vv', { format: 'vv-deductions' }, text, Math.random, allDays, tables)
+  }
+  t.same(foundIn(await compareUnits(units)), {})
+  const { findings } = await compareUnits('5')
+  t.match(findings, [{ class: 'token_drift', id: 'task-1' }])
 })
 
 t.test('a second row of the same request is a bad row in the plain CSV', async (t) => {

@@ -1,3 +1,5 @@
+import { unitsPicosRoundingHalfUp } from '../../domain/video/settle.ts'
+
 /** Where a row stands in what was given. */
 export interface RowPlace {
   /** The place of its file among those given, from 0. */
@@ -46,3 +48,6 @@ export const anything = '*'
 
 /** Of tokens, calls and units: the item of a video task's charge, whose quantities are decimals. */
 export const videoItem = 'video'
+
+/** Units of video in 1e-12, as they are compared; rounded half up. Throws RangeError for what is no number of units. */
+export const partsOfUnits = (units: string): bigint => unitsPicosRoundingHalfUp(units, '1')

@@ -18,8 +18,7 @@ import type {
   SubjectPair,
 } from '../../audit/reconcile/books.ts'
 import { reconciliationPrefix } from '../../audit/reconcile/correction.ts'
-import { decimalOf, picosRoundingHalfUp } from '../../audit/reconcile/decimal.ts'
-import { type InvoiceRow, type RowPlace, type SubjectKind, videoItem } from '../../audit/reconcile/row.ts'
+import { type InvoiceRow, partsOfUnits, type RowPlace, type SubjectKind, videoItem } from '../../audit/reconcile/row.ts'
 import type { Closing, Routed } from '../../domain/ledger/requests.ts'
 import { formatUsd, parseUsd } from '../../domain/money.ts'
 import { adjustmentKey } from '../../domain/wallet/evolve.ts'
@@ -101,7 +100,7 @@ const invoicedOf = (row: PairRow): SubjectPair['invoiced'] =>
 
 /** Of video, in 1e-12 units. */
 const quantityOf = (item: string, quantity: string | number): bigint =>
-  item === videoItem ? picosRoundingHalfUp(decimalOf(String(quantity))!) : BigInt(quantity)
+  item === videoItem ? partsOfUnits(String(quantity)) : BigInt(quantity)
 
 const ledgerOf = (row: PairRow): SubjectPair['ledger'] =>
   row.state === null || row.workspace_id === null

@@ -1,5 +1,7 @@
+import { isUnits } from '../../../domain/video/settle.ts'
 import { isObject, type JsonObject } from '../../../json.ts'
-import { type Decimal, decimalOf, picosRoundingHalfUp, wholeOf } from '../decimal.ts'
+import { type Decimal, decimalOf, wholeOf } from '../decimal.ts'
+import { partsOfUnits } from '../row.ts'
 
 /** Why a row cannot be read. Whoever reads the file tells which row. */
 export class RowProblem extends Error {
@@ -43,15 +45,12 @@ export const requiredCountAt = (fields: Fields, name: string): bigint => {
   return count
 }
 
-const unitDecimalsMax = 12
-
-/** A decimal quantity in 1e-12. Throws RowProblem for one below zero, or with more decimals. */
+/** Units of video in 1e-12; what lies below that is rounded half up. Throws RowProblem for what the gateway would not charge. */
 export const unitsAt = (fields: Fields, name: string): bigint | null => {
-  const decimal = decimalAt(fields, name)
-  if (decimal === null) return null
-  if (decimal.digits < 0n || decimal.decimals > unitDecimalsMax)
-    throw new RowProblem(`${name} is no quantity: ${shown(textAt(fields, name)!)}`)
-  return picosRoundingHalfUp(decimal)
+  const text = textAt(fields, name)
+  if (text === null) return null
+  if (!isUnits(text)) throw new RowProblem(`${name} is no quantity: ${shown(text)}`)
+  return partsOfUnits(text)
 }
 
 export const assertUsd = (currency: string | null): void => {
