@@ -5,6 +5,7 @@ import type { UnitPrice } from '../audit/reconcile/decompose.ts'
 import { type FormatName, Invoice, type InvoiceFile } from '../audit/reconcile/invoice.ts'
 import { modelNamesOf } from '../audit/reconcile/models.ts'
 import { reconcile } from '../audit/reconcile/reconcile.ts'
+import { unitParts } from '../audit/reconcile/row.ts'
 import { formatUsd, parseUsd } from '../domain/money.ts'
 import { type PriceBook, priceAt } from '../domain/pricing/price-book.ts'
 import type { Catalog } from '../domain/routing/plan.ts'
@@ -41,8 +42,6 @@ export interface ReconcileWork extends Books {
   readonly catalog: Pick<Catalog, 'providers'>
   readonly nowMs: number
 }
-
-const unitParts = 10n ** 12n
 
 /** What was told, or else what any of the provider's video models costs now: they are all sold by the same unit. */
 const unitPriceOf = (

@@ -7,6 +7,7 @@ import type { Finding } from '../../src/audit/reconcile/finding.ts'
 import { Invoice, type InvoiceFile } from '../../src/audit/reconcile/invoice.ts'
 import { modelNamesOf } from '../../src/audit/reconcile/models.ts'
 import { PeriodUnknown, type Reconciliation, reconcile } from '../../src/audit/reconcile/reconcile.ts'
+import { unitParts } from '../../src/audit/reconcile/row.ts'
 import { compareSubject } from '../../src/audit/reconcile/subjects.ts'
 import { CorrectionPoster } from '../../src/commands/post-corrections.ts'
 import { initialLedger } from '../../src/domain/ledger/ledger.ts'
@@ -88,7 +89,7 @@ const compare = (
       ),
       books,
       names: modelNamesOf({ provider, catalog: { providers: new Map() }, prices }),
-      unitPrice: { picos: parseUsd(unitPrice), per: 10n ** 12n },
+      unitPrice: { picos: parseUsd(unitPrice), per: unitParts },
       ...wanted,
       noteOf: () => '',
       onFinding: (finding) => findings.push(finding),

@@ -1,7 +1,7 @@
 import type { DayCorrection, InvoiceBooks, OpenRequest, Period } from './books.ts'
 import { amountOf, type Chain, type DayCell, type DayCells, type Sums } from './day-cells.ts'
 import { dayAfter } from './days.ts'
-import { type Cell, decompose, type Part, type Piece, type Standing, type UnitPrice } from './decompose.ts'
+import { type Cell, decompose, noPrice, type Part, type Piece, type Standing, type UnitPrice } from './decompose.ts'
 import type { Finding } from './finding.ts'
 import type { InvoiceLayout } from './formats/format.ts'
 import type { ModelNames } from './models.ts'
@@ -79,8 +79,6 @@ const shiftsIn = (chain: Chain, measure: Measure, days: readonly string[]): Shif
   }
   return shifts
 }
-
-const noPrice: UnitPrice = { picos: 0n, per: 1n }
 
 const priceOf = (cell: DayCell, group: string, measure: Measure, names: ModelNames): UnitPrice => {
   if (measure.name === 'amounts') return { picos: 1n, per: 1n }

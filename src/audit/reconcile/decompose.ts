@@ -22,6 +22,9 @@ export interface UnitPrice {
   readonly per: bigint
 }
 
+/** Where nothing tells what one costs. */
+export const noPrice: UnitPrice = { picos: 0n, per: 1n }
+
 /** One kind of quantity, or the amount itself where no quantity is told: then a unit is a pico-dollar. */
 export interface Part {
   readonly item: string

@@ -4,7 +4,7 @@ import type { Catalog } from '../../domain/routing/plan.ts'
 import { noonMs } from './days.ts'
 import type { UnitPrice } from './decompose.ts'
 import { unitPicos } from './items.ts'
-import { videoItem } from './row.ts'
+import { unitParts, videoItem } from './row.ts'
 
 /** A provider's models under the names that its invoices use. */
 export interface ModelNames {
@@ -19,8 +19,6 @@ export interface ModelNames {
 }
 
 const snapshotPattern = /-(?:\d{8}|\d{4}-\d{2}-\d{2})$/
-/** A quantity of video is told in 1e-12 units. */
-const unitParts = 10n ** 12n
 
 export interface ModelNamesParts {
   readonly provider: string

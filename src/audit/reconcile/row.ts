@@ -49,5 +49,8 @@ export const anything = '*'
 /** Of tokens, calls and units: the item of a video task's charge, whose quantities are decimals. */
 export const videoItem = 'video'
 
-/** Units of video in 1e-12, as they are compared; rounded half up. Throws RangeError for what is no number of units. */
+/** Units of video are compared in 1e-12: so many are one. */
+export const unitParts = 10n ** 12n
+
+/** A number of units in these parts; rounded half up. Throws RangeError for what is no number of units. */
 export const partsOfUnits = (units: string): bigint => unitsPicosRoundingHalfUp(units, '1')

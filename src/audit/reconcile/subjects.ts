@@ -1,11 +1,19 @@
 import { maxOf } from '../../domain/money.ts'
 import type { InvoicedSubject, LedgerSubject, SubjectPair } from './books.ts'
 import type { Correction } from './correction.ts'
-import { type Cell, type Decomposition, decompose, type Part, type Standing, type UnitPrice } from './decompose.ts'
+import {
+  type Cell,
+  type Decomposition,
+  decompose,
+  noPrice,
+  type Part,
+  type Standing,
+  type UnitPrice,
+} from './decompose.ts'
 import type { Finding } from './finding.ts'
 import type { InvoiceLayout } from './formats/format.ts'
 import type { ModelNames } from './models.ts'
-import { videoItem } from './row.ts'
+import { unitParts, videoItem } from './row.ts'
 
 export interface SubjectRules {
   readonly layout: InvoiceLayout
@@ -28,7 +36,6 @@ interface Sum {
   amountPicos: bigint
 }
 
-const unitParts = 10n ** 12n
 const noSum: Sum = { quantity: 0n, amountPicos: 0n }
 
 const chargedOf = ({ ledger }: SubjectPair): LedgerSubject | null => (ledger?.state === 'charged' ? ledger : null)
@@ -50,8 +57,6 @@ const standingOf = ({ invoiced, ledger }: SubjectPair, names: ModelNames): Stand
   const isKnown = ledger !== null || invoiced.model === null || names.isKnown(names.canonical(invoiced.model))
   return isKnown ? 'missing_here' : 'unknown_model'
 }
-
-const noPrice: UnitPrice = { picos: 0n, per: 1n }
 
 const priceOf = (item: string, charged: Sum, { invoiced, ledger }: SubjectPair, rules: SubjectRules): UnitPrice => {
   const unitPicos = ledger?.unitPricePicos ?? null
