@@ -24,9 +24,6 @@ export interface Correction {
 /** What the id of every reconciliation's adjustment begins with. */
 export const reconciliationPrefix = 'reconciliation:'
 
-/** What the id of the adjustment that takes back an undelivered answer's charge begins with. */
-export const undeliveredPrefix = 'undelivered:'
-
 /**
  * The id of the next reconciliation of a request: its place among them. Two runs that find the same request in need of correction
  * post the same id, of which the ledger takes one, whatever they found.

@@ -88,6 +88,9 @@ const endHold = (wallet: WalletDraft, holdId: string): readonly Movement[] => {
 export const creditKey = (reference: string): string => `credit:${reference}`
 export const adjustmentKey = (adjustmentId: string): string => `adjustment:${adjustmentId}`
 
+/** What the id of the adjustment that takes back an undelivered answer's charge begins with; its request's id follows. */
+export const undeliveredPrefix = 'undelivered:'
+
 /** Applies a fact of the wallet's own subject; a fact that repeats or comes after the end of its hold moves nothing. */
 export const evolveWallet = (wallet: WalletDraft, fact: WalletFact): readonly Movement[] => {
   switch (fact.type) {

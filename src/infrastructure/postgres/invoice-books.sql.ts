@@ -1,6 +1,5 @@
-import { undeliveredPrefix } from '../../audit/reconcile/correction.ts'
 import type { SubjectKind } from '../../audit/reconcile/row.ts'
-import { adjustmentKey } from '../../domain/wallet/evolve.ts'
+import { adjustmentKey, undeliveredPrefix } from '../../domain/wallet/evolve.ts'
 
 /**
  * What is asked of the tables when an invoice is compared with them. Everywhere $1 is the provider, $2 and $3 the first and the last

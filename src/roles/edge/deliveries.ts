@@ -1,4 +1,5 @@
 import type { Applied } from '../../domain/ledger/ledger.ts'
+import { undeliveredPrefix } from '../../domain/wallet/evolve.ts'
 import type { FactOf } from '../../events/envelope.ts'
 import type { UsageRecorded } from '../../events/types.ts'
 import { limits } from '../../limits.ts'
@@ -94,7 +95,7 @@ export class Deliveries {
 const undeliveredFact = ({ requestId, workspaceId, total }: UsageRecorded): FactOf<'AdjustmentPosted'> => ({
   type: 'AdjustmentPosted',
   data: {
-    adjustmentId: `undelivered:${requestId}`,
+    adjustmentId: undeliveredPrefix + requestId,
     workspaceId,
     amount: total,
     reason: 'undelivered',
