@@ -9,7 +9,8 @@ export interface Decimal {
 
 const pattern = /^([+-]?)(\d{1,60})(?:\.(\d{0,60}))?(?:[eE]([+-]?\d{1,5}))?$/
 const exponentMax = 30
-const picoDecimals = 12
+/** Of a pico-dollar. */
+export const picoDecimals = 12
 
 const scaled = (digits: bigint, decimals: number): Decimal =>
   decimals >= 0 ? { digits, decimals } : { digits: digits * 10n ** BigInt(-decimals), decimals: 0 }

@@ -2,7 +2,7 @@ import { minOf } from '../../../domain/money.ts'
 import { limits } from '../../../limits.ts'
 import { isUsd } from '../correction.ts'
 import { type DayOf, instantMs, isDay } from '../days.ts'
-import { type Decimal, picosRoundingHalfUp } from '../decimal.ts'
+import { type Decimal, picoDecimals, picosRoundingHalfUp } from '../decimal.ts'
 import { groupsOfColumns, tokenItems } from '../items.ts'
 import { type RowSubject, videoItem } from '../row.ts'
 import { type FormatOptions, type InvoiceLayout, type InvoiceReader, LineReader, type ReadRow } from './format.ts'
@@ -25,8 +25,6 @@ const layoutOf = (columns: readonly string[], quantityColumns: readonly string[]
   mayRepeat: false,
   name: `csv ${columns.toSorted().join(',')}`,
 })
-
-const picoDecimals = 12
 
 /** Half of the last decimal that is written, but no more than half a cent: `12.5` may be exact, or 12.50. */
 const roundingOf = ({ decimals }: Decimal): bigint =>
