@@ -23,10 +23,6 @@ export const partsOf = (source: ArchiveSource): Pick<VerifyParts, 'source' | 'kn
   return { source, known, ...(lastCheckpoint === undefined ? {} : { lastCheckpoint }) }
 }
 
-/** Holds a whole archive against its own checkpoints, before anything is made from it. */
-export const checkArchive = (source: ArchiveSource, verifiers: readonly Verifier[]): Promise<Verification> =>
-  check('check the archive', partsOf(source), verifiers)
-
 /** How an archive is believed that a command reads from, and how what is found in it is printed. */
 export interface BelievedArchive extends Output {
   /** Keys named on the command line; the configured ones where there are none. */
@@ -34,7 +30,7 @@ export interface BelievedArchive extends Output {
 }
 
 /**
- * Opens an archive that is what was sealed. Throws UsageError where no key is known; what is found is printed, and thrown as
+ * Opens an archive that is what was sealed, as all of its own checkpoints tell. Throws UsageError where no key is known; what is found is printed, and thrown as
  * CommandError, which begins with `refusal`.
  */
 export const openSealed = async (
@@ -45,7 +41,7 @@ export const openSealed = async (
 ): Promise<ArchiveSource> => {
   const verifiers = verifiersFor(publicKey, config)
   const archive = await ArchiveSource.open(folder)
-  const { findings, total } = await checkArchive(archive, verifiers)
+  const { findings, total } = await check('check the archive', partsOf(archive), verifiers)
   printFindings(findings, total, { json })
   if (total > 0) throw new CommandError(`${refusal}: the archive is not what was sealed`)
   return archive

@@ -162,13 +162,19 @@ t.test('nothing is made from an archive that nobody can check, or that was forge
   const [folder, archived] = [await temporaryFolder(t), await temporaryFolder(t)]
   const log = sealedLog({ frames: 30, random: randomOf(64) })
   await archiveIn(archived, log)
-  const run = (...words: readonly string[]) =>
-    runProgram(folder, folder, 'replay', '--archive', archived, '--swap', ...words)
-  t.match(await run(), { code: 2, out: '', err: /no public key: name the log’s with --public-key/ })
+  const replays = ['replay', '--archive', archived, '--swap']
+  const restores = ['restore', archived]
+  const run = (...words: readonly string[]) => runProgram(folder, folder, ...words)
+  for (const command of [replays, restores])
+    t.match(await run(...command), { code: 2, out: '', err: /no public key: name the log’s with --public-key/ })
   await forgeArchive(archived, log.frames, (text) => text.replaceAll('"amount":"', '"amount":"9'))
-  t.match(await run('--public-key', verifierText(verifier)), {
-    code: 1,
-    out: /^frame-changed: frame/,
-    err: /nothing was rebuilt: the archive is not what was sealed/,
-  })
+  for (const [command, refusal] of [
+    [replays, /nothing was rebuilt: the archive is not what was sealed/],
+    [restores, /nothing was restored: the archive is not what was sealed/],
+  ] as const)
+    t.match(await run(...command, '--public-key', verifierText(verifier)), {
+      code: 1,
+      out: /^frame-changed: frame/,
+      err: refusal,
+    })
 })

@@ -9,7 +9,7 @@ export interface Decimal {
 
 const pattern = /^([+-]?)(\d{1,60})(?:\.(\d{0,60}))?(?:[eE]([+-]?\d{1,5}))?$/
 const exponentMax = 30
-/** Of a pico-dollar. */
+/** So many make a pico-dollar. */
 export const picoDecimals = 12
 
 const scaled = (digits: bigint, decimals: number): Decimal =>
