@@ -132,5 +132,9 @@ export const clientGoneError = (): GatewayError =>
 /** A name that a caller made up, as much of it as a message shows. */
 export const shownName = (name: string): string => name.slice(0, limits.shownNameCharactersMax).toWellFormed()
 
+/** What a system call or a library calls its fault, such as `ENOENT`; undefined where it has no such name. */
+export const faultCode = (fault: unknown): unknown =>
+  fault instanceof Error && 'code' in fault ? fault.code : undefined
+
 /** What went wrong, in words. */
 export const faultText = (fault: unknown): string => (fault instanceof Error ? fault.message : String(fault))

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { faultCode } from '../../errors.ts'
 import { schemaIdOf } from '../../events/envelope.ts'
 import type { CheckpointSealed } from '../../events/types.ts'
 import { parseJson } from '../../json.ts'
@@ -46,8 +47,6 @@ export const emptyManifest = (log: string): Manifest => ({
   checkpoint: null,
 })
 
-const isAbsent = (fault: unknown): boolean => fault instanceof Error && 'code' in fault && fault.code === 'ENOENT'
-
 /** Every segment must begin where the one before it ends. */
 const problemOfOrder = ({ segments, size, checkpoint }: Manifest): string | null => {
   let next = 1
@@ -85,7 +84,7 @@ export const readManifest = async (folder: string): Promise<Manifest | null> => 
   try {
     return parseManifest(await readFile(path, 'utf8'), path)
   } catch (fault) {
-    if (isAbsent(fault)) return null
+    if (faultCode(fault) === 'ENOENT') return null
     throw fault
   }
 }

@@ -1,5 +1,6 @@
 import { closeSync, fsyncSync, linkSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { faultCode } from '../../errors.ts'
 
 const ownerOnly = 0o600
 
@@ -20,8 +21,6 @@ export const writePrivateFile = (path: string, text: string): void => {
   renameSync(draft, path)
 }
 
-const isThereAlready = (fault: unknown): boolean => fault instanceof Error && 'code' in fault && fault.code === 'EEXIST'
-
 /** Makes a file whole and for good where there is none; of several processes that do so at once one does. Only its owner may read it. */
 export const createPrivateFile = (path: string, text: string): void => {
   const draft = `${path}.${process.pid}`
@@ -29,7 +28,7 @@ export const createPrivateFile = (path: string, text: string): void => {
   try {
     linkSync(draft, path)
   } catch (fault) {
-    if (!isThereAlready(fault)) throw fault
+    if (faultCode(fault) !== 'EEXIST') throw fault
   } finally {
     rmSync(draft)
   }

@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
+import { faultCode } from '../../errors.ts'
 import { limits } from '../../limits.ts'
 import { until } from './until.ts'
 
@@ -9,8 +10,7 @@ const readProcFile = (path: string): string | null => {
   try {
     return readFileSync(path, 'utf8')
   } catch (error) {
-    if (error instanceof Error && 'code' in error && ['ENOENT', 'ESRCH', 'EACCES'].includes(String(error.code)))
-      return null
+    if (['ENOENT', 'ESRCH', 'EACCES'].includes(String(faultCode(error)))) return null
     throw error
   }
 }
@@ -63,7 +63,7 @@ const send = (pid: number, signal: NodeJS.Signals): void => {
   try {
     process.kill(pid, signal)
   } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error
+    if (faultCode(error) !== 'ESRCH') throw error
   }
 }
 

@@ -1,5 +1,6 @@
 import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { faultCode } from '../../errors.ts'
 import { writePrivateFile } from './private-file.ts'
 import type { ProcessIdentity } from './processes.ts'
 
@@ -32,7 +33,7 @@ export const readRecord = (folder: string): EmbeddedRecord | null => {
   try {
     return JSON.parse(readFileSync(pathOf(folder), 'utf8')) as EmbeddedRecord
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null
+    if (faultCode(error) === 'ENOENT') return null
     throw new Error(`cannot read ${pathOf(folder)}`, { cause: error })
   }
 }

@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process'
 import { statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { promisify } from 'node:util'
+import { faultCode } from '../../errors.ts'
 import { limits } from '../../limits.ts'
 
 const run = promisify(execFile)
@@ -95,9 +96,8 @@ export const mustEnter = async (identity: Identity, folder: string): Promise<voi
 }
 
 const refusal = (binary: string, error: unknown): Error => {
-  if (error instanceof Error && 'code' in error && error.code === 'ENOENT')
-    return new Error(`there is no ${binary}`, { cause: error })
-  if (error instanceof Error && 'code' in error && error.code === 'EACCES') return unreachable(binary, error)
+  if (faultCode(error) === 'ENOENT') return new Error(`there is no ${binary}`, { cause: error })
+  if (faultCode(error) === 'EACCES') return unreachable(binary, error)
   const said = error instanceof Error && 'stderr' in error ? String(error.stderr).trim() : String(error)
   return new Error(`${binary} does not run here: ${said}`, { cause: error })
 }

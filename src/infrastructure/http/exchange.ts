@@ -1,4 +1,5 @@
 import type { Dispatcher } from 'undici'
+import { faultCode } from '../../errors.ts'
 import { limits } from '../../limits.ts'
 import { HttpFault, type HttpRequest, type HttpResponse } from '../../providers/http.ts'
 
@@ -11,8 +12,7 @@ const timeoutCodes: readonly unknown[] = ['UND_ERR_CONNECT_TIMEOUT', 'ETIMEDOUT'
 
 const faultOf = (error: unknown): HttpFault => {
   if (error instanceof HttpFault) return error
-  const code = error instanceof Error && 'code' in error ? error.code : undefined
-  return new HttpFault(timeoutCodes.includes(code) ? 'timeout' : 'network', error)
+  return new HttpFault(timeoutCodes.includes(faultCode(error)) ? 'timeout' : 'network', error)
 }
 
 /**
