@@ -4,7 +4,6 @@ import { picosOf } from './columns.ts'
 import type { StatementPlace, StatementSpan } from './statement.ts'
 import { restoredText, storedText } from './stored-text.ts'
 import type { ReadModels } from './tables.ts'
-import type { TaskChargeTable, TaskTable } from './tasks.table.ts'
 import type { UsageEntryTable } from './usage.table.ts'
 
 /** What one request, or one video task that succeeded, cost, in short. */
@@ -77,28 +76,24 @@ const placesWanted = (db: ReadModels, table: PlaceTable, search: ChargeSearch) =
   return query
 }
 
-const requestColumns = [
-  ...(['request_id', 'sequence', 'event_index', 'key_id', 'surface', 'model', 'provider', 'level'] as const),
-  ...(['price_version', 'source', 'outcome', 'prompt_total', 'output_total', 'total', 'time'] as const),
-] as const
+/** What a bill and a settled task have alike. */
+const commonColumns = ['key_id', 'surface', 'model', 'provider', 'price_version', 'total'] as const
 
-const chargeOfRequest = (row: Pick<Selectable<UsageEntryTable>, (typeof requestColumns)[number]>): ListedCharge => ({
-  kind: 'request',
-  id: row.request_id,
+type CommonRow = Pick<
+  Selectable<UsageEntryTable>,
+  (typeof commonColumns)[number] | 'sequence' | 'event_index' | 'source'
+>
+
+const commonOf = (row: CommonRow) => ({
   sequence: Number(row.sequence),
   eventIndex: row.event_index,
   keyId: row.key_id,
   surface: row.surface,
   model: restoredText(row.model),
   provider: restoredText(row.provider),
-  level: Number(row.level),
   priceVersion: row.price_version,
   source: row.source,
-  outcome: row.outcome,
-  promptTokens: Number(row.prompt_total),
-  outputTokens: Number(row.output_total),
   totalPicos: picosOf(row.total),
-  time: row.time,
 })
 
 const findRequests = async (db: ReadModels, search: ChargeSearch): Promise<readonly ListedCharge[]> => {
@@ -110,42 +105,23 @@ const findRequests = async (db: ReadModels, search: ChargeSearch): Promise<reado
         .onRef('bill.sequence', '=', 'wanted.sequence')
         .onRef('bill.event_index', '=', 'wanted.event_index'),
     )
-    .select(requestColumns.map((column) => `bill.${column}` as const))
+    .select(['wanted.sequence', 'wanted.event_index', 'bill.request_id', 'bill.level', 'bill.source', 'bill.outcome'])
+    .select(['bill.prompt_total', 'bill.output_total', 'bill.time'])
+    .select(commonColumns.map((column) => `bill.${column}` as const))
     .orderBy('wanted.sequence', 'desc')
     .orderBy('wanted.event_index', 'desc')
     .execute()
-  return rows.map(chargeOfRequest)
+  return rows.map((row) => ({
+    ...commonOf(row),
+    kind: 'request',
+    id: row.request_id,
+    level: Number(row.level),
+    outcome: row.outcome,
+    promptTokens: Number(row.prompt_total),
+    outputTokens: Number(row.output_total),
+    time: row.time,
+  }))
 }
-
-const taskColumns = [
-  ...(['task_id', 'key_id', 'surface', 'model', 'provider', 'price_version'] as const),
-  ...(['source', 'status', 'total', 'finished_at'] as const),
-] as const
-
-type TaskRow = Pick<Selectable<TaskTable>, Exclude<(typeof taskColumns)[number], 'source' | 'finished_at'>> &
-  Pick<Selectable<TaskChargeTable>, 'sequence' | 'event_index'> & {
-    readonly source: string
-    readonly finished_at: Date
-  }
-
-const chargeOfTask = (row: TaskRow): ListedCharge => ({
-  kind: 'task',
-  id: row.task_id,
-  sequence: Number(row.sequence),
-  eventIndex: row.event_index,
-  keyId: row.key_id,
-  surface: row.surface,
-  model: restoredText(row.model),
-  provider: restoredText(row.provider),
-  level: null,
-  priceVersion: row.price_version,
-  source: row.source,
-  outcome: row.status,
-  promptTokens: null,
-  outputTokens: null,
-  totalPicos: picosOf(row.total),
-  time: row.finished_at,
-})
 
 const findTasks = async (db: ReadModels, search: ChargeSearch): Promise<readonly ListedCharge[]> => {
   const rows = await db
@@ -157,13 +133,22 @@ const findTasks = async (db: ReadModels, search: ChargeSearch): Promise<readonly
         .onRef('charge.event_index', '=', 'wanted.event_index'),
     )
     .innerJoin('tasks as task', 'task.task_id', 'charge.task_id')
-    .select(['wanted.sequence', 'wanted.event_index'])
-    .select(taskColumns.map((column) => `task.${column}` as const))
+    .select(['wanted.sequence', 'wanted.event_index', 'task.task_id', 'task.source', 'task.status', 'task.finished_at'])
+    .select(commonColumns.map((column) => `task.${column}` as const))
     .orderBy('wanted.sequence', 'desc')
     .orderBy('wanted.event_index', 'desc')
     .$narrowType<{ source: NotNull; finished_at: NotNull }>() // It was settled.
     .execute()
-  return rows.map(chargeOfTask)
+  return rows.map((row) => ({
+    ...commonOf(row),
+    kind: 'task',
+    id: row.task_id,
+    level: null,
+    outcome: row.status,
+    promptTokens: null,
+    outputTokens: null,
+    time: row.finished_at,
+  }))
 }
 
 /** The last place that a page looks at, where there may be charges behind it. */
