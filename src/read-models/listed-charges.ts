@@ -76,6 +76,9 @@ const placesWanted = (db: ReadModels, table: PlaceTable, search: ChargeSearch) =
   return query
 }
 
+const isWanted = ({ workspaceId }: ChargeSearch) =>
+  sql<boolean>`(charge.workspace_id, charge.sequence, charge.event_index) = (${workspaceId}, wanted.sequence, wanted.event_index)`
+
 /** What a bill and a settled task have alike. */
 const commonColumns = ['key_id', 'surface', 'model', 'provider', 'price_version', 'total'] as const
 
@@ -99,15 +102,10 @@ const commonOf = (row: CommonRow) => ({
 const findRequests = async (db: ReadModels, search: ChargeSearch): Promise<readonly ListedCharge[]> => {
   const rows = await db
     .selectFrom(placesWanted(db, 'usage_entries', search).as('wanted'))
-    .innerJoin('usage_entries as bill', (join) =>
-      join
-        .on('bill.workspace_id', '=', search.workspaceId)
-        .onRef('bill.sequence', '=', 'wanted.sequence')
-        .onRef('bill.event_index', '=', 'wanted.event_index'),
-    )
-    .select(['wanted.sequence', 'wanted.event_index', 'bill.request_id', 'bill.level', 'bill.source', 'bill.outcome'])
-    .select(['bill.prompt_total', 'bill.output_total', 'bill.time'])
-    .select(commonColumns.map((column) => `bill.${column}` as const))
+    .innerJoin('usage_entries as charge', (join) => join.on(isWanted(search)))
+    .select(['wanted.sequence', 'wanted.event_index', 'request_id', 'level', 'source', 'outcome'])
+    .select(['prompt_total', 'output_total', 'time'])
+    .select(commonColumns)
     .orderBy('wanted.sequence', 'desc')
     .orderBy('wanted.event_index', 'desc')
     .execute()
@@ -126,12 +124,7 @@ const findRequests = async (db: ReadModels, search: ChargeSearch): Promise<reado
 const findTasks = async (db: ReadModels, search: ChargeSearch): Promise<readonly ListedCharge[]> => {
   const rows = await db
     .selectFrom(placesWanted(db, 'task_charges', search).as('wanted'))
-    .innerJoin('task_charges as charge', (join) =>
-      join
-        .on('charge.workspace_id', '=', search.workspaceId)
-        .onRef('charge.sequence', '=', 'wanted.sequence')
-        .onRef('charge.event_index', '=', 'wanted.event_index'),
-    )
+    .innerJoin('task_charges as charge', (join) => join.on(isWanted(search)))
     .innerJoin('tasks as task', 'task.task_id', 'charge.task_id')
     .select(['wanted.sequence', 'wanted.event_index', 'task.task_id', 'task.source', 'task.status', 'task.finished_at'])
     .select(commonColumns.map((column) => `task.${column}` as const))
