@@ -27,7 +27,7 @@ import {
   workspaceId,
 } from '../roles/projector/facts.ts'
 import { histories, logOf } from '../roles/projector/history.ts'
-import { Projected, project } from '../roles/projector/projecting.ts'
+import { openProjected, project } from '../roles/projector/projecting.ts'
 
 const explainFrom = async <T extends Explanation>(log: MemoryLog, id: string): Promise<T> => {
   const told = explain(await collectEvidence({ frames: log, to: log.frames.length }, id))
@@ -373,8 +373,7 @@ t.test('tasks, however they end', async (t) => {
 })
 
 const postgres = await startPostgres(t)
-const projected = new Projected((await postgres.newDatabase()).url)
-t.teardown(() => projected.close())
+const projected = await openProjected(t, postgres)
 
 const explainByTables = async (log: MemoryLog, id: string): Promise<Explanation | null> => {
   const tables = projected.database.billing()

@@ -19,7 +19,7 @@ import { MemoryLog } from '../memory-log.ts'
 import { startPostgres } from '../postgres.ts'
 import { randomOf } from '../random.ts'
 import { adjusted, credited, opened, taskPlaced, taskSettled, taskSubmitted } from '../roles/projector/facts.ts'
-import { Projected, project } from '../roles/projector/projecting.ts'
+import { openProjected, project } from '../roles/projector/projecting.ts'
 import { type Fault, type Style, styles, TestInvoice } from './reconcile/invoices.ts'
 import {
   type Charged,
@@ -40,8 +40,7 @@ const providers = ['alpha', 'beta', 'gamma']
 const ledger = makeLedger(providers, randomOf(7))
 const prices = pricesOf(providers)
 const postgres = await startPostgres(t)
-const projected = new Projected((await postgres.newDatabase()).url)
-t.teardown(() => projected.close())
+const projected = await openProjected(t, postgres)
 await project(ledger.log, projected.store, 5_000)
 
 /** The text in pieces that end anywhere. */
@@ -291,8 +290,7 @@ t.test('units are compared that have as many decimals as are charged', async (t)
   await log.append([opened()])
   await log.postToWallet('acme', [credited('first'), taskPlaced('task-1')])
   await log.append([taskSubmitted('task-1'), taskSettled('task-1', { deduction: units, lines, total })])
-  const tables = new Projected((await postgres.newDatabase()).url)
-  t.teardown(() => tables.close())
+  const tables = await openProjected(t, postgres)
   await project(log, tables.store, 5_000)
   const compareUnits = (invoiced: string) => {
     const text = `external_task_id,final_unit_deduction,day\ntask-1,${invoiced},${days[0]}\n`
@@ -322,8 +320,7 @@ t.test('a charge that was given back, as nobody got the answer, is not corrected
   const [lost, other] = charged.filter(({ estimated, day }) => !estimated && day === days[1]) as [Charged, Charged]
   const adjustment = adjusted(`undelivered:${lost.id}`, formatUsd(lost.totalPicos), lost.workspaceId)
   await log.postToWallet(lost.workspaceId, [adjustment])
-  const tables = new Projected((await postgres.newDatabase()).url)
-  t.teardown(() => tables.close())
+  const tables = await openProjected(t, postgres)
   await project(log, tables.store, 5_000)
   const lines = [lost, other].map(({ id, day, totalPicos }) => `${day},${id},${exactly(totalPicos / 2n)}`)
   const text = ['day,request_id,amount', ...lines].join('\n')

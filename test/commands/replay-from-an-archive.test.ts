@@ -18,17 +18,13 @@ import { NatsServer } from '../infrastructure/nats/server.ts'
 import { startPostgres } from '../postgres.ts'
 import { runProgram } from '../program.ts'
 import { randomOf } from '../random.ts'
-import { Projected } from '../roles/projector/projecting.ts'
+import { openProjected, type Projected } from '../roles/projector/projecting.ts'
 
 const postgres = await startPostgres(t)
 const server = await NatsServer.create({ syncAlways: false })
 t.teardown(() => server.remove())
 
-const newProjected = async (): Promise<Projected> => {
-  const projected = new Projected((await postgres.newDatabase()).url)
-  t.teardown(() => projected.close())
-  return projected
-}
+const newProjected = (): Promise<Projected> => openProjected(t, postgres)
 
 const archiveIn = async (folder: string, log: SealedLog): Promise<void> => {
   const target = await ArchiveFolder.open(folder, verifier.name)

@@ -11,15 +11,11 @@ import { MemoryLog } from '../memory-log.ts'
 import { startPostgres } from '../postgres.ts'
 import { credited, failed, holdPlaced, opened, routed, used, workspaceId } from '../roles/projector/facts.ts'
 import { histories, logOf } from '../roles/projector/history.ts'
-import { ledgerOf, Projected, project, silent } from '../roles/projector/projecting.ts'
+import { ledgerOf, openProjected, type Projected, project, silent } from '../roles/projector/projecting.ts'
 
 const postgres = await startPostgres(t)
 
-const newProjected = async (): Promise<Projected> => {
-  const projected = new Projected((await postgres.newDatabase()).url)
-  t.teardown(() => projected.close())
-  return projected
-}
+const newProjected = (): Promise<Projected> => openProjected(t, postgres)
 
 const append = async (log: MemoryLog, from: number, to: number): Promise<number> => {
   for (let number = from; number < to; number += 1)

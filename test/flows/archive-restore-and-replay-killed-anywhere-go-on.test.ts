@@ -20,7 +20,7 @@ import { NatsServer } from '../infrastructure/nats/server.ts'
 import { startPostgres } from '../postgres.ts'
 import { type Ended, mainFile, programEnvironment, runProgram } from '../program.ts'
 import { randomOf } from '../random.ts'
-import { Projected } from '../roles/projector/projecting.ts'
+import { openProjected } from '../roles/projector/projecting.ts'
 
 const rounds = Number(process.env['CHAOS_ROUNDS'] ?? 3)
 const seed = Number(process.env['CHAOS_SEED'] ?? Date.now() % 1_000_000)
@@ -33,8 +33,7 @@ const lingerMsMax = 400
 const server = await NatsServer.create({ syncAlways: false })
 t.teardown(() => server.remove())
 const postgres = await startPostgres(t)
-const projected = new Projected((await postgres.newDatabase()).url)
-t.teardown(() => projected.close())
+const projected = await openProjected(t, postgres)
 const folder = await temporaryFolder(t)
 const archived = join(folder, 'archive')
 

@@ -17,11 +17,10 @@ import {
   taskSubmitted,
   used,
 } from '../roles/projector/facts.ts'
-import { Projected, project } from '../roles/projector/projecting.ts'
+import { openProjected, project } from '../roles/projector/projecting.ts'
 
 const postgres = await startPostgres(t)
-const projected = new Projected((await postgres.newDatabase()).url)
-t.teardown(() => projected.close())
+const projected = await openProjected(t, postgres)
 const { db } = projected.database
 
 const requests = 30

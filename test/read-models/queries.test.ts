@@ -23,7 +23,7 @@ import {
   taskSubmitted,
   used,
 } from '../roles/projector/facts.ts'
-import { Projected, project } from '../roles/projector/projecting.ts'
+import { openProjected, project } from '../roles/projector/projecting.ts'
 
 const postgres = await startPostgres(t)
 const days = ['2026-03-01T12:00:00.000Z', '2026-03-02T12:00:00.000Z', '2026-03-03T12:00:00.000Z']
@@ -41,8 +41,7 @@ await log.postToWallet('acme', [credited('nul\u0000 \ud83d', '100'), holdPlaced(
 await log.append([routed('request-1', { allowanceId: 'hold-1', reserved: '1' }), used('request-1', { total: '0.5' })])
 await log.append([routed('request-2'), used('request-2', { total: '0.25', surface: 'messages' })])
 await log.postToWallet('acme', [adjusted('adjustment-1', '0.25')])
-const projected = new Projected((await postgres.newDatabase()).url)
-t.teardown(() => projected.close())
+const projected = await openProjected(t, postgres)
 await project(log, projected.store, 500)
 const { db } = projected.database
 
@@ -88,8 +87,7 @@ t.test('tasks', async (t) => {
   await log.append([taskSubmitted('task-2'), taskSettled('task-1', { deduction: '4.50', vendorCode: -1 })])
   await log.postToWallet('acme', [holdReleased('task-2', 'acme', 'expired')])
   await log.append([lateVerdict('task-2', { cost: '0.7' }), taskSettled('task-2'), taskSettled('task-9')])
-  const projected = new Projected((await postgres.newDatabase()).url)
-  t.teardown(() => projected.close())
+  const projected = await openProjected(t, postgres)
   await project(log, projected.store, 500)
   const { db } = projected.database
   const ids = async (kind: 'text2video' | 'omni-video', page: number, pageSize: number) =>

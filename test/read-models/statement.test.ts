@@ -15,11 +15,10 @@ import {
 import { MemoryLog } from '../memory-log.ts'
 import { startPostgres } from '../postgres.ts'
 import { adjusted, credited, holdPlaced, holdReleased, opened, routed, used } from '../roles/projector/facts.ts'
-import { ledgerOf, Projected, project } from '../roles/projector/projecting.ts'
+import { ledgerOf, openProjected, project } from '../roles/projector/projecting.ts'
 
 const postgres = await startPostgres(t)
-const projected = new Projected((await postgres.newDatabase()).url)
-t.teardown(() => projected.close())
+const projected = await openProjected(t, postgres)
 const { db } = projected.database
 
 const startMs = Date.parse('2026-03-01T00:00:00.000Z')

@@ -4,11 +4,10 @@ import { listUsage, type UsageWanted } from '../../src/read-models/usage.ts'
 import { MemoryLog } from '../memory-log.ts'
 import { startPostgres } from '../postgres.ts'
 import { routed, used } from '../roles/projector/facts.ts'
-import { Projected, project } from '../roles/projector/projecting.ts'
+import { openProjected, project } from '../roles/projector/projecting.ts'
 
 const postgres = await startPostgres(t)
-const projected = new Projected((await postgres.newDatabase()).url)
-t.teardown(() => projected.close())
+const projected = await openProjected(t, postgres)
 const { db } = projected.database
 
 const odd = 'openai/nul\u0000 \ud83d'

@@ -6,7 +6,7 @@ import { RecentTasks, type RecentTasksParts, type StoredTasks } from '../../src/
 import { MemoryLog } from '../memory-log.ts'
 import { startPostgres } from '../postgres.ts'
 import { holdReleased, taskFailed, taskPlaced, taskProgressed, taskSettled, taskSubmitted } from './projector/facts.ts'
-import { ledgerOf, Projected, project } from './projector/projecting.ts'
+import { ledgerOf, openProjected, type Projected, project } from './projector/projecting.ts'
 
 const fault = () => Promise.reject(new Error('the database is away'))
 const away: StoredTasks = { findTask: fault, listTasks: fault, checkpoint: fault }
@@ -28,8 +28,7 @@ const following = (t: Test, log: MemoryLog, { ledger = initialLedger(), ...parts
 
 const postgres = await startPostgres(t)
 const newProjected = async (t: Test): Promise<Projected> => {
-  const projected = new Projected((await postgres.newDatabase()).url)
-  t.teardown(() => projected.close())
+  const projected = await openProjected(t, postgres)
   await projected.store.load()
   return projected
 }

@@ -18,14 +18,13 @@ import {
   taskSubmitted,
   used,
 } from '../projector/facts.ts'
-import { Projected, project } from '../projector/projecting.ts'
+import { openProjected, project } from '../projector/projecting.ts'
 import { errorOf, secret, startEdge, workspaceId } from './edge-fixture.ts'
 
 const headers = { authorization: `Bearer ${secret}` }
 
 const postgres = await startPostgres(t)
-const projected = new Projected((await postgres.newDatabase()).url)
-t.teardown(() => projected.close())
+const projected = await openProjected(t, postgres)
 
 const log = new MemoryLog()
 await log.append([opened(), opened('beta'), keyIssued('key-1'), pricePublished('v1')])

@@ -1,3 +1,4 @@
+import type { Test } from 'tap'
 import type { Ledger } from '../../../src/domain/ledger/ledger.ts'
 import { applyFrame, initialLedger } from '../../../src/domain/ledger/ledger.ts'
 import { defaultSchema, openPool, type Place } from '../../../src/infrastructure/postgres/connection.ts'
@@ -6,6 +7,7 @@ import type { ProjectionStore } from '../../../src/roles/projector/ports.ts'
 import { Stretch, type StretchEnd } from '../../../src/roles/projector/stretch.ts'
 import type { Logger } from '../../../src/roles/role.ts'
 import type { MemoryLog } from '../../memory-log.ts'
+import type { TestPostgres } from '../../postgres.ts'
 
 export const silent: Logger = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
 
@@ -87,6 +89,13 @@ export class Projected {
     await this.#pool.end()
     await this.database.close()
   }
+}
+
+/** A database of its own, which is closed when the test ends. */
+export const openProjected = async (t: Test, postgres: TestPostgres): Promise<Projected> => {
+  const projected = new Projected((await postgres.newDatabase()).url)
+  t.teardown(() => projected.close())
+  return projected
 }
 
 /** Projects all that is in the log, in batches of at most so many events. */

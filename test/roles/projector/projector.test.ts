@@ -7,15 +7,11 @@ import { Projector } from '../../../src/roles/projector/projector.ts'
 import { MemoryLog } from '../../memory-log.ts'
 import { startPostgres } from '../../postgres.ts'
 import { credited, holdPlaced, opened, routed, used, workspaceId } from './facts.ts'
-import { Projected, project, silent } from './projecting.ts'
+import { openProjected, type Projected, project, silent } from './projecting.ts'
 
 const postgres = await startPostgres(t)
 
-const newProjected = async (): Promise<Projected> => {
-  const projected = new Projected((await postgres.newDatabase()).url)
-  t.teardown(() => projected.close())
-  return projected
-}
+const newProjected = (): Promise<Projected> => openProjected(t, postgres)
 
 const startProjector = (log: MemoryLog, store: ProjectionStore, faults: Error[] = []): Projector => {
   const projector = new Projector({ log, store, logger: silent, onFatal: (fault) => faults.push(fault) })

@@ -23,15 +23,11 @@ import {
   videoPricePublished,
   workspaceId,
 } from './facts.ts'
-import { Projected, project } from './projecting.ts'
+import { openProjected, type Projected, project } from './projecting.ts'
 
 const postgres = await startPostgres(t)
 
-const newProjected = async (): Promise<Projected> => {
-  const projected = new Projected((await postgres.newDatabase()).url)
-  t.teardown(() => projected.close())
-  return projected
-}
+const newProjected = (): Promise<Projected> => openProjected(t, postgres)
 
 t.test('accounts: a workspace is opened once, a revoked key stays listed', async (t) => {
   const { store, rows } = bound(await newProjected())

@@ -5,15 +5,11 @@ import { applyFrame } from '../../../src/domain/ledger/ledger.ts'
 import { loadLedger } from '../../../src/read-models/load-ledger.ts'
 import { startPostgres } from '../../postgres.ts'
 import { histories, logOf } from './history.ts'
-import { ledgerOf, Projected, project } from './projecting.ts'
+import { ledgerOf, openProjected, type Projected, project } from './projecting.ts'
 
 const postgres = await startPostgres(t)
 
-const newProjected = async (): Promise<Projected> => {
-  const projected = new Projected((await postgres.newDatabase()).url)
-  t.teardown(() => projected.close())
-  return projected
-}
+const newProjected = (): Promise<Projected> => openProjected(t, postgres)
 
 t.test('any batch size makes the same tables of a log', async () => {
   const sizes = [1, 7, 500, Number.POSITIVE_INFINITY]
