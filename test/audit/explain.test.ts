@@ -9,7 +9,7 @@ import { explanationText } from '../../src/commands/explanation-text.ts'
 import { formatUsd } from '../../src/domain/money.ts'
 import { chargeFor } from '../../src/domain/pricing/charge.ts'
 import type { FactOf } from '../../src/events/envelope.ts'
-import type { TaskOrder, TaskSettled, UsageRecorded } from '../../src/events/types.ts'
+import type { TaskSettled, UsageRecorded } from '../../src/events/types.ts'
 import { MemoryLog } from '../memory-log.ts'
 import { startPostgres } from '../postgres.ts'
 import {
@@ -18,12 +18,19 @@ import {
   credited,
   failed,
   holdPlaced,
+  holdReleased,
   keyIssued,
   opened,
   pricePublished,
   routed,
   sheet,
+  taskFailed,
+  taskPlaced,
+  taskProgressed,
+  taskSettled,
+  taskSubmitted,
   used,
+  videoPricePublished,
   workspaceId,
 } from '../roles/projector/facts.ts'
 import { histories, logOf } from '../roles/projector/history.ts'
@@ -261,52 +268,18 @@ t.test('an id that only a correction names is the id of nothing', async (t) => {
   t.equal(explain(await collectEvidence({ frames: log, to: 3 }, 'hold-1')), null, 'neither is an allowance')
 })
 
-const order: TaskOrder = {
-  ...{
-    keyId: 'key-1',
-    surface: 'video',
-    kind: 'text2video',
-    model: 'vv/v3',
-    provider: 'vv',
-    upstreamModel: 'vendor-v3',
-  },
-  ...{
-    priceVersion: 'v9',
-    unitPrice: '0.14',
-    unitsMax: '10',
-    requestDigest: 'a'.repeat(64),
-    payloadDigest: 'b'.repeat(64),
-  },
-}
-
-const placed = (holdId: string): FactOf<'HoldPlaced'> => ({
-  type: 'HoldPlaced',
-  data: { ...holdPlaced(holdId, '1.4').data, purpose: 'task', task: order },
-})
-
-const settled = (taskId: string, changes: Partial<TaskSettled> = {}): FactOf<'TaskSettled'> => ({
-  type: 'TaskSettled',
-  data: {
-    ...{ taskId, workspaceId, outcome: 'SUCCESS', vendorTaskId: 'vendor-1', deduction: '4.5', source: 'reported' },
-    ...{ priceVersion: 'v9', total: '0.63', held: '1.4', results: [] },
-    lines: [{ item: 'video', quantity: '4.5', unitPrice: '0.14', amount: '0.63' }],
-    ...changes,
-  },
-})
-
-const videoPrice = (unitPrice: string): FactOf<'PricePublished'> => ({
-  type: 'PricePublished',
-  data: {
-    ...{ model: 'vv/v3', version: 'v9', effectiveFrom: '2026-01-01T00:00:00Z', source: 'a test' },
-    video: { currency: 'USD', unit_price: unitPrice, units_per_second: { std: '0.6' } },
-  },
-})
+const version = 'v9'
+const held = '1.4'
+const settled = (changes: Partial<TaskSettled> = {}): FactOf<'TaskSettled'> =>
+  taskSettled('task-1', { priceVersion: version, held, ...changes })
 
 const taskLog = async (end: readonly (FactOf<'TaskSettled'> | FactOf<'HoldReleased'>)[], unitPrice = '0.14') => {
   const log = await openedLog()
-  await log.append([videoPrice(unitPrice)])
-  await log.postToWallet(workspaceId, [placed('task-1')])
-  await log.append([{ type: 'TaskSubmitted', data: { taskId: 'task-1', workspaceId, vendorTaskId: 'vendor-1' } }])
+  await log.append([videoPricePublished(version, 'vv/v3', unitPrice)])
+  await log.postToWallet(workspaceId, [
+    taskPlaced('task-1', { priceVersion: version, unitsMax: '10' }, workspaceId, held),
+  ])
+  await log.append([taskSubmitted('task-1')])
   if (end.length > 0) await log.append([...end])
   return log
 }
@@ -320,23 +293,13 @@ t.test('tasks, however they end', async (t) => {
     ...{ source: 'estimated' as const, total: '1.4' },
     lines: [{ item: 'video', quantity: '10', unitPrice: '0.14', amount: '1.4' }],
   }
-  const { deduction: _told, ...untold } = settled('task-1', estimated).data
-  const released: FactOf<'HoldReleased'> = {
-    type: 'HoldReleased',
-    data: { holdId: 'task-1', workspaceId, reason: 'expired' },
-  }
-  const failure = {
-    outcome: 'FAILURE' as const,
-    failReason: 'the prompt is odd',
-    vendorCode: 1301,
-    lines: [],
-    total: '0',
-  }
+  const { deduction: _told, ...untold } = settled(estimated).data
+  const failure = { priceVersion: version, held, failReason: 'the prompt is odd', vendorCode: 1301 }
   const cases: readonly (readonly [what: string, Parameters<typeof taskLog>[0], expected: object])[] = [
-    ['in success', [settled('task-1')], { state: 'charged', net: '0.63', ended: { given_back: '0.77', beyond: '0' } }],
+    ['in success', [settled()], { state: 'charged', net: '0.63', ended: { given_back: '0.77', beyond: '0' } }],
     [
       'beyond its hold',
-      [settled('task-1', beyond)],
+      [settled(beyond)],
       {
         net: '1.68',
         ended: { given_back: '0', beyond: '0.28' },
@@ -350,7 +313,7 @@ t.test('tasks, however they end', async (t) => {
     ],
     [
       'in failure',
-      [settled('task-1', failure)],
+      [taskFailed('task-1', failure)],
       {
         ...{ state: 'failed', net: '0', charge: { total: '0', recomputed: { equal: true } } },
         ended: { reason: 'the prompt is odd', vendor_code: 1301, given_back: '1.4' },
@@ -358,17 +321,17 @@ t.test('tasks, however they end', async (t) => {
     ],
     [
       'at the deadline, and the vendor was late',
-      [released, settled('task-1')],
+      [holdReleased('task-1', workspaceId, 'expired'), settled()],
       { state: 'given_back', charge: null, net: '0', ended: { given_back: '1.4' }, late_verdicts: [{ cost: '0.63' }] },
     ],
-    ['not yet', [], { state: 'open', ended: null, submitted: { vendor_task_id: 'vendor-1' } }],
+    ['not yet', [], { state: 'open', ended: null, submitted: { vendor_task_id: 'vendor-task-1' } }],
   ]
   for (const [what, end, expected] of cases) {
     const told = await explainFrom<TaskExplanation>(await taskLog(end), 'task-1')
     t.match(told, expected, what)
     t.match(explanationText(told), /^task task-1 /)
   }
-  const wrong = await explainFrom<TaskExplanation>(await taskLog([settled('task-1')], '0.15'), 'task-1')
+  const wrong = await explainFrom<TaskExplanation>(await taskLog([settled()], '0.15'), 'task-1')
   t.same(wrong.charge?.recomputed.findings, ['the unit price is 0.14, in the price sheet v9 it is 0.15'])
 })
 
@@ -433,11 +396,9 @@ t.test('a checkpoint that says it seals its own frame, or later ones, is not nam
 })
 
 t.test('and of tasks', async (t) => {
-  const log = await taskLog([settled('task-1'), settled('task-1', { deduction: '5' })])
+  const log = await taskLog([settled(), settled({ deduction: '5' })])
   await log.append([checkpointSealed(3), checkpointSealed(6)])
-  await log.append([
-    { type: 'TaskProgressed', data: { taskId: 'task-1', workspaceId, status: 'IN_PROGRESS', progress: 50 } },
-  ])
+  await log.append([taskProgressed('task-1', 50)])
   await projected.empty()
   await project(log, projected.store, 2)
   t.same(await explainByTables(log, 'task-1'), await explainFrom(log, 'task-1'))

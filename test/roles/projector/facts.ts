@@ -54,14 +54,18 @@ export const pricePublished = (
   data: { model, version, effectiveFrom, source: 'https://example.com/prices', sheet },
 })
 
-export const videoPricePublished = (version: string, model = 'vv/v3'): FactOf<'PricePublished'> => ({
+export const videoPricePublished = (
+  version: string,
+  model = 'vv/v3',
+  unitPrice = '0.14',
+): FactOf<'PricePublished'> => ({
   type: 'PricePublished',
   data: {
     model,
     version,
     effectiveFrom: '2026-01-01T00:00:00Z',
     source: 'https://example.com/prices',
-    video: { currency: 'USD', unit_price: '0.14', units_per_second: { std: '0.6', 'pro+audio': '1.2' } },
+    video: { currency: 'USD', unit_price: unitPrice, units_per_second: { std: '0.6', 'pro+audio': '1.2' } },
   },
 })
 
