@@ -1,4 +1,6 @@
 import { randomBytes } from 'node:crypto'
+import { type JetStreamManager, jetstreamManager } from '@nats-io/jetstream'
+import type { NatsConnection } from '@nats-io/transport-node'
 import type { Test } from 'tap'
 import { connectNats } from '../../../../src/infrastructure/nats/connect.ts'
 import {
@@ -9,7 +11,25 @@ import {
 import type { RunningRole } from '../../../../src/roles/role.ts'
 import type { WorkItem, WorkQueue } from '../../../../src/roles/work-queue.ts'
 import { keepingLogger } from '../open.ts'
-import type { NatsServer } from '../server.ts'
+import { NatsServer } from '../server.ts'
+
+export interface QueueServer {
+  readonly server: NatsServer
+  readonly connection: NatsConnection
+  readonly jsm: JetStreamManager
+  /** How many messages a stream holds. */
+  standing(stream: string): Promise<number>
+}
+
+/** A server of a test, and what looks into its streams. */
+export const startQueueServer = async (t: Test): Promise<QueueServer> => {
+  const server = await NatsServer.create()
+  t.teardown(() => server.remove())
+  const connection = await connectNats({ url: server.url, name: 'test' })
+  t.teardown(() => connection.close())
+  const jsm = await jetstreamManager(connection)
+  return { server, connection, jsm, standing: async (stream) => (await jsm.streams.info(stream)).state.messages }
+}
 
 /** Queues with a connection of their own on a server; `url` leads there another way. */
 export const openQueues = async (

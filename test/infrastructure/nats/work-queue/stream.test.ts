@@ -1,14 +1,7 @@
-import { jetstreamManager } from '@nats-io/jetstream'
 import t from 'tap'
-import { connectNats } from '../../../../src/infrastructure/nats/connect.ts'
-import { NatsServer } from '../server.ts'
-import { openQueues } from './open.ts'
+import { openQueues, startQueueServer } from './open.ts'
 
-const server = await NatsServer.create()
-t.teardown(() => server.remove())
-const connection = await connectNats({ url: server.url, name: 'test' })
-t.teardown(() => connection.close())
-const jsm = await jetstreamManager(connection)
+const { server, jsm } = await startQueueServer(t)
 
 const messageOf = (attempt: Promise<unknown>): Promise<string> =>
   attempt.then(

@@ -1,16 +1,7 @@
-import { jetstreamManager } from '@nats-io/jetstream'
 import t from 'tap'
-import { connectNats } from '../../../../src/infrastructure/nats/connect.ts'
-import { NatsServer } from '../server.ts'
-import { bytesOf, megabytes, openQueues, Taker, textOf } from './open.ts'
+import { bytesOf, megabytes, openQueues, startQueueServer, Taker, textOf } from './open.ts'
 
-const server = await NatsServer.create()
-t.teardown(() => server.remove())
-const connection = await connectNats({ url: server.url, name: 'test' })
-t.teardown(() => connection.close())
-const jsm = await jetstreamManager(connection)
-
-const standing = async (stream: string): Promise<number> => (await jsm.streams.info(stream)).state.messages
+const { server, jsm, standing } = await startQueueServer(t)
 
 t.test('what is withdrawn is gone with its pieces, and nothing else is', async (t) => {
   const { tasks, callbacks } = await openQueues(t, server, { name: 'GONE' })

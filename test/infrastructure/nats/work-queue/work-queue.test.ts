@@ -1,20 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { jetstreamManager } from '@nats-io/jetstream'
 import t from 'tap'
-import { connectNats } from '../../../../src/infrastructure/nats/connect.ts'
 import { limits } from '../../../../src/limits.ts'
 import { LossyProxy } from '../lossy-proxy.ts'
 import { until } from '../open.ts'
-import { NatsServer } from '../server.ts'
-import { bytesOf, megabytes, openQueues, Taker, textOf } from './open.ts'
+import { bytesOf, megabytes, openQueues, startQueueServer, Taker, textOf } from './open.ts'
 
-const server = await NatsServer.create()
-t.teardown(() => server.remove())
-const connection = await connectNats({ url: server.url, name: 'test' })
-t.teardown(() => connection.close())
-const jsm = await jetstreamManager(connection)
-
-const standing = async (stream: string): Promise<number> => (await jsm.streams.info(stream)).state.messages
+const { server, connection, jsm, standing } = await startQueueServer(t)
 
 t.test('what is put is handed out once, and gone when it is done', async (t) => {
   const { tasks } = await openQueues(t, server, { name: 'ONCE' })
