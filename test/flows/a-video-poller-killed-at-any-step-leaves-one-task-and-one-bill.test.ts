@@ -1,28 +1,13 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import { tablesOf } from '../../src/commands/platform.ts'
-import { formatUsd, parseUsd } from '../../src/domain/money.ts'
 import { objectOf } from '../../src/json.ts'
 import type { SandboxCall } from '../../src/sandbox/server.ts'
-import { checkCharges } from '../bills.ts'
 import { until } from '../clients.ts'
-import { startExternalServers } from '../external-servers.ts'
-import { temporaryFolder } from '../gateway.ts'
-import { GatewayProcess } from '../gateway-process.ts'
+import type { GatewayProcess } from '../gateway-process.ts'
 import { randomOf } from '../random.ts'
 import { startReceiver } from '../receiver.ts'
-import { startRolesTogether } from '../roles-together.ts'
-import {
-  eventsOf,
-  newVideo,
-  openKnownAccount,
-  plainUsd,
-  quick,
-  statementOf,
-  usdTimes,
-  videoOptions,
-  walletFigures,
-} from '../video.ts'
+import { eventsOf, newVideo, openKnownAccount } from '../video.ts'
+import { checkMadeAndBilledOnce, madeOf, startPollersApart } from '../video-pollers.ts'
 
 const creditUsd = '100'
 const workspaceIdCharactersMax = 63
@@ -32,27 +17,16 @@ const rounds = Number(process.env['CHAOS_ROUNDS'] ?? 0)
 const seed = Number(process.env['CHAOS_SEED'] ?? Date.now() % 100_000)
 const random = randomOf(seed)
 
-const { direct, throughWire, wire } = await startExternalServers(t)
-const running = await startRolesTogether(t, {
-  external: direct,
-  counts: { proxy: 0, 'video-poller': 0 },
-  ...videoOptions(),
-})
-const { operator, sandbox, config } = running
-const url = running.urls[0]!
+const { throughWire, wire, running, url, startPoller: startPollerOn } = await startPollersApart(t)
+const { operator, sandbox } = running
 const receiver = await startReceiver(t)
 
-const startPoller = async (): Promise<GatewayProcess> =>
-  GatewayProcess.start(
-    { ...config, external: throughWire },
-    { role: 'video-poller', settingsFolder: await temporaryFolder(t), bounds: quick },
-  )
+const startPoller = (): Promise<GatewayProcess> => startPollerOn(throughWire)
 
 /** A task of the workspace that is called back under its name. */
 const newTask = (secret: string, name: string, directives: string): Promise<string> =>
   newVideo(url, secret, { prompt: `A cat. ${directives}`, more: { callback_url: `${receiver.url}/${name}` } })
 
-const madeOf = (taskId: string): number => sandbox.videos.find(taskId)?.vendorTaskIds.length ?? 0
 const submitsOf = (taskId: string): number => sandbox.videos.find(taskId)?.submits ?? 0
 const has = async (type: 'TaskSubmitted' | 'TaskProgressed' | 'TaskSettled', taskId: string): Promise<boolean> =>
   (await eventsOf(operator, type)).some((each) => each.taskId === taskId)
@@ -68,28 +42,12 @@ const isQueryOf =
   ({ method, path, at }: SandboxCall): boolean =>
     method === 'GET' && at >= sinceMs && path.endsWith(sandbox.videos.find(taskId)?.vendorTaskIds[0] ?? taskId)
 
-const heldUsd = async (workspaceId: string): Promise<string> => (await walletFigures(operator, workspaceId)).held
-
 const called = (): ReadonlySet<unknown> => new Set(receiver.delivered.map(({ headers }) => headers['webhook-id']))
 
-/** One task at the vendor, one charge of what that took, one end of the hold, one callback at least. */
+/** One callback at least, one task at the vendor, one bill. */
 const checkWhole = async (t: Test, workspaceId: string, taskIds: readonly string[]): Promise<void> => {
-  await until(async () => (await heldUsd(workspaceId)) === '0')
   await until(() => taskIds.every((taskId) => called().has(taskId)))
-  const { database } = tablesOf(operator.platform)
-  await until(async () => (await database.checkpoint()) === (await operator.log.lastSequence()))
-  const statement = await statementOf(operator, workspaceId)
-  const movementsOf = (taskId: string) =>
-    statement
-      .filter(({ reference }) => reference === taskId)
-      .map(({ kind, amountPicos }) => `${kind} ${formatUsd(amountPicos)}`)
-  for (const taskId of taskIds) {
-    t.equal(madeOf(taskId), 1, 'the vendor made one task')
-    t.same(movementsOf(taskId), ['hold 0', `charge -${plainUsd}`, 'release 0'], 'with one bill')
-  }
-  const balance = formatUsd(parseUsd(creditUsd) - parseUsd(usdTimes(plainUsd, taskIds.length)))
-  t.same(await walletFigures(operator, workspaceId), { balance, held: '0', available: balance })
-  await checkCharges(t, running)
+  await checkMadeAndBilledOnce(t, running, { workspaceId, creditUsd }, taskIds)
 }
 
 /** Brings tasks to where their poller is to be killed. */
@@ -109,7 +67,7 @@ const killAfter = (name: string, steps: Steps): void => {
     wire.passReplies()
     wire.admit()
     poller = await startPoller()
-    await until(() => taskIds.every((taskId) => madeOf(taskId) === 1))
+    await until(() => taskIds.every((taskId) => madeOf(running, taskId) === 1))
     for (const taskId of taskIds) sandbox.videos.end(taskId)
     await checkWhole(t, workspaceId, taskIds)
   })
@@ -119,7 +77,9 @@ killAfter('before the vendor has the task, after it has it, and while it makes i
   const unheard = await newTask(secret, 'unheard', '[[hang;first=1]]')
   const untold = await newTask(secret, 'untold', '[[hang;done;first=1]]')
   const polled = await newTask(secret, 'polled', '[[queue_ms=0;never]]')
-  await until(async () => submitsOf(unheard) === 1 && madeOf(untold) === 1 && (await has('TaskProgressed', polled)))
+  await until(
+    async () => submitsOf(unheard) === 1 && madeOf(running, untold) === 1 && (await has('TaskProgressed', polled)),
+  )
   const waiting = await newTask(secret, 'waiting', '')
   return [unheard, untold, polled, waiting]
 })

@@ -1,41 +1,15 @@
 import t, { type Test } from 'tap'
 import { tablesOf } from '../../src/commands/platform.ts'
-import { formatUsd, parseUsd } from '../../src/domain/money.ts'
+import { parseUsd } from '../../src/domain/money.ts'
 import { listLateVerdicts } from '../../src/read-models/late-verdicts.ts'
-import { checkCharges } from '../bills.ts'
 import { until } from '../clients.ts'
-import { startExternalServers } from '../external-servers.ts'
-import { temporaryFolder } from '../gateway.ts'
-import { GatewayProcess } from '../gateway-process.ts'
-import { startRolesTogether } from '../roles-together.ts'
-import {
-  eventsOf,
-  newVideo,
-  openKnownAccount,
-  plainUsd,
-  quick,
-  statementOf,
-  usdTimes,
-  videoOptions,
-  walletFigures,
-} from '../video.ts'
+import { eventsOf, newVideo, openKnownAccount, plainUsd, usdTimes, walletFigures } from '../video.ts'
+import { checkMadeAndBilledOnce, madeOf, startPollersApart } from '../video-pollers.ts'
 
 const creditUsd = '20'
 
-const { direct, throughWire, wire } = await startExternalServers(t)
-const running = await startRolesTogether(t, {
-  external: direct,
-  counts: { proxy: 0, 'video-poller': 0 },
-  ...videoOptions(),
-})
-const { operator, sandbox, config } = running
-const url = running.urls[0]!
-
-const startPoller = async (external: typeof direct): Promise<GatewayProcess> =>
-  GatewayProcess.start(
-    { ...config, external },
-    { role: 'video-poller', settingsFolder: await temporaryFolder(t), bounds: quick },
-  )
+const { direct, throughWire, wire, running, url, startPoller } = await startPollersApart(t)
+const { operator, sandbox } = running
 
 /** The one that can be cut off, and the other one. */
 const one = await startPoller(throughWire)
@@ -44,7 +18,6 @@ let other = await startPoller(direct)
 const makeTasks = (secret: string, count: number, directives: string): Promise<readonly string[]> =>
   Promise.all(Array.from({ length: count }, () => newVideo(url, secret, { prompt: `A cat. ${directives}` })))
 
-const madeOf = (taskId: string): number => sandbox.videos.find(taskId)?.vendorTaskIds.length ?? 0
 const queriesOf = (taskId: string): number => sandbox.videos.find(taskId)?.queries ?? 0
 
 /** Who told the log that the vendor has a task, by task. */
@@ -58,28 +31,8 @@ const submitters = async (): Promise<ReadonlyMap<string, string>> =>
 const settlementsOf = async (taskId: string): Promise<number> =>
   (await eventsOf(operator, 'TaskSettled')).filter((each) => each.taskId === taskId).length
 
-const caughtUp = async (): Promise<void> => {
-  const { database } = tablesOf(operator.platform)
-  await until(async () => (await database.checkpoint()) === (await operator.log.lastSequence()))
-}
-
-/** Every task was made once, and charged what it took, once. */
-const checkWhole = async (t: Test, workspaceId: string, taskIds: readonly string[]): Promise<void> => {
-  await until(async () => (await walletFigures(operator, workspaceId)).held === '0')
-  await caughtUp()
-  const statement = await statementOf(operator, workspaceId)
-  for (const taskId of taskIds) {
-    t.equal(madeOf(taskId), 1, 'the vendor made one task')
-    const movements = statement.filter(({ reference }) => reference === taskId)
-    t.same(
-      movements.map(({ kind, amountPicos }) => `${kind} ${formatUsd(amountPicos)}`),
-      ['hold 0', `charge -${plainUsd}`, 'release 0'],
-    )
-  }
-  const balance = formatUsd(parseUsd(creditUsd) - parseUsd(usdTimes(plainUsd, taskIds.length)))
-  t.same(await walletFigures(operator, workspaceId), { balance, held: '0', available: balance })
-  await checkCharges(t, running)
-}
+const checkWhole = (t: Test, workspaceId: string, taskIds: readonly string[]): Promise<void> =>
+  checkMadeAndBilledOnce(t, running, { workspaceId, creditUsd }, taskIds)
 
 /** Somebody asks the vendor about each of them from now on. */
 const isPolled = async (taskIds: readonly string[]): Promise<void> => {
@@ -133,7 +86,7 @@ t.test('a poller paused for longer than its leases, and woken', async (t) => {
   const polled = await makeTasks(secret, 6, '[[never]]')
   await isPolled(polled)
   const submitted = await makeTasks(secret, 6, '[[never;delay_ms=700]]')
-  await until(() => submitted.every((taskId) => madeOf(taskId) === 1))
+  await until(() => submitted.every((taskId) => madeOf(running, taskId) === 1))
   one.pause()
   await isPolled([...polled, ...submitted])
   const [early, late] = [polled.slice(0, 3), polled.slice(3)]
