@@ -11,7 +11,6 @@ import { explanationText } from '../../src/commands/explanation-text.ts'
 import { tablesOf } from '../../src/commands/platform.ts'
 import { formatUsd, parseUsd } from '../../src/domain/money.ts'
 import type { Fact } from '../../src/events/envelope.ts'
-import type { TaskSettled } from '../../src/events/types.ts'
 import { ArchiveFolder } from '../../src/infrastructure/archive/archive-folder.ts'
 import { openPool } from '../../src/infrastructure/postgres/connection.ts'
 import type { StatementEntry, StatementRange } from '../../src/read-models/statement.ts'
@@ -22,6 +21,14 @@ import { parseCsv } from '../csv.ts'
 import { sheetOf, startTestGateway, temporaryFolder } from '../gateway.ts'
 import { type Ended, runProgram } from '../program.ts'
 import { randomOf } from '../random.ts'
+import {
+  lateVerdict,
+  taskPlaced,
+  taskProgressed,
+  taskSettled,
+  taskSubmitted,
+  videoPricePublished,
+} from '../roles/projector/facts.ts'
 
 const models = {
   greedy: 'greedy;prompt_tokens=300000;completion_tokens=10',
@@ -57,47 +64,21 @@ const ask = async (model: string, changes: object = {}): Promise<string> => {
 const priceVersion = '0123456789abcdef'
 const later = '2100-01-01T00:00:00.000Z'
 
-const taskPlaced = (holdId: string): Fact => ({
-  type: 'HoldPlaced',
-  data: {
-    ...{ holdId, workspaceId, purpose: 'task', amount: '1.4', deadline: later, owner: 'a test' },
-    task: {
-      ...{ keyId: 'key-of-a-task', surface: 'video', kind: 'text2video', model: 'vv/v3', provider: 'vv' },
-      ...{ upstreamModel: 'vendor-v3', priceVersion, unitPrice: '0.14', unitsMax: '10', externalTaskId: 'ours-1' },
-      ...{ requestDigest: 'a'.repeat(64), payloadDigest: 'b'.repeat(64) },
-    },
-  },
-})
-
-const taskSettled = (taskId: string, changes: Partial<TaskSettled>): Fact => ({
-  type: 'TaskSettled',
-  data: {
-    ...{ taskId, workspaceId, outcome: 'SUCCESS', vendorTaskId: 'vendor-7', deduction: '4.5', source: 'reported' },
-    ...{ priceVersion, total: '0.63', held: '1.4', results: [] },
-    lines: [{ item: 'video', quantity: '4.5', unitPrice: '0.14', amount: '0.63' }],
-    ...changes,
-  },
-})
-
-const video: Fact = {
-  type: 'PricePublished',
-  data: {
-    ...{ model: 'vv/v3', version: priceVersion, effectiveFrom: '2026-01-01T00:00:00Z', source: 'a test' },
-    video: { currency: 'USD', unit_price: '0.14', units_per_second: { std: '0.6' } },
-  },
+const placed = (taskId: string): Fact => {
+  const order = { keyId: 'key-of-a-task', priceVersion, unitsMax: '10', externalTaskId: 'ours-1' }
+  const { type, data } = taskPlaced(taskId, order, workspaceId, '1.4')
+  return { type, data: { ...data, deadline: later } }
 }
 
 const runTask = async (): Promise<void> => {
-  const task = { taskId: 'task-1', workspaceId }
-  await operator.log.append([video])
-  await operator.log.postToWallet(workspaceId, [taskPlaced('task-1'), taskPlaced('task-2')])
-  await operator.log.append([{ type: 'TaskSubmitted', data: { ...task, vendorTaskId: 'vendor-7' } }])
-  await operator.log.append([{ type: 'TaskProgressed', data: { ...task, status: 'IN_PROGRESS', progress: 40 } }])
-  await operator.log.append([taskSettled('task-1', {})])
-  await operator.log.append([taskSettled('task-1', { deduction: '5', total: '0.7' })])
-  await operator.log.append([
-    { type: 'LateVerdictSeen', data: { ...task, vendorTaskId: 'vendor-7', outcome: 'FAILURE', cost: '0' } },
-  ])
+  const charge = { workspaceId, priceVersion, held: '1.4' }
+  await operator.log.append([videoPricePublished(priceVersion)])
+  await operator.log.postToWallet(workspaceId, [placed('task-1'), placed('task-2')])
+  await operator.log.append([taskSubmitted('task-1', 'vendor-task-1', workspaceId)])
+  await operator.log.append([taskProgressed('task-1', 40, 'IN_PROGRESS', workspaceId)])
+  await operator.log.append([taskSettled('task-1', charge)])
+  await operator.log.append([taskSettled('task-1', { ...charge, deduction: '5', total: '0.7' })])
+  await operator.log.append([lateVerdict('task-1', { workspaceId, outcome: 'FAILURE', cost: '0' })])
 }
 
 const adjust = (corrects: string): Promise<unknown> =>
@@ -200,7 +181,7 @@ t.test('a task: hold, vendor, settlement, and what came when all was said', asyn
   t.match(told, {
     state: 'charged',
     hold: { amount: '1.4', unit_price: '0.14', units_max: '10' },
-    submitted: { vendor_task_id: 'vendor-7' },
+    submitted: { vendor_task_id: 'vendor-task-1' },
     progress: [{ status: 'IN_PROGRESS', percent: 40 }],
     ended: { deduction: '4.5', given_back: '0.77', beyond: '0' },
     charge: { total: '0.63', recomputed: { equal: true } },
