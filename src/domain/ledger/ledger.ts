@@ -190,6 +190,17 @@ const applyEvent = (ledger: Ledger, event: Event, sequence: number): Effect => {
     case 'TaskSettled':
       return settleOnce(ledger, event)
     case 'LateVerdictSeen':
+    case 'WorkspaceChanged':
+    case 'KeyExpirySet':
+    case 'LimitsSet':
+    case 'PlanPublished':
+    case 'PlanSubscribed':
+    case 'PlanRenewed':
+    case 'PlanCancelled':
+    case 'PlanEnded':
+    case 'AliasSet':
+    case 'RouterSet':
+    case 'CreditExpired':
       return nothing
     case 'CheckpointSealed':
       noteSeal(ledger, event, sequence)
