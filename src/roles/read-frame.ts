@@ -1,4 +1,4 @@
-import type { WalletFact } from '../domain/wallet/evolve.ts'
+import { isWorkspaceFact } from '../domain/ledger/workspace-draft.ts'
 import { decodeFrame, decodeFrameId, type FrameId } from '../events/codec.ts'
 import type { Event, EventType } from '../events/envelope.ts'
 import { type StoredEvent, storedSchemaIdOf, upcast } from '../events/upcast.ts'
@@ -48,16 +48,8 @@ export const frameIdOf = (data: Uint8Array): FrameId => decodeFrameId(headerLine
 /** The events of a frame, each checked and raised to its current version. Throws where one cannot be read. */
 export const eventsOf = (data: Uint8Array): readonly Event[] => decodeFrame(utf8.decode(data)).events.map(readEvent)
 
-/** What moves a wallet by itself, and so may stand on its subject. */
-const walletTypes: { readonly [T in WalletFact['type']]: true } = {
-  WalletCredited: true,
-  HoldPlaced: true,
-  HoldReleased: true,
-  AdjustmentPosted: true,
-}
-
-const isOnWallet = ({ type, data }: Event, workspaceId: string): boolean =>
-  type in walletTypes && 'workspaceId' in data && data.workspaceId === workspaceId
+const isOnWallet = (event: Event, workspaceId: string): boolean =>
+  isWorkspaceFact(event) && 'workspaceId' in event.data && event.data.workspaceId === workspaceId
 
 /**
  * The server's permissions hold each writer to its own subject. What it says there is held to here: a proxy that is taken over must not
