@@ -6,7 +6,7 @@ import { type Books as AnyBooks, refusalOf } from '../roles/books.ts'
 import type { EventLog, NewId } from '../roles/role.ts'
 import { UsageError } from './report.ts'
 
-export { revokeKey, sha256Hex } from '../roles/account-changes.ts'
+export { revokeKey, rotateKey, setKeyExpiry, sha256Hex } from '../roles/account-changes.ts'
 
 /** What account commands work on: a ledger that has caught up, and the log they append to. */
 export interface Books extends AnyBooks {
