@@ -75,3 +75,11 @@ for (const [file, name, target] of requests) {
   })
   put(target, `${banner}\n${readonly(source)}`)
 }
+
+const adminRequests = readdirSync(new URL('requests/admin/', import.meta.url)).sort()
+const adminTypes: string[] = []
+for (const file of adminRequests) {
+  const schema = readSchema(`requests/admin/${file}`)
+  adminTypes.push(await compile(schema, schema.title ?? file, { ...options, ignoreMinAndMaxItems: true }))
+}
+put('../src/roles/edge/surfaces/admin/requests.types.ts', `${banner}\n${readonly(adminTypes.join('\n'))}`)

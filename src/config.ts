@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -5,7 +6,7 @@ import { type Document, parseDocument } from 'yaml'
 import { parseSigningKey } from './audit/keys.ts'
 import { parseVerifier, type Signer, type Verifier, verifierOf, verifierText } from './audit/note.ts'
 import { type PriceFile, problemsOfPriceFile } from './domain/pricing/price-file.ts'
-import type { Catalog, CatalogProvider } from './domain/routing/plan.ts'
+import { type Catalog, type CatalogProvider, candidateName } from './domain/routing/plan.ts'
 import { faultText } from './errors.ts'
 import { limits } from './limits.ts'
 import type { ProviderDialect } from './providers/provider.ts'
@@ -48,7 +49,16 @@ export interface Config {
   /** How long requests in flight may go on when a process is told to stop. */
   readonly drainMs: number
   readonly audit: AuditConfig
+  /** Who may call the admin API, for the roles that serve it. Other roles never hold a token. */
+  readonly admins: readonly Administrator[]
   readonly logLevel: string
+}
+
+/** Who an admin token stands for. The token itself is kept nowhere. */
+export interface Administrator {
+  readonly name: string
+  /** Of the token, hex. */
+  readonly sha256: string
 }
 
 export interface AuditConfig {
@@ -127,6 +137,7 @@ interface ConfigFile {
     readonly public_key?: string
     readonly previous_public_keys?: readonly string[]
   }
+  readonly admin?: { readonly tokens?: readonly { readonly name: string; readonly token: string }[] }
   readonly log_level?: string
 }
 
@@ -219,6 +230,7 @@ const signsCallbacks = (role: ProcessRole): boolean => role === 'gateway' || rol
 /** A proxy asks for results whose URL has expired. */
 const callsVendors = (role: ProcessRole): boolean => signsCallbacks(role) || role === 'proxy'
 const readsDatabase = (role: ProcessRole): boolean => role !== 'proxy'
+const administers = (role: ProcessRole): boolean => role === 'gateway' || role === 'edge'
 const seals = (role: ProcessRole): boolean => role === 'gateway' || role === 'scheduler'
 
 interface Reader {
@@ -238,6 +250,7 @@ const secretsOfOthers = (content: unknown, { role, signs }: Reader): ((path: str
   return (path) => {
     if (path === 'callbacks.secret') return !signs
     if (path === 'audit.signing_key') return !seals(role)
+    if (/^admin\.tokens\[\d+\]\.token$/.test(path)) return !administers(role)
     const [, provider] = /^providers\.([^.]+)\.(?:api|access|secret)_key$/.exec(path) ?? []
     if (provider === undefined) return false
     const isOfVendor = memberOf(memberOf(providers, provider), 'dialect') === videoDialect
@@ -352,11 +365,13 @@ const problemsOfNames = ({ providers, aliases = {}, routers = {} }: ConfigFile):
       .filter(([, model]) => !known(model))
       .map(([alias, model]) => unknown(`aliases.${alias}`, model)),
     ...Object.entries(routers).flatMap(([router, { candidates }]) =>
-      candidates.flatMap((candidate, index) =>
-        known(candidate) || Object.hasOwn(aliases, candidate)
-          ? []
-          : [unknown(`routers.${router}.candidates[${index}]`, candidate)],
-      ),
+      candidates
+        .map(candidateName)
+        .flatMap((candidate, index) =>
+          known(candidate) || Object.hasOwn(aliases, candidate)
+            ? []
+            : [unknown(`routers.${router}.candidates[${index}]`, candidate)],
+        ),
     ),
   ]
 }
@@ -649,6 +664,30 @@ const auditFrom = ({ audit = {} }: ConfigFile, reading: AuditReading): AuditConf
   }
 }
 
+const problemsOfAdmins = (tokens: NonNullable<NonNullable<ConfigFile['admin']>['tokens']>): readonly Problem[] =>
+  tokens.flatMap(({ name, token }, index) => {
+    const path = `admin.tokens[${index}]`
+    const before = tokens.slice(0, index)
+    const least = limits.adminTokenCharactersMin
+    return [
+      ...(token.length < least ? [{ path: `${path}.token`, message: `has fewer than ${least} characters` }] : []),
+      ...(before.some((each) => each.name === name) ? [{ path: `${path}.name`, message: 'stands there twice' }] : []),
+      ...(before.some((each) => each.token === token)
+        ? [{ path: `${path}.token`, message: 'stands there twice' }]
+        : []),
+    ]
+  })
+
+const adminsFrom = (
+  { admin: { tokens = [] } = {} }: ConfigFile,
+  role: ProcessRole,
+  problems: Problem[],
+): readonly Administrator[] => {
+  if (!administers(role)) return []
+  problems.push(...problemsOfAdmins(tokens))
+  return tokens.map(({ name, token }) => ({ name, sha256: hash('sha256', token) }))
+}
+
 const msOf = (seconds: number | undefined): number | undefined => (seconds === undefined ? undefined : seconds * 1000)
 
 /** Every model is also known by its bare name, unless the file says which aliases there are. */
@@ -683,11 +722,14 @@ export const readConfig = (
   const logName = file.log?.name ?? 'GATEWAY'
   const problemsOfAudit: Problem[] = []
   const audit = auditFrom(file, { folder, role, logName, problems: problemsOfAudit })
+  const problemsOfTokens: Problem[] = []
+  const admins = adminsFrom(file, role, problemsOfTokens)
   const isConfigured = file.providers !== undefined || knownProviders.some(({ variable }) => env[variable])
   const isSandboxAllowed = file.sandbox ?? areEmbedded(addresses)
   const sandbox = !isConfigured && isSandboxAllowed
   const problems = [
     ...problemsOfAudit,
+    ...problemsOfTokens,
     ...problemsOfAddresses(addresses),
     ...problemsOfServers(addresses, role),
     ...problemsOfProviders(isConfigured, !callsUpstream(role) || isSandboxAllowed),
@@ -718,6 +760,7 @@ export const readConfig = (
     callbacks: callbacksFrom(file, areEmbedded(addresses), callbackSecret),
     drainMs: msOf(file.limits?.drain_seconds) ?? limits.stopMs,
     audit,
+    admins,
     logLevel: file.log_level ?? 'info',
   })
 }

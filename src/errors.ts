@@ -19,6 +19,7 @@ export type ErrorCode =
   | 'not_found'
   | 'task_not_exist'
   | 'external_task_id_conflict'
+  | 'conflict'
   | 'method_not_allowed'
   | 'request_too_large'
   | 'unsupported_media_type'
@@ -62,6 +63,7 @@ export const errorTable: { readonly [C in ErrorCode]: { readonly status: number;
   not_found: { status: 404, type: 'invalid_request_error' },
   task_not_exist: { status: 404, type: 'invalid_request_error' },
   external_task_id_conflict: { status: 409, type: 'invalid_request_error' },
+  conflict: { status: 409, type: 'invalid_request_error' },
   method_not_allowed: { status: 405, type: 'invalid_request_error' },
   request_too_large: { status: 413, type: 'invalid_request_error' },
   unsupported_media_type: { status: 415, type: 'invalid_request_error' },

@@ -135,6 +135,14 @@ export const limits = {
   allowanceReturnMs: 5_000, // For a stopping edge's slices to go back; the log takes them within milliseconds, or is away.
   outputTokensFloor: 16, // A cap below this answers nothing of use: 402 instead.
 
+  // Administration
+  routingNamesMax: 1_000, // Of aliases, and of routers, that are set over the configuration's: all are copied at each change.
+  keyGraceSecondsMax: 2_592_000, // 30 days: a key that was replaced is not meant to stay.
+  adminChangeMs: 10_000, // For a change to be stored and applied; an import of hundreds of prices is some frames.
+  adminTokenCharactersMin: 32, // Nobody guesses so many.
+  priceEntryBytesMax: 16 * 1024, // Of one row of a price file: the longest that is shipped has 5 KB.
+  houseFactsPerFrame: 24, // Prices of that size fit into frameBytesMax.
+
   deliveriesMax: 20_000, // Requests in flight, and lost ones whose end is awaited.
 
   // Stored responses

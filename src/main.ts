@@ -9,6 +9,10 @@ const program = new Command('gateway')
   .version('0.1.0')
   .option('--config <file>', 'configuration file (default: gateway.yaml where there is one)')
   .option('--data <folder>', 'data folder of the embedded servers (default: ./data)')
+  .option(
+    '--actor <name>',
+    'in whose name the log tells what a command changes (default: the user of the operating system)',
+  )
   .showHelpAfterError('(add --help for usage)')
   .exitOverride((usage) => process.exit(usage.exitCode === 0 ? exitCodes.done : exitCodes.usage))
 

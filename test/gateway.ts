@@ -103,6 +103,7 @@ export const configOf = (
   callbacks: { secret: 'a-secret-of-a-test', allowPrivateAddresses: true },
   drainMs: limits.stopMs,
   audit: { sealing: false, origin: 'gateway.test/ledger', signer: null, verifier: null, previous: [] },
+  admins: [],
   logLevel: 'silent',
   ...config,
 })

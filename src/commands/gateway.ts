@@ -18,6 +18,7 @@ import type { PollerBounds } from '../roles/video-poller/bounds.ts'
 import { videoPoller } from '../roles/video-poller/role.ts'
 import { startSandbox } from '../sandbox/server.ts'
 import type { Books } from './accounts.ts'
+import { administratorsOf } from './administrators.ts'
 import { sealingOf } from './audit-keys.ts'
 import { openDemo } from './demo.ts'
 import { LocalCalls } from './local-calls.ts'
@@ -32,6 +33,8 @@ export interface Gateway {
   readonly url: string
   /** The demo workspace's key; null on external servers, where nothing is opened unasked. */
   readonly demoKey: string | null
+  /** Of the data folder's own administrator, where it was made just now. */
+  readonly newAdminToken: string | null
   readonly sandbox: boolean
   readonly sampleModel: string
   /** Null where no videos are made. */
@@ -156,6 +159,7 @@ const startEdge = async (
   { tail, tasks }: Known,
   dispatch: Dispatch,
   queues: WorkQueues,
+  admins: Config['admins'],
 ): Promise<string> => {
   const { catalog, listen, requestsPerMinute, requestDeadlineMs, taskDeadlineMs, drainMs } = config
   const { database } = tablesOf(platform)
@@ -170,6 +174,7 @@ const startEdge = async (
     tail,
     dispatch,
     catalog,
+    admins,
     readModels: database.billing(),
     frames: platform.log,
     responseOwners,
@@ -213,10 +218,11 @@ const startAll = async (house: House): Promise<Omit<Gateway, 'stop'>> => {
   await startProxy(house, calls, sandboxUrl)
   const queues = await openQueues(platform, house.stack, { puts: true, takes: true })
   await startVideoPoller(house, known, queues, sandboxUrl)
-  const url = await startEdge(house, known, calls.dispatch, queues)
+  const { admins, newToken } = administratorsOf(config)
+  const url = await startEdge(house, known, calls.dispatch, queues, admins)
   const sampleModel = sampleModelOf(config, books, runtime.clock())
   const sampleVideoModel = sampleVideoModelOf(config, books, runtime.clock())
-  return { url, demoKey, sandbox: config.sandbox, sampleModel, sampleVideoModel }
+  return { url, demoKey, newAdminToken: newToken, sandbox: config.sandbox, sampleModel, sampleVideoModel }
 }
 
 /** Calls travel on a connection of their own: a long answer must not stand before the log's acknowledgements. */
@@ -247,7 +253,8 @@ const roleStarters: { readonly [Role in RoleName]: (house: House) => Promise<str
     warnWithoutPrices(house, tail)
     const known = { tail, tasks: openRecentTasks(house, tail) }
     const queues = await openQueues(house.platform, house.stack, { puts: true })
-    return startEdge(house, known, (await openCalls(house, openCallClient)).dispatch, queues)
+    const { dispatch } = await openCalls(house, openCallClient)
+    return startEdge(house, known, dispatch, queues, administratorsOf(house.config).admins)
   },
   proxy: async (house) => {
     await startProxy(house, await openCalls(house, openCallServer), await openSandbox(house))

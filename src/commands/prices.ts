@@ -1,44 +1,9 @@
-import { isPublished, priceAt } from '../domain/pricing/price-book.ts'
-import type { PriceFile } from '../domain/pricing/price-file.ts'
-import { canonicalPrice } from '../domain/pricing/price-file.ts'
-import type { PricePublished, PriceSheet, VideoSheet } from '../events/types.ts'
-import { type Books, sha256Hex } from './accounts.ts'
+import { priceAt } from '../domain/pricing/price-book.ts'
+import type { PriceSheet, VideoSheet } from '../events/types.ts'
+import type { Books } from './accounts.ts'
 import { CommandError } from './report.ts'
 
-const versionLength = 16
-
-const publishedOf = (entry: PriceFile['prices'][number]): PricePublished => ({
-  model: entry.model,
-  version: sha256Hex(canonicalPrice(entry)).slice(0, versionLength),
-  effectiveFrom: entry.effective_from,
-  source: entry.source,
-  ...(entry.sheet === undefined ? {} : { sheet: entry.sheet }),
-  ...(entry.video === undefined ? {} : { video: entry.video }),
-})
-
-const append = async ({ log, tail }: Books, fresh: readonly PricePublished[]): Promise<readonly PricePublished[]> => {
-  if (fresh.length === 0) return fresh
-  const { sequence } = await log.append(fresh.map((data) => ({ type: 'PricePublished', data })))
-  await tail.reached(sequence)
-  return fresh
-}
-
-/** Publishes the sheets that are not in force from their instant already; answers with those that were new. */
-export const publishPrices = (books: Books, file: PriceFile): Promise<readonly PricePublished[]> =>
-  append(
-    books,
-    file.prices.map(publishedOf).filter((price) => !isPublished(books.tail.ledger.prices, price)),
-  )
-
-/** Publishes what the log has never had: a start does not take a later correction back. */
-export const publishUnknownPrices = (books: Books, file: PriceFile): Promise<readonly PricePublished[]> => {
-  const known = (price: PricePublished): boolean =>
-    (books.tail.ledger.prices.get(price.model) ?? []).some(({ version }) => version === price.version)
-  return append(
-    books,
-    file.prices.map(publishedOf).filter((price) => !known(price)),
-  )
-}
+export { publishPrices, publishUnknownPrices } from '../roles/price-changes.ts'
 
 /** Every sheet by model and instant; `in_force` marks what is charged at `atMs`. USD per million tokens. */
 export const priceRecords = ({ tail }: Books, model: string | undefined, atMs: number) => {

@@ -1,26 +1,34 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { type Config, readConfig, readPriceFile } from '../config.ts'
+import { parseInstant } from '../domain/instant.ts'
+import { limits } from '../limits.ts'
 import { type ProcessRole, type RoleName, roleNames } from '../roles/role.ts'
 import {
   type Books,
+  changeWorkspace,
   creditWallet,
   issueKey,
   keyRecords,
   openWorkspace,
   revokeKey,
+  rotateKey,
+  setKeyExpiry,
   workspaceRecord,
 } from './accounts.ts'
+import { operatorOf } from './actor.ts'
 import { registerArchive } from './archive-command.ts'
 import { registerAudit } from './audit-command.ts'
 import { callbackSecretRecord } from './callbacks.ts'
 import { registerExplain } from './explain-command.ts'
+import { type ImportOptions, importPrices, readTable } from './import-prices.ts'
 import { onServers, openTail, type Platform } from './platform.ts'
 import { priceInFull, priceInShort, priceRecords, publishPrices } from './prices.ts'
 import { registerProve } from './prove-command.ts'
 import { registerReconcile } from './reconcile-command.ts'
 import { registerReplay } from './replay-command.ts'
-import { printRecords } from './report.ts'
+import { printRecords, UsageError } from './report.ts'
 import { registerRestore } from './restore-command.ts'
+import { registerRouting } from './routing-command.ts'
 import { createRuntime, type Runtime } from './runtime.ts'
 import { runServers } from './servers.ts'
 import { registerStatement } from './statement-command.ts'
@@ -30,6 +38,7 @@ import { registerVerify } from './verify-command.ts'
 interface Globals {
   readonly config?: string
   readonly data?: string
+  readonly actor?: string
 }
 
 const portOf = (text: string): number => {
@@ -47,11 +56,13 @@ const configOf = (
   return readConfig(process.env, { role: 'operator', ...options, file: config, dataFolder: data })
 }
 
-interface Session extends Books {
+export interface Session extends Books {
   readonly platform: Platform
   readonly config: Config
   readonly runtime: Runtime
 }
+
+export type WithBooks = (command: Command, work: (session: Session) => Promise<void>) => Promise<void>
 
 /** Runs one command on the log of the running gateway, or on servers started for it alone. */
 const withBooks = async (
@@ -63,15 +74,36 @@ const withBooks = async (
   const runtime = createRuntime('warn')
   await onServers(config, runtime, {}, async (platform) => {
     const tail = await openTail(platform, runtime)
-    await work({ platform, log: platform.log, tail, config, runtime })
+    const actor = operatorOf(command.optsWithGlobals<Globals>().actor)
+    await work({ platform, log: platform.log, tail, actor, config, runtime })
     await tail.stop()
   })
+}
+
+const instantOf = (text: string): Date => {
+  const instant = parseInstant(text)
+  if (instant === null) throw new InvalidArgumentError('an instant is such as 2027-01-31T12:00:00Z, or a day in UTC')
+  return instant
+}
+
+/** Throws UsageError for an instant that is over. */
+const futureOf = <Instant extends Date | undefined>(instant: Instant, { runtime }: Session): Instant => {
+  if (instant !== undefined && instant.getTime() <= runtime.clock())
+    throw new UsageError(`${instant.toISOString()} is over`)
+  return instant
+}
+
+const graceOf = (text: string): number => {
+  const seconds = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN
+  if (!(seconds <= limits.keyGraceSecondsMax))
+    throw new InvalidArgumentError(`a grace is a whole number of seconds, 0 to ${limits.keyGraceSecondsMax}`)
+  return seconds
 }
 
 const json = (): Option => new Option('--json', 'one JSON object a line').default(false)
 
 const registerWorkspace = (program: Command): void => {
-  const workspace = program.command('workspace').description('open, list and show workspaces: who pays')
+  const workspace = program.command('workspace').description('open, change, list and show workspaces: who pays')
   workspace
     .command('open <workspace>')
     .description('open a workspace; opening it again does nothing')
@@ -81,6 +113,19 @@ const registerWorkspace = (program: Command): void => {
     .action((id: string, options: { name?: string; creditLimit: string; json: boolean }, command: Command) =>
       withBooks(command, async (session) => {
         await openWorkspace(session, id, options.name ?? id, options.creditLimit)
+        printRecords([workspaceRecord(session, id)], options)
+      }),
+    )
+  workspace
+    .command('change <workspace>')
+    .description('change its name or credit limit; every later hold obeys it')
+    .option('--name <name>', 'display name')
+    .option('--credit-limit <usd>', 'how far below zero the balance may go')
+    .addOption(json())
+    .action((id: string, options: { name?: string; creditLimit?: string; json: boolean }, command: Command) =>
+      withBooks(command, async (session) => {
+        const changed = await changeWorkspace(session, id, options)
+        if (!changed) console.error('nothing was changed')
         printRecords([workspaceRecord(session, id)], options)
       }),
     )
@@ -115,6 +160,13 @@ const registerWorkspace = (program: Command): void => {
     )
 }
 
+interface CreditOptions {
+  readonly reference: string
+  readonly note: string
+  readonly expires?: Date
+  readonly json: boolean
+}
+
 const registerCredit = (program: Command): void => {
   program
     .command('credit <workspace> <usd>')
@@ -124,10 +176,12 @@ const registerCredit = (program: Command): void => {
       'what the money is for, such as an invoice number; repeated, it credits nothing',
     )
     .option('--note <text>', 'a remark for the statement', '')
+    .option('--expires <instant>', 'when what is left of it lapses (default: never)', instantOf)
     .addOption(json())
-    .action((id: string, usd: string, options: { reference: string; note: string; json: boolean }, command: Command) =>
+    .action((id: string, usd: string, options: CreditOptions, command: Command) =>
       withBooks(command, async (session) => {
-        const fresh = await creditWallet(session, id, usd, options.reference, options.note)
+        const { reference, note, expires } = options
+        const fresh = await creditWallet(session, id, usd, reference, note, futureOf(expires, session)?.toISOString())
         if (!fresh) console.error(`the reference ${options.reference} was credited before; nothing was added`)
         printRecords([workspaceRecord(session, id)], options)
       }),
@@ -135,17 +189,45 @@ const registerCredit = (program: Command): void => {
 }
 
 const registerKey = (program: Command): void => {
-  const key = program.command('key').description('issue, revoke and list keys: who calls')
+  const key = program.command('key').description('issue, rotate, revoke and list keys: who calls')
   key
     .command('issue <workspace>')
     .description('issue a key and show it, this once')
     .option('--name <name>', 'what the key is for; a workspace has one working key of a name', 'default')
+    .option('--expires <instant>', 'when it stops (default: never)', instantOf)
     .addOption(json())
-    .action((id: string, options: { name: string; json: boolean }, command: Command) =>
+    .action((id: string, options: { name: string; expires?: Date; json: boolean }, command: Command) =>
       withBooks(command, async (session) => {
         const { newId, randomText } = session.runtime
-        const { keyId, secret } = await issueKey(session, id, options.name, newId, randomText)
+        const expiresAtMs = futureOf(options.expires, session)?.getTime() ?? null
+        const { keyId, secret } = await issueKey(session, id, options.name, newId, randomText, expiresAtMs)
         printRecords([{ key: keyId, workspace: id, name: options.name, secret }], options)
+      }),
+    )
+  key
+    .command('rotate <key>')
+    .description('put a fresh key in the place of one, under its name, and show it, this once')
+    .requiredOption('--grace <seconds>', 'how long the one that is replaced goes on; 0 ends it at once', graceOf)
+    .option('--expires <instant>', 'when the fresh one stops (default: when the one it replaces would have)', instantOf)
+    .addOption(json())
+    .action((keyId: string, options: { grace: number; expires?: Date; json: boolean }, command: Command) =>
+      withBooks(command, async (session) => {
+        const { grace, expires } = options
+        const graceEndsAtMs = grace === 0 ? null : session.runtime.clock() + grace * 1_000
+        const rotation = { graceEndsAtMs, expiresAtMs: futureOf(expires, session)?.getTime() }
+        const fresh = await rotateKey(session, keyId, rotation, session.runtime)
+        printRecords([{ key: fresh.keyId, replaces: keyId, secret: fresh.secret }], options)
+      }),
+    )
+  key
+    .command('expire <key>')
+    .description('set when a key stops')
+    .argument('<instant>', 'such as 2027-01-31T12:00:00Z', instantOf)
+    .action((keyId: string, at: Date, _options: object, command: Command) =>
+      withBooks(command, async (session) => {
+        const expiresAtMs = futureOf(at, session).getTime()
+        const isNews = await setKeyExpiry(session, keyId, expiresAtMs)
+        console.error(isNews ? 'set' : 'it was so before')
       }),
     )
   key
@@ -167,7 +249,7 @@ const registerKey = (program: Command): void => {
 }
 
 const registerPrices = (program: Command): void => {
-  const prices = program.command('prices').description('publish and show price sheets')
+  const prices = program.command('prices').description('publish, import and show price sheets')
   prices
     .command('publish [file]')
     .description('publish a price file (default: the configured one); what stands already is not published again')
@@ -182,6 +264,24 @@ const registerPrices = (program: Command): void => {
         )
         console.error(`${fresh.length} published`)
       })
+    })
+  prices
+    .command('import <file>')
+    .description(
+      'compare another table of prices with what is in force, tell every difference, and publish what is asked',
+    )
+    .addOption(new Option('--format <format>', 'whose table it is').choices(['litellm']).default('litellm'))
+    .option('--dry-run', 'publish nothing', false)
+    .option(
+      '--model <models...>',
+      'publish these alone, as they are named here (default: all that were added or changed)',
+    )
+    .option('--from <instant>', 'from when on the prices count (default: now)', instantOf)
+    .option('--all', 'also show what is of providers that are not configured', false)
+    .addOption(json())
+    .action((file: string, options: ImportOptions, command: Command) => {
+      const table = readTable(file)
+      return withBooks(command, (session) => importPrices(session, table, options))
     })
   prices
     .command('show [model]')
@@ -220,6 +320,7 @@ export const registerCommands = (program: Command): void => {
   registerCredit(program)
   registerKey(program)
   registerPrices(program)
+  registerRouting(program, withBooks, json)
   registerReplay(program, configOf)
   registerAudit(program, configOf)
   registerVerify(program, configOf)

@@ -11,6 +11,8 @@ export interface Runtime {
   readonly randomText: () => string
   /** `task_` and 32 random letters and digits. */
   readonly newTaskId: () => string
+  /** From 0 up to 1; it decides nothing that must not be guessed. */
+  readonly random: () => number
   readonly logger: Logger
 }
 
@@ -46,6 +48,7 @@ export const createRuntime = (logLevel: string): Runtime => ({
   newId: () => v7({ random: randomForId() }),
   randomText: () => randomBytes(secretBytes).toString('base64url'),
   newTaskId,
+  random: Math.random,
   logger: pino(
     {
       level: logLevel,

@@ -5,7 +5,7 @@ import { type Gateway, type GatewayBounds, type RunningProcess, startGateway, st
 import type { Runtime } from './runtime.ts'
 import { untilTold } from './until-told.ts'
 
-const greeting = ({ url, demoKey, sandbox, sampleModel, sampleVideoModel }: Gateway): string =>
+const greeting = ({ url, demoKey, newAdminToken, sandbox, sampleModel, sampleVideoModel }: Gateway): string =>
   [
     '',
     `  The gateway answers at ${url}/v1${sandbox ? '  (sandbox provider: no provider key is configured)' : ''}`,
@@ -24,6 +24,13 @@ const greeting = ({ url, demoKey, sandbox, sampleModel, sampleVideoModel }: Gate
               ]),
           '',
           `  curl ${url}/v1/dashboard/billing/usage -H 'Authorization: Bearer ${demoKey}'`,
+        ]),
+    ...(newAdminToken === null
+      ? []
+      : [
+          '',
+          `  Admin token, shown this once and kept in the data folder (admin-token): ${newAdminToken}`,
+          `  curl ${url}/admin/v1/workspaces -H 'Authorization: Bearer ${newAdminToken}'`,
         ]),
     '',
   ].join('\n')

@@ -31,7 +31,10 @@ const isFrameHeader = (value: unknown): value is FrameHeader =>
 const attributes = ['id', 'source', 'type', 'time', 'subject', 'dataschema'] as const
 
 const isStoredEvent = (value: unknown): value is StoredEvent =>
-  isRecord(value) && value['specversion'] === '1.0' && attributes.every((name) => typeof value[name] === 'string')
+  isRecord(value) &&
+  value['specversion'] === '1.0' &&
+  attributes.every((name) => typeof value[name] === 'string') &&
+  (value['actor'] === undefined || typeof value['actor'] === 'string')
 
 const parseFrameId = (text: string): FrameId => {
   const [, writer, counter] = /^([^\s:]+):([1-9][0-9]{0,14})$/.exec(text) ?? []

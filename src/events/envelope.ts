@@ -12,26 +12,41 @@ export interface EventOf<T extends EventType> {
   readonly type: T
   /** ISO 8601, UTC, milliseconds. */
   readonly time: string
-  /** The workspace, the model id of a price, or `log` for what is said of the log itself. */
+  /** The workspace; the model, plan, alias or router that is not one workspace's; or `log` for what is said of the log itself. */
   readonly subject: string
   /** `events/<type>.v<n>.json`, the schema's `$id`. */
   readonly dataschema: string
+  /** Who asked for it, such as `admin:ana` or `operator:root`; absent where nobody did. */
+  readonly actor?: string
   readonly data: EventData[T]
 }
 
 export type Event = { [T in EventType]: EventOf<T> }[EventType]
 
-/** What a decider says; the log's writer makes the envelope around it. */
-export type Fact = { [T in EventType]: { readonly type: T; readonly data: EventData[T] } }[EventType]
+/** What a decider says; the log's writer makes the envelope around it. Whoever carries it there may say who asked. */
+export type Fact = {
+  [T in EventType]: { readonly type: T; readonly data: EventData[T]; readonly actor?: string }
+}[EventType]
 export type FactOf<T extends EventType> = Extract<Fact, { type: T }>
 
 /** The version that is written today, by type. Older ones are raised by `upcast` when read. */
 export const currentVersion: { readonly [T in EventType]: number } = {
   WorkspaceOpened: 1,
+  WorkspaceChanged: 1,
   KeyIssued: 1,
+  KeyExpirySet: 1,
   KeyRevoked: 1,
+  LimitsSet: 1,
+  PlanPublished: 1,
+  PlanSubscribed: 1,
+  PlanRenewed: 1,
+  PlanCancelled: 1,
+  PlanEnded: 1,
   PricePublished: 1,
+  AliasSet: 1,
+  RouterSet: 1,
   WalletCredited: 1,
+  CreditExpired: 1,
   RequestRouted: 1,
   UsageRecorded: 1,
   RequestFailed: 1,
@@ -48,8 +63,20 @@ export const currentVersion: { readonly [T in EventType]: number } = {
 export const schemaIdOf = (type: EventType): string => `events/${type}.v${currentVersion[type]}.json`
 
 const subjectOf = (fact: Fact): string => {
-  if (fact.type === 'PricePublished') return fact.data.model
-  return fact.type === 'CheckpointSealed' ? 'log' : fact.data.workspaceId
+  switch (fact.type) {
+    case 'PricePublished':
+      return fact.data.model
+    case 'PlanPublished':
+      return fact.data.planId
+    case 'AliasSet':
+      return fact.data.alias
+    case 'RouterSet':
+      return `gateway/${fact.data.router}`
+    case 'CheckpointSealed':
+      return 'log'
+    default:
+      return fact.data.workspaceId
+  }
 }
 
 export const sealEvent = (fact: Fact, id: string, source: string, time: string): Event =>
@@ -61,5 +88,6 @@ export const sealEvent = (fact: Fact, id: string, source: string, time: string):
     time,
     subject: subjectOf(fact),
     dataschema: schemaIdOf(fact.type),
+    ...(fact.actor === undefined ? {} : { actor: fact.actor }),
     data: fact.data,
   }) as Event

@@ -25,6 +25,20 @@ export interface AdjustmentPosted {
 }
 
 /**
+ * What a bare name leads to, from here on, whatever the configuration says.
+ */
+export interface AliasSet {
+  /**
+   * The bare name.
+   */
+  readonly alias: string
+  /**
+   * `<provider>/<model>`; null: the configuration's word again, if it has one.
+   */
+  readonly model: string | null
+}
+
+/**
  * The frames up to a sequence are sealed: the Merkle tree over them, signed.
  */
 export interface CheckpointSealed {
@@ -54,6 +68,24 @@ export interface CheckpointSealed {
    * The signed checkpoint (C2SP tlog-checkpoint).
    */
   readonly note: string
+}
+
+/**
+ * What was left of a credit at its end lapses.
+ */
+export interface CreditExpired {
+  /**
+   * The workspace who pays.
+   */
+  readonly workspaceId: string
+  /**
+   * Of the credit.
+   */
+  readonly reference: string
+  /**
+   * USD, above zero.
+   */
+  readonly amount: string
 }
 
 /**
@@ -150,6 +182,24 @@ export interface HoldReleased {
 }
 
 /**
+ * A key stops working at an instant: the scheduler revokes it then.
+ */
+export interface KeyExpirySet {
+  /**
+   * The key.
+   */
+  readonly keyId: string
+  /**
+   * The workspace who pays.
+   */
+  readonly workspaceId: string
+  /**
+   * When it stops.
+   */
+  readonly expiresAt: string
+}
+
+/**
  * A key calls for a workspace. Only its SHA-256 and a display prefix are kept.
  */
 export interface KeyIssued {
@@ -164,6 +214,14 @@ export interface KeyIssued {
   readonly name: string
   readonly sha256: string
   readonly prefix: string
+  /**
+   * When it stops: the scheduler revokes it then. Absent: never.
+   */
+  readonly expiresAt?: string
+  /**
+   * The key that it takes the place of.
+   */
+  readonly replaces?: string
 }
 
 /**
@@ -178,6 +236,10 @@ export interface KeyRevoked {
    * The workspace who pays.
    */
   readonly workspaceId: string
+  /**
+   * Absent: somebody asked for it.
+   */
+  readonly reason?: 'expired'
 }
 
 /**
@@ -208,6 +270,249 @@ export interface LateVerdictSeen {
   readonly failReason?: string
 }
 
+/**
+ * The limits of a workspace, or of one key in it, from here on. They replace the ones before, whole.
+ */
+export interface LimitsSet {
+  /**
+   * The workspace who pays.
+   */
+  readonly workspaceId: string
+  /**
+   * Absent: the limits are those of the workspace.
+   */
+  readonly keyId?: string
+  readonly limits: Limits
+}
+/**
+ * The limits of a workspace, of a key or of a plan; what is absent is not limited.
+ */
+export interface Limits {
+  /**
+   * Requests a minute.
+   */
+  readonly requestsPerMinute?: number
+  /**
+   * Tokens a minute, input and output together.
+   */
+  readonly tokensPerMinute?: number
+  /**
+   * Requests at once.
+   */
+  readonly concurrentRequests?: number
+  /**
+   * By `<provider>/<model>`.
+   */
+  readonly models?: {
+    readonly [k: string]: Pace
+  }
+  readonly spend?: Spend
+  /**
+   * `<provider>/<model>`, or `<provider>/*`. Absent: every model.
+   *
+   * @maxItems 200
+   */
+  readonly allowedModels?: string[]
+}
+/**
+ * How much may be asked for; what is absent is not limited.
+ */
+export interface Pace {
+  /**
+   * Requests a minute.
+   */
+  readonly requestsPerMinute?: number
+  /**
+   * Tokens a minute, input and output together.
+   */
+  readonly tokensPerMinute?: number
+  /**
+   * Requests at once.
+   */
+  readonly concurrentRequests?: number
+}
+/**
+ * USD that may be spent; what is absent is not limited. Days and months are those of UTC.
+ */
+export interface Spend {
+  /**
+   * In a day.
+   */
+  readonly day?: string
+  /**
+   * In a month.
+   */
+  readonly month?: string
+  /**
+   * Ever.
+   */
+  readonly total?: string
+}
+
+/**
+ * A subscription is not renewed any more; it ends with its period.
+ */
+export interface PlanCancelled {
+  /**
+   * The subscription.
+   */
+  readonly subscriptionId: string
+  /**
+   * The workspace who pays.
+   */
+  readonly workspaceId: string
+}
+
+/**
+ * A subscription has ended, and its limits with it.
+ */
+export interface PlanEnded {
+  /**
+   * The subscription.
+   */
+  readonly subscriptionId: string
+  /**
+   * The workspace who pays.
+   */
+  readonly workspaceId: string
+  /**
+   * `unpaid`: the wallet did not cover the next fee.
+   */
+  readonly reason: 'expired' | 'unpaid' | 'replaced'
+}
+
+/**
+ * A plan that can be subscribed to, from here on. Who has subscribed before keeps the terms of then until the next renewal.
+ */
+export interface PlanPublished {
+  /**
+   * The plan.
+   */
+  readonly planId: string
+  readonly name: string
+  /**
+   * The fee of one period, USD, zero or more.
+   */
+  readonly price: string
+  /**
+   * How long a fee pays for.
+   */
+  readonly period: 'day' | 'month' | 'year'
+  /**
+   * Credit of each period, USD, zero or more; what is left of it lapses at the end of the period.
+   */
+  readonly includedCredit: string
+  readonly limits: Limits
+}
+/**
+ * The limits of a workspace, of a key or of a plan; what is absent is not limited.
+ */
+/**
+ * How much may be asked for; what is absent is not limited.
+ */
+/**
+ * USD that may be spent; what is absent is not limited. Days and months are those of UTC.
+ */
+/**
+ * A subscription goes on for another period, on the terms of now: its fee is charged, its credit given, in one.
+ */
+export interface PlanRenewed {
+  /**
+   * The subscription.
+   */
+  readonly subscriptionId: string
+  /**
+   * The workspace who pays.
+   */
+  readonly workspaceId: string
+  /**
+   * The plan.
+   */
+  readonly planId: string
+  readonly name: string
+  /**
+   * The fee of one period, USD, zero or more.
+   */
+  readonly price: string
+  /**
+   * How long a fee pays for.
+   */
+  readonly period: 'day' | 'month' | 'year'
+  /**
+   * Credit of each period, USD, zero or more; what is left of it lapses at the end of the period.
+   */
+  readonly includedCredit: string
+  readonly limits: Limits
+  /**
+   * When the period begins: the end of the one before.
+   */
+  readonly startsAt: string
+  /**
+   * When it ends.
+   */
+  readonly expiresAt: string
+}
+/**
+ * The limits of a workspace, of a key or of a plan; what is absent is not limited.
+ */
+/**
+ * How much may be asked for; what is absent is not limited.
+ */
+/**
+ * USD that may be spent; what is absent is not limited. Days and months are those of UTC.
+ */
+/**
+ * A workspace has a plan from here on: its fee is charged, its credit given, in one.
+ */
+export interface PlanSubscribed {
+  /**
+   * The subscription.
+   */
+  readonly subscriptionId: string
+  /**
+   * The workspace who pays.
+   */
+  readonly workspaceId: string
+  /**
+   * The plan.
+   */
+  readonly planId: string
+  readonly name: string
+  /**
+   * The fee of one period, USD, zero or more.
+   */
+  readonly price: string
+  /**
+   * How long a fee pays for.
+   */
+  readonly period: 'day' | 'month' | 'year'
+  /**
+   * Credit of each period, USD, zero or more; what is left of it lapses at the end of the period.
+   */
+  readonly includedCredit: string
+  readonly limits: Limits
+  /**
+   * When the period begins.
+   */
+  readonly startsAt: string
+  /**
+   * When it ends.
+   */
+  readonly expiresAt: string
+  /**
+   * Whether the scheduler renews it at its end.
+   */
+  readonly renews: boolean
+}
+/**
+ * The limits of a workspace, of a key or of a plan; what is absent is not limited.
+ */
+/**
+ * How much may be asked for; what is absent is not limited.
+ */
+/**
+ * USD that may be spent; what is absent is not limited. Days and months are those of UTC.
+ */
 /**
  * One model's price sheet from an instant on.
  */
@@ -450,6 +755,37 @@ export interface RequestRouted {
    * When the proxy gives up.
    */
   readonly deadline: string
+}
+
+/**
+ * What `gateway/<router>` tries, from here on, whatever the configuration says.
+ */
+export interface RouterSet {
+  /**
+   * The name behind `gateway/`.
+   */
+  readonly router: string
+  /**
+   * Null: the configuration's word again, if it has one.
+   */
+  readonly candidates: RouterCandidate[] | null
+  /**
+   * `listed`: in this order. `weighted`: the first is drawn by weight, the others follow likewise.
+   */
+  readonly order: 'listed' | 'weighted'
+}
+/**
+ * One model of a router.
+ */
+export interface RouterCandidate {
+  /**
+   * `<provider>/<model>`.
+   */
+  readonly model: string
+  /**
+   * Its part of the sum of all weights, where the order is `weighted`; 1 where absent.
+   */
+  readonly weight?: number
 }
 
 /**
@@ -699,6 +1035,25 @@ export interface WalletCredited {
    */
   readonly reference: string
   readonly note: string
+  /**
+   * When what is left of it lapses. Absent: never.
+   */
+  readonly expiresAt?: string
+}
+
+/**
+ * The name and the credit limit of a workspace, from here on.
+ */
+export interface WorkspaceChanged {
+  /**
+   * The workspace who pays.
+   */
+  readonly workspaceId: string
+  readonly name: string
+  /**
+   * How far below zero the balance may go, USD.
+   */
+  readonly creditLimit: string
 }
 
 /**
@@ -719,19 +1074,30 @@ export interface WorkspaceOpened {
 /** The data of every event, by type. */
 export interface EventData {
   readonly AdjustmentPosted: AdjustmentPosted
+  readonly AliasSet: AliasSet
   readonly CheckpointSealed: CheckpointSealed
+  readonly CreditExpired: CreditExpired
   readonly HoldPlaced: HoldPlaced
   readonly HoldReleased: HoldReleased
+  readonly KeyExpirySet: KeyExpirySet
   readonly KeyIssued: KeyIssued
   readonly KeyRevoked: KeyRevoked
   readonly LateVerdictSeen: LateVerdictSeen
+  readonly LimitsSet: LimitsSet
+  readonly PlanCancelled: PlanCancelled
+  readonly PlanEnded: PlanEnded
+  readonly PlanPublished: PlanPublished
+  readonly PlanRenewed: PlanRenewed
+  readonly PlanSubscribed: PlanSubscribed
   readonly PricePublished: PricePublished
   readonly RequestFailed: RequestFailed
   readonly RequestRouted: RequestRouted
+  readonly RouterSet: RouterSet
   readonly TaskProgressed: TaskProgressed
   readonly TaskSettled: TaskSettled
   readonly TaskSubmitted: TaskSubmitted
   readonly UsageRecorded: UsageRecorded
   readonly WalletCredited: WalletCredited
+  readonly WorkspaceChanged: WorkspaceChanged
   readonly WorkspaceOpened: WorkspaceOpened
 }

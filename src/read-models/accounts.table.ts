@@ -1,4 +1,4 @@
-import type { Decimal, FreeText } from './columns.ts'
+import type { Decimal, FreeText, Instant } from './columns.ts'
 
 export interface WorkspaceTable {
   readonly workspace_id: string
@@ -13,4 +13,8 @@ export interface KeyTable {
   readonly sha256: string
   readonly prefix: FreeText
   readonly revoked: boolean
+  /** Null: never. */
+  readonly expires_at: Instant | null
+  /** The key that it took the place of. */
+  readonly replaces: string | null
 }

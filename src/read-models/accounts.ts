@@ -18,6 +18,8 @@ export const keyOf = (row: Selectable<KeyTable>): Key => ({
   sha256: row.sha256,
   prefix: restoredText(row.prefix),
   revoked: row.revoked,
+  expiresAtMs: row.expires_at?.getTime() ?? null,
+  replaces: row.replaces,
 })
 
 /** Every workspace, by id. */

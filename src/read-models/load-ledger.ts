@@ -1,4 +1,4 @@
-import { restoreKey } from '../domain/accounts/accounts.ts'
+import { restoreKeys } from '../domain/accounts/accounts.ts'
 import { initialLedger, type Ledger, walletOf } from '../domain/ledger/ledger.ts'
 import { publishPrice } from '../domain/pricing/price-book.ts'
 import { keyOf, workspaceOf } from './accounts.ts'
@@ -30,6 +30,7 @@ const readSnapshot = async (trx: Snapshot): Promise<LedgerSnapshot> => {
   await loadWriters(trx, ledger)
   await loadAccounts(trx, ledger)
   await loadPrices(trx, ledger)
+  await loadRouting(trx, ledger)
   await loadWallets(trx, ledger)
   await loadOpenRequests(trx, ledger)
   await loadSealed(trx, ledger)
@@ -45,13 +46,28 @@ const loadWriters = async (trx: Snapshot, ledger: Ledger): Promise<void> => {
 const loadAccounts = async (trx: Snapshot, { accounts }: Ledger): Promise<void> => {
   for (const row of await trx.selectFrom('workspaces').selectAll().execute())
     accounts.workspaces.set(row.workspace_id, workspaceOf(row))
-  for (const row of await trx.selectFrom('keys').selectAll().orderBy('key_id').execute())
-    restoreKey(accounts, keyOf(row))
+  const keys = await trx.selectFrom('keys').selectAll().orderBy('key_id').execute()
+  restoreKeys(accounts, keys.map(keyOf))
 }
 
 const loadPrices = async (trx: Snapshot, { prices }: Ledger): Promise<void> => {
   const rows = await trx.selectFrom('prices').select('published').orderBy('sequence').orderBy('event_index').execute()
   for (const { published } of rows) publishPrice(prices, published)
+}
+
+const loadRouting = async (trx: Snapshot, ledger: Ledger): Promise<void> => {
+  const aliases = await trx.selectFrom('aliases').selectAll().orderBy('alias').execute()
+  const routers = await trx.selectFrom('routers').selectAll().orderBy('router').execute()
+  ledger.routing = {
+    aliases: new Map(
+      aliases.flatMap(({ alias, model }) => (model === null ? [] : [[restoredText(alias), restoredText(model)]])),
+    ),
+    routers: new Map(
+      routers.flatMap(({ router, candidates, candidate_order: order }) =>
+        candidates === null ? [] : [[router, { candidates, order }]],
+      ),
+    ),
+  }
 }
 
 const loadWallets = async (trx: Snapshot, ledger: Ledger): Promise<void> => {

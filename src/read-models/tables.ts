@@ -1,9 +1,11 @@
 import type { Insertable, Kysely, Transaction } from 'kysely'
 import type { KeyTable, WorkspaceTable } from './accounts.table.ts'
+import type { AdminChangeTable } from './admin-changes.table.ts'
 import type { CheckpointTable, WriterTable } from './checkpoint.table.ts'
 import type { ChargePlaceTable, MovementMinuteTable } from './places.table.ts'
 import type { PriceTable } from './prices.table.ts'
 import type { OpenRequestTable, RequestTable } from './requests.table.ts'
+import type { AliasTable, RouterTable } from './routing.table.ts'
 import type { SealTable } from './seals.table.ts'
 import type { StoredResponseTable } from './stored-responses.table.ts'
 import type { ExternalTaskTable, LateVerdictTable, TaskChargeTable, TaskTable } from './tasks.table.ts'
@@ -17,6 +19,8 @@ export interface Tables {
   readonly workspaces: WorkspaceTable
   readonly keys: KeyTable
   readonly prices: PriceTable
+  readonly aliases: AliasTable
+  readonly routers: RouterTable
   readonly wallets: WalletTable
   readonly holds: HoldTable
   readonly wallet_references: WalletReferenceTable
@@ -33,6 +37,7 @@ export interface Tables {
   readonly task_charges: TaskChargeTable
   readonly external_tasks: ExternalTaskTable
   readonly late_verdicts: LateVerdictTable
+  readonly admin_changes: AdminChangeTable
 }
 
 /** The handle that every query takes first. */

@@ -3,9 +3,25 @@ import type { RoleName } from './role.ts'
 
 /** What each role may say in the log: it can append nothing else, and is believed nothing else. */
 export const manifests = {
-  edge: ['RequestRouted', 'RequestFailed', 'HoldPlaced', 'HoldReleased', 'AdjustmentPosted'],
+  edge: [
+    'RequestRouted',
+    'RequestFailed',
+    'HoldPlaced',
+    'HoldReleased',
+    'AdjustmentPosted',
+    // What its admin API is asked for.
+    'WorkspaceOpened',
+    'WorkspaceChanged',
+    'KeyIssued',
+    'KeyExpirySet',
+    'KeyRevoked',
+    'PricePublished',
+    'AliasSet',
+    'RouterSet',
+    'WalletCredited',
+  ],
   proxy: ['UsageRecorded', 'RequestFailed'],
   'video-poller': ['TaskSubmitted', 'TaskProgressed', 'TaskSettled', 'LateVerdictSeen'],
   projector: [],
-  scheduler: ['HoldReleased', 'CheckpointSealed'],
+  scheduler: ['HoldReleased', 'KeyRevoked', 'CheckpointSealed'],
 } as const satisfies { readonly [Name in RoleName]: readonly EventType[] }

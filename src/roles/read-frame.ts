@@ -1,4 +1,4 @@
-import type { WalletFact } from '../domain/wallet/evolve.ts'
+import { isWorkspaceFact } from '../domain/ledger/workspace-draft.ts'
 import { faultText } from '../errors.ts'
 import { decodeFrame, decodeFrameId, type FrameId } from '../events/codec.ts'
 import type { Event, EventType } from '../events/envelope.ts'
@@ -53,16 +53,8 @@ export const storedEventsOf = (data: Uint8Array): readonly StoredEvent[] => deco
 /** The events of a frame, each checked and raised to its current version. Throws where one cannot be read. */
 export const eventsOf = (data: Uint8Array): readonly Event[] => storedEventsOf(data).map(readEvent)
 
-/** What moves a wallet by itself, and so may stand on its subject. */
-const walletTypes: { readonly [T in WalletFact['type']]: true } = {
-  WalletCredited: true,
-  HoldPlaced: true,
-  HoldReleased: true,
-  AdjustmentPosted: true,
-}
-
-const isOnWallet = ({ type, data }: Event, workspaceId: string): boolean =>
-  type in walletTypes && 'workspaceId' in data && data.workspaceId === workspaceId
+const isOnWallet = (event: Event, workspaceId: string): boolean =>
+  isWorkspaceFact(event) && 'workspaceId' in event.data && event.data.workspaceId === workspaceId
 
 /**
  * The server's permissions hold each writer to its own subject. What it says there is held to here: a proxy that is taken over must not

@@ -1,31 +1,37 @@
+import { type AccountCommand, type AccountDecision, decideAccounts } from '../domain/accounts/decide.ts'
 import { walletOf } from '../domain/ledger/ledger.ts'
+import {
+  draftWorkspace,
+  evolveDraft,
+  type WorkspaceDraft,
+  type WorkspaceFact,
+} from '../domain/ledger/workspace-draft.ts'
 import { decideWallet, type WalletCommand, type WalletDecision } from '../domain/wallet/decide.ts'
-import { evolveWallet, type WalletFact } from '../domain/wallet/evolve.ts'
-import { draftOf, type Wallet } from '../domain/wallet/wallet.ts'
 import { GatewayError } from '../errors.ts'
 import { limits } from '../limits.ts'
 import type { LedgerTail } from './ledger-tail.ts'
 import type { LogOf } from './role.ts'
 
-export type WalletEventType = WalletFact['type']
+export type WalletEventType = WorkspaceFact['type']
 
 /** The facts a command put into the log (none when it had been carried out before), or why it was refused. */
 export type WalletOutcome = WalletDecision & { readonly sequence: number }
+export type AccountOutcome = AccountDecision & { readonly sequence: number }
+
+interface Decided {
+  readonly facts: readonly WorkspaceFact[]
+  /** Tells whoever asked, once the facts are stored and applied. */
+  readonly settle: (sequence: number) => void
+}
 
 interface Waiting {
-  readonly command: WalletCommand
-  readonly resolve: (outcome: WalletOutcome) => void
+  readonly decide: (draft: WorkspaceDraft) => Decided
   readonly reject: (fault: unknown) => void
 }
 
-interface Decided {
-  readonly waiting: Waiting
-  readonly decision: WalletDecision
-}
-
 /**
- * Carries out wallet commands under optimistic concurrency: one frame in flight for each workspace, and the commands that wait
- * meanwhile are decided together for the next.
+ * Carries out the commands of a workspace under optimistic concurrency: one frame in flight for each, and the commands that wait meanwhile
+ * are decided together for the next.
  */
 export class WalletWriter {
   readonly #log: Pick<LogOf<WalletEventType>, 'appendToWallet'>
@@ -37,18 +43,39 @@ export class WalletWriter {
     this.#tail = tail
   }
 
-  /** Resolves when the command's facts are stored and this process's ledger has applied them. */
-  execute(workspaceId: string, command: WalletCommand): Promise<WalletOutcome> {
+  /** Resolves when the command's facts are stored and this process's ledger has applied them. `actor`: who asked for it. */
+  execute(workspaceId: string, command: WalletCommand, actor?: string): Promise<WalletOutcome> {
+    return this.#decide(workspaceId, ({ wallet }) => decideWallet(command, wallet), actor)
+  }
+
+  /** The same of the workspace itself and its keys. */
+  executeAccount(workspaceId: string, command: AccountCommand, actor?: string): Promise<AccountOutcome> {
+    return this.#decide(workspaceId, ({ accounts }) => decideAccounts(command, accounts), actor)
+  }
+
+  #decide<Decision extends { readonly facts: readonly WorkspaceFact[] } | { readonly refused: unknown }>(
+    workspaceId: string,
+    decide: (draft: WorkspaceDraft) => Decision,
+    actor: string | undefined,
+  ): Promise<Decision & { readonly sequence: number }> {
     return new Promise((resolve, reject) => {
-      const queue = this.#queues.get(workspaceId)
-      const waiting = { command, resolve, reject }
-      if (queue !== undefined) {
-        queue.push(waiting)
-        return
+      const decideNow = (draft: WorkspaceDraft): Decided => {
+        const decision = decide(draft)
+        const facts = 'facts' in decision ? decision.facts : []
+        return { facts: saidBy(actor, facts), settle: (sequence) => resolve({ ...decision, sequence }) }
       }
-      this.#queues.set(workspaceId, [waiting])
-      void this.#drain(workspaceId)
+      this.#enqueue(workspaceId, { decide: decideNow, reject })
     })
+  }
+
+  #enqueue(workspaceId: string, waiting: Waiting): void {
+    const queue = this.#queues.get(workspaceId)
+    if (queue !== undefined) {
+      queue.push(waiting)
+      return
+    }
+    this.#queues.set(workspaceId, [waiting])
+    void this.#drain(workspaceId)
   }
 
   async #drain(workspaceId: string): Promise<void> {
@@ -66,17 +93,18 @@ export class WalletWriter {
   }
 
   async #carryOut(workspaceId: string, batch: readonly Waiting[]): Promise<void> {
+    const { ledger } = this.#tail
     for (let conflicts = 0; conflicts < limits.walletConflictsMax; conflicts += 1) {
-      const wallet = walletOf(this.#tail.ledger, workspaceId)
-      const decided = decideTogether(wallet, batch)
-      const facts = decided.flatMap(({ decision }) => ('facts' in decision ? decision.facts : []))
+      const wallet = walletOf(ledger, workspaceId)
+      const decided = decideTogether(draftWorkspace(wallet, ledger.accounts), batch)
+      const facts = decided.flatMap((each) => each.facts)
       const appended =
         facts.length === 0
           ? { sequence: wallet.subjectSequence }
           : await this.#log.appendToWallet(workspaceId, facts, wallet.subjectSequence)
       await this.#tail.reached(appended.sequence)
       if ('conflict' in appended) continue
-      for (const { waiting, decision } of decided) waiting.resolve({ ...decision, sequence: appended.sequence })
+      for (const { settle } of decided) settle(appended.sequence)
       return
     }
     throw new GatewayError('log_unavailable', 'The wallet is being changed by too many others.', {
@@ -86,11 +114,12 @@ export class WalletWriter {
 }
 
 /** Decides each command on a draft that has the facts of those before it. */
-const decideTogether = (wallet: Wallet, batch: readonly Waiting[]): readonly Decided[] => {
-  const draft = draftOf(wallet)
-  return batch.map((waiting) => {
-    const decision = decideWallet(waiting.command, draft)
-    if ('facts' in decision) for (const fact of decision.facts) evolveWallet(draft, fact)
-    return { waiting, decision }
+const decideTogether = (draft: WorkspaceDraft, batch: readonly Waiting[]): readonly Decided[] =>
+  batch.map(({ decide }) => {
+    const decided = decide(draft)
+    for (const fact of decided.facts) evolveDraft(draft, fact)
+    return decided
   })
-}
+
+const saidBy = (actor: string | undefined, facts: readonly WorkspaceFact[]): readonly WorkspaceFact[] =>
+  actor === undefined ? facts : facts.map((fact) => ({ ...fact, actor }))

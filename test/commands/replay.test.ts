@@ -65,7 +65,7 @@ t.test('what was rebuilt equals what is live', async (t) => {
     usage_by_day: 1,
     holds: 1,
   })
-  t.equal(report.comparisons.length, 21)
+  t.equal(report.comparisons.length, 24)
   t.same(await schemasOf(projected), ['ledger'])
 })
 

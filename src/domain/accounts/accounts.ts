@@ -1,6 +1,7 @@
-import type { Fact, FactOf } from '../../events/envelope.ts'
-import type { WorkspaceOpened } from '../../events/types.ts'
-import { formatUsd, parseUsd } from '../money.ts'
+import type { FactOf } from '../../events/envelope.ts'
+import type { KeyIssued, WorkspaceChanged, WorkspaceOpened } from '../../events/types.ts'
+import { type Drafted, LayeredMap } from '../layered-map.ts'
+import { parseUsd } from '../money.ts'
 
 export interface Workspace {
   readonly workspaceId: string
@@ -15,111 +16,118 @@ export interface Key {
   readonly sha256: string
   readonly prefix: string
   readonly revoked: boolean
+  /** Milliseconds since the epoch: when the scheduler revokes it. Null: never. */
+  readonly expiresAtMs: number | null
+  /** The key that it took the place of. */
+  readonly replaces: string | null
+}
+
+/** Who pays and who calls, as decisions see it. */
+export interface AccountsDraft {
+  readonly workspaces: Drafted<string, Workspace>
+  readonly keys: Drafted<string, Key>
+  /** Keys that work, by their SHA-256. */
+  readonly keysBySha256: Drafted<string, Key>
+  /** The id of the working key that a name stands for; see `nameOf`. A key that was replaced has given its name away. */
+  readonly keysByName: Drafted<string, string>
 }
 
 /** Who pays and who calls. The fold owns it and changes it in place. */
-export interface Accounts {
+export interface Accounts extends AccountsDraft {
   readonly workspaces: Map<string, Workspace>
   readonly keys: Map<string, Key>
-  /** Keys that work, by their SHA-256. */
   readonly keysBySha256: Map<string, Key>
+  readonly keysByName: Map<string, string>
 }
 
-export const initialAccounts = (): Accounts => ({ workspaces: new Map(), keys: new Map(), keysBySha256: new Map() })
+export const initialAccounts = (): Accounts => ({
+  workspaces: new Map(),
+  keys: new Map(),
+  keysBySha256: new Map(),
+  keysByName: new Map(),
+})
 
-const issueKey = (accounts: Accounts, key: Key): void => {
+/** A draft on which facts that are not yet in the log can be tried. */
+export const draftAccounts = (accounts: Accounts): AccountsDraft => ({
+  workspaces: new LayeredMap(accounts.workspaces),
+  keys: new LayeredMap(accounts.keys),
+  keysBySha256: new LayeredMap(accounts.keysBySha256),
+  keysByName: new LayeredMap(accounts.keysByName),
+})
+
+/** A name within its workspace. */
+export const nameOf = ({ workspaceId, name }: Pick<Key, 'workspaceId' | 'name'>): string => `${workspaceId} ${name}`
+
+const addKey = (accounts: AccountsDraft, key: Key): void => {
   accounts.keys.set(key.keyId, key)
   if (!key.revoked) accounts.keysBySha256.set(key.sha256, key)
 }
 
-const revokeKey = (accounts: Accounts, keyId: string): void => {
+/** As the tables have them. */
+export const restoreKeys = (accounts: AccountsDraft, keys: readonly Key[]): void => {
+  const replaced = new Set(keys.map(({ replaces }) => replaces))
+  for (const key of keys) {
+    addKey(accounts, key)
+    if (!key.revoked && !replaced.has(key.keyId)) accounts.keysByName.set(nameOf(key), key.keyId)
+  }
+}
+
+const issueKeyOnce = (accounts: AccountsDraft, data: KeyIssued): void => {
+  if (accounts.keys.has(data.keyId)) return
+  const { keyId, workspaceId, name, sha256, prefix, expiresAt, replaces = null } = data
+  const expiresAtMs = expiresAt === undefined ? null : Date.parse(expiresAt)
+  addKey(accounts, { keyId, workspaceId, name, sha256, prefix, revoked: false, expiresAtMs, replaces })
+  accounts.keysByName.set(nameOf(data), keyId)
+}
+
+const setExpiry = (accounts: AccountsDraft, keyId: string, expiresAtMs: number): void => {
+  const key = accounts.keys.get(keyId)
+  if (key === undefined || key.revoked) return
+  const changed = { ...key, expiresAtMs }
+  accounts.keys.set(keyId, changed)
+  accounts.keysBySha256.set(key.sha256, changed)
+}
+
+const revokeKey = (accounts: AccountsDraft, keyId: string): void => {
   const key = accounts.keys.get(keyId)
   if (key === undefined) return
   accounts.keys.set(keyId, { ...key, revoked: true })
   accounts.keysBySha256.delete(key.sha256)
+  if (accounts.keysByName.get(nameOf(key)) === keyId) accounts.keysByName.delete(nameOf(key))
 }
 
-export type AccountFact = FactOf<'WorkspaceOpened' | 'KeyIssued' | 'KeyRevoked'>
+export type AccountFact = FactOf<'WorkspaceOpened' | 'WorkspaceChanged' | 'KeyIssued' | 'KeyExpirySet' | 'KeyRevoked'>
 
-const openWorkspaceOnce = (accounts: Accounts, { workspaceId, name, creditLimit }: WorkspaceOpened): void => {
-  if (accounts.workspaces.has(workspaceId)) return
-  accounts.workspaces.set(workspaceId, { workspaceId, name, creditLimitPicos: parseUsd(creditLimit) })
+const workspaceOf = ({ workspaceId, name, creditLimit }: WorkspaceOpened | WorkspaceChanged): Workspace => ({
+  workspaceId,
+  name,
+  creditLimitPicos: parseUsd(creditLimit),
+})
+
+const openWorkspaceOnce = ({ workspaces }: AccountsDraft, data: WorkspaceOpened): void => {
+  if (!workspaces.has(data.workspaceId)) workspaces.set(data.workspaceId, workspaceOf(data))
 }
 
-export const evolveAccounts = (accounts: Accounts, fact: AccountFact): void => {
+const changeWorkspace = ({ workspaces }: AccountsDraft, data: WorkspaceChanged): void => {
+  if (workspaces.has(data.workspaceId)) workspaces.set(data.workspaceId, workspaceOf(data))
+}
+
+/** Applies a fact; one that repeats, or speaks of what is not there, changes nothing. */
+export const evolveAccounts = (accounts: AccountsDraft, fact: AccountFact): void => {
   switch (fact.type) {
     case 'WorkspaceOpened':
       openWorkspaceOnce(accounts, fact.data)
       break
+    case 'WorkspaceChanged':
+      changeWorkspace(accounts, fact.data)
+      break
     case 'KeyIssued':
-      issueKey(accounts, { ...fact.data, revoked: false })
+      issueKeyOnce(accounts, fact.data)
+      break
+    case 'KeyExpirySet':
+      setExpiry(accounts, fact.data.keyId, Date.parse(fact.data.expiresAt))
       break
     case 'KeyRevoked':
       revokeKey(accounts, fact.data.keyId)
-  }
-}
-
-export const restoreKey = issueKey
-
-export type AccountCommand =
-  | {
-      readonly type: 'OpenWorkspace'
-      readonly workspaceId: string
-      readonly name: string
-      readonly creditLimitPicos: bigint
-    }
-  | {
-      readonly type: 'IssueKey'
-      readonly keyId: string
-      readonly workspaceId: string
-      readonly name: string
-      readonly sha256: string
-      readonly prefix: string
-    }
-  | { readonly type: 'RevokeKey'; readonly keyId: string }
-
-export type AccountDecision =
-  | { readonly facts: readonly Fact[] }
-  | { readonly refused: 'workspace_unknown' | 'workspace_differs' | 'key_unknown' | 'key_name_taken' }
-
-const openWorkspace = (command: AccountCommand & { type: 'OpenWorkspace' }, accounts: Accounts): AccountDecision => {
-  const { workspaceId, name, creditLimitPicos } = command
-  const standing = accounts.workspaces.get(workspaceId)
-  if (standing === undefined)
-    return {
-      facts: [{ type: 'WorkspaceOpened', data: { workspaceId, name, creditLimit: formatUsd(creditLimitPicos) } }],
-    }
-  const same = standing.name === name && standing.creditLimitPicos === creditLimitPicos
-  return same ? { facts: [] } : { refused: 'workspace_differs' }
-}
-
-/** The name is the reference: a workspace has one working key of a name. */
-const findKeyByName = (accounts: Accounts, workspaceId: string, name: string): Key | undefined =>
-  [...accounts.keys.values()].find((key) => key.workspaceId === workspaceId && key.name === name && !key.revoked)
-
-const issue = (command: AccountCommand & { type: 'IssueKey' }, accounts: Accounts): AccountDecision => {
-  const { keyId, workspaceId, name, sha256, prefix } = command
-  if (!accounts.workspaces.has(workspaceId)) return { refused: 'workspace_unknown' }
-  if (findKeyByName(accounts, workspaceId, name) !== undefined) return { refused: 'key_name_taken' }
-  return { facts: [{ type: 'KeyIssued', data: { keyId, workspaceId, name, sha256, prefix } }] }
-}
-
-const revoke = (command: AccountCommand & { type: 'RevokeKey' }, accounts: Accounts): AccountDecision => {
-  const key = accounts.keys.get(command.keyId)
-  if (key === undefined) return { refused: 'key_unknown' }
-  return {
-    facts: key.revoked ? [] : [{ type: 'KeyRevoked', data: { keyId: key.keyId, workspaceId: key.workspaceId } }],
-  }
-}
-
-/** Decides what an account command adds to the log; a repeated command adds nothing. */
-export const decideAccounts = (command: AccountCommand, accounts: Accounts): AccountDecision => {
-  switch (command.type) {
-    case 'OpenWorkspace':
-      return openWorkspace(command, accounts)
-    case 'IssueKey':
-      return issue(command, accounts)
-    case 'RevokeKey':
-      return revoke(command, accounts)
   }
 }

@@ -2,11 +2,13 @@ import type { Event, EventOf } from '../../events/envelope.ts'
 import { type Accounts, evolveAccounts, initialAccounts } from '../accounts/accounts.ts'
 import { parseUsd } from '../money.ts'
 import { type PriceBook, publishPrice } from '../pricing/price-book.ts'
+import { evolveOverlay, initialOverlay, type RoutingOverlay } from '../routing/overlay.ts'
 import { giveUpTask, openTask, progressTask, settleTask, type Task, type TaskEvent } from '../video/task.ts'
 import { chargeWallet, evolveWallet, type Movement, settleHold, type WalletFact } from '../wallet/evolve.ts'
 import { initialWallet, type Wallet } from '../wallet/wallet.ts'
 import { admitFrame, type FrameWindow, initialFrameWindow } from './frame-window.ts'
 import { type ClosedRequest, type Closing, type OpenRequests, pairRequest, type Routed } from './requests.ts'
+import { takeCreditLimit } from './workspace-draft.ts'
 
 /** A checkpoint of the log. */
 export interface LastSeal {
@@ -23,6 +25,8 @@ export interface Ledger {
   readonly writers: Map<string, FrameWindow>
   readonly accounts: Accounts
   readonly prices: PriceBook
+  /** What was set over the configuration's aliases and routers; another object after each change. */
+  routing: RoutingOverlay
   readonly wallets: Map<string, Wallet>
   readonly openRequests: OpenRequests
   /** Tasks that have not ended. */
@@ -36,6 +40,7 @@ export const initialLedger = (): Ledger => ({
   writers: new Map(),
   accounts: initialAccounts(),
   prices: new Map(),
+  routing: initialOverlay,
   wallets: new Map(),
   openRequests: new Map(),
   tasks: new Map(),
@@ -95,10 +100,9 @@ const applyRequest = (ledger: Ledger, event: Routed | Closing, sequence: number)
   return closed === null ? nothing : { ...nothing, movements: settle(ledger, closed), closed }
 }
 
-const openWorkspace = (ledger: Ledger, event: EventOf<'WorkspaceOpened'>): void => {
+const changeWorkspace = (ledger: Ledger, event: EventOf<'WorkspaceOpened'> | EventOf<'WorkspaceChanged'>): void => {
   evolveAccounts(ledger.accounts, event)
-  const { workspaceId } = event.data
-  walletOf(ledger, workspaceId).creditLimitPicos = ledger.accounts.workspaces.get(workspaceId)?.creditLimitPicos ?? 0n
+  takeCreditLimit(walletOf(ledger, event.data.workspaceId), ledger.accounts)
 }
 
 const moveWallet = (ledger: Ledger, fact: WalletFact): Effect => ({
@@ -168,11 +172,17 @@ const noteSeal = (ledger: Ledger, event: EventOf<'CheckpointSealed'>, sequence: 
 const applyEvent = (ledger: Ledger, event: Event, sequence: number): Effect => {
   switch (event.type) {
     case 'WorkspaceOpened':
-      openWorkspace(ledger, event)
+    case 'WorkspaceChanged':
+      changeWorkspace(ledger, event)
       return nothing
     case 'KeyIssued':
+    case 'KeyExpirySet':
     case 'KeyRevoked':
       evolveAccounts(ledger.accounts, event)
+      return nothing
+    case 'AliasSet':
+    case 'RouterSet':
+      ledger.routing = evolveOverlay(ledger.routing, event)
       return nothing
     case 'PricePublished':
       publishPrice(ledger.prices, event.data)
@@ -190,6 +200,13 @@ const applyEvent = (ledger: Ledger, event: Event, sequence: number): Effect => {
     case 'TaskSettled':
       return settleOnce(ledger, event)
     case 'LateVerdictSeen':
+    case 'LimitsSet':
+    case 'PlanPublished':
+    case 'PlanSubscribed':
+    case 'PlanRenewed':
+    case 'PlanCancelled':
+    case 'PlanEnded':
+    case 'CreditExpired':
       return nothing
     case 'CheckpointSealed':
       noteSeal(ledger, event, sequence)

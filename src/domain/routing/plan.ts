@@ -26,12 +26,25 @@ export interface CatalogProvider {
   readonly profile?: 'openai' | 'xai' | 'gemini'
 }
 
+/** One model of a router: a name, or one with its part of the sum of all weights, 1 where that is not told. */
+export type RouterCandidate = string | { readonly model: string; readonly weight?: number }
+
+/** What `gateway/<router>` tries. */
+export interface RouterRule {
+  readonly candidates: readonly RouterCandidate[]
+  /** `listed`, or absent: in this order. `weighted`: the first is drawn by weight, the others follow likewise. */
+  readonly order?: 'listed' | 'weighted'
+}
+
+/** A number from 0 up to, but not including, 1. */
+export type Random = () => number
+
 /** What can be called, by name. */
 export interface Catalog {
   /** By provider name: its models that are called otherwise upstream. */
   readonly providers: ReadonlyMap<string, CatalogProvider>
   readonly aliases: Readonly<Record<string, string>>
-  readonly routers: Readonly<Record<string, { readonly candidates: readonly string[] }>>
+  readonly routers: Readonly<Record<string, RouterRule>>
 }
 
 /** What a caller asked for: one name, or a chain that replaces it. */
@@ -64,13 +77,37 @@ const aliased = ({ aliases }: Catalog, name: string): string => {
   return snapshot !== '' && Object.hasOwn(aliases, model) ? `${aliases[model]!}${snapshot}` : name
 }
 
-/** A name as `<provider>/<model>`: an alias once resolved is one, and so is every candidate of a router. */
-export const modelIdsOf = (catalog: Catalog, name: string): readonly string[] => {
+export const candidateName = (candidate: RouterCandidate): string =>
+  typeof candidate === 'string' ? candidate : candidate.model
+
+/** Drawn by weight without replacement: each waits for an exponential time, the shorter the heavier it is. */
+const drawn = (candidates: readonly RouterCandidate[], random: Random): readonly RouterCandidate[] =>
+  candidates
+    .map((candidate) => {
+      const { weight = 1 } = typeof candidate === 'string' ? {} : candidate
+      return { candidate, waits: -Math.log(1 - random()) / weight }
+    })
+    .sort((one, other) => one.waits - other.waits)
+    .map(({ candidate }) => candidate)
+
+const inOrder = ({ candidates, order }: RouterRule, random: Random): readonly RouterCandidate[] =>
+  order === 'weighted' ? drawn(candidates, random) : candidates
+
+const namedBy = (catalog: Catalog, name: string, random: Random): readonly string[] => {
   const router = routerOf(name)
-  const named =
-    router === null ? [name] : Object.hasOwn(catalog.routers, router) ? catalog.routers[router]!.candidates : []
-  return named.map((each) => aliased(catalog, each))
+  if (router === null) return [name]
+  return Object.hasOwn(catalog.routers, router) ? inOrder(catalog.routers[router]!, random).map(candidateName) : []
 }
+
+/** A name as `<provider>/<model>`: an alias once resolved is one, and so is every candidate of a router, in the order of a draw. */
+export const modelIdsOf = (catalog: Catalog, name: string, random: Random): readonly string[] =>
+  namedBy(catalog, name, random).map((each) => aliased(catalog, each))
+
+const firstInLine: Random = () => 0
+
+/** The same where their order does not matter. */
+const everyModelId = (catalog: Catalog, names: readonly string[]): readonly string[] =>
+  names.flatMap((name) => modelIdsOf(catalog, name, firstInLine))
 
 /** Provider and upstream model of a public model id; undefined where no such provider is configured. */
 export const locateModel = (
@@ -106,17 +143,17 @@ const callableOf = (catalog: Catalog, prices: PriceBook, model: string, atMs: nu
 
 /** Throws for a model that has a price, and none yet at `atMs`. */
 export const refuseUnpriced = (catalog: Catalog, prices: PriceBook, names: readonly string[], atMs: number): void => {
-  const awaited = names
-    .flatMap((name) => modelIdsOf(catalog, name))
-    .find((model) => prices.has(model) && priceAt(prices, model, atMs) === undefined && locateModel(catalog, model))
+  const awaited = everyModelId(catalog, names).find(
+    (model) => prices.has(model) && priceAt(prices, model, atMs) === undefined && locateModel(catalog, model),
+  )
   if (awaited !== undefined)
     throw new GatewayError('invalid_value', `No price of the model \`${awaited}\` is in force yet.`, { param: 'model' })
 }
 
 const refuseVideoModels = (catalog: Catalog, prices: PriceBook, names: readonly string[], atMs: number): void => {
-  const video = names
-    .flatMap((name) => modelIdsOf(catalog, name))
-    .find((model) => priceAt(prices, model, atMs)?.video !== undefined && locateModel(catalog, model))
+  const video = everyModelId(catalog, names).find(
+    (model) => priceAt(prices, model, atMs)?.video !== undefined && locateModel(catalog, model),
+  )
   if (video !== undefined)
     throw new GatewayError(
       'unsupported_value',
@@ -153,10 +190,10 @@ const tooManyCandidates = (count: number): GatewayError =>
  * The candidates of a request in the order in which they are tried, each with the price in force at `atMs`.
  * Names that resolve to nothing are passed over; throws `model_not_found`, `invalid_value` or `unsupported_value` when none is left.
  */
-export const planRequest = (catalog: Catalog, prices: PriceBook, ask: Ask, atMs: number): Plan => {
+export const planRequest = (catalog: Catalog, prices: PriceBook, ask: Ask, atMs: number, random: Random): Plan => {
   const names = ask.chain ?? [ask.model]
   const candidates = names.flatMap((name, level) =>
-    modelIdsOf(catalog, name)
+    modelIdsOf(catalog, name, random)
       .map((model) => callableOf(catalog, prices, model, atMs))
       .filter((callable) => callable !== undefined)
       .map((callable) => ({ ...callable, level })),

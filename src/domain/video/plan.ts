@@ -1,6 +1,6 @@
 import type { VideoSheet } from '../../events/types.ts'
 import { type PriceBook, priceAt } from '../pricing/price-book.ts'
-import { type Catalog, locateModel, modelIdsOf, noSuchModel, refuseUnpriced } from '../routing/plan.ts'
+import { type Catalog, locateModel, modelIdsOf, noSuchModel, type Random, refuseUnpriced } from '../routing/plan.ts'
 import { videoModelOf } from './models.ts'
 
 /** Where a video is made, and at what price. */
@@ -31,8 +31,14 @@ const planOf = (catalog: Catalog, prices: PriceBook, model: string, atMs: number
  * The model that a video is asked of, with the price in force at `atMs`; of a router the first that makes videos.
  * Throws `model_not_found` for any other model, and `invalid_value` where the price is not in force yet.
  */
-export const planVideo = (catalog: Catalog, prices: PriceBook, model: string, atMs: number): VideoPlan => {
-  const plan = modelIdsOf(catalog, model)
+export const planVideo = (
+  catalog: Catalog,
+  prices: PriceBook,
+  model: string,
+  atMs: number,
+  random: Random,
+): VideoPlan => {
+  const plan = modelIdsOf(catalog, model, random)
     .map((each) => planOf(catalog, prices, each, atMs))
     .find((each) => each !== undefined)
   if (plan !== undefined) return plan

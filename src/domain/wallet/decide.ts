@@ -24,7 +24,14 @@ export type WalletCommand =
       readonly order: TaskOrder
     }
   | { readonly type: 'ReleaseHold'; readonly holdId: string; readonly reason: 'returned' | 'expired' | 'submit_failed' }
-  | { readonly type: 'Credit'; readonly amountPicos: bigint; readonly reference: string; readonly note: string }
+  | {
+      readonly type: 'Credit'
+      readonly amountPicos: bigint
+      readonly reference: string
+      readonly note: string
+      /** ISO 8601: when what is left of it lapses. */
+      readonly expiresAt?: string | undefined
+    }
 
 export type WalletDecision = { readonly facts: readonly WalletFact[] } | { readonly refused: WalletRefusal }
 
@@ -88,7 +95,7 @@ const releaseHold = (command: WalletCommand & { type: 'ReleaseHold' }, wallet: W
 }
 
 const credit = (command: WalletCommand & { type: 'Credit' }, wallet: WalletDraft): WalletDecision => {
-  const { amountPicos, reference, note } = command
+  const { amountPicos, reference, note, expiresAt } = command
   const creditedPicos = wallet.references.get(creditKey(reference))
   if (creditedPicos === amountPicos) return { facts: [] }
   if (creditedPicos !== undefined) return { refused: { reason: 'reference_differs', creditedPicos } }
@@ -96,7 +103,13 @@ const credit = (command: WalletCommand & { type: 'Credit' }, wallet: WalletDraft
     facts: [
       {
         type: 'WalletCredited',
-        data: { workspaceId: wallet.workspaceId, amount: formatUsd(amountPicos), reference, note },
+        data: {
+          workspaceId: wallet.workspaceId,
+          amount: formatUsd(amountPicos),
+          reference,
+          note,
+          ...(expiresAt === undefined ? {} : { expiresAt }),
+        },
       },
     ],
   }

@@ -29,6 +29,8 @@ export const columns: { readonly [Table in Exclude<keyof Tables, 'checkpoint'>]:
     sha256: 'text',
     prefix: 'text',
     revoked: 'boolean',
+    expires_at: 'timestamptz',
+    replaces: 'text',
   },
   prices: {
     sequence: 'int8',
@@ -38,6 +40,8 @@ export const columns: { readonly [Table in Exclude<keyof Tables, 'checkpoint'>]:
     effective_from: 'timestamptz',
     published: 'json',
   },
+  aliases: { alias: 'text', model: 'text' },
+  routers: { router: 'text', candidates: 'json', candidate_order: 'text' },
   wallets: {
     workspace_id: 'text',
     credits: 'numeric',
@@ -187,6 +191,16 @@ export const columns: { readonly [Table in Exclude<keyof Tables, 'checkpoint'>]:
     deduction: 'text',
     cost: 'numeric',
     fail_reason: 'text',
+    time: 'timestamptz',
+  },
+  admin_changes: {
+    sequence: 'int8',
+    event_index: 'int4',
+    type: 'text',
+    workspace_id: 'text',
+    subject: 'text',
+    actor: 'text',
+    detail: 'json',
     time: 'timestamptz',
   },
 }

@@ -1,3 +1,4 @@
+import { listAdminChanges } from '../../read-models/admin-changes.ts'
 import { findKey, findSheetSequence, findTrace } from '../../read-models/charge-trace.ts'
 import { listCharges } from '../../read-models/charges.ts'
 import { atCheckpoint } from '../../read-models/checkpoint.ts'
@@ -20,4 +21,5 @@ export const edgeReadModels = (db: ReadModels): EdgeReadModels => ({
   findTrace: (id) => atCheckpoint(db, (trx) => findTrace(trx, id)),
   findSheetSequence: (model, version) => findSheetSequence(db, model, version),
   findKey: (keyId) => findKey(db, keyId),
+  listAdminChanges: (wanted) => atCheckpoint(db, (trx) => listAdminChanges(trx, wanted)),
 })

@@ -1,12 +1,20 @@
 import type { Key } from '../../domain/accounts/accounts.ts'
 import { formatUsd, maxOf } from '../../domain/money.ts'
 import { affordableOutputTokens, type Demand, worstCasePicos } from '../../domain/pricing/worst-case.ts'
-import { type Ask, type Candidate, type Catalog, type Plan, planRequest } from '../../domain/routing/plan.ts'
+import {
+  type Ask,
+  type Candidate,
+  type Catalog,
+  type Plan,
+  planRequest,
+  type Random,
+} from '../../domain/routing/plan.ts'
 import { failureReason, GatewayError, logUnavailable } from '../../errors.ts'
 import type { FactOf } from '../../events/envelope.ts'
 import { limits } from '../../limits.ts'
 import { within } from '../../within.ts'
 import type { LedgerTail } from '../ledger-tail.ts'
+import type { manifests } from '../manifests.ts'
 import {
   type AnswerCall,
   type AnswerPart,
@@ -24,14 +32,16 @@ import {
 import type { Admission, Allowances, Reservation } from './allowances.ts'
 import { Deliveries } from './deliveries.ts'
 
-export type EdgeEvent = 'RequestRouted' | 'RequestFailed' | 'HoldPlaced' | 'HoldReleased' | 'AdjustmentPosted'
+export type EdgeEvent = (typeof manifests.edge)[number]
 
 export interface InferenceParts {
   readonly log: LogOf<EdgeEvent>
   readonly tail: LedgerTail
   readonly allowances: Allowances
   readonly dispatch: Dispatch
-  readonly catalog: Catalog
+  /** As it is now. */
+  readonly catalog: () => Catalog
+  readonly random: Random
   readonly requestDeadlineMs: number
   readonly clock: Clock
   readonly logger: Logger
@@ -98,12 +108,13 @@ export class Inference {
   }
 
   plan(ask: Ask): Plan {
-    return planRequest(this.#parts.catalog, this.#parts.tail.ledger.prices, ask, this.#parts.clock())
+    const { catalog, tail, clock, random } = this.#parts
+    return planRequest(catalog(), tail.ledger.prices, ask, clock(), random)
   }
 
   /** Whether every candidate is known to keep to what OpenAI keeps to. */
   hasOpenAIHabits({ candidates }: Plan): boolean {
-    const { providers } = this.#parts.catalog
+    const { providers } = this.#parts.catalog()
     return candidates.every(({ provider }) => providers.get(provider)?.profile === 'openai')
   }
 

@@ -1,4 +1,5 @@
 import type { Key } from '../../domain/accounts/accounts.ts'
+import type { AdminChange, ChangesWanted } from '../../read-models/admin-changes.ts'
 import type { ChargeTrace } from '../../read-models/charge-trace.ts'
 import type { ChargePage, ChargesWanted } from '../../read-models/charges.ts'
 import type { AtSequence } from '../../read-models/checkpoint.ts'
@@ -27,4 +28,5 @@ export interface EdgeReadModels {
   findTrace(id: string): Promise<AtSequence<ChargeTrace | undefined>>
   findSheetSequence(model: string, version: string): Promise<number | undefined>
   findKey(keyId: string): Promise<Key | undefined>
+  listAdminChanges(wanted: ChangesWanted): Promise<AtSequence<readonly AdminChange[]>>
 }

@@ -1,5 +1,6 @@
 import type { FrameSource } from '../../audit/frames.ts'
-import type { Catalog } from '../../domain/routing/plan.ts'
+import { liveCatalog } from '../../domain/routing/overlay.ts'
+import type { Catalog, Random } from '../../domain/routing/plan.ts'
 import { limits } from '../../limits.ts'
 import { atMost } from '../../within.ts'
 import type { LedgerTail } from '../ledger-tail.ts'
@@ -21,6 +22,7 @@ import { boundsWith, type EdgeBounds } from './bounds.ts'
 import { FreshResults } from './fresh-results.ts'
 import type { HttpListener } from './http-listener.ts'
 import { type EdgeEvent, Inference } from './inference.ts'
+import type { AdminIdentity } from './middleware/authenticate-admin.ts'
 import { RateLimiter } from './rate-limiter.ts'
 import type { EdgeReadModels } from './read-models.ts'
 import type { ResponseOwners } from './response-owners.ts'
@@ -33,7 +35,10 @@ export interface EdgeParts {
   /** Caught up with the log: an edge decides from it. It must run until the edge has stopped. */
   readonly tail: LedgerTail
   readonly dispatch: Dispatch
+  /** As it is configured: what is set in the log counts before it. */
   readonly catalog: Catalog
+  /** Who may administer; nobody where there is none. */
+  readonly admins: readonly AdminIdentity[]
   readonly readModels: EdgeReadModels
   /** The log as it is stored, for what is explained from it. */
   readonly frames: Pick<FrameSource, 'read'>
@@ -53,6 +58,9 @@ export interface EdgeParts {
   readonly newId: NewId
   /** `task_` and 32 random letters and digits. */
   readonly newTaskId: () => string
+  /** 48 characters that nobody can guess. */
+  readonly randomText: () => string
+  readonly random: Random
   readonly logger: Logger
   /** Other bounds than those of `limits.ts`, for a test. */
   readonly bounds?: Partial<EdgeBounds>
@@ -93,9 +101,9 @@ const stopWithin = async (
 
 const start = async (parts: EdgeParts): Promise<RunningEdge> => {
   const { log, tail, clock, requestsPerMinute, requestDeadlineMs = limits.requestDeadlineMs, listen } = parts
-  const holds: Pick<LogOf<'HoldPlaced' | 'HoldReleased'>, 'appendToWallet'> = log
   const bounds = boundsWith(parts.bounds)
-  const writer = new WalletWriter(holds, tail)
+  const writer = new WalletWriter(log, tail)
+  const catalog = liveCatalog(parts.catalog, tail.ledger)
   const owner = log.writer
   const allowances = new Allowances({
     ...parts,
@@ -106,11 +114,18 @@ const start = async (parts: EdgeParts): Promise<RunningEdge> => {
   })
   const openCalls = new OpenCalls()
   const dispatch: Dispatch = (call, clientGone) => parts.dispatch(call, clientGone, openCalls)
-  const inference = new Inference({ ...parts, dispatch, allowances, requestDeadlineMs })
+  const inference = new Inference({ ...parts, catalog, dispatch, allowances, requestDeadlineMs })
   const freshResults = new FreshResults({ ...parts, inference })
-  const videoTasks = new VideoTasks({ ...parts, writer, owner, freshResults })
+  const videoTasks = new VideoTasks({ ...parts, catalog, writer, owner, freshResults })
   const rateLimiter = requestsPerMinute === null ? null : new RateLimiter(requestsPerMinute, clock)
-  const server = createServer({ ...parts, inference, videoTasks, rateLimiter })
+  const server = createServer({
+    ...parts,
+    catalog,
+    administration: { ...parts, books: { log, tail, writer }, configured: parts.catalog, catalog },
+    inference,
+    videoTasks,
+    rateLimiter,
+  })
   const stop = (): Promise<void> => stopWithin(bounds, { server, openCalls, allowances, inference, videoTasks })
   try {
     return { ...(await server.listen(listen.host, listen.port)), stop }

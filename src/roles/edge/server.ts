@@ -10,7 +10,8 @@ import { boundsWith, type EdgeBounds } from './bounds.ts'
 import { HttpListener } from './http-listener.ts'
 import type { Inference } from './inference.ts'
 import { authenticate } from './middleware/authenticate.ts'
-import type { EdgeState } from './middleware/context.ts'
+import { type AdminIdentity, authenticateAdmin } from './middleware/authenticate-admin.ts'
+import type { EdgeContext, EdgeMiddleware, EdgeState } from './middleware/context.ts'
 import { readJson } from './middleware/json-body.ts'
 import { limitRate } from './middleware/limit-rate.ts'
 import { refuseUnrouted } from './middleware/refuse-unrouted.ts'
@@ -21,6 +22,8 @@ import { requireLog } from './middleware/require-log.ts'
 import type { RateLimiter } from './rate-limiter.ts'
 import type { EdgeReadModels } from './read-models.ts'
 import type { ResponseOwners } from './response-owners.ts'
+import type { AdminParts } from './surfaces/admin/route.ts'
+import { adminRoutes } from './surfaces/admin/routes.ts'
 import { completeChat } from './surfaces/chat/handler.ts'
 import { showSubscription, showUsage } from './surfaces/dashboard/billing.ts'
 import { showHealth, showReadiness } from './surfaces/health/health.ts'
@@ -48,7 +51,10 @@ export interface ServerParts {
   /** The log as it is stored, for what is explained from it. */
   readonly frames: Pick<FrameSource, 'read'>
   readonly responseOwners: ResponseOwners
-  readonly catalog: Catalog
+  /** As it is now. */
+  readonly catalog: () => Catalog
+  readonly administration: AdminParts
+  readonly admins: readonly AdminIdentity[]
   readonly clock: Clock
   readonly newId: NewId
   readonly logger: Logger
@@ -100,9 +106,27 @@ const routes = (parts: ServerParts, bounds: EdgeBounds): Router<EdgeState, objec
   router.get('/v1/ledger/holds', authenticated, listHolds(readModels))
   router.get('/v1/ledger/charges', authenticated, listCharges(readModels))
   router.get('/v1/ledger/charges/:id', authenticated, showCharge(parts))
+  serveAdministration(router, parts, { recorded, json })
   router.get('/healthz', showHealth())
   router.get('/readyz', showReadiness(inference))
   return router
+}
+
+const serveAdministration = (
+  router: Router<EdgeState, object>,
+  { admins, administration }: ServerParts,
+  { recorded, json }: { readonly recorded: EdgeMiddleware; readonly json: EdgeMiddleware },
+): void => {
+  const administered = authenticateAdmin(admins)
+  for (const { method, path, changes, request, serve } of adminRoutes)
+    router[method](
+      path,
+      administered,
+      ...(changes ? [recorded] : []),
+      ...(request === null ? [] : [json]),
+      (ctx: EdgeContext & { readonly params: { readonly id?: string } }) =>
+        serve(ctx, ctx.params.id ?? '', administration),
+    )
 }
 
 const brokenConnection: ReadonlySet<unknown> = new Set(['ECONNRESET', 'EPIPE', 'ECONNABORTED', 'ETIMEDOUT'])

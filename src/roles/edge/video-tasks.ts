@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import type { Key } from '../../domain/accounts/accounts.ts'
 import { walletOf } from '../../domain/ledger/ledger.ts'
 import { formatUsd } from '../../domain/money.ts'
-import type { Catalog } from '../../domain/routing/plan.ts'
+import type { Catalog, Random } from '../../domain/routing/plan.ts'
 import { comparableBody, withDefaults } from '../../domain/video/defaults.ts'
 import { planVideo, type VideoPlan } from '../../domain/video/plan.ts'
 import type { TaskPayload, VideoRequest } from '../../domain/video/request.ts'
@@ -31,7 +31,9 @@ export interface VideoTaskParts {
   readonly tail: LedgerTail
   readonly writer: Pick<WalletWriter, 'execute'>
   readonly owner: string
-  readonly catalog: Catalog
+  /** As it is now. */
+  readonly catalog: () => Catalog
+  readonly random: Random
   readonly taskQueue: Pick<WorkQueue, 'put' | 'withdraw'>
   readonly tasks: EdgeTasks
   readonly freshResults: Pick<FreshResults, 'of'>
@@ -128,8 +130,8 @@ export class VideoTasks {
   }
 
   #draft({ key, surface, request, pathOf }: VideoSubmit, requestDigest: string): Draft {
-    const { catalog, tail, clock, owner, callbacks, taskDeadlineMs, newTaskId } = this.#parts
-    const plan = planVideo(catalog, tail.ledger.prices, request.model, clock())
+    const { catalog, tail, clock, random, owner, callbacks, taskDeadlineMs, newTaskId } = this.#parts
+    const plan = planVideo(catalog(), tail.ledger.prices, request.model, clock(), random)
     checkVideoRequest(request, plan.modelName, pathOf, dimensionsOf)
     checkCallback(request.callbackUrl, callbacks, pathOf)
     const whole = withDefaults(request, plan.modelName)

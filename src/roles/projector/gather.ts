@@ -5,11 +5,13 @@ import { adjustmentKey, creditKey } from '../../domain/wallet/evolve.ts'
 import { frameIdText } from '../../events/codec.ts'
 import type { EventOf } from '../../events/envelope.ts'
 import type { RowOf } from '../../read-models/tables.ts'
+import { adminChangeRows } from './admin-changes.ts'
 import { addChargePlace } from './charge-places.ts'
 import { addTaskToDay, addToDay, type Days, dayRows } from './days.ts'
 import { addToMinutes, type Minutes, noMinutes } from './minutes.ts'
 import type { Batch, ProjectedRows } from './ports.ts'
 import {
+  aliasRow,
   externalTaskRow,
   holdRow,
   keyRow,
@@ -18,6 +20,7 @@ import {
   priceRow,
   referenceRow,
   requestRow,
+  routerRow,
   sealRow,
   storedResponseRows,
   taskChargeRow,
@@ -54,8 +57,12 @@ export interface Gathered {
   readonly taskCharges: RowOf<'task_charges'>[]
   readonly minutes: Minutes
   readonly lateVerdicts: RowOf<'late_verdicts'>[]
+  readonly adminChanges: RowOf<'admin_changes'>[]
   /** The last to be named by a caller's own id, by workspace and that id. */
   readonly externalTasks: Map<string, RowOf<'external_tasks'>>
+  /** As they were set last. */
+  readonly aliases: Map<string, RowOf<'aliases'>>
+  readonly routers: Map<string, RowOf<'routers'>>
   readonly days: Days
   readonly writers: Set<string>
   readonly workspaces: Set<string>
@@ -85,7 +92,10 @@ export const gatherFrom = (sequence: number): Gathered => ({
   taskCharges: [],
   minutes: noMinutes(),
   lateVerdicts: [],
+  adminChanges: [],
   externalTasks: new Map(),
+  aliases: new Map(),
+  routers: new Map(),
   days: new Map(),
   writers: new Set(),
   workspaces: new Set(),
@@ -113,18 +123,27 @@ const gatherEvent = (gathered: Gathered, applied: Applied): void => {
   })
   if (movements.length > 0) addToMinutes(gathered.minutes, applied)
   addChargePlace(gathered.chargePlaces, applied)
+  gathered.adminChanges.push(...adminChangeRows(applied))
   if (task !== null) gathered.tasks.set(task.taskId, task)
   switch (event.type) {
     case 'WorkspaceOpened':
+    case 'WorkspaceChanged':
       gathered.workspaces.add(event.data.workspaceId)
       gathered.wallets.add(event.data.workspaceId)
       break
     case 'KeyIssued':
+    case 'KeyExpirySet':
     case 'KeyRevoked':
       gathered.keys.add(event.data.keyId)
       break
     case 'PricePublished':
       gathered.prices.push(priceRow(applied, event))
+      break
+    case 'AliasSet':
+      gathered.aliases.set(event.data.alias, aliasRow(event))
+      break
+    case 'RouterSet':
+      gathered.routers.set(event.data.router, routerRow(event))
       break
     case 'WalletCredited':
       gatherReference(gathered, applied, creditKey(event.data.reference), event.data)
@@ -226,11 +245,14 @@ const rowsOf = (gathered: Gathered, ledger: Ledger): ProjectedRows => {
       charge_places: gathered.chargePlaces,
       task_charges: gathered.taskCharges,
       late_verdicts: gathered.lateVerdicts,
+      admin_changes: gathered.adminChanges,
     },
     replaced: {
       writers: lastOf(gathered.writers, (id) => mapped(ledger.writers.get(id), (window) => writerRow(id, window))),
       workspaces: lastOf(gathered.workspaces, (id) => mapped(ledger.accounts.workspaces.get(id), workspaceRow)),
       keys: lastOf(gathered.keys, (id) => mapped(ledger.accounts.keys.get(id), keyRow)),
+      aliases: [...gathered.aliases.values()],
+      routers: [...gathered.routers.values()],
       wallets: lastOf(gathered.wallets, (id) => mapped(ledger.wallets.get(id), walletRow)),
       holds: holds.open,
       tasks: Array.from(gathered.tasks.values(), taskRow),

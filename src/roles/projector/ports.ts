@@ -16,11 +16,21 @@ export interface ProjectedRows {
       | 'usage_entries'
       | 'charge_places'
       | 'task_charges'
-      | 'late_verdicts']: RowsOf<T>
+      | 'late_verdicts'
+      | 'admin_changes']: RowsOf<T>
   }
   /** Rows that take the place of the one with the same key. */
   readonly replaced: {
-    readonly [T in 'writers' | 'workspaces' | 'keys' | 'wallets' | 'holds' | 'tasks' | 'external_tasks']: RowsOf<T>
+    readonly [T in
+      | 'writers'
+      | 'workspaces'
+      | 'keys'
+      | 'aliases'
+      | 'routers'
+      | 'wallets'
+      | 'holds'
+      | 'tasks'
+      | 'external_tasks']: RowsOf<T>
   }
   /** Rows whose figures are added to the one with the same key. */
   readonly added: { readonly usage_by_day: RowsOf<'usage_by_day'> }

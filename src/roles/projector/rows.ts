@@ -35,6 +35,19 @@ export const keyRow = (key: Key): RowOf<'keys'> => ({
   sha256: key.sha256,
   prefix: storedText(key.prefix),
   revoked: key.revoked,
+  expires_at: isoOrNull(key.expiresAtMs),
+  replaces: key.replaces,
+})
+
+export const aliasRow = ({ data }: EventOf<'AliasSet'>): RowOf<'aliases'> => ({
+  alias: storedText(data.alias),
+  model: storedOrNull(data.model),
+})
+
+export const routerRow = ({ data }: EventOf<'RouterSet'>): RowOf<'routers'> => ({
+  router: data.router,
+  candidates: JSON.stringify(data.candidates),
+  candidate_order: data.order,
 })
 
 export const priceRow = ({ sequence, index }: Place, { data }: EventOf<'PricePublished'>): RowOf<'prices'> => ({

@@ -38,7 +38,7 @@ const catalog: Catalog = {
   routers: { auto: { candidates: ['openai/absent', 'short', 'openai/b'] }, broken: { candidates: ['openai/absent'] } },
 }
 
-const plan = (ask: Ask) => planRequest(catalog, prices, ask, nowMs)
+const plan = (ask: Ask) => planRequest(catalog, prices, ask, nowMs, Math.random)
 const modelsOf = (ask: Ask): readonly string[] => plan(ask).candidates.map(({ model }) => model)
 
 t.test('names', async (t) => {
@@ -124,7 +124,7 @@ t.test('what can be called', async (t) => {
 })
 
 t.test('a dated snapshot is its model, at its price; a longer name is another model', async (t) => {
-  const planOf = (model: string) => planRequest(catalog, prices, { model, chain: null }, nowMs).candidates
+  const planOf = (model: string) => planRequest(catalog, prices, { model, chain: null }, nowMs, Math.random).candidates
   for (const [asked, model, version] of [
     ['openai/a-20251001', 'openai/a-20251001', 'new'],
     ['openai/a-2025-10-01', 'openai/a-2025-10-01', 'new'],
@@ -141,7 +141,7 @@ t.test('a dated snapshot is its model, at its price; a longer name is another mo
     t.throws(() => planOf(stranger), { code: 'model_not_found' }, stranger)
 
   const own = pricesOf(['openai/a', 'v1', '2026-01-01T00:00:00Z'], ['openai/a-20251001', 'own', '2026-01-01T00:00:00Z'])
-  t.match(planRequest(catalog, own, { model: 'openai/a-20251001', chain: null }, nowMs).candidates, [
+  t.match(planRequest(catalog, own, { model: 'openai/a-20251001', chain: null }, nowMs, Math.random).candidates, [
     { priceVersion: 'own' },
   ])
 })
@@ -158,7 +158,7 @@ t.test('a date behind the name of a model that the provider calls otherwise mean
     ['vv/c-20240101', 'own', '2026-01-01T00:00:00Z'],
   )
   const planOf = (model: string, chosen = renaming) =>
-    planRequest(chosen, book, { model, chain: null }, nowMs).candidates
+    planRequest(chosen, book, { model, chain: null }, nowMs, Math.random).candidates
   for (const dated of ['vv/c-20251001', 'vv/c-2025-10-01', 'nick-20251001'])
     t.throws(() => planOf(dated), { code: 'model_not_found', status: 404 }, dated)
   t.match(planOf('vv/same-20251001'), [{ upstreamModel: 'same-20251001', priceVersion: 'v1' }], 'no other name')

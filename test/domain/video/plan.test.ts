@@ -42,9 +42,10 @@ const v3 = {
 }
 
 t.test('a name leads to a model, its name upstream and the price in force', async (t) => {
-  for (const name of ['vv/v3', 'clip', 'gateway/film']) t.same(planVideo(catalog, prices, name, nowMs), v3, name)
-  t.match(planVideo(catalog, prices, 'vv/v2-6', nowMs), { modelName: 'v2-6', upstreamModel: 'v2-6' })
-  t.match(planVideo(catalog, prices, 'vv/v3', Date.parse('2026-09-30T23:59:59Z')), { priceVersion: 'old' })
+  for (const name of ['vv/v3', 'clip', 'gateway/film'])
+    t.same(planVideo(catalog, prices, name, nowMs, Math.random), v3, name)
+  t.match(planVideo(catalog, prices, 'vv/v2-6', nowMs, Math.random), { modelName: 'v2-6', upstreamModel: 'v2-6' })
+  t.match(planVideo(catalog, prices, 'vv/v3', Date.parse('2026-09-30T23:59:59Z'), Math.random), { priceVersion: 'old' })
 })
 
 t.test('what makes no videos is not found', async (t) => {
@@ -61,18 +62,22 @@ t.test('what makes no videos is not found', async (t) => {
     'vv/vendor-v3',
     'constructor',
   ])
-    t.throws(() => planVideo(catalog, prices, name, nowMs), absent, name)
+    t.throws(() => planVideo(catalog, prices, name, nowMs, Math.random), absent, name)
 })
 
 t.test('a price that is not in force yet is told apart', async (t) => {
   for (const name of ['vv/v3-omni', 'openai/later'])
-    t.throws(() => planVideo(catalog, prices, name, nowMs), { code: 'invalid_value', message: /in force yet/ }, name)
+    t.throws(
+      () => planVideo(catalog, prices, name, nowMs, Math.random),
+      { code: 'invalid_value', message: /in force yet/ },
+      name,
+    )
 })
 
 t.test('a model that makes videos answers no chat', async (t) => {
   const told = { code: 'unsupported_value', status: 400, param: 'model', message: /`vv\/v3` makes videos/ }
   const ask = (model: string, chain: readonly string[] | null = null) =>
-    planRequest(catalog, prices, { model, chain }, nowMs)
+    planRequest(catalog, prices, { model, chain }, nowMs, Math.random)
   t.throws(() => ask('vv/v3'), told)
   t.throws(() => ask('clip'), told)
   t.throws(() => ask('openai/absent', ['clip', 'vv/v3']), told)

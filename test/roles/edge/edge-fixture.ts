@@ -1,4 +1,4 @@
-import { hash, randomUUID } from 'node:crypto'
+import { hash, randomBytes, randomUUID } from 'node:crypto'
 import type { Test } from 'tap'
 import type { FrameSource } from '../../../src/audit/frames.ts'
 import { initialLedger } from '../../../src/domain/ledger/ledger.ts'
@@ -10,6 +10,7 @@ import type { Fact } from '../../../src/events/envelope.ts'
 import type { PriceSheet, VideoSheet } from '../../../src/events/types.ts'
 import type { AtSequence } from '../../../src/read-models/checkpoint.ts'
 import type { EdgeBounds } from '../../../src/roles/edge/bounds.ts'
+import type { AdminIdentity } from '../../../src/roles/edge/middleware/authenticate-admin.ts'
 import type { EdgeReadModels } from '../../../src/roles/edge/read-models.ts'
 import type { ResponseOwners } from '../../../src/roles/edge/response-owners.ts'
 import { edge } from '../../../src/roles/edge/role.ts'
@@ -137,6 +138,7 @@ export interface EdgeOptions {
   readonly sheets?: Readonly<Record<string, PriceSheet>>
   readonly videoSheets?: Readonly<Record<string, VideoSheet>>
   readonly catalog?: Partial<Catalog>
+  readonly admins?: readonly AdminIdentity[]
   readonly requestsPerMinute?: number
   readonly requestDeadlineMs?: number
   readonly readModels?: Partial<EdgeReadModels>
@@ -166,6 +168,7 @@ export const noReadModels: EdgeReadModels = {
   findTrace: () => empty(undefined),
   findSheetSequence: async () => undefined,
   findKey: async () => undefined,
+  listAdminChanges: () => empty([]),
 }
 const noFrames: Pick<FrameSource, 'read'> = { read: async function* () {} }
 const noOwners: ResponseOwners = { find: async () => undefined }
@@ -247,6 +250,9 @@ export const startEdge = async (t: Test, options: EdgeOptions = {}): Promise<Tes
     tail,
     dispatch,
     catalog: catalogWith(options.catalog),
+    admins: options.admins ?? [],
+    randomText: () => randomBytes(36).toString('base64url'),
+    random: Math.random,
     readModels: { ...noReadModels, ...options.readModels },
     frames: options.frames ?? noFrames,
     responseOwners: options.responseOwners ?? noOwners,

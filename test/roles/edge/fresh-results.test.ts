@@ -132,7 +132,16 @@ const bench = (answer: () => Promise<readonly TaskResult[]>) => {
   const ignore = (): void => undefined
   const logger = { debug: ignore, info: ignore, warn: ignore, error: ignore }
   const freshResults = new FreshResults({ inference: { ask }, clock: () => nowMs, logger })
-  const key = { keyId: 'key-1', workspaceId: 'acme', name: '', sha256: '', prefix: '', revoked: false }
+  const key = {
+    keyId: 'key-1',
+    workspaceId: 'acme',
+    name: '',
+    sha256: '',
+    prefix: '',
+    revoked: false,
+    expiresAtMs: null,
+    replaces: null,
+  }
   const poll = async (taskId = 'one', results = [resultOf(signed(nowMs - 1_000))]): Promise<string | undefined> => {
     const task: Task = { ...openTask(placed(taskId, '1'))!, status: 'SUCCESS', vendorTaskId: 'v-1', results }
     return (await freshResults.of(task, { requestId: 'r', key })).results[0]?.url

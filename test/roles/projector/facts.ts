@@ -40,6 +40,30 @@ export const keyIssued = (keyId: string, id = workspaceId): FactOf<'KeyIssued'> 
   },
 })
 
+export const workspaceChanged = (id = workspaceId, creditLimit = '7'): FactOf<'WorkspaceChanged'> => ({
+  type: 'WorkspaceChanged',
+  data: { workspaceId: id, name: `The new ${id}`, creditLimit },
+})
+
+export const keyExpirySet = (
+  keyId: string,
+  id = workspaceId,
+  expiresAt = '2026-04-01T00:00:00.000Z',
+): FactOf<'KeyExpirySet'> => ({ type: 'KeyExpirySet', data: { keyId, workspaceId: id, expiresAt } })
+
+export const aliasSet = (alias: string, model: string | null = 'openai/gpt-4o'): FactOf<'AliasSet'> => ({
+  type: 'AliasSet',
+  data: { alias, model },
+})
+
+export const routerSet = (
+  router: string,
+  models: readonly string[] | null = ['openai/gpt-4o'],
+): FactOf<'RouterSet'> => ({
+  type: 'RouterSet',
+  data: { router, candidates: models?.map((model) => ({ model, weight: 2 })) ?? null, order: 'weighted' },
+})
+
 export const keyRevoked = (keyId: string, id = workspaceId): FactOf<'KeyRevoked'> => ({
   type: 'KeyRevoked',
   data: { keyId, workspaceId: id },

@@ -4,17 +4,20 @@ import { sealEvent } from '../../../src/events/envelope.ts'
 import { MemoryLog } from '../../memory-log.ts'
 import {
   adjusted,
+  aliasSet,
   checkpointSealed,
   credited,
   failed,
   holdPlaced,
   holdReleased,
+  keyExpirySet,
   keyIssued,
   keyRevoked,
   lateVerdict,
   opened,
   pricePublished,
   routed,
+  routerSet,
   taskFailed,
   taskPlaced,
   taskProgressed,
@@ -22,6 +25,7 @@ import {
   taskSubmitted,
   used,
   videoPricePublished,
+  workspaceChanged,
 } from './facts.ts'
 
 /** A frame as a writer makes it: on a wallet's subject, or on a journal of one of two writers, whose counters may skip. */
@@ -118,12 +122,20 @@ const walletFact = (workspaceId: string): fc.Arbitrary<Fact> =>
     nameOf('hold').map((id) => holdReleased(id, workspaceId)),
     { weight: 3, arbitrary: taskFact(workspaceId) },
     taskIdOf(workspaceId).map((id) => holdReleased(id, workspaceId, 'expired')),
+    fc.constantFrom('3', '0').map((limit) => workspaceChanged(workspaceId, limit)),
+    nameOf('key').map((id) => keyIssued(id, workspaceId)),
+    nameOf('key').map((id) => keyExpirySet(id, workspaceId)),
   )
 
 const accountFact: fc.Arbitrary<Fact> = fc.oneof(
   fc.constant(opened()),
   nameOf('key').map((id) => keyIssued(id)),
   nameOf('key').map((id) => keyRevoked(id)),
+  nameOf('key').map((id) => ({ ...keyExpirySet(id), actor: 'operator:nul\u0000' })),
+  fc
+    .constantFrom('openai/gpt-4o', null, ...strange)
+    .chain((model) => fc.constantFrom('mini', ...strange).map((alias) => aliasSet(alias, model))),
+  fc.constantFrom(['openai/gpt-4o', ...strange], null).map((models) => routerSet('auto', models)),
   fc
     .tuple(
       nameOf('v'),

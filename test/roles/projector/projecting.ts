@@ -17,6 +17,8 @@ export const tables = [
   'workspaces',
   'keys',
   'prices',
+  'aliases',
+  'routers',
   'wallets',
   'holds',
   'wallet_references',
@@ -33,6 +35,7 @@ export const tables = [
   'task_charges',
   'external_tasks',
   'late_verdicts',
+  'admin_changes',
 ] as const
 
 /** A database of a test: the store, and what is in its tables. */

@@ -3,17 +3,20 @@ import { MemoryLog } from '../../memory-log.ts'
 import { startPostgres } from '../../postgres.ts'
 import {
   adjusted,
+  aliasSet,
   checkpointSealed,
   credited,
   failed,
   holdPlaced,
   holdReleased,
+  keyExpirySet,
   keyIssued,
   keyRevoked,
   lateVerdict,
   opened,
   pricePublished,
   routed,
+  routerSet,
   taskFailed,
   taskPlaced,
   taskProgressed,
@@ -21,6 +24,7 @@ import {
   taskSubmitted,
   used,
   videoPricePublished,
+  workspaceChanged,
   workspaceId,
 } from './facts.ts'
 import { openProjected, type Projected, project } from './projecting.ts'
@@ -45,6 +49,70 @@ t.test('accounts: a workspace is opened once, a revoked key stays listed', async
   t.match(await rows('wallets'), [{ workspace_id: 'acme', credit_limit: 5, balance: 0 }])
   t.same(await rows('checkpoint'), [{ single: true, sequence: 2, first_frame: 'test-writer:1', places_to: 2 }])
   t.same(await rows('writers'), [{ writer: 'test-writer', low: 2, above: [] }])
+})
+
+t.test('accounts: a changed workspace, an expiry, a key in the place of another', async (t) => {
+  const { store, rows } = bound(await newProjected())
+  const log = new MemoryLog()
+  const heir = { ...keyIssued('key-2').data, replaces: 'key-1', expiresAt: '2027-01-01T00:00:00.000Z' }
+  await log.postToWallet(workspaceId, [opened(), keyIssued('key-1')])
+  await project(log, store, 500)
+  await log.postToWallet(workspaceId, [workspaceChanged(), { type: 'KeyIssued', data: heir }, keyExpirySet('key-1')])
+  await log.append([workspaceChanged('never-opened')])
+  await project(log, store, 500)
+
+  t.same(await rows('workspaces'), [{ workspace_id: 'acme', name: 'The new acme', credit_limit: 7 }])
+  t.match(await rows('wallets', 'workspace_id'), [
+    { workspace_id: 'acme', credit_limit: 7, subject_sequence: 2 },
+    { workspace_id: 'never-opened', credit_limit: 0 },
+  ])
+  t.match(await rows('keys', 'key_id'), [
+    { key_id: 'key-1', revoked: false, expires_at: '2026-04-01T00:00:00+00:00', replaces: null },
+    { key_id: 'key-2', expires_at: '2027-01-01T00:00:00+00:00', replaces: 'key-1' },
+  ])
+})
+
+t.test('aliases and routers: the last word, also that nothing is set any more', async (t) => {
+  const { store, rows } = bound(await newProjected())
+  const log = new MemoryLog()
+  await log.append([aliasSet('mini'), aliasSet('large'), routerSet('auto'), routerSet('gone')])
+  await project(log, store, 500)
+  await log.append([aliasSet('mini', 'openai/a'), aliasSet('mini', 'openai/b'), aliasSet('large', null)])
+  await log.append([routerSet('gone', null)])
+  await project(log, store, 500)
+  t.same(await rows('aliases', 'alias'), [
+    { alias: 'large', model: null },
+    { alias: 'mini', model: 'openai/b' },
+  ])
+  t.same(await rows('routers', 'router'), [
+    { router: 'auto', candidates: [{ model: 'openai/gpt-4o', weight: 2 }], candidate_order: 'weighted' },
+    { router: 'gone', candidates: null, candidate_order: 'weighted' },
+  ])
+})
+
+t.test('changes: who said what, without hashes and sheets; a credit that moved nothing is none', async (t) => {
+  const { store, rows } = bound(await newProjected())
+  const log = new MemoryLog()
+  const actor = 'admin:ana'
+  await log.postToWallet(workspaceId, [
+    { ...opened(), actor },
+    { ...credited('invoice-1', '10'), actor },
+    credited('invoice-1', '10'),
+    holdPlaced('hold-1'),
+  ])
+  await log.append([{ ...keyIssued('key-1'), actor }, pricePublished('v1'), aliasSet('mini'), routed('request-1')])
+  await project(log, store, 500)
+  const change = { sequence: 1, workspace_id: 'acme', subject: 'acme', actor, time: '2026-03-01T00:00:01+00:00' }
+  const changes = await rows('admin_changes', 'sequence, event_index')
+  t.match(changes, [
+    { ...change, event_index: 0, type: 'WorkspaceOpened', detail: { creditLimit: '5' } },
+    { ...change, event_index: 1, type: 'WalletCredited', detail: { reference: 'invoice-1', amount: '10' } },
+    { sequence: 2, event_index: 0, type: 'KeyIssued', detail: { keyId: 'key-1', prefix: 'sk-abc' } },
+    { type: 'PricePublished', workspace_id: null, subject: 'openai/gpt-4o-mini', actor: null },
+    { type: 'AliasSet', workspace_id: null, subject: 'mini', detail: { model: 'openai/gpt-4o' } },
+  ])
+  t.equal(changes.length, 5)
+  t.notMatch(JSON.stringify(changes), /sha256|per_million/)
 })
 
 t.test('prices: every sheet published stays, with its words', async (t) => {

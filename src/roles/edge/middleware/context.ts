@@ -11,6 +11,8 @@ export interface ReceivedJson {
 export interface EdgeState extends DefaultState {
   requestId: string
   key?: Key
+  /** Who administers. */
+  admin?: string
   json?: ReceivedJson
 }
 

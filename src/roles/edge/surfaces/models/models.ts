@@ -15,7 +15,8 @@ import {
 } from './shapes.ts'
 
 export interface ModelsParts {
-  readonly catalog: Catalog
+  /** As it is now. */
+  readonly catalog: () => Catalog
   readonly prices: PriceBook
   readonly clock: Clock
 }
@@ -23,8 +24,8 @@ export interface ModelsParts {
 const sinceMsOf = (prices: PriceBook, model: string): number => prices.get(model)?.[0]?.effectiveFromMs ?? 0
 
 const answeringModels = ({ catalog, prices, clock }: ModelsParts): readonly ListedModel[] =>
-  callableModels(catalog, prices, clock()).map((candidate) => {
-    const surfaces = catalog.providers.get(candidate.provider)?.surfaces ?? []
+  callableModels(catalog(), prices, clock()).map((candidate) => {
+    const surfaces = catalog().providers.get(candidate.provider)?.surfaces ?? []
     return answeringModel(
       candidate,
       surfaces.filter((surface) => surface !== 'video'),
@@ -33,7 +34,7 @@ const answeringModels = ({ catalog, prices, clock }: ModelsParts): readonly List
   })
 
 const videoModels = ({ catalog, prices, clock }: ModelsParts): readonly ListedModel[] =>
-  callableVideoModels(catalog, prices, clock()).map((plan) => videoModel(plan, sinceMsOf(prices, plan.model)))
+  callableVideoModels(catalog(), prices, clock()).map((plan) => videoModel(plan, sinceMsOf(prices, plan.model)))
 
 const listedModels = (parts: ModelsParts): readonly ListedModel[] =>
   [...answeringModels(parts), ...videoModels(parts)].sort((a, b) => (a.model < b.model ? -1 : 1))
@@ -43,7 +44,7 @@ const shapesFor = (headers: IncomingHttpHeaders): ModelShapes =>
   headers['x-api-key'] === undefined && headers['anthropic-version'] === undefined ? openaiShapes : anthropicShapes
 
 const findModel = (parts: ModelsParts, name: string): ListedModel => {
-  const { aliases } = parts.catalog
+  const { aliases } = parts.catalog()
   const id = Object.hasOwn(aliases, name) ? aliases[name] : name
   const found = listedModels(parts).find(({ model }) => model === id)
   if (found === undefined)

@@ -1,0 +1,12 @@
+import { userInfo } from 'node:os'
+
+const osUser = (): string => {
+  try {
+    return userInfo().username
+  } catch {
+    return String(process.getuid?.() ?? 'unknown') // A container's user may have no name.
+  }
+}
+
+/** Who a command of the operator's speaks for: the one who is named, or whose process it is. */
+export const operatorOf = (named: string | undefined): string => `operator:${named ?? osUser()}`

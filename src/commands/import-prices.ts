@@ -1,0 +1,75 @@
+import { readFileSync } from 'node:fs'
+import { problemsOfPriceFile } from '../domain/pricing/price-file.ts'
+import type { PriceChange } from '../domain/pricing/price-import.ts'
+import { isObject, type JsonObject, parseJson } from '../json.ts'
+import { chosenFrom, compareImport, publishPrices } from '../roles/price-changes.ts'
+import type { Session } from './register.ts'
+import { CommandError, printRecords, UsageError } from './report.ts'
+
+export interface ImportOptions {
+  readonly dryRun: boolean
+  /** Undefined: all that were added or changed. */
+  readonly model?: readonly string[]
+  /** Undefined: now. */
+  readonly from?: Date
+  readonly all: boolean
+  readonly json: boolean
+}
+
+const readText = (file: string): string => {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch (cause) {
+    throw new UsageError(`${file} cannot be read`, { cause })
+  }
+}
+
+/** Throws UsageError where the file holds no object of JSON. */
+export const readTable = (file: string): JsonObject => {
+  const table = parseJson(readText(file))
+  if (!isObject(table)) throw new UsageError(`${file} is no JSON object, as LiteLLM's table is`)
+  return table
+}
+
+const listed = <T>(items: readonly T[], text: (item: T) => string): string => items.map(text).join('; ')
+
+const changeInFull = ({ change, name, model, differences, leftOut, entry }: PriceChange) => ({
+  change,
+  name,
+  model,
+  differences,
+  left_out: leftOut,
+  ...(entry?.sheet === undefined ? {} : { sheet: entry.sheet }),
+})
+
+const changeInShort = ({ change, name, model, differences, leftOut }: PriceChange) => ({
+  change,
+  model: model ?? name,
+  differences:
+    change === 'added' ? '' : listed(differences, ({ item, from, to }) => `${item} ${from ?? '-'} -> ${to ?? '-'}`),
+  left_out: listed(leftOut, ({ field, reason }) => `${field} ${reason}`),
+})
+
+const isOfNoProvider = ({ model }: PriceChange): boolean => model === null
+
+/** Compares LiteLLM's table with what is in force, tells every difference, and publishes what is asked. */
+export const importPrices = async (session: Session, table: JsonObject, options: ImportOptions): Promise<void> => {
+  const { dryRun, model: models, from, all, json } = options
+  const providers = new Set(session.config.catalog.providers.keys())
+  const changes = compareImport(session, {
+    table,
+    providers,
+    nowMs: session.runtime.clock(),
+    effectiveFrom: from?.toISOString(),
+  })
+  const shown = all ? changes : changes.filter((each) => !isOfNoProvider(each))
+  printRecords(json ? shown.map(changeInFull) : shown.map(changeInShort), { json })
+  if (shown.length < changes.length)
+    console.error(`${changes.length - shown.length} of providers that are not configured are not shown: see --all`)
+  if (dryRun) return
+  const prices = chosenFrom(changes, models)
+  const [problem] = problemsOfPriceFile({ prices })
+  if (problem !== undefined) throw new CommandError(`${problem.path} ${problem.message}`)
+  const published = await publishPrices(session, { prices })
+  console.error(`${published.length} published`)
+}

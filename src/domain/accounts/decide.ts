@@ -1,0 +1,181 @@
+import { formatUsd } from '../money.ts'
+import { type AccountFact, type AccountsDraft, type Key, nameOf } from './accounts.ts'
+
+/** A fresh key's id and what is kept of its secret. */
+export interface FreshKey {
+  readonly keyId: string
+  readonly sha256: string
+  readonly prefix: string
+}
+
+export type AccountCommand =
+  | {
+      readonly type: 'OpenWorkspace'
+      readonly workspaceId: string
+      readonly name: string
+      readonly creditLimitPicos: bigint
+    }
+  | {
+      readonly type: 'ChangeWorkspace'
+      readonly workspaceId: string
+      /** Undefined: as it is. */
+      readonly name?: string | undefined
+      readonly creditLimitPicos?: bigint | undefined
+    }
+  | ({
+      readonly type: 'IssueKey'
+      readonly workspaceId: string
+      readonly name: string
+      /** Milliseconds since the epoch; null: never. */
+      readonly expiresAtMs?: number | null
+    } & FreshKey)
+  | { readonly type: 'SetKeyExpiry'; readonly keyId: string; readonly expiresAtMs: number }
+  | {
+      readonly type: 'RotateKey'
+      readonly keyId: string
+      readonly fresh: FreshKey
+      /** Of the fresh key; undefined: that of the key it replaces. */
+      readonly expiresAtMs?: number | null | undefined
+      /** Until when the replaced key goes on; null: not at all. */
+      readonly graceEndsAtMs: number | null
+    }
+  | { readonly type: 'RevokeKey'; readonly keyId: string }
+  /** What time causes. */
+  | { readonly type: 'ExpireKey'; readonly keyId: string; readonly nowMs: number }
+
+export type AccountRefusal =
+  | 'workspace_unknown'
+  | 'workspace_differs'
+  | 'key_unknown'
+  | 'key_name_taken'
+  | 'key_revoked'
+  | 'key_replaced'
+
+export type AccountDecision = { readonly facts: readonly AccountFact[] } | { readonly refused: AccountRefusal }
+
+type CommandOf<Type extends AccountCommand['type']> = Extract<AccountCommand, { type: Type }>
+
+const nothing: AccountDecision = { facts: [] }
+
+const openWorkspace = (command: CommandOf<'OpenWorkspace'>, accounts: AccountsDraft): AccountDecision => {
+  const { workspaceId, name, creditLimitPicos } = command
+  const standing = accounts.workspaces.get(workspaceId)
+  if (standing === undefined)
+    return {
+      facts: [{ type: 'WorkspaceOpened', data: { workspaceId, name, creditLimit: formatUsd(creditLimitPicos) } }],
+    }
+  const same = standing.name === name && standing.creditLimitPicos === creditLimitPicos
+  return same ? nothing : { refused: 'workspace_differs' }
+}
+
+const changeWorkspace = (command: CommandOf<'ChangeWorkspace'>, accounts: AccountsDraft): AccountDecision => {
+  const { workspaceId } = command
+  const standing = accounts.workspaces.get(workspaceId)
+  if (standing === undefined) return { refused: 'workspace_unknown' }
+  const { name = standing.name, creditLimitPicos = standing.creditLimitPicos } = command
+  if (standing.name === name && standing.creditLimitPicos === creditLimitPicos) return nothing
+  return {
+    facts: [{ type: 'WorkspaceChanged', data: { workspaceId, name, creditLimit: formatUsd(creditLimitPicos) } }],
+  }
+}
+
+interface Issued extends FreshKey {
+  readonly workspaceId: string
+  readonly name: string
+  readonly expiresAtMs: number | null
+  readonly replaces?: string
+}
+
+const isoOf = (epochMs: number): string => new Date(epochMs).toISOString()
+
+const issued = ({ keyId, workspaceId, name, sha256, prefix, expiresAtMs, replaces }: Issued): AccountFact => ({
+  type: 'KeyIssued',
+  data: {
+    keyId,
+    workspaceId,
+    name,
+    sha256,
+    prefix,
+    ...(expiresAtMs === null ? {} : { expiresAt: isoOf(expiresAtMs) }),
+    ...(replaces === undefined ? {} : { replaces }),
+  },
+})
+
+const expirySet = ({ keyId, workspaceId }: Key, expiresAtMs: number): AccountFact => ({
+  type: 'KeyExpirySet',
+  data: { keyId, workspaceId, expiresAt: isoOf(expiresAtMs) },
+})
+
+const revoked = ({ keyId, workspaceId }: Key): AccountFact => ({ type: 'KeyRevoked', data: { keyId, workspaceId } })
+
+/** The name is the reference: a workspace has one working key of a name. */
+const issue = (command: CommandOf<'IssueKey'>, accounts: AccountsDraft): AccountDecision => {
+  if (!accounts.workspaces.has(command.workspaceId)) return { refused: 'workspace_unknown' }
+  if (accounts.keysByName.has(nameOf(command))) return { refused: 'key_name_taken' }
+  return { facts: [issued({ ...command, expiresAtMs: command.expiresAtMs ?? null })] }
+}
+
+const working = (keyId: string, accounts: AccountsDraft): Key | { readonly refused: 'key_unknown' | 'key_revoked' } => {
+  const key = accounts.keys.get(keyId)
+  if (key === undefined) return { refused: 'key_unknown' }
+  return key.revoked ? { refused: 'key_revoked' } : key
+}
+
+const setExpiry = ({ keyId, expiresAtMs }: CommandOf<'SetKeyExpiry'>, accounts: AccountsDraft): AccountDecision => {
+  const key = working(keyId, accounts)
+  if ('refused' in key) return key
+  return key.expiresAtMs === expiresAtMs ? nothing : { facts: [expirySet(key, expiresAtMs)] }
+}
+
+/** What becomes of a key that was replaced; one that ends before its grace does ends as it would have. */
+const giveGrace = (key: Key, graceEndsAtMs: number | null): readonly AccountFact[] => {
+  if (graceEndsAtMs === null) return [revoked(key)]
+  return key.expiresAtMs !== null && key.expiresAtMs <= graceEndsAtMs ? [] : [expirySet(key, graceEndsAtMs)]
+}
+
+/** The fresh key has the name from here on, so a key is replaced once. */
+const rotate = (command: CommandOf<'RotateKey'>, accounts: AccountsDraft): AccountDecision => {
+  const { keyId, fresh, graceEndsAtMs } = command
+  const key = working(keyId, accounts)
+  if ('refused' in key) return key
+  if (accounts.keysByName.get(nameOf(key)) !== keyId) return { refused: 'key_replaced' }
+  const { workspaceId, name } = key
+  const { expiresAtMs = key.expiresAtMs } = command
+  return {
+    facts: [issued({ ...fresh, workspaceId, name, expiresAtMs, replaces: keyId }), ...giveGrace(key, graceEndsAtMs)],
+  }
+}
+
+const revoke = ({ keyId }: CommandOf<'RevokeKey'>, accounts: AccountsDraft): AccountDecision => {
+  const key = accounts.keys.get(keyId)
+  if (key === undefined) return { refused: 'key_unknown' }
+  return key.revoked ? nothing : { facts: [revoked(key)] }
+}
+
+/** Another scheduler may have been quicker, and an operator may have put the end off. */
+const expire = ({ keyId, nowMs }: CommandOf<'ExpireKey'>, accounts: AccountsDraft): AccountDecision => {
+  const key = accounts.keys.get(keyId)
+  if (key === undefined || key.revoked || key.expiresAtMs === null || key.expiresAtMs > nowMs) return nothing
+  const { workspaceId } = key
+  return { facts: [{ type: 'KeyRevoked', data: { keyId, workspaceId, reason: 'expired' } }] }
+}
+
+/** Decides what an account command adds to the log; a repeated command adds nothing. */
+export const decideAccounts = (command: AccountCommand, accounts: AccountsDraft): AccountDecision => {
+  switch (command.type) {
+    case 'OpenWorkspace':
+      return openWorkspace(command, accounts)
+    case 'ChangeWorkspace':
+      return changeWorkspace(command, accounts)
+    case 'IssueKey':
+      return issue(command, accounts)
+    case 'SetKeyExpiry':
+      return setExpiry(command, accounts)
+    case 'RotateKey':
+      return rotate(command, accounts)
+    case 'RevokeKey':
+      return revoke(command, accounts)
+    case 'ExpireKey':
+      return expire(command, accounts)
+  }
+}

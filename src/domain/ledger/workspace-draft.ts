@@ -1,0 +1,58 @@
+import {
+  type AccountFact,
+  type Accounts,
+  type AccountsDraft,
+  draftAccounts,
+  evolveAccounts,
+} from '../accounts/accounts.ts'
+import { evolveWallet, type WalletFact } from '../wallet/evolve.ts'
+import { draftOf, type Wallet, type WalletDraft } from '../wallet/wallet.ts'
+
+/** What the decisions of one workspace see, and what its subject in the log may hold. */
+export interface WorkspaceDraft {
+  readonly wallet: WalletDraft
+  readonly accounts: AccountsDraft
+}
+
+export type WorkspaceFact = WalletFact | AccountFact
+
+const accountTypes: { readonly [T in AccountFact['type']]: true } = {
+  WorkspaceOpened: true,
+  WorkspaceChanged: true,
+  KeyIssued: true,
+  KeyExpirySet: true,
+  KeyRevoked: true,
+}
+
+const walletTypes: { readonly [T in WalletFact['type']]: true } = {
+  WalletCredited: true,
+  HoldPlaced: true,
+  HoldReleased: true,
+  AdjustmentPosted: true,
+}
+
+/** What is said of one workspace under its own order, and so may stand on its subject. */
+export const isWorkspaceFact = ({ type }: { readonly type: string }): boolean =>
+  type in accountTypes || type in walletTypes
+
+const isAccountFact = (fact: WorkspaceFact): fact is AccountFact => fact.type in accountTypes
+
+/** A wallet may go as far below zero as its workspace may. */
+export const takeCreditLimit = (wallet: WalletDraft, { workspaces }: AccountsDraft): void => {
+  wallet.creditLimitPicos = workspaces.get(wallet.workspaceId)?.creditLimitPicos ?? 0n
+}
+
+/** A draft on which facts that are not yet in the log can be tried. */
+export const draftWorkspace = (wallet: Wallet, accounts: Accounts): WorkspaceDraft => ({
+  wallet: draftOf(wallet),
+  accounts: draftAccounts(accounts),
+})
+
+export const evolveDraft = ({ wallet, accounts }: WorkspaceDraft, fact: WorkspaceFact): void => {
+  if (!isAccountFact(fact)) {
+    evolveWallet(wallet, fact)
+    return
+  }
+  evolveAccounts(accounts, fact)
+  takeCreditLimit(wallet, accounts)
+}

@@ -1,0 +1,51 @@
+import type { FactOf } from '../../events/envelope.ts'
+import type { Catalog, RouterRule } from './plan.ts'
+
+/** What was set over the configuration's aliases and routers. */
+export interface RoutingOverlay {
+  readonly aliases: ReadonlyMap<string, string>
+  readonly routers: ReadonlyMap<string, RouterRule>
+}
+
+export const initialOverlay: RoutingOverlay = { aliases: new Map(), routers: new Map() }
+
+export type RoutingFact = FactOf<'AliasSet' | 'RouterSet'>
+
+const withEntry = <T>(entries: ReadonlyMap<string, T>, name: string, value: T | null): ReadonlyMap<string, T> => {
+  const changed = new Map(entries)
+  if (value === null) changed.delete(name)
+  else changed.set(name, value)
+  return changed
+}
+
+/** Another overlay, so that whoever made something of the one before notices. */
+export const evolveOverlay = (overlay: RoutingOverlay, fact: RoutingFact): RoutingOverlay => {
+  switch (fact.type) {
+    case 'AliasSet':
+      return { ...overlay, aliases: withEntry(overlay.aliases, fact.data.alias, fact.data.model) }
+    case 'RouterSet': {
+      const { router, candidates, order } = fact.data
+      return { ...overlay, routers: withEntry(overlay.routers, router, candidates && { candidates, order }) }
+    }
+  }
+}
+
+/** What can be called: the configuration's word, and over it what was set. */
+export const effectiveCatalog = (configured: Catalog, { aliases, routers }: RoutingOverlay): Catalog => ({
+  ...configured,
+  aliases: { ...configured.aliases, ...Object.fromEntries(aliases) },
+  routers: { ...configured.routers, ...Object.fromEntries(routers) },
+})
+
+/** The catalog as the ledger has it now, made anew where something was set. */
+export const liveCatalog = (configured: Catalog, ledger: { readonly routing: RoutingOverlay }): (() => Catalog) => {
+  let overlay = ledger.routing
+  let catalog = effectiveCatalog(configured, overlay)
+  return () => {
+    if (overlay !== ledger.routing) {
+      overlay = ledger.routing
+      catalog = effectiveCatalog(configured, overlay)
+    }
+    return catalog
+  }
+}

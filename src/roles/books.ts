@@ -1,0 +1,59 @@
+import type { AccountCommand, AccountRefusal } from '../domain/accounts/decide.ts'
+import { type ErrorCode, GatewayError } from '../errors.ts'
+import type { FactOf } from '../events/envelope.ts'
+import { limits } from '../limits.ts'
+import type { LedgerTail } from './ledger-tail.ts'
+import type { LogOf } from './role.ts'
+import { type AccountOutcome, type WalletEventType, WalletWriter } from './wallet-writer.ts'
+
+/** What belongs to no workspace: the last word counts, so it needs no order of its own. */
+export type HouseFact = FactOf<'PricePublished' | 'AliasSet' | 'RouterSet'>
+
+/** What administrative changes work on: a ledger that has caught up, and the log they append to. */
+export interface Books {
+  readonly log: Pick<LogOf<HouseFact['type'] | WalletEventType>, 'append' | 'appendToWallet'>
+  readonly tail: LedgerTail
+  /** Of this process; a fresh one where it has none. */
+  readonly writer?: WalletWriter
+  /** Who asks, such as `admin:ana`; absent where nobody does. */
+  readonly actor?: string
+}
+
+export const writerOf = ({ log, tail, writer }: Books): WalletWriter => writer ?? new WalletWriter(log, tail)
+
+const refusals: { readonly [R in AccountRefusal]: { readonly code: ErrorCode; readonly message: string } } = {
+  workspace_unknown: { code: 'not_found', message: 'There is no such workspace.' },
+  workspace_differs: { code: 'conflict', message: 'The workspace exists with another name or credit limit.' },
+  key_unknown: { code: 'not_found', message: 'There is no such key.' },
+  key_name_taken: {
+    code: 'conflict',
+    message: 'The workspace has a working key of this name; its secret was shown once and cannot be shown again.',
+  },
+  key_revoked: { code: 'conflict', message: 'The key was revoked.' },
+  key_replaced: { code: 'conflict', message: 'The key was rotated before: another one has its name.' },
+}
+
+export const refusalOf = (refused: AccountRefusal): GatewayError => {
+  const { code, message } = refusals[refused]
+  return new GatewayError(code, message)
+}
+
+/** Appends what the command decides. Throws `not_found` or `conflict` where it is refused. */
+export const carryOut = async (
+  books: Books,
+  workspaceId: string,
+  command: AccountCommand,
+): Promise<Extract<AccountOutcome, { facts: unknown }>> => {
+  const outcome = await writerOf(books).executeAccount(workspaceId, command, books.actor)
+  if ('refused' in outcome) throw refusalOf(outcome.refused)
+  return outcome
+}
+
+/** Resolves when the facts are stored, in their order, and applied. */
+export const say = async ({ log, tail, actor }: Books, facts: readonly HouseFact[]): Promise<void> => {
+  const said = actor === undefined ? facts : facts.map((fact) => ({ ...fact, actor }))
+  for (let start = 0; start < said.length; start += limits.houseFactsPerFrame) {
+    const { sequence } = await log.append(said.slice(start, start + limits.houseFactsPerFrame))
+    await tail.reached(sequence)
+  }
+}

@@ -1,0 +1,58 @@
+import { limits } from '../../../../limits.ts'
+import type { AdminChange, ChangesWanted } from '../../../../read-models/admin-changes.ts'
+import { placeCursor } from '../ledger/cursor.ts'
+import * as ledgerParameters from '../ledger/parameters.ts'
+import { readQuery } from '../ledger/query.ts'
+import { readTables } from '../read-tables.ts'
+import * as parameters from './parameters.ts'
+import type { AdminAnswer, AdminCall, AdminParts } from './route.ts'
+
+/** A page of administrative events, newest first. */
+export const pageOfChanges = async (
+  { ctx }: Pick<AdminCall<undefined>, 'ctx'>,
+  { readModels }: AdminParts,
+  {
+    wanted,
+    cursor,
+    shown,
+  }: {
+    readonly wanted: Omit<ChangesWanted, 'limit'> & { readonly limit: number | undefined }
+    readonly cursor: ReturnType<typeof placeCursor>
+    readonly shown: (change: AdminChange) => object
+  },
+): Promise<AdminAnswer> => {
+  const limit = wanted.limit ?? limits.pageRows
+  const found = await readTables(ctx, readModels.listAdminChanges({ ...wanted, limit: limit + 1 }))
+  const page = found.slice(0, limit)
+  const last = page.at(-1)
+  const isMore = found.length > limit && last !== undefined
+  const next = isMore ? cursor.text({ ...last, line: 0 }) : null
+  return { body: { object: 'list', data: page.map(shown), next_cursor: next } }
+}
+
+const cursor = placeCursor('events')
+
+const known = {
+  workspace: parameters.workspace,
+  type: parameters.types,
+  actor: parameters.actor,
+  after: parameters.sequence,
+  cursor: cursor.parameter,
+  limit: ledgerParameters.limit,
+}
+
+const shownChange = ({ sequence, type, workspaceId, subject, actor, time, detail }: AdminChange) => ({
+  object: 'event',
+  sequence,
+  type,
+  workspace: workspaceId,
+  subject,
+  actor,
+  time,
+  detail,
+})
+
+export const list = (call: AdminCall<undefined>, parts: AdminParts): Promise<AdminAnswer> => {
+  const { workspace: workspaceId, type: types, cursor: readOn, ...wanted } = readQuery(call.ctx, known)
+  return pageOfChanges(call, parts, { wanted: { ...wanted, workspaceId, types, readOn }, cursor, shown: shownChange })
+}

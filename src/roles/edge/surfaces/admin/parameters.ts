@@ -1,0 +1,23 @@
+import { administrativeTypes } from '../../../../read-models/admin-changes.ts'
+import { someOf } from '../ledger/parameters.ts'
+import type { Parameter } from '../ledger/query.ts'
+
+const workspacePattern = /^[a-z0-9][a-z0-9-]{0,62}$/
+const actorCharactersMax = 200
+
+export const workspace: Parameter<string> = {
+  read: (text) => (workspacePattern.test(text) ? text : undefined),
+  form: "a workspace's id",
+}
+
+export const types = someOf(administrativeTypes)
+
+export const actor: Parameter<string> = {
+  read: (text) => (text !== '' && text.length <= actorCharactersMax ? text : undefined),
+  form: 'who asked, such as admin:ana',
+}
+
+export const sequence: Parameter<number> = {
+  read: (text) => (/^[0-9]{1,15}$/.test(text) ? Number(text) : undefined),
+  form: 'a sequence of the log',
+}

@@ -1,0 +1,98 @@
+import { type PublishedPrice, priceAt } from '../../../../domain/pricing/price-book.ts'
+import { type PriceFile, problemsOfPriceFile } from '../../../../domain/pricing/price-file.ts'
+import type { PriceChange } from '../../../../domain/pricing/price-import.ts'
+import { GatewayError } from '../../../../errors.ts'
+import type { PricePublished } from '../../../../events/types.ts'
+import { chosenFrom, compareImport, publishPrices } from '../../../price-changes.ts'
+import { readQuery } from '../ledger/query.ts'
+import { pageOf } from './page.ts'
+import type { ImportPricesRequest } from './requests.types.ts'
+import type { AdminAnswer, AdminCall, AdminParts } from './route.ts'
+
+const page = pageOf('prices')
+
+const shownPrice = ({ model, effectiveFrom, version, source, sheet, video }: PricePublished) => ({
+  object: 'price',
+  model,
+  effective_from: effectiveFrom,
+  version,
+  source,
+  ...(sheet === undefined ? {} : { sheet }),
+  ...(video === undefined ? {} : { video }),
+})
+
+const checkFile = (file: PriceFile): void => {
+  const [problem] = problemsOfPriceFile(file)
+  if (problem === undefined) return
+  const { path, message } = problem
+  throw new GatewayError('invalid_value', `Invalid value: '${path}' ${message}.`, { param: path })
+}
+
+export const publish = async ({ books, body }: AdminCall<PriceFile>): Promise<AdminAnswer> => {
+  checkFile(body)
+  const published = await publishPrices(books, body)
+  return {
+    status: published.length > 0 ? 201 : 200,
+    body: { object: 'list', data: published.map(shownPrice), next_cursor: null },
+  }
+}
+
+/** What is in force now. */
+export const list = ({ ctx, books }: AdminCall<undefined>, { clock }: AdminParts): AdminAnswer => {
+  const { prices } = books.tail.ledger
+  const nowMs = clock()
+  const inForce = [...prices.keys()].flatMap((model) => priceAt(prices, model, nowMs) ?? [])
+  return { body: page.show(inForce, ({ model }) => model, shownPrice, readQuery(ctx, page.known)) }
+}
+
+/** Every sheet of a model in the order of taking effect. */
+export const history = ({ books, id }: AdminCall<undefined>, { clock }: AdminParts): AdminAnswer => {
+  const { prices } = books.tail.ledger
+  const sheets = prices.get(id)
+  if (sheets === undefined) throw new GatewayError('not_found', 'No price of this model was ever published.')
+  const inForce = priceAt(prices, id, clock())
+  const shown = (price: PublishedPrice) => ({ ...shownPrice(price), in_force: price === inForce })
+  return { body: { object: 'list', data: sheets.map(shown), next_cursor: null } }
+}
+
+const shownChange = ({ change, name, model, differences, leftOut, entry }: PriceChange) => ({
+  change,
+  name,
+  model,
+  differences,
+  left_out: leftOut,
+  ...(entry?.sheet === undefined ? {} : { sheet: entry.sheet }),
+})
+
+const countsOf = (changes: readonly PriceChange[]): object => {
+  const counts = { added: 0, changed: 0, unchanged: 0, unsupported: 0 }
+  for (const { change } of changes) counts[change] += 1
+  return counts
+}
+
+/** Tells what another table would change and, where that is asked for, publishes it. */
+export const importPrices = async (
+  { books, body }: AdminCall<ImportPricesRequest>,
+  { catalog, clock }: AdminParts,
+): Promise<AdminAnswer> => {
+  const { table, dry_run: isDryRun = false, models, effective_from: effectiveFrom, source } = body
+  const providers = new Set(catalog().providers.keys())
+  const changes = compareImport(books, { table, providers, nowMs: clock(), effectiveFrom, source })
+  const chosen = chosenFrom(changes, models)
+  if (chosen.length > 0) checkFile({ prices: chosen })
+  const published = isDryRun ? [] : await publishPrices(books, { prices: chosen })
+  return {
+    status: published.length > 0 ? 201 : 200,
+    body: {
+      object: 'price_import',
+      dry_run: isDryRun,
+      counts: countsOf(changes),
+      changes: changes.map(shownChange),
+      published: published.map(({ model, effectiveFrom, version }) => ({
+        model,
+        effective_from: effectiveFrom,
+        version,
+      })),
+    },
+  }
+}

@@ -1,0 +1,156 @@
+// Generated from schemas/ by `make generate`. Do not edit.
+
+/**
+ * What is absent stays as it is.
+ */
+export interface ChangeWorkspaceRequest {
+  readonly name?: string
+  /**
+   * How far below zero the balance may go, USD.
+   */
+  readonly credit_limit?: string
+}
+
+/**
+ * Money in, once for each reference.
+ */
+export interface CreditRequest {
+  /**
+   * USD, above zero.
+   */
+  readonly amount: string
+  /**
+   * What the money is for, such as an invoice number. Absent: the Idempotency-Key header.
+   */
+  readonly reference?: string
+  /**
+   * A remark for the statement.
+   */
+  readonly note?: string
+  /**
+   * When what is left of it lapses. Absent: never.
+   */
+  readonly expires_at?: string
+}
+
+/**
+ * Prices as another table tells them.
+ */
+export interface ImportPricesRequest {
+  /**
+   * model_prices_and_context_window.json of LiteLLM.
+   */
+  readonly format?: 'litellm'
+  /**
+   * The table, as it is.
+   */
+  readonly table: {
+    readonly [k: string]: unknown
+  }
+  /**
+   * True: only tells what would change. Default false.
+   */
+  readonly dry_run?: boolean
+  /**
+   * Those that are to be published, as they are named here. Absent: all that were added or changed.
+   *
+   * @maxItems 10000
+   */
+  readonly models?: string[]
+  /**
+   * From when on the prices count. Default: now.
+   */
+  readonly effective_from?: string
+  /**
+   * Where the table was read. Default: LiteLLM's table and the time.
+   */
+  readonly source?: string
+}
+
+/**
+ * A key for a workspace.
+ */
+export interface IssueKeyRequest {
+  readonly workspace: string
+  /**
+   * What it is for; a workspace has one working key of a name.
+   */
+  readonly name: string
+  /**
+   * When it stops. Absent or null: never.
+   */
+  readonly expires_at?: string | null
+}
+
+/**
+ * A workspace that is to exist. Asked for again, nothing changes.
+ */
+export interface OpenWorkspaceRequest {
+  /**
+   * Lower-case letters, digits and hyphens.
+   */
+  readonly id: string
+  /**
+   * Default: the id.
+   */
+  readonly name?: string
+  /**
+   * How far below zero the balance may go, USD. Default 0.
+   */
+  readonly credit_limit?: string
+}
+
+/**
+ * A fresh key in the place of one that works.
+ */
+export interface RotateKeyRequest {
+  /**
+   * How long the key that is replaced goes on; 0: not at all.
+   */
+  readonly grace_seconds: number
+  /**
+   * When the fresh key stops; null: never. Absent: when the one that it replaces would have.
+   */
+  readonly expires_at?: string | null
+}
+
+/**
+ * What a bare name leads to.
+ */
+export interface SetAliasRequest {
+  /**
+   * `<provider>/<model>`.
+   */
+  readonly model: string
+}
+
+/**
+ * When a key stops.
+ */
+export interface SetKeyExpiryRequest {
+  readonly expires_at: string
+}
+
+/**
+ * What gateway/<router> tries.
+ */
+export interface SetRouterRequest {
+  /**
+   * @minItems 1
+   * @maxItems 16
+   */
+  readonly candidates: (
+    | string
+    | {
+        readonly model: string
+        /**
+         * Its part of the sum of all weights, where the order is weighted. Default 1.
+         */
+        readonly weight?: number
+      }
+  )[]
+  /**
+   * listed: tried in this order. weighted: the first is drawn by weight, the others follow likewise. Default listed.
+   */
+  readonly order?: 'listed' | 'weighted'
+}

@@ -1,0 +1,124 @@
+import type { Catalog } from '../../../../domain/routing/plan.ts'
+import { GatewayError, logUnavailable } from '../../../../errors.ts'
+import { limits } from '../../../../limits.ts'
+import { validatorOf } from '../../../../schema-validation.ts'
+import { within } from '../../../../within.ts'
+import type { KeySource } from '../../../account-changes.ts'
+import type { Books } from '../../../books.ts'
+import type { Clock } from '../../../role.ts'
+import { type EdgeContext, jsonOf } from '../../middleware/context.ts'
+import { refuseInvalid } from '../../middleware/validate.ts'
+import type { EdgeReadModels } from '../../read-models.ts'
+
+/** What the admin API works on. */
+export interface AdminParts extends KeySource {
+  /** Without an actor: each call has its own. */
+  readonly books: Books
+  readonly readModels: EdgeReadModels
+  /** As it is configured. */
+  readonly configured: Catalog
+  /** As it is now. */
+  readonly catalog: () => Catalog
+  readonly clock: Clock
+}
+
+/** One call of an administrator. */
+export interface AdminCall<Body> {
+  readonly ctx: EdgeContext
+  /** What the path names; empty where it names nothing. */
+  readonly id: string
+  readonly body: Body
+  /** In the name of who calls. */
+  readonly books: Books
+}
+
+export interface AdminAnswer {
+  /** 201 where something new came of it. Default 200. */
+  readonly status?: 200 | 201
+  readonly body: object
+}
+
+type Handle<Body> = (call: AdminCall<Body>, parts: AdminParts) => Promise<AdminAnswer> | AdminAnswer
+
+/** One line of the table of routes. */
+export interface AdminRoute {
+  readonly method: 'get' | 'post' | 'put' | 'patch' | 'delete'
+  /** `:id` is what it names, in one segment; `*id` in all that are left. */
+  readonly path: string
+  readonly summary: string
+  /** The `$id` of the body's schema; null where none is read. */
+  readonly request: string | null
+  /** What is answered: an object of this name, or a list of them. */
+  readonly answer: string
+  /** Whether it puts something into the log. */
+  readonly changes: boolean
+  readonly serve: (ctx: EdgeContext, id: string, parts: AdminParts) => Promise<void>
+}
+
+const readBody = <Body>(schemaId: string, value: unknown): Body => {
+  const problems = validatorOf(schemaId)(value)
+  const isValid = (_value: unknown): _value is Body => problems.length === 0
+  if (isValid(value)) return value
+  refuseInvalid(problems, (path) => path)
+  throw new Error('a request without problems is valid')
+}
+
+const actorOf = ({ state }: EdgeContext): string => {
+  if (state.admin === undefined) throw new Error('the endpoint does not authenticate administrators')
+  return `admin:${state.admin}`
+}
+
+const answer = async <Body>(
+  ctx: EdgeContext,
+  parts: AdminParts,
+  { id, body, handle }: { readonly id: string; readonly body: Body; readonly handle: Handle<Body> },
+): Promise<void> => {
+  const call = { ctx, id, body, books: { ...parts.books, actor: actorOf(ctx) } }
+  const answered = await within(Promise.resolve(handle(call, parts)), limits.adminChangeMs, () => logUnavailable())
+  ctx.status = answered.status ?? 200
+  ctx.body = answered.body
+}
+
+type Told = Pick<AdminRoute, 'summary' | 'answer'>
+
+const withoutBody = (
+  method: AdminRoute['method'],
+  path: string,
+  told: Told,
+  handle: Handle<undefined>,
+): AdminRoute => ({
+  ...told,
+  method,
+  path,
+  request: null,
+  changes: method !== 'get',
+  serve: (ctx, id, parts) => answer(ctx, parts, { id, body: undefined, handle }),
+})
+
+const withBody =
+  (method: AdminRoute['method']) =>
+  <Body>(path: string, request: string, told: Told, handle: Handle<Body>): AdminRoute => ({
+    ...told,
+    method,
+    path,
+    request,
+    changes: true,
+    serve: (ctx, id, parts) => answer(ctx, parts, { id, body: readBody<Body>(request, jsonOf(ctx).value), handle }),
+  })
+
+export const get = (path: string, told: Told, handle: Handle<undefined>): AdminRoute =>
+  withoutBody('get', path, told, handle)
+export const remove = (path: string, told: Told, handle: Handle<undefined>): AdminRoute =>
+  withoutBody('delete', path, told, handle)
+export const act = (path: string, told: Told, handle: Handle<undefined>): AdminRoute =>
+  withoutBody('post', path, told, handle)
+export const post = withBody('post')
+export const put = withBody('put')
+export const patch = withBody('patch')
+
+/** Milliseconds since the epoch. Throws `invalid_value` for an instant that is over. */
+export const futureMs = (text: string, param: string, { clock }: Pick<AdminParts, 'clock'>): number => {
+  const ms = Date.parse(text)
+  if (!(ms > clock())) throw new GatewayError('invalid_value', `Invalid value for '${param}': it is over.`, { param })
+  return ms
+}

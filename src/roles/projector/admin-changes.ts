@@ -1,0 +1,31 @@
+import type { Applied } from '../../domain/ledger/ledger.ts'
+import type { EventType } from '../../events/envelope.ts'
+import { administrativeTypes } from '../../read-models/admin-changes.ts'
+import { storedOrNull, storedText } from '../../read-models/stored-text.ts'
+import type { RowOf } from '../../read-models/tables.ts'
+
+const administrative: ReadonlySet<EventType> = new Set(administrativeTypes)
+
+/** A secret's hash says nothing to anybody, and sheets are in a table of their own. */
+const leftOut: ReadonlySet<string> = new Set(['sha256', 'sheet', 'video'])
+
+const detailOf = (data: object): object =>
+  Object.fromEntries(Object.entries(data).filter(([name]) => !leftOut.has(name)))
+
+/** One for what was said administratively; none for a credit that was repeated, and moved nothing. */
+export const adminChangeRows = ({ event, sequence, index, movements }: Applied): readonly RowOf<'admin_changes'>[] => {
+  const { type, data, subject, actor = null, time } = event
+  if (!administrative.has(type) || (type === 'WalletCredited' && movements.length === 0)) return []
+  return [
+    {
+      sequence,
+      event_index: index,
+      type,
+      workspace_id: 'workspaceId' in data ? data.workspaceId : null,
+      subject: storedText(subject),
+      actor: storedOrNull(actor),
+      detail: JSON.stringify(detailOf(data)),
+      time,
+    },
+  ]
+}
