@@ -15,6 +15,7 @@ export type ErrorCode =
   | 'invalid_api_key'
   | 'insufficient_user_quota'
   | 'access_denied'
+  | 'model_not_allowed'
   | 'model_not_found'
   | 'not_found'
   | 'task_not_exist'
@@ -58,6 +59,7 @@ export const errorTable: { readonly [C in ErrorCode]: { readonly status: number;
   invalid_api_key: { status: 401, type: 'authentication_error' },
   insufficient_user_quota: { status: 402, type: 'insufficient_quota' },
   access_denied: { status: 403, type: 'permission_error' },
+  model_not_allowed: { status: 403, type: 'permission_error' },
   model_not_found: { status: 404, type: 'invalid_request_error' },
   not_found: { status: 404, type: 'invalid_request_error' },
   task_not_exist: { status: 404, type: 'invalid_request_error' },

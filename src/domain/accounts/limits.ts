@@ -1,6 +1,7 @@
 import type { FactOf } from '../../events/envelope.ts'
 import type { Limits, LimitsSet, Pace, Spend } from '../../events/types.ts'
 import { formatUsd, parseUsd } from '../money.ts'
+import { everyModel, type MayUse, withoutSnapshot } from '../routing/plan.ts'
 import type { Accounts, Key } from './accounts.ts'
 
 /** What was set, by `holderOf`. */
@@ -28,6 +29,19 @@ export const limitsOf = (
   workspace: limits.get(holderOf(workspaceId)) ?? noLimits,
   key: limits.get(holderOf(workspaceId, keyId)) ?? noLimits,
 })
+
+/** `openai/*` is every model of `openai`; a model is its dated snapshots too. */
+const isListed = (allowed: readonly string[], model: string): boolean =>
+  allowed.includes(model) || allowed.includes(withoutSnapshot(model)) || allowed.includes(everyOf(model))
+
+const everyOf = (model: string): string => `${model.slice(0, model.indexOf('/'))}/*`
+
+/** What the requests of a key may ask: what both its workspace and itself are allowed. */
+export const mayUseOf = (accounts: Accounts, key: Pick<Key, 'keyId' | 'workspaceId'>): MayUse => {
+  const { workspace, key: own } = limitsOf(accounts, key)
+  const lists = [workspace.allowedModels, own.allowedModels].filter((list) => list !== undefined)
+  return lists.length === 0 ? everyModel : (model) => lists.every((list) => isListed(list, model))
+}
 
 export interface SetLimits {
   readonly workspaceId: string

@@ -1,4 +1,5 @@
 import type { Key } from '../../domain/accounts/accounts.ts'
+import { mayUseOf } from '../../domain/accounts/limits.ts'
 import { formatUsd, maxOf } from '../../domain/money.ts'
 import { affordableOutputTokens, type Demand, worstCasePicos } from '../../domain/pricing/worst-case.ts'
 import { type Ask, type Candidate, type Catalog, type Plan, planRequest } from '../../domain/routing/plan.ts'
@@ -97,8 +98,10 @@ export class Inference {
     if (tailStalled || log.oldestUnacknowledgedMs() > limits.logStalledMs) throw logUnavailable()
   }
 
-  plan(ask: Ask): Plan {
-    return planRequest(this.#parts.catalog, this.#parts.tail.ledger.prices, ask, this.#parts.clock())
+  plan(ask: Ask, key: Key): Plan {
+    const { catalog, tail, clock } = this.#parts
+    const { prices, accounts } = tail.ledger
+    return planRequest(catalog, prices, ask, clock(), mayUseOf(accounts, key))
   }
 
   /** Whether every candidate is known to keep to what OpenAI keeps to. */

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
 import type { Key } from '../../domain/accounts/accounts.ts'
+import { mayUseOf } from '../../domain/accounts/limits.ts'
 import { walletOf } from '../../domain/ledger/ledger.ts'
 import { formatUsd } from '../../domain/money.ts'
 import type { Catalog } from '../../domain/routing/plan.ts'
@@ -129,7 +130,8 @@ export class VideoTasks {
 
   #draft({ key, surface, request, pathOf }: VideoSubmit, requestDigest: string): Draft {
     const { catalog, tail, clock, owner, callbacks, taskDeadlineMs, newTaskId } = this.#parts
-    const plan = planVideo(catalog, tail.ledger.prices, request.model, clock())
+    const { prices, accounts } = tail.ledger
+    const plan = planVideo(catalog, prices, request.model, clock(), mayUseOf(accounts, key))
     checkVideoRequest(request, plan.modelName, pathOf, dimensionsOf)
     checkCallback(request.callbackUrl, callbacks, pathOf)
     const whole = withDefaults(request, plan.modelName)

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { type Accounts, evolveAccounts, initialAccounts } from '../../../src/domain/accounts/accounts.ts'
-import { decideLimits, limitsOf, type SetLimits } from '../../../src/domain/accounts/limits.ts'
+import { decideLimits, limitsOf, mayUseOf, type SetLimits } from '../../../src/domain/accounts/limits.ts'
 import type { Limits } from '../../../src/events/types.ts'
 
 const given = (...commands: readonly SetLimits[]): Accounts => {
@@ -87,4 +87,29 @@ t.test('each member makes a difference', async (t) => {
       const decision = decideLimits(ofKey(limits), given(ofKey(standing)))
       t.equal('facts' in decision && decision.facts.length === 1, limits !== standing)
     }
+})
+
+t.test('a model may be used that both the workspace and the key allow', async (t) => {
+  const rows: readonly (readonly [SetLimits[], allowed: string[], forbidden: string[]])[] = [
+    [[], ['openai/a', 'x/y'], []],
+    [
+      [ofKey({ allowedModels: ['openai/a'] })],
+      ['openai/a', 'openai/a-2025-10-01'],
+      ['openai/a-mini', 'openai/b', 'x/a'],
+    ],
+    [[ofKey({ allowedModels: ['openai/a-2025-10-01'] })], ['openai/a-2025-10-01'], ['openai/a']],
+    [[ofKey({ allowedModels: ['openai/*'] })], ['openai/a', 'openai/b/c'], ['openaix/a', 'x/openai/a', 'openai']],
+    [[ofWorkspace({ allowedModels: ['x/*'] })], ['x/y'], ['openai/a']],
+    [
+      [ofWorkspace({ allowedModels: ['x/*', 'openai/a'] }), ofKey({ allowedModels: ['openai/*'] })],
+      ['openai/a'],
+      ['x/y'],
+    ],
+    [[ofKey({ allowedModels: [] })], [], ['openai/a']],
+  ]
+  for (const [commands, allowed, forbidden] of rows) {
+    const mayUse = mayUseOf(given(...commands), key)
+    t.same(allowed.filter(mayUse), allowed)
+    t.same(forbidden.filter(mayUse), [])
+  }
 })
