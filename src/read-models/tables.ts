@@ -8,7 +8,13 @@ import type { SealTable } from './seals.table.ts'
 import type { StoredResponseTable } from './stored-responses.table.ts'
 import type { ExternalTaskTable, LateVerdictTable, TaskChargeTable, TaskTable } from './tasks.table.ts'
 import type { UsageByDayTable, UsageEntryTable } from './usage.table.ts'
-import type { HoldTable, WalletEntryTable, WalletReferenceTable, WalletTable } from './wallet.table.ts'
+import type {
+  HoldTable,
+  KeySpendingTable,
+  WalletEntryTable,
+  WalletReferenceTable,
+  WalletTable,
+} from './wallet.table.ts'
 
 /** The read models' tables, by name. */
 export interface Tables {
@@ -20,6 +26,7 @@ export interface Tables {
   readonly prices: PriceTable
   readonly wallets: WalletTable
   readonly holds: HoldTable
+  readonly key_spending: KeySpendingTable
   readonly wallet_references: WalletReferenceTable
   readonly wallet_entries: WalletEntryTable
   readonly requests: RequestTable

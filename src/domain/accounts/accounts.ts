@@ -1,7 +1,7 @@
 import type { Fact, FactOf } from '../../events/envelope.ts'
 import type { WorkspaceOpened } from '../../events/types.ts'
 import { formatUsd, parseUsd } from '../money.ts'
-import { type LimitsBook, setLimits } from './limits.ts'
+import type { LimitsBook } from './limits.ts'
 
 export interface Workspace {
   readonly workspaceId: string
@@ -46,7 +46,7 @@ const revokeKey = (accounts: Accounts, keyId: string): void => {
   accounts.keysBySha256.delete(key.sha256)
 }
 
-export type AccountFact = FactOf<'WorkspaceOpened' | 'KeyIssued' | 'KeyRevoked' | 'LimitsSet'>
+export type AccountFact = FactOf<'WorkspaceOpened' | 'KeyIssued' | 'KeyRevoked'>
 
 const openWorkspaceOnce = (accounts: Accounts, { workspaceId, name, creditLimit }: WorkspaceOpened): void => {
   if (accounts.workspaces.has(workspaceId)) return
@@ -63,9 +63,6 @@ export const evolveAccounts = (accounts: Accounts, fact: AccountFact): void => {
       break
     case 'KeyRevoked':
       revokeKey(accounts, fact.data.keyId)
-      break
-    case 'LimitsSet':
-      setLimits(accounts.limits, fact.data)
   }
 }
 

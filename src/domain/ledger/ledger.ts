@@ -1,9 +1,13 @@
 import type { Event, EventOf } from '../../events/envelope.ts'
+import type { LimitsSet } from '../../events/types.ts'
 import { type Accounts, evolveAccounts, initialAccounts } from '../accounts/accounts.ts'
+import { setLimits } from '../accounts/limits.ts'
+import { utcDayOf } from '../instant.ts'
 import { parseUsd } from '../money.ts'
 import { type PriceBook, publishPrice } from '../pricing/price-book.ts'
 import { giveUpTask, openTask, progressTask, settleTask, type Task, type TaskEvent } from '../video/task.ts'
 import { chargeWallet, evolveWallet, type Movement, settleHold, type WalletFact } from '../wallet/evolve.ts'
+import { spendLimitsOf } from '../wallet/spending.ts'
 import { initialWallet, type Wallet } from '../wallet/wallet.ts'
 import { admitFrame, type FrameWindow, initialFrameWindow } from './frame-window.ts'
 import { type ClosedRequest, type Closing, type OpenRequests, pairRequest, type Routed } from './requests.ts'
@@ -83,8 +87,10 @@ const isNewFrame = (ledger: Ledger, frame: LedgerFrame): boolean => {
 const settle = (ledger: Ledger, { routed, closing }: ClosedRequest): readonly Movement[] => {
   if (closing.type === 'RequestFailed') return []
   const { requestId, workspaceId, total } = closing.data
-  const { reserved, allowanceId } = routed.data
-  return chargeWallet(walletOf(ledger, workspaceId), requestId, parseUsd(total), parseUsd(reserved), allowanceId)
+  const { keyId, reserved, allowanceId } = routed.data
+  const asker = { keyId, day: utcDayOf(routed.time) }
+  const wallet = walletOf(ledger, workspaceId)
+  return chargeWallet(wallet, requestId, parseUsd(total), parseUsd(reserved), allowanceId, asker)
 }
 
 const nothing = { movements: [], closed: null, task: null } as const
@@ -99,6 +105,17 @@ const openWorkspace = (ledger: Ledger, event: EventOf<'WorkspaceOpened'>): void 
   evolveAccounts(ledger.accounts, event)
   const { workspaceId } = event.data
   walletOf(ledger, workspaceId).creditLimitPicos = ledger.accounts.workspaces.get(workspaceId)?.creditLimitPicos ?? 0n
+}
+
+/** What a key may spend is known to whoever decides for the wallet. */
+export const applyLimits = (ledger: Ledger, data: LimitsSet): void => {
+  setLimits(ledger.accounts.limits, data)
+  const { workspaceId, keyId, limits } = data
+  if (keyId === undefined) return
+  const { spendLimits } = walletOf(ledger, workspaceId)
+  const own = spendLimitsOf(limits.spend)
+  if (own.length > 0) spendLimits.set(keyId, own)
+  else spendLimits.delete(keyId)
 }
 
 const moveWallet = (ledger: Ledger, fact: WalletFact): Effect => ({
@@ -172,8 +189,10 @@ const applyEvent = (ledger: Ledger, event: Event, sequence: number): Effect => {
       return nothing
     case 'KeyIssued':
     case 'KeyRevoked':
-    case 'LimitsSet':
       evolveAccounts(ledger.accounts, event)
+      return nothing
+    case 'LimitsSet':
+      applyLimits(ledger, event.data)
       return nothing
     case 'PricePublished':
       publishPrice(ledger.prices, event.data)

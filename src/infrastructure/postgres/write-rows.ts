@@ -17,6 +17,7 @@ const keys = {
   limits: ['workspace_id', 'key_id'],
   wallets: ['workspace_id'],
   holds: ['workspace_id', 'hold_id'],
+  key_spending: ['workspace_id', 'key_id'],
   open_requests: ['request_id'],
   usage_by_day: ['workspace_id', 'day', 'model', 'key_id', 'surface'],
   stored_responses: ['response_id'],

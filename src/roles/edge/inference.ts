@@ -189,8 +189,8 @@ export class Inference {
       maxOf(0n, ...plan.candidates.map(({ sheet }) => worstCasePicos(sheet, demand, outputCap)))
     const wantedPicos = costPicos(null)
     const floorPicos = costPicos(limits.outputTokensFloor)
-    const { workspaceId } = key
-    const reservation = await this.#admit({ requestId, workspaceId, wantedPicos, floorPicos })
+    const { workspaceId, keyId } = key
+    const reservation = await this.#admit({ requestId, workspaceId, keyId, wantedPicos, floorPicos })
     if (reservation.reservedPicos >= wantedPicos) return { reservation, outputCap: null }
     return { reservation, outputCap: affordableCap(plan, demand, reservation.reservedPicos) }
   }

@@ -24,6 +24,7 @@ export interface ProjectedRows {
       | 'writers'
       | 'workspaces'
       | 'keys'
+      | 'key_spending'
       | 'limits'
       | 'wallets'
       | 'holds'

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { type Accounts, evolveAccounts, initialAccounts } from '../../../src/domain/accounts/accounts.ts'
-import { decideLimits, limitsOf, mayUseOf, type SetLimits } from '../../../src/domain/accounts/limits.ts'
+import { decideLimits, limitsOf, mayUseOf, type SetLimits, setLimits } from '../../../src/domain/accounts/limits.ts'
 import type { Limits } from '../../../src/events/types.ts'
 
 const given = (...commands: readonly SetLimits[]): Accounts => {
@@ -16,7 +16,7 @@ const given = (...commands: readonly SetLimits[]): Accounts => {
   })
   for (const command of commands) {
     const decision = decideLimits(command, accounts)
-    if ('facts' in decision) for (const fact of decision.facts) evolveAccounts(accounts, fact)
+    if ('facts' in decision) for (const { data } of decision.facts) setLimits(accounts.limits, data)
   }
   return accounts
 }

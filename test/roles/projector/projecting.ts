@@ -18,6 +18,7 @@ export const tables = [
   'prices',
   'wallets',
   'holds',
+  'key_spending',
   'wallet_references',
   'wallet_entries',
   'requests',
