@@ -48,12 +48,13 @@ export const frameIdOf = (data: Uint8Array): FrameId => decodeFrameId(headerLine
 /** The events of a frame, each checked and raised to its current version. Throws where one cannot be read. */
 export const eventsOf = (data: Uint8Array): readonly Event[] => decodeFrame(utf8.decode(data)).events.map(readEvent)
 
-/** What moves a wallet by itself, and so may stand on its subject. */
+/** What moves a wallet by itself, or bounds what it is spent on, and so may stand on its subject. */
 const walletTypes: { readonly [T in WalletFact['type']]: true } = {
   WalletCredited: true,
   HoldPlaced: true,
   HoldReleased: true,
   AdjustmentPosted: true,
+  LimitsSet: true,
 }
 
 const isOnWallet = ({ type, data }: Event, workspaceId: string): boolean =>

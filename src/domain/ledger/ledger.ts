@@ -7,7 +7,6 @@ import { parseUsd } from '../money.ts'
 import { type PriceBook, publishPrice } from '../pricing/price-book.ts'
 import { giveUpTask, openTask, progressTask, settleTask, type Task, type TaskEvent } from '../video/task.ts'
 import { chargeWallet, evolveWallet, type Movement, settleHold, type WalletFact } from '../wallet/evolve.ts'
-import { spendLimitsOf } from '../wallet/spending.ts'
 import { initialWallet, type Wallet } from '../wallet/wallet.ts'
 import { admitFrame, type FrameWindow, initialFrameWindow } from './frame-window.ts'
 import { type ClosedRequest, type Closing, type OpenRequests, pairRequest, type Routed } from './requests.ts'
@@ -110,12 +109,7 @@ const openWorkspace = (ledger: Ledger, event: EventOf<'WorkspaceOpened'>): void 
 /** What a key may spend is known to whoever decides for the wallet. */
 export const applyLimits = (ledger: Ledger, data: LimitsSet): void => {
   setLimits(ledger.accounts.limits, data)
-  const { workspaceId, keyId, limits } = data
-  if (keyId === undefined) return
-  const { spendLimits } = walletOf(ledger, workspaceId)
-  const own = spendLimitsOf(limits.spend)
-  if (own.length > 0) spendLimits.set(keyId, own)
-  else spendLimits.delete(keyId)
+  evolveWallet(walletOf(ledger, data.workspaceId), { type: 'LimitsSet', data })
 }
 
 const moveWallet = (ledger: Ledger, fact: WalletFact): Effect => ({

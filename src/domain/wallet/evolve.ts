@@ -1,7 +1,7 @@
 import type { FactOf } from '../../events/envelope.ts'
 import { utcDayOf } from '../instant.ts'
 import { maxOf, minOf, parseUsd } from '../money.ts'
-import { countFor, type Spender } from './spending.ts'
+import { countFor, type Spender, spendLimitsOf } from './spending.ts'
 import { balancePicos, type Hold, spendingOf, type Wallet, type WalletDraft } from './wallet.ts'
 
 export const movementKinds = ['credit', 'charge', 'excess', 'adjustment', 'hold', 'release'] as const
@@ -23,7 +23,7 @@ export interface Movement {
   readonly spender: Spender | null
 }
 
-export type WalletFact = FactOf<'WalletCredited' | 'HoldPlaced' | 'HoldReleased' | 'AdjustmentPosted'>
+export type WalletFact = FactOf<'WalletCredited' | 'HoldPlaced' | 'HoldReleased' | 'AdjustmentPosted' | 'LimitsSet'>
 
 /** With the instant at which it was said; a fact that is only tried has none yet. */
 type WalletMove = WalletFact & { readonly time?: string }
@@ -114,6 +114,12 @@ const endHold = (wallet: WalletDraft, holdId: string): readonly Movement[] => {
   return [movement(wallet, 'release', holdId, 0n, -hold.remainingPicos, hold.spender)]
 }
 
+/** What a key may spend bounds its holds, and moves nothing. */
+const setSpendLimits = (wallet: WalletDraft, { keyId, limits }: FactOf<'LimitsSet'>['data']): readonly Movement[] => {
+  if (keyId !== undefined) wallet.spendLimits.set(keyId, spendLimitsOf(limits.spend))
+  return []
+}
+
 export const creditKey = (reference: string): string => `credit:${reference}`
 export const adjustmentKey = (adjustmentId: string): string => `adjustment:${adjustmentId}`
 
@@ -128,6 +134,8 @@ export const evolveWallet = (wallet: WalletDraft, fact: WalletMove): readonly Mo
       return placeHold(wallet, fact.data, fact.time ?? '')
     case 'HoldReleased':
       return endHold(wallet, fact.data.holdId)
+    case 'LimitsSet':
+      return setSpendLimits(wallet, fact.data)
   }
 }
 

@@ -40,8 +40,8 @@ export interface WalletDraft {
   readonly references: Drafted<string, bigint>
   /** By the caller's own id, for ever. */
   readonly externalTasks: Drafted<string, ExternalTask>
-  /** By key: of those that have some. */
-  readonly spendLimits: ReadonlyMap<string, SpendLimits>
+  /** By key, as they were last set; see `isLimited`. */
+  readonly spendLimits: Drafted<string, SpendLimits>
   /** By key: of all that ever spent or held. */
   readonly spendings: Drafted<string, KeySpending>
   /** Sequence of the last frame on the wallet's subject. */
@@ -81,6 +81,10 @@ export const availablePicos = (wallet: WalletDraft): bigint =>
 
 export const spendingOf = ({ spendings }: WalletDraft, keyId: string): KeySpending => spendings.get(keyId) ?? noSpending
 
+/** Whether a key has spend limits. */
+export const isLimited = ({ spendLimits }: WalletDraft, keyId: string): boolean =>
+  (spendLimits.get(keyId)?.length ?? 0) > 0
+
 /** What is left of a key's spend limits on a UTC day; null where it has none, and for no key. */
 export const keyRoomOf = (wallet: WalletDraft, keyId: string | null, day: string): KeyRoom | null => {
   const limits = keyId === null ? undefined : wallet.spendLimits.get(keyId)
@@ -101,5 +105,6 @@ export const draftOf = (wallet: Wallet): WalletDraft => ({
   holds: new LayeredMap(wallet.holds),
   references: new LayeredMap(wallet.references),
   externalTasks: new LayeredMap(wallet.externalTasks),
+  spendLimits: new LayeredMap(wallet.spendLimits),
   spendings: new LayeredMap(wallet.spendings),
 })

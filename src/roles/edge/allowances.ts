@@ -3,7 +3,7 @@ import { walletOf } from '../../domain/ledger/ledger.ts'
 import { formatUsd, minOf } from '../../domain/money.ts'
 import type { Movement } from '../../domain/wallet/evolve.ts'
 import { dayEndsMs, type KeyRoom } from '../../domain/wallet/spending.ts'
-import { type Hold, isTighter, keyRoomOf, spendablePicos, type Wallet } from '../../domain/wallet/wallet.ts'
+import { type Hold, isLimited, isTighter, keyRoomOf, spendablePicos, type Wallet } from '../../domain/wallet/wallet.ts'
 import { GatewayError, logUnavailable } from '../../errors.ts'
 import { limits } from '../../limits.ts'
 import { atMost } from '../../within.ts'
@@ -205,7 +205,7 @@ export class Allowances {
 
   /** Null for a key without spend limits. */
   #limitedKeyOf({ workspaceId, keyId }: Admission): string | null {
-    return walletOf(this.#parts.tail.ledger, workspaceId).spendLimits.has(keyId) ? keyId : null
+    return isLimited(walletOf(this.#parts.tail.ledger, workspaceId), keyId) ? keyId : null
   }
 
   #find(workspaceId: string, keyId: string | null): SpenderSlices | undefined {
