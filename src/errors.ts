@@ -14,7 +14,9 @@ export type ErrorCode =
   | 'missing_api_key'
   | 'invalid_api_key'
   | 'insufficient_user_quota'
+  | 'key_spend_limit_reached'
   | 'access_denied'
+  | 'model_not_allowed'
   | 'model_not_found'
   | 'not_found'
   | 'task_not_exist'
@@ -58,7 +60,9 @@ export const errorTable: { readonly [C in ErrorCode]: { readonly status: number;
   missing_api_key: { status: 401, type: 'authentication_error' },
   invalid_api_key: { status: 401, type: 'authentication_error' },
   insufficient_user_quota: { status: 402, type: 'insufficient_quota' },
+  key_spend_limit_reached: { status: 402, type: 'insufficient_quota' },
   access_denied: { status: 403, type: 'permission_error' },
+  model_not_allowed: { status: 403, type: 'permission_error' },
   model_not_found: { status: 404, type: 'invalid_request_error' },
   not_found: { status: 404, type: 'invalid_request_error' },
   task_not_exist: { status: 404, type: 'invalid_request_error' },

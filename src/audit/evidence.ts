@@ -5,7 +5,7 @@ import type { PricePublished } from '../events/types.ts'
 import type { SealPlace } from '../read-models/charge-trace.ts'
 
 /** What an event did to the wallet, and how the wallet stood after it. */
-export type Moved = Omit<Movement, 'workspaceId' | 'reference'>
+export type Moved = Omit<Movement, 'workspaceId' | 'reference' | 'spender'>
 
 /** An event as it stands in the log. */
 export interface ToldEvent {

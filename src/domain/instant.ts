@@ -1,3 +1,9 @@
+/** `2026-11-21` of `2026-11-21T23:59:59.999Z`. */
+export const utcDayOf = (time: string): string => time.slice(0, 10)
+
+/** The day in UTC, `2026-11-21`, of milliseconds since the epoch. */
+export const utcDayAt = (epochMs: number): string => utcDayOf(new Date(epochMs).toISOString())
+
 const dayPattern = /^\d{4}-\d{2}-\d{2}$/
 const instantPattern = /^(\d{4}-\d{2}-\d{2})T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,3})?)?(?:Z|[+-]\d{2}:\d{2})$/
 

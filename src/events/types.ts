@@ -22,6 +22,14 @@ export interface AdjustmentPosted {
    */
   readonly corrects: string
   readonly note: string
+  /**
+   * The key that the charge counted for, where the correction counts for it too.
+   */
+  readonly keyId?: string
+  /**
+   * The UTC day that the charge counted for in the key's spend limits.
+   */
+  readonly day?: string
 }
 
 /**
@@ -114,6 +122,14 @@ export interface HoldPlaced {
    */
   readonly owner: string
   readonly task?: TaskOrder
+  /**
+   * Of an allowance that only this key may spend, since it has a spend limit.
+   */
+  readonly keyId?: string
+  /**
+   * The UTC day that the hold counts for in its key's spend limits. Absent: that of the event.
+   */
+  readonly day?: string
 }
 /**
  * What a video task was ordered as: with `purpose: task`, whose hold has the id of the task.

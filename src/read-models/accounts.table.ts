@@ -1,4 +1,5 @@
-import type { Decimal, FreeText, Instant } from './columns.ts'
+import type { Limits } from '../events/types.ts'
+import type { Decimal, FreeText, Instant, Json } from './columns.ts'
 
 export interface WorkspaceTable {
   readonly workspace_id: string
@@ -17,4 +18,11 @@ export interface KeyTable {
   readonly expires_at: Instant | null
   /** The key that it took the place of. */
   readonly replaces: string | null
+}
+
+export interface LimitsTable {
+  readonly workspace_id: string
+  /** Empty for the limits of the workspace. */
+  readonly key_id: string
+  readonly limits: Json<Limits>
 }

@@ -1,12 +1,13 @@
 import { restoreKeys } from '../domain/accounts/accounts.ts'
-import { initialLedger, type Ledger, walletOf } from '../domain/ledger/ledger.ts'
+import { applyLimits, initialLedger, type Ledger, walletOf } from '../domain/ledger/ledger.ts'
 import { publishPrice } from '../domain/pricing/price-book.ts'
-import { keyOf, workspaceOf } from './accounts.ts'
+import { keyOf, limitsSetOf, workspaceOf } from './accounts.ts'
 import { picosOf } from './columns.ts'
 import { lastSeal } from './seals.ts'
 import { restoredText } from './stored-text.ts'
 import type { ReadModels, Snapshot } from './tables.ts'
 import { taskOf } from './tasks.ts'
+import { keySpendingOf } from './wallet.ts'
 
 /** The ledger as the tables have it at one sequence. */
 export interface LedgerSnapshot {
@@ -43,11 +44,12 @@ const loadWriters = async (trx: Snapshot, ledger: Ledger): Promise<void> => {
     ledger.writers.set(writer, { low: Number(low), above: new Set(above.map(Number)) })
 }
 
-const loadAccounts = async (trx: Snapshot, { accounts }: Ledger): Promise<void> => {
+const loadAccounts = async (trx: Snapshot, ledger: Ledger): Promise<void> => {
   for (const row of await trx.selectFrom('workspaces').selectAll().execute())
-    accounts.workspaces.set(row.workspace_id, workspaceOf(row))
+    ledger.accounts.workspaces.set(row.workspace_id, workspaceOf(row))
   const keys = await trx.selectFrom('keys').selectAll().orderBy('key_id').execute()
-  restoreKeys(accounts, keys.map(keyOf))
+  restoreKeys(ledger.accounts, keys.map(keyOf))
+  for (const row of await trx.selectFrom('limits').selectAll().execute()) applyLimits(ledger, limitsSetOf(row))
 }
 
 const loadPrices = async (trx: Snapshot, { prices }: Ledger): Promise<void> => {
@@ -81,6 +83,7 @@ const loadWallets = async (trx: Snapshot, ledger: Ledger): Promise<void> => {
     wallet.subjectSequence = Number(row.subject_sequence)
   }
   await loadHolds(trx, ledger)
+  await loadSpendings(trx, ledger)
   await loadReferences(trx, ledger)
   await loadExternalTasks(trx, ledger)
 }
@@ -95,7 +98,13 @@ const loadHolds = async (trx: Snapshot, ledger: Ledger): Promise<void> => {
       amountPicos: picosOf(row.amount),
       remainingPicos: picosOf(row.remaining),
       deadlineMs: row.deadline.getTime(),
+      spender: row.key_id === null ? null : { keyId: row.key_id, day: row.day ?? '' },
     })
+}
+
+const loadSpendings = async (trx: Snapshot, ledger: Ledger): Promise<void> => {
+  for (const row of await trx.selectFrom('key_spending').selectAll().execute())
+    walletOf(ledger, row.workspace_id).spendings.set(row.key_id, keySpendingOf(row))
 }
 
 const loadReferences = async (trx: Snapshot, ledger: Ledger): Promise<void> => {

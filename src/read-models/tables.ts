@@ -1,5 +1,5 @@
 import type { Insertable, Kysely, Transaction } from 'kysely'
-import type { KeyTable, WorkspaceTable } from './accounts.table.ts'
+import type { KeyTable, LimitsTable, WorkspaceTable } from './accounts.table.ts'
 import type { AdminChangeTable } from './admin-changes.table.ts'
 import type { CheckpointTable, WriterTable } from './checkpoint.table.ts'
 import type { ChargePlaceTable, MovementMinuteTable } from './places.table.ts'
@@ -10,7 +10,13 @@ import type { SealTable } from './seals.table.ts'
 import type { StoredResponseTable } from './stored-responses.table.ts'
 import type { ExternalTaskTable, LateVerdictTable, TaskChargeTable, TaskTable } from './tasks.table.ts'
 import type { UsageByDayTable, UsageEntryTable } from './usage.table.ts'
-import type { HoldTable, WalletEntryTable, WalletReferenceTable, WalletTable } from './wallet.table.ts'
+import type {
+  HoldTable,
+  KeySpendingTable,
+  WalletEntryTable,
+  WalletReferenceTable,
+  WalletTable,
+} from './wallet.table.ts'
 
 /** The read models' tables, by name. */
 export interface Tables {
@@ -18,11 +24,13 @@ export interface Tables {
   readonly writers: WriterTable
   readonly workspaces: WorkspaceTable
   readonly keys: KeyTable
+  readonly limits: LimitsTable
   readonly prices: PriceTable
   readonly aliases: AliasTable
   readonly routers: RouterTable
   readonly wallets: WalletTable
   readonly holds: HoldTable
+  readonly key_spending: KeySpendingTable
   readonly wallet_references: WalletReferenceTable
   readonly wallet_entries: WalletEntryTable
   readonly requests: RequestTable

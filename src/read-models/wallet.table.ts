@@ -21,6 +21,23 @@ export interface HoldTable {
   readonly amount: Decimal
   readonly remaining: Decimal
   readonly deadline: Instant
+  /** Null, as is the day, for an allowance that any key may spend. */
+  readonly key_id: string | null
+  readonly day: string | null
+}
+
+/** What a key spent, and what its open holds hold, as of `day`. */
+export interface KeySpendingTable {
+  readonly workspace_id: string
+  readonly key_id: string
+  /** UTC, `2026-11-21`. */
+  readonly day: string
+  readonly spent_day: Decimal
+  readonly spent_month: Decimal
+  readonly spent_total: Decimal
+  readonly held_day: Decimal
+  readonly held_month: Decimal
+  readonly held_total: Decimal
 }
 
 export interface WalletReferenceTable {

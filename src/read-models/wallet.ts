@@ -1,5 +1,18 @@
+import type { Selectable } from 'kysely'
+import type { KeySpending } from '../domain/wallet/spending.ts'
 import { picosOf } from './columns.ts'
 import type { ReadModels } from './tables.ts'
+import type { KeySpendingTable } from './wallet.table.ts'
+
+export const keySpendingOf = (row: Selectable<KeySpendingTable>): KeySpending => ({
+  day: row.day,
+  spent: {
+    dayPicos: picosOf(row.spent_day),
+    monthPicos: picosOf(row.spent_month),
+    totalPicos: picosOf(row.spent_total),
+  },
+  held: { dayPicos: picosOf(row.held_day), monthPicos: picosOf(row.held_month), totalPicos: picosOf(row.held_total) },
+})
 
 /** How a wallet stands, in picos. */
 export interface WalletFigures {

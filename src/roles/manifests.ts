@@ -15,6 +15,7 @@ export const manifests = {
     'KeyIssued',
     'KeyExpirySet',
     'KeyRevoked',
+    'LimitsSet',
     'PricePublished',
     'AliasSet',
     'RouterSet',

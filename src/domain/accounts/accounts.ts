@@ -1,5 +1,5 @@
 import type { FactOf } from '../../events/envelope.ts'
-import type { KeyIssued, WorkspaceChanged, WorkspaceOpened } from '../../events/types.ts'
+import type { KeyIssued, Limits, WorkspaceChanged, WorkspaceOpened } from '../../events/types.ts'
 import { type Drafted, LayeredMap } from '../layered-map.ts'
 import { parseUsd } from '../money.ts'
 
@@ -30,6 +30,8 @@ export interface AccountsDraft {
   readonly keysBySha256: Drafted<string, Key>
   /** The id of the working key that a name stands for; see `nameOf`. A key that was replaced has given its name away. */
   readonly keysByName: Drafted<string, string>
+  /** What was set, by whom it binds; see `limitsOf`. */
+  readonly limits: Drafted<string, Limits>
 }
 
 /** Who pays and who calls. The fold owns it and changes it in place. */
@@ -38,6 +40,7 @@ export interface Accounts extends AccountsDraft {
   readonly keys: Map<string, Key>
   readonly keysBySha256: Map<string, Key>
   readonly keysByName: Map<string, string>
+  readonly limits: Map<string, Limits>
 }
 
 export const initialAccounts = (): Accounts => ({
@@ -45,6 +48,7 @@ export const initialAccounts = (): Accounts => ({
   keys: new Map(),
   keysBySha256: new Map(),
   keysByName: new Map(),
+  limits: new Map(),
 })
 
 /** A draft on which facts that are not yet in the log can be tried. */
@@ -53,6 +57,7 @@ export const draftAccounts = (accounts: Accounts): AccountsDraft => ({
   keys: new LayeredMap(accounts.keys),
   keysBySha256: new LayeredMap(accounts.keysBySha256),
   keysByName: new LayeredMap(accounts.keysByName),
+  limits: new LayeredMap(accounts.limits),
 })
 
 /** A name within its workspace. */

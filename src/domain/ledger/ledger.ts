@@ -1,5 +1,8 @@
 import type { Event, EventOf } from '../../events/envelope.ts'
+import type { LimitsSet } from '../../events/types.ts'
 import { type Accounts, evolveAccounts, initialAccounts } from '../accounts/accounts.ts'
+import { setLimits } from '../accounts/limits.ts'
+import { utcDayOf } from '../instant.ts'
 import { parseUsd } from '../money.ts'
 import { type PriceBook, publishPrice } from '../pricing/price-book.ts'
 import { evolveOverlay, initialOverlay, type RoutingOverlay } from '../routing/overlay.ts'
@@ -88,8 +91,10 @@ const isNewFrame = (ledger: Ledger, frame: LedgerFrame): boolean => {
 const settle = (ledger: Ledger, { routed, closing }: ClosedRequest): readonly Movement[] => {
   if (closing.type === 'RequestFailed') return []
   const { requestId, workspaceId, total } = closing.data
-  const { reserved, allowanceId } = routed.data
-  return chargeWallet(walletOf(ledger, workspaceId), requestId, parseUsd(total), parseUsd(reserved), allowanceId)
+  const { keyId, reserved, allowanceId } = routed.data
+  const asker = { keyId, day: utcDayOf(routed.time) }
+  const wallet = walletOf(ledger, workspaceId)
+  return chargeWallet(wallet, requestId, parseUsd(total), parseUsd(reserved), allowanceId, asker)
 }
 
 const nothing = { movements: [], closed: null, task: null } as const
@@ -103,6 +108,12 @@ const applyRequest = (ledger: Ledger, event: Routed | Closing, sequence: number)
 const changeWorkspace = (ledger: Ledger, event: EventOf<'WorkspaceOpened'> | EventOf<'WorkspaceChanged'>): void => {
   evolveAccounts(ledger.accounts, event)
   takeCreditLimit(walletOf(ledger, event.data.workspaceId), ledger.accounts)
+}
+
+/** What a key may spend is known to whoever decides for the wallet. */
+export const applyLimits = (ledger: Ledger, data: LimitsSet): void => {
+  setLimits(ledger.accounts.limits, data)
+  evolveWallet(walletOf(ledger, data.workspaceId), { type: 'LimitsSet', data })
 }
 
 const moveWallet = (ledger: Ledger, fact: WalletFact): Effect => ({
@@ -184,6 +195,9 @@ const applyEvent = (ledger: Ledger, event: Event, sequence: number): Effect => {
     case 'RouterSet':
       ledger.routing = evolveOverlay(ledger.routing, event)
       return nothing
+    case 'LimitsSet':
+      applyLimits(ledger, event.data)
+      return nothing
     case 'PricePublished':
       publishPrice(ledger.prices, event.data)
       return nothing
@@ -200,7 +214,6 @@ const applyEvent = (ledger: Ledger, event: Event, sequence: number): Effect => {
     case 'TaskSettled':
       return settleOnce(ledger, event)
     case 'LateVerdictSeen':
-    case 'LimitsSet':
     case 'PlanPublished':
     case 'PlanSubscribed':
     case 'PlanRenewed':

@@ -5,6 +5,7 @@ import {
   draftAccounts,
   evolveAccounts,
 } from '../accounts/accounts.ts'
+import { setLimits } from '../accounts/limits.ts'
 import { evolveWallet, type WalletFact } from '../wallet/evolve.ts'
 import { draftOf, type Wallet, type WalletDraft } from '../wallet/wallet.ts'
 
@@ -29,6 +30,7 @@ const walletTypes: { readonly [T in WalletFact['type']]: true } = {
   HoldPlaced: true,
   HoldReleased: true,
   AdjustmentPosted: true,
+  LimitsSet: true,
 }
 
 /** What is said of one workspace under its own order, and so may stand on its subject. */
@@ -49,6 +51,7 @@ export const draftWorkspace = (wallet: Wallet, accounts: Accounts): WorkspaceDra
 })
 
 export const evolveDraft = ({ wallet, accounts }: WorkspaceDraft, fact: WorkspaceFact): void => {
+  if (fact.type === 'LimitsSet') setLimits(accounts.limits, fact.data)
   if (!isAccountFact(fact)) {
     evolveWallet(wallet, fact)
     return

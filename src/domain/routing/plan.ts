@@ -67,8 +67,16 @@ const routerPrefix = 'gateway/'
 const routerOf = (name: string): string | null =>
   name.startsWith(routerPrefix) ? name.slice(routerPrefix.length) : null
 
+/** Whether whoever asks may use a model, by its `<provider>/<model>`. */
+export type MayUse = (model: string) => boolean
+
+export const everyModel: MayUse = () => true
+
 /** Behind the name of a model it means one snapshot of it; never a mere prefix: `gpt-5` is no `gpt-5-mini`. */
 const snapshotPattern = /-(?:\d{8}|\d{4}-\d{2}-\d{2})$/
+
+/** The model that a dated name is a snapshot of. */
+export const withoutSnapshot = (name: string): string => name.replace(snapshotPattern, '')
 
 const aliased = ({ aliases }: Catalog, name: string): string => {
   if (Object.hasOwn(aliases, name)) return aliases[name]!
@@ -130,7 +138,7 @@ const isRenamed = (catalog: Catalog, model: string): boolean => {
 
 /** A snapshot has the price of its model, unless it has one of its own. */
 const priceOf = (catalog: Catalog, prices: PriceBook, name: string, atMs: number): PublishedPrice | undefined => {
-  const model = name.replace(snapshotPattern, '')
+  const model = withoutSnapshot(name)
   return priceAt(prices, name, atMs) ?? (isRenamed(catalog, model) ? undefined : priceAt(prices, model, atMs))
 }
 
@@ -167,6 +175,16 @@ export const noSuchModel = (name: string): GatewayError =>
     param: 'model',
   })
 
+export const notAllowed = (name: string): GatewayError =>
+  new GatewayError('model_not_allowed', `This key may not use the model \`${name}\`.`, { param: 'model' })
+
+const noneAllowed = (ask: Ask): GatewayError =>
+  ask.chain !== null && ask.chain.length > 1
+    ? new GatewayError('model_not_allowed', 'This key may use none of the models in the fallback chain.', {
+        param: 'extra_body.models',
+      })
+    : notAllowed(ask.chain?.[0] ?? ask.model)
+
 const noCandidate = (ask: Ask): GatewayError =>
   ask.chain !== null && ask.chain.length > 1
     ? new GatewayError('invalid_value', 'None of the models in the fallback chain is available.', {
@@ -188,21 +206,31 @@ const tooManyCandidates = (count: number): GatewayError =>
 
 /**
  * The candidates of a request in the order in which they are tried, each with the price in force at `atMs`.
- * Names that resolve to nothing are passed over; throws `model_not_found`, `invalid_value` or `unsupported_value` when none is left.
+ * Names that resolve to nothing, and models that may not be used, are passed over. Throws `model_not_found`, `invalid_value` or
+ * `unsupported_value` when none is left, and `model_not_allowed` when only those are that may not be used.
  */
-export const planRequest = (catalog: Catalog, prices: PriceBook, ask: Ask, atMs: number, random: Random): Plan => {
+export const planRequest = (
+  catalog: Catalog,
+  prices: PriceBook,
+  ask: Ask,
+  atMs: number,
+  random: Random,
+  mayUse: MayUse = everyModel,
+): Plan => {
   const names = ask.chain ?? [ask.model]
-  const candidates = names.flatMap((name, level) =>
+  const callable = names.flatMap((name, level) =>
     modelIdsOf(catalog, name, random)
       .map((model) => callableOf(catalog, prices, model, atMs))
-      .filter((callable) => callable !== undefined)
-      .map((callable) => ({ ...callable, level })),
+      .filter((each) => each !== undefined)
+      .map((each) => ({ ...each, level })),
   )
-  if (candidates.length === 0) {
+  if (callable.length === 0) {
     refuseVideoModels(catalog, prices, names, atMs)
     refuseUnpriced(catalog, prices, names, atMs)
     throw noCandidate(ask)
   }
+  const candidates = callable.filter(({ model }) => mayUse(model))
+  if (candidates.length === 0) throw noneAllowed(ask)
   if (candidates.length > candidatesMax) throw tooManyCandidates(candidates.length)
   return { candidates, router: ask.chain === null ? routerOf(ask.model) : null, chain: ask.chain !== null }
 }

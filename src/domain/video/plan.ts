@@ -1,6 +1,16 @@
 import type { VideoSheet } from '../../events/types.ts'
 import { type PriceBook, priceAt } from '../pricing/price-book.ts'
-import { type Catalog, locateModel, modelIdsOf, noSuchModel, type Random, refuseUnpriced } from '../routing/plan.ts'
+import {
+  type Catalog,
+  everyModel,
+  locateModel,
+  type MayUse,
+  modelIdsOf,
+  noSuchModel,
+  notAllowed,
+  type Random,
+  refuseUnpriced,
+} from '../routing/plan.ts'
 import { videoModelOf } from './models.ts'
 
 /** Where a video is made, and at what price. */
@@ -29,7 +39,8 @@ const planOf = (catalog: Catalog, prices: PriceBook, model: string, atMs: number
 
 /**
  * The model that a video is asked of, with the price in force at `atMs`; of a router the first that makes videos.
- * Throws `model_not_found` for any other model, and `invalid_value` where the price is not in force yet.
+ * Throws `model_not_found` for any other model, `invalid_value` where the price is not in force yet, and `model_not_allowed` where only
+ * models are left that may not be used.
  */
 export const planVideo = (
   catalog: Catalog,
@@ -37,11 +48,14 @@ export const planVideo = (
   model: string,
   atMs: number,
   random: Random,
+  mayUse: MayUse = everyModel,
 ): VideoPlan => {
-  const plan = modelIdsOf(catalog, model, random)
+  const plans = modelIdsOf(catalog, model, random)
     .map((each) => planOf(catalog, prices, each, atMs))
-    .find((each) => each !== undefined)
+    .filter((each) => each !== undefined)
+  const plan = plans.find((each) => mayUse(each.model))
   if (plan !== undefined) return plan
+  if (plans.length > 0) throw notAllowed(model)
   refuseUnpriced(catalog, prices, [model], atMs)
   throw noSuchModel(model)
 }

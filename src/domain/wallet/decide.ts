@@ -1,7 +1,8 @@
 import type { TaskOrder } from '../../events/types.ts'
 import { formatUsd, maxOf, minOf } from '../money.ts'
 import { creditKey, type WalletFact } from './evolve.ts'
-import { availablePicos, type WalletDraft } from './wallet.ts'
+import { dayOf, type KeyRoom } from './spending.ts'
+import { availablePicos, isTighter, keyRoomOf, spendablePicos, spendingOf, type WalletDraft } from './wallet.ts'
 
 export type WalletCommand =
   | {
@@ -10,6 +11,10 @@ export type WalletCommand =
       /** Less than this is of no use to whoever asks. */
       readonly minimumPicos: bigint
       readonly desiredPicos: bigint
+      /** The key that alone may spend it, since it has spend limits; null for an allowance of the whole workspace. */
+      readonly keyId: string | null
+      /** The UTC day on which it is asked for, `2026-11-21`. */
+      readonly day: string
       /** ISO 8601. */
       readonly deadline: string
       readonly owner: string
@@ -18,6 +23,8 @@ export type WalletCommand =
       readonly type: 'PlaceTaskHold'
       readonly taskId: string
       readonly amountPicos: bigint
+      /** The UTC day on which it is asked for. */
+      readonly day: string
       /** ISO 8601. */
       readonly deadline: string
       readonly owner: string
@@ -37,25 +44,32 @@ export type WalletDecision = { readonly facts: readonly WalletFact[] } | { reado
 
 export type WalletRefusal =
   | { readonly reason: 'insufficient'; readonly availablePicos: bigint }
+  | { readonly reason: 'key_limit_reached'; readonly room: KeyRoom }
   | { readonly reason: 'external_task_differs'; readonly taskId: string }
   | { readonly reason: 'reference_differs'; readonly creditedPicos: bigint }
 
 /** A slice never takes more than half of what is available unless one request needs it: other edges want some too. */
 const sliceDivisor = 2n
 
+const shortage = (wallet: WalletDraft, room: KeyRoom | null): WalletRefusal =>
+  isTighter(room, wallet)
+    ? { reason: 'key_limit_reached', room }
+    : { reason: 'insufficient', availablePicos: availablePicos(wallet) }
+
 const placeAllowance = (command: WalletCommand & { type: 'PlaceAllowance' }, wallet: WalletDraft): WalletDecision => {
-  const available = availablePicos(wallet)
-  if (available <= 0n || available < command.minimumPicos)
-    return { refused: { reason: 'insufficient', availablePicos: available } }
-  const amountPicos = maxOf(command.minimumPicos, minOf(command.desiredPicos, available / sliceDivisor))
-  if (amountPicos <= 0n) return { refused: { reason: 'insufficient', availablePicos: available } }
-  const { holdId, deadline, owner } = command
+  const { holdId, keyId, minimumPicos, desiredPicos, deadline, owner } = command
+  const room = keyRoomOf(wallet, keyId, command.day)
+  const spendable = spendablePicos(wallet, room)
+  const amountPicos = maxOf(minimumPicos, minOf(desiredPicos, spendable / sliceDivisor))
+  if (spendable < minimumPicos || amountPicos <= 0n) return { refused: shortage(wallet, room) }
   const { workspaceId } = wallet
+  const amount = formatUsd(amountPicos)
+  const spender = keyId === null ? {} : { keyId, day: dayOf(spendingOf(wallet, keyId), command.day) }
   return {
     facts: [
       {
         type: 'HoldPlaced',
-        data: { holdId, workspaceId, purpose: 'allowance', amount: formatUsd(amountPicos), deadline, owner },
+        data: { holdId, workspaceId, purpose: 'allowance', amount, deadline, owner, ...spender },
       },
     ],
   }
@@ -68,15 +82,17 @@ const placeTaskHold = (command: WalletCommand & { type: 'PlaceTaskHold' }, walle
   const standing = externalTaskId === undefined ? undefined : wallet.externalTasks.get(externalTaskId)
   if (standing?.requestDigest === requestDigest || wallet.holds.has(taskId)) return { facts: [] }
   if (standing !== undefined) return { refused: { reason: 'external_task_differs', taskId: standing.taskId } }
-  const available = availablePicos(wallet)
-  if (available < amountPicos) return { refused: { reason: 'insufficient', availablePicos: available } }
+  const { keyId } = order
+  const room = keyRoomOf(wallet, keyId, command.day)
+  if (spendablePicos(wallet, room) < amountPicos) return { refused: shortage(wallet, room) }
   const { workspaceId } = wallet
   const amount = formatUsd(amountPicos)
+  const counted = room === null ? {} : { day: dayOf(spendingOf(wallet, keyId), command.day) }
   return {
     facts: [
       {
         type: 'HoldPlaced',
-        data: { holdId: taskId, workspaceId, purpose: 'task', amount, deadline, owner, task: order },
+        data: { holdId: taskId, workspaceId, purpose: 'task', amount, deadline, owner, task: order, ...counted },
       },
     ],
   }

@@ -1,4 +1,6 @@
 import { type Drafted, LayeredMap } from '../layered-map.ts'
+import { minOf } from '../money.ts'
+import { type KeyRoom, type KeySpending, noSpending, roomOf, type Spender, type SpendLimits } from './spending.ts'
 
 export type HoldPurpose = 'task' | 'allowance'
 
@@ -14,6 +16,8 @@ export interface Hold {
   readonly deadlineMs: number
   /** The writer that placed it. */
   readonly owner: string
+  /** The key that may spend it, and the day that it counts for; null for an allowance that any key may spend. */
+  readonly spender: Spender | null
 }
 
 /** The task that a caller's own id names, and what it asked for. */
@@ -36,6 +40,10 @@ export interface WalletDraft {
   readonly references: Drafted<string, bigint>
   /** By the caller's own id, for ever. */
   readonly externalTasks: Drafted<string, ExternalTask>
+  /** By key, as they were last set; see `isLimited`. */
+  readonly spendLimits: Drafted<string, SpendLimits>
+  /** By key: of all that ever spent or held. */
+  readonly spendings: Drafted<string, KeySpending>
   /** Sequence of the last frame on the wallet's subject. */
   subjectSequence: number
 }
@@ -45,6 +53,8 @@ export interface Wallet extends WalletDraft {
   readonly holds: Map<string, Hold>
   readonly references: Map<string, bigint>
   readonly externalTasks: Map<string, ExternalTask>
+  readonly spendLimits: Map<string, SpendLimits>
+  readonly spendings: Map<string, KeySpending>
 }
 
 export const initialWallet = (workspaceId: string): Wallet => ({
@@ -57,6 +67,8 @@ export const initialWallet = (workspaceId: string): Wallet => ({
   holds: new Map(),
   references: new Map(),
   externalTasks: new Map(),
+  spendLimits: new Map(),
+  spendings: new Map(),
   subjectSequence: 0,
 })
 
@@ -67,10 +79,32 @@ export const balancePicos = (wallet: WalletDraft): bigint =>
 export const availablePicos = (wallet: WalletDraft): bigint =>
   balancePicos(wallet) + wallet.creditLimitPicos - wallet.heldPicos
 
+export const spendingOf = ({ spendings }: WalletDraft, keyId: string): KeySpending => spendings.get(keyId) ?? noSpending
+
+/** Whether a key has spend limits. */
+export const isLimited = ({ spendLimits }: WalletDraft, keyId: string): boolean =>
+  (spendLimits.get(keyId)?.length ?? 0) > 0
+
+/** What is left of a key's spend limits on a UTC day; null where it has none, and for no key. */
+export const keyRoomOf = (wallet: WalletDraft, keyId: string | null, day: string): KeyRoom | null => {
+  const limits = keyId === null ? undefined : wallet.spendLimits.get(keyId)
+  return keyId === null || limits === undefined ? null : roomOf(limits, spendingOf(wallet, keyId), day)
+}
+
+/** Whether a key's own limit leaves less than its workspace's wallet. */
+export const isTighter = (room: KeyRoom | null, wallet: WalletDraft): room is KeyRoom =>
+  room !== null && room.leftPicos < availablePicos(wallet)
+
+/** What a new hold of a key may take: of the wallet, and of the key's own limits. */
+export const spendablePicos = (wallet: WalletDraft, room: KeyRoom | null): bigint =>
+  room === null ? availablePicos(wallet) : minOf(availablePicos(wallet), room.leftPicos)
+
 /** A draft on which facts that are not yet in the log can be tried. It leaves the wallet as it is, and costs the same however much that holds. */
 export const draftOf = (wallet: Wallet): WalletDraft => ({
   ...wallet,
   holds: new LayeredMap(wallet.holds),
   references: new LayeredMap(wallet.references),
   externalTasks: new LayeredMap(wallet.externalTasks),
+  spendLimits: new LayeredMap(wallet.spendLimits),
+  spendings: new LayeredMap(wallet.spendings),
 })

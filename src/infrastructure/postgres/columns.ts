@@ -32,6 +32,7 @@ export const columns: { readonly [Table in Exclude<keyof Tables, 'checkpoint'>]:
     expires_at: 'timestamptz',
     replaces: 'text',
   },
+  limits: { workspace_id: 'text', key_id: 'text', limits: 'json' },
   prices: {
     sequence: 'int8',
     event_index: 'int4',
@@ -60,6 +61,19 @@ export const columns: { readonly [Table in Exclude<keyof Tables, 'checkpoint'>]:
     amount: 'numeric',
     remaining: 'numeric',
     deadline: 'timestamptz',
+    key_id: 'text',
+    day: 'text',
+  },
+  key_spending: {
+    workspace_id: 'text',
+    key_id: 'text',
+    day: 'text',
+    spent_day: 'numeric',
+    spent_month: 'numeric',
+    spent_total: 'numeric',
+    held_day: 'numeric',
+    held_month: 'numeric',
+    held_total: 'numeric',
   },
   wallet_references: { workspace_id: 'text', reference: 'text', amount: 'numeric' },
   wallet_entries: {

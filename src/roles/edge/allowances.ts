@@ -1,7 +1,9 @@
+import { utcDayAt } from '../../domain/instant.ts'
 import { walletOf } from '../../domain/ledger/ledger.ts'
 import { formatUsd, minOf } from '../../domain/money.ts'
 import type { Movement } from '../../domain/wallet/evolve.ts'
-import { availablePicos, type Hold, type Wallet } from '../../domain/wallet/wallet.ts'
+import { dayEndsMs, type KeyRoom } from '../../domain/wallet/spending.ts'
+import { type Hold, isLimited, isTighter, keyRoomOf, spendablePicos, type Wallet } from '../../domain/wallet/wallet.ts'
 import { GatewayError, logUnavailable } from '../../errors.ts'
 import { limits } from '../../limits.ts'
 import { atMost } from '../../within.ts'
@@ -9,11 +11,14 @@ import type { LedgerTail } from '../ledger-tail.ts'
 import type { Clock, Logger, NewId } from '../role.ts'
 import type { WalletWriter } from '../wallet-writer.ts'
 import { type SliceTimes, sliceTimesOf } from './bounds.ts'
+import { keyLimitReached } from './spend-limit.ts'
 
 /** What a request asks for: the worst case in full, and the least with which it is still of use. */
 export interface Admission {
   readonly requestId: string
   readonly workspaceId: string
+  /** Who asks. */
+  readonly keyId: string
   readonly wantedPicos: bigint
   readonly floorPicos: bigint
 }
@@ -41,8 +46,11 @@ interface Waiter extends Admission {
   readonly reject: (refusal: GatewayError) => void
 }
 
-interface WorkspaceSlices {
+/** The slices of a workspace that its keys share, or those of one key, since that has spend limits. */
+interface SpenderSlices {
   readonly workspaceId: string
+  /** Null for those that keys share. */
+  readonly keyId: string | null
   current: Slice | null
   /** Slices that go back when their last request ends. They admit more only where nothing else can be had for a while. */
   readonly draining: Set<Slice>
@@ -66,6 +74,9 @@ export interface AllowanceParts {
   readonly returnMs?: number
 }
 
+/** No key has this id. */
+const shared = ''
+
 /** A slice takes no more than such a part of what is left, unless one request needs it: other edges want some too. */
 const shareDivisor = 2n
 
@@ -83,23 +94,25 @@ const stopping = (): GatewayError =>
 const allReserved = (): GatewayError =>
   new GatewayError(
     'concurrency_limit_exceeded',
-    'What is left in the wallet is reserved by requests in flight. Try again shortly.',
+    'What is left to spend is reserved by requests in flight. Try again shortly.',
     {
       retryAfterSeconds: 1,
     },
   )
 
 /**
- * The money this edge may spend without asking: slices of the workspaces' wallets, set aside in the log before use.
+ * The money this edge may spend without asking: slices of the workspaces' wallets, set aside in the log before use. A key with spend limits
+ * has slices of its own: what they hold counts for its limits.
  * A request reserves its worst case; the reservation ends when the ledger applies the request's closing event.
  */
 export class Allowances {
   readonly #parts: AllowanceParts
   readonly #times: SliceTimes
-  readonly #workspaces = new Map<string, WorkspaceSlices>()
+  /** By workspace, then by key; `shared` for the slices that keys share. */
+  readonly #workspaces = new Map<string, Map<string, SpenderSlices>>()
   readonly #reservations = new Map<
     string,
-    { readonly slice: Slice; readonly reservedPicos: bigint; readonly slices: WorkspaceSlices }
+    { readonly slice: Slice; readonly reservedPicos: bigint; readonly slices: SpenderSlices }
   >()
   /** Slices on their way back. */
   readonly #returns = new Map<Slice, Promise<void>>()
@@ -126,12 +139,12 @@ export class Allowances {
 
   /**
    * Reserves the worst case of a request, or, when the wallet cannot cover it and nothing in flight will free more, what there is above the floor.
-   * Throws `insufficient_user_quota`, or `concurrency_limit_exceeded` when requests in flight hold the money for too long.
+   * Throws `insufficient_user_quota`, `key_spend_limit_reached`, or `concurrency_limit_exceeded` when requests in flight hold the money for too long.
    */
   admit(admission: Admission): Promise<Reservation> {
     if (this.#isClosed) return Promise.reject(stopping())
     if (admission.wantedPicos === 0n) return Promise.resolve({ allowanceId: null, reservedPicos: 0n })
-    const slices = this.#slicesOf(admission.workspaceId)
+    const slices = this.#slicesOf(admission.workspaceId, this.#limitedKeyOf(admission))
     if (slices.waiters.length >= limits.admissionWaitersMax) return Promise.reject(allReserved())
     const current = slices.current
     if (slices.waiters.length === 0 && current !== null && this.#free(current) >= admission.wantedPicos)
@@ -161,15 +174,15 @@ export class Allowances {
     clearInterval(this.#sweepTimer)
     await atMost(this.#giveAllBack(), this.#parts.returnMs ?? limits.allowanceReturnMs)
     this.#stopListening()
-    const kept = [...this.#workspaces.values()].flatMap(slicesIn)
+    const kept = this.#allSlices().flatMap(slicesIn)
     for (const slice of [...kept, ...this.#returns.keys()]) if (this.#isOpen(slice)) this.#tellHeld(slice)
   }
 
   async #giveAllBack(): Promise<void> {
-    for (const slices of this.#workspaces.values())
+    for (const slices of this.#allSlices())
       for (const waiter of slices.waiters) this.#refuse(slices, waiter, stopping())
     await Promise.all(this.#steps)
-    for (const slices of this.#workspaces.values()) {
+    for (const slices of this.#allSlices()) {
       if (slices.current !== null) this.#retire(slices, slices.current)
       this.#giveBackUnused(slices)
     }
@@ -186,11 +199,25 @@ export class Allowances {
     this.#parts.logger.warn(fields, 'the edge stops while an allowance is held: it goes back at its deadline')
   }
 
-  #slicesOf(workspaceId: string): WorkspaceSlices {
-    const standing = this.#workspaces.get(workspaceId)
+  #allSlices(): SpenderSlices[] {
+    return [...this.#workspaces.values()].flatMap((byKey) => [...byKey.values()])
+  }
+
+  /** Null for a key without spend limits. */
+  #limitedKeyOf({ workspaceId, keyId }: Admission): string | null {
+    return isLimited(walletOf(this.#parts.tail.ledger, workspaceId), keyId) ? keyId : null
+  }
+
+  #find(workspaceId: string, keyId: string | null): SpenderSlices | undefined {
+    return this.#workspaces.get(workspaceId)?.get(keyId ?? shared)
+  }
+
+  #slicesOf(workspaceId: string, keyId: string | null): SpenderSlices {
+    const standing = this.#find(workspaceId, keyId)
     if (standing !== undefined) return standing
     const slices = {
       workspaceId,
+      keyId,
       current: null,
       draining: new Set<Slice>(),
       waiters: [],
@@ -198,22 +225,42 @@ export class Allowances {
       spentPicos: 0n,
       spentBeforePicos: 0n,
     }
-    this.#workspaces.set(workspaceId, slices)
+    const byKey = this.#workspaces.get(workspaceId) ?? new Map<string, SpenderSlices>()
+    this.#workspaces.set(workspaceId, byKey.set(keyId ?? shared, slices))
     return slices
   }
 
-  #walletOf({ workspaceId }: WorkspaceSlices): Wallet {
+  #walletOf({ workspaceId }: SpenderSlices): Wallet {
     return walletOf(this.#parts.tail.ledger, workspaceId)
   }
 
-  /** What a slice can still reserve; nothing once its hold ended or it is due for renewal. */
+  #today(): string {
+    return utcDayAt(this.#parts.clock())
+  }
+
+  #roomOf({ workspaceId, keyId }: Pick<SpenderSlices, 'workspaceId' | 'keyId'>): KeyRoom | null {
+    return keyId === null ? null : keyRoomOf(walletOf(this.#parts.tail.ledger, workspaceId), keyId, this.#today())
+  }
+
+  /** What a new slice may take. */
+  #spendablePicos(slices: SpenderSlices): bigint {
+    return spendablePicos(this.#walletOf(slices), this.#roomOf(slices))
+  }
+
+  /** What a slice can still reserve; nothing once its hold ended or it is due for renewal, or holds more than its key may spend by now. */
   #free(slice: Slice): bigint {
-    return this.#isOpen(slice) && this.#parts.clock() < slice.renewAtMs
+    return this.#isOpen(slice) && this.#parts.clock() < slice.renewAtMs && !this.#isBeyondLimit(slice)
       ? slice.hold.remainingPicos - slice.reservedPicos
       : 0n
   }
 
-  #reserve(slices: WorkspaceSlices, slice: Slice, { requestId }: Admission, reservedPicos: bigint): Reservation {
+  #isBeyondLimit({ hold: { workspaceId, spender } }: Slice): boolean {
+    if (spender === null) return false
+    const room = this.#roomOf({ workspaceId, keyId: spender.keyId })
+    return room !== null && room.leftPicos < 0n
+  }
+
+  #reserve(slices: SpenderSlices, slice: Slice, { requestId }: Admission, reservedPicos: bigint): Reservation {
     slice.reservedPicos += reservedPicos
     slice.requests += 1
     slice.usedAtMs = this.#parts.clock()
@@ -240,15 +287,16 @@ export class Allowances {
     this.#onEnded = []
   }
 
-  #observe({ workspaceId, kind, reference }: Movement): void {
-    const slices = this.#workspaces.get(workspaceId)
-    if (slices === undefined) return
-    if (kind === 'release') this.#drop(slices, reference)
-    if (slices.waiters.length > 0) this.#pump(slices)
+  #observe({ workspaceId, kind, reference, spender }: Movement): void {
+    const byKey = this.#workspaces.get(workspaceId)
+    if (byKey === undefined) return
+    const own = kind === 'release' ? byKey.get(spender?.keyId ?? shared) : undefined
+    if (own !== undefined) this.#drop(own, reference)
+    for (const slices of byKey.values()) if (slices.waiters.length > 0) this.#pump(slices)
   }
 
   /** Serves waiters in their order from the current slice; where it cannot cover the first, starts the next step for it. */
-  #pump(slices: WorkspaceSlices): void {
+  #pump(slices: SpenderSlices): void {
     for (;;) {
       const [first] = slices.waiters
       if (first === undefined || slices.busy) return
@@ -262,12 +310,12 @@ export class Allowances {
     }
   }
 
-  #begin(slices: WorkspaceSlices, first: Waiter): void {
+  #begin(slices: SpenderSlices, first: Waiter): void {
     const step = this.#step(slices, first).finally(() => this.#steps.delete(step))
     this.#steps.add(step)
   }
 
-  async #step(slices: WorkspaceSlices, first: Waiter): Promise<void> {
+  async #step(slices: SpenderSlices, first: Waiter): Promise<void> {
     slices.busy = true
     let progress = false
     try {
@@ -282,7 +330,7 @@ export class Allowances {
   }
 
   /** Tries to find money for the first waiter; false when only time, or a request's end, can. */
-  async #cover(slices: WorkspaceSlices, first: Waiter): Promise<boolean> {
+  async #cover(slices: SpenderSlices, first: Waiter): Promise<boolean> {
     if ((await this.#place(slices, first)) || this.#turnBack(slices, first)) return true
     const { current } = slices
     if (current !== null && current.requests === 0) {
@@ -290,14 +338,27 @@ export class Allowances {
       await this.#giveBack(current)
       return true
     }
-    const othersHold = this.#walletOf(slices).heldPicos > 0n
+    const othersHold = this.#mayComeBack(slices)
     if (othersHold && this.#waitedMs(first) < limits.admissionWaitMs) return false
     return this.#settleForLess(slices, first, othersHold)
   }
 
+  /** Whether anything is held of what there is too little of: of the key's limit, or of the wallet. */
+  #mayComeBack(slices: SpenderSlices): boolean {
+    const wallet = this.#walletOf(slices)
+    const room = this.#roomOf(slices)
+    return isTighter(room, wallet) ? room.heldPicos > 0n : wallet.heldPicos > 0n
+  }
+
+  /** What there is too little of. */
+  #shortage(slices: SpenderSlices): GatewayError {
+    const room = this.#roomOf(slices)
+    return isTighter(room, this.#walletOf(slices)) ? keyLimitReached(room, this.#today()) : insufficient()
+  }
+
   /** A slice for about a second; from a wallet that is nearly empty one for each waiter, so that nothing lies unused that others wait for. */
-  #place(slices: WorkspaceSlices, first: Waiter): Promise<boolean> {
-    const sharePicos = availablePicos(this.#walletOf(slices)) / shareDivisor
+  #place(slices: SpenderSlices, first: Waiter): Promise<boolean> {
+    const sharePicos = this.#spendablePicos(slices) / shareDivisor
     const desiredPicos = this.#desiredPicos(slices)
     const singlesMax = limits.allowanceSinglesMax - slices.draining.size
     return desiredPicos > sharePicos && singlesMax > 0
@@ -306,15 +367,15 @@ export class Allowances {
   }
 
   /** Takes what there is above the floor. */
-  async #settleForLess(slices: WorkspaceSlices, first: Waiter, othersHold: boolean): Promise<boolean> {
+  async #settleForLess(slices: SpenderSlices, first: Waiter, othersHold: boolean): Promise<boolean> {
     const { current } = slices
     if (current !== null && this.#free(current) >= first.floorPicos) {
       this.#serve(slices, first, current, minOf(first.wantedPicos, this.#free(current)))
       return true
     }
-    const leastPicos = minOf(first.wantedPicos, availablePicos(this.#walletOf(slices)))
+    const leastPicos = minOf(first.wantedPicos, this.#spendablePicos(slices))
     if (leastPicos < first.floorPicos || leastPicos <= 0n)
-      return this.#refuse(slices, first, othersHold ? allReserved() : insufficient())
+      return this.#refuse(slices, first, othersHold ? allReserved() : this.#shortage(slices))
     if (await this.#placeSingle(slices, first, leastPicos)) return true
     // Another edge was quicker: there may be more, unless it took too long.
     return this.#waitedMs(first) < limits.admissionWaitMs || this.#refuse(slices, first, allReserved())
@@ -324,26 +385,26 @@ export class Allowances {
     return this.#parts.clock() - sinceMs
   }
 
-  #serve(slices: WorkspaceSlices, waiter: Waiter, slice: Slice, reservedPicos: bigint): void {
+  #serve(slices: SpenderSlices, waiter: Waiter, slice: Slice, reservedPicos: bigint): void {
     // One that was refused when the edge stopped needs nothing.
     if (!slices.waiters.includes(waiter)) return
     slices.waiters = slices.waiters.filter((each) => each !== waiter)
     waiter.resolve(this.#reserve(slices, slice, waiter, reservedPicos))
   }
 
-  #refuse(slices: WorkspaceSlices, waiter: Waiter, refusal: GatewayError): boolean {
+  #refuse(slices: SpenderSlices, waiter: Waiter, refusal: GatewayError): boolean {
     slices.waiters = slices.waiters.filter((each) => each !== waiter)
     waiter.reject(refusal)
     return true
   }
 
   /** A slice lasts for about a second: who waits now, what is in flight, and what was spent in the last one. */
-  #desiredPicos({ waiters, current, spentPicos, spentBeforePicos }: WorkspaceSlices): bigint {
+  #desiredPicos({ waiters, current, spentPicos, spentBeforePicos }: SpenderSlices): bigint {
     const waitingPicos = waiters.reduce((sum, waiter) => sum + waiter.wantedPicos, 0n)
     return waitingPicos + (current?.reservedPicos ?? 0n) + spentPicos + spentBeforePicos
   }
 
-  async #openSlice(slices: WorkspaceSlices, minimumPicos: bigint, desiredPicos: bigint): Promise<boolean> {
+  async #openSlice(slices: SpenderSlices, minimumPicos: bigint, desiredPicos: bigint): Promise<boolean> {
     const slice = await this.#placeHold(slices, minimumPicos, desiredPicos)
     if (slice === null) return false
     this.#makeCurrent(slices, slice)
@@ -351,7 +412,7 @@ export class Allowances {
   }
 
   /** True when at least one could be placed. */
-  async #placeSingles(slices: WorkspaceSlices, waiters: readonly Waiter[]): Promise<boolean> {
+  async #placeSingles(slices: SpenderSlices, waiters: readonly Waiter[]): Promise<boolean> {
     const placed = await Promise.allSettled(
       waiters.map((waiter) => this.#placeSingle(slices, waiter, waiter.wantedPicos)),
     )
@@ -361,7 +422,7 @@ export class Allowances {
   }
 
   /** A slice of one request, which goes back when that ends. */
-  async #placeSingle(slices: WorkspaceSlices, waiter: Waiter, amountPicos: bigint): Promise<boolean> {
+  async #placeSingle(slices: SpenderSlices, waiter: Waiter, amountPicos: bigint): Promise<boolean> {
     const slice = await this.#placeHold(slices, amountPicos, amountPicos)
     if (slice === null) return false
     slices.draining.add(slice)
@@ -371,7 +432,7 @@ export class Allowances {
 
   /** Null when the wallet has less than the minimum. */
   async #placeHold(
-    { workspaceId }: WorkspaceSlices,
+    { workspaceId, keyId }: SpenderSlices,
     minimumPicos: bigint,
     desiredPicos: bigint,
   ): Promise<Slice | null> {
@@ -379,16 +440,16 @@ export class Allowances {
     const placedAtMs = clock()
     const holdId = newId()
     const deadline = new Date(placedAtMs + this.#times.lifetimeMs).toISOString()
-    const command = { type: 'PlaceAllowance', holdId, minimumPicos, desiredPicos, deadline, owner } as const
-    const outcome = await writer.execute(workspaceId, command)
+    const asked = { holdId, minimumPicos, desiredPicos, keyId, day: utcDayAt(placedAtMs), deadline, owner }
+    const outcome = await writer.execute(workspaceId, { type: 'PlaceAllowance', ...asked })
     const hold = walletOf(tail.ledger, workspaceId).holds.get(holdId)
     if ('refused' in outcome || hold === undefined) return null
     const renewAtMs = placedAtMs + this.#times.renewMs
-    return { hold, renewAtMs, reservedPicos: 0n, requests: 0, usedAtMs: placedAtMs }
+    return { hold, renewAtMs: untilDayEnds(hold, renewAtMs), reservedPicos: 0n, requests: 0, usedAtMs: placedAtMs }
   }
 
   /** A slice that does not come back, since a request in it goes on, may as well be used. */
-  #turnBack(slices: WorkspaceSlices, first: Waiter): boolean {
+  #turnBack(slices: SpenderSlices, first: Waiter): boolean {
     if (this.#waitedMs(first) < limits.allowanceDrainMs) return false
     const slice = [...slices.draining].find((each) => this.#free(each) >= first.wantedPicos)
     if (slice === undefined) return false
@@ -397,12 +458,12 @@ export class Allowances {
     return true
   }
 
-  #makeCurrent(slices: WorkspaceSlices, slice: Slice): void {
+  #makeCurrent(slices: SpenderSlices, slice: Slice): void {
     if (slices.current !== null) this.#retire(slices, slices.current)
     slices.current = slice
   }
 
-  #retire(slices: WorkspaceSlices, slice: Slice): void {
+  #retire(slices: SpenderSlices, slice: Slice): void {
     if (slices.current === slice) slices.current = null
     if (slice.requests === 0) this.#giveBack(slice)
     else slices.draining.add(slice)
@@ -415,7 +476,7 @@ export class Allowances {
   }
 
   async #release(slice: Slice): Promise<void> {
-    const { workspaceId, holdId } = slice.hold
+    const { workspaceId, holdId, spender } = slice.hold
     try {
       await this.#parts.writer.execute(workspaceId, { type: 'ReleaseHold', holdId, reason: 'returned' })
     } catch (fault) {
@@ -423,12 +484,12 @@ export class Allowances {
         { fault, holdId },
         'an allowance was not given back; it is tried again until its deadline',
       )
-      this.#slicesOf(workspaceId).draining.add(slice)
+      this.#slicesOf(workspaceId, spender?.keyId ?? null).draining.add(slice)
     }
   }
 
   /** Those whose return failed. */
-  #giveBackUnused({ draining }: WorkspaceSlices): void {
+  #giveBackUnused({ draining }: SpenderSlices): void {
     for (const slice of draining)
       if (slice.requests === 0) {
         draining.delete(slice)
@@ -437,7 +498,7 @@ export class Allowances {
   }
 
   /** A slice that the scheduler took back covers nothing more. What became of its last requests may never be told. */
-  #drop(slices: WorkspaceSlices, holdId: string): void {
+  #drop(slices: SpenderSlices, holdId: string): void {
     const { current, draining } = slices
     const ended = [...draining, ...(current === null ? [] : [current])].find(({ hold }) => hold.holdId === holdId)
     if (ended === undefined) return
@@ -448,28 +509,39 @@ export class Allowances {
   }
 
   /** More lies unused in it than the wallet has left for others, and than a second needs. */
-  #isTooLarge(slices: WorkspaceSlices, slice: Slice): boolean {
+  #isTooLarge(slices: SpenderSlices, slice: Slice): boolean {
     const unusedPicos = this.#free(slice)
-    return (
-      unusedPicos > availablePicos(this.#walletOf(slices)) && unusedPicos > slices.spentPicos + slices.spentBeforePicos
-    )
+    return unusedPicos > this.#spendablePicos(slices) && unusedPicos > slices.spentPicos + slices.spentBeforePicos
   }
 
   #sweep(): void {
     const nowMs = this.#parts.clock()
     const newWindow = nowMs - this.#sweptAtMs >= limits.allowanceSpendWindowMs
     if (newWindow) this.#sweptAtMs = nowMs
-    for (const slices of this.#workspaces.values()) {
+    for (const slices of this.#allSlices()) {
       if (newWindow) turnSpendWindow(slices)
       this.#giveBackUnused(slices)
       const { current } = slices
-      if (current !== null && !slices.busy && (isOver(current, nowMs) || this.#isTooLarge(slices, current)))
-        this.#retire(slices, current)
+      if (current !== null && !slices.busy && this.#isToRetire(slices, current, nowMs)) this.#retire(slices, current)
       if (slices.waiters.length > 0) this.#pump(slices)
-      else if (isEmpty(slices)) this.#workspaces.delete(slices.workspaceId)
+      else if (isEmpty(slices)) this.#forget(slices)
     }
   }
+
+  #isToRetire(slices: SpenderSlices, current: Slice, nowMs: number): boolean {
+    return isOver(current, nowMs) || this.#isTooLarge(slices, current) || this.#isBeyondLimit(current)
+  }
+
+  #forget({ workspaceId, keyId }: SpenderSlices): void {
+    const byKey = this.#workspaces.get(workspaceId)
+    byKey?.delete(keyId ?? shared)
+    if (byKey?.size === 0) this.#workspaces.delete(workspaceId)
+  }
 }
+
+/** What counts for a day is not spent on the next. */
+const untilDayEnds = ({ spender }: Hold, renewAtMs: number): number =>
+  spender === null ? renewAtMs : Math.min(renewAtMs, dayEndsMs(spender.day))
 
 /** Those at the front whose worst cases come to no more than a share; the first in any case. */
 const firstWithin = (waiters: readonly Waiter[], sharePicos: bigint): readonly Waiter[] => {
@@ -484,7 +556,7 @@ const firstWithin = (waiters: readonly Waiter[], sharePicos: bigint): readonly W
 const chargedPicosOf = (movements: readonly Movement[]): bigint =>
   movements.reduce((sum, { amountPicos }) => sum - amountPicos, 0n)
 
-const turnSpendWindow = (slices: WorkspaceSlices): void => {
+const turnSpendWindow = (slices: SpenderSlices): void => {
   slices.spentBeforePicos = slices.spentPicos
   slices.spentPicos = 0n
 }
@@ -492,8 +564,8 @@ const turnSpendWindow = (slices: WorkspaceSlices): void => {
 const isOver = (slice: Slice, nowMs: number): boolean =>
   nowMs >= slice.renewAtMs || (slice.requests === 0 && nowMs - slice.usedAtMs >= limits.allowanceIdleMs)
 
-const slicesIn = ({ current, draining }: WorkspaceSlices): readonly Slice[] =>
+const slicesIn = ({ current, draining }: SpenderSlices): readonly Slice[] =>
   current === null ? [...draining] : [current, ...draining]
 
-const isEmpty = ({ current, draining, busy, spentBeforePicos, spentPicos }: WorkspaceSlices): boolean =>
+const isEmpty = ({ current, draining, busy, spentBeforePicos, spentPicos }: SpenderSlices): boolean =>
   current === null && draining.size === 0 && !busy && spentBeforePicos === 0n && spentPicos === 0n

@@ -1,5 +1,6 @@
 import type { Applied } from '../../domain/ledger/ledger.ts'
 import { undeliveredPrefix } from '../../domain/wallet/evolve.ts'
+import type { Spender } from '../../domain/wallet/spending.ts'
 import type { FactOf } from '../../events/envelope.ts'
 import type { UsageRecorded } from '../../events/types.ts'
 import { limits } from '../../limits.ts'
@@ -12,11 +13,15 @@ export interface DeliveryParts {
   readonly logger: Logger
 }
 
-type Closing = NonNullable<Applied['closed']>['closing']
+/** The end of a request that the ledger honoured, and for whom and which day its charge counts. */
+interface End {
+  readonly closing: NonNullable<Applied['closed']>['closing']
+  readonly spender: Spender | null
+}
 
 interface Delivery {
   /** The end that the ledger honoured; null until then. */
-  closing: Closing | null
+  end: End | null
   isLost: boolean
 }
 
@@ -33,13 +38,18 @@ export class Deliveries {
   constructor(parts: DeliveryParts) {
     this.#parts = parts
     this.#stopListening = parts.tail.onApplied((applied) => {
-      for (const { closed } of applied) if (closed !== null) this.#close(closed.routed.data.requestId, closed.closing)
+      for (const { closed, movements } of applied)
+        if (closed !== null)
+          this.#close(closed.routed.data.requestId, {
+            closing: closed.closing,
+            spender: movements[0]?.spender ?? null,
+          })
     })
   }
 
   /** From the dispatch of a request on. */
   open(requestId: string): void {
-    this.#deliveries.set(requestId, { closing: null, isLost: false })
+    this.#deliveries.set(requestId, { end: null, isLost: false })
   }
 
   /** The caller has what it gets. */
@@ -52,7 +62,7 @@ export class Deliveries {
     const delivery = this.#deliveries.get(requestId)
     if (delivery === undefined) return
     delivery.isLost = true
-    if (delivery.closing !== null) this.#close(requestId, delivery.closing)
+    if (delivery.end !== null) this.#close(requestId, delivery.end)
     else if (this.#deliveries.size > limits.deliveriesMax) this.#forgetOldestLost()
   }
 
@@ -62,19 +72,20 @@ export class Deliveries {
     await Promise.all(this.#posting)
   }
 
-  #close(requestId: string, closing: Closing): void {
+  #close(requestId: string, end: End): void {
     const delivery = this.#deliveries.get(requestId)
     if (delivery === undefined) return
-    delivery.closing = closing
+    delivery.end = end
     if (!delivery.isLost) return
     this.#deliveries.delete(requestId)
-    if (closing.type === 'UsageRecorded' && closing.data.total !== '0') this.#takeBack(closing.data)
+    const { closing, spender } = end
+    if (closing.type === 'UsageRecorded' && closing.data.total !== '0') this.#takeBack(closing.data, spender)
   }
 
-  #takeBack(bill: UsageRecorded): void {
+  #takeBack(bill: UsageRecorded, spender: Spender | null): void {
     const { log, logger } = this.#parts
     const { requestId } = bill
-    const posting = log.postToWallet(bill.workspaceId, [undeliveredFact(bill)]).catch((fault: unknown) => {
+    const posting = log.postToWallet(bill.workspaceId, [undeliveredFact(bill, spender)]).catch((fault: unknown) => {
       logger.error({ fault, requestId }, 'an undelivered answer could not be taken back')
     })
     this.#posting.add(posting)
@@ -91,8 +102,11 @@ export class Deliveries {
   }
 }
 
-/** Takes a whole charge back: the answer never reached its caller. */
-const undeliveredFact = ({ requestId, workspaceId, total }: UsageRecorded): FactOf<'AdjustmentPosted'> => ({
+/** Takes a whole charge back, also from what its key has spent: the answer never reached its caller. */
+const undeliveredFact = (
+  { requestId, workspaceId, total }: UsageRecorded,
+  spender: Spender | null,
+): FactOf<'AdjustmentPosted'> => ({
   type: 'AdjustmentPosted',
   data: {
     adjustmentId: undeliveredPrefix + requestId,
@@ -101,5 +115,6 @@ const undeliveredFact = ({ requestId, workspaceId, total }: UsageRecorded): Fact
     reason: 'undelivered',
     corrects: requestId,
     note: 'The answer was charged and, by a fault of the gateway, did not reach its caller.',
+    ...spender,
   },
 })

@@ -1,4 +1,5 @@
 import type { Key } from '../../domain/accounts/accounts.ts'
+import { mayUseOf } from '../../domain/accounts/limits.ts'
 import { formatUsd, maxOf } from '../../domain/money.ts'
 import { affordableOutputTokens, type Demand, worstCasePicos } from '../../domain/pricing/worst-case.ts'
 import {
@@ -107,9 +108,10 @@ export class Inference {
     if (tailStalled || log.oldestUnacknowledgedMs() > limits.logStalledMs) throw logUnavailable()
   }
 
-  plan(ask: Ask): Plan {
+  plan(ask: Ask, key: Key): Plan {
     const { catalog, tail, clock, random } = this.#parts
-    return planRequest(catalog(), tail.ledger.prices, ask, clock(), random)
+    const { prices, accounts } = tail.ledger
+    return planRequest(catalog(), prices, ask, clock(), random, mayUseOf(accounts, key))
   }
 
   /** Whether every candidate is known to keep to what OpenAI keeps to. */
@@ -197,8 +199,8 @@ export class Inference {
       maxOf(0n, ...plan.candidates.map(({ sheet }) => worstCasePicos(sheet, demand, outputCap)))
     const wantedPicos = costPicos(null)
     const floorPicos = costPicos(limits.outputTokensFloor)
-    const { workspaceId } = key
-    const reservation = await this.#admit({ requestId, workspaceId, wantedPicos, floorPicos })
+    const { workspaceId, keyId } = key
+    const reservation = await this.#admit({ requestId, workspaceId, keyId, wantedPicos, floorPicos })
     if (reservation.reservedPicos >= wantedPicos) return { reservation, outputCap: null }
     return { reservation, outputCap: affordableCap(plan, demand, reservation.reservedPicos) }
   }

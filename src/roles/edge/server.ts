@@ -74,7 +74,7 @@ const routes = (parts: ServerParts, bounds: EdgeBounds): Router<EdgeState, objec
   const version = requireVersion()
   const surface = { inference, bounds, logger }
   const responses = { ...surface, owners: parts.responseOwners }
-  const models = { catalog, prices: tail.ledger.prices, clock }
+  const models = { catalog, prices: tail.ledger.prices, accounts: tail.ledger.accounts, clock }
 
   const router = new Router<EdgeState, object>()
   router.post('/v1/chat/completions', ...called, json, completeChat(surface))

@@ -1,5 +1,7 @@
 import { hash } from 'node:crypto'
 import type { Key } from '../../domain/accounts/accounts.ts'
+import { mayUseOf } from '../../domain/accounts/limits.ts'
+import { utcDayAt } from '../../domain/instant.ts'
 import { walletOf } from '../../domain/ledger/ledger.ts'
 import { formatUsd } from '../../domain/money.ts'
 import type { Catalog, Random } from '../../domain/routing/plan.ts'
@@ -11,7 +13,7 @@ import { unitsPicosRoundingHalfUp } from '../../domain/video/settle.ts'
 import type { Task } from '../../domain/video/task.ts'
 import { worstCaseUnits } from '../../domain/video/worst-case.ts'
 import type { WalletCommand, WalletRefusal } from '../../domain/wallet/decide.ts'
-import { availablePicos } from '../../domain/wallet/wallet.ts'
+import { availablePicos, isTighter, keyRoomOf, type Wallet } from '../../domain/wallet/wallet.ts'
 import { clientGoneError, GatewayError, logUnavailable } from '../../errors.ts'
 import type { TaskOrder } from '../../events/types.ts'
 import { limits } from '../../limits.ts'
@@ -24,8 +26,9 @@ import type { WorkQueue } from '../work-queue.ts'
 import { canonicalJson } from './canonical-json.ts'
 import type { Asker, FreshResults } from './fresh-results.ts'
 import { dimensionsOf } from './image-dimensions.ts'
+import { keyLimitReached } from './spend-limit.ts'
 import type { EdgeTasks, TaskPage } from './tasks.ts'
-import { WalletWatch } from './wallet-watch.ts'
+import { WalletWatch, type Wanted } from './wallet-watch.ts'
 
 export interface VideoTaskParts {
   readonly tail: LedgerTail
@@ -85,7 +88,7 @@ export class VideoTasks {
 
   /**
    * Resolves once the task's payload and its hold are stored: it will be done, or its money goes back. The same again under the same id of
-   * the caller's is the same task. Throws what is wrong with the request before anything is stored; `insufficient_user_quota`;
+   * the caller's is the same task. Throws what is wrong with the request before anything is stored; `insufficient_user_quota`; `key_spend_limit_reached`;
    * `external_task_id_conflict`; `log_unavailable`, after which only a submit with an id of the caller's may have happened.
    */
   async submit(asked: VideoSubmit, clientGone: AbortSignal): Promise<AcceptedTask> {
@@ -131,7 +134,8 @@ export class VideoTasks {
 
   #draft({ key, surface, request, pathOf }: VideoSubmit, requestDigest: string): Draft {
     const { catalog, tail, clock, random, owner, callbacks, taskDeadlineMs, newTaskId } = this.#parts
-    const plan = planVideo(catalog(), tail.ledger.prices, request.model, clock(), random)
+    const { prices, accounts } = tail.ledger
+    const plan = planVideo(catalog(), prices, request.model, clock(), random, mayUseOf(accounts, key))
     checkVideoRequest(request, plan.modelName, pathOf, dimensionsOf)
     checkCallback(request.callbackUrl, callbacks, pathOf)
     const whole = withDefaults(request, plan.modelName)
@@ -143,6 +147,7 @@ export class VideoTasks {
       type: 'PlaceTaskHold',
       taskId,
       amountPicos: unitsPicosRoundingHalfUp(unitsMax, plan.sheet.unit_price),
+      day: utcDayAt(clock()),
       deadline: new Date(clock() + taskDeadlineMs).toISOString(),
       owner,
       order: orderOf({ keyId, surface, request: whole, plan, unitsMax, payload, requestDigest }),
@@ -242,10 +247,11 @@ export class VideoTasks {
   }
 
   async #requireCover({ workspaceId, command }: Draft, untilMs: number, clientGone: AbortSignal): Promise<void> {
-    const { amountPicos } = command
-    const isCovered = await this.#watch.covers(workspaceId, amountPicos, untilMs - this.#parts.clock())
+    const { amountPicos, day, order } = command
+    const wanted = { workspaceId, keyId: order.keyId, day, amountPicos }
+    const isCovered = await this.#watch.covers(wanted, untilMs - this.#parts.clock())
     if (clientGone.aborted) throw clientGoneError()
-    if (!isCovered) throw insufficient(amountPicos, availablePicos(walletOf(this.#parts.tail.ledger, workspaceId)))
+    if (!isCovered) throw shortage(walletOf(this.#parts.tail.ledger, workspaceId), wanted)
   }
 
   async #queue(taskId: string, payload: Uint8Array): Promise<void> {
@@ -302,6 +308,11 @@ const conflict = (externalTaskId: string, param: string): GatewayError =>
     `The id \`${externalTaskId}\` names a task that was asked for otherwise.`,
     { param },
   )
+
+const shortage = (wallet: Wallet, { keyId, day, amountPicos }: Wanted): GatewayError => {
+  const room = keyRoomOf(wallet, keyId, day)
+  return isTighter(room, wallet) ? keyLimitReached(room, day) : insufficient(amountPicos, availablePicos(wallet))
+}
 
 const insufficient = (neededPicos: bigint, leftPicos: bigint): GatewayError =>
   new GatewayError(

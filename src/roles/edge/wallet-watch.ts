@@ -1,7 +1,15 @@
 import { walletOf } from '../../domain/ledger/ledger.ts'
-import { availablePicos, type Wallet } from '../../domain/wallet/wallet.ts'
+import { availablePicos, keyRoomOf, spendablePicos, type Wallet } from '../../domain/wallet/wallet.ts'
 import { limits } from '../../limits.ts'
 import type { LedgerTail } from '../ledger-tail.ts'
+
+/** What a key wants to have covered, on a UTC day. */
+export interface Wanted {
+  readonly workspaceId: string
+  readonly keyId: string
+  readonly day: string
+  readonly amountPicos: bigint
+}
 
 /** Lets wait for money that slices for chat still hold. */
 export class WalletWatch {
@@ -19,15 +27,16 @@ export class WalletWatch {
   }
 
   /**
-   * Resolves true as soon as the wallet covers the amount. Resolves false when not even all slices for chat that are open hold enough, or
+   * Resolves true as soon as the wallet and the key's own limits cover the amount. Resolves false when not even all slices for chat that are open hold enough, or
    * when they have not come back within `waitMs`.
    */
-  async covers(workspaceId: string, amountPicos: bigint, waitMs: number): Promise<boolean> {
+  async covers(wanted: Wanted, waitMs: number): Promise<boolean> {
+    const { workspaceId } = wanted
     const wallet = walletOf(this.#tail.ledger, workspaceId)
-    if (availablePicos(wallet) >= amountPicos) return true
+    if (isCovered(wallet, wanted)) return true
     const timeout = AbortSignal.timeout(Math.max(0, waitMs))
-    while (availablePicos(wallet) < amountPicos) {
-      if (timeout.aborted || !mayCover(wallet, amountPicos) || this.#isCrowded(workspaceId)) return false
+    while (!isCovered(wallet, wanted)) {
+      if (timeout.aborted || !mayCover(wallet, wanted) || this.#isCrowded(workspaceId)) return false
       await this.#moved(workspaceId, timeout)
     }
     return true
@@ -62,12 +71,22 @@ export class WalletWatch {
   }
 }
 
-/** True while so much is available, or would be if every slice came back unused. */
-const mayCover = (wallet: Wallet, amountPicos: bigint): boolean =>
-  availablePicos(wallet) + slicesPicos(wallet) >= amountPicos
+const isCovered = (wallet: Wallet, { keyId, day, amountPicos }: Wanted): boolean =>
+  spendablePicos(wallet, keyRoomOf(wallet, keyId, day)) >= amountPicos
 
-const slicesPicos = ({ holds }: Wallet): bigint =>
+/** True while so much is available, or would be if every slice came back unused. */
+const mayCover = (wallet: Wallet, { keyId, day, amountPicos }: Wanted): boolean => {
+  const room = keyRoomOf(wallet, keyId, day)
+  return (
+    availablePicos(wallet) + slicesPicos(wallet) >= amountPicos &&
+    (room === null || room.leftPicos + slicesPicos(wallet, keyId) >= amountPicos)
+  )
+}
+
+/** What slices for chat hold; of one key, where one is named. */
+const slicesPicos = ({ holds }: Wallet, keyId?: string): bigint =>
   [...holds.values()].reduce(
-    (sum, { purpose, remainingPicos }) => (purpose === 'allowance' ? sum + remainingPicos : sum),
+    (sum, { purpose, remainingPicos, spender }) =>
+      purpose === 'allowance' && (keyId === undefined || spender?.keyId === keyId) ? sum + remainingPicos : sum,
     0n,
   )

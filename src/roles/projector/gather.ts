@@ -1,7 +1,7 @@
 import { type Applied, type Ledger, type LedgerFrame, sealsWhatStands } from '../../domain/ledger/ledger.ts'
 import type { ClosedRequest, Closing, Routed } from '../../domain/ledger/requests.ts'
 import type { Task } from '../../domain/video/task.ts'
-import { adjustmentKey, creditKey } from '../../domain/wallet/evolve.ts'
+import { adjustmentKey, creditKey, type Movement } from '../../domain/wallet/evolve.ts'
 import { frameIdText } from '../../events/codec.ts'
 import type { EventOf } from '../../events/envelope.ts'
 import type { RowOf } from '../../read-models/tables.ts'
@@ -15,7 +15,9 @@ import {
   externalTaskRow,
   holdRow,
   keyRow,
+  keySpendingRow,
   lateVerdictRow,
+  limitsRow,
   openRequestRow,
   priceRow,
   referenceRow,
@@ -31,6 +33,11 @@ import {
   workspaceRow,
   writerRow,
 } from './rows.ts'
+
+interface SpendingKey {
+  readonly workspaceId: string
+  readonly keyId: string
+}
 
 interface HoldKey {
   readonly workspaceId: string
@@ -67,8 +74,11 @@ export interface Gathered {
   readonly writers: Set<string>
   readonly workspaces: Set<string>
   readonly keys: Set<string>
+  /** The last that were set, by workspace and key. */
+  readonly limits: Map<string, RowOf<'limits'>>
   readonly wallets: Set<string>
   readonly holds: Map<string, HoldKey>
+  readonly spendings: Map<string, SpendingKey>
   /** Those that moved, by id. */
   readonly tasks: Map<string, Task>
   /** Sides of requests that completed nothing: each stands open in the ledger, or was ignored. */
@@ -100,8 +110,10 @@ export const gatherFrom = (sequence: number): Gathered => ({
   writers: new Set(),
   workspaces: new Set(),
   keys: new Set(),
+  limits: new Map(),
   wallets: new Set(),
   holds: new Map(),
+  spendings: new Map(),
   tasks: new Map(),
   sides: new Set(),
   completed: [],
@@ -120,6 +132,7 @@ const gatherEvent = (gathered: Gathered, applied: Applied): void => {
   const { event, movements, closed, task } = applied
   movements.forEach((movement, line) => {
     gathered.entries.push(walletEntryRow(applied, movement, line))
+    touchSpending(gathered, movement)
   })
   if (movements.length > 0) addToMinutes(gathered.minutes, applied)
   addChargePlace(gathered.chargePlaces, applied)
@@ -135,6 +148,9 @@ const gatherEvent = (gathered: Gathered, applied: Applied): void => {
     case 'KeyExpirySet':
     case 'KeyRevoked':
       gathered.keys.add(event.data.keyId)
+      break
+    case 'LimitsSet':
+      gatherLimits(gathered, event)
       break
     case 'PricePublished':
       gathered.prices.push(priceRow(applied, event))
@@ -173,6 +189,17 @@ const gatherEvent = (gathered: Gathered, applied: Applied): void => {
       if (closed === null) gathered.sides.add(event)
       else gatherRequest(gathered, applied, event, closed)
   }
+}
+
+const gatherLimits = ({ limits }: Gathered, { data }: EventOf<'LimitsSet'>): void => {
+  const row = limitsRow(data)
+  limits.set(`${row.workspace_id} ${row.key_id}`, row)
+}
+
+const touchSpending = ({ spendings }: Gathered, { workspaceId, spender }: Movement): void => {
+  if (spender === null) return
+  const { keyId } = spender
+  spendings.set(`${workspaceId} ${keyId}`, { workspaceId, keyId })
 }
 
 const touchHold = ({ holds }: Gathered, { workspaceId, holdId }: HoldKey): void => {
@@ -253,8 +280,10 @@ const rowsOf = (gathered: Gathered, ledger: Ledger): ProjectedRows => {
       keys: lastOf(gathered.keys, (id) => mapped(ledger.accounts.keys.get(id), keyRow)),
       aliases: [...gathered.aliases.values()],
       routers: [...gathered.routers.values()],
+      limits: [...gathered.limits.values()],
       wallets: lastOf(gathered.wallets, (id) => mapped(ledger.wallets.get(id), walletRow)),
       holds: holds.open,
+      key_spending: lastSpendings(gathered, ledger),
       tasks: Array.from(gathered.tasks.values(), taskRow),
       external_tasks: [...gathered.externalTasks.values()],
     },
@@ -284,6 +313,13 @@ const lastHolds = (gathered: Gathered, ledger: Ledger) => {
   }
   return { open, ended }
 }
+
+const lastSpendings = ({ spendings }: Gathered, ledger: Ledger): readonly RowOf<'key_spending'>[] =>
+  Array.from(spendings.values(), ({ workspaceId, keyId }) =>
+    mapped(ledger.wallets.get(workspaceId)?.spendings.get(keyId), (spending) =>
+      keySpendingRow(workspaceId, keyId, spending),
+    ),
+  ).filter((row) => row !== undefined)
 
 /** A side that stands in the ledger was opened by this batch; one that does not was ignored. */
 const lastOpenRequests = ({ sides }: Gathered, { openRequests }: Ledger): readonly RowOf<'open_requests'>[] =>

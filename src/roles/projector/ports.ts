@@ -27,6 +27,8 @@ export interface ProjectedRows {
       | 'keys'
       | 'aliases'
       | 'routers'
+      | 'key_spending'
+      | 'limits'
       | 'wallets'
       | 'holds'
       | 'tasks'

@@ -5,8 +5,10 @@ import type { ClosedRequest, OpenRequest } from '../../domain/ledger/requests.ts
 import { formatUsd } from '../../domain/money.ts'
 import type { Task } from '../../domain/video/task.ts'
 import type { Movement } from '../../domain/wallet/evolve.ts'
+import type { KeySpending } from '../../domain/wallet/spending.ts'
 import { balancePicos, type Hold, type Wallet } from '../../domain/wallet/wallet.ts'
 import type { EventOf } from '../../events/envelope.ts'
+import type { LimitsSet } from '../../events/types.ts'
 import { storedOrNull, storedText } from '../../read-models/stored-text.ts'
 import type { RowOf } from '../../read-models/tables.ts'
 
@@ -50,6 +52,12 @@ export const routerRow = ({ data }: EventOf<'RouterSet'>): RowOf<'routers'> => (
   candidate_order: data.order,
 })
 
+export const limitsRow = ({ workspaceId, keyId, limits }: LimitsSet): RowOf<'limits'> => ({
+  workspace_id: workspaceId,
+  key_id: keyId ?? '',
+  limits: JSON.stringify(limits),
+})
+
 export const priceRow = ({ sequence, index }: Place, { data }: EventOf<'PricePublished'>): RowOf<'prices'> => ({
   sequence,
   event_index: index,
@@ -78,6 +86,24 @@ export const holdRow = (hold: Hold): RowOf<'holds'> => ({
   amount: formatUsd(hold.amountPicos),
   remaining: formatUsd(hold.remainingPicos),
   deadline: isoOf(hold.deadlineMs),
+  key_id: hold.spender?.keyId ?? null,
+  day: hold.spender?.day ?? null,
+})
+
+export const keySpendingRow = (
+  workspaceId: string,
+  keyId: string,
+  { day, spent, held }: KeySpending,
+): RowOf<'key_spending'> => ({
+  workspace_id: workspaceId,
+  key_id: keyId,
+  day,
+  spent_day: formatUsd(spent.dayPicos),
+  spent_month: formatUsd(spent.monthPicos),
+  spent_total: formatUsd(spent.totalPicos),
+  held_day: formatUsd(held.dayPicos),
+  held_month: formatUsd(held.monthPicos),
+  held_total: formatUsd(held.totalPicos),
 })
 
 export const referenceRow = (workspaceId: string, key: string, amount: string): RowOf<'wallet_references'> => ({

@@ -172,3 +172,25 @@ t.test('a date behind the name of a model that the provider calls otherwise mean
     'another model, whose price nobody has told',
   )
 })
+
+t.test(
+  'models that may not be used are passed over like those that resolve to nothing, until none is left',
+  async (t) => {
+    const onlyB = (model: string): boolean => model === 'openai/b'
+    const planned = (ask: Ask, mayUse = onlyB) =>
+      planRequest(catalog, prices, ask, nowMs, Math.random, mayUse).candidates
+    t.match(planned({ model: 'openai/a', chain: ['openai/a', 'openai/b'] }), [{ model: 'openai/b', level: 1 }])
+    t.match(planned({ model: 'gateway/auto', chain: null }), [{ model: 'openai/b', level: 0 }])
+    t.equal(planned({ model: 'gateway/auto', chain: null }).length, 1)
+    const refused: readonly (readonly [ask: Ask, code: string, param: string])[] = [
+      [{ model: 'openai/a', chain: null }, 'model_not_allowed', 'model'],
+      [{ model: 'short', chain: null }, 'model_not_allowed', 'model'],
+      [{ model: 'openai/b', chain: ['short'] }, 'model_not_allowed', 'model'],
+      [{ model: 'openai/b', chain: ['openai/a', 'vv/c'] }, 'model_not_allowed', 'extra_body.models'],
+      [{ model: 'openai/b', chain: ['openai/a', 'openai/absent'] }, 'model_not_allowed', 'extra_body.models'],
+      [{ model: 'openai/absent', chain: null }, 'model_not_found', 'model'],
+    ]
+    for (const [ask, code, param] of refused)
+      t.throws(() => planned(ask), { code, param, ...(code === 'model_not_allowed' ? { status: 403 } : {}) })
+  },
+)

@@ -204,7 +204,8 @@ const chargeAfterTheEnd =
   (ledger, { event, task }, { held, released }) => {
     if (event.type !== 'TaskSettled' || task !== null || !held.has(event.data.taskId)) return
     const { workspaceId, taskId, total } = event.data
-    if (when(released.has(taskId))) chargeWallet(walletOf(ledger, workspaceId), taskId, parseUsd(total), 0n, null)
+    if (when(released.has(taskId)))
+      chargeWallet(walletOf(ledger, workspaceId), taskId, parseUsd(total), 0n, null, { keyId: 'key-1', day: '' })
   }
 
 const goBackTwice: Defect = (ledger, { event, movements }, { held }) => {

@@ -91,3 +91,13 @@ t.test('a model that makes videos answers no chat', async (t) => {
     ['openai/a'],
   )
 })
+
+t.test('of a router the first that may be used; where none may be, it is forbidden and not unknown', async (t) => {
+  const but = (forbidden: string) => (model: string) => model !== forbidden
+  t.match(planVideo(catalog, prices, 'gateway/film', nowMs, Math.random, but('vv/v3')), { model: 'vv/v2-6' })
+  t.throws(() => planVideo(catalog, prices, 'clip', nowMs, Math.random, but('vv/v3')), {
+    code: 'model_not_allowed',
+    status: 403,
+  })
+  t.throws(() => planVideo(catalog, prices, 'vv/absent', nowMs, Math.random, but('vv/v3')), { code: 'model_not_found' })
+})

@@ -1,3 +1,4 @@
+import { utcDayAt } from '../../../src/domain/instant.ts'
 import {
   type Applied,
   applyFrame,
@@ -290,6 +291,7 @@ export class TaskSystem {
       type: 'PlaceTaskHold',
       taskId,
       amountPicos: unitsPicosRoundingHalfUp(unitsMax, unitPrice),
+      day: utcDayAt(this.#clockMs),
       deadline: new Date(this.#clockMs + holdMs).toISOString(),
       owner: 'edge',
       order: externalTaskId === null ? order : { ...order, externalTaskId },

@@ -25,6 +25,7 @@ const place = (taskId: string, amount: string, order: TaskOrder = orderOf()): Wa
   type: 'PlaceTaskHold',
   taskId,
   amountPicos: parseUsd(amount),
+  day: '2026-11-21',
   deadline: '2026-11-22T10:00:00.000Z',
   owner: 'edge-1',
   order,

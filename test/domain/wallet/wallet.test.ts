@@ -25,6 +25,8 @@ const released = (holdId: string): WalletFact => ({
   data: { holdId, workspaceId: 'acme', reason: 'returned' },
 })
 
+const asker = { keyId: 'key-1', day: '2026-11-21' }
+
 const given = (...facts: readonly WalletFact[]): Wallet => {
   const wallet = initialWallet('acme')
   for (const fact of facts) evolveWallet(wallet, fact)
@@ -42,6 +44,8 @@ const place = (minimum: string, desired: string, holdId = 'h9'): WalletCommand =
   holdId,
   minimumPicos: parseUsd(minimum),
   desiredPicos: parseUsd(desired),
+  keyId: null,
+  day: '2026-11-21',
   deadline: '2026-11-21T12:00:00.000Z',
   owner: 'edge-1',
 })
@@ -56,7 +60,7 @@ const placedAmount = (wallet: Wallet, command: WalletCommand): string | 'refused
 t.test('credit, hold, charge, release', async (t) => {
   const wallet = given(credited('10'), held('h1', '4'))
   t.same(figures(wallet), { balance: '10', held: '4', available: '6' })
-  chargeWallet(wallet, 'r1', parseUsd('1.5'), parseUsd('2'), 'h1')
+  chargeWallet(wallet, 'r1', parseUsd('1.5'), parseUsd('2'), 'h1', asker)
   t.same(
     figures(wallet),
     { balance: '8.5', held: '2.5', available: '6' },
@@ -68,7 +72,7 @@ t.test('credit, hold, charge, release', async (t) => {
 
 t.test('what goes beyond the reservation is a movement of its own', async (t) => {
   const wallet = given(credited('10'), held('h1', '4'))
-  const movements = chargeWallet(wallet, 'r1', parseUsd('5'), parseUsd('2'), 'h1')
+  const movements = chargeWallet(wallet, 'r1', parseUsd('5'), parseUsd('2'), 'h1', asker)
   t.same(
     movements.map(({ kind, amountPicos }) => [kind, formatUsd(amountPicos)]),
     [
@@ -81,7 +85,7 @@ t.test('what goes beyond the reservation is a movement of its own', async (t) =>
 
 t.test('a charge whose allowance has ended comes out of the balance alone', async (t) => {
   const wallet = given(credited('10'), held('h1', '4'), released('h1'))
-  chargeWallet(wallet, 'r1', parseUsd('1'), parseUsd('2'), 'h1')
+  chargeWallet(wallet, 'r1', parseUsd('1'), parseUsd('2'), 'h1', asker)
   t.same(figures(wallet), { balance: '9', held: '0', available: '9' })
 })
 
@@ -171,7 +175,7 @@ const chargeSome = (wallet: Wallet, step: Step & { do: 'charge' }, index: number
   const hold = holds[step.hold % Math.max(1, holds.length)]
   if (hold === undefined) return
   const amountPicos = (hold.remainingPicos * BigInt(step.share)) / 100n
-  chargeWallet(wallet, `r${index}`, amountPicos, amountPicos, hold.holdId)
+  chargeWallet(wallet, `r${index}`, amountPicos, amountPicos, hold.holdId, asker)
 }
 
 t.test('random wallets never breach their rules', async () => {

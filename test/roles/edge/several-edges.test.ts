@@ -37,6 +37,7 @@ const askUntilServed = async (
       const reservation = await allowances.admit({
         requestId,
         workspaceId: wallet().workspaceId,
+        keyId: 'key-1',
         wantedPicos,
         floorPicos: costPicos,
       })
@@ -103,7 +104,7 @@ const askTogether = async (
   const asked = await Promise.allSettled(
     Array.from({ length: count }, async (_, index) => {
       const requestId = `${name}-${index}`
-      const ask = { requestId, workspaceId, wantedPicos: worstPicos, floorPicos: worstPicos }
+      const ask = { requestId, workspaceId, keyId: 'key-1', wantedPicos: worstPicos, floorPicos: worstPicos }
       return { requestId, reservation: await allowances.admit(ask) }
     }),
   )

@@ -1,5 +1,6 @@
+import type { Spender } from '../../../src/domain/wallet/spending.ts'
 import type { FactOf } from '../../../src/events/envelope.ts'
-import type { PriceSheet, TaskOrder, Usage } from '../../../src/events/types.ts'
+import type { Limits, PriceSheet, TaskOrder, Usage } from '../../../src/events/types.ts'
 
 export const workspaceId = 'acme'
 
@@ -69,6 +70,11 @@ export const keyRevoked = (keyId: string, id = workspaceId): FactOf<'KeyRevoked'
   data: { keyId, workspaceId: id },
 })
 
+export const limitsSet = (limits: Limits, keyId?: string, id = workspaceId): FactOf<'LimitsSet'> => ({
+  type: 'LimitsSet',
+  data: { workspaceId: id, ...(keyId === undefined ? {} : { keyId }), limits },
+})
+
 export const pricePublished = (
   version: string,
   effectiveFrom = '2026-01-01T00:00:00Z',
@@ -98,12 +104,22 @@ export const credited = (reference: string, amount = '10', id = workspaceId): Fa
   data: { workspaceId: id, amount, reference, note: 'paid' },
 })
 
-export const adjusted = (adjustmentId: string, amount = '0.01', id = workspaceId): FactOf<'AdjustmentPosted'> => ({
+export const adjusted = (
+  adjustmentId: string,
+  amount = '0.01',
+  id = workspaceId,
+  spender?: Spender,
+): FactOf<'AdjustmentPosted'> => ({
   type: 'AdjustmentPosted',
-  data: { adjustmentId, workspaceId: id, amount, reason: 'undelivered', corrects: 'request-1', note: '' },
+  data: { adjustmentId, workspaceId: id, amount, reason: 'undelivered', corrects: 'request-1', note: '', ...spender },
 })
 
-export const holdPlaced = (holdId: string, amount = '1', id = workspaceId): FactOf<'HoldPlaced'> => ({
+export const holdPlaced = (
+  holdId: string,
+  amount = '1',
+  id = workspaceId,
+  spender?: Spender,
+): FactOf<'HoldPlaced'> => ({
   type: 'HoldPlaced',
   data: {
     holdId,
@@ -112,6 +128,7 @@ export const holdPlaced = (holdId: string, amount = '1', id = workspaceId): Fact
     amount,
     deadline: '2026-03-01T01:00:00.000Z',
     owner: 'edge-1',
+    ...spender,
   },
 })
 

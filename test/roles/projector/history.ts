@@ -14,6 +14,7 @@ import {
   keyIssued,
   keyRevoked,
   lateVerdict,
+  limitsSet,
   opened,
   pricePublished,
   routed,
@@ -114,17 +115,31 @@ const verdictFact: fc.Arbitrary<Fact> = fc
     })
   })
 
+/** Of one key's own, or of nobody's. */
+const spender = fc.option(
+  fc.record({ keyId: nameOf('key'), day: fc.constantFrom('2026-02-28', '2026-03-01', '2026-03-02') }),
+  { nil: undefined },
+)
+
+const limitsFact = (workspaceId: string): fc.Arbitrary<Fact> =>
+  fc
+    .record({ keyId: fc.option(nameOf('key'), { nil: undefined }), usd: amount, model: fc.constantFrom(...strange) })
+    .map(({ keyId, usd, model }) => limitsSet({ spend: { day: usd }, allowedModels: [model] }, keyId, workspaceId))
+
 const walletFact = (workspaceId: string): fc.Arbitrary<Fact> =>
   fc.oneof(
     fc.tuple(fc.constantFrom(...strange), amount).map(([reference, usd]) => credited(reference, usd, workspaceId)),
-    fc.tuple(nameOf('adjustment'), amount).map(([id, usd]) => adjusted(id, `-${usd}`, workspaceId)),
-    fc.tuple(nameOf('hold'), amount).map(([id, usd]) => holdPlaced(id, usd, workspaceId)),
+    fc
+      .tuple(nameOf('adjustment'), amount, spender)
+      .map(([id, usd, counted]) => adjusted(id, `-${usd}`, workspaceId, counted)),
+    fc.tuple(nameOf('hold'), amount, spender).map(([id, usd, counted]) => holdPlaced(id, usd, workspaceId, counted)),
     nameOf('hold').map((id) => holdReleased(id, workspaceId)),
     { weight: 3, arbitrary: taskFact(workspaceId) },
     taskIdOf(workspaceId).map((id) => holdReleased(id, workspaceId, 'expired')),
     fc.constantFrom('3', '0').map((limit) => workspaceChanged(workspaceId, limit)),
     nameOf('key').map((id) => keyIssued(id, workspaceId)),
     nameOf('key').map((id) => keyExpirySet(id, workspaceId)),
+    limitsFact(workspaceId),
   )
 
 const accountFact: fc.Arbitrary<Fact> = fc.oneof(

@@ -13,6 +13,7 @@ import {
   keyIssued,
   keyRevoked,
   lateVerdict,
+  limitsSet,
   opened,
   pricePublished,
   routed,
@@ -27,7 +28,7 @@ import {
   workspaceChanged,
   workspaceId,
 } from './facts.ts'
-import { openProjected, type Projected, project } from './projecting.ts'
+import { ledgerOf, openProjected, type Projected, project } from './projecting.ts'
 
 const postgres = await startPostgres(t)
 
@@ -113,6 +114,30 @@ t.test('changes: who said what, without hashes and sheets; a credit that moved n
   ])
   t.equal(changes.length, 5)
   t.notMatch(JSON.stringify(changes), /sha256|per_million/)
+})
+
+t.test('limits: the last that were set, as the fold has them', async (t) => {
+  const { store, rows } = bound(await newProjected())
+  const log = new MemoryLog()
+  await log.postToWallet(workspaceId, [
+    opened(),
+    keyIssued('key-1'),
+    limitsSet({ requestsPerMinute: 5 }),
+    limitsSet({ spend: { day: '1' } }, 'key-1'),
+  ])
+  await project(log, store, 500)
+  await log.postToWallet(workspaceId, [
+    limitsSet({ allowedModels: ['openai/€ \n'] }, 'key-1'),
+    limitsSet({}, 'key-1', 'other'),
+  ])
+  await project(log, store, 500)
+
+  t.same(await rows('limits', 'workspace_id, key_id'), [
+    { workspace_id: 'acme', key_id: '', limits: { requestsPerMinute: 5 } },
+    { workspace_id: 'acme', key_id: 'key-1', limits: { allowedModels: ['openai/€ \n'] } },
+    { workspace_id: 'other', key_id: 'key-1', limits: {} },
+  ])
+  t.same((await store.load()).ledger.accounts.limits, ledgerOf(log).accounts.limits)
 })
 
 t.test('prices: every sheet published stays, with its words', async (t) => {

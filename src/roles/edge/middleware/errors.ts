@@ -13,6 +13,7 @@ export const errorBody = (error: GatewayError) => {
 /** The words of the Messages format where they differ from those of `errorTable`. */
 const messagesTypes: { readonly [C in ErrorCode]?: string } = {
   insufficient_user_quota: 'billing_error',
+  key_spend_limit_reached: 'billing_error',
   model_not_found: 'not_found_error',
   not_found: 'not_found_error',
   request_too_large: 'request_too_large',

@@ -18,6 +18,7 @@ const vendorCodes: { readonly [C in ErrorCode]?: number } = {
   missing_api_key: 1001,
   invalid_api_key: 1002,
   insufficient_user_quota: 1101,
+  key_spend_limit_reached: 1101,
   invalid_request: 1200,
   invalid_json: 1200,
   request_too_large: 1200,

@@ -1,4 +1,4 @@
-import { type EdgeMiddleware, jsonOf } from '../../middleware/context.ts'
+import { type EdgeMiddleware, jsonOf, keyOf } from '../../middleware/context.ts'
 import { errorBody } from '../../middleware/errors.ts'
 import { askOf } from '../request.ts'
 import { type SurfaceParts, serveRequest } from '../serve-request.ts'
@@ -17,6 +17,6 @@ export const completeChat =
   async (ctx) => {
     const { value, bytesLength } = jsonOf(ctx)
     const request = readChatRequest(value)
-    const plan = parts.inference.plan(askOf(request))
+    const plan = parts.inference.plan(askOf(request), keyOf(ctx))
     await serveRequest(ctx, parts, { surface: 'chat', request, plan, demand: demandOf(request, bytesLength), voice })
   }

@@ -1,4 +1,4 @@
-import { type EdgeMiddleware, jsonOf } from '../../middleware/context.ts'
+import { type EdgeMiddleware, jsonOf, keyOf } from '../../middleware/context.ts'
 import { askQuestion } from '../ask-question.ts'
 import { askOf } from '../request.ts'
 import { type SurfaceParts, serveRequest } from '../serve-request.ts'
@@ -16,7 +16,7 @@ export const createMessage =
     await serveRequest(ctx, parts, {
       surface: 'messages',
       request,
-      plan: parts.inference.plan(askOf(request)),
+      plan: parts.inference.plan(askOf(request), keyOf(ctx)),
       demand: demandOf(request, bytesLength),
       headers: headersToForward(ctx.req.headers),
       voice: messagesVoice(ctx.state.requestId),
@@ -28,7 +28,7 @@ export const countTokens =
   (parts: SurfaceParts): EdgeMiddleware =>
   async (ctx) => {
     const request = readCountRequest(jsonOf(ctx).value)
-    const [candidate] = parts.inference.plan(askOf(request)).candidates
+    const [candidate] = parts.inference.plan(askOf(request), keyOf(ctx)).candidates
     if (candidate === undefined) throw new Error('a plan has a candidate')
     await askQuestion(ctx, parts, {
       surface: 'messages',

@@ -1,9 +1,12 @@
 import type { IncomingHttpHeaders } from 'node:http'
+import type { Accounts } from '../../../../domain/accounts/accounts.ts'
+import { mayUseOf } from '../../../../domain/accounts/limits.ts'
 import type { PriceBook } from '../../../../domain/pricing/price-book.ts'
-import { type Catalog, callableModels } from '../../../../domain/routing/plan.ts'
+import { type Catalog, callableModels, everyModel, type MayUse } from '../../../../domain/routing/plan.ts'
 import { callableVideoModels } from '../../../../domain/video/plan.ts'
 import { GatewayError } from '../../../../errors.ts'
 import type { Clock } from '../../../role.ts'
+import { presentedBy } from '../../middleware/authenticate.ts'
 import type { EdgeMiddleware } from '../../middleware/context.ts'
 import {
   answeringModel,
@@ -18,6 +21,7 @@ export interface ModelsParts {
   /** As it is now. */
   readonly catalog: () => Catalog
   readonly prices: PriceBook
+  readonly accounts: Accounts
   readonly clock: Clock
 }
 
@@ -36,17 +40,27 @@ const answeringModels = ({ catalog, prices, clock }: ModelsParts): readonly List
 const videoModels = ({ catalog, prices, clock }: ModelsParts): readonly ListedModel[] =>
   callableVideoModels(catalog(), prices, clock()).map((plan) => videoModel(plan, sinceMsOf(prices, plan.model)))
 
-const listedModels = (parts: ModelsParts): readonly ListedModel[] =>
-  [...answeringModels(parts), ...videoModels(parts)].sort((a, b) => (a.model < b.model ? -1 : 1))
+/** Whoever presents a key sees what that may use; anybody else sees every model. */
+const mayUseBy = ({ accounts }: ModelsParts, headers: IncomingHttpHeaders): MayUse => {
+  const key = presentedBy(accounts, headers)
+  return key === undefined ? everyModel : mayUseOf(accounts, key)
+}
+
+const listedModels = (parts: ModelsParts, headers: IncomingHttpHeaders): readonly ListedModel[] => {
+  const mayUse = mayUseBy(parts, headers)
+  return [...answeringModels(parts), ...videoModels(parts)]
+    .filter(({ model }) => mayUse(model))
+    .sort((a, b) => (a.model < b.model ? -1 : 1))
+}
 
 /** Messages-style clients say so by their headers. */
 const shapesFor = (headers: IncomingHttpHeaders): ModelShapes =>
   headers['x-api-key'] === undefined && headers['anthropic-version'] === undefined ? openaiShapes : anthropicShapes
 
-const findModel = (parts: ModelsParts, name: string): ListedModel => {
+const findModel = (parts: ModelsParts, name: string, headers: IncomingHttpHeaders): ListedModel => {
   const { aliases } = parts.catalog()
   const id = Object.hasOwn(aliases, name) ? aliases[name] : name
-  const found = listedModels(parts).find(({ model }) => model === id)
+  const found = listedModels(parts, headers).find(({ model }) => model === id)
   if (found === undefined)
     throw new GatewayError('model_not_found', `The model \`${name}\` does not exist or is not available here.`, {
       param: 'model',
@@ -58,7 +72,7 @@ const findModel = (parts: ModelsParts, name: string): ListedModel => {
 export const listModels =
   (parts: ModelsParts): EdgeMiddleware =>
   (ctx) => {
-    ctx.body = shapesFor(ctx.req.headers).list(listedModels(parts))
+    ctx.body = shapesFor(ctx.req.headers).list(listedModels(parts, ctx.req.headers))
   }
 
 const modelPath = /^\/v1\/models\/(.+)$/
@@ -76,5 +90,5 @@ export const showModel =
   (parts: ModelsParts): EdgeMiddleware =>
   (ctx) => {
     const name = decode(modelPath.exec(ctx.path)?.[1] ?? '')
-    ctx.body = shapesFor(ctx.req.headers).one(findModel(parts, name))
+    ctx.body = shapesFor(ctx.req.headers).one(findModel(parts, name, ctx.req.headers))
   }

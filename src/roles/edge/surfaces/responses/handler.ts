@@ -20,8 +20,9 @@ export const createResponse =
   async (ctx) => {
     const { value, bytesLength } = jsonOf(ctx)
     const request = readResponsesRequest(value)
-    const keeper = await keeperOf(parts.owners, keyOf(ctx).workspaceId, request)
-    const all = parts.inference.plan(askOf(request))
+    const key = keyOf(ctx)
+    const keeper = await keeperOf(parts.owners, key.workspaceId, request)
+    const all = parts.inference.plan(askOf(request), key)
     const plan = keeper === null ? all : keptAt(all, keeper)
     await serveRequest(ctx, parts, {
       surface: 'responses',

@@ -1,0 +1,111 @@
+import type { Spend } from '../../events/types.ts'
+import { parseUsd } from '../money.ts'
+
+export type SpendPeriod = 'day' | 'month' | 'total'
+
+/** Money in a UTC day, in the month of that day, and ever. */
+type Tally = { readonly [Period in `${SpendPeriod}Picos`]: bigint }
+
+/** What one key spent, and what its open holds hold, as of the last day that was told of it. What counts for an earlier day is in the others. */
+export interface KeySpending {
+  /** `2026-11-21`. */
+  readonly day: string
+  readonly spent: Tally
+  readonly held: Tally
+}
+
+/** The key that a movement counts for, and the UTC day that it counts for. */
+export interface Spender {
+  readonly keyId: string
+  readonly day: string
+}
+
+/** USD that a key may spend, in picos. */
+export type SpendLimits = readonly { readonly period: SpendPeriod; readonly limitPicos: bigint }[]
+
+const periods: readonly SpendPeriod[] = ['day', 'month', 'total']
+
+export const spendLimitsOf = (spend: Spend = {}): SpendLimits =>
+  periods.flatMap((period) => {
+    const usd = spend[period]
+    return usd === undefined ? [] : [{ period, limitPicos: parseUsd(usd) }]
+  })
+
+const noTally: Tally = { dayPicos: 0n, monthPicos: 0n, totalPicos: 0n }
+
+export const noSpending: KeySpending = { day: '', spent: noTally, held: noTally }
+
+const monthOf = (day: string): string => day.slice(0, 7)
+
+/** Days only go on: whoever's clock is behind counts for the day that others have begun. */
+export const dayOf = ({ day: last }: KeySpending, day: string): string => (day > last ? day : last)
+
+const begun = (tally: Tally, isSameMonth: boolean): Tally => ({
+  ...tally,
+  dayPicos: 0n,
+  monthPicos: isSameMonth ? tally.monthPicos : 0n,
+})
+
+/** As it stands on a day. */
+export const spendingOn = (spending: KeySpending, day: string): KeySpending => {
+  if (day <= spending.day) return spending
+  const isSameMonth = monthOf(day) === monthOf(spending.day)
+  return { day, spent: begun(spending.spent, isSameMonth), held: begun(spending.held, isSameMonth) }
+}
+
+const added = (tally: Tally, picos: bigint, isSameDay: boolean, isSameMonth: boolean): Tally => ({
+  dayPicos: isSameDay ? tally.dayPicos + picos : tally.dayPicos,
+  monthPicos: isSameMonth ? tally.monthPicos + picos : tally.monthPicos,
+  totalPicos: tally.totalPicos + picos,
+})
+
+/** What was spent and held beside what was before, counted for a day; either may be below zero. */
+export const countFor = (
+  before: KeySpending,
+  day: string,
+  { spentPicos = 0n, heldPicos = 0n }: { readonly spentPicos?: bigint; readonly heldPicos?: bigint },
+): KeySpending => {
+  const spending = spendingOn(before, day)
+  const isSameDay = day === spending.day
+  const isSameMonth = monthOf(day) === monthOf(spending.day)
+  return {
+    day: spending.day,
+    spent: added(spending.spent, spentPicos, isSameDay, isSameMonth),
+    held: added(spending.held, heldPicos, isSameDay, isSameMonth),
+  }
+}
+
+/** What is left of the limit of a key that leaves the least. */
+export interface KeyRoom {
+  readonly period: SpendPeriod
+  readonly limitPicos: bigint
+  /** Below zero where the limit was lowered, or a charge went beyond what was reserved for it. */
+  readonly leftPicos: bigint
+  /** What of the limit open holds hold. */
+  readonly heldPicos: bigint
+}
+
+/** Null for a key without spend limits. */
+export const roomOf = (limits: SpendLimits, spending: KeySpending, day: string): KeyRoom | null => {
+  const { spent, held } = spendingOn(spending, day)
+  const rooms = limits.map(({ period, limitPicos }): KeyRoom => {
+    const heldPicos = held[`${period}Picos`]
+    return { period, limitPicos, leftPicos: limitPicos - spent[`${period}Picos`] - heldPicos, heldPicos }
+  })
+  return rooms.reduce<KeyRoom | null>(
+    (least, room) => (least === null || room.leftPicos < least.leftPicos ? room : least),
+    null,
+  )
+}
+
+const midnightMs = (day: string): number => Date.parse(`${day}T00:00:00Z`)
+
+/** When the UTC day is over, milliseconds since the epoch. */
+export const dayEndsMs = (day: string): number => new Date(midnightMs(day)).setUTCHours(24)
+
+/** When a limit of the period begins anew after a day, milliseconds since the epoch; null for one that never does. */
+export const renewalMs = (period: SpendPeriod, day: string): number | null => {
+  if (period === 'total') return null
+  const firstOfMonth = new Date(midnightMs(`${monthOf(day)}-01`))
+  return period === 'day' ? dayEndsMs(day) : firstOfMonth.setUTCMonth(firstOfMonth.getUTCMonth() + 1)
+}
