@@ -50,7 +50,7 @@ const chosenFrom = (all: readonly string[], chosen: readonly string[]): readonly
 export const replay = (parts: ReplayParts): Promise<ReplayReport> => {
   const { place, swap, tables = [], onProgress = () => {} } = parts
   return Rebuild.run(place, async (rebuild) => {
-    const all = await rebuild.tables()
+    const all = rebuild.tables
     const chosen = tables.length === 0 ? null : chosenFrom(all, tables)
     const bringTo = projecting(parts, rebuild, onProgress)
     await bringTo(await rebuild.liveSequence())

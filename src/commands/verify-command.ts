@@ -1,3 +1,4 @@
+import { setFlagsFromString } from 'node:v8'
 import type { Command } from 'commander'
 import { NoteFault, type Verifier, verifierText } from '../audit/note.ts'
 import { checkProof, type Proof, ProofFault, readProof } from '../audit/proof.ts'
@@ -71,9 +72,13 @@ const printVerification = (found: Verification, output: Output): void => {
   console.log(total === 0 ? 'nothing that is sealed was changed' : `${total} findings`)
 }
 
+/** Frames that are only hashed live for a moment, outside V8's heap, which by itself it would search for every 64 MB of them. */
+const collectFramesInBulk = (): void => setFlagsFromString('--external-memory-accounted-in-global-limit')
+
 const verifyFrames = async (config: () => Config, options: Options): Promise<number> => {
   const verifiers = verifiersFor(options.publicKey, config)
   const published = options.checkpoint.flatMap(checkpointsIn)
+  if (!options.events) collectFramesInBulk()
   const work = ({ known, ...source }: Source): Promise<Verification> =>
     check(
       'verify',

@@ -11,6 +11,18 @@ const refusalClasses = ['22', '23', '54']
 const isRefusal = (fault: unknown): fault is pg.DatabaseError =>
   fault instanceof pg.DatabaseError && refusalClasses.includes(fault.code?.slice(0, 2) ?? '')
 
+/** What writes a batch, with a refusal of its rows told as what it is. */
+export const tellingRefusal = async <T>({ fromSequence, toSequence }: Batch, writing: Promise<T>): Promise<T> => {
+  try {
+    return await writing
+  } catch (fault) {
+    if (!isRefusal(fault)) throw fault
+    throw new RefusedRows(`the rows of frames ${fromSequence + 1} to ${toSequence} are refused: ${fault.message}`, {
+      cause: fault,
+    })
+  }
+}
+
 export interface ProjectionStoreParts {
   readonly pool: pg.Pool
   readonly db: ReadModels
@@ -33,16 +45,11 @@ export class PostgresProjectionStore implements ProjectionStore {
     return loadLedger(this.#parts.db)
   }
 
-  async apply(batch: Batch): Promise<boolean> {
-    try {
-      return await onConnection(this.#parts.pool, (client) => applyBatch(client, batch))
-    } catch (fault) {
-      if (!isRefusal(fault)) throw fault
-      throw new RefusedRows(
-        `the rows of frames ${batch.fromSequence + 1} to ${batch.toSequence} are refused: ${fault.message}`,
-        { cause: fault },
-      )
-    }
+  apply(batch: Batch): Promise<boolean> {
+    return tellingRefusal(
+      batch,
+      onConnection(this.#parts.pool, (client) => applyBatch(client, batch)),
+    )
   }
 
   async checkpoint(): Promise<number> {
@@ -52,9 +59,10 @@ export class PostgresProjectionStore implements ProjectionStore {
 }
 
 /** A crash of the server may take back what was committed last, rows and checkpoint together: the projector then goes on from there. */
-const beginWithoutWaitingForDisk = 'begin; set local synchronous_commit = off'
+export const beginWithoutWaitingForDisk = 'begin; set local synchronous_commit = off'
 
-const applyBatch = async (client: pg.ClientBase, batch: Batch): Promise<boolean> => {
+/** False, and nothing written, where the checkpoint stands elsewhere. */
+export const applyBatch = async (client: pg.ClientBase, batch: Batch): Promise<boolean> => {
   await client.query(beginWithoutWaitingForDisk)
   const moved = await moveCheckpoint(client, batch)
   if (moved) await writeRows(client, batch.rows)

@@ -1,12 +1,12 @@
 import type pg from 'pg'
 import type { ProjectionStore } from '../../roles/projector/ports.ts'
+import { BulkStore, bulkTables } from './bulk-store.ts'
 import { compareTable, listTables, type TableComparison } from './compare.ts'
 import { onConnection, openPool, type Place, type PoolOptions } from './connection.ts'
-import { type Database, openDatabase } from './database.ts'
 import { migrate, migrationsTable } from './migrate.ts'
 
 /** Loads, index builds and comparisons take as long as they need. */
-const patientPool: PoolOptions = { connectionsMax: 3, statementMs: 0 }
+const patientPool: PoolOptions = { connectionsMax: bulkTables.length + 1, statementMs: 0 }
 
 /** Brings the rebuilt tables to a sequence of the log. */
 export type BringTo = (sequence: number) => Promise<void>
@@ -21,7 +21,7 @@ export class Rebuild {
   readonly #retired: string
   readonly #livePool: pg.Pool
   readonly #freshPool: pg.Pool
-  readonly #database: Database
+  #tables: readonly string[] = []
   #indexes: readonly string[] = []
 
   private constructor(live: Place) {
@@ -30,7 +30,6 @@ export class Rebuild {
     this.#retired = `${live.schema}_retired`
     this.#livePool = openPool(live, patientPool)
     this.#freshPool = openPool(this.#fresh, patientPool)
-    this.#database = openDatabase(this.#fresh.url, this.#fresh.schema, patientPool)
   }
 
   /** Runs `work` on fresh and empty tables, and drops them, or those they were swapped in for, after it. */
@@ -52,25 +51,23 @@ export class Rebuild {
   }
 
   /** Writes the fresh tables. */
-  get store(): ProjectionStore {
-    return this.#database.projectionStore()
+  get store(): Pick<ProjectionStore, 'apply'> {
+    return new BulkStore(this.#freshPool)
   }
 
   async liveSequence(): Promise<number> {
     return readSequence(this.#livePool)
   }
 
-  /** To be called when most rows are in the fresh tables: makes the indexes, and the statistics that a query plan needs. */
+  /** To be called when most rows are in the fresh tables: makes keys and indexes, and the statistics that a query plan needs. */
   async finishLoading(): Promise<void> {
-    for (const index of this.#indexes) await this.#freshPool.query(index)
-    const tables = await onConnection(this.#freshPool, (client) => listTables(client, migrationsTable))
-    await this.#freshPool.query(`analyze ${tables.map(({ name }) => name).join(', ')}`)
+    await Promise.all(this.#indexes.map((index) => this.#freshPool.query(index)))
+    await this.#freshPool.query(`analyze ${this.#tables.join(', ')}`)
   }
 
   /** Every table that is rebuilt, by name. */
-  async tables(): Promise<readonly string[]> {
-    const tables = await onConnection(this.#freshPool, (client) => listTables(client, migrationsTable))
-    return tables.map(({ name }) => name)
+  get tables(): readonly string[] {
+    return this.#tables
   }
 
   /** Compares the tables named as they stand at the live checkpoint; the live tables may go on meanwhile. */
@@ -130,7 +127,9 @@ export class Rebuild {
   async #begin(): Promise<void> {
     await this.#dropLeftovers()
     await migrate(this.#fresh)
-    this.#indexes = await takeIndexes(this.#freshPool)
+    const tables = await onConnection(this.#freshPool, (client) => listTables(client, migrationsTable))
+    this.#tables = tables.map(({ name }) => name)
+    this.#indexes = [...(await takeKeys(this.#freshPool)), ...(await takeIndexes(this.#freshPool))]
   }
 
   /** Not in the transaction that renames: it waits for those who still read the retired tables. */
@@ -140,7 +139,7 @@ export class Rebuild {
   }
 
   async #close(): Promise<void> {
-    await Promise.all([this.#livePool.end(), this.#freshPool.end(), this.#database.close()])
+    await Promise.all([this.#livePool.end(), this.#freshPool.end()])
   }
 }
 
@@ -159,6 +158,18 @@ const unlockRebuild = async (client: pg.ClientBase, schema: string): Promise<voi
 const readSequence = async (client: pg.Pool | pg.ClientBase): Promise<number> => {
   const { rows } = await client.query<{ sequence: bigint }>('select sequence from checkpoint')
   return Number(rows[0]?.sequence)
+}
+
+/** Drops the keys of the bulk tables, by which nobody looks for a row meanwhile; answers with the statements that make them again. */
+const takeKeys = async (pool: pg.Pool): Promise<readonly string[]> => {
+  const { rows } = await pool.query<{ table: string; name: string; definition: string }>(
+    `select conrelid::regclass::text as table, conname as name, pg_get_constraintdef(oid) as definition
+     from pg_constraint
+     where contype = 'p' and conrelid = any($1::regclass[])`,
+    [bulkTables],
+  )
+  for (const { table, name } of rows) await pool.query(`alter table ${table} drop constraint ${name}`)
+  return rows.map(({ table, name, definition }) => `alter table ${table} add constraint ${name} ${definition}`)
 }
 
 /** Drops every index that is not a key's; answers with the statements that make them again. */

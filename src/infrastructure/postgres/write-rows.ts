@@ -39,7 +39,8 @@ function* copyText(names: readonly string[], rows: readonly Row[]): Generator<Bu
   }
 }
 
-const insertRows = async (client: pg.ClientBase, table: Table, rows: readonly Row[]): Promise<void> => {
+/** Adds rows to a table, none of which are there. */
+export const insertRows = async (client: pg.ClientBase, table: Table, rows: readonly Row[]): Promise<void> => {
   if (rows.length === 0) return
   const names = Object.keys(columns[table])
   const copy = client.query(copyFrom(`copy ${table} (${names.join(', ')}) from stdin`))

@@ -4,6 +4,7 @@ import { chargeFor } from '../../../src/domain/pricing/charge.ts'
 import { usageOf } from '../../../src/domain/usage/usage.ts'
 import { type Event, type Fact, sealEvent } from '../../../src/events/envelope.ts'
 import type { EventLog, Follower, Frame } from '../../../src/roles/role.ts'
+import { courseOf, holdOf } from './task-facts.ts'
 
 /** Who pays for all that is generated. */
 export const payer = 'acme'
@@ -118,7 +119,15 @@ export class GeneratedLog implements Pick<EventLog, 'follow'> {
     const events: Event[] = []
     for (let request = first; request < Math.min(first + requestsInFrame, this.#shape.requests); request += 1)
       for (const fact of this.#requestFacts(request)) events.push(this.#event(fact, request, events.length))
+    for (const fact of this.#taskFacts(first)) events.push(this.#event(fact, first, events.length))
     return events
+  }
+
+  /** A video task with every frame of requests. */
+  #taskFacts(request: number): readonly Fact[] {
+    const keyId = keyOf(scattered(request, this.#shape.keys))
+    const task = { taskId: `task-${request}`, workspaceId: payer, keyId, owner: 'bench' }
+    return [holdOf(task), ...courseOf(task)]
   }
 
   #requestFacts(request: number): readonly Fact[] {

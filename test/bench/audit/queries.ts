@@ -30,6 +30,7 @@ export interface QueryFigures {
 
 export interface QueryReport {
   readonly usageRows: number
+  readonly taskRows: number
   /** Sums by day, model, key and surface, from which usage is answered. */
   readonly dayRows: number
   readonly projectedPerSecond: number
@@ -96,6 +97,12 @@ const asks = ({ requests }: Pick<Generated, 'requests'>, frames: number): Readon
     () => ({ from: null, to: instant() }),
     () => ({ key: keyOf(7), model: modelOf(3) }),
   ),
+  'charges, of one model': charges(everything, () => ({ model: modelOf(below(shape.models)) })),
+  'charges, of a model that has none': charges(
+    () => ({ from: null, to: instant() }),
+    () => ({ model: 'openai/none' }),
+  ),
+  'charges, of video tasks': charges(everything, () => ({ surface: 'video' })),
   'charges, of a key that has none': charges(everything, () => ({ key: 'key_none' })),
   'where one charge stands': (tables) => tables.findTrace(requestIdOf(below(requests))),
   holds: (tables) => tables.listHolds(payer, { limit: pageRows }),
@@ -151,14 +158,15 @@ export const measureQueries = async (
     queries.push(await measureQuery(query, () => ask(database.billing()), samples))
   }
   const dayRows = await countOf(client, 'usage_by_day')
-  return { usageRows: await countOf(client, 'usage_entries'), dayRows, projectedPerSecond, queries }
+  const [usageRows, taskRows] = [await countOf(client, 'usage_entries'), await countOf(client, 'task_charges')]
+  return { usageRows, taskRows, dayRows, projectedPerSecond, queries }
 }
 
 const inMs = (ms: number): string => ms.toFixed(2)
 
-export const queriesText = ({ usageRows, dayRows, projectedPerSecond, queries }: QueryReport): string =>
+export const queriesText = ({ usageRows, taskRows, dayRows, projectedPerSecond, queries }: QueryReport): string =>
   [
-    `${whole(usageRows)} bills of one workspace, ${whole(dayRows)} sums by day; projected at ${whole(projectedPerSecond)} events/s`,
+    `${whole(usageRows)} bills and ${whole(taskRows)} video tasks of one workspace, ${whole(dayRows)} sums by day; projected at ${whole(projectedPerSecond)} events/s`,
     '',
     table(
       ['query', 'p50 ms', 'p99 ms', 'most ms', ''],
