@@ -51,9 +51,14 @@ export const eventsOf = (data: Uint8Array): readonly Event[] => decodeFrame(utf8
 /** What moves a wallet by itself, and so may stand on its subject. */
 const walletTypes: { readonly [T in WalletFact['type']]: true } = {
   WalletCredited: true,
+  CreditExpired: true,
   HoldPlaced: true,
   HoldReleased: true,
   AdjustmentPosted: true,
+  PlanSubscribed: true,
+  PlanRenewed: true,
+  PlanCancelled: true,
+  PlanEnded: true,
 }
 
 const isOnWallet = ({ type, data }: Event, workspaceId: string): boolean =>

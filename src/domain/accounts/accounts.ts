@@ -1,6 +1,7 @@
 import type { Fact, FactOf } from '../../events/envelope.ts'
-import type { WorkspaceOpened } from '../../events/types.ts'
+import type { Limits, PlanPublished, WorkspaceOpened } from '../../events/types.ts'
 import { formatUsd, parseUsd } from '../money.ts'
+import type { Subscription } from '../plans/subscription.ts'
 
 export interface Workspace {
   readonly workspaceId: string
@@ -23,9 +24,33 @@ export interface Accounts {
   readonly keys: Map<string, Key>
   /** Keys that work, by their SHA-256. */
   readonly keysBySha256: Map<string, Key>
+  /** What can be subscribed to, by id, on the terms published last. */
+  readonly plans: Map<string, PlanPublished>
+  /** Which plan a workspace has, by the workspace; its wallet has the same. */
+  readonly subscriptions: Map<string, Subscription>
 }
 
-export const initialAccounts = (): Accounts => ({ workspaces: new Map(), keys: new Map(), keysBySha256: new Map() })
+export const initialAccounts = (): Accounts => ({
+  workspaces: new Map(),
+  keys: new Map(),
+  keysBySha256: new Map(),
+  plans: new Map(),
+  subscriptions: new Map(),
+})
+
+/** Null takes the plan away. */
+export const setSubscription = (
+  { subscriptions }: Accounts,
+  workspaceId: string,
+  subscription: Subscription | null,
+): void => {
+  if (subscription === null) subscriptions.delete(workspaceId)
+  else subscriptions.set(workspaceId, subscription)
+}
+
+/** The limits of the plan that a workspace has; null without one. */
+export const planLimitsOf = ({ subscriptions }: Accounts, workspaceId: string): Limits | null =>
+  subscriptions.get(workspaceId)?.terms.limits ?? null
 
 const issueKey = (accounts: Accounts, key: Key): void => {
   accounts.keys.set(key.keyId, key)

@@ -1,7 +1,8 @@
 import type { TaskOrder } from '../../events/types.ts'
 import { formatUsd, maxOf, minOf } from '../money.ts'
+import { decidePlan, type PlanCommand, type PlanRefusal } from './decide-plan.ts'
 import { creditKey, type WalletFact } from './evolve.ts'
-import { availablePicos, type WalletDraft } from './wallet.ts'
+import { availablePicos, lapsablePicos, type WalletDraft } from './wallet.ts'
 
 export type WalletCommand =
   | {
@@ -24,11 +25,22 @@ export type WalletCommand =
       readonly order: TaskOrder
     }
   | { readonly type: 'ReleaseHold'; readonly holdId: string; readonly reason: 'returned' | 'expired' | 'submit_failed' }
-  | { readonly type: 'Credit'; readonly amountPicos: bigint; readonly reference: string; readonly note: string }
+  | {
+      readonly type: 'Credit'
+      readonly amountPicos: bigint
+      readonly reference: string
+      readonly note: string
+      /** ISO 8601: when what is left of it lapses. Absent: never. */
+      readonly expiresAt?: string | undefined
+    }
+  /** Whoever commands it has seen that the credit's time is over. */
+  | { readonly type: 'LapseCredit'; readonly reference: string }
+  | PlanCommand
 
 export type WalletDecision = { readonly facts: readonly WalletFact[] } | { readonly refused: WalletRefusal }
 
 export type WalletRefusal =
+  | PlanRefusal
   | { readonly reason: 'insufficient'; readonly availablePicos: bigint }
   | { readonly reason: 'external_task_differs'; readonly taskId: string }
   | { readonly reason: 'reference_differs'; readonly creditedPicos: bigint }
@@ -88,7 +100,7 @@ const releaseHold = (command: WalletCommand & { type: 'ReleaseHold' }, wallet: W
 }
 
 const credit = (command: WalletCommand & { type: 'Credit' }, wallet: WalletDraft): WalletDecision => {
-  const { amountPicos, reference, note } = command
+  const { amountPicos, reference, note, expiresAt } = command
   const creditedPicos = wallet.references.get(creditKey(reference))
   if (creditedPicos === amountPicos) return { facts: [] }
   if (creditedPicos !== undefined) return { refused: { reason: 'reference_differs', creditedPicos } }
@@ -96,10 +108,24 @@ const credit = (command: WalletCommand & { type: 'Credit' }, wallet: WalletDraft
     facts: [
       {
         type: 'WalletCredited',
-        data: { workspaceId: wallet.workspaceId, amount: formatUsd(amountPicos), reference, note },
+        data: {
+          workspaceId: wallet.workspaceId,
+          amount: formatUsd(amountPicos),
+          reference,
+          note,
+          ...(expiresAt === undefined ? {} : { expiresAt }),
+        },
       },
     ],
   }
+}
+
+/** What is held stays until its holds have ended; the rest of the credit can lapse then. */
+const lapseCredit = ({ reference }: WalletCommand & { type: 'LapseCredit' }, wallet: WalletDraft): WalletDecision => {
+  const amountPicos = lapsablePicos(wallet, reference)
+  if (amountPicos === 0n) return { facts: [] }
+  const { workspaceId } = wallet
+  return { facts: [{ type: 'CreditExpired', data: { workspaceId, reference, amount: formatUsd(amountPicos) } }] }
 }
 
 /** Decides what a command adds to the wallet's subject: nothing for a command that was carried out before. */
@@ -113,5 +139,11 @@ export const decideWallet = (command: WalletCommand, wallet: WalletDraft): Walle
       return releaseHold(command, wallet)
     case 'Credit':
       return credit(command, wallet)
+    case 'LapseCredit':
+      return lapseCredit(command, wallet)
+    case 'Subscribe':
+    case 'CancelPlan':
+    case 'EndPeriod':
+      return decidePlan(command, wallet)
   }
 }
