@@ -1,12 +1,16 @@
-import { restoreKey } from '../domain/accounts/accounts.ts'
+import { restoreKey, setSubscription } from '../domain/accounts/accounts.ts'
 import { initialLedger, type Ledger, walletOf } from '../domain/ledger/ledger.ts'
+import { parseUsd } from '../domain/money.ts'
 import { publishPrice } from '../domain/pricing/price-book.ts'
+import type { Grant } from '../domain/wallet/grants.ts'
 import { keyOf, workspaceOf } from './accounts.ts'
 import { picosOf } from './columns.ts'
+import { subscriptionOf } from './plans.ts'
 import { lastSeal } from './seals.ts'
 import { restoredText } from './stored-text.ts'
 import type { ReadModels, Snapshot } from './tables.ts'
 import { taskOf } from './tasks.ts'
+import type { StoredGrant } from './wallet.table.ts'
 
 /** The ledger as the tables have it at one sequence. */
 export interface LedgerSnapshot {
@@ -31,6 +35,7 @@ const readSnapshot = async (trx: Snapshot): Promise<LedgerSnapshot> => {
   await loadAccounts(trx, ledger)
   await loadPrices(trx, ledger)
   await loadWallets(trx, ledger)
+  await loadPlans(trx, ledger)
   await loadOpenRequests(trx, ledger)
   await loadSealed(trx, ledger)
   await loadOpenTasks(trx, ledger)
@@ -54,12 +59,21 @@ const loadPrices = async (trx: Snapshot, { prices }: Ledger): Promise<void> => {
   for (const { published } of rows) publishPrice(prices, published)
 }
 
+const grantOf = ({ reference, remaining, expiresAt }: StoredGrant): Grant => ({
+  reference,
+  remainingPicos: parseUsd(remaining),
+  expiresAtMs: Date.parse(expiresAt),
+})
+
 const loadWallets = async (trx: Snapshot, ledger: Ledger): Promise<void> => {
   for (const row of await trx.selectFrom('wallets').selectAll().execute()) {
     const wallet = walletOf(ledger, row.workspace_id)
     wallet.creditsPicos = picosOf(row.credits)
     wallet.chargesPicos = picosOf(row.charges)
+    wallet.feesPicos = picosOf(row.fees)
     wallet.adjustmentsPicos = picosOf(row.adjustments)
+    wallet.lapsedPicos = picosOf(row.lapsed)
+    wallet.grants = row.grants.map(grantOf)
     wallet.heldPicos = picosOf(row.held)
     wallet.creditLimitPicos = picosOf(row.credit_limit)
     wallet.subjectSequence = Number(row.subject_sequence)
@@ -67,6 +81,16 @@ const loadWallets = async (trx: Snapshot, ledger: Ledger): Promise<void> => {
   await loadHolds(trx, ledger)
   await loadReferences(trx, ledger)
   await loadExternalTasks(trx, ledger)
+}
+
+const loadPlans = async (trx: Snapshot, ledger: Ledger): Promise<void> => {
+  for (const { plan_id, published } of await trx.selectFrom('plans').selectAll().execute())
+    ledger.accounts.plans.set(plan_id, published)
+  for (const row of await trx.selectFrom('subscriptions').selectAll().execute()) {
+    const subscription = subscriptionOf(row)
+    setSubscription(ledger.accounts, row.workspace_id, subscription)
+    walletOf(ledger, row.workspace_id).subscription = subscription
+  }
 }
 
 const loadHolds = async (trx: Snapshot, ledger: Ledger): Promise<void> => {

@@ -2,6 +2,7 @@ import type { Insertable, Kysely, Transaction } from 'kysely'
 import type { KeyTable, WorkspaceTable } from './accounts.table.ts'
 import type { CheckpointTable, WriterTable } from './checkpoint.table.ts'
 import type { ChargePlaceTable, MovementMinuteTable } from './places.table.ts'
+import type { PlanTable, SubscriptionTable } from './plans.table.ts'
 import type { PriceTable } from './prices.table.ts'
 import type { OpenRequestTable, RequestTable } from './requests.table.ts'
 import type { SealTable } from './seals.table.ts'
@@ -17,6 +18,8 @@ export interface Tables {
   readonly workspaces: WorkspaceTable
   readonly keys: KeyTable
   readonly prices: PriceTable
+  readonly plans: PlanTable
+  readonly subscriptions: SubscriptionTable
   readonly wallets: WalletTable
   readonly holds: HoldTable
   readonly wallet_references: WalletReferenceTable

@@ -1,4 +1,6 @@
+import type { Subscription } from '../domain/plans/subscription.ts'
 import { picosOf } from './columns.ts'
+import { findSubscription } from './plans.ts'
 import type { ReadModels } from './tables.ts'
 
 /** How a wallet stands, in picos. */
@@ -6,7 +8,9 @@ export interface WalletFigures {
   readonly workspaceId: string
   readonly creditsPicos: bigint
   readonly chargedPicos: bigint
+  readonly feesPicos: bigint
   readonly adjustmentsPicos: bigint
+  readonly lapsedPicos: bigint
   readonly balancePicos: bigint
   readonly heldPicos: bigint
   readonly creditLimitPicos: bigint
@@ -25,10 +29,21 @@ export const findWallet = async (db: ReadModels, workspaceId: string): Promise<W
     workspaceId,
     creditsPicos: picosOf(row.credits),
     chargedPicos: picosOf(row.charges),
+    feesPicos: picosOf(row.fees),
     adjustmentsPicos: picosOf(row.adjustments),
+    lapsedPicos: picosOf(row.lapsed),
     balancePicos,
     heldPicos,
     creditLimitPicos,
     availablePicos: balancePicos + creditLimitPicos - heldPicos,
   }
+}
+
+/** A wallet with the plan that its workspace has. */
+export const findBilling = async (
+  db: ReadModels,
+  workspaceId: string,
+): Promise<(WalletFigures & { readonly subscription: Subscription | null }) | undefined> => {
+  const wallet = await findWallet(db, workspaceId)
+  return wallet === undefined ? undefined : { ...wallet, subscription: await findSubscription(db, workspaceId) }
 }

@@ -7,5 +7,5 @@ export const manifests = {
   proxy: ['UsageRecorded', 'RequestFailed'],
   'video-poller': ['TaskSubmitted', 'TaskProgressed', 'TaskSettled', 'LateVerdictSeen'],
   projector: [],
-  scheduler: ['HoldReleased', 'CheckpointSealed'],
+  scheduler: ['HoldReleased', 'CreditExpired', 'PlanRenewed', 'PlanEnded', 'CheckpointSealed'],
 } as const satisfies { readonly [Name in RoleName]: readonly EventType[] }

@@ -38,6 +38,16 @@ export const columns: { readonly [Table in Exclude<keyof Tables, 'checkpoint'>]:
     effective_from: 'timestamptz',
     published: 'json',
   },
+  plans: { plan_id: 'text', published: 'json' },
+  subscriptions: {
+    workspace_id: 'text',
+    subscription_id: 'text',
+    terms: 'json',
+    starts_at: 'timestamptz',
+    expires_at: 'timestamptz',
+    anchor_day: 'int2',
+    renews: 'boolean',
+  },
   wallets: {
     workspace_id: 'text',
     credits: 'numeric',
@@ -47,6 +57,9 @@ export const columns: { readonly [Table in Exclude<keyof Tables, 'checkpoint'>]:
     credit_limit: 'numeric',
     balance: 'numeric',
     subject_sequence: 'int8',
+    fees: 'numeric',
+    lapsed: 'numeric',
+    grants: 'json',
   },
   holds: {
     workspace_id: 'text',

@@ -14,6 +14,8 @@ const keys = {
   writers: ['writer'],
   workspaces: ['workspace_id'],
   keys: ['key_id'],
+  plans: ['plan_id'],
+  subscriptions: ['workspace_id'],
   wallets: ['workspace_id'],
   holds: ['workspace_id', 'hold_id'],
   open_requests: ['request_id'],

@@ -1,7 +1,8 @@
 import { type Applied, type Ledger, type LedgerFrame, sealsWhatStands } from '../../domain/ledger/ledger.ts'
 import type { ClosedRequest, Closing, Routed } from '../../domain/ledger/requests.ts'
+import { formatUsd } from '../../domain/money.ts'
 import type { Task } from '../../domain/video/task.ts'
-import { adjustmentKey, creditKey } from '../../domain/wallet/evolve.ts'
+import { adjustmentKey, creditKey, subscriptionKey } from '../../domain/wallet/evolve.ts'
 import { frameIdText } from '../../events/codec.ts'
 import type { EventOf } from '../../events/envelope.ts'
 import type { RowOf } from '../../read-models/tables.ts'
@@ -15,11 +16,13 @@ import {
   keyRow,
   lateVerdictRow,
   openRequestRow,
+  planRow,
   priceRow,
   referenceRow,
   requestRow,
   sealRow,
   storedResponseRows,
+  subscriptionRow,
   taskChargeRow,
   taskRow,
   usageEntryRow,
@@ -60,6 +63,9 @@ export interface Gathered {
   readonly writers: Set<string>
   readonly workspaces: Set<string>
   readonly keys: Set<string>
+  readonly plans: Set<string>
+  /** By workspace, as are the wallets. */
+  readonly subscriptions: Set<string>
   readonly wallets: Set<string>
   readonly holds: Map<string, HoldKey>
   /** Those that moved, by id. */
@@ -90,6 +96,8 @@ export const gatherFrom = (sequence: number): Gathered => ({
   writers: new Set(),
   workspaces: new Set(),
   keys: new Set(),
+  plans: new Set(),
+  subscriptions: new Set(),
   wallets: new Set(),
   holds: new Map(),
   tasks: new Map(),
@@ -126,6 +134,20 @@ const gatherEvent = (gathered: Gathered, applied: Applied): void => {
     case 'PricePublished':
       gathered.prices.push(priceRow(applied, event))
       break
+    case 'PlanPublished':
+      gathered.plans.add(event.data.planId)
+      break
+    case 'PlanSubscribed':
+    case 'PlanRenewed':
+      gatherPeriod(gathered, applied, event)
+      break
+    case 'PlanCancelled':
+    case 'PlanEnded':
+      gathered.subscriptions.add(event.data.workspaceId)
+      break
+    case 'CreditExpired':
+      gathered.wallets.add(event.data.workspaceId)
+      break
     case 'WalletCredited':
       gatherReference(gathered, applied, creditKey(event.data.reference), event.data)
       break
@@ -154,6 +176,21 @@ const gatherEvent = (gathered: Gathered, applied: Applied): void => {
       if (closed === null) gathered.sides.add(event)
       else gatherRequest(gathered, applied, event, closed)
   }
+}
+
+const gatherPeriod = (
+  gathered: Gathered,
+  { movements }: Applied,
+  { type, data }: EventOf<'PlanSubscribed'> | EventOf<'PlanRenewed'>,
+): void => {
+  const { workspaceId, subscriptionId, price } = data
+  gathered.subscriptions.add(workspaceId)
+  gathered.wallets.add(workspaceId)
+  for (const { kind, reference, amountPicos } of movements)
+    if (kind === 'credit')
+      gathered.references.push(referenceRow(workspaceId, creditKey(reference), formatUsd(amountPicos)))
+    else if (type === 'PlanSubscribed')
+      gathered.references.push(referenceRow(workspaceId, subscriptionKey(subscriptionId), price))
 }
 
 const touchHold = ({ holds }: Gathered, { workspaceId, holdId }: HoldKey): void => {
@@ -231,6 +268,10 @@ const rowsOf = (gathered: Gathered, ledger: Ledger): ProjectedRows => {
       writers: lastOf(gathered.writers, (id) => mapped(ledger.writers.get(id), (window) => writerRow(id, window))),
       workspaces: lastOf(gathered.workspaces, (id) => mapped(ledger.accounts.workspaces.get(id), workspaceRow)),
       keys: lastOf(gathered.keys, (id) => mapped(ledger.accounts.keys.get(id), keyRow)),
+      plans: lastOf(gathered.plans, (id) => mapped(ledger.accounts.plans.get(id), planRow)),
+      subscriptions: lastOf(gathered.subscriptions, (id) =>
+        mapped(ledger.accounts.subscriptions.get(id), subscriptionRow),
+      ),
       wallets: lastOf(gathered.wallets, (id) => mapped(ledger.wallets.get(id), walletRow)),
       holds: holds.open,
       tasks: Array.from(gathered.tasks.values(), taskRow),
@@ -240,6 +281,7 @@ const rowsOf = (gathered: Gathered, ledger: Ledger): ProjectedRows => {
     first: { stored_responses: gathered.storedResponses, seals: gathered.seals },
     rising: { movement_minutes: gathered.minutes.reached },
     deleted: {
+      subscriptions: endedSubscriptions(gathered, ledger),
       holds: holds.ended,
       open_requests: gathered.completed.map((request_id) => ({ request_id })),
     },
@@ -262,6 +304,11 @@ const lastHolds = (gathered: Gathered, ledger: Ledger) => {
   }
   return { open, ended }
 }
+
+const endedSubscriptions = (gathered: Gathered, { accounts }: Ledger): readonly { readonly workspace_id: string }[] =>
+  Array.from(gathered.subscriptions)
+    .filter((workspaceId) => !accounts.subscriptions.has(workspaceId))
+    .map((workspace_id) => ({ workspace_id }))
 
 /** A side that stands in the ledger was opened by this batch; one that does not was ignored. */
 const lastOpenRequests = ({ sides }: Gathered, { openRequests }: Ledger): readonly RowOf<'open_requests'>[] =>

@@ -20,7 +20,16 @@ export interface ProjectedRows {
   }
   /** Rows that take the place of the one with the same key. */
   readonly replaced: {
-    readonly [T in 'writers' | 'workspaces' | 'keys' | 'wallets' | 'holds' | 'tasks' | 'external_tasks']: RowsOf<T>
+    readonly [T in
+      | 'writers'
+      | 'workspaces'
+      | 'keys'
+      | 'plans'
+      | 'subscriptions'
+      | 'wallets'
+      | 'holds'
+      | 'tasks'
+      | 'external_tasks']: RowsOf<T>
   }
   /** Rows whose figures are added to the one with the same key. */
   readonly added: { readonly usage_by_day: RowsOf<'usage_by_day'> }
@@ -30,6 +39,7 @@ export interface ProjectedRows {
   readonly rising: { readonly movement_minutes: RowsOf<'movement_minutes'> }
   /** Keys of rows that go; they go before others come. */
   readonly deleted: {
+    readonly subscriptions: readonly Pick<RowOf<'subscriptions'>, 'workspace_id'>[]
     readonly holds: readonly Pick<RowOf<'holds'>, 'workspace_id' | 'hold_id'>[]
     readonly open_requests: readonly Pick<RowOf<'open_requests'>, 'request_id'>[]
   }

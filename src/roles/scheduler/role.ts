@@ -6,11 +6,14 @@ import type { LedgerTail } from '../ledger-tail.ts'
 import { manifests } from '../manifests.ts'
 import { type Clock, defineRole, type Logger, type LogOf, type RunningRole } from '../role.ts'
 import { WalletWriter } from '../wallet-writer.ts'
+import { type DueWallet, DueWallets } from './due-wallets.ts'
 import { OverdueHolds } from './overdue-holds.ts'
 import { type SealerParts, startSealer } from './sealer.ts'
 
+type Expiring = 'HoldReleased' | 'CreditExpired' | 'PlanRenewed' | 'PlanEnded'
+
 export interface SchedulerParts {
-  readonly log: LogOf<'HoldReleased' | 'CheckpointSealed'> & RawFrames
+  readonly log: LogOf<Expiring | 'CheckpointSealed'> & RawFrames
   readonly tail: LedgerTail
   /** Null: this process seals nothing. */
   readonly sealing: Pick<SealerParts, 'signer' | 'previous'> | null
@@ -18,11 +21,12 @@ export interface SchedulerParts {
   readonly logger: Logger
 }
 
-/** A hold past its deadline is released. */
+/** A hold past its deadline is released, a credit past its end lapses, a plan is renewed or ends with its period. */
 const startExpiry = ({ log, tail, clock, logger }: SchedulerParts): RunningRole => {
-  const holds: Pick<LogOf<'HoldReleased'>, 'appendToWallet'> = log
-  const writer = new WalletWriter(holds, tail)
+  const wallets: Pick<LogOf<Expiring>, 'appendToWallet'> = log
+  const writer = new WalletWriter(wallets, tail)
   const overdue = new OverdueHolds(tail)
+  const due = new DueWallets(tail)
   let expiring: Promise<void> = Promise.resolve()
   let busy = false
 
@@ -31,12 +35,21 @@ const startExpiry = ({ log, tail, clock, logger }: SchedulerParts): RunningRole 
     logger.info({ workspaceId, holdId }, 'a hold past its deadline was released')
   }
 
+  /** In their order: what lapses goes before the next fee is taken. */
+  const carryOut = async ({ workspaceId, commands }: DueWallet): Promise<void> => {
+    const outcomes = await Promise.all(commands.map((command) => writer.execute(workspaceId, command)))
+    for (const outcome of outcomes)
+      if ('facts' in outcome)
+        for (const { type } of outcome.facts) logger.info({ workspaceId, type }, 'a wallet was moved by time')
+  }
+
   const expire = async (): Promise<void> => {
     busy = true
     try {
-      await Promise.all(overdue.at(clock()).map(release))
+      const nowMs = clock()
+      await Promise.all([...overdue.at(nowMs).map(release), ...due.at(nowMs).map(carryOut)])
     } catch (fault) {
-      logger.warn({ fault }, 'an overdue hold was not released; it is tried again')
+      logger.warn({ fault }, 'what time causes was not stored; it is tried again')
     } finally {
       busy = false
     }
@@ -50,12 +63,13 @@ const startExpiry = ({ log, tail, clock, logger }: SchedulerParts): RunningRole 
     stop: async () => {
       clearInterval(timer)
       overdue.stop()
+      due.stop()
       await atMost(expiring, limits.schedulerStopMs)
     },
   }
 }
 
-/** Whatever time causes: holds past their deadline are released, what is new in the log is sealed. */
+/** Whatever time causes: holds, credits and plans whose time is over end, what is new in the log is sealed. */
 const start = async (parts: SchedulerParts): Promise<RunningRole> => {
   const { sealing, tail } = parts
   const expiry = startExpiry(parts)

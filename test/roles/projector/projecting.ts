@@ -15,6 +15,8 @@ export const tables = [
   'workspaces',
   'keys',
   'prices',
+  'plans',
+  'subscriptions',
   'wallets',
   'holds',
   'wallet_references',
