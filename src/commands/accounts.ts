@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto'
 import { type AccountCommand, decideAccounts } from '../domain/accounts/accounts.ts'
 import { walletOf } from '../domain/ledger/ledger.ts'
 import { formatUsd, parseUsd } from '../domain/money.ts'
-import { availablePicos, balancePicos } from '../domain/wallet/wallet.ts'
+import { lapsedByPicos } from '../domain/wallet/grants.ts'
+import { availablePicos, balancePicos, type Wallet } from '../domain/wallet/wallet.ts'
 import type { LedgerTail } from '../roles/ledger-tail.ts'
 import type { EventLog, NewId } from '../roles/role.ts'
 import { WalletWriter } from '../roles/wallet-writer.ts'
@@ -67,6 +68,9 @@ const picosOf = (usd: string): bigint => {
   }
 }
 
+/** An amount of zero or more, as events write it. */
+export const amountText = (usd: string): string => formatUsd(amountOf(usd, 0n))
+
 export const sha256Hex = (text: string): string => createHash('sha256').update(text).digest('hex')
 
 const shownPrefixLength = 9
@@ -90,13 +94,14 @@ export const issueKey = async (
 export const revokeKey = (books: Books, keyId: string): Promise<boolean> =>
   decideAndAppend(books, { type: 'RevokeKey', keyId })
 
-/** True when the money is new, false when the reference had been credited before with the same amount. */
+/** What is left of the money at `expiresAt` lapses. True when it is new, false when the reference had been credited before with the same amount. */
 export const creditWallet = async (
   { log, tail }: Books,
   workspaceId: string,
   amount: string,
   reference: string,
   note: string,
+  expiresAt?: Date,
 ): Promise<boolean> => {
   if (!tail.ledger.accounts.workspaces.has(workspaceId)) throw new CommandError(refusals.workspace_unknown)
   const outcome = await new WalletWriter(log, tail).execute(workspaceId, {
@@ -104,11 +109,16 @@ export const creditWallet = async (
     amountPicos: amountOf(amount, 1n),
     reference,
     note,
+    expiresAt: expiresAt?.toISOString(),
   })
   if ('facts' in outcome) return outcome.facts.length > 0
   const credited = outcome.refused.reason === 'reference_differs' ? formatUsd(outcome.refused.creditedPicos) : '0'
   throw new CommandError(`the reference ${reference} has credited ${credited} USD before, not ${amount}`)
 }
+
+/** When the next credit lapses; empty without one. */
+const lapsesFrom = ({ grants: [first] }: Wallet): string =>
+  first === undefined ? '' : new Date(first.expiresAtMs).toISOString()
 
 export const workspaceRecord = ({ tail }: Books, workspaceId: string) => {
   const workspace = tail.ledger.accounts.workspaces.get(workspaceId)
@@ -119,11 +129,15 @@ export const workspaceRecord = ({ tail }: Books, workspaceId: string) => {
     name: workspace.name,
     credits: formatUsd(wallet.creditsPicos),
     charges: formatUsd(wallet.chargesPicos),
+    fees: formatUsd(wallet.feesPicos),
     adjustments: formatUsd(wallet.adjustmentsPicos),
+    lapsed: formatUsd(wallet.lapsedPicos),
     balance: formatUsd(balancePicos(wallet)),
     held: formatUsd(wallet.heldPicos),
     credit_limit: formatUsd(wallet.creditLimitPicos),
     available: formatUsd(availablePicos(wallet)),
+    lapsing: formatUsd(lapsedByPicos(wallet.grants, Number.POSITIVE_INFINITY)),
+    lapses_from: lapsesFrom(wallet),
   }
 }
 

@@ -14,6 +14,7 @@ import { registerArchive } from './archive-command.ts'
 import { registerAudit } from './audit-command.ts'
 import { callbackSecretRecord } from './callbacks.ts'
 import { registerExplain } from './explain-command.ts'
+import { registerPlan } from './plan-command.ts'
 import { openPlatform, openTail, type Platform } from './platform.ts'
 import { priceInFull, priceInShort, priceRecords, publishPrices } from './prices.ts'
 import { registerProve } from './prove-command.ts'
@@ -23,7 +24,7 @@ import { printRecords } from './report.ts'
 import { registerRestore } from './restore-command.ts'
 import { createRuntime, type Runtime } from './runtime.ts'
 import { runServers } from './servers.ts'
-import { registerStatement } from './statement-command.ts'
+import { instantOf, registerStatement } from './statement-command.ts'
 import { status } from './status.ts'
 import { registerVerify } from './verify-command.ts'
 
@@ -121,6 +122,13 @@ const registerWorkspace = (program: Command): void => {
     )
 }
 
+interface CreditOptions {
+  readonly reference: string
+  readonly note: string
+  readonly expires?: Date
+  readonly json: boolean
+}
+
 const registerCredit = (program: Command): void => {
   program
     .command('credit <workspace> <usd>')
@@ -130,10 +138,11 @@ const registerCredit = (program: Command): void => {
       'what the money is for, such as an invoice number; repeated, it credits nothing',
     )
     .option('--note <text>', 'a remark for the statement', '')
+    .option('--expires <instant>', 'when what is left of it lapses, such as 2027-01-01 (default: never)', instantOf)
     .addOption(json())
-    .action((id: string, usd: string, options: { reference: string; note: string; json: boolean }, command: Command) =>
+    .action((id: string, usd: string, options: CreditOptions, command: Command) =>
       withBooks(command, async (session) => {
-        const fresh = await creditWallet(session, id, usd, options.reference, options.note)
+        const fresh = await creditWallet(session, id, usd, options.reference, options.note, options.expires)
         if (!fresh) console.error(`the reference ${options.reference} was credited before; nothing was added`)
         printRecords([workspaceRecord(session, id)], options)
       }),
@@ -226,6 +235,7 @@ export const registerCommands = (program: Command): void => {
   registerCredit(program)
   registerKey(program)
   registerPrices(program)
+  registerPlan(program, withBooks)
   registerReplay(program, configOf)
   registerAudit(program, configOf)
   registerVerify(program, configOf)

@@ -1,6 +1,7 @@
 import type { PlanPublished } from '../../events/types.ts'
 
 export type Period = PlanPublished['period']
+export const periods: readonly Period[] = ['day', 'month', 'year']
 
 const dayMs = 24 * 60 * 60 * 1_000
 const monthsOf = { month: 1, year: 12 } as const
