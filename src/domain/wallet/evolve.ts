@@ -51,7 +51,7 @@ const credit = (wallet: WalletDraft, { reference, amount, expiresAt }: Credit): 
   const amountPicos = parseUsd(amount)
   wallet.references.set(key, amountPicos)
   wallet.creditsPicos += amountPicos
-  if (expiresAt !== undefined) {
+  if (expiresAt !== undefined && amountPicos > 0n) {
     const grant = { reference, remainingPicos: amountPicos, expiresAtMs: Date.parse(expiresAt) }
     wallet.grants = addGrant(wallet.grants, grant)
   }
