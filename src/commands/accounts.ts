@@ -1,6 +1,7 @@
 import { walletOf } from '../domain/ledger/ledger.ts'
 import { formatUsd, parseUsd } from '../domain/money.ts'
-import { availablePicos, balancePicos } from '../domain/wallet/wallet.ts'
+import { lapsedByPicos } from '../domain/wallet/grants.ts'
+import { availablePicos, balancePicos, type Wallet } from '../domain/wallet/wallet.ts'
 import * as changes from '../roles/account-changes.ts'
 import { type Books as AnyBooks, refusalOf } from '../roles/books.ts'
 import type { EventLog, NewId } from '../roles/role.ts'
@@ -55,6 +56,9 @@ const picosOf = (usd: string): bigint => {
   }
 }
 
+/** An amount of zero or more, as events write it. */
+export const amountText = (usd: string): string => formatUsd(amountOf(usd, 0n))
+
 /** A new key's id and secret; the secret is nowhere else. */
 export const issueKey = (
   books: Books,
@@ -65,16 +69,25 @@ export const issueKey = (
   expiresAtMs: number | null = null,
 ): Promise<changes.IssuedKey> => changes.issueKey(books, { workspaceId, name, expiresAtMs }, { newId, randomText })
 
-/** True when the money is new, false when the reference had been credited before with the same amount. */
+/** What is left of the money at `expiresAt` lapses. True when it is new, false when the reference had been credited before with the same amount. */
 export const creditWallet = (
   books: Books,
   workspaceId: string,
   amount: string,
   reference: string,
   note: string,
-  expiresAt?: string,
+  expiresAt?: Date,
 ): Promise<boolean> =>
-  changes.creditWallet(books, workspaceId, { amountPicos: amountOf(amount, 1n), reference, note, expiresAt })
+  changes.creditWallet(books, workspaceId, {
+    amountPicos: amountOf(amount, 1n),
+    reference,
+    note,
+    expiresAt: expiresAt?.toISOString(),
+  })
+
+/** When the next credit lapses; empty without one. */
+const lapsesFrom = ({ grants: [first] }: Wallet): string =>
+  first === undefined ? '' : new Date(first.expiresAtMs).toISOString()
 
 export const workspaceRecord = ({ tail }: Books, workspaceId: string) => {
   const workspace = tail.ledger.accounts.workspaces.get(workspaceId)
@@ -85,11 +98,15 @@ export const workspaceRecord = ({ tail }: Books, workspaceId: string) => {
     name: workspace.name,
     credits: formatUsd(wallet.creditsPicos),
     charges: formatUsd(wallet.chargesPicos),
+    fees: formatUsd(wallet.feesPicos),
     adjustments: formatUsd(wallet.adjustmentsPicos),
+    lapsed: formatUsd(wallet.lapsedPicos),
     balance: formatUsd(balancePicos(wallet)),
     held: formatUsd(wallet.heldPicos),
     credit_limit: formatUsd(wallet.creditLimitPicos),
     available: formatUsd(availablePicos(wallet)),
+    lapsing: formatUsd(lapsedByPicos(wallet.grants, Number.POSITIVE_INFINITY)),
+    lapses_from: lapsesFrom(wallet),
   }
 }
 

@@ -1,6 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { type Config, readConfig, readPriceFile } from '../config.ts'
-import { parseInstant } from '../domain/instant.ts'
 import { limits } from '../limits.ts'
 import { type ProcessRole, type RoleName, roleNames } from '../roles/role.ts'
 import {
@@ -21,6 +20,7 @@ import { registerAudit } from './audit-command.ts'
 import { callbackSecretRecord } from './callbacks.ts'
 import { registerExplain } from './explain-command.ts'
 import { type ImportOptions, importPrices, readTable } from './import-prices.ts'
+import { registerPlan } from './plan-command.ts'
 import { onServers, openTail, type Platform } from './platform.ts'
 import { priceInFull, priceInShort, priceRecords, publishPrices } from './prices.ts'
 import { registerProve } from './prove-command.ts'
@@ -31,7 +31,7 @@ import { registerRestore } from './restore-command.ts'
 import { registerRouting } from './routing-command.ts'
 import { createRuntime, type Runtime } from './runtime.ts'
 import { runServers } from './servers.ts'
-import { registerStatement } from './statement-command.ts'
+import { instantOf, registerStatement } from './statement-command.ts'
 import { status } from './status.ts'
 import { registerVerify } from './verify-command.ts'
 
@@ -78,12 +78,6 @@ const withBooks = async (
     await work({ platform, log: platform.log, tail, actor, config, runtime })
     await tail.stop()
   })
-}
-
-const instantOf = (text: string): Date => {
-  const instant = parseInstant(text)
-  if (instant === null) throw new InvalidArgumentError('an instant is such as 2027-01-31T12:00:00Z, or a day in UTC')
-  return instant
 }
 
 /** Throws UsageError for an instant that is over. */
@@ -176,12 +170,12 @@ const registerCredit = (program: Command): void => {
       'what the money is for, such as an invoice number; repeated, it credits nothing',
     )
     .option('--note <text>', 'a remark for the statement', '')
-    .option('--expires <instant>', 'when what is left of it lapses (default: never)', instantOf)
+    .option('--expires <instant>', 'when what is left of it lapses, such as 2027-01-01 (default: never)', instantOf)
     .addOption(json())
     .action((id: string, usd: string, options: CreditOptions, command: Command) =>
       withBooks(command, async (session) => {
         const { reference, note, expires } = options
-        const fresh = await creditWallet(session, id, usd, reference, note, futureOf(expires, session)?.toISOString())
+        const fresh = await creditWallet(session, id, usd, reference, note, futureOf(expires, session))
         if (!fresh) console.error(`the reference ${options.reference} was credited before; nothing was added`)
         printRecords([workspaceRecord(session, id)], options)
       }),
@@ -321,6 +315,7 @@ export const registerCommands = (program: Command): void => {
   registerKey(program)
   registerPrices(program)
   registerRouting(program, withBooks, json)
+  registerPlan(program, withBooks)
   registerReplay(program, configOf)
   registerAudit(program, configOf)
   registerVerify(program, configOf)

@@ -21,7 +21,8 @@ interface Options extends SourceOptions {
   readonly csv: boolean
 }
 
-const instantOf = (text: string): Date => {
+/** Of a command line. Throws InvalidArgumentError for what is none. */
+export const instantOf = (text: string): Date => {
   const instant = parseInstant(text)
   if (instant === null)
     throw new InvalidArgumentError('an instant such as 2026-03-01T12:00:00Z, or a day in UTC such as 2026-03-01')

@@ -1,12 +1,16 @@
-import { restoreKeys } from '../domain/accounts/accounts.ts'
+import { restoreKeys, setSubscription } from '../domain/accounts/accounts.ts'
 import { applyLimits, initialLedger, type Ledger, walletOf } from '../domain/ledger/ledger.ts'
+import { parseUsd } from '../domain/money.ts'
 import { publishPrice } from '../domain/pricing/price-book.ts'
+import type { Grant } from '../domain/wallet/grants.ts'
 import { keyOf, limitsSetOf, workspaceOf } from './accounts.ts'
 import { picosOf } from './columns.ts'
+import { subscriptionOf } from './plans.ts'
 import { lastSeal } from './seals.ts'
 import { restoredText } from './stored-text.ts'
 import type { ReadModels, Snapshot } from './tables.ts'
 import { taskOf } from './tasks.ts'
+import type { StoredGrant } from './wallet.table.ts'
 import { keySpendingOf } from './wallet.ts'
 
 /** The ledger as the tables have it at one sequence. */
@@ -33,6 +37,7 @@ const readSnapshot = async (trx: Snapshot): Promise<LedgerSnapshot> => {
   await loadPrices(trx, ledger)
   await loadRouting(trx, ledger)
   await loadWallets(trx, ledger)
+  await loadPlans(trx, ledger)
   await loadOpenRequests(trx, ledger)
   await loadSealed(trx, ledger)
   await loadOpenTasks(trx, ledger)
@@ -72,12 +77,21 @@ const loadRouting = async (trx: Snapshot, ledger: Ledger): Promise<void> => {
   }
 }
 
+const grantOf = ({ reference, remaining, expiresAt }: StoredGrant): Grant => ({
+  reference,
+  remainingPicos: parseUsd(remaining),
+  expiresAtMs: Date.parse(expiresAt),
+})
+
 const loadWallets = async (trx: Snapshot, ledger: Ledger): Promise<void> => {
   for (const row of await trx.selectFrom('wallets').selectAll().execute()) {
     const wallet = walletOf(ledger, row.workspace_id)
     wallet.creditsPicos = picosOf(row.credits)
     wallet.chargesPicos = picosOf(row.charges)
+    wallet.feesPicos = picosOf(row.fees)
     wallet.adjustmentsPicos = picosOf(row.adjustments)
+    wallet.lapsedPicos = picosOf(row.lapsed)
+    wallet.grants = row.grants.map(grantOf)
     wallet.heldPicos = picosOf(row.held)
     wallet.creditLimitPicos = picosOf(row.credit_limit)
     wallet.subjectSequence = Number(row.subject_sequence)
@@ -86,6 +100,16 @@ const loadWallets = async (trx: Snapshot, ledger: Ledger): Promise<void> => {
   await loadSpendings(trx, ledger)
   await loadReferences(trx, ledger)
   await loadExternalTasks(trx, ledger)
+}
+
+const loadPlans = async (trx: Snapshot, ledger: Ledger): Promise<void> => {
+  for (const { plan_id, published } of await trx.selectFrom('plans').selectAll().execute())
+    ledger.accounts.plans.set(plan_id, published)
+  for (const row of await trx.selectFrom('subscriptions').selectAll().execute()) {
+    const subscription = subscriptionOf(row)
+    setSubscription(ledger.accounts, row.workspace_id, subscription)
+    walletOf(ledger, row.workspace_id).subscription = subscription
+  }
 }
 
 const loadHolds = async (trx: Snapshot, ledger: Ledger): Promise<void> => {

@@ -3,6 +3,7 @@ import type { KeyTable, LimitsTable, WorkspaceTable } from './accounts.table.ts'
 import type { AdminChangeTable } from './admin-changes.table.ts'
 import type { CheckpointTable, WriterTable } from './checkpoint.table.ts'
 import type { ChargePlaceTable, MovementMinuteTable } from './places.table.ts'
+import type { PlanTable, SubscriptionTable } from './plans.table.ts'
 import type { PriceTable } from './prices.table.ts'
 import type { OpenRequestTable, RequestTable } from './requests.table.ts'
 import type { AliasTable, RouterTable } from './routing.table.ts'
@@ -28,6 +29,8 @@ export interface Tables {
   readonly prices: PriceTable
   readonly aliases: AliasTable
   readonly routers: RouterTable
+  readonly plans: PlanTable
+  readonly subscriptions: SubscriptionTable
   readonly wallets: WalletTable
   readonly holds: HoldTable
   readonly key_spending: KeySpendingTable

@@ -1,6 +1,14 @@
 import type { MovementKind } from '../domain/wallet/evolve.ts'
 import type { HoldPurpose } from '../domain/wallet/wallet.ts'
-import type { Decimal, FreeText, Instant, Int8 } from './columns.ts'
+import type { Decimal, FreeText, Instant, Int8, Json } from './columns.ts'
+
+/** What is left of a credit that lapses; the amount in USD. */
+export interface StoredGrant {
+  readonly reference: string
+  readonly remaining: string
+  /** ISO 8601. */
+  readonly expiresAt: string
+}
 
 export interface WalletTable {
   readonly workspace_id: string
@@ -11,6 +19,9 @@ export interface WalletTable {
   readonly credit_limit: Decimal
   readonly balance: Decimal
   readonly subject_sequence: Int8
+  readonly fees: Decimal
+  readonly lapsed: Decimal
+  readonly grants: Json<readonly StoredGrant[]>
 }
 
 export interface HoldTable {

@@ -1,6 +1,8 @@
 import type { Selectable } from 'kysely'
+import type { Subscription } from '../domain/plans/subscription.ts'
 import type { KeySpending } from '../domain/wallet/spending.ts'
 import { picosOf } from './columns.ts'
+import { findSubscription } from './plans.ts'
 import type { ReadModels } from './tables.ts'
 import type { KeySpendingTable } from './wallet.table.ts'
 
@@ -19,7 +21,9 @@ export interface WalletFigures {
   readonly workspaceId: string
   readonly creditsPicos: bigint
   readonly chargedPicos: bigint
+  readonly feesPicos: bigint
   readonly adjustmentsPicos: bigint
+  readonly lapsedPicos: bigint
   readonly balancePicos: bigint
   readonly heldPicos: bigint
   readonly creditLimitPicos: bigint
@@ -38,10 +42,21 @@ export const findWallet = async (db: ReadModels, workspaceId: string): Promise<W
     workspaceId,
     creditsPicos: picosOf(row.credits),
     chargedPicos: picosOf(row.charges),
+    feesPicos: picosOf(row.fees),
     adjustmentsPicos: picosOf(row.adjustments),
+    lapsedPicos: picosOf(row.lapsed),
     balancePicos,
     heldPicos,
     creditLimitPicos,
     availablePicos: balancePicos + creditLimitPicos - heldPicos,
   }
+}
+
+/** A wallet with the plan that its workspace has. */
+export const findBilling = async (
+  db: ReadModels,
+  workspaceId: string,
+): Promise<(WalletFigures & { readonly subscription: Subscription | null }) | undefined> => {
+  const wallet = await findWallet(db, workspaceId)
+  return wallet === undefined ? undefined : { ...wallet, subscription: await findSubscription(db, workspaceId) }
 }

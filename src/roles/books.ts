@@ -7,11 +7,14 @@ import type { LogOf } from './role.ts'
 import { type AccountOutcome, type WalletEventType, WalletWriter } from './wallet-writer.ts'
 
 /** What belongs to no workspace: the last word counts, so it needs no order of its own. */
-export type HouseFact = FactOf<'PricePublished' | 'AliasSet' | 'RouterSet'>
+export type HouseFact = FactOf<'PricePublished' | 'PlanPublished' | 'AliasSet' | 'RouterSet'>
+
+/** What an administrator asks for of a workspace; the rest of what stands on its subject, time causes. */
+type AskedFor = Exclude<WalletEventType, 'CreditExpired' | 'PlanRenewed'>
 
 /** What administrative changes work on: a ledger that has caught up, and the log they append to. */
 export interface Books {
-  readonly log: Pick<LogOf<HouseFact['type'] | WalletEventType>, 'append' | 'appendToWallet'>
+  readonly log: Pick<LogOf<HouseFact['type'] | AskedFor>, 'append' | 'appendToWallet'>
   readonly tail: LedgerTail
   /** Of this process; a fresh one where it has none. */
   readonly writer?: WalletWriter
@@ -19,7 +22,10 @@ export interface Books {
   readonly actor?: string
 }
 
-export const writerOf = ({ log, tail, writer }: Books): WalletWriter => writer ?? new WalletWriter(log, tail)
+export const writerOf = ({ log, tail, writer }: Books): WalletWriter => {
+  const wallets: Pick<LogOf<AskedFor>, 'appendToWallet'> = log
+  return writer ?? new WalletWriter(wallets, tail)
+}
 
 const refusals: { readonly [R in AccountRefusal]: { readonly code: ErrorCode; readonly message: string } } = {
   workspace_unknown: { code: 'not_found', message: 'There is no such workspace.' },

@@ -3,12 +3,13 @@ import { once } from 'node:events'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
+import { publishPlan, subscribe } from '../../src/commands/plans.ts'
 import { walletOf } from '../../src/domain/ledger/ledger.ts'
 import { formatUsd, parseUsd } from '../../src/domain/money.ts'
 import { balancePicos } from '../../src/domain/wallet/wallet.ts'
 import type { SandboxCall } from '../../src/sandbox/calls.ts'
 import { chat, until } from '../clients.ts'
-import { type Account, startTestGateway, type TestGateway } from '../gateway.ts'
+import { type Account, runtime, startTestGateway, type TestGateway } from '../gateway.ts'
 import { type Ended, mainFile, programEnvironment, runProgram } from '../program.ts'
 
 const credit = '100'
@@ -98,6 +99,11 @@ const setScene = async (t: Parameters<typeof startTestGateway>[0], workspaces: n
   const accounts = [account]
   for (let each = 1; each < workspaces; each += 1)
     accounts.push(await operator.openAccount(`workspace-${each}`, credit))
+  // Its fee and its credit are between us and the workspace: no provider invoices them.
+  const terms = { planId: 'pro', name: 'Pro', price: '3', period: 'month', includedCredit: '3', limits: {} } as const
+  await publishPlan(operator, terms)
+  const subscribing = { subscriptionId: 'sub_1', startsAtMs: runtime.clock(), renews: true, again: true }
+  await subscribe(operator, { workspaceId: account.workspaceId, planId: 'pro', ...subscribing })
   const asked: Asked[] = []
   for (const each of accounts)
     for (let number = 0; number < requestsOfEach; number += 1) asked.push(await ask(running, each, number))

@@ -1,7 +1,8 @@
 import type { FactOf } from '../../events/envelope.ts'
-import type { KeyIssued, Limits, WorkspaceChanged, WorkspaceOpened } from '../../events/types.ts'
+import type { KeyIssued, Limits, PlanPublished, WorkspaceChanged, WorkspaceOpened } from '../../events/types.ts'
 import { type Drafted, LayeredMap } from '../layered-map.ts'
 import { parseUsd } from '../money.ts'
+import type { Subscription } from '../plans/subscription.ts'
 
 export interface Workspace {
   readonly workspaceId: string
@@ -41,6 +42,10 @@ export interface Accounts extends AccountsDraft {
   readonly keysBySha256: Map<string, Key>
   readonly keysByName: Map<string, string>
   readonly limits: Map<string, Limits>
+  /** What can be subscribed to, by id, on the terms published last. */
+  readonly plans: Map<string, PlanPublished>
+  /** Which plan a workspace has, by the workspace; its wallet has the same. */
+  readonly subscriptions: Map<string, Subscription>
 }
 
 export const initialAccounts = (): Accounts => ({
@@ -49,7 +54,23 @@ export const initialAccounts = (): Accounts => ({
   keysBySha256: new Map(),
   keysByName: new Map(),
   limits: new Map(),
+  plans: new Map(),
+  subscriptions: new Map(),
 })
+
+/** Null takes the plan away. */
+export const setSubscription = (
+  { subscriptions }: Accounts,
+  workspaceId: string,
+  subscription: Subscription | null,
+): void => {
+  if (subscription === null) subscriptions.delete(workspaceId)
+  else subscriptions.set(workspaceId, subscription)
+}
+
+/** The limits of the plan that a workspace has; null without one. */
+export const planLimitsOf = ({ subscriptions }: Pick<Accounts, 'subscriptions'>, workspaceId: string): Limits | null =>
+  subscriptions.get(workspaceId)?.terms.limits ?? null
 
 /** A draft on which facts that are not yet in the log can be tried. */
 export const draftAccounts = (accounts: Accounts): AccountsDraft => ({

@@ -2,7 +2,7 @@ import type { FactOf } from '../../events/envelope.ts'
 import type { Limits, LimitsSet, Pace, Spend } from '../../events/types.ts'
 import { formatUsd, parseUsd } from '../money.ts'
 import { everyModel, type MayUse, withoutSnapshot } from '../routing/plan.ts'
-import type { AccountsDraft, Key } from './accounts.ts'
+import { type Accounts, type AccountsDraft, type Key, planLimitsOf } from './accounts.ts'
 
 /** Whom limits bind: a key of a workspace, or, without one, the workspace. */
 const holderOf = (workspaceId: string, keyId = ''): string => `${workspaceId} ${keyId}`
@@ -19,13 +19,18 @@ export interface BindingLimits {
   readonly key: Limits
 }
 
+/** Of a workspace, what was set of it goes before what its plan says, member by member. */
 export const limitsOf = (
-  { limits }: AccountsDraft,
+  { limits, subscriptions }: Pick<Accounts, 'limits' | 'subscriptions'>,
   { keyId, workspaceId }: Pick<Key, 'keyId' | 'workspaceId'>,
-): BindingLimits => ({
-  workspace: limits.get(holderOf(workspaceId)) ?? noLimits,
-  key: limits.get(holderOf(workspaceId, keyId)) ?? noLimits,
-})
+): BindingLimits => {
+  const own = limits.get(holderOf(workspaceId)) ?? noLimits
+  const ofPlan = planLimitsOf({ subscriptions }, workspaceId)
+  return {
+    workspace: ofPlan === null ? own : { ...ofPlan, ...own },
+    key: limits.get(holderOf(workspaceId, keyId)) ?? noLimits,
+  }
+}
 
 /** `openai/*` is every model of `openai`; a model is its dated snapshots too. */
 const isListed = (allowed: readonly string[], model: string): boolean =>
@@ -34,7 +39,7 @@ const isListed = (allowed: readonly string[], model: string): boolean =>
 const everyOf = (model: string): string => `${model.slice(0, model.indexOf('/'))}/*`
 
 /** What the requests of a key may ask: what both its workspace and itself are allowed. */
-export const mayUseOf = (accounts: AccountsDraft, key: Pick<Key, 'keyId' | 'workspaceId'>): MayUse => {
+export const mayUseOf = (accounts: Accounts, key: Pick<Key, 'keyId' | 'workspaceId'>): MayUse => {
   const { workspace, key: own } = limitsOf(accounts, key)
   const lists = [workspace.allowedModels, own.allowedModels].filter((list) => list !== undefined)
   return lists.length === 0 ? everyModel : (model) => lists.every((list) => isListed(list, model))

@@ -1,13 +1,20 @@
 import type { Event, EventOf } from '../../events/envelope.ts'
 import type { LimitsSet } from '../../events/types.ts'
-import { type Accounts, evolveAccounts, initialAccounts } from '../accounts/accounts.ts'
+import { type Accounts, evolveAccounts, initialAccounts, setSubscription } from '../accounts/accounts.ts'
 import { setLimits } from '../accounts/limits.ts'
 import { utcDayOf } from '../instant.ts'
 import { parseUsd } from '../money.ts'
 import { type PriceBook, publishPrice } from '../pricing/price-book.ts'
 import { evolveOverlay, initialOverlay, type RoutingOverlay } from '../routing/overlay.ts'
 import { giveUpTask, openTask, progressTask, settleTask, type Task, type TaskEvent } from '../video/task.ts'
-import { chargeWallet, evolveWallet, type Movement, settleHold, type WalletFact } from '../wallet/evolve.ts'
+import {
+  chargeWallet,
+  evolveWallet,
+  type Movement,
+  type PlanFact,
+  settleHold,
+  type WalletFact,
+} from '../wallet/evolve.ts'
 import { initialWallet, type Wallet } from '../wallet/wallet.ts'
 import { admitFrame, type FrameWindow, initialFrameWindow } from './frame-window.ts'
 import { type ClosedRequest, type Closing, type OpenRequests, pairRequest, type Routed } from './requests.ts'
@@ -121,6 +128,13 @@ const moveWallet = (ledger: Ledger, fact: WalletFact): Effect => ({
   movements: evolveWallet(walletOf(ledger, fact.data.workspaceId), fact),
 })
 
+const movePlan = (ledger: Ledger, fact: PlanFact): Effect => {
+  const effect = moveWallet(ledger, fact)
+  const { workspaceId } = fact.data
+  setSubscription(ledger.accounts, workspaceId, walletOf(ledger, workspaceId).subscription)
+  return effect
+}
+
 const placeHold = (ledger: Ledger, event: EventOf<'HoldPlaced'>): Effect => {
   const effect = moveWallet(ledger, event)
   const task = effect.movements.length === 0 ? null : openTask(event)
@@ -201,7 +215,16 @@ const applyEvent = (ledger: Ledger, event: Event, sequence: number): Effect => {
     case 'PricePublished':
       publishPrice(ledger.prices, event.data)
       return nothing
+    case 'PlanPublished':
+      ledger.accounts.plans.set(event.data.planId, event.data)
+      return nothing
+    case 'PlanSubscribed':
+    case 'PlanRenewed':
+    case 'PlanCancelled':
+    case 'PlanEnded':
+      return movePlan(ledger, event)
     case 'WalletCredited':
+    case 'CreditExpired':
     case 'AdjustmentPosted':
       return moveWallet(ledger, event)
     case 'HoldPlaced':
@@ -214,12 +237,6 @@ const applyEvent = (ledger: Ledger, event: Event, sequence: number): Effect => {
     case 'TaskSettled':
       return settleOnce(ledger, event)
     case 'LateVerdictSeen':
-    case 'PlanPublished':
-    case 'PlanSubscribed':
-    case 'PlanRenewed':
-    case 'PlanCancelled':
-    case 'PlanEnded':
-    case 'CreditExpired':
       return nothing
     case 'CheckpointSealed':
       noteSeal(ledger, event, sequence)

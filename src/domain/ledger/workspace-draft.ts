@@ -27,10 +27,15 @@ const accountTypes: { readonly [T in AccountFact['type']]: true } = {
 
 const walletTypes: { readonly [T in WalletFact['type']]: true } = {
   WalletCredited: true,
+  CreditExpired: true,
   HoldPlaced: true,
   HoldReleased: true,
   AdjustmentPosted: true,
   LimitsSet: true,
+  PlanSubscribed: true,
+  PlanRenewed: true,
+  PlanCancelled: true,
+  PlanEnded: true,
 }
 
 /** What is said of one workspace under its own order, and so may stand on its subject. */

@@ -1,8 +1,17 @@
 import type { TaskOrder } from '../../events/types.ts'
 import { formatUsd, maxOf, minOf } from '../money.ts'
+import { decidePlan, type PlanCommand, type PlanRefusal } from './decide-plan.ts'
 import { creditKey, type WalletFact } from './evolve.ts'
 import { dayOf, type KeyRoom } from './spending.ts'
-import { availablePicos, isTighter, keyRoomOf, spendablePicos, spendingOf, type WalletDraft } from './wallet.ts'
+import {
+  availablePicos,
+  isTighter,
+  keyRoomOf,
+  lapsablePicos,
+  spendablePicos,
+  spendingOf,
+  type WalletDraft,
+} from './wallet.ts'
 
 export type WalletCommand =
   | {
@@ -36,13 +45,17 @@ export type WalletCommand =
       readonly amountPicos: bigint
       readonly reference: string
       readonly note: string
-      /** ISO 8601: when what is left of it lapses. */
+      /** ISO 8601: when what is left of it lapses. Absent: never. */
       readonly expiresAt?: string | undefined
     }
+  /** Whoever commands it has seen that the credit's time is over. */
+  | { readonly type: 'LapseCredit'; readonly reference: string }
+  | PlanCommand
 
 export type WalletDecision = { readonly facts: readonly WalletFact[] } | { readonly refused: WalletRefusal }
 
 export type WalletRefusal =
+  | PlanRefusal
   | { readonly reason: 'insufficient'; readonly availablePicos: bigint }
   | { readonly reason: 'key_limit_reached'; readonly room: KeyRoom }
   | { readonly reason: 'external_task_differs'; readonly taskId: string }
@@ -131,6 +144,14 @@ const credit = (command: WalletCommand & { type: 'Credit' }, wallet: WalletDraft
   }
 }
 
+/** What is held stays until its holds have ended; the rest of the credit can lapse then. */
+const lapseCredit = ({ reference }: WalletCommand & { type: 'LapseCredit' }, wallet: WalletDraft): WalletDecision => {
+  const amountPicos = lapsablePicos(wallet, reference)
+  if (amountPicos === 0n) return { facts: [] }
+  const { workspaceId } = wallet
+  return { facts: [{ type: 'CreditExpired', data: { workspaceId, reference, amount: formatUsd(amountPicos) } }] }
+}
+
 /** Decides what a command adds to the wallet's subject: nothing for a command that was carried out before. */
 export const decideWallet = (command: WalletCommand, wallet: WalletDraft): WalletDecision => {
   switch (command.type) {
@@ -142,5 +163,11 @@ export const decideWallet = (command: WalletCommand, wallet: WalletDraft): Walle
       return releaseHold(command, wallet)
     case 'Credit':
       return credit(command, wallet)
+    case 'LapseCredit':
+      return lapseCredit(command, wallet)
+    case 'Subscribe':
+    case 'CancelPlan':
+    case 'EndPeriod':
+      return decidePlan(command, wallet)
   }
 }

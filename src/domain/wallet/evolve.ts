@@ -1,10 +1,13 @@
 import type { FactOf } from '../../events/envelope.ts'
 import { utcDayOf } from '../instant.ts'
 import { maxOf, minOf, parseUsd } from '../money.ts'
+import { dayOfMonth } from '../plans/period.ts'
+import { nextAnchorDay, periodReference, termsOf } from '../plans/subscription.ts'
+import { addGrant, drawGrants, lapseGrant } from './grants.ts'
 import { countFor, type Spender, spendLimitsOf } from './spending.ts'
 import { balancePicos, type Hold, spendingOf, type Wallet, type WalletDraft } from './wallet.ts'
 
-export const movementKinds = ['credit', 'charge', 'excess', 'adjustment', 'hold', 'release'] as const
+export const movementKinds = ['credit', 'charge', 'excess', 'fee', 'adjustment', 'lapse', 'hold', 'release'] as const
 export type MovementKind = (typeof movementKinds)[number]
 
 /** One line of a statement: what a fact did to a wallet, and how the wallet stood after it. */
@@ -17,13 +20,16 @@ export interface Movement {
   readonly heldPicos: bigint
   readonly balanceAfterPicos: bigint
   readonly heldAfterPicos: bigint
-  /** The request, hold, credit reference or adjustment it stands for. */
+  /** The request, hold, credit reference, adjustment or period of a plan it stands for. */
   readonly reference: string
   /** The key that it counts for, and the day; null where it counts for none. */
   readonly spender: Spender | null
 }
 
-export type WalletFact = FactOf<'WalletCredited' | 'HoldPlaced' | 'HoldReleased' | 'AdjustmentPosted' | 'LimitsSet'>
+export type PlanFact = FactOf<'PlanSubscribed' | 'PlanRenewed' | 'PlanCancelled' | 'PlanEnded'>
+export type WalletFact =
+  | FactOf<'WalletCredited' | 'CreditExpired' | 'HoldPlaced' | 'HoldReleased' | 'AdjustmentPosted' | 'LimitsSet'>
+  | PlanFact
 
 /** With the instant at which it was said; a fact that is only tried has none yet. */
 type WalletMove = WalletFact & { readonly time?: string }
@@ -55,13 +61,71 @@ const count = (
   wallet.spendings.set(spender.keyId, countFor(spendingOf(wallet, spender.keyId), spender.day, moved))
 }
 
-const credit = (wallet: WalletDraft, { reference, amount }: FactOf<'WalletCredited'>['data']): readonly Movement[] => {
+type Credit = Pick<FactOf<'WalletCredited'>['data'], 'reference' | 'amount' | 'expiresAt'>
+
+const credit = (wallet: WalletDraft, { reference, amount, expiresAt }: Credit): readonly Movement[] => {
   const key = creditKey(reference)
   if (wallet.references.has(key)) return []
   const amountPicos = parseUsd(amount)
   wallet.references.set(key, amountPicos)
   wallet.creditsPicos += amountPicos
+  if (expiresAt !== undefined && amountPicos > 0n) {
+    const grant = { reference, remainingPicos: amountPicos, expiresAtMs: Date.parse(expiresAt) }
+    wallet.grants = addGrant(wallet.grants, grant)
+  }
   return [movement(wallet, 'credit', reference, amountPicos, 0n)]
+}
+
+const lapse = (wallet: WalletDraft, { reference, amount }: FactOf<'CreditExpired'>['data']): readonly Movement[] => {
+  const { grants, lapsedPicos } = lapseGrant(wallet.grants, reference, parseUsd(amount))
+  if (lapsedPicos === 0n) return []
+  wallet.grants = grants
+  wallet.lapsedPicos += lapsedPicos
+  return [movement(wallet, 'lapse', reference, -lapsedPicos, 0n)]
+}
+
+type BegunPeriod = FactOf<'PlanSubscribed' | 'PlanRenewed'>['data']
+
+/** The fee, and what it includes; a fee of nothing is told as well. */
+const beginPeriod = (
+  wallet: WalletDraft,
+  data: BegunPeriod,
+  anchorDay: number,
+  renews: boolean,
+): readonly Movement[] => {
+  const { subscriptionId, workspaceId, startsAt, expiresAt, price, includedCredit } = data
+  const [startsAtMs, expiresAtMs] = [Date.parse(startsAt), Date.parse(expiresAt)]
+  const terms = termsOf(data)
+  wallet.subscription = { subscriptionId, workspaceId, terms, startsAtMs, expiresAtMs, anchorDay, renews }
+  const reference = periodReference(subscriptionId, startsAt)
+  const feePicos = parseUsd(price)
+  wallet.feesPicos += feePicos
+  wallet.grants = drawGrants(wallet.grants, feePicos, startsAtMs)
+  const fee = movement(wallet, 'fee', reference, -feePicos, 0n)
+  if (parseUsd(includedCredit) === 0n) return [fee]
+  return [fee, ...credit(wallet, { reference, amount: includedCredit, expiresAt })]
+}
+
+const subscribe = (wallet: WalletDraft, data: FactOf<'PlanSubscribed'>['data']): readonly Movement[] => {
+  const key = subscriptionKey(data.subscriptionId)
+  if (wallet.references.has(key)) return []
+  wallet.references.set(key, parseUsd(data.price))
+  return beginPeriod(wallet, data, dayOfMonth(Date.parse(data.startsAt)), data.renews)
+}
+
+const renew = (wallet: WalletDraft, data: FactOf<'PlanRenewed'>['data']): readonly Movement[] => {
+  const standing = wallet.subscription
+  const isNext = standing?.subscriptionId === data.subscriptionId && standing.expiresAtMs === Date.parse(data.startsAt)
+  return isNext ? beginPeriod(wallet, data, nextAnchorDay(standing), standing.renews) : []
+}
+
+const evolvePlan = (wallet: WalletDraft, fact: PlanFact): readonly Movement[] => {
+  if (fact.type === 'PlanSubscribed') return subscribe(wallet, fact.data)
+  if (fact.type === 'PlanRenewed') return renew(wallet, fact.data)
+  const standing = wallet.subscription
+  if (standing?.subscriptionId === fact.data.subscriptionId)
+    wallet.subscription = fact.type === 'PlanEnded' ? null : { ...standing, renews: false }
+  return []
 }
 
 const adjust = (
@@ -121,6 +185,7 @@ const setSpendLimits = (wallet: WalletDraft, { keyId, limits }: FactOf<'LimitsSe
 }
 
 export const creditKey = (reference: string): string => `credit:${reference}`
+export const subscriptionKey = (subscriptionId: string): string => `subscription:${subscriptionId}`
 export const adjustmentKey = (adjustmentId: string): string => `adjustment:${adjustmentId}`
 
 /** What the id of the adjustment that takes back an undelivered answer's charge begins with; its request's id follows. */
@@ -131,6 +196,13 @@ export const evolveWallet = (wallet: WalletDraft, fact: WalletMove): readonly Mo
   switch (fact.type) {
     case 'WalletCredited':
       return credit(wallet, fact.data)
+    case 'CreditExpired':
+      return lapse(wallet, fact.data)
+    case 'PlanSubscribed':
+    case 'PlanRenewed':
+    case 'PlanCancelled':
+    case 'PlanEnded':
+      return evolvePlan(wallet, fact)
     case 'AdjustmentPosted':
       return adjust(wallet, fact.data)
     case 'HoldPlaced':
@@ -159,6 +231,7 @@ const chargePart = (
   spender: Spender | null,
 ): Movement => {
   wallet.chargesPicos += amountPicos
+  wallet.grants = drawGrants(wallet.grants, amountPicos)
   const drawnPicos = drawFromHold(wallet, hold, amountPicos)
   count(wallet, spender, { spentPicos: amountPicos, heldPicos: hold?.spender ? -drawnPicos : 0n })
   return movement(wallet, kind, reference, -amountPicos, -drawnPicos, spender)

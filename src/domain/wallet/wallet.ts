@@ -1,5 +1,7 @@
 import { type Drafted, LayeredMap } from '../layered-map.ts'
-import { minOf } from '../money.ts'
+import { maxOf, minOf } from '../money.ts'
+import type { Subscription } from '../plans/subscription.ts'
+import { type Grants, lapsedByPicos, unheldPicos } from './grants.ts'
 import { type KeyRoom, type KeySpending, noSpending, roomOf, type Spender, type SpendLimits } from './spending.ts'
 
 export type HoldPurpose = 'task' | 'allowance'
@@ -32,7 +34,10 @@ export interface WalletDraft {
   creditLimitPicos: bigint
   creditsPicos: bigint
   chargesPicos: bigint
+  /** What plans cost. */
+  feesPicos: bigint
   adjustmentsPicos: bigint
+  lapsedPicos: bigint
   /** Σ what remains of the open holds. */
   heldPicos: bigint
   readonly holds: Drafted<string, Hold>
@@ -44,6 +49,10 @@ export interface WalletDraft {
   readonly spendLimits: Drafted<string, SpendLimits>
   /** By key: of all that ever spent or held. */
   readonly spendings: Drafted<string, KeySpending>
+  /** Credits that lapse, as far as they are not spent. */
+  grants: Grants
+  /** The plan that the workspace has. */
+  subscription: Subscription | null
   /** Sequence of the last frame on the wallet's subject. */
   subjectSequence: number
 }
@@ -62,18 +71,22 @@ export const initialWallet = (workspaceId: string): Wallet => ({
   creditLimitPicos: 0n,
   creditsPicos: 0n,
   chargesPicos: 0n,
+  feesPicos: 0n,
   adjustmentsPicos: 0n,
+  lapsedPicos: 0n,
   heldPicos: 0n,
   holds: new Map(),
   references: new Map(),
   externalTasks: new Map(),
   spendLimits: new Map(),
   spendings: new Map(),
+  grants: [],
+  subscription: null,
   subjectSequence: 0,
 })
 
 export const balancePicos = (wallet: WalletDraft): bigint =>
-  wallet.creditsPicos - wallet.chargesPicos + wallet.adjustmentsPicos
+  wallet.creditsPicos - wallet.chargesPicos - wallet.feesPicos + wallet.adjustmentsPicos - wallet.lapsedPicos
 
 /** What a new hold may take. */
 export const availablePicos = (wallet: WalletDraft): bigint =>
@@ -98,6 +111,14 @@ export const isTighter = (room: KeyRoom | null, wallet: WalletDraft): room is Ke
 /** What a new hold of a key may take: of the wallet, and of the key's own limits. */
 export const spendablePicos = (wallet: WalletDraft, room: KeyRoom | null): bigint =>
   room === null ? availablePicos(wallet) : minOf(availablePicos(wallet), room.leftPicos)
+
+/** What a fee may take at an instant (milliseconds since the epoch): not what has lapsed by then, and not what is held. */
+export const payablePicos = (wallet: WalletDraft, atMs: number): bigint =>
+  availablePicos(wallet) - maxOf(0n, lapsedByPicos(wallet.grants, atMs) - wallet.heldPicos)
+
+/** What of a grant can lapse now, and leave every hold covered: whatever the holds still spend, so much of the grant is left. */
+export const lapsablePicos = (wallet: WalletDraft, reference: string): bigint =>
+  maxOf(0n, minOf(unheldPicos(wallet.grants, reference, wallet.heldPicos), availablePicos(wallet)))
 
 /** A draft on which facts that are not yet in the log can be tried. It leaves the wallet as it is, and costs the same however much that holds. */
 export const draftOf = (wallet: Wallet): WalletDraft => ({

@@ -43,6 +43,16 @@ export const columns: { readonly [Table in Exclude<keyof Tables, 'checkpoint'>]:
   },
   aliases: { alias: 'text', model: 'text' },
   routers: { router: 'text', candidates: 'json', candidate_order: 'text' },
+  plans: { plan_id: 'text', published: 'json' },
+  subscriptions: {
+    workspace_id: 'text',
+    subscription_id: 'text',
+    terms: 'json',
+    starts_at: 'timestamptz',
+    expires_at: 'timestamptz',
+    anchor_day: 'int2',
+    renews: 'boolean',
+  },
   wallets: {
     workspace_id: 'text',
     credits: 'numeric',
@@ -52,6 +62,9 @@ export const columns: { readonly [Table in Exclude<keyof Tables, 'checkpoint'>]:
     credit_limit: 'numeric',
     balance: 'numeric',
     subject_sequence: 'int8',
+    fees: 'numeric',
+    lapsed: 'numeric',
+    grants: 'json',
   },
   holds: {
     workspace_id: 'text',

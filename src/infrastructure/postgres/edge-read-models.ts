@@ -6,12 +6,12 @@ import { listHolds } from '../../read-models/holds.ts'
 import { readStatement } from '../../read-models/statement.ts'
 import type { ReadModels } from '../../read-models/tables.ts'
 import { listUsage } from '../../read-models/usage.ts'
-import { findWallet } from '../../read-models/wallet.ts'
+import { findBilling } from '../../read-models/wallet.ts'
 import type { EdgeReadModels } from '../../roles/edge/read-models.ts'
 
 /** What an edge reads, each answer from one state of the tables. */
 export const edgeReadModels = (db: ReadModels): EdgeReadModels => ({
-  findBilling: (workspaceId) => atCheckpoint(db, (trx) => findWallet(trx, workspaceId)),
+  findBilling: (workspaceId) => atCheckpoint(db, (trx) => findBilling(trx, workspaceId)),
   listUsage: (workspaceId, wanted) => atCheckpoint(db, (trx) => listUsage(trx, workspaceId, wanted)),
   readStatement: (workspaceId, wanted) =>
     atCheckpoint(db, (trx, sequence) => readStatement(trx, workspaceId, wanted, sequence)),

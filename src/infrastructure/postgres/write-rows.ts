@@ -17,6 +17,8 @@ const keys = {
   aliases: ['alias'],
   routers: ['router'],
   limits: ['workspace_id', 'key_id'],
+  plans: ['plan_id'],
+  subscriptions: ['workspace_id'],
   wallets: ['workspace_id'],
   holds: ['workspace_id', 'hold_id'],
   key_spending: ['workspace_id', 'key_id'],

@@ -1,4 +1,5 @@
 import type { Key } from '../../domain/accounts/accounts.ts'
+import type { Subscription } from '../../domain/plans/subscription.ts'
 import type { AdminChange, ChangesWanted } from '../../read-models/admin-changes.ts'
 import type { ChargeTrace } from '../../read-models/charge-trace.ts'
 import type { ChargePage, ChargesWanted } from '../../read-models/charges.ts'
@@ -13,7 +14,12 @@ export interface Billing {
   readonly chargedPicos: bigint
   /** What corrections gave back; below zero where they took more. */
   readonly adjustmentsPicos: bigint
+  /** What plans cost. */
+  readonly feesPicos: bigint
+  readonly lapsedPicos: bigint
   readonly creditLimitPicos: bigint
+  /** The plan that the workspace has. */
+  readonly subscription: Subscription | null
 }
 
 /** What an edge reads from the tables, with the sequence of the log at which they stood. All reject while they cannot be read. */

@@ -15,7 +15,7 @@ import {
   type NewId,
   type RunningRole,
 } from '../role.ts'
-import { WalletWriter } from '../wallet-writer.ts'
+import { type WalletEventType, WalletWriter } from '../wallet-writer.ts'
 import type { WorkQueue } from '../work-queue.ts'
 import { Allowances } from './allowances.ts'
 import { boundsWith, type EdgeBounds } from './bounds.ts'
@@ -102,7 +102,8 @@ const stopWithin = async (
 const start = async (parts: EdgeParts): Promise<RunningEdge> => {
   const { log, tail, clock, requestsPerMinute, requestDeadlineMs = limits.requestDeadlineMs, listen } = parts
   const bounds = boundsWith(parts.bounds)
-  const writer = new WalletWriter(log, tail)
+  const wallets: Pick<LogOf<Extract<EdgeEvent, WalletEventType>>, 'appendToWallet'> = log
+  const writer = new WalletWriter(wallets, tail)
   const catalog = liveCatalog(parts.catalog, tail.ledger)
   const owner = log.writer
   const allowances = new Allowances({

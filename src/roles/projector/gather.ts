@@ -1,7 +1,8 @@
 import { type Applied, type Ledger, type LedgerFrame, sealsWhatStands } from '../../domain/ledger/ledger.ts'
 import type { ClosedRequest, Closing, Routed } from '../../domain/ledger/requests.ts'
+import { formatUsd } from '../../domain/money.ts'
 import type { Task } from '../../domain/video/task.ts'
-import { adjustmentKey, creditKey, type Movement } from '../../domain/wallet/evolve.ts'
+import { adjustmentKey, creditKey, type Movement, subscriptionKey } from '../../domain/wallet/evolve.ts'
 import { frameIdText } from '../../events/codec.ts'
 import type { EventOf } from '../../events/envelope.ts'
 import type { RowOf } from '../../read-models/tables.ts'
@@ -19,12 +20,14 @@ import {
   lateVerdictRow,
   limitsRow,
   openRequestRow,
+  planRow,
   priceRow,
   referenceRow,
   requestRow,
   routerRow,
   sealRow,
   storedResponseRows,
+  subscriptionRow,
   taskChargeRow,
   taskRow,
   usageEntryRow,
@@ -76,6 +79,9 @@ export interface Gathered {
   readonly keys: Set<string>
   /** The last that were set, by workspace and key. */
   readonly limits: Map<string, RowOf<'limits'>>
+  readonly plans: Set<string>
+  /** By workspace, as are the wallets. */
+  readonly subscriptions: Set<string>
   readonly wallets: Set<string>
   readonly holds: Map<string, HoldKey>
   readonly spendings: Map<string, SpendingKey>
@@ -111,6 +117,8 @@ export const gatherFrom = (sequence: number): Gathered => ({
   workspaces: new Set(),
   keys: new Set(),
   limits: new Map(),
+  plans: new Set(),
+  subscriptions: new Set(),
   wallets: new Set(),
   holds: new Map(),
   spendings: new Map(),
@@ -161,6 +169,20 @@ const gatherEvent = (gathered: Gathered, applied: Applied): void => {
     case 'RouterSet':
       gathered.routers.set(event.data.router, routerRow(event))
       break
+    case 'PlanPublished':
+      gathered.plans.add(event.data.planId)
+      break
+    case 'PlanSubscribed':
+    case 'PlanRenewed':
+      gatherPeriod(gathered, applied, event)
+      break
+    case 'PlanCancelled':
+    case 'PlanEnded':
+      gathered.subscriptions.add(event.data.workspaceId)
+      break
+    case 'CreditExpired':
+      gathered.wallets.add(event.data.workspaceId)
+      break
     case 'WalletCredited':
       gatherReference(gathered, applied, creditKey(event.data.reference), event.data)
       break
@@ -200,6 +222,21 @@ const touchSpending = ({ spendings }: Gathered, { workspaceId, spender }: Moveme
   if (spender === null) return
   const { keyId } = spender
   spendings.set(`${workspaceId} ${keyId}`, { workspaceId, keyId })
+}
+
+const gatherPeriod = (
+  gathered: Gathered,
+  { movements }: Applied,
+  { type, data }: EventOf<'PlanSubscribed'> | EventOf<'PlanRenewed'>,
+): void => {
+  const { workspaceId, subscriptionId, price } = data
+  gathered.subscriptions.add(workspaceId)
+  gathered.wallets.add(workspaceId)
+  for (const { kind, reference, amountPicos } of movements)
+    if (kind === 'credit')
+      gathered.references.push(referenceRow(workspaceId, creditKey(reference), formatUsd(amountPicos)))
+    else if (type === 'PlanSubscribed')
+      gathered.references.push(referenceRow(workspaceId, subscriptionKey(subscriptionId), price))
 }
 
 const touchHold = ({ holds }: Gathered, { workspaceId, holdId }: HoldKey): void => {
@@ -281,6 +318,10 @@ const rowsOf = (gathered: Gathered, ledger: Ledger): ProjectedRows => {
       aliases: [...gathered.aliases.values()],
       routers: [...gathered.routers.values()],
       limits: [...gathered.limits.values()],
+      plans: lastOf(gathered.plans, (id) => mapped(ledger.accounts.plans.get(id), planRow)),
+      subscriptions: lastOf(gathered.subscriptions, (id) =>
+        mapped(ledger.accounts.subscriptions.get(id), subscriptionRow),
+      ),
       wallets: lastOf(gathered.wallets, (id) => mapped(ledger.wallets.get(id), walletRow)),
       holds: holds.open,
       key_spending: lastSpendings(gathered, ledger),
@@ -291,6 +332,7 @@ const rowsOf = (gathered: Gathered, ledger: Ledger): ProjectedRows => {
     first: { stored_responses: gathered.storedResponses, seals: gathered.seals },
     rising: { movement_minutes: gathered.minutes.reached },
     deleted: {
+      subscriptions: endedSubscriptions(gathered, ledger),
       holds: holds.ended,
       open_requests: gathered.completed.map((request_id) => ({ request_id })),
     },
@@ -320,6 +362,10 @@ const lastSpendings = ({ spendings }: Gathered, ledger: Ledger): readonly RowOf<
       keySpendingRow(workspaceId, keyId, spending),
     ),
   ).filter((row) => row !== undefined)
+const endedSubscriptions = (gathered: Gathered, { accounts }: Ledger): readonly { readonly workspace_id: string }[] =>
+  Array.from(gathered.subscriptions)
+    .filter((workspaceId) => !accounts.subscriptions.has(workspaceId))
+    .map((workspace_id) => ({ workspace_id }))
 
 /** A side that stands in the ledger was opened by this batch; one that does not was ignored. */
 const lastOpenRequests = ({ sides }: Gathered, { openRequests }: Ledger): readonly RowOf<'open_requests'>[] =>

@@ -29,6 +29,8 @@ export interface ProjectedRows {
       | 'routers'
       | 'key_spending'
       | 'limits'
+      | 'plans'
+      | 'subscriptions'
       | 'wallets'
       | 'holds'
       | 'tasks'
@@ -42,6 +44,7 @@ export interface ProjectedRows {
   readonly rising: { readonly movement_minutes: RowsOf<'movement_minutes'> }
   /** Keys of rows that go; they go before others come. */
   readonly deleted: {
+    readonly subscriptions: readonly Pick<RowOf<'subscriptions'>, 'workspace_id'>[]
     readonly holds: readonly Pick<RowOf<'holds'>, 'workspace_id' | 'hold_id'>[]
     readonly open_requests: readonly Pick<RowOf<'open_requests'>, 'request_id'>[]
   }

@@ -3,14 +3,17 @@ import type { FrameWindow } from '../../domain/ledger/frame-window.ts'
 import type { Applied } from '../../domain/ledger/ledger.ts'
 import type { ClosedRequest, OpenRequest } from '../../domain/ledger/requests.ts'
 import { formatUsd } from '../../domain/money.ts'
+import type { Subscription } from '../../domain/plans/subscription.ts'
 import type { Task } from '../../domain/video/task.ts'
 import type { Movement } from '../../domain/wallet/evolve.ts'
+import type { Grant } from '../../domain/wallet/grants.ts'
 import type { KeySpending } from '../../domain/wallet/spending.ts'
 import { balancePicos, type Hold, type Wallet } from '../../domain/wallet/wallet.ts'
 import type { EventOf } from '../../events/envelope.ts'
-import type { LimitsSet } from '../../events/types.ts'
+import type { LimitsSet, PlanPublished } from '../../events/types.ts'
 import { storedOrNull, storedText } from '../../read-models/stored-text.ts'
 import type { RowOf } from '../../read-models/tables.ts'
+import type { StoredGrant } from '../../read-models/wallet.table.ts'
 
 /** Where an event stands in the log. */
 export type Place = Pick<Applied, 'sequence' | 'index'>
@@ -67,6 +70,27 @@ export const priceRow = ({ sequence, index }: Place, { data }: EventOf<'PricePub
   published: JSON.stringify(data),
 })
 
+export const planRow = (plan: PlanPublished): RowOf<'plans'> => ({
+  plan_id: plan.planId,
+  published: JSON.stringify(plan),
+})
+
+export const subscriptionRow = (subscription: Subscription): RowOf<'subscriptions'> => ({
+  workspace_id: subscription.workspaceId,
+  subscription_id: subscription.subscriptionId,
+  terms: JSON.stringify(subscription.terms),
+  starts_at: isoOf(subscription.startsAtMs),
+  expires_at: isoOf(subscription.expiresAtMs),
+  anchor_day: subscription.anchorDay,
+  renews: subscription.renews,
+})
+
+const storedGrant = ({ reference, remainingPicos, expiresAtMs }: Grant): StoredGrant => ({
+  reference,
+  remaining: formatUsd(remainingPicos),
+  expiresAt: isoOf(expiresAtMs),
+})
+
 export const walletRow = (wallet: Wallet): RowOf<'wallets'> => ({
   workspace_id: wallet.workspaceId,
   credits: formatUsd(wallet.creditsPicos),
@@ -76,6 +100,9 @@ export const walletRow = (wallet: Wallet): RowOf<'wallets'> => ({
   credit_limit: formatUsd(wallet.creditLimitPicos),
   balance: formatUsd(balancePicos(wallet)),
   subject_sequence: wallet.subjectSequence,
+  fees: formatUsd(wallet.feesPicos),
+  lapsed: formatUsd(wallet.lapsedPicos),
+  grants: JSON.stringify(wallet.grants.map(storedGrant)),
 })
 
 export const holdRow = (hold: Hold): RowOf<'holds'> => ({

@@ -7,12 +7,15 @@ import type { LedgerTail } from '../ledger-tail.ts'
 import { manifests } from '../manifests.ts'
 import { type Clock, defineRole, type Logger, type LogOf, type RunningRole } from '../role.ts'
 import { WalletWriter } from '../wallet-writer.ts'
+import { type DueWallet, DueWallets } from './due-wallets.ts'
 import { ExpiringKeys } from './expiring-keys.ts'
 import { OverdueHolds } from './overdue-holds.ts'
 import { type SealerParts, startSealer } from './sealer.ts'
 
+type Expiring = 'HoldReleased' | 'KeyRevoked' | 'CreditExpired' | 'PlanRenewed' | 'PlanEnded'
+
 export interface SchedulerParts {
-  readonly log: LogOf<'HoldReleased' | 'KeyRevoked' | 'CheckpointSealed'> & RawFrames
+  readonly log: LogOf<Expiring | 'CheckpointSealed'> & RawFrames
   readonly tail: LedgerTail
   /** Null: this process seals nothing. */
   readonly sealing: Pick<SealerParts, 'signer' | 'previous'> | null
@@ -20,12 +23,13 @@ export interface SchedulerParts {
   readonly logger: Logger
 }
 
-/** A hold past its deadline is released, a key past its expiry revoked. */
+/** A hold past its deadline is released, a key past its expiry revoked, a credit past its end lapses, a plan is renewed or ends with its period. */
 const startExpiry = ({ log, tail, clock, logger }: SchedulerParts): RunningRole => {
-  const ends: Pick<LogOf<'HoldReleased' | 'KeyRevoked'>, 'appendToWallet'> = log
+  const ends: Pick<LogOf<Expiring>, 'appendToWallet'> = log
   const writer = new WalletWriter(ends, tail)
   const overdue = new OverdueHolds(tail)
   const expiring = new ExpiringKeys(tail)
+  const due = new DueWallets(tail)
   let ending: Promise<void> = Promise.resolve()
   let busy = false
 
@@ -39,12 +43,25 @@ const startExpiry = ({ log, tail, clock, logger }: SchedulerParts): RunningRole 
     logger.info({ workspaceId, keyId }, 'a key past its expiry was revoked')
   }
 
+  /** In their order: what lapses goes before the next fee is taken. */
+  const carryOut = async ({ workspaceId, commands }: DueWallet): Promise<void> => {
+    const outcomes = await Promise.all(commands.map((command) => writer.execute(workspaceId, command)))
+    for (const outcome of outcomes)
+      if ('facts' in outcome)
+        for (const { type } of outcome.facts) logger.info({ workspaceId, type }, 'a wallet was moved by time')
+  }
+
   const endOverdue = async (): Promise<void> => {
     busy = true
     try {
-      await Promise.all([...overdue.at(clock()).map(release), ...expiring.at(clock()).map(revoke)])
+      const nowMs = clock()
+      await Promise.all([
+        ...overdue.at(nowMs).map(release),
+        ...expiring.at(nowMs).map(revoke),
+        ...due.at(nowMs).map(carryOut),
+      ])
     } catch (fault) {
-      logger.warn({ fault }, 'what is overdue was not ended; it is tried again')
+      logger.warn({ fault }, 'what time causes was not stored; it is tried again')
     } finally {
       busy = false
     }
@@ -58,13 +75,14 @@ const startExpiry = ({ log, tail, clock, logger }: SchedulerParts): RunningRole 
     stop: async () => {
       clearInterval(timer)
       overdue.stop()
+      due.stop()
       expiring.stop()
       await atMost(ending, limits.schedulerStopMs)
     },
   }
 }
 
-/** Whatever time causes: holds past their deadline are released, keys past their expiry revoked, what is new in the log is sealed. */
+/** Whatever time causes: holds, keys, credits and plans whose time is over end, what is new in the log is sealed. */
 const start = async (parts: SchedulerParts): Promise<RunningRole> => {
   const { sealing, tail } = parts
   const expiry = startExpiry(parts)

@@ -1,6 +1,6 @@
 import type { Spender } from '../../../src/domain/wallet/spending.ts'
 import type { FactOf } from '../../../src/events/envelope.ts'
-import type { Limits, PriceSheet, TaskOrder, Usage } from '../../../src/events/types.ts'
+import type { Limits, PlanPublished, PriceSheet, TaskOrder, Usage } from '../../../src/events/types.ts'
 
 export const workspaceId = 'acme'
 
@@ -103,6 +103,74 @@ export const credited = (reference: string, amount = '10', id = workspaceId): Fa
   type: 'WalletCredited',
   data: { workspaceId: id, amount, reference, note: 'paid' },
 })
+
+export const creditedUntil = (
+  reference: string,
+  expiresAt: string,
+  amount = '10',
+  id = workspaceId,
+): FactOf<'WalletCredited'> => ({
+  type: 'WalletCredited',
+  data: { workspaceId: id, amount, reference, note: 'paid', expiresAt },
+})
+
+export const creditExpired = (reference: string, amount = '1', id = workspaceId): FactOf<'CreditExpired'> => ({
+  type: 'CreditExpired',
+  data: { workspaceId: id, reference, amount },
+})
+
+export const planPublished = (planId: string, changes: Partial<PlanPublished> = {}): FactOf<'PlanPublished'> => ({
+  type: 'PlanPublished',
+  data: {
+    planId,
+    name: `The ${planId} plan`,
+    price: '20',
+    period: 'month',
+    includedCredit: '5',
+    limits: { requestsPerMinute: 60, spend: { day: '3' } },
+    ...changes,
+  },
+})
+
+const isoOf = (day: string): string => new Date(`${day}T12:00:00Z`).toISOString()
+
+/** A period from the noon of one day to that of another. */
+const period = (subscriptionId: string, from: string, to: string) => ({
+  subscriptionId,
+  workspaceId,
+  ...planPublished('pro').data,
+  startsAt: isoOf(from),
+  expiresAt: isoOf(to),
+})
+
+export const planSubscribed = (
+  subscriptionId: string,
+  [from, to]: readonly [string, string],
+  changes: Partial<FactOf<'PlanSubscribed'>['data']> = {},
+): FactOf<'PlanSubscribed'> => ({
+  type: 'PlanSubscribed',
+  data: { ...period(subscriptionId, from, to), renews: true, ...changes },
+})
+
+export const planRenewed = (
+  subscriptionId: string,
+  [from, to]: readonly [string, string],
+  changes: Partial<FactOf<'PlanRenewed'>['data']> = {},
+): FactOf<'PlanRenewed'> => ({
+  type: 'PlanRenewed',
+  data: { ...period(subscriptionId, from, to), ...changes },
+})
+
+export const planCancelled = (subscriptionId: string, id = workspaceId): FactOf<'PlanCancelled'> => ({
+  type: 'PlanCancelled',
+  data: { subscriptionId, workspaceId: id },
+})
+
+export const planEnded = (
+  subscriptionId: string,
+  reason: FactOf<'PlanEnded'>['data']['reason'] = 'expired',
+  id = workspaceId,
+): FactOf<'PlanEnded'> => ({ type: 'PlanEnded', data: { subscriptionId, workspaceId: id, reason } })
 
 export const adjusted = (
   adjustmentId: string,

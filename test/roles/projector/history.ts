@@ -6,7 +6,9 @@ import {
   adjusted,
   aliasSet,
   checkpointSealed,
+  creditExpired,
   credited,
+  creditedUntil,
   failed,
   holdPlaced,
   holdReleased,
@@ -16,6 +18,11 @@ import {
   lateVerdict,
   limitsSet,
   opened,
+  planCancelled,
+  planEnded,
+  planPublished,
+  planRenewed,
+  planSubscribed,
   pricePublished,
   routed,
   routerSet,
@@ -126,6 +133,42 @@ const limitsFact = (workspaceId: string): fc.Arbitrary<Fact> =>
     .record({ keyId: fc.option(nameOf('key'), { nil: undefined }), usd: amount, model: fc.constantFrom(...strange) })
     .map(({ keyId, usd, model }) => limitsSet({ spend: { day: usd }, allowedModels: [model] }, keyId, workspaceId))
 
+const periodDays = ['2026-01-31', '2026-02-28', '2026-03-31', '2026-04-30'] as const
+
+/** One subscription after the other, whose periods begin in any order and now and then with free text that is strange. */
+const planFact = (workspaceId: string): fc.Arbitrary<Fact> =>
+  fc
+    .record({
+      kind: fc.constantFrom('subscribed', 'subscribed', 'renewed', 'renewed', 'cancelled', 'ended'),
+      id: nameOf('sub'),
+      name: fc.constantFrom(...strange),
+      price: fc.constantFrom('0', '2.50', '12.345678901234'),
+      includedCredit: fc.constantFrom('0', '1.5', '40'),
+      start: fc.nat({ max: 2 }),
+      period: fc.constantFrom('day' as const, 'month' as const),
+    })
+    .map(({ kind, id, start, ...terms }) => {
+      const data = { ...terms, workspaceId, limits: { allowedModels: [terms.name] } }
+      const days = [periodDays[start]!, periodDays[start + 1]!] as const
+      if (kind === 'subscribed') return planSubscribed(id, days, data)
+      if (kind === 'renewed') return planRenewed(id, days, data)
+      return kind === 'cancelled' ? planCancelled(id, workspaceId) : planEnded(id, 'expired', workspaceId)
+    })
+
+/** Of a credit, or of a period of a plan. */
+const grantReference = fc.oneof(
+  fc.constantFrom(...strange),
+  fc.tuple(nameOf('sub'), fc.constantFrom(...periodDays)).map(([id, day]) => `${id}@${day}T12:00:00.000Z`),
+)
+
+const lapsingFact = (workspaceId: string): fc.Arbitrary<Fact> =>
+  fc.oneof(
+    fc
+      .tuple(grantReference, fc.constantFrom(...periodDays), amount)
+      .map(([reference, day, usd]) => creditedUntil(reference, `${day}T12:00:00Z`, usd, workspaceId)),
+    fc.tuple(grantReference, amount).map(([reference, usd]) => creditExpired(reference, usd, workspaceId)),
+  )
+
 const walletFact = (workspaceId: string): fc.Arbitrary<Fact> =>
   fc.oneof(
     fc.tuple(fc.constantFrom(...strange), amount).map(([reference, usd]) => credited(reference, usd, workspaceId)),
@@ -135,6 +178,8 @@ const walletFact = (workspaceId: string): fc.Arbitrary<Fact> =>
     fc.tuple(nameOf('hold'), amount, spender).map(([id, usd, counted]) => holdPlaced(id, usd, workspaceId, counted)),
     nameOf('hold').map((id) => holdReleased(id, workspaceId)),
     { weight: 3, arbitrary: taskFact(workspaceId) },
+    { weight: 2, arbitrary: planFact(workspaceId) },
+    { weight: 2, arbitrary: lapsingFact(workspaceId) },
     taskIdOf(workspaceId).map((id) => holdReleased(id, workspaceId, 'expired')),
     fc.constantFrom('3', '0').map((limit) => workspaceChanged(workspaceId, limit)),
     nameOf('key').map((id) => keyIssued(id, workspaceId)),
@@ -159,6 +204,9 @@ const accountFact: fc.Arbitrary<Fact> = fc.oneof(
     )
     .map(([version, from, model]) => pricePublished(version, from, model)),
   nameOf('v').map((version) => videoPricePublished(version)),
+  fc
+    .tuple(nameOf('plan'), fc.constantFrom(...strange))
+    .map(([id, name]) => planPublished(id, { name, limits: { allowedModels: [name] } })),
 )
 
 const sealFact: fc.Arbitrary<Fact> = fc

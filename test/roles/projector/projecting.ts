@@ -20,6 +20,8 @@ export const tables = [
   'prices',
   'aliases',
   'routers',
+  'plans',
+  'subscriptions',
   'wallets',
   'holds',
   'key_spending',

@@ -5,7 +5,9 @@ import {
   adjusted,
   aliasSet,
   checkpointSealed,
+  creditExpired,
   credited,
+  creditedUntil,
   failed,
   holdPlaced,
   holdReleased,
@@ -15,6 +17,11 @@ import {
   lateVerdict,
   limitsSet,
   opened,
+  planCancelled,
+  planEnded,
+  planPublished,
+  planRenewed,
+  planSubscribed,
   pricePublished,
   routed,
   routerSet,
@@ -165,6 +172,100 @@ t.test('prices: every sheet published stays, with its words', async (t) => {
   ])
 })
 
+t.test(
+  'plans: the last terms of each, the standing subscription of a workspace, and its fee in the statement',
+  async (t) => {
+    const { store, rows } = bound(await newProjected())
+    const log = new MemoryLog()
+    await log.append([
+      planPublished('pro'),
+      planPublished('free', { price: '0' }),
+      planPublished('pro', { price: '30' }),
+    ])
+    await log.postToWallet(workspaceId, [credited('invoice-1', '100')])
+    const periods = ['2026-01-31', '2026-02-28', '2026-03-31'] as const
+    await log.postToWallet(workspaceId, [planSubscribed('sub-1', [periods[0], periods[1]])])
+    await project(log, store, 500)
+    t.match(await rows('plans', 'plan_id'), [
+      { plan_id: 'free', published: { price: '0' } },
+      { plan_id: 'pro', published: { price: '30', limits: { requestsPerMinute: 60 } } },
+    ])
+    t.same(await rows('subscriptions'), [
+      {
+        workspace_id: 'acme',
+        subscription_id: 'sub-1',
+        terms: planPublished('pro').data,
+        starts_at: '2026-01-31T12:00:00+00:00',
+        expires_at: '2026-02-28T12:00:00+00:00',
+        anchor_day: 31,
+        renews: true,
+      },
+    ])
+    t.match(await rows('wallets'), [
+      {
+        ...{ credits: 105, fees: 20, balance: 85 },
+        grants: [
+          { reference: 'sub-1@2026-01-31T12:00:00.000Z', remaining: '5', expiresAt: '2026-02-28T12:00:00.000Z' },
+        ],
+      },
+    ])
+    await log.postToWallet(workspaceId, [
+      creditExpired('sub-1@2026-01-31T12:00:00.000Z', '5'),
+      planRenewed('sub-1', [periods[1], periods[2]], { price: '30' }),
+      planRenewed('sub-1', [periods[1], periods[2]], { price: '30' }),
+      planSubscribed('sub-1', [periods[0], periods[1]]),
+      planCancelled('sub-1'),
+    ])
+    await project(log, store, 500)
+    t.match(await rows('subscriptions'), [
+      { expires_at: '2026-03-31T12:00:00+00:00', terms: { price: '30' }, anchor_day: 31, renews: false },
+    ])
+    await log.postToWallet(workspaceId, [planEnded('sub-1')])
+    await project(log, store, 500)
+    t.same(await rows('subscriptions'), [])
+    t.match(await rows('wallets'), [{ credits: 110, fees: 50, lapsed: 5, balance: 55 }])
+    t.match(await rows('wallet_entries', 'sequence, event_index, line'), [
+      { kind: 'credit', reference: 'invoice-1' },
+      { kind: 'fee', line: 0, amount: -20, balance_after: 80, reference: 'sub-1@2026-01-31T12:00:00.000Z' },
+      { kind: 'credit', line: 1, amount: 5, balance_after: 85, reference: 'sub-1@2026-01-31T12:00:00.000Z' },
+      { kind: 'lapse', amount: -5, balance_after: 80, reference: 'sub-1@2026-01-31T12:00:00.000Z' },
+      { kind: 'fee', amount: -30, reference: 'sub-1@2026-02-28T12:00:00.000Z' },
+      { kind: 'credit', amount: 5, balance_after: 55 },
+    ])
+    t.same(
+      (await rows('wallet_references', 'reference')).map(({ reference, amount }) => [reference, amount]),
+      [
+        ['credit:invoice-1', 100],
+        ['credit:sub-1@2026-01-31T12:00:00.000Z', 5],
+        ['credit:sub-1@2026-02-28T12:00:00.000Z', 5],
+        ['subscription:sub-1', 20],
+      ],
+    )
+  },
+)
+
+t.test('credits that lapse: what is left of each, in the order in which they are spent', async (t) => {
+  const { store, rows } = bound(await newProjected())
+  const log = new MemoryLog()
+  await log.postToWallet(workspaceId, [
+    creditedUntil('late', '2026-05-01T00:00:00Z', '3'),
+    creditedUntil('soon', '2026-04-01T02:00:00+02:00', '1'),
+    credited('lasting', '10'),
+  ])
+  await log.append([routed('request-1'), used('request-1', { total: '1.5' })])
+  await project(log, store, 500)
+  t.match(await rows('wallets'), [
+    { balance: 12.5, grants: [{ reference: 'late', remaining: '2.5', expiresAt: '2026-05-01T00:00:00.000Z' }] },
+  ])
+  await log.postToWallet(workspaceId, [
+    creditExpired('late', '1'),
+    creditExpired('late', '9'),
+    creditExpired('late', '1'),
+  ])
+  await project(log, store, 500)
+  t.match(await rows('wallets'), [{ balance: 10, lapsed: 2.5, grants: [] }])
+})
+
 t.test('wallet: the statement has every movement and the balance after it', async (t) => {
   const { store, rows } = bound(await newProjected())
   const log = new MemoryLog()
@@ -214,6 +315,9 @@ t.test('wallet: the statement has every movement and the balance after it', asyn
       credit_limit: 5,
       balance: 9.99945,
       subject_sequence: 4,
+      fees: 0,
+      lapsed: 0,
+      grants: [],
     },
   ])
   t.same(await rows('holds'), [])

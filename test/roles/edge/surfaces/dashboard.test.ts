@@ -8,7 +8,10 @@ const billing: Billing = {
   creditsPicos: 123_456_789_012_345_678_901n,
   chargedPicos: 12_345_678_901_234_567n,
   adjustmentsPicos: 1n,
+  feesPicos: 0n,
+  lapsedPicos: 0n,
   creditLimitPicos: 1_000_000_000_000n,
+  subscription: null,
 }
 
 t.test('sums are exact to the last digit, at both paths', async (t) => {
@@ -31,6 +34,37 @@ t.test('sums are exact to the last digit, at both paths', async (t) => {
     for (const answer of [usage, subscription]) t.equal(answer.headers.get('x-gateway-ledger-sequence'), '1234')
   }
   t.same([...new Set(asked)], [workspaceId])
+})
+
+t.test('a plan is told with its end; what it cost and what lapsed is no usage, and is not left either', async (t) => {
+  const value: Billing = {
+    ...billing,
+    creditsPicos: 100_000_000_000_000n,
+    chargedPicos: 10_000_000_000_000n,
+    adjustmentsPicos: 0n,
+    feesPicos: 20_000_000_000_000n,
+    lapsedPicos: 5_000_000_000_000n,
+    subscription: {
+      subscriptionId: 'sub_1',
+      workspaceId,
+      terms: { planId: 'pro', name: 'Pro "plus"', price: '20', period: 'month', includedCredit: '5', limits: {} },
+      startsAtMs: Date.parse('2026-11-21T00:00:00.000Z'),
+      expiresAtMs: Date.parse('2026-12-21T00:00:00.750Z'),
+      anchorDay: 21,
+      renews: true,
+    },
+  }
+  const { url } = await startEdge(t, { readModels: { findBilling: async () => ({ sequence: 1, value }) } })
+  const read = async <T>(what: string): Promise<T> =>
+    (await fetch(`${url}/v1/dashboard/billing/${what}`, { headers })).json() as Promise<T>
+  const subscription = await read<{ hard_limit_usd: number }>('subscription')
+  t.match(subscription, {
+    hard_limit_usd: 76,
+    access_until: 1_797_811_200,
+    plan: { id: 'pro', title: 'Pro "plus"' },
+  })
+  const usage = await read<{ total_usage: number }>('usage')
+  t.equal(subscription.hard_limit_usd - usage.total_usage / 100, 66, 'what is left')
 })
 
 t.test('a workspace that the tables do not have yet has spent nothing', async (t) => {

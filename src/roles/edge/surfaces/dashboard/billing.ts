@@ -1,10 +1,20 @@
 import { formatUsd } from '../../../../domain/money.ts'
+import type { Subscription } from '../../../../domain/plans/subscription.ts'
 import { type EdgeContext, type EdgeMiddleware, keyOf } from '../../middleware/context.ts'
 import type { Billing, EdgeReadModels } from '../../read-models.ts'
 import { readTables } from '../read-tables.ts'
 
 const centsPerUsd = 100n
-const nothing: Billing = { creditsPicos: 0n, chargedPicos: 0n, adjustmentsPicos: 0n, creditLimitPicos: 0n }
+const msPerSecond = 1_000
+const nothing: Billing = {
+  creditsPicos: 0n,
+  chargedPicos: 0n,
+  adjustmentsPicos: 0n,
+  feesPicos: 0n,
+  lapsedPicos: 0n,
+  creditLimitPicos: 0n,
+  subscription: null,
+}
 
 const billingOf = async (ctx: EdgeContext, readModels: EdgeReadModels): Promise<Billing> =>
   (await readTables(ctx, readModels.findBilling(keyOf(ctx).workspaceId))) ?? nothing
@@ -18,7 +28,7 @@ const sendJson = (ctx: EdgeContext, text: string): void => {
 /** In units of 0.01 USD. */
 const centsText = (picos: bigint): string => formatUsd(picos * centsPerUsd)
 
-/** GET /v1/dashboard/billing/usage: what the workspace spent so far. */
+/** GET /v1/dashboard/billing/usage: what the workspace's requests cost so far; fees of plans are no usage. */
 export const showUsage =
   (readModels: EdgeReadModels): EdgeMiddleware =>
   async (ctx) => {
@@ -26,15 +36,23 @@ export const showUsage =
     sendJson(ctx, `{"object":"list","total_usage":${centsText(chargedPicos - adjustmentsPicos)}}`)
   }
 
-/** GET /v1/dashboard/billing/subscription: the limit is what is left and what was spent, together. */
+/** What a subscription is valid to, in seconds since the epoch, and its plan. */
+const planText = (subscription: Subscription | null): string => {
+  if (subscription === null) return '"access_until":0'
+  const { expiresAtMs, terms } = subscription
+  const plan = JSON.stringify({ id: terms.planId, title: terms.name })
+  return `"access_until":${Math.floor(expiresAtMs / msPerSecond)},"plan":${plan}`
+}
+
+/** GET /v1/dashboard/billing/subscription: the limit is what is left and what was spent on requests, together. */
 export const showSubscription =
   (readModels: EdgeReadModels): EdgeMiddleware =>
   async (ctx) => {
-    const { creditsPicos, creditLimitPicos } = await billingOf(ctx, readModels)
-    const limit = formatUsd(creditsPicos + creditLimitPicos)
+    const { creditsPicos, feesPicos, lapsedPicos, creditLimitPicos, subscription } = await billingOf(ctx, readModels)
+    const limit = formatUsd(creditsPicos - feesPicos - lapsedPicos + creditLimitPicos)
     sendJson(
       ctx,
       `{"object":"billing_subscription","has_payment_method":true,"soft_limit_usd":${limit},` +
-        `"hard_limit_usd":${limit},"system_hard_limit_usd":${limit},"access_until":0}`,
+        `"hard_limit_usd":${limit},"system_hard_limit_usd":${limit},${planText(subscription)}}`,
     )
   }

@@ -1,0 +1,57 @@
+import { minOf } from '../money.ts'
+
+/** What is left of a credit that lapses. */
+export interface Grant {
+  /** Of the credit. */
+  readonly reference: string
+  /** Above zero. */
+  readonly remainingPicos: bigint
+  /** Milliseconds since the epoch. */
+  readonly expiresAtMs: number
+}
+
+/** In the order in which they are spent: what lapses first goes first. */
+export type Grants = readonly Grant[]
+
+const inOrder = (one: Grant, other: Grant): number =>
+  one.expiresAtMs - other.expiresAtMs || (one.reference < other.reference ? -1 : 1)
+
+export const addGrant = (grants: Grants, grant: Grant): Grants => [...grants, grant].sort(inOrder)
+
+const drawGrant = (grant: Grant, drawnPicos: bigint): Grants =>
+  drawnPicos === grant.remainingPicos ? [] : [{ ...grant, remainingPicos: grant.remainingPicos - drawnPicos }]
+
+/** Spends from the grants that have not lapsed by an instant, as far as they go. */
+export const drawGrants = (grants: Grants, amountPicos: bigint, atMs = Number.NEGATIVE_INFINITY): Grants => {
+  if (grants.length === 0) return grants
+  let leftPicos = amountPicos
+  return grants.flatMap((grant) => {
+    if (grant.expiresAtMs <= atMs) return [grant]
+    const drawnPicos = minOf(leftPicos, grant.remainingPicos)
+    leftPicos -= drawnPicos
+    return drawGrant(grant, drawnPicos)
+  })
+}
+
+/** Takes as much from one grant as it has, at most the amount; answers with what was taken. */
+export const lapseGrant = (
+  grants: Grants,
+  reference: string,
+  amountPicos: bigint,
+): { readonly grants: Grants; readonly lapsedPicos: bigint } => {
+  const grant = grants.find((each) => each.reference === reference)
+  const lapsedPicos = minOf(amountPicos, grant?.remainingPicos ?? 0n)
+  return { grants: grants.flatMap((each) => (each === grant ? drawGrant(each, lapsedPicos) : [each])), lapsedPicos }
+}
+
+/** What is left of the grants that have lapsed by an instant. */
+export const lapsedByPicos = (grants: Grants, atMs: number): bigint =>
+  grants.reduce((sum, { remainingPicos, expiresAtMs }) => (expiresAtMs <= atMs ? sum + remainingPicos : sum), 0n)
+
+/** What of a grant no hold can claim: money that is held is spent from the grants first, in their order. */
+export const unheldPicos = (grants: Grants, reference: string, heldPicos: bigint): bigint => {
+  const place = grants.findIndex((grant) => grant.reference === reference)
+  const uptoPicos = grants.slice(0, place + 1).reduce((sum, { remainingPicos }) => sum + remainingPicos, 0n)
+  if (uptoPicos <= heldPicos) return 0n
+  return minOf(grants[place]?.remainingPicos ?? 0n, uptoPicos - heldPicos)
+}

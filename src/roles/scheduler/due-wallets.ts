@@ -1,0 +1,74 @@
+import type { WalletCommand } from '../../domain/wallet/decide.ts'
+import { lapsablePicos, type Wallet } from '../../domain/wallet/wallet.ts'
+import type { PlanPublished } from '../../events/types.ts'
+import type { LedgerTail } from '../ledger-tail.ts'
+
+/** A wallet that time moves, and how. */
+export interface DueWallet {
+  readonly workspaceId: string
+  readonly commands: readonly WalletCommand[]
+}
+
+const never = Number.POSITIVE_INFINITY
+
+type Plans = ReadonlyMap<string, PlanPublished>
+
+/** The first end of a credit or a period after an instant. */
+const nextEndMs = ({ grants, subscription }: Wallet, afterMs: number): number => {
+  const grantMs = grants.find(({ expiresAtMs }) => expiresAtMs > afterMs)?.expiresAtMs ?? never
+  const periodMs = subscription?.expiresAtMs ?? never
+  return periodMs > afterMs ? Math.min(grantMs, periodMs) : grantMs
+}
+
+/** Of a subscription one period at a time: the next one, if it is over as well, is due as soon as it stands. */
+const commandsAt = (wallet: Wallet, plans: Plans, nowMs: number): readonly WalletCommand[] => {
+  const { grants, subscription } = wallet
+  const lapses: WalletCommand[] = grants
+    .filter(({ reference, expiresAtMs }) => expiresAtMs <= nowMs && lapsablePicos(wallet, reference) > 0n)
+    .map(({ reference }) => ({ type: 'LapseCredit', reference }))
+  if (subscription === null || subscription.expiresAtMs > nowMs) return lapses
+  const { subscriptionId, expiresAtMs, terms } = subscription
+  return [...lapses, { type: 'EndPeriod', subscriptionId, expiresAtMs, terms: plans.get(terms.planId) ?? terms }]
+}
+
+/** Which wallets have credits that lapse, or a plan whose period is over. They are looked through only when one may have. */
+export class DueWallets {
+  readonly #tail: Pick<LedgerTail, 'ledger' | 'onApplied'>
+  /** Before it nothing is due, but for what is held of credits past their end: that is due when the wallet moves. */
+  #earliestMs = Number.NEGATIVE_INFINITY
+  readonly #unlisten: () => void
+
+  constructor(tail: Pick<LedgerTail, 'ledger' | 'onApplied'>) {
+    this.#tail = tail
+    this.#unlisten = tail.onApplied((applied) => {
+      for (const { movements } of applied)
+        for (const { workspaceId } of movements) {
+          const wallet = tail.ledger.wallets.get(workspaceId)
+          if (wallet !== undefined) this.#expect(nextEndMs(wallet, Number.NEGATIVE_INFINITY))
+        }
+    })
+  }
+
+  at(nowMs: number): readonly DueWallet[] {
+    if (nowMs < this.#earliestMs) return []
+    const { wallets, accounts } = this.#tail.ledger
+    const due: DueWallet[] = []
+    this.#earliestMs = never
+    for (const wallet of wallets.values()) {
+      const commands = commandsAt(wallet, accounts.plans, nowMs)
+      if (commands.length > 0) due.push({ workspaceId: wallet.workspaceId, commands })
+      this.#expect(nextEndMs(wallet, nowMs))
+    }
+    // What could not be stored is due again.
+    if (due.length > 0) this.#expect(nowMs)
+    return due
+  }
+
+  stop(): void {
+    this.#unlisten()
+  }
+
+  #expect(instantMs: number): void {
+    this.#earliestMs = Math.min(this.#earliestMs, instantMs)
+  }
+}
