@@ -1,4 +1,5 @@
-import type { Decimal, FreeText } from './columns.ts'
+import type { Limits } from '../events/types.ts'
+import type { Decimal, FreeText, Json } from './columns.ts'
 
 export interface WorkspaceTable {
   readonly workspace_id: string
@@ -13,4 +14,11 @@ export interface KeyTable {
   readonly sha256: string
   readonly prefix: FreeText
   readonly revoked: boolean
+}
+
+export interface LimitsTable {
+  readonly workspace_id: string
+  /** Empty for the limits of the workspace. */
+  readonly key_id: string
+  readonly limits: Json<Limits>
 }

@@ -1,6 +1,7 @@
 import type { Selectable } from 'kysely'
 import type { Key, Workspace } from '../domain/accounts/accounts.ts'
-import type { KeyTable, WorkspaceTable } from './accounts.table.ts'
+import type { LimitsSet } from '../events/types.ts'
+import type { KeyTable, LimitsTable, WorkspaceTable } from './accounts.table.ts'
 import { picosOf } from './columns.ts'
 import { restoredText } from './stored-text.ts'
 import type { ReadModels } from './tables.ts'
@@ -18,6 +19,12 @@ export const keyOf = (row: Selectable<KeyTable>): Key => ({
   sha256: row.sha256,
   prefix: restoredText(row.prefix),
   revoked: row.revoked,
+})
+
+export const limitsSetOf = ({ workspace_id, key_id, limits }: Selectable<LimitsTable>): LimitsSet => ({
+  workspaceId: workspace_id,
+  ...(key_id === '' ? {} : { keyId: key_id }),
+  limits,
 })
 
 /** Every workspace, by id. */

@@ -1,7 +1,8 @@
 import { restoreKey } from '../domain/accounts/accounts.ts'
+import { setLimits } from '../domain/accounts/limits.ts'
 import { initialLedger, type Ledger, walletOf } from '../domain/ledger/ledger.ts'
 import { publishPrice } from '../domain/pricing/price-book.ts'
-import { keyOf, workspaceOf } from './accounts.ts'
+import { keyOf, limitsSetOf, workspaceOf } from './accounts.ts'
 import { picosOf } from './columns.ts'
 import { lastSeal } from './seals.ts'
 import { restoredText } from './stored-text.ts'
@@ -47,6 +48,7 @@ const loadAccounts = async (trx: Snapshot, { accounts }: Ledger): Promise<void> 
     accounts.workspaces.set(row.workspace_id, workspaceOf(row))
   for (const row of await trx.selectFrom('keys').selectAll().orderBy('key_id').execute())
     restoreKey(accounts, keyOf(row))
+  for (const row of await trx.selectFrom('limits').selectAll().execute()) setLimits(accounts.limits, limitsSetOf(row))
 }
 
 const loadPrices = async (trx: Snapshot, { prices }: Ledger): Promise<void> => {

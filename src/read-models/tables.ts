@@ -1,5 +1,5 @@
 import type { Insertable, Kysely, Transaction } from 'kysely'
-import type { KeyTable, WorkspaceTable } from './accounts.table.ts'
+import type { KeyTable, LimitsTable, WorkspaceTable } from './accounts.table.ts'
 import type { CheckpointTable, WriterTable } from './checkpoint.table.ts'
 import type { ChargePlaceTable, MovementMinuteTable } from './places.table.ts'
 import type { PriceTable } from './prices.table.ts'
@@ -16,6 +16,7 @@ export interface Tables {
   readonly writers: WriterTable
   readonly workspaces: WorkspaceTable
   readonly keys: KeyTable
+  readonly limits: LimitsTable
   readonly prices: PriceTable
   readonly wallets: WalletTable
   readonly holds: HoldTable

@@ -1,6 +1,7 @@
 import type { Fact, FactOf } from '../../events/envelope.ts'
 import type { WorkspaceOpened } from '../../events/types.ts'
 import { formatUsd, parseUsd } from '../money.ts'
+import { type LimitsBook, setLimits } from './limits.ts'
 
 export interface Workspace {
   readonly workspaceId: string
@@ -23,9 +24,15 @@ export interface Accounts {
   readonly keys: Map<string, Key>
   /** Keys that work, by their SHA-256. */
   readonly keysBySha256: Map<string, Key>
+  readonly limits: LimitsBook
 }
 
-export const initialAccounts = (): Accounts => ({ workspaces: new Map(), keys: new Map(), keysBySha256: new Map() })
+export const initialAccounts = (): Accounts => ({
+  workspaces: new Map(),
+  keys: new Map(),
+  keysBySha256: new Map(),
+  limits: new Map(),
+})
 
 const issueKey = (accounts: Accounts, key: Key): void => {
   accounts.keys.set(key.keyId, key)
@@ -39,7 +46,7 @@ const revokeKey = (accounts: Accounts, keyId: string): void => {
   accounts.keysBySha256.delete(key.sha256)
 }
 
-export type AccountFact = FactOf<'WorkspaceOpened' | 'KeyIssued' | 'KeyRevoked'>
+export type AccountFact = FactOf<'WorkspaceOpened' | 'KeyIssued' | 'KeyRevoked' | 'LimitsSet'>
 
 const openWorkspaceOnce = (accounts: Accounts, { workspaceId, name, creditLimit }: WorkspaceOpened): void => {
   if (accounts.workspaces.has(workspaceId)) return
@@ -56,6 +63,9 @@ export const evolveAccounts = (accounts: Accounts, fact: AccountFact): void => {
       break
     case 'KeyRevoked':
       revokeKey(accounts, fact.data.keyId)
+      break
+    case 'LimitsSet':
+      setLimits(accounts.limits, fact.data)
   }
 }
 

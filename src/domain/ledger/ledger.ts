@@ -172,6 +172,7 @@ const applyEvent = (ledger: Ledger, event: Event, sequence: number): Effect => {
       return nothing
     case 'KeyIssued':
     case 'KeyRevoked':
+    case 'LimitsSet':
       evolveAccounts(ledger.accounts, event)
       return nothing
     case 'PricePublished':
@@ -192,7 +193,6 @@ const applyEvent = (ledger: Ledger, event: Event, sequence: number): Effect => {
     case 'LateVerdictSeen':
     case 'WorkspaceChanged':
     case 'KeyExpirySet':
-    case 'LimitsSet':
     case 'PlanPublished':
     case 'PlanSubscribed':
     case 'PlanRenewed':

@@ -30,6 +30,7 @@ export const columns: { readonly [Table in Exclude<keyof Tables, 'checkpoint'>]:
     prefix: 'text',
     revoked: 'boolean',
   },
+  limits: { workspace_id: 'text', key_id: 'text', limits: 'json' },
   prices: {
     sequence: 'int8',
     event_index: 'int4',

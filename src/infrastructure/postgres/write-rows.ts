@@ -14,6 +14,7 @@ const keys = {
   writers: ['writer'],
   workspaces: ['workspace_id'],
   keys: ['key_id'],
+  limits: ['workspace_id', 'key_id'],
   wallets: ['workspace_id'],
   holds: ['workspace_id', 'hold_id'],
   open_requests: ['request_id'],

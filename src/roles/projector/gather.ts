@@ -14,6 +14,7 @@ import {
   holdRow,
   keyRow,
   lateVerdictRow,
+  limitsRow,
   openRequestRow,
   priceRow,
   referenceRow,
@@ -60,6 +61,8 @@ export interface Gathered {
   readonly writers: Set<string>
   readonly workspaces: Set<string>
   readonly keys: Set<string>
+  /** The last that were set, by workspace and key. */
+  readonly limits: Map<string, RowOf<'limits'>>
   readonly wallets: Set<string>
   readonly holds: Map<string, HoldKey>
   /** Those that moved, by id. */
@@ -90,6 +93,7 @@ export const gatherFrom = (sequence: number): Gathered => ({
   writers: new Set(),
   workspaces: new Set(),
   keys: new Set(),
+  limits: new Map(),
   wallets: new Set(),
   holds: new Map(),
   tasks: new Map(),
@@ -123,6 +127,9 @@ const gatherEvent = (gathered: Gathered, applied: Applied): void => {
     case 'KeyRevoked':
       gathered.keys.add(event.data.keyId)
       break
+    case 'LimitsSet':
+      gatherLimits(gathered, event)
+      break
     case 'PricePublished':
       gathered.prices.push(priceRow(applied, event))
       break
@@ -154,6 +161,11 @@ const gatherEvent = (gathered: Gathered, applied: Applied): void => {
       if (closed === null) gathered.sides.add(event)
       else gatherRequest(gathered, applied, event, closed)
   }
+}
+
+const gatherLimits = ({ limits }: Gathered, { data }: EventOf<'LimitsSet'>): void => {
+  const row = limitsRow(data)
+  limits.set(`${row.workspace_id} ${row.key_id}`, row)
 }
 
 const touchHold = ({ holds }: Gathered, { workspaceId, holdId }: HoldKey): void => {
@@ -231,6 +243,7 @@ const rowsOf = (gathered: Gathered, ledger: Ledger): ProjectedRows => {
       writers: lastOf(gathered.writers, (id) => mapped(ledger.writers.get(id), (window) => writerRow(id, window))),
       workspaces: lastOf(gathered.workspaces, (id) => mapped(ledger.accounts.workspaces.get(id), workspaceRow)),
       keys: lastOf(gathered.keys, (id) => mapped(ledger.accounts.keys.get(id), keyRow)),
+      limits: [...gathered.limits.values()],
       wallets: lastOf(gathered.wallets, (id) => mapped(ledger.wallets.get(id), walletRow)),
       holds: holds.open,
       tasks: Array.from(gathered.tasks.values(), taskRow),

@@ -20,7 +20,15 @@ export interface ProjectedRows {
   }
   /** Rows that take the place of the one with the same key. */
   readonly replaced: {
-    readonly [T in 'writers' | 'workspaces' | 'keys' | 'wallets' | 'holds' | 'tasks' | 'external_tasks']: RowsOf<T>
+    readonly [T in
+      | 'writers'
+      | 'workspaces'
+      | 'keys'
+      | 'limits'
+      | 'wallets'
+      | 'holds'
+      | 'tasks'
+      | 'external_tasks']: RowsOf<T>
   }
   /** Rows whose figures are added to the one with the same key. */
   readonly added: { readonly usage_by_day: RowsOf<'usage_by_day'> }

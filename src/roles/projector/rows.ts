@@ -7,6 +7,7 @@ import type { Task } from '../../domain/video/task.ts'
 import type { Movement } from '../../domain/wallet/evolve.ts'
 import { balancePicos, type Hold, type Wallet } from '../../domain/wallet/wallet.ts'
 import type { EventOf } from '../../events/envelope.ts'
+import type { LimitsSet } from '../../events/types.ts'
 import { storedOrNull, storedText } from '../../read-models/stored-text.ts'
 import type { RowOf } from '../../read-models/tables.ts'
 
@@ -35,6 +36,12 @@ export const keyRow = (key: Key): RowOf<'keys'> => ({
   sha256: key.sha256,
   prefix: storedText(key.prefix),
   revoked: key.revoked,
+})
+
+export const limitsRow = ({ workspaceId, keyId, limits }: LimitsSet): RowOf<'limits'> => ({
+  workspace_id: workspaceId,
+  key_id: keyId ?? '',
+  limits: JSON.stringify(limits),
 })
 
 export const priceRow = ({ sequence, index }: Place, { data }: EventOf<'PricePublished'>): RowOf<'prices'> => ({

@@ -1,5 +1,5 @@
 import type { FactOf } from '../../../src/events/envelope.ts'
-import type { PriceSheet, TaskOrder, Usage } from '../../../src/events/types.ts'
+import type { Limits, PriceSheet, TaskOrder, Usage } from '../../../src/events/types.ts'
 
 export const workspaceId = 'acme'
 
@@ -43,6 +43,11 @@ export const keyIssued = (keyId: string, id = workspaceId): FactOf<'KeyIssued'> 
 export const keyRevoked = (keyId: string, id = workspaceId): FactOf<'KeyRevoked'> => ({
   type: 'KeyRevoked',
   data: { keyId, workspaceId: id },
+})
+
+export const limitsSet = (limits: Limits, keyId?: string, id = workspaceId): FactOf<'LimitsSet'> => ({
+  type: 'LimitsSet',
+  data: { workspaceId: id, ...(keyId === undefined ? {} : { keyId }), limits },
 })
 
 export const pricePublished = (

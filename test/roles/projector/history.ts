@@ -12,6 +12,7 @@ import {
   keyIssued,
   keyRevoked,
   lateVerdict,
+  limitsSet,
   opened,
   pricePublished,
   routed,
@@ -110,6 +111,11 @@ const verdictFact: fc.Arbitrary<Fact> = fc
     })
   })
 
+const limitsFact = (workspaceId: string): fc.Arbitrary<Fact> =>
+  fc
+    .record({ keyId: fc.option(nameOf('key'), { nil: undefined }), usd: amount, model: fc.constantFrom(...strange) })
+    .map(({ keyId, usd, model }) => limitsSet({ spend: { day: usd }, allowedModels: [model] }, keyId, workspaceId))
+
 const walletFact = (workspaceId: string): fc.Arbitrary<Fact> =>
   fc.oneof(
     fc.tuple(fc.constantFrom(...strange), amount).map(([reference, usd]) => credited(reference, usd, workspaceId)),
@@ -118,6 +124,7 @@ const walletFact = (workspaceId: string): fc.Arbitrary<Fact> =>
     nameOf('hold').map((id) => holdReleased(id, workspaceId)),
     { weight: 3, arbitrary: taskFact(workspaceId) },
     taskIdOf(workspaceId).map((id) => holdReleased(id, workspaceId, 'expired')),
+    limitsFact(workspaceId),
   )
 
 const accountFact: fc.Arbitrary<Fact> = fc.oneof(

@@ -14,6 +14,7 @@ export const tables = [
   'writers',
   'workspaces',
   'keys',
+  'limits',
   'prices',
   'wallets',
   'holds',

@@ -11,6 +11,7 @@ import {
   keyIssued,
   keyRevoked,
   lateVerdict,
+  limitsSet,
   opened,
   pricePublished,
   routed,
@@ -23,7 +24,7 @@ import {
   videoPricePublished,
   workspaceId,
 } from './facts.ts'
-import { Projected, project } from './projecting.ts'
+import { ledgerOf, Projected, project } from './projecting.ts'
 
 const postgres = await startPostgres(t)
 
@@ -49,6 +50,30 @@ t.test('accounts: a workspace is opened once, a revoked key stays listed', async
   t.match(await rows('wallets'), [{ workspace_id: 'acme', credit_limit: 5, balance: 0 }])
   t.same(await rows('checkpoint'), [{ single: true, sequence: 2, first_frame: 'test-writer:1', places_to: 2 }])
   t.same(await rows('writers'), [{ writer: 'test-writer', low: 2, above: [] }])
+})
+
+t.test('limits: the last that were set, as the fold has them', async (t) => {
+  const { store, rows } = bound(await newProjected())
+  const log = new MemoryLog()
+  await log.postToWallet(workspaceId, [
+    opened(),
+    keyIssued('key-1'),
+    limitsSet({ requestsPerMinute: 5 }),
+    limitsSet({ spend: { day: '1' } }, 'key-1'),
+  ])
+  await project(log, store, 500)
+  await log.postToWallet(workspaceId, [
+    limitsSet({ allowedModels: ['openai/€ \n'] }, 'key-1'),
+    limitsSet({}, 'key-1', 'other'),
+  ])
+  await project(log, store, 500)
+
+  t.same(await rows('limits', 'workspace_id, key_id'), [
+    { workspace_id: 'acme', key_id: '', limits: { requestsPerMinute: 5 } },
+    { workspace_id: 'acme', key_id: 'key-1', limits: { allowedModels: ['openai/€ \n'] } },
+    { workspace_id: 'other', key_id: 'key-1', limits: {} },
+  ])
+  t.same((await store.load()).ledger.accounts.limits, ledgerOf(log).accounts.limits)
 })
 
 t.test('prices: every sheet published stays, with its words', async (t) => {
