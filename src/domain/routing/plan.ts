@@ -91,9 +91,12 @@ const isRenamed = (catalog: Catalog, model: string): boolean => {
   return located !== undefined && model !== `${located.provider}/${located.upstreamModel}`
 }
 
+/** The model whose snapshot a name is; the name where it is none. */
+export const withoutSnapshot = (name: string): string => name.replace(snapshotPattern, '')
+
 /** A snapshot has the price of its model, unless it has one of its own. */
 const priceOf = (catalog: Catalog, prices: PriceBook, name: string, atMs: number): PublishedPrice | undefined => {
-  const model = name.replace(snapshotPattern, '')
+  const model = withoutSnapshot(name)
   return priceAt(prices, name, atMs) ?? (isRenamed(catalog, model) ? undefined : priceAt(prices, model, atMs))
 }
 

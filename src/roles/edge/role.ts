@@ -5,6 +5,7 @@ import { atMost } from '../../within.ts'
 import type { LedgerTail } from '../ledger-tail.ts'
 import { manifests } from '../manifests.ts'
 import { OpenCalls } from '../open-calls.ts'
+import type { RateRecords } from '../rate-records.ts'
 import {
   type Clock,
   type Dispatch,
@@ -21,7 +22,7 @@ import { boundsWith, type EdgeBounds } from './bounds.ts'
 import { FreshResults } from './fresh-results.ts'
 import type { HttpListener } from './http-listener.ts'
 import { type EdgeEvent, Inference } from './inference.ts'
-import { RateLimiter } from './rate-limiter.ts'
+import { Rates } from './rates/rates.ts'
 import type { EdgeReadModels } from './read-models.ts'
 import type { ResponseOwners } from './response-owners.ts'
 import { createServer } from './server.ts'
@@ -44,7 +45,9 @@ export interface EdgeParts {
   readonly callbacks: boolean
   /** How long a video task may take. */
   readonly taskDeadlineMs: number
-  /** Of each workspace; null for no limit. */
+  /** Where the edges share the limits in use. */
+  readonly rateRecords: RateRecords
+  /** Of each workspace where its limits say nothing else; null for no limit. */
   readonly requestsPerMinute: number | null
   /** How long a request may last. */
   readonly requestDeadlineMs?: number
@@ -67,6 +70,7 @@ interface Stoppable {
   readonly server: HttpListener
   readonly openCalls: OpenCalls
   readonly allowances: Allowances
+  readonly rates: Rates
   readonly inference: Inference
   readonly videoTasks: VideoTasks
 }
@@ -77,7 +81,7 @@ interface Stoppable {
  */
 const stopWithin = async (
   { stopMs, lastAnswerMs, closingAckMs, allowanceReturnMs }: EdgeBounds,
-  { server, openCalls, allowances, inference, videoTasks }: Stoppable,
+  { server, openCalls, allowances, rates, inference, videoTasks }: Stoppable,
 ): Promise<void> => {
   const drained = server.drain().then(() => allowances.ended())
   await atMost(drained, stopMs)
@@ -86,13 +90,14 @@ const stopWithin = async (
   await atMost(allowances.ended(), closingAckMs)
   await Promise.all([
     allowances.close(),
+    rates.close(),
     atMost(inference.close(), allowanceReturnMs),
     videoTasks.close(allowanceReturnMs),
   ])
 }
 
 const start = async (parts: EdgeParts): Promise<RunningEdge> => {
-  const { log, tail, clock, requestsPerMinute, requestDeadlineMs = limits.requestDeadlineMs, listen } = parts
+  const { log, tail, rateRecords, requestDeadlineMs = limits.requestDeadlineMs, listen } = parts
   const holds: Pick<LogOf<'HoldPlaced' | 'HoldReleased'>, 'appendToWallet'> = log
   const bounds = boundsWith(parts.bounds)
   const writer = new WalletWriter(holds, tail)
@@ -106,12 +111,12 @@ const start = async (parts: EdgeParts): Promise<RunningEdge> => {
   })
   const openCalls = new OpenCalls()
   const dispatch: Dispatch = (call, clientGone) => parts.dispatch(call, clientGone, openCalls)
-  const inference = new Inference({ ...parts, dispatch, allowances, requestDeadlineMs })
+  const rates = new Rates({ ...parts, records: rateRecords, owner, requestDeadlineMs })
+  const inference = new Inference({ ...parts, dispatch, allowances, rates, requestDeadlineMs })
   const freshResults = new FreshResults({ ...parts, inference })
   const videoTasks = new VideoTasks({ ...parts, writer, owner, freshResults })
-  const rateLimiter = requestsPerMinute === null ? null : new RateLimiter(requestsPerMinute, clock)
-  const server = createServer({ ...parts, inference, videoTasks, rateLimiter })
-  const stop = (): Promise<void> => stopWithin(bounds, { server, openCalls, allowances, inference, videoTasks })
+  const server = createServer({ ...parts, inference, videoTasks, rates })
+  const stop = (): Promise<void> => stopWithin(bounds, { server, openCalls, allowances, rates, inference, videoTasks })
   try {
     return { ...(await server.listen(listen.host, listen.port)), stop }
   } catch (fault) {
