@@ -152,7 +152,7 @@ export class RateShare {
     const [first] = this.#waiters
     const meter = settled(this.#record.value, nowMs, this.#owed, this.#perMinute)
     if (first === undefined) return this.#write(meter, 0, nowMs)
-    if (nowMs - first.sinceMs > limits.rateWaitMs) throw logUnavailable()
+    if (nowMs - first.sinceMs > limits.rateWaitMs) return this.#giveUp(first)
     const least = Math.max(0, first.units - this.#held)
     const ask = { held: this.#held, least, wanted: this.#wanted(least) }
     const decision = decide(meter, nowMs, ask, this.#perMinute)
@@ -160,6 +160,11 @@ export class RateShare {
     if (!this.#record.isFresh()) return this.#record.read()
     this.#waiters.shift()
     first.resolve(decision.waitMs)
+  }
+
+  #giveUp(first: Waiter): void {
+    this.#waiters.shift()
+    first.reject(logUnavailable())
   }
 
   /** For who waits now, and who comes in the next moment if as many come as lately; a small part of the limit, since others want some too. */

@@ -112,12 +112,17 @@ export class SlotShare {
   async #step(): Promise<void> {
     const nowMs = this.#clock()
     const [first] = this.#waiters
-    if (first !== undefined && nowMs - first.sinceMs > limits.rateWaitMs) throw logUnavailable()
+    if (first !== undefined && nowMs - first.sinceMs > limits.rateWaitMs) return this.#giveUp(first)
     if (first !== undefined && this.#free() > 0) return this.#serve()
     const asked = { holder: this.#holder, used: this.#used, wanted: this.#used + this.#waiters.length }
     const slots = slotsFor(this.#record.value.slots, nowMs, asked, this.#max)
     if (slots !== this.#recorded() || slots > this.#covered) await this.#write(slots, nowMs)
     else if (first !== undefined) await this.#whileFull(first, nowMs)
+  }
+
+  #giveUp(first: Waiter): void {
+    this.#waiters.shift()
+    first.reject(logUnavailable())
   }
 
   async #write(slots: number, nowMs: number): Promise<void> {
