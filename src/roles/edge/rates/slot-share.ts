@@ -72,6 +72,7 @@ export class SlotShare {
   release(): void {
     this.#used -= 1
     this.#usedAtMs = this.#clock()
+    this.#serve()
     void this.#pump.run()
   }
 
