@@ -57,6 +57,9 @@ const routerOf = (name: string): string | null =>
 /** Behind the name of a model it means one snapshot of it; never a mere prefix: `gpt-5` is no `gpt-5-mini`. */
 const snapshotPattern = /-(?:\d{8}|\d{4}-\d{2}-\d{2})$/
 
+/** The model that a dated name is a snapshot of. */
+export const withoutSnapshot = (name: string): string => name.replace(snapshotPattern, '')
+
 const aliased = ({ aliases }: Catalog, name: string): string => {
   if (Object.hasOwn(aliases, name)) return aliases[name]!
   const [snapshot = ''] = snapshotPattern.exec(name) ?? []
@@ -90,9 +93,6 @@ const isRenamed = (catalog: Catalog, model: string): boolean => {
   const located = locateModel(catalog, model)
   return located !== undefined && model !== `${located.provider}/${located.upstreamModel}`
 }
-
-/** The model whose snapshot a name is; the name where it is none. */
-export const withoutSnapshot = (name: string): string => name.replace(snapshotPattern, '')
 
 /** A snapshot has the price of its model, unless it has one of its own. */
 const priceOf = (catalog: Catalog, prices: PriceBook, name: string, atMs: number): PublishedPrice | undefined => {

@@ -87,7 +87,8 @@ export class VideoTasks {
   /**
    * Resolves once the task's payload and its hold are stored: it will be done, or its money goes back. The same again under the same id of
    * the caller's is the same task. Throws what is wrong with the request before anything is stored; `insufficient_user_quota`;
-   * `external_task_id_conflict`; what its caller's limits refuse; `log_unavailable`, after which only a submit with an id of the caller's may have happened.
+   * `external_task_id_conflict`; what its caller's rate limits refuse; `log_unavailable`, after which only a submit with an id of the
+   * caller's may have happened.
    */
   async submit(asked: VideoSubmit, clientGone: AbortSignal): Promise<AcceptedTask> {
     const requestDigest = digestOf(asked.request)
