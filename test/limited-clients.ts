@@ -24,28 +24,36 @@ export const openLimited = async (deployment: Deployment, workspaceId: string, l
   return secret
 }
 
-export interface Load {
-  readonly journal: readonly Seen[]
-  readonly served: number
-  /** From the first question to the moment when no more were asked, and to the last answer. */
-  readonly leastMinutes: number
-  readonly mostMinutes: number
-}
+/** 20 clients that take turns at the edges, and wait a little when they are refused. Anything but an answer or a 429 fails. */
+export class LimitedClients {
+  served = 0
+  refused = 0
+  readonly #load: Clients
+  readonly #startedMs = performance.now()
 
-/** 20 clients that take turns at the edges for so long, and wait a little when they are refused. */
-export const askFor = async ({ urls }: Deployment, ms: number, secret: string, body: string): Promise<Load> => {
-  let turn = 0
-  const startedMs = performance.now()
-  const minutes = (): number => (performance.now() - startedMs) / 60_000
-  const load = new Clients(clients, async () => {
-    turn += 1
-    const seen = await chat(urls[turn % urls.length]!, secret, body)
-    if (seen.status !== 200) await pause(30)
-    return seen
-  })
-  await pause(ms)
-  const leastMinutes = minutes()
-  const journal = await load.stop()
-  const served = journal.filter(({ status }) => status === 200).length
-  return { journal, served, leastMinutes, mostMinutes: minutes() }
+  constructor({ urls }: Deployment, secret: string, body: string) {
+    let turn = 0
+    this.#load = new Clients(clients, async () => {
+      turn += 1
+      const seen = await chat(urls[turn % urls.length]!, secret, body)
+      if (seen.status === 200) this.served += 1
+      else await this.#wait(seen)
+      return seen
+    })
+  }
+
+  /** Since they began. */
+  get minutes(): number {
+    return (performance.now() - this.#startedMs) / 60_000
+  }
+
+  async stop(): Promise<void> {
+    await this.#load.stop()
+  }
+
+  async #wait({ status }: Seen): Promise<void> {
+    if (status !== 429) throw new Error(`answered ${status}`)
+    this.refused += 1
+    await pause(30)
+  }
 }
