@@ -28,6 +28,9 @@ export const openLimited = async (deployment: Deployment, workspaceId: string, l
 export class LimitedClients {
   served = 0
   refused = 0
+  /** The longest that no client heard anything: a machine that stands still measures nothing. */
+  silentMs = 0
+  #heardMs = performance.now()
   readonly #load: Clients
   readonly #startedMs = performance.now()
 
@@ -36,6 +39,7 @@ export class LimitedClients {
     this.#load = new Clients(clients, async () => {
       turn += 1
       const seen = await chat(urls[turn % urls.length]!, secret, body)
+      this.#hear()
       if (seen.status === 200) this.served += 1
       else await this.#wait(seen)
       return seen
@@ -49,6 +53,12 @@ export class LimitedClients {
 
   async stop(): Promise<void> {
     await this.#load.stop()
+  }
+
+  #hear(): void {
+    const nowMs = performance.now()
+    this.silentMs = Math.max(this.silentMs, nowMs - this.#heardMs)
+    this.#heardMs = nowMs
   }
 
   async #wait({ status }: Seen): Promise<void> {

@@ -1,5 +1,6 @@
 import OpenAI, { RateLimitError } from 'openai'
 import t from 'tap'
+import type { Limits } from '../../src/events/types.ts'
 import { chat, chatBody, until } from '../clients.ts'
 import { Deployment } from '../deployment.ts'
 import { startExternalServers } from '../external-servers.ts'
@@ -7,14 +8,24 @@ import { LimitedClients, openLimited, setLimits } from '../limited-clients.ts'
 
 const answerTokens = 90
 const loadMs = 8_000
+const silentMsMax = 500
+const triesMax = 10
 
-/** Asks for so long; answers with how many were served, and with the minutes until no more were asked, and until all were answered. */
-const askFor = async (deployment: Deployment, secret: string, body: string) => {
-  const load = new LimitedClients(deployment, secret, body)
-  await until(() => load.minutes * 60_000 >= loadMs && load.refused > 0)
-  const leastMinutes = load.minutes
-  await load.stop()
-  return { served: load.served, leastMinutes, mostMinutes: load.minutes }
+/**
+ * Asks for so long without a pause; answers with how many were served, and with the minutes until no more were asked, and until all were
+ * answered. A busy machine may need more than one try, each with a workspace of its own.
+ */
+const askFor = async (deployment: Deployment, name: string, limits: Limits, body: string) => {
+  for (let tries = 1; ; tries += 1) {
+    const workspaceId = `${name}-${tries}`
+    const secret = await openLimited(deployment, workspaceId, limits)
+    const load = new LimitedClients(deployment, secret, body)
+    await until(() => load.minutes * 60_000 >= loadMs && load.refused > 0)
+    const leastMinutes = load.minutes
+    await load.stop()
+    if (load.silentMs <= silentMsMax || tries === triesMax)
+      return { workspaceId, served: load.served, leastMinutes, mostMinutes: load.minutes }
+  }
 }
 
 t.test('20 clients of two edges', { timeout: 250_000 }, async (t) => {
@@ -25,8 +36,9 @@ t.test('20 clients of two edges', { timeout: 250_000 }, async (t) => {
 
   await t.test('requests a minute', async (t) => {
     const perMinute = 300
-    const secret = await openLimited(deployment, 'requests', { requestsPerMinute: perMinute })
-    const { served, leastMinutes, mostMinutes } = await askFor(deployment, secret, chatBody('openai/plain', false))
+    const limits = { requestsPerMinute: perMinute }
+    const body = chatBody('openai/plain', false)
+    const { served, leastMinutes, mostMinutes } = await askFor(deployment, 'requests', limits, body)
     t.comment(`${served} in ${(leastMinutes * 60).toFixed(2)} s of ${perMinute} a minute`)
     t.ok(served >= perMinute * leastMinutes * 0.95, `not less than 95 %: ${served}`)
     t.ok(served <= perMinute * (mostMinutes + 0.05), `not more than the limit and 5 % of a minute: ${served}`)
@@ -34,11 +46,13 @@ t.test('20 clients of two edges', { timeout: 250_000 }, async (t) => {
 
   await t.test('tokens a minute, as they are billed', async (t) => {
     const perMinute = 30_000
-    const secret = await openLimited(deployment, 'tokens', { tokensPerMinute: perMinute })
+    const limits = { tokensPerMinute: perMinute }
     const body = chatBody('openai/words', false, answerTokens)
-    const { leastMinutes, mostMinutes } = await askFor(deployment, secret, body)
+    const { workspaceId, leastMinutes, mostMinutes } = await askFor(deployment, 'tokens', limits, body)
     const used = (await operator.events())
-      .flatMap((event) => (event.type === 'UsageRecorded' && event.data.workspaceId === 'tokens' ? [event.data] : []))
+      .flatMap((event) =>
+        event.type === 'UsageRecorded' && event.data.workspaceId === workspaceId ? [event.data] : [],
+      )
       .map(({ usage }) => usage.promptTotal + usage.outputTotal)
     const total = used.reduce((sum, tokens) => sum + tokens, 0)
     t.comment(`${total} tokens in ${(leastMinutes * 60).toFixed(2)} s of ${perMinute} a minute`)

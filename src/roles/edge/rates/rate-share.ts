@@ -29,7 +29,7 @@ const isMeter = (value: unknown): value is Meter =>
 export class RateShare {
   readonly #record: SharedRecord<Meter>
   readonly #clock: Clock
-  #perMinute = 1
+  #perMinute: number
   #expectedOutput = 0
   #held = 0
   #heldSinceMs = 0
@@ -46,7 +46,8 @@ export class RateShare {
   #takenSinceMs: number
   #usedAtMs: number
 
-  constructor(records: RateRecords, name: string, clock: Clock) {
+  constructor(records: RateRecords, name: string, perMinute: number, clock: Clock) {
+    this.#perMinute = perMinute
     this.#clock = clock
     const parse = (value: unknown): Meter => (isMeter(value) ? value : emptyMeter(clock()))
     this.#record = new SharedRecord({ records, name, parse, clock })
@@ -152,8 +153,9 @@ export class RateShare {
     const [first] = this.#waiters
     const meter = settled(this.#record.value, nowMs, this.#owed, this.#perMinute)
     if (first === undefined) return this.#write(meter, 0, nowMs)
+    if (first.units <= this.#held) return this.#serve()
     if (nowMs - first.sinceMs > limits.rateWaitMs) return this.#giveUp(first)
-    const least = Math.max(0, first.units - this.#held)
+    const least = first.units - this.#held
     const ask = { held: this.#held, least, wanted: this.#wanted(least) }
     const decision = decide(meter, nowMs, ask, this.#perMinute)
     if (decision.granted !== null) return this.#write(decision.meter, decision.granted, nowMs)

@@ -11,7 +11,7 @@ import { RateShare, type RateView } from './rate-share.ts'
 import { SlotShare } from './slot-share.ts'
 
 export interface RatesParts {
-  readonly tail: LedgerTail
+  readonly tail: Pick<LedgerTail, 'ledger' | 'onApplied'>
   readonly records: RateRecords
   /** This edge's name among those that share the limits. */
   readonly owner: string
@@ -46,6 +46,8 @@ export interface OpenRequest {
 const slotWaitMs = 1_000
 
 const nameOf = ({ scope, id, measure, model }: RateLimit): string => `${scope}:${id}:${measure}:${model ?? ''}`
+
+const takenOf = ({ ofAll, byModel }: OpenRequest): readonly Taken[] => [...ofAll, ...[...byModel.values()].flat()]
 
 /** The rate limits of all callers, of which this edge has its share. */
 export class Rates {
@@ -88,13 +90,17 @@ export class Rates {
 
   /** What was taken is counted as it was in truth, once the request's end is in the log. */
   open(requestId: string, request: OpenRequest): void {
+    if (takenOf(request).length === 0) return
     const untilMs = this.#parts.clock() + this.#parts.requestDeadlineMs + limits.rateOpenMs
     this.#open.set(requestId, { ...request, untilMs })
   }
 
   /** The log never heard of the request: it used no tokens. */
   cancel(requestId: string): void {
-    for (const taken of this.#close(requestId)) if (taken.limit.measure === 'tokens') taken.settle(0)
+    const open = this.#open.get(requestId)
+    if (open === undefined) return
+    this.#open.delete(requestId)
+    for (const taken of takenOf(open)) if (taken.limit.measure === 'tokens') taken.settle(0)
   }
 
   /** Gives back what this edge does not use. */
@@ -106,14 +112,14 @@ export class Rates {
   }
 
   async #takeUnits(limit: RateLimit, units: number): Promise<Taken | Refused> {
-    const share = this.#rateOf(limit)
-    const waitMs = await share.take(units, limit.max)
+    const waitMs = await this.#rateOf(limit).take(units, limit.max)
     if (waitMs !== null) return { limit, waitMs }
     return {
       limit,
       units,
-      giveBack: () => share.giveBack(units),
-      settle: (used) => share.settle(used - units),
+      giveBack: () => this.#rateOf(limit).giveBack(units),
+      // A long request outlives a share that nobody else needs.
+      settle: (used) => this.#rateOf(limit).settle(used - units),
     }
   }
 
@@ -126,7 +132,7 @@ export class Rates {
   #rateOf(limit: RateLimit): RateShare {
     const { records, clock } = this.#parts
     const name = nameOf(limit)
-    const share = this.#rates.get(name) ?? new RateShare(records, name, clock)
+    const share = this.#rates.get(name) ?? new RateShare(records, name, limit.max, clock)
     this.#rates.set(name, share)
     return share
   }
@@ -137,12 +143,6 @@ export class Rates {
     const share = this.#slots.get(name) ?? new SlotShare(records, name, owner, clock)
     this.#slots.set(name, share)
     return share
-  }
-
-  #close(requestId: string): readonly Taken[] {
-    const open = this.#open.get(requestId)
-    this.#open.delete(requestId)
-    return open === undefined ? [] : [...open.ofAll, ...[...open.byModel.values()].flat()]
   }
 
   #settle({ type, data }: Closing): void {

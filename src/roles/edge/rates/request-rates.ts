@@ -43,11 +43,8 @@ export class RequestRates {
 
   /** Counts the request. Throws `rate_limit_exceeded` or `concurrency_limit_exceeded`, and takes nothing then. */
   async enter(): Promise<void> {
-    const result = await this.#takeAll(
-      this.#parts.limits.ofAll.filter(({ measure }) => measure !== 'tokens'),
-      () => 1,
-    )
-    this.#tell()
+    const wanted = this.#parts.limits.ofAll.filter(({ measure }) => measure !== 'tokens')
+    const result = await this.#takeAll(wanted, () => 1).finally(() => this.#tell())
     if (isRefused(result)) throw refusal(result)
     this.#entered = result
     this.#keepSlots(result)

@@ -20,7 +20,7 @@ class World {
     this.records = new MemoryRates(async () => {
       for (let left = this.below(4); left > 0; left -= 1) await turn()
     })
-    this.edges = Array.from({ length: edges }, () => new RateShare(this.records, 'limit', () => this.nowMs))
+    this.edges = Array.from({ length: edges }, () => new RateShare(this.records, 'limit', 1, () => this.nowMs))
   }
 
   below(bound: number): number {
