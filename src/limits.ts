@@ -143,6 +143,25 @@ export const limits = {
   priceEntryBytesMax: 16 * 1024, // Of one row of a price file: the longest that is shipped has 5 KB.
   houseFactsPerFrame: 24, // Prices of that size fit into frameBytesMax.
 
+  // Rates
+  rateLeaseMs: 1_000, // Units that an edge leased and did not spend go back; the burst of a limit leaves room for so much.
+  rateLeaseAheadMs: 250, // An edge leases for so long ahead: a busy one asks four times a second.
+  rateLeaseDivisor: 40, // No lease is above 2.5 % of a limit: what lies unused somewhere stays below the 5 % that may.
+  rateKnownMs: 100, // A refusal rests on what was read or written so recently; a storm of them costs ten questions a second.
+  rateWaitMs: 2_000, // What cannot be learnt by then is refused with 503: the log is away too.
+  rateSweepMs: 250, // How late unused leases go back, and tokens that were used are told.
+  rateIdleMs: 10_000, // A limit that nobody asks for is forgotten by the edge.
+  rateRecordMs: 900_000, // And by all: longer than tokens are owed for, ten minutes.
+  rateRecordsWindowMs: 1_000, // No record is put twice under one id; the least that costs the server.
+  rateOpenMs: 30_000, // After a request's deadline, for its end to come back through the log.
+  rateOutputsWeight: 1 / 8, // Of the last answer in the mean that the next request is expected to have.
+  rateBytesPerToken: 4, // Of a request, until its provider has counted.
+  rateReturnMs: 1_000, // For a stopping edge's leases to go back; they lapse anyway.
+  slotLeaseMs: 15_000, // An edge that died gives its places back after it; an election of 9 s must not take a living one's.
+  slotRenewMs: 5_000,
+  slotPatienceMs: 100, // A place that is given back at another edge meanwhile is taken.
+  slotPauseMs: 25,
+
   deliveriesMax: 20_000, // Requests in flight, and lost ones whose end is awaited.
 
   // Stored responses
@@ -319,6 +338,9 @@ assertOrder('upstreamFirstByteMs', 'upstreamWholeAnswerMs')
 assertOrder('upstreamWholeAnswerMs', 'requestDeadlineMs')
 assertOrder('frameAckMs', 'closingAckMs')
 assertOrder('allowanceDrainMs', 'admissionWaitMs')
+assertOrder('slotRenewMs', 'slotLeaseMs')
+assertOrder('slotLeaseMs', 'rateRecordMs')
+assertOrder('slotPauseMs', 'slotPatienceMs')
 assertOrder('followHeartbeatMs', 'followStallMs')
 assertOrder('followStallMs', 'logStalledMs')
 assertOrder('routedAckMs', 'queueDuplicateWindowMs')

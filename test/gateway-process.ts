@@ -50,6 +50,7 @@ const fileOf = (config: Config, pricesFile: string): string =>
       request_deadline_seconds: config.requestDeadlineMs / 1000,
       task_deadline_seconds: config.taskDeadlineMs / 1000,
       drain_seconds: config.drainMs / 1000,
+      requests_per_minute: config.requestsPerMinute ?? undefined,
     },
     log_level: config.logLevel,
     ...(config.external === null ? {} : externalOf(config.external)),

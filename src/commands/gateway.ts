@@ -4,6 +4,7 @@ import { callableVideoModels } from '../domain/video/plan.ts'
 import { UndiciClient } from '../infrastructure/http/client.ts'
 import { openCallClient } from '../infrastructure/nats/calls/call-client.ts'
 import { openCallServer } from '../infrastructure/nats/calls/call-server.ts'
+import { type OpenRates, openRates } from '../infrastructure/nats/rates/open.ts'
 import type { WorkQueues } from '../infrastructure/nats/work-queue/open.ts'
 import { findStoredResponse } from '../read-models/stored-responses.ts'
 import { edge } from '../roles/edge/role.ts'
@@ -154,13 +155,23 @@ const startVideoPoller = async (
   )
 }
 
+/** On a connection of their own: a lease must not wait behind frames or payloads. */
+const openRateRecords = async ({ platform, stack }: House): Promise<OpenRates> => {
+  const connection = await platform.connect('rates')
+  stack.push({ stop: () => connection.close() })
+  const rates = await openRates({ ...platform.rates, connection })
+  stack.push({ stop: async () => rates.close() })
+  return rates
+}
+
 const startEdge = async (
-  { config, platform, runtime, stack }: House,
+  house: House,
   { tail, tasks }: Known,
   dispatch: Dispatch,
   queues: WorkQueues,
   admins: Config['admins'],
 ): Promise<string> => {
+  const { config, platform, runtime, stack } = house
   const { catalog, listen, requestsPerMinute, requestDeadlineMs, taskDeadlineMs, drainMs } = config
   const { database } = tablesOf(platform)
   const responseOwners = new StoredResponses({
@@ -182,6 +193,7 @@ const startEdge = async (
     tasks,
     callbacks: config.callbacks !== null,
     taskDeadlineMs,
+    rateRecords: await openRateRecords(house),
     requestsPerMinute,
     requestDeadlineMs,
     listen,

@@ -4,6 +4,7 @@ import { currentVersion, type EventType } from '../events/envelope.ts'
 import { findEmbedded, readCallbackSecret, startEmbedded } from '../infrastructure/embedded/embedded.ts'
 import { connectNats } from '../infrastructure/nats/connect.ts'
 import { type OpenLog, openLog } from '../infrastructure/nats/log.ts'
+import { ensureRates, type RatesOptions } from '../infrastructure/nats/rates/open.ts'
 import { ensureWorkQueues, type QueueOptions } from '../infrastructure/nats/work-queue/open.ts'
 import { defaultSchema, type Place } from '../infrastructure/postgres/connection.ts'
 import { type Database, openDatabase } from '../infrastructure/postgres/database.ts'
@@ -28,6 +29,8 @@ export interface Platform {
   connect(purpose: string): Promise<NatsConnection>
   /** What the work queues of the log are opened with, on a connection of their own. */
   readonly queues: Omit<QueueOptions, 'connection'>
+  /** And what the rate records are. */
+  readonly rates: Omit<RatesOptions, 'connection'>
   stop(): Promise<void>
 }
 
@@ -170,10 +173,14 @@ export const openPlatform = async (config: Config, runtime: Runtime, options: Pl
     opened.push({ stop: () => log.close(limits.stopMs) })
     const lease = present({ leaseMs: options.queueLeaseMs })
     const queues = { ...config.log, ...lease, role, create: makesStreams(role), monitoringUrl, ...runtime }
-    if (queues.create && !options.readOnly) await ensureWorkQueues({ ...queues, connection })
+    const rates = { ...config.log, role, ...runtime }
+    if (queues.create && !options.readOnly) {
+      await ensureWorkQueues({ ...queues, connection })
+      await ensureRates({ ...rates, connection })
+    }
     const tables = tablesAt(servers.databaseUrl)
     if (tables !== null) opened.push({ stop: () => tables.database.close() })
-    return { log, tables, connect, queues, stop: () => opened.stop() }
+    return { log, tables, connect, queues, rates, stop: () => opened.stop() }
   } catch (fault) {
     await opened.stop()
     throw fault

@@ -19,11 +19,20 @@ export interface Acknowledgement {
 export interface Publication {
   readonly subject: string
   readonly bytes: Uint8Array
-  /** The server stores it once within the stream's duplicate window. */
-  readonly messageId: string
+  /** The server stores it once within the stream's duplicate window; absent: as often as it is sent. */
+  readonly messageId?: string
   /** The subject's last sequence for the message to be stored; absent: whatever it is. */
   readonly expectedSequence?: number | undefined
   readonly headers?: Readonly<Record<string, string>>
+}
+
+/** Nobody takes what is published. */
+export class NoSuchStream extends Error {
+  override readonly name = 'NoSuchStream'
+
+  constructor() {
+    super('no stream has the subject')
+  }
 }
 
 interface Waiting {
@@ -44,7 +53,7 @@ const noRespondersStatus = 503
 
 const headersOf = (stream: string, { messageId, expectedSequence, headers = {} }: Publication) => {
   const all = newHeaders()
-  all.set('Nats-Msg-Id', messageId)
+  if (messageId !== undefined) all.set('Nats-Msg-Id', messageId)
   all.set('Nats-Expected-Stream', stream)
   if (expectedSequence !== undefined) all.set('Nats-Expected-Last-Subject-Sequence', String(expectedSequence))
   for (const [name, value] of Object.entries(headers)) all.set(name, value)
@@ -145,7 +154,7 @@ export class Publisher {
 
 /** Throws what the server says instead of one. */
 const acknowledgementIn = (msg: Msg): Acknowledgement => {
-  if (msg.data.length === 0 && msg.headers?.code === noRespondersStatus) throw new Error('no stream has the subject')
+  if (msg.data.length === 0 && msg.headers?.code === noRespondersStatus) throw new NoSuchStream()
   const { seq, duplicate = false, error } = msg.json<Said>()
   if (error !== undefined) throw new JetStreamApiError(error)
   return { sequence: seq, duplicate }

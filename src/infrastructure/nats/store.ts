@@ -35,7 +35,8 @@ export interface StoreParts {
   readonly onFatal: (error: Error) => void
 }
 
-const isRefusal = (error: unknown): boolean =>
+/** The expected sequence was not the subject's last. */
+export const isRefusal = (error: unknown): boolean =>
   error instanceof JetStreamApiError &&
   (error.code === JetStreamApiCodes.StreamWrongLastSequence ||
     error.code === JetStreamApiCodes.StreamWrongLastSequenceUnknown)

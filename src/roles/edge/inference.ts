@@ -32,6 +32,7 @@ import {
 } from '../role.ts'
 import type { Admission, Allowances, Reservation } from './allowances.ts'
 import { Deliveries } from './deliveries.ts'
+import type { Rates } from './rates/rates.ts'
 
 export type EdgeEvent = (typeof manifests.edge)[number]
 
@@ -39,6 +40,7 @@ export interface InferenceParts {
   readonly log: LogOf<EdgeEvent>
   readonly tail: LedgerTail
   readonly allowances: Allowances
+  readonly rates: Pick<Rates, 'cancel'>
   readonly dispatch: Dispatch
   /** As it is now. */
   readonly catalog: () => Catalog
@@ -122,7 +124,10 @@ export class Inference {
 
   /** Resolves with the head of the answer; throws GatewayError where no byte can be answered. */
   async run(request: InferenceRequest, plan: Plan, clientGone: AbortSignal): Promise<Answer> {
-    const { reservation, outputCap } = await this.#reserve(request, plan)
+    const { reservation, outputCap } = await this.#reserve(request, plan).catch((fault: unknown) => {
+      this.#parts.rates.cancel(request.requestId)
+      throw fault
+    })
     const call = this.#callOf(request, plan, reservation, outputCap)
     await this.#record(request, plan, call)
     return { ...(await this.#dispatch(call, clientGone)), outputCap }
@@ -240,7 +245,7 @@ export class Inference {
 
   /** No upstream spends our money on a request that the log does not know. */
   async #record(request: InferenceRequest, plan: Plan, call: AnswerCall): Promise<void> {
-    const { log, allowances } = this.#parts
+    const { log, allowances, rates } = this.#parts
     const appended = log.append([routedFact(request, plan, call)])
     try {
       const { sequence } = await within(appended, limits.routedAckMs, () => logUnavailable())
@@ -249,7 +254,10 @@ export class Inference {
       appended
         .then(
           () => log.append([unservedFact(call, logUnavailable())]),
-          () => allowances.cancel(call.requestId),
+          () => {
+            allowances.cancel(call.requestId)
+            rates.cancel(call.requestId)
+          },
         )
         .catch((later: unknown) =>
           this.#parts.logger.error(

@@ -6,6 +6,7 @@ import { atMost } from '../../within.ts'
 import type { LedgerTail } from '../ledger-tail.ts'
 import { manifests } from '../manifests.ts'
 import { OpenCalls } from '../open-calls.ts'
+import type { RateRecords } from '../rate-records.ts'
 import {
   type Clock,
   type Dispatch,
@@ -23,7 +24,7 @@ import { FreshResults } from './fresh-results.ts'
 import type { HttpListener } from './http-listener.ts'
 import { type EdgeEvent, Inference } from './inference.ts'
 import type { AdminIdentity } from './middleware/authenticate-admin.ts'
-import { RateLimiter } from './rate-limiter.ts'
+import { Rates } from './rates/rates.ts'
 import type { EdgeReadModels } from './read-models.ts'
 import type { ResponseOwners } from './response-owners.ts'
 import { createServer } from './server.ts'
@@ -49,7 +50,9 @@ export interface EdgeParts {
   readonly callbacks: boolean
   /** How long a video task may take. */
   readonly taskDeadlineMs: number
-  /** Of each workspace; null for no limit. */
+  /** Where the edges share the limits in use. */
+  readonly rateRecords: RateRecords
+  /** Of each workspace where its limits say nothing else; null for no limit. */
   readonly requestsPerMinute: number | null
   /** How long a request may last. */
   readonly requestDeadlineMs?: number
@@ -75,6 +78,7 @@ interface Stoppable {
   readonly server: HttpListener
   readonly openCalls: OpenCalls
   readonly allowances: Allowances
+  readonly rates: Rates
   readonly inference: Inference
   readonly videoTasks: VideoTasks
 }
@@ -85,7 +89,7 @@ interface Stoppable {
  */
 const stopWithin = async (
   { stopMs, lastAnswerMs, closingAckMs, allowanceReturnMs }: EdgeBounds,
-  { server, openCalls, allowances, inference, videoTasks }: Stoppable,
+  { server, openCalls, allowances, rates, inference, videoTasks }: Stoppable,
 ): Promise<void> => {
   const drained = server.drain().then(() => allowances.ended())
   await atMost(drained, stopMs)
@@ -94,13 +98,14 @@ const stopWithin = async (
   await atMost(allowances.ended(), closingAckMs)
   await Promise.all([
     allowances.close(),
+    rates.close(),
     atMost(inference.close(), allowanceReturnMs),
     videoTasks.close(allowanceReturnMs),
   ])
 }
 
 const start = async (parts: EdgeParts): Promise<RunningEdge> => {
-  const { log, tail, clock, requestsPerMinute, requestDeadlineMs = limits.requestDeadlineMs, listen } = parts
+  const { log, tail, rateRecords, requestDeadlineMs = limits.requestDeadlineMs, listen } = parts
   const bounds = boundsWith(parts.bounds)
   const wallets: Pick<LogOf<Extract<EdgeEvent, WalletEventType>>, 'appendToWallet'> = log
   const writer = new WalletWriter(wallets, tail)
@@ -115,19 +120,19 @@ const start = async (parts: EdgeParts): Promise<RunningEdge> => {
   })
   const openCalls = new OpenCalls()
   const dispatch: Dispatch = (call, clientGone) => parts.dispatch(call, clientGone, openCalls)
-  const inference = new Inference({ ...parts, catalog, dispatch, allowances, requestDeadlineMs })
+  const rates = new Rates({ ...parts, records: rateRecords, owner, requestDeadlineMs })
+  const inference = new Inference({ ...parts, catalog, dispatch, allowances, rates, requestDeadlineMs })
   const freshResults = new FreshResults({ ...parts, inference })
   const videoTasks = new VideoTasks({ ...parts, catalog, writer, owner, freshResults })
-  const rateLimiter = requestsPerMinute === null ? null : new RateLimiter(requestsPerMinute, clock)
   const server = createServer({
     ...parts,
     catalog,
     administration: { ...parts, books: { log, tail, writer }, configured: parts.catalog, catalog },
     inference,
     videoTasks,
-    rateLimiter,
+    rates,
   })
-  const stop = (): Promise<void> => stopWithin(bounds, { server, openCalls, allowances, inference, videoTasks })
+  const stop = (): Promise<void> => stopWithin(bounds, { server, openCalls, allowances, rates, inference, videoTasks })
   try {
     return { ...(await server.listen(listen.host, listen.port)), stop }
   } catch (fault) {

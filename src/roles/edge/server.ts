@@ -19,7 +19,7 @@ import { refuseWhileStopping } from './middleware/refuse-while-stopping.ts'
 import { renderErrors } from './middleware/render-errors.ts'
 import { identifyRequest } from './middleware/request-id.ts'
 import { requireLog } from './middleware/require-log.ts'
-import type { RateLimiter } from './rate-limiter.ts'
+import type { Rates } from './rates/rates.ts'
 import type { EdgeReadModels } from './read-models.ts'
 import type { ResponseOwners } from './response-owners.ts'
 import type { AdminParts } from './surfaces/admin/route.ts'
@@ -46,7 +46,7 @@ export interface ServerParts {
   readonly inference: Inference
   readonly videoTasks: VideoTasks
   readonly tail: LedgerTail
-  readonly rateLimiter: RateLimiter | null
+  readonly rates: Rates
   readonly readModels: EdgeReadModels
   /** The log as it is stored, for what is explained from it. */
   readonly frames: Pick<FrameSource, 'read'>
@@ -65,10 +65,10 @@ export interface ServerParts {
 const videoKinds: readonly VideoKind[] = ['text2video', 'image2video', 'omni-video']
 
 const routes = (parts: ServerParts, bounds: EdgeBounds): Router<EdgeState, object> => {
-  const { inference, videoTasks, tail, rateLimiter, readModels, catalog, clock, logger } = parts
+  const { inference, videoTasks, tail, rates, readModels, catalog, clock, logger } = parts
   const authenticated = authenticate(tail.ledger.accounts)
   const recorded = requireLog(inference)
-  const limited = limitRate(rateLimiter)
+  const limited = limitRate(rates)
   const json = readJson(bounds.requestBodyBytesMax)
   const called = [authenticated, recorded, limited]
   const version = requireVersion()

@@ -26,6 +26,7 @@ import type { WorkQueue } from '../work-queue.ts'
 import { canonicalJson } from './canonical-json.ts'
 import type { Asker, FreshResults } from './fresh-results.ts'
 import { dimensionsOf } from './image-dimensions.ts'
+import type { RequestRates } from './rates/request-rates.ts'
 import { keyLimitReached } from './spend-limit.ts'
 import type { EdgeTasks, TaskPage } from './tasks.ts'
 import { WalletWatch, type Wanted } from './wallet-watch.ts'
@@ -57,6 +58,8 @@ export interface VideoSubmit {
   readonly request: VideoRequest
   /** Where the caller wrote a member of the native format. */
   readonly pathOf: (path: string) => string
+  /** Where the caller's requests are limited. */
+  readonly rates?: RequestRates | undefined
 }
 
 type PlaceTaskHold = Extract<WalletCommand, { type: 'PlaceTaskHold' }>
@@ -89,7 +92,8 @@ export class VideoTasks {
   /**
    * Resolves once the task's payload and its hold are stored: it will be done, or its money goes back. The same again under the same id of
    * the caller's is the same task. Throws what is wrong with the request before anything is stored; `insufficient_user_quota`; `key_spend_limit_reached`;
-   * `external_task_id_conflict`; `log_unavailable`, after which only a submit with an id of the caller's may have happened.
+   * `external_task_id_conflict`; what its caller's rate limits refuse; `log_unavailable`, after which only a submit with an id of the
+   * caller's may have happened.
    */
   async submit(asked: VideoSubmit, clientGone: AbortSignal): Promise<AcceptedTask> {
     const requestDigest = digestOf(asked.request)
@@ -97,6 +101,7 @@ export class VideoTasks {
     if (standing !== null) return standing
     const draft = this.#draft(asked, requestDigest)
     this.#refuseWhileStalled()
+    await asked.rates?.admitTask(draft.command.order.model)
     const outcome = await this.#placeCovered(draft, clientGone)
     const repeated = outcome === 'repeated' ? await this.#standing(asked, requestDigest) : null
     return repeated ?? this.#accepted(draft.command)

@@ -121,9 +121,17 @@ t.test('what a user may not say is refused', async (t) => {
     '$JS.ACK.GATEWAY_TASKS.tasks.1.1.1.1.0',
   ]
   const purge = `${api}.PURGE.GATEWAY_TASKS`
+  const rates = ['gateway.rate.x', `${api}.CREATE.GATEWAY_RATES`, `${api}.MSG.GET.GATEWAY_RATES`]
   const durable = '$JS.API.CONSUMER.DURABLE.CREATE.GATEWAY.x'
   const refused: { readonly [U in User]: readonly string[] } = {
-    edge: [`${api}.CREATE.GATEWAY`, 'gateway.edge.x.y', 'gateway.callback.x', ...queue],
+    edge: [
+      `${api}.CREATE.GATEWAY`,
+      `${api}.CREATE.GATEWAY_RATES`,
+      `${api}.PURGE.GATEWAY_RATES`,
+      'gateway.edge.x.y',
+      'gateway.callback.x',
+      ...queue,
+    ],
     proxy: [
       `${api}.CREATE.GATEWAY`,
       'gateway.call',
@@ -131,6 +139,7 @@ t.test('what a user may not say is refused', async (t) => {
       'gateway.wallet.acme',
       ...reading,
       ...queue,
+      ...rates,
       purge,
     ],
     'video-poller': [
@@ -140,6 +149,7 @@ t.test('what a user may not say is refused', async (t) => {
       'gateway.call',
       'gateway.wallet.acme',
       'gateway.task.x',
+      ...rates,
     ],
     projector: [
       `${api}.CREATE.GATEWAY`,
@@ -149,7 +159,7 @@ t.test('what a user may not say is refused', async (t) => {
       ...queue,
       purge,
     ],
-    scheduler: [`${api}.CREATE.GATEWAY`, 'gateway.call', ...queue, purge],
+    scheduler: [`${api}.CREATE.GATEWAY`, 'gateway.call', ...queue, ...rates, purge],
     operator: [`${api}.CREATE.OTHER`, 'gateway.call'],
     backup: [`${api}.CREATE.GATEWAY`, 'gateway.call', 'gateway.wallet.acme', 'gateway.journal.backup', ...reading],
     restore: [`${api}.CREATE.OTHER`, 'gateway.call'],

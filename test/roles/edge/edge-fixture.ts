@@ -16,9 +16,11 @@ import type { ResponseOwners } from '../../../src/roles/edge/response-owners.ts'
 import { edge } from '../../../src/roles/edge/role.ts'
 import type { EdgeTasks } from '../../../src/roles/edge/tasks.ts'
 import { LedgerTail } from '../../../src/roles/ledger-tail.ts'
+import type { RateRecords } from '../../../src/roles/rate-records.ts'
 import { type AnswerPart, asksForAnswer, type Dispatch, type Logger, type RoutedCall } from '../../../src/roles/role.ts'
 import type { WorkQueue } from '../../../src/roles/work-queue.ts'
 import { MemoryLog } from './memory-log.ts'
+import { MemoryRates } from './memory-rates.ts'
 
 export const secret = 'sk-test-0123456789abcdef'
 export const revokedSecret = 'sk-test-revoked'
@@ -139,6 +141,7 @@ export interface EdgeOptions {
   readonly videoSheets?: Readonly<Record<string, VideoSheet>>
   readonly catalog?: Partial<Catalog>
   readonly admins?: readonly AdminIdentity[]
+  readonly rateRecords?: RateRecords
   readonly requestsPerMinute?: number
   readonly requestDeadlineMs?: number
   readonly readModels?: Partial<EdgeReadModels>
@@ -260,6 +263,7 @@ export const startEdge = async (t: Test, options: EdgeOptions = {}): Promise<Tes
     tasks: options.tasks?.(tail, log) ?? noTasks,
     callbacks: options.callbacks ?? true,
     taskDeadlineMs: options.taskDeadlineMs ?? 86_400_000,
+    rateRecords: options.rateRecords ?? new MemoryRates(),
     requestsPerMinute: options.requestsPerMinute ?? null,
     ...(options.requestDeadlineMs === undefined ? {} : { requestDeadlineMs: options.requestDeadlineMs }),
     listen: { host: '127.0.0.1', port: 0 },

@@ -347,14 +347,13 @@ t.test('a body over the limit', async (t) => {
 
 t.test('the rate', async (t) => {
   const { post } = await startEdge(t, { requestsPerMinute: 2 })
-  t.equal((await post(plainAsk)).status, 200)
   t.equal((await post('{')).status, 400)
   const limited = await post(plainAsk)
   t.match(
     { status: limited.status, ...(await errorOf(limited)) },
     { status: 429, type: 'rate_limit_error', code: 'rate_limit_exceeded' },
   )
-  t.match(limited.headers.get('retry-after'), /^([1-9]|[1-5][0-9]|60)$/)
+  t.match(limited.headers.get('retry-after'), /^(2[0-9]|30)$/)
 })
 
 t.test('an empty wallet', async (t) => {

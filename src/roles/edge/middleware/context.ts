@@ -1,5 +1,6 @@
 import type { DefaultState, Next, ParameterizedContext } from 'koa'
 import type { Key } from '../../../domain/accounts/accounts.ts'
+import type { RequestRates } from '../rates/request-rates.ts'
 
 /** A body that is JSON, and how long it was on the wire. */
 export interface ReceivedJson {
@@ -13,6 +14,8 @@ export interface EdgeState extends DefaultState {
   key?: Key
   /** Who administers. */
   admin?: string
+  /** Where the caller's requests are limited. */
+  rates?: RequestRates
   json?: ReceivedJson
 }
 

@@ -1,10 +1,20 @@
-import type { RateLimiter } from '../rate-limiter.ts'
+import type { Rates } from '../rates/rates.ts'
+import { RequestRates } from '../rates/request-rates.ts'
 import { type EdgeMiddleware, keyOf } from './context.ts'
 
-/** Counts the request against its workspace's rate, where there is one. */
+/** Counts the request against the limits of its key and its workspace, where there are any, and tells of them in its answer. */
 export const limitRate =
-  (rateLimiter: RateLimiter | null): EdgeMiddleware =>
-  (ctx, next) => {
-    rateLimiter?.take(keyOf(ctx).workspaceId)
-    return next()
+  (rates: Rates): EdgeMiddleware =>
+  async (ctx, next) => {
+    const limits = rates.limitsOf(keyOf(ctx))
+    if (limits === null) return next()
+    const { requestId } = ctx.state
+    const request = new RequestRates({ rates, limits, requestId, tell: (headers) => ctx.set(headers) })
+    await request.enter()
+    ctx.state.rates = request
+    try {
+      await next()
+    } finally {
+      request.leave()
+    }
   }

@@ -28,9 +28,10 @@ export interface PlannedRequest {
 
 /** Runs a request and sends its answer, with the headers that tell how it was routed. */
 export const serveRequest = async (ctx: EdgeContext, parts: SurfaceParts, planned: PlannedRequest): Promise<void> => {
-  const { surface, request, plan, demand, headers, voice } = planned
+  const { surface, request, demand, headers, voice } = planned
   const { model, stream } = request
-  const { requestId } = ctx.state
+  const { requestId, rates } = ctx.state
+  const plan = rates === undefined ? planned.plan : await rates.admit(planned.plan, demand)
   const answer = await parts.inference
     .run(
       {

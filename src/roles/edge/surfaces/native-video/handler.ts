@@ -23,7 +23,13 @@ const besides = (taskId: string, status: string): JsonObject => ({ id: taskId, t
 export const submitNative =
   (kind: VideoKind, tasks: VideoTasks): EdgeMiddleware =>
   async (ctx) => {
-    const asked = { key: keyOf(ctx), surface: 'native-video', ...readNativeRequest(jsonOf(ctx).value, kind) } as const
+    const { rates } = ctx.state
+    const asked = {
+      key: keyOf(ctx),
+      rates,
+      surface: 'native-video',
+      ...readNativeRequest(jsonOf(ctx).value, kind),
+    } as const
     const accepted = await tasks.submit(asked, clientGoneOf(ctx.res))
     ctx.body = { ...envelope(ctx, nativeAccepted(accepted)), ...besides(accepted.taskId, 'queued') }
   }

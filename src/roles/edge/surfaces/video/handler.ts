@@ -9,7 +9,8 @@ import { readGeneration } from './request.ts'
 export const submitGeneration =
   (tasks: VideoTasks): EdgeMiddleware =>
   async (ctx) => {
-    const asked = { key: keyOf(ctx), surface: 'video', ...readGeneration(jsonOf(ctx).value) } as const
+    const { rates } = ctx.state
+    const asked = { key: keyOf(ctx), rates, surface: 'video', ...readGeneration(jsonOf(ctx).value) } as const
     ctx.body = genericAccepted(await tasks.submit(asked, clientGoneOf(ctx.res)))
   }
 

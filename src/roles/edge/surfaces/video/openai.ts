@@ -11,7 +11,8 @@ import { readGeneration } from './request.ts'
 export const createVideo =
   (tasks: VideoTasks): EdgeMiddleware =>
   async (ctx) => {
-    const asked = { key: keyOf(ctx), surface: 'video', ...readGeneration(jsonOf(ctx).value) } as const
+    const { rates } = ctx.state
+    const asked = { key: keyOf(ctx), rates, surface: 'video', ...readGeneration(jsonOf(ctx).value) } as const
     ctx.body = openaiAccepted(await tasks.submit(asked, clientGoneOf(ctx.res)))
   }
 

@@ -1,0 +1,76 @@
+import type { Limits, Pace } from '../../events/types.ts'
+import type { BindingLimits } from '../accounts/limits.ts'
+import { withoutSnapshot } from '../routing/plan.ts'
+
+export type Measure = 'requests' | 'tokens' | 'slots'
+
+/** Whom a limit binds. */
+export interface Bound {
+  readonly scope: 'workspace' | 'key'
+  readonly id: string
+}
+
+/** One limit in force: requests a minute, tokens a minute, or places for requests at once. */
+export interface RateLimit extends Bound {
+  readonly measure: Measure
+  /** Null where it counts for all models together. */
+  readonly model: string | null
+  readonly max: number
+}
+
+const measures = {
+  requests: 'requestsPerMinute',
+  tokens: 'tokensPerMinute',
+  slots: 'concurrentRequests',
+} as const satisfies Readonly<Record<Measure, keyof Pace>>
+
+const limitsIn = (pace: Pace, bound: Bound, model: string | null): readonly RateLimit[] =>
+  (Object.entries(measures) as [Measure, keyof Pace][]).flatMap(([measure, member]) => {
+    const max = pace[member]
+    return max === undefined ? [] : [{ ...bound, measure, model, max }]
+  })
+
+/** Those of the workspace and of the key, each with who they bind. */
+const bindings = (
+  binding: BindingLimits,
+  workspaceId: string,
+  keyId: string,
+): readonly (readonly [Bound, Limits])[] => [
+  [{ scope: 'workspace', id: workspaceId }, binding.workspace],
+  [{ scope: 'key', id: keyId }, binding.key],
+]
+
+/** A snapshot is its model's, unless it has a limit of its own. */
+const limitedModel = ({ models = {} }: Limits, model: string): string | undefined =>
+  [model, withoutSnapshot(model)].find((each) => Object.hasOwn(models, each))
+
+/** What binds every request of a key, and what binds those of one model besides. */
+export interface RateLimits {
+  readonly ofAll: readonly RateLimit[]
+  readonly ofModel: (model: string) => readonly RateLimit[]
+}
+
+/** The rate limits of a key and its workspace; null where there are none. */
+export const rateLimitsOf = (binding: BindingLimits, workspaceId: string, keyId: string): RateLimits | null => {
+  const bound = bindings(binding, workspaceId, keyId)
+  const ofAll = bound.flatMap(([whom, limits]) => limitsIn(limits, whom, null))
+  if (ofAll.length === 0 && bound.every(([, { models }]) => models === undefined)) return null
+  return {
+    ofAll,
+    ofModel: (name) =>
+      bound.flatMap(([whom, limits]) => {
+        const model = limitedModel(limits, name)
+        return model === undefined ? [] : limitsIn(limits.models?.[model] ?? {}, whom, model)
+      }),
+  }
+}
+
+const amounts: Readonly<Record<Measure, string>> = {
+  requests: 'requests a minute',
+  tokens: 'tokens a minute',
+  slots: 'requests at once',
+}
+
+/** What is limited, in words for who has reached it. */
+export const rateLimitText = ({ scope, measure, model, max }: RateLimit): string =>
+  `The ${scope} is limited to ${max} ${amounts[measure]}${model === null ? '' : ` of the model \`${model}\``}.`

@@ -1,0 +1,33 @@
+/** Places of one limit of concurrent requests that somebody holds, for as long as he renews them. */
+export interface Holding {
+  readonly slots: number
+  /** Milliseconds since the epoch; then they are free, whatever became of their holder. */
+  readonly untilMs: number
+}
+
+/** By holder. */
+export type Slots = Readonly<Record<string, Holding>>
+
+export const noSlots: Slots = {}
+
+const alive = (slots: Slots, nowMs: number): readonly (readonly [string, Holding])[] =>
+  Object.entries(slots).filter(([, { untilMs }]) => untilMs > nowMs)
+
+/** Places that the others hold. */
+export const heldByOthers = (slots: Slots, holder: string, nowMs: number): number =>
+  alive(slots, nowMs).reduce((sum, [each, holding]) => (each === holder ? sum : sum + holding.slots), 0)
+
+/** As many as the holder wants and the others leave, but never fewer than it uses: what runs, runs. */
+export const slotsFor = (
+  slots: Slots,
+  nowMs: number,
+  { holder, used, wanted }: { readonly holder: string; readonly used: number; readonly wanted: number },
+  max: number,
+): number => Math.max(used, Math.min(wanted, max - heldByOthers(slots, holder, nowMs)))
+
+/** With the holder's part as it is from now on; what lapsed is gone. */
+export const held = (slots: Slots, nowMs: number, holder: string, holding: Holding): Slots =>
+  Object.fromEntries([
+    ...alive(slots, nowMs).filter(([each]) => each !== holder),
+    ...(holding.slots > 0 ? [[holder, holding] as const] : []),
+  ])

@@ -1,0 +1,196 @@
+import { decide, emptyMeter, type Meter, remainingOf, resetMsOf, settled } from '../../../domain/rates/meter.ts'
+import { logUnavailable } from '../../../errors.ts'
+import { isObject } from '../../../json.ts'
+import { limits } from '../../../limits.ts'
+import type { RateRecords } from '../../rate-records.ts'
+import type { Clock } from '../../role.ts'
+import { Pump } from './pump.ts'
+import { SharedRecord } from './shared-record.ts'
+
+interface Waiter {
+  readonly units: number
+  readonly sinceMs: number
+  readonly resolve: (waitMs: number | null) => void
+  readonly reject: (fault: unknown) => void
+}
+
+/** How much of a limit is left, as far as this edge knows. */
+export interface RateView {
+  readonly perMinute: number
+  readonly remaining: number
+  /** Until nothing of it is used. */
+  readonly resetMs: number
+}
+
+const isMeter = (value: unknown): value is Meter =>
+  isObject(value) && Number.isFinite(value['level']) && Number.isFinite(value['atMs'])
+
+/** One limit of requests or tokens a minute, which this edge shares with others: it leases units for a moment and spends them on its own. */
+export class RateShare {
+  readonly #record: SharedRecord<Meter>
+  readonly #clock: Clock
+  #perMinute: number
+  #expectedOutput = 0
+  #held = 0
+  #heldSinceMs = 0
+  /** Units that the record does not know of yet: above zero those that were let through unasked, below what goes back. */
+  #owed = 0
+  #waiters: Waiter[] = []
+  readonly #pump = new Pump({
+    hasWork: () => this.#waiters.length > 0 || this.#owed !== 0,
+    step: () => this.#step(),
+    fail: (fault) => this.#fail(fault),
+  })
+  #taken = 0
+  #takenBefore = 0
+  #takenSinceMs: number
+  #usedAtMs: number
+
+  constructor(records: RateRecords, name: string, perMinute: number, clock: Clock) {
+    this.#perMinute = perMinute
+    this.#clock = clock
+    const parse = (value: unknown): Meter => (isMeter(value) ? value : emptyMeter(clock()))
+    this.#record = new SharedRecord({ records, name, parse, clock })
+    this.#takenSinceMs = clock()
+    this.#usedAtMs = clock()
+  }
+
+  /**
+   * Takes units of a limit: null, or for how many milliseconds there are none. Rejects with `log_unavailable` where the other edges' part
+   * cannot be learnt in time.
+   */
+  take(units: number, perMinute: number): Promise<number | null> {
+    const nowMs = this.#clock()
+    this.#perMinute = perMinute
+    this.#usedAtMs = nowMs
+    this.#count(units, nowMs)
+    this.#expire(nowMs)
+    if (this.#waiters.length === 0 && this.#held >= units) {
+      this.#held -= units
+      return Promise.resolve(null)
+    }
+    return new Promise((resolve, reject) => {
+      this.#waiters.push({ units, sinceMs: nowMs, resolve, reject })
+      void this.#pump.run()
+    })
+  }
+
+  /** Units that were taken and not used, here and now. */
+  giveBack(units: number): void {
+    this.#held += units
+  }
+
+  /** Counts later what was taken too little, or below zero too much. */
+  settle(units: number): void {
+    this.#owed += units
+  }
+
+  /** The mean of what was learnt, the last counting most. */
+  get expectedOutput(): number {
+    return this.#expectedOutput
+  }
+
+  learn(output: number): void {
+    this.#expectedOutput += (output - this.#expectedOutput) * limits.rateOutputsWeight
+  }
+
+  view(perMinute: number): RateView {
+    const nowMs = this.#clock()
+    const meter = settled(this.#record.value, nowMs, this.#owed - this.#held, perMinute)
+    return {
+      perMinute,
+      remaining: remainingOf(meter, nowMs, perMinute),
+      resetMs: resetMsOf(meter, nowMs, perMinute),
+    }
+  }
+
+  /** Gives back what lies unused, and tells the others what is owed. */
+  sweep(): void {
+    this.#expire(this.#clock())
+    if (this.#owed !== 0) void this.#pump.run()
+  }
+
+  /** Resolves when nothing that this edge holds is left, or cannot be given back. */
+  async close(): Promise<void> {
+    this.#owed -= this.#held
+    this.#held = 0
+    await this.#pump.run()
+  }
+
+  /** Nobody needs it, and it knows nothing that the record does not. */
+  get isIdle(): boolean {
+    const isQuiet = this.#clock() - this.#usedAtMs > limits.rateIdleMs
+    return isQuiet && !this.#pump.isRunning && this.#held === 0 && this.#owed === 0
+  }
+
+  #count(units: number, nowMs: number): void {
+    const windows = Math.floor((nowMs - this.#takenSinceMs) / limits.rateLeaseAheadMs)
+    if (windows > 0) {
+      this.#takenBefore = windows === 1 ? this.#taken : 0
+      this.#taken = 0
+      this.#takenSinceMs = nowMs
+    }
+    this.#taken += units
+  }
+
+  /** What was leased too long ago must not be spent: it would come on top of a whole minute. */
+  #expire(nowMs: number): void {
+    if (nowMs - this.#heldSinceMs < limits.rateLeaseMs) return
+    this.#owed -= this.#held
+    this.#held = 0
+  }
+
+  /** What is owed is told with the next sweep. */
+  #fail(fault: unknown): void {
+    const failed = this.#waiters
+    this.#waiters = []
+    for (const { reject } of failed) reject(fault)
+  }
+
+  async #step(): Promise<void> {
+    const nowMs = this.#clock()
+    this.#expire(nowMs)
+    const [first] = this.#waiters
+    const meter = settled(this.#record.value, nowMs, this.#owed, this.#perMinute)
+    if (first === undefined) return this.#write(meter, 0, nowMs)
+    if (first.units <= this.#held) return this.#serve()
+    if (nowMs - first.sinceMs > limits.rateWaitMs) return this.#giveUp(first)
+    const least = first.units - this.#held
+    const ask = { held: this.#held, least, wanted: this.#wanted(least) }
+    const decision = decide(meter, nowMs, ask, this.#perMinute)
+    if (decision.granted !== null) return this.#write(decision.meter, decision.granted, nowMs)
+    if (!this.#record.isFresh()) return this.#record.read()
+    this.#waiters.shift()
+    first.resolve(decision.waitMs)
+  }
+
+  #giveUp(first: Waiter): void {
+    this.#waiters.shift()
+    first.reject(logUnavailable())
+  }
+
+  /** For who waits now, and who comes in the next moment if as many come as lately; a small part of the limit, since others want some too. */
+  #wanted(least: number): number {
+    const waiting = this.#waiters.reduce((sum, { units }) => sum + units, 0)
+    const lately = Math.max(this.#taken, this.#takenBefore)
+    const most = Math.floor(this.#perMinute / limits.rateLeaseDivisor)
+    return Math.max(least, Math.min(waiting + lately - this.#held, most))
+  }
+
+  async #write(meter: Meter, granted: number, nowMs: number): Promise<void> {
+    const told = this.#owed
+    if (!(await this.#record.write(meter))) return
+    this.#owed -= told
+    this.#held += granted
+    this.#heldSinceMs = nowMs
+    this.#serve()
+  }
+
+  #serve(): void {
+    for (let [first] = this.#waiters; first !== undefined && first.units <= this.#held; [first] = this.#waiters) {
+      this.#waiters.shift()
+      this.#held -= first.units
+      first.resolve(null)
+    }
+  }
+}

@@ -1,0 +1,176 @@
+import type { Key } from '../../../domain/accounts/accounts.ts'
+import { limitsOf } from '../../../domain/accounts/limits.ts'
+import type { Closing } from '../../../domain/ledger/requests.ts'
+import { type RateLimit, type RateLimits, rateLimitsOf } from '../../../domain/rates/rate-limits.ts'
+import { limits } from '../../../limits.ts'
+import { atMost } from '../../../within.ts'
+import type { LedgerTail } from '../../ledger-tail.ts'
+import type { RateRecords } from '../../rate-records.ts'
+import type { Clock } from '../../role.ts'
+import { RateShare, type RateView } from './rate-share.ts'
+import { SlotShare } from './slot-share.ts'
+
+export interface RatesParts {
+  readonly tail: Pick<LedgerTail, 'ledger' | 'onApplied'>
+  readonly records: RateRecords
+  /** This edge's name among those that share the limits. */
+  readonly owner: string
+  /** Of each workspace where its limits say nothing else; null for no limit. */
+  readonly requestsPerMinute: number | null
+  readonly requestDeadlineMs: number
+  readonly clock: Clock
+}
+
+/** What was taken of one limit. */
+export interface Taken {
+  readonly limit: RateLimit
+  readonly units: number
+  /** As if it had not been taken. */
+  giveBack(): void
+  /** Counts what it was in truth. */
+  settle(units: number): void
+}
+
+/** A limit that is reached. */
+export interface Refused {
+  readonly limit: RateLimit
+  readonly waitMs: number
+}
+
+/** What a request that goes to a model took, until its end comes back through the log. */
+export interface OpenRequest {
+  readonly ofAll: readonly Taken[]
+  readonly byModel: ReadonlyMap<string, readonly Taken[]>
+}
+
+const slotWaitMs = 1_000
+
+const nameOf = ({ scope, id, measure, model }: RateLimit): string => `${scope}:${id}:${measure}:${model ?? ''}`
+
+const takenOf = ({ ofAll, byModel }: OpenRequest): readonly Taken[] => [...ofAll, ...[...byModel.values()].flat()]
+
+/** The rate limits of all callers, of which this edge has its share. */
+export class Rates {
+  readonly #parts: RatesParts
+  readonly #rates = new Map<string, RateShare>()
+  readonly #slots = new Map<string, SlotShare>()
+  readonly #open = new Map<string, OpenRequest & { readonly untilMs: number }>()
+  readonly #stopListening: () => void
+  readonly #sweepTimer: NodeJS.Timeout
+
+  constructor(parts: RatesParts) {
+    this.#parts = parts
+    this.#stopListening = parts.tail.onApplied((applied) => {
+      for (const { closed } of applied) if (closed !== null) this.#settle(closed.closing)
+    })
+    this.#sweepTimer = setInterval(() => this.#sweep(), limits.rateSweepMs)
+  }
+
+  /** What limits a key; null where nothing does. */
+  limitsOf({ workspaceId, keyId }: Key): RateLimits | null {
+    const { tail, requestsPerMinute } = this.#parts
+    const { workspace, key } = limitsOf(tail.ledger.accounts, { workspaceId, keyId })
+    const standing = requestsPerMinute === null ? workspace : { requestsPerMinute, ...workspace }
+    return rateLimitsOf({ workspace: standing, key }, workspaceId, keyId)
+  }
+
+  /** Takes units of a limit, of places one. Rejects with `log_unavailable` where the other edges' part cannot be learnt in time. */
+  take(limit: RateLimit, units: number): Promise<Taken | Refused> {
+    return limit.measure === 'slots' ? this.#takeSlot(limit) : this.#takeUnits(limit, units)
+  }
+
+  view(limit: RateLimit): RateView {
+    return this.#rateOf(limit).view(limit.max)
+  }
+
+  /** Of an answer, as far as the last ones tell. */
+  expectedOutput(limit: RateLimit): number {
+    return this.#rateOf(limit).expectedOutput
+  }
+
+  /** What was taken is counted as it was in truth, once the request's end is in the log. */
+  open(requestId: string, request: OpenRequest): void {
+    if (takenOf(request).length === 0) return
+    const untilMs = this.#parts.clock() + this.#parts.requestDeadlineMs + limits.rateOpenMs
+    this.#open.set(requestId, { ...request, untilMs })
+  }
+
+  /** The log never heard of the request: it used no tokens. */
+  cancel(requestId: string): void {
+    const open = this.#open.get(requestId)
+    if (open === undefined) return
+    this.#open.delete(requestId)
+    for (const taken of takenOf(open)) if (taken.limit.measure === 'tokens') taken.settle(0)
+  }
+
+  /** Gives back what this edge does not use. */
+  async close(): Promise<void> {
+    clearInterval(this.#sweepTimer)
+    this.#stopListening()
+    const shares = [...this.#rates.values(), ...this.#slots.values()]
+    await atMost(Promise.all(shares.map((share) => share.close())), limits.rateReturnMs)
+  }
+
+  async #takeUnits(limit: RateLimit, units: number): Promise<Taken | Refused> {
+    const waitMs = await this.#rateOf(limit).take(units, limit.max)
+    if (waitMs !== null) return { limit, waitMs }
+    return {
+      limit,
+      units,
+      giveBack: () => this.#rateOf(limit).giveBack(units),
+      // A long request outlives a share that nobody else needs.
+      settle: (used) => this.#rateOf(limit).settle(used - units),
+    }
+  }
+
+  async #takeSlot(limit: RateLimit): Promise<Taken | Refused> {
+    const share = this.#slotsOf(limit)
+    if (!(await share.take(limit.max))) return { limit, waitMs: slotWaitMs }
+    return { limit, units: 1, giveBack: () => share.release(), settle: () => undefined }
+  }
+
+  #rateOf(limit: RateLimit): RateShare {
+    const { records, clock } = this.#parts
+    const name = nameOf(limit)
+    const share = this.#rates.get(name) ?? new RateShare(records, name, limit.max, clock)
+    this.#rates.set(name, share)
+    return share
+  }
+
+  #slotsOf(limit: RateLimit): SlotShare {
+    const { records, owner, clock } = this.#parts
+    const name = nameOf(limit)
+    const share = this.#slots.get(name) ?? new SlotShare(records, name, owner, clock)
+    this.#slots.set(name, share)
+    return share
+  }
+
+  #settle({ type, data }: Closing): void {
+    const open = this.#open.get(data.requestId)
+    if (open === undefined) return
+    this.#open.delete(data.requestId)
+    const usage = type === 'UsageRecorded' ? data.usage : null
+    const tokens = usage === null ? 0 : usage.promptTotal + usage.outputTotal
+    const count = (taken: Taken, served: boolean): void => {
+      const { measure } = taken.limit
+      taken.settle(!served ? 0 : measure === 'tokens' ? tokens : 1)
+      if (served && usage !== null && measure === 'tokens') this.#rateOf(taken.limit).learn(usage.outputTotal)
+    }
+    for (const taken of open.ofAll) count(taken, true)
+    for (const [model, ofModel] of open.byModel)
+      for (const taken of ofModel) count(taken, type === 'RequestFailed' || data.model === model)
+  }
+
+  #sweep(): void {
+    const nowMs = this.#parts.clock()
+    for (const shares of [this.#rates, this.#slots])
+      for (const [name, share] of shares) {
+        share.sweep()
+        if (share.isIdle) shares.delete(name)
+      }
+    for (const [requestId, { untilMs }] of this.#open) {
+      if (untilMs > nowMs) break
+      this.#open.delete(requestId)
+    }
+  }
+}

@@ -1,0 +1,163 @@
+import type { Demand } from '../../../domain/pricing/worst-case.ts'
+import { type RateLimit, type RateLimits, rateLimitText } from '../../../domain/rates/rate-limits.ts'
+import type { Plan } from '../../../domain/routing/plan.ts'
+import { GatewayError } from '../../../errors.ts'
+import { limits } from '../../../limits.ts'
+import { rateHeaders } from './headers.ts'
+import type { Rates, Refused, Taken } from './rates.ts'
+
+export interface RequestRatesParts {
+  readonly rates: Rates
+  readonly limits: RateLimits
+  readonly requestId: string
+  /** Called with the headers of the answer whenever they change. */
+  readonly tell: (headers: Readonly<Record<string, string>>) => void
+}
+
+const refusal = ({ limit, waitMs }: Refused): GatewayError =>
+  new GatewayError(
+    limit.measure === 'slots' ? 'concurrency_limit_exceeded' : 'rate_limit_exceeded',
+    rateLimitText(limit),
+    { retryAfterSeconds: Math.max(1, Math.ceil(waitMs / 1_000)) },
+  )
+
+const isRefused = (result: readonly Taken[] | Refused): result is Refused => 'waitMs' in result
+
+const giveBack = (taken: readonly Taken[]): void => {
+  for (const each of taken) each.giveBack()
+}
+
+/** What one request takes of its caller's limits, from its first byte to its end. */
+export class RequestRates {
+  readonly #parts: RequestRatesParts
+  /** Of the caller's own limits, which every request counts against. */
+  #entered: readonly Taken[] = []
+  #slots: readonly Taken[] = []
+  /** Of whose limits the caller is told. */
+  #told: readonly RateLimit[]
+
+  constructor(parts: RequestRatesParts) {
+    this.#parts = parts
+    this.#told = parts.limits.ofAll
+  }
+
+  /** Counts the request. Throws `rate_limit_exceeded` or `concurrency_limit_exceeded`, and takes nothing then. */
+  async enter(): Promise<void> {
+    const wanted = this.#parts.limits.ofAll.filter(({ measure }) => measure !== 'tokens')
+    const result = await this.#takeAll(wanted, () => 1).finally(() => this.#tell())
+    if (isRefused(result)) throw refusal(result)
+    this.#entered = result
+    this.#keepSlots(result)
+  }
+
+  /** Counts the request as one of a model's that is asked for nothing but a task. Throws like `enter`. */
+  async admitTask(model: string): Promise<void> {
+    const ofModel = this.#parts.limits.ofModel(model).filter(({ measure }) => measure !== 'tokens')
+    const result = await this.#takeAll(ofModel, () => 1)
+    this.#tellOf(ofModel)
+    if (isRefused(result)) throw this.#refuse(result)
+    this.#keepSlots(result)
+  }
+
+  /**
+   * Counts what the request will take of tokens, and of the models that it may go to; answers with the plan without those whose limits are
+   * reached. Throws like `enter` where none is left.
+   */
+  async admit(plan: Plan, demand: Demand): Promise<Plan> {
+    const { rates, limits: inForce, requestId } = this.#parts
+    const units = (limit: RateLimit): number => (limit.measure === 'tokens' ? this.#tokensOf(limit, demand) : 1)
+    const ofAll = await this.#takeAll(
+      inForce.ofAll.filter(({ measure }) => measure === 'tokens'),
+      units,
+    )
+    if (isRefused(ofAll)) throw this.#refuse(ofAll)
+    const { byModel, refused } = await this.#takeModels(plan, units)
+    if (byModel.size === 0 && refused.length > 0) {
+      giveBack(ofAll)
+      throw this.#refuse(refused.reduce((one, other) => (one.waitMs <= other.waitMs ? one : other)))
+    }
+    rates.open(requestId, { ofAll, byModel })
+    this.#tell()
+    if (refused.length === 0) return plan
+    return { ...plan, candidates: plan.candidates.filter(({ model }) => byModel.has(model)) }
+  }
+
+  /** The request has ended. */
+  leave(): void {
+    giveBack(this.#slots)
+    this.#slots = []
+  }
+
+  async #takeModels(
+    plan: Plan,
+    units: (limit: RateLimit) => number,
+  ): Promise<{ readonly byModel: Map<string, readonly Taken[]>; readonly refused: readonly Refused[] }> {
+    const byModel = new Map<string, readonly Taken[]>()
+    const refused: Refused[] = []
+    for (const model of new Set(plan.candidates.map((candidate) => candidate.model))) {
+      const ofModel = this.#parts.limits.ofModel(model)
+      this.#told = [...this.#told, ...ofModel]
+      const result = await this.#takeAll(ofModel, units)
+      if (isRefused(result)) refused.push(result)
+      else {
+        byModel.set(model, result)
+        this.#keepSlots(result)
+      }
+    }
+    return { byModel, refused }
+  }
+
+  /** All or nothing. */
+  async #takeAll(
+    wanted: readonly RateLimit[],
+    units: (limit: RateLimit) => number,
+  ): Promise<readonly Taken[] | Refused> {
+    const all: Taken[] = []
+    try {
+      for (const limit of wanted) {
+        const result = await this.#parts.rates.take(limit, units(limit))
+        if ('waitMs' in result) {
+          giveBack(all)
+          return result
+        }
+        all.push(result)
+      }
+    } catch (fault) {
+      giveBack(all)
+      throw fault
+    }
+    return all
+  }
+
+  /** What the request sends, as far as its bytes tell, and what the last answers had, unless the caller wants less. */
+  #tokensOf(limit: RateLimit, { inputTokensMax, outputTokensMax, choices }: Demand): number {
+    const output = this.#parts.rates.expectedOutput(limit)
+    const outputMax = outputTokensMax === null ? output : outputTokensMax * choices
+    return Math.ceil(inputTokensMax / limits.rateBytesPerToken + Math.min(output, outputMax))
+  }
+
+  #keepSlots(taken: readonly Taken[]): void {
+    this.#slots = [...this.#slots, ...taken.filter(({ limit }) => limit.measure === 'slots')]
+  }
+
+  /** A request that is refused counts for nothing. */
+  #refuse(refused: Refused): GatewayError {
+    giveBack(this.#entered.filter(({ limit }) => limit.measure === 'requests'))
+    this.#tell()
+    return refusal(refused)
+  }
+
+  #tellOf(more: readonly RateLimit[]): void {
+    this.#told = [...this.#told, ...more]
+    this.#tell()
+  }
+
+  #tell(): void {
+    const viewsOf = (measure: RateLimit['measure']) =>
+      this.#told.filter((limit) => limit.measure === measure).map((limit) => this.#parts.rates.view(limit))
+    this.#parts.tell({
+      ...rateHeaders('Requests', viewsOf('requests')),
+      ...rateHeaders('Tokens', viewsOf('tokens')),
+    })
+  }
+}

@@ -1,0 +1,158 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { held, heldByOthers, noSlots, type Slots, slotsFor } from '../../../domain/rates/slots.ts'
+import { logUnavailable } from '../../../errors.ts'
+import { isObject } from '../../../json.ts'
+import { limits } from '../../../limits.ts'
+import type { RateRecords } from '../../rate-records.ts'
+import type { Clock } from '../../role.ts'
+import { Pump } from './pump.ts'
+import { SharedRecord } from './shared-record.ts'
+
+interface Waiter {
+  readonly sinceMs: number
+  readonly resolve: (taken: boolean) => void
+  readonly reject: (fault: unknown) => void
+}
+
+interface SlotsRecord {
+  readonly slots: Slots
+}
+
+const isSlotsRecord = (value: unknown): value is SlotsRecord =>
+  isObject(value) &&
+  isObject(value['slots']) &&
+  Object.values(value['slots']).every(
+    (each) => isObject(each) && Number.isFinite(each['slots']) && Number.isFinite(each['untilMs']),
+  )
+
+const parse = (value: unknown): SlotsRecord => (isSlotsRecord(value) ? value : { slots: noSlots })
+
+/**
+ * One limit of concurrent requests, which this edge shares with others. The record holds a place for each request before it begins, and
+ * gets it back when it has ended; what comes meanwhile goes with the next write.
+ */
+export class SlotShare {
+  readonly #record: SharedRecord<SlotsRecord>
+  readonly #holder: string
+  readonly #clock: Clock
+  #max = 1
+  #used = 0
+  /** Places of ours in the record that no write under way gives back. */
+  #covered = 0
+  #waiters: Waiter[] = []
+  readonly #pump = new Pump({
+    hasWork: () => this.#waiters.length > 0 || this.#recorded() !== this.#used,
+    step: () => this.#step(),
+    fail: (fault) => this.#fail(fault),
+  })
+  #usedAtMs: number
+
+  /** `holder` is this edge's name in the record. */
+  constructor(records: RateRecords, name: string, holder: string, clock: Clock) {
+    this.#record = new SharedRecord({ records, name, parse, clock })
+    this.#holder = holder
+    this.#clock = clock
+    this.#usedAtMs = clock()
+  }
+
+  /** True once a place is taken; false where none was free for a moment. Rejects with `log_unavailable` like a rate. */
+  take(max: number): Promise<boolean> {
+    this.#max = max
+    this.#usedAtMs = this.#clock()
+    if (this.#waiters.length === 0 && this.#free() > 0) {
+      this.#used += 1
+      return Promise.resolve(true)
+    }
+    return new Promise((resolve, reject) => {
+      this.#waiters.push({ sinceMs: this.#usedAtMs, resolve, reject })
+      void this.#pump.run()
+    })
+  }
+
+  release(): void {
+    this.#used -= 1
+    this.#usedAtMs = this.#clock()
+    this.#serve()
+    void this.#pump.run()
+  }
+
+  /** Renews what is used. */
+  sweep(): void {
+    void this.#pump.run()
+  }
+
+  /** Resolves when the record has all places back but those in use, or cannot be told. */
+  close(): Promise<void> {
+    return this.#pump.run()
+  }
+
+  get isIdle(): boolean {
+    const isQuiet = this.#clock() - this.#usedAtMs > limits.rateIdleMs
+    return isQuiet && !this.#pump.isRunning && this.#used === 0 && this.#recorded() === 0
+  }
+
+  #free(): number {
+    return Math.min(this.#covered, this.#recorded(), this.#max) - this.#used
+  }
+
+  /** Places of ours that the record has, and will have for a while. */
+  #recorded(): number {
+    const holding = this.#record.value.slots[this.#holder]
+    return holding !== undefined && holding.untilMs - this.#clock() > limits.slotLeaseMs - limits.slotRenewMs
+      ? holding.slots
+      : 0
+  }
+
+  /** What the record should be told is told with the next sweep. */
+  #fail(fault: unknown): void {
+    const failed = this.#waiters
+    this.#waiters = []
+    for (const { reject } of failed) reject(fault)
+  }
+
+  async #step(): Promise<void> {
+    const nowMs = this.#clock()
+    const [first] = this.#waiters
+    if (first !== undefined && nowMs - first.sinceMs > limits.rateWaitMs) return this.#giveUp(first)
+    if (first !== undefined && this.#free() > 0) return this.#serve()
+    const asked = { holder: this.#holder, used: this.#used, wanted: this.#used + this.#waiters.length }
+    const slots = slotsFor(this.#record.value.slots, nowMs, asked, this.#max)
+    if (slots !== this.#recorded() || slots > this.#covered) await this.#write(slots, nowMs)
+    else if (first !== undefined) await this.#whileFull(first, nowMs)
+  }
+
+  #giveUp(first: Waiter): void {
+    this.#waiters.shift()
+    first.reject(logUnavailable())
+  }
+
+  async #write(slots: number, nowMs: number): Promise<void> {
+    this.#covered = Math.min(this.#covered, slots)
+    const untilMs = nowMs + limits.slotLeaseMs
+    const value = { slots: held(this.#record.value.slots, nowMs, this.#holder, { slots, untilMs }) }
+    const isWritten = await this.#record.write(value)
+    this.#covered = isWritten ? slots : this.#recorded()
+    if (isWritten) this.#serve()
+  }
+
+  #serve(): void {
+    while (this.#free() > 0) {
+      const first = this.#waiters.shift()
+      if (first === undefined) return
+      this.#used += 1
+      first.resolve(true)
+    }
+  }
+
+  /** An answer can be with its client before its place is back: who asks next at another edge must not be refused for that. */
+  async #whileFull(first: Waiter, nowMs: number): Promise<void> {
+    const othersHold = heldByOthers(this.#record.value.slots, this.#holder, nowMs) > 0
+    if (nowMs - first.sinceMs >= limits.slotPatienceMs && (this.#record.isFresh() || !othersHold)) {
+      this.#waiters.shift()
+      first.resolve(false)
+      return
+    }
+    await pause(limits.slotPauseMs)
+    if (othersHold) await this.#record.read()
+  }
+}
