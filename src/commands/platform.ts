@@ -4,6 +4,7 @@ import { currentVersion, type EventType } from '../events/envelope.ts'
 import { findEmbedded, readCallbackSecret, startEmbedded } from '../infrastructure/embedded/embedded.ts'
 import { connectNats } from '../infrastructure/nats/connect.ts'
 import { type OpenLog, openLog } from '../infrastructure/nats/log.ts'
+import { ensureOutcomes, type OutcomesOptions } from '../infrastructure/nats/outcomes/open.ts'
 import { ensureWorkQueues, type QueueOptions } from '../infrastructure/nats/work-queue/open.ts'
 import { defaultSchema, type Place } from '../infrastructure/postgres/connection.ts'
 import { type Database, openDatabase } from '../infrastructure/postgres/database.ts'
@@ -28,6 +29,8 @@ export interface Platform {
   connect(purpose: string): Promise<NatsConnection>
   /** What the work queues of the log are opened with, on a connection of their own. */
   readonly queues: Omit<QueueOptions, 'connection'>
+  /** The same of the outcomes that idempotency keys stand for. */
+  readonly outcomes: Omit<OutcomesOptions, 'connection'>
   stop(): Promise<void>
 }
 
@@ -169,11 +172,15 @@ export const openPlatform = async (config: Config, runtime: Runtime, options: Pl
     const log = await openLogOn(connection, monitoringUrl, config, runtime, options)
     opened.push({ stop: () => log.close(limits.stopMs) })
     const lease = present({ leaseMs: options.queueLeaseMs })
-    const queues = { ...config.log, ...lease, role, create: makesStreams(role), monitoringUrl, ...runtime }
-    if (queues.create && !options.readOnly) await ensureWorkQueues({ ...queues, connection })
+    const outcomes = { ...config.log, role, create: makesStreams(role), monitoringUrl, ...runtime }
+    const queues = { ...outcomes, ...lease }
+    if (outcomes.create && !options.readOnly) {
+      await ensureWorkQueues({ ...queues, connection })
+      await ensureOutcomes({ ...outcomes, connection })
+    }
     const tables = tablesAt(servers.databaseUrl)
     if (tables !== null) opened.push({ stop: () => tables.database.close() })
-    return { log, tables, connect, queues, stop: () => opened.stop() }
+    return { log, tables, connect, queues, outcomes, stop: () => opened.stop() }
   } catch (fault) {
     await opened.stop()
     throw fault

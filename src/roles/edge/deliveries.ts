@@ -91,7 +91,11 @@ export class Deliveries {
 }
 
 /** Takes a whole charge back: the answer never reached its caller. */
-const undeliveredFact = ({ requestId, workspaceId, total }: UsageRecorded): FactOf<'AdjustmentPosted'> => ({
+export const undeliveredFact = ({
+  requestId,
+  workspaceId,
+  total,
+}: Pick<UsageRecorded, 'requestId' | 'workspaceId' | 'total'>): FactOf<'AdjustmentPosted'> => ({
   type: 'AdjustmentPosted',
   data: {
     adjustmentId: `undelivered:${requestId}`,

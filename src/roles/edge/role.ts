@@ -20,6 +20,9 @@ import { Allowances } from './allowances.ts'
 import { boundsWith, type EdgeBounds } from './bounds.ts'
 import { FreshResults } from './fresh-results.ts'
 import type { HttpListener } from './http-listener.ts'
+import { IdempotencyKeys } from './idempotency/idempotency-keys.ts'
+import { LeftBehindRequests } from './idempotency/left-behind.ts'
+import type { OutcomeStore } from './idempotency/outcome-store.ts'
 import { type EdgeEvent, Inference } from './inference.ts'
 import { RateLimiter } from './rate-limiter.ts'
 import type { EdgeReadModels } from './read-models.ts'
@@ -39,6 +42,8 @@ export interface EdgeParts {
   readonly frames: Pick<FrameSource, 'read'>
   readonly responseOwners: ResponseOwners
   readonly taskQueue: Pick<WorkQueue, 'put' | 'withdraw'>
+  /** What stands under idempotency keys. */
+  readonly outcomes: OutcomeStore
   readonly tasks: EdgeTasks
   /** Whether the callers of finished tasks are called back. */
   readonly callbacks: boolean
@@ -110,7 +115,8 @@ const start = async (parts: EdgeParts): Promise<RunningEdge> => {
   const freshResults = new FreshResults({ ...parts, inference })
   const videoTasks = new VideoTasks({ ...parts, writer, owner, freshResults })
   const rateLimiter = requestsPerMinute === null ? null : new RateLimiter(requestsPerMinute, clock)
-  const server = createServer({ ...parts, inference, videoTasks, rateLimiter })
+  const keys = new IdempotencyKeys({ ...parts, ...bounds, leftBehind: new LeftBehindRequests(parts) })
+  const server = createServer({ ...parts, inference, videoTasks, keys, rateLimiter })
   const stop = (): Promise<void> => stopWithin(bounds, { server, openCalls, allowances, inference, videoTasks })
   try {
     return { ...(await server.listen(listen.host, listen.port)), stop }
