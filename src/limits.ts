@@ -145,6 +145,7 @@ export const limits = {
   outcomeHeadBytesMax: 4 * 1024, // Of that, for status and headers: a model's name may be long.
   outcomeDuplicateWindowMs: 60_000, // Longer than a write is tried.
   outcomeWriteMs: 5_000, // A claim or an outcome that is not acknowledged for so long: the request gets 503.
+  outcomeRetryMs: 250, // Before a key is let go once more, whose store was away.
   outcomeLeaseMs: 20_000, // What a dead edge had claimed is taken over after so long; most requests end before they renew.
   outcomeRenewMs: 10_000, // Before the lease ends it is renewed: a lost renewal must not end a living one's.
   outcomeAgainSecondsMax: 10, // Whoever repeats a request that runs waits for as long as that has run, up to here.

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import type { AnsweredKey, ClaimedKey, KeyRecord, UnkeptKey } from '../../../domain/idempotency/key.ts'
 import { GatewayError } from '../../../errors.ts'
 import { limits } from '../../../limits.ts'
@@ -110,6 +111,7 @@ export class HeldKey {
       } catch (fault) {
         if (!(fault instanceof GatewayError) || fault.code !== 'log_unavailable') throw fault
         if (this.#parts.outcomes.isClosed) return
+        await delay(limits.outcomeRetryMs, undefined, { ref: false })
       }
   }
 
@@ -127,7 +129,7 @@ export class HeldKey {
     } catch (fault) {
       logger.debug({ fault, requestId: claim.requestId }, 'the claim of an idempotency key could not be renewed')
     }
-    if (!this.#isEnded && !this.lost.aborted) this.#renewLater()
+    if (!this.#isEnded && !this.lost.aborted && !this.#parts.outcomes.isClosed) this.#renewLater()
   }
 
   /** False where there is no room for the bytes. */
