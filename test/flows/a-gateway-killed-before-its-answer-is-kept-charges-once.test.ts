@@ -23,6 +23,7 @@ import {
 const rounds = Number(process.env['CHAOS_ROUNDS'] ?? 3)
 const seed = Number(process.env['CHAOS_SEED'] ?? Date.now() % 100_000)
 const outcomes = 'gateway-outcomes'
+const insistMs = 60_000
 
 /** Long enough for a slow machine to renew in time. */
 const bounds: GatewayBounds = { ...quick, edge: { outcomeLeaseMs: 3_000, outcomeRenewMs: 1_500 } }
@@ -67,9 +68,11 @@ const isPassing = ({ status, shouldRetry }: KeyedAnswer): boolean =>
 
 /** As an SDK does it, but for longer: asks again until there is a last word. */
 const insist = async (asked: Omit<Keyed, 'url'>): Promise<KeyedAnswer> => {
+  const giveUpMs = Date.now() + insistMs
   for (;;) {
     const answer = await askKeyed({ ...asked, url: gateway.url })
     if (answer !== null && !isPassing(answer)) return answer
+    if (Date.now() > giveUpMs) throw new Error(`no last word, but ${answer?.text}: ${gateway.logged}`)
     await pause(100)
   }
 }
