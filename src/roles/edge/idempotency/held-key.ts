@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { AnsweredKey, ClaimedKey, KeyRecord, UnkeptKey } from '../../../domain/idempotency/key.ts'
+import type { AnsweredKey, ClaimedKey, UnkeptKey } from '../../../domain/idempotency/key.ts'
 import { GatewayError } from '../../../errors.ts'
 import { limits } from '../../../limits.ts'
 import type { Clock, Logger } from '../../role.ts'
@@ -39,6 +39,7 @@ export class HeldKey {
   /** One write at a time: each names the revision before it. */
   #writing: Promise<unknown> = Promise.resolve()
   #isEnded = false
+  #isKept = false
 
   constructor(parts: HeldKeyParts, place: OutcomePlace, claim: ClaimedKey, revision: number) {
     this.#parts = parts
@@ -66,35 +67,28 @@ export class HeldKey {
     const bytes = encodeRecord({ state: 'answered', requestId, digest, status, headers }, body)
     if (bytes.length > limits.outcomeBytesMax) return this.keepNothing('size')
     this.#end()
-    if (await this.#write(bytes)) return
+    this.#isKept = await this.#write(bytes)
+    if (this.#isKept) return
     this.#parts.logger.warn({ requestId }, 'no more outcomes are kept: an answer was given that cannot be repeated')
-    await this.#write(encodeRecord(this.#unkept('size')))
+    await this.keepNothing('size')
   }
 
   /** Keeps that an answer was given. Throws like `keep`. */
   async keepNothing(why: UnkeptKey['why']): Promise<void> {
+    const { requestId, digest } = this.#claim
     this.#end()
-    await this.#write(encodeRecord(this.#unkept(why)))
+    await this.#write(encodeRecord({ state: 'unkept', requestId, digest, why }))
+    this.#isKept = true
   }
 
-  /** The request failed, and cost nothing: whoever repeats it has the key anew. Goes on until the store takes it. */
+  /** The request failed, and cost nothing: whoever repeats it has the key anew. Goes on until the store takes it; what is kept stays. */
   free(): Promise<void> {
     return this.#leave(new Uint8Array())
   }
 
-  /** It cannot be told what became of the work: whoever repeats the request takes over at once, and sees to it. */
+  /** It cannot be told what became of the work: whoever repeats the request takes over at once, and sees to it. Like `free` otherwise. */
   lapse(): Promise<void> {
     return this.#leave(encodeRecord({ ...this.#claim, leaseUntilMs: 0 }))
-  }
-
-  /** Stops renewing: what is not ended is taken over by whoever repeats it. */
-  drop(): void {
-    this.#end()
-  }
-
-  #unkept(why: UnkeptKey['why']): KeyRecord {
-    const { requestId, digest } = this.#claim
-    return { state: 'unkept', requestId, digest, why }
   }
 
   #end(): void {
@@ -104,7 +98,7 @@ export class HeldKey {
 
   async #leave(bytes: Uint8Array): Promise<void> {
     this.#end()
-    while (!this.#lost.signal.aborted)
+    while (!this.#lost.signal.aborted && !this.#isKept)
       try {
         await this.#write(bytes)
         return

@@ -37,9 +37,10 @@ const replay = (ctx: EdgeContext, requestId: string, { status, headers, body }: 
   ctx.body = Buffer.from(body)
 }
 
-/** Of a task whose submit broke off nobody knows whether it stands; all else that fails costs nothing. */
-const letGo = async ({ held, work }: Running, fault: unknown, logger: Logger): Promise<void> => {
-  const isUnknown = work.type === 'task' && !(fault instanceof GatewayError && fault.status < 500)
+/** Of a task whose submit broke off, here or before, nobody knows whether it stands; all else that fails costs nothing. */
+const letGo = async ({ held, work }: Running, asked: KeyedWork, fault: unknown, logger: Logger): Promise<void> => {
+  const isRefused = work === asked && fault instanceof GatewayError && fault.status < 500
+  const isUnknown = work.type === 'task' && !isRefused
   const left = (isUnknown ? held.lapse() : held.free()).catch((later: unknown) =>
     logger.debug({ fault: later }, 'an idempotency key went to a repeat before it was let go'),
   )
@@ -66,7 +67,7 @@ export const serveOnce = async (
     // A body too large to be kept, whose client left before its end.
     if (!begun.held.isEnded) await begun.held.keepNothing('size')
   } catch (fault) {
-    await letGo(begun, fault, logger)
+    await letGo(begun, asked.work, fault, logger)
     throw fault
   }
 }
