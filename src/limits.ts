@@ -144,7 +144,7 @@ export const limits = {
   outcomeBytesMax: 512 * 1024, // Of one, in one message: nats-server's default max_payload is 1 MB. Text has a tenth of that; images are more.
   outcomeHeadBytesMax: 4 * 1024, // Of that, for status and headers: a model's name may be long.
   outcomeDuplicateWindowMs: 60_000, // Longer than a write is tried.
-  outcomeWriteMs: 5_000, // A claim or an outcome that is not acknowledged for so long: the request gets 503.
+  outcomeWriteMs: 5_000, // A claim that is not acknowledged for so long: the request gets 503. An outcome has closingAckMs, as its bill has.
   outcomeRetryMs: 250, // Before a key is let go once more, whose store was away.
   outcomeLeaseMs: 20_000, // What a dead edge had claimed is taken over after so long; most requests end before they renew.
   outcomeRenewMs: 10_000, // Before the lease ends it is renewed: a lost renewal must not end a living one's.
@@ -330,7 +330,7 @@ assertOrder('followStallMs', 'logStalledMs')
 assertOrder('routedAckMs', 'queueDuplicateWindowMs')
 assertOrder('outcomeWriteMs', 'outcomeRenewMs')
 assertOrder('outcomeRenewMs', 'outcomeLeaseMs')
-assertOrder('outcomeWriteMs', 'outcomeDuplicateWindowMs')
+assertOrder('closingAckMs', 'outcomeDuplicateWindowMs')
 assertOrder('outcomeHeadBytesMax', 'outcomeBytesMax')
 assertOrder('queueHeartbeatMs', 'queueStallMs')
 assertOrder('queueRenewMs', 'queueLeaseMs')

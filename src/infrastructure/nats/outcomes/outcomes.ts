@@ -56,15 +56,15 @@ export class NatsOutcomes implements OutcomeStore {
   async find(place: OutcomePlace): Promise<StandingOutcome> {
     const { jsm, names } = this.#parts
     const query = { last_by_subj: this.#subjectOf(place) }
-    const found = await this.#untilAnswered(() => jsm.streams.getMessage(names.stream, query))
+    const found = await this.#untilAnswered(limits.outcomeWriteMs, () => jsm.streams.getMessage(names.stream, query))
     return found === null ? nothing : { revision: found.seq, bytes: found.data }
   }
 
-  put(place: OutcomePlace, bytes: Uint8Array, revision: number): Promise<PutOutcome> {
+  put(place: OutcomePlace, bytes: Uint8Array, revision: number, withinMs: number): Promise<PutOutcome> {
     const { publisher, newId } = this.#parts
     const messageId = newId()
     const publication = { subject: this.#subjectOf(place), bytes, messageId, expectedSequence: revision }
-    return this.#untilAnswered(async () => {
+    return this.#untilAnswered(withinMs, async () => {
       try {
         const { sequence } = await publisher.publish(publication)
         return { revision: sequence }
@@ -84,9 +84,9 @@ export class NatsOutcomes implements OutcomeStore {
     return `${this.#parts.names.prefix}${workspaceId}.${keyDigest}`
   }
 
-  #untilAnswered<T>(work: () => Promise<T>): Promise<T> {
-    const giveUpMs = this.#parts.clock() + limits.outcomeWriteMs
-    return within(this.#tryUntil(giveUpMs, work), limits.outcomeWriteMs, () => silent())
+  #untilAnswered<T>(withinMs: number, work: () => Promise<T>): Promise<T> {
+    const giveUpMs = this.#parts.clock() + withinMs
+    return within(this.#tryUntil(giveUpMs, work), withinMs, () => silent())
   }
 
   async #tryUntil<T>(giveUpMs: number, work: () => Promise<T>): Promise<T> {

@@ -136,7 +136,7 @@ export class HeldKey {
   async #replace(bytes: Uint8Array): Promise<boolean> {
     const { outcomes } = this.#parts
     for (;;) {
-      const put = await outcomes.put(this.#place, bytes, this.#revision)
+      const put = await outcomes.put(this.#place, bytes, this.#revision, limits.closingAckMs)
       if ('revision' in put) {
         this.#revision = put.revision
         return true

@@ -188,7 +188,7 @@ export class IdempotencyKeys {
   }
 
   async #put(place: OutcomePlace, record: KeyRecord, revision: number): Promise<number | null> {
-    const put = await this.#parts.outcomes.put(place, encodeRecord(record), revision)
+    const put = await this.#parts.outcomes.put(place, encodeRecord(record), revision, limits.outcomeWriteMs)
     if ('revision' in put) return put.revision
     if (put.refused === 'full') throw full()
     return null

@@ -23,7 +23,7 @@ export interface OutcomeStore {
   /**
    * Puts bytes in the place of a revision; what is smaller than what stands there is never refused as `full`. Resolves when they are stored
    * and synced. What this very call put may be told as `taken`, where its acknowledgement was lost. Rejects with `log_unavailable` within
-   * `outcomeWriteMs`: they may stand then, or not.
+   * `withinMs`: they may stand then, or not.
    */
-  put(place: OutcomePlace, bytes: Uint8Array, revision: number): Promise<PutOutcome>
+  put(place: OutcomePlace, bytes: Uint8Array, revision: number, withinMs: number): Promise<PutOutcome>
 }
