@@ -22,6 +22,9 @@ export type ErrorCode =
   | 'task_not_exist'
   | 'external_task_id_conflict'
   | 'conflict'
+  | 'idempotency_key_in_use'
+  | 'idempotency_outcome_not_kept'
+  | 'idempotency_key_reused'
   | 'method_not_allowed'
   | 'request_too_large'
   | 'unsupported_media_type'
@@ -68,6 +71,9 @@ export const errorTable: { readonly [C in ErrorCode]: { readonly status: number;
   task_not_exist: { status: 404, type: 'invalid_request_error' },
   external_task_id_conflict: { status: 409, type: 'invalid_request_error' },
   conflict: { status: 409, type: 'invalid_request_error' },
+  idempotency_key_in_use: { status: 409, type: 'invalid_request_error' },
+  idempotency_outcome_not_kept: { status: 409, type: 'invalid_request_error' },
+  idempotency_key_reused: { status: 422, type: 'invalid_request_error' },
   method_not_allowed: { status: 405, type: 'invalid_request_error' },
   request_too_large: { status: 413, type: 'invalid_request_error' },
   unsupported_media_type: { status: 415, type: 'invalid_request_error' },
@@ -94,6 +100,8 @@ export interface ErrorDetails {
   readonly status?: number
   /** The last candidate that was tried, for the headers of the error. */
   readonly failedAt?: { readonly level: number; readonly model: string }
+  /** Of an idempotency key: the request that it stands for, and whether it is of use to ask again. */
+  readonly repeats?: { readonly requestId: string; readonly askAgain: boolean }
 }
 
 /** An error that its caller can be told. Anything else that is thrown is a fault of ours and shows as 500. */
@@ -105,6 +113,7 @@ export class GatewayError extends Error {
   readonly type: ErrorType
   readonly retryAfterSeconds: number | undefined
   readonly failedAt: ErrorDetails['failedAt']
+  readonly repeats: ErrorDetails['repeats']
 
   constructor(code: ErrorCode, message: string, details: ErrorDetails = {}) {
     super(message, { cause: details.cause })
@@ -114,6 +123,7 @@ export class GatewayError extends Error {
     this.type = errorTable[code].type
     this.retryAfterSeconds = details.retryAfterSeconds
     this.failedAt = details.failedAt
+    this.repeats = details.repeats
   }
 }
 

@@ -164,6 +164,20 @@ export const limits = {
 
   deliveriesMax: 20_000, // Requests in flight, and lost ones whose end is awaited.
 
+  // Idempotency keys
+  idempotencyKeyCharactersMax: 255, // As others have it; a UUID has 36.
+  outcomesKeptMs: 86_400_000, // A day, as others keep them: clients retry within minutes, jobs overnight.
+  outcomesBytes: 4 * 1024 ** 3, // Of all, as the stream is made: 2 million answers of 2 KB. When it is full, keys are refused, not forgotten.
+  outcomeBytesMax: 512 * 1024, // Of one, in one message: nats-server's default max_payload is 1 MB. Text has a tenth of that; images are more.
+  outcomeHeadBytesMax: 4 * 1024, // Of that, for status and headers: a model's name may be long.
+  outcomeDuplicateWindowMs: 60_000, // Longer than a write is tried.
+  outcomeWriteMs: 5_000, // A claim that is not acknowledged for so long: the request gets 503. An outcome has closingAckMs, as its bill has.
+  outcomeRetryMs: 250, // Before a key is let go once more, whose store was away.
+  outcomeLeaseMs: 20_000, // What a dead edge had claimed is taken over after so long; most requests end before they renew.
+  outcomeRenewMs: 10_000, // Before the lease ends it is renewed: a lost renewal must not end a living one's.
+  outcomeAgainSecondsMax: 10, // Whoever repeats a request that runs waits for as long as that has run, up to here.
+  outcomeRacesMax: 8, // Each means that another request with the key made progress.
+
   // Stored responses
   responseOwnersMax: 50_000, // That the tables may not have yet, with their owners: about 10 MB, and minutes of a busy edge.
 
@@ -344,6 +358,10 @@ assertOrder('slotPauseMs', 'slotPatienceMs')
 assertOrder('followHeartbeatMs', 'followStallMs')
 assertOrder('followStallMs', 'logStalledMs')
 assertOrder('routedAckMs', 'queueDuplicateWindowMs')
+assertOrder('outcomeWriteMs', 'outcomeRenewMs')
+assertOrder('outcomeRenewMs', 'outcomeLeaseMs')
+assertOrder('closingAckMs', 'outcomeDuplicateWindowMs')
+assertOrder('outcomeHeadBytesMax', 'outcomeBytesMax')
 assertOrder('queueHeartbeatMs', 'queueStallMs')
 assertOrder('queueRenewMs', 'queueLeaseMs')
 assertOrder('callsPieceBytesMax', 'callsMessageBytesMax')

@@ -4,9 +4,12 @@ import { callableVideoModels } from '../domain/video/plan.ts'
 import { UndiciClient } from '../infrastructure/http/client.ts'
 import { openCallClient } from '../infrastructure/nats/calls/call-client.ts'
 import { openCallServer } from '../infrastructure/nats/calls/call-server.ts'
+import { openOutcomes } from '../infrastructure/nats/outcomes/open.ts'
 import { type OpenRates, openRates } from '../infrastructure/nats/rates/open.ts'
 import type { WorkQueues } from '../infrastructure/nats/work-queue/open.ts'
 import { findStoredResponse } from '../read-models/stored-responses.ts'
+import type { EdgeBounds } from '../roles/edge/bounds.ts'
+import type { OutcomeStore } from '../roles/edge/idempotency/outcome-store.ts'
 import { edge } from '../roles/edge/role.ts'
 import type { LedgerTail } from '../roles/ledger-tail.ts'
 import { projector } from '../roles/projector/role.ts'
@@ -56,6 +59,7 @@ type OnFatal = (fault: Error) => void
 
 /** Other bounds than those of `limits.ts`, for a test. */
 export interface GatewayBounds {
+  readonly edge?: Partial<EdgeBounds>
   readonly videoPoller?: Partial<PollerBounds>
 }
 
@@ -164,6 +168,15 @@ const openRateRecords = async ({ platform, stack }: House): Promise<OpenRates> =
   return rates
 }
 
+/** On a connection of their own, as the work queues are. */
+const openOutcomeStore = async ({ platform, stack }: House): Promise<OutcomeStore> => {
+  const connection = await platform.connect('outcomes')
+  stack.push({ stop: () => connection.close() })
+  const outcomes = await openOutcomes({ ...platform.outcomes, connection })
+  stack.push({ stop: () => outcomes.close() })
+  return outcomes
+}
+
 const startEdge = async (
   house: House,
   { tail, tasks }: Known,
@@ -171,7 +184,7 @@ const startEdge = async (
   queues: WorkQueues,
   admins: Config['admins'],
 ): Promise<string> => {
-  const { config, platform, runtime, stack } = house
+  const { config, platform, runtime, stack, bounds } = house
   const { catalog, listen, requestsPerMinute, requestDeadlineMs, taskDeadlineMs, drainMs } = config
   const { database } = tablesOf(platform)
   const responseOwners = new StoredResponses({
@@ -190,6 +203,7 @@ const startEdge = async (
     frames: platform.log,
     responseOwners,
     taskQueue: queues.tasks,
+    outcomes: await openOutcomeStore(house),
     tasks,
     callbacks: config.callbacks !== null,
     taskDeadlineMs,
@@ -197,7 +211,7 @@ const startEdge = async (
     requestsPerMinute,
     requestDeadlineMs,
     listen,
-    bounds: { stopMs: drainMs },
+    bounds: { stopMs: drainMs, ...bounds.edge },
     ...runtime,
   })
   return stack.push(running).url

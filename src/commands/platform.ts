@@ -4,6 +4,7 @@ import { currentVersion, type EventType } from '../events/envelope.ts'
 import { findEmbedded, readCallbackSecret, startEmbedded } from '../infrastructure/embedded/embedded.ts'
 import { connectNats } from '../infrastructure/nats/connect.ts'
 import { type OpenLog, openLog } from '../infrastructure/nats/log.ts'
+import { ensureOutcomes, type OutcomesOptions } from '../infrastructure/nats/outcomes/open.ts'
 import { ensureRates, type RatesOptions } from '../infrastructure/nats/rates/open.ts'
 import { ensureWorkQueues, type QueueOptions } from '../infrastructure/nats/work-queue/open.ts'
 import { defaultSchema, type Place } from '../infrastructure/postgres/connection.ts'
@@ -31,6 +32,8 @@ export interface Platform {
   readonly queues: Omit<QueueOptions, 'connection'>
   /** And what the rate records are. */
   readonly rates: Omit<RatesOptions, 'connection'>
+  /** The same of the outcomes that idempotency keys stand for. */
+  readonly outcomes: Omit<OutcomesOptions, 'connection'>
   stop(): Promise<void>
 }
 
@@ -172,15 +175,17 @@ export const openPlatform = async (config: Config, runtime: Runtime, options: Pl
     const log = await openLogOn(connection, monitoringUrl, config, runtime, options)
     opened.push({ stop: () => log.close(limits.stopMs) })
     const lease = present({ leaseMs: options.queueLeaseMs })
-    const queues = { ...config.log, ...lease, role, create: makesStreams(role), monitoringUrl, ...runtime }
+    const outcomes = { ...config.log, role, create: makesStreams(role), monitoringUrl, ...runtime }
+    const queues = { ...outcomes, ...lease }
     const rates = { ...config.log, role, ...runtime }
-    if (queues.create && !options.readOnly) {
+    if (outcomes.create && !options.readOnly) {
       await ensureWorkQueues({ ...queues, connection })
       await ensureRates({ ...rates, connection })
+      await ensureOutcomes({ ...outcomes, connection })
     }
     const tables = tablesAt(servers.databaseUrl)
     if (tables !== null) opened.push({ stop: () => tables.database.close() })
-    return { log, tables, connect, queues, rates, stop: () => opened.stop() }
+    return { log, tables, connect, queues, rates, outcomes, stop: () => opened.stop() }
   } catch (fault) {
     await opened.stop()
     throw fault

@@ -20,6 +20,8 @@ export const nanosecondsInMs = 1_000_000
 export interface WantedStream {
   /** What a difference in would lose, change or reorder messages. Absent means the same as the value in `absentOf`. */
   readonly config: Partial<StreamConfig> & { readonly name: string }
+  /** What it is made with, and an operator may change. */
+  readonly initially?: Partial<StreamConfig>
   /** What it is for, in an error: `the log`. */
   readonly noun: string
   /** Makes the stream where there is none. A role must not: it would work alone on a stream whose name is misspelt. */
@@ -63,9 +65,9 @@ export const isPassing = (error: unknown): boolean => {
   return nobodyAnswers || error instanceof TimeoutError
 }
 
-const createStream = async (jsm: JetStreamManager, { config, noun }: WantedStream): Promise<void> => {
+const createStream = async (jsm: JetStreamManager, { config, initially, noun }: WantedStream): Promise<void> => {
   try {
-    await jsm.streams.add(config)
+    await jsm.streams.add({ ...config, ...initially })
   } catch (error) {
     // Another process was quicker. Where its settings differ, those that matter are compared and named below.
     if (isApiError(error, nameInUse)) return

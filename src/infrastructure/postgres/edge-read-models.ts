@@ -3,6 +3,7 @@ import { findKey, findSheetSequence, findTrace } from '../../read-models/charge-
 import { listCharges } from '../../read-models/charges.ts'
 import { atCheckpoint } from '../../read-models/checkpoint.ts'
 import { listHolds } from '../../read-models/holds.ts'
+import { findRequestEnd } from '../../read-models/request-end.ts'
 import { readStatement } from '../../read-models/statement.ts'
 import type { ReadModels } from '../../read-models/tables.ts'
 import { listUsage } from '../../read-models/usage.ts'
@@ -19,6 +20,7 @@ export const edgeReadModels = (db: ReadModels): EdgeReadModels => ({
   listCharges: (workspaceId, wanted) =>
     atCheckpoint(db, (trx, sequence) => listCharges(trx, workspaceId, wanted, sequence)),
   findTrace: (id) => atCheckpoint(db, (trx) => findTrace(trx, id)),
+  findRequestEnd: (requestId) => atCheckpoint(db, (trx) => findRequestEnd(trx, requestId)),
   findSheetSequence: (model, version) => findSheetSequence(db, model, version),
   findKey: (keyId) => findKey(db, keyId),
   listAdminChanges: (wanted) => atCheckpoint(db, (trx) => listAdminChanges(trx, wanted)),

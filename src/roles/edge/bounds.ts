@@ -1,6 +1,6 @@
 import { limits } from '../../limits.ts'
 
-/** The bounds of one edge's HTTP side; a test may set shorter ones. */
+/** The bounds of one edge; a test may set shorter ones. */
 export type EdgeBounds = {
   readonly [Name in
     | 'requestBodyBytesMax'
@@ -15,7 +15,9 @@ export type EdgeBounds = {
     | 'stopMs'
     | 'lastAnswerMs'
     | 'closingAckMs'
-    | 'allowanceReturnMs']: number
+    | 'allowanceReturnMs'
+    | 'outcomeLeaseMs'
+    | 'outcomeRenewMs']: number
 }
 
 export const boundsWith = (own: Partial<EdgeBounds> = {}): EdgeBounds => ({ ...limits, ...own })

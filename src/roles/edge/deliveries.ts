@@ -103,8 +103,8 @@ export class Deliveries {
 }
 
 /** Takes a whole charge back, also from what its key has spent: the answer never reached its caller. */
-const undeliveredFact = (
-  { requestId, workspaceId, total }: UsageRecorded,
+export const undeliveredFact = (
+  { requestId, workspaceId, total }: Pick<UsageRecorded, 'requestId' | 'workspaceId' | 'total'>,
   spender: Spender | null,
 ): FactOf<'AdjustmentPosted'> => ({
   type: 'AdjustmentPosted',

@@ -62,6 +62,8 @@ export interface InferenceRequest {
   readonly demand: Demand
   /** Those of the caller's that may go on, by lower-case name. */
   readonly headers?: RoutedCall['headers'] | undefined
+  /** Stands between the answer and whoever reads it; what it throws counts as a fault of the answer. */
+  readonly keeping?: ((parts: AsyncIterable<AnswerPart>) => AsyncIterable<AnswerPart>) | undefined
 }
 
 /** A validated question of any surface: free, and not in the log. */
@@ -130,7 +132,7 @@ export class Inference {
     })
     const call = this.#callOf(request, plan, reservation, outputCap)
     await this.#record(request, plan, call)
-    return { ...(await this.#dispatch(call, clientGone)), outputCap }
+    return { ...(await this.#dispatch(call, clientGone, request.keeping)), outputCap }
   }
 
   /** Resolves with the head of what the provider says; throws GatewayError where it says nothing. */
@@ -139,10 +141,15 @@ export class Inference {
     return { ...(await this.#dispatch(questionCall(asked, deadlineMs), clientGone)), outputCap: null }
   }
 
-  async #dispatch(call: RoutedCall, clientGone: AbortSignal): Promise<Omit<Answer, 'outputCap'>> {
+  async #dispatch(
+    call: RoutedCall,
+    clientGone: AbortSignal,
+    keeping?: InferenceRequest['keeping'],
+  ): Promise<Omit<Answer, 'outputCap'>> {
     if (call.question === undefined) this.#deliveries.open(call.requestId)
     try {
-      const parts = this.#parts.dispatch(call, clientGone)[Symbol.asyncIterator]()
+      const dispatched = this.#parts.dispatch(call, clientGone)
+      const parts = (keeping === undefined ? dispatched : keeping(dispatched))[Symbol.asyncIterator]()
       const first = await parts.next()
       if (first.done === true || first.value.type !== 'head') throw new Error('an answer starts with its head')
       return { head: first.value, bytes: this.#bytesOf(call, parts, clientGone) }

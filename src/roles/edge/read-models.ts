@@ -5,6 +5,7 @@ import type { ChargeTrace } from '../../read-models/charge-trace.ts'
 import type { ChargePage, ChargesWanted } from '../../read-models/charges.ts'
 import type { AtSequence } from '../../read-models/checkpoint.ts'
 import type { HoldsWanted, OpenHold } from '../../read-models/holds.ts'
+import type { RequestEnd } from '../../read-models/request-end.ts'
 import type { StatementPage, StatementWanted } from '../../read-models/statement.ts'
 import type { UsageSums, UsageWanted } from '../../read-models/usage.ts'
 
@@ -32,6 +33,8 @@ export interface EdgeReadModels {
   listCharges(workspaceId: string, wanted: ChargesWanted): Promise<AtSequence<ChargePage>>
   /** Where the log tells of a request or task, of whichever workspace; undefined for an id that the tables do not have (yet). */
   findTrace(id: string): Promise<AtSequence<ChargeTrace | undefined>>
+  /** Undefined for a request that has not ended, or that the tables do not have yet. */
+  findRequestEnd(requestId: string): Promise<AtSequence<RequestEnd | undefined>>
   findSheetSequence(model: string, version: string): Promise<number | undefined>
   findKey(keyId: string): Promise<Key | undefined>
   listAdminChanges(wanted: ChangesWanted): Promise<AtSequence<readonly AdminChange[]>>

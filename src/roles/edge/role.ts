@@ -22,6 +22,9 @@ import { Allowances } from './allowances.ts'
 import { boundsWith, type EdgeBounds } from './bounds.ts'
 import { FreshResults } from './fresh-results.ts'
 import type { HttpListener } from './http-listener.ts'
+import { IdempotencyKeys } from './idempotency/idempotency-keys.ts'
+import { LeftBehindRequests } from './idempotency/left-behind.ts'
+import type { OutcomeStore } from './idempotency/outcome-store.ts'
 import { type EdgeEvent, Inference } from './inference.ts'
 import type { AdminIdentity } from './middleware/authenticate-admin.ts'
 import { Rates } from './rates/rates.ts'
@@ -45,6 +48,8 @@ export interface EdgeParts {
   readonly frames: Pick<FrameSource, 'read'>
   readonly responseOwners: ResponseOwners
   readonly taskQueue: Pick<WorkQueue, 'put' | 'withdraw'>
+  /** What stands under idempotency keys. */
+  readonly outcomes: OutcomeStore
   readonly tasks: EdgeTasks
   /** Whether the callers of finished tasks are called back. */
   readonly callbacks: boolean
@@ -124,12 +129,14 @@ const start = async (parts: EdgeParts): Promise<RunningEdge> => {
   const inference = new Inference({ ...parts, catalog, dispatch, allowances, rates, requestDeadlineMs })
   const freshResults = new FreshResults({ ...parts, inference })
   const videoTasks = new VideoTasks({ ...parts, catalog, writer, owner, freshResults })
+  const keys = new IdempotencyKeys({ ...parts, ...bounds, leftBehind: new LeftBehindRequests(parts) })
   const server = createServer({
     ...parts,
     catalog,
     administration: { ...parts, books: { log, tail, writer }, configured: parts.catalog, catalog },
     inference,
     videoTasks,
+    keys,
     rates,
   })
   const stop = (): Promise<void> => stopWithin(bounds, { server, openCalls, allowances, rates, inference, videoTasks })

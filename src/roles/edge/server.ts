@@ -8,6 +8,7 @@ import type { LedgerTail } from '../ledger-tail.ts'
 import type { Clock, Logger, NewId } from '../role.ts'
 import { boundsWith, type EdgeBounds } from './bounds.ts'
 import { HttpListener } from './http-listener.ts'
+import type { IdempotencyKeys } from './idempotency/idempotency-keys.ts'
 import type { Inference } from './inference.ts'
 import { authenticate } from './middleware/authenticate.ts'
 import { type AdminIdentity, authenticateAdmin } from './middleware/authenticate-admin.ts'
@@ -45,6 +46,7 @@ import type { VideoTasks } from './video-tasks.ts'
 export interface ServerParts {
   readonly inference: Inference
   readonly videoTasks: VideoTasks
+  readonly keys: IdempotencyKeys
   readonly tail: LedgerTail
   readonly rates: Rates
   readonly readModels: EdgeReadModels
@@ -65,14 +67,15 @@ export interface ServerParts {
 const videoKinds: readonly VideoKind[] = ['text2video', 'image2video', 'omni-video']
 
 const routes = (parts: ServerParts, bounds: EdgeBounds): Router<EdgeState, object> => {
-  const { inference, videoTasks, tail, rates, readModels, catalog, clock, logger } = parts
+  const { inference, videoTasks, keys, tail, rates, readModels, catalog, clock, logger } = parts
   const authenticated = authenticate(tail.ledger.accounts)
   const recorded = requireLog(inference)
   const limited = limitRate(rates)
   const json = readJson(bounds.requestBodyBytesMax)
   const called = [authenticated, recorded, limited]
   const version = requireVersion()
-  const surface = { inference, bounds, logger }
+  const surface = { inference, keys, bounds, logger }
+  const submits = { videoTasks, keys, logger }
   const responses = { ...surface, owners: parts.responseOwners }
   const models = { catalog, prices: tail.ledger.prices, accounts: tail.ledger.accounts, clock }
 
@@ -83,13 +86,13 @@ const routes = (parts: ServerParts, bounds: EdgeBounds): Router<EdgeState, objec
   router.post('/v1/responses', ...called, json, createResponse(responses))
   router.get('/v1/responses/:id', ...called, askForResponse('get_response', responses))
   router.delete('/v1/responses/:id', ...called, askForResponse('delete_response', responses))
-  router.post('/v1/video/generations', ...called, json, submitGeneration(videoTasks))
+  router.post('/v1/video/generations', ...called, json, submitGeneration(submits))
   router.get('/v1/video/generations/:id', authenticated, showGeneration(videoTasks))
-  router.post('/v1/videos', ...called, readJsonOrForm(bounds.requestBodyBytesMax), createVideo(videoTasks))
+  router.post('/v1/videos', ...called, readJsonOrForm(bounds.requestBodyBytesMax), createVideo(submits))
   router.get('/v1/videos/:id', authenticated, retrieveVideo(videoTasks))
   router.get('/v1/videos/:id/content', authenticated, downloadVideo(videoTasks))
   for (const kind of videoKinds) {
-    router.post(`/vv/v1/videos/${kind}`, ...called, json, submitNative(kind, videoTasks))
+    router.post(`/vv/v1/videos/${kind}`, ...called, json, submitNative(kind, submits))
     router.get(`/vv/v1/videos/${kind}`, authenticated, listNative(kind, videoTasks))
     router.get(`/vv/v1/videos/${kind}/:id`, authenticated, showNative(videoTasks))
   }

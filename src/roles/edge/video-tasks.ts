@@ -62,6 +62,13 @@ export interface VideoSubmit {
   readonly rates?: RequestRates | undefined
 }
 
+/** The id of a task that is submitted once. */
+export interface NamedTask {
+  readonly taskId: string
+  /** Whether it may have been submitted before. */
+  readonly mayStand: boolean
+}
+
 type PlaceTaskHold = Extract<WalletCommand, { type: 'PlaceTaskHold' }>
 
 /** A task that can be queued: its hold, and what waits in the queue meanwhile. */
@@ -71,6 +78,8 @@ interface Draft {
   readonly payload: Uint8Array
   /** Where the caller wrote the id of its own. */
   readonly externalIdPath: string
+  /** Whoever repeats the submit finds the task. */
+  readonly isFound: boolean
 }
 
 const taskIdPattern = /^task_[A-Za-z0-9]{32}$/
@@ -91,20 +100,24 @@ export class VideoTasks {
 
   /**
    * Resolves once the task's payload and its hold are stored: it will be done, or its money goes back. The same again under the same id of
-   * the caller's is the same task. Throws what is wrong with the request before anything is stored; `insufficient_user_quota`; `key_spend_limit_reached`;
-   * `external_task_id_conflict`; what its caller's rate limits refuse; `log_unavailable`, after which only a submit with an id of the
-   * caller's may have happened.
+   * the caller's, or as the same named task, is the same task. Throws what is wrong with the request before anything is stored;
+   * `insufficient_user_quota`; `key_spend_limit_reached`; `external_task_id_conflict`; what its caller's rate limits refuse;
+   * `log_unavailable`, after which only a submit with an id of the caller's, or of a named task, may have happened.
    */
-  async submit(asked: VideoSubmit, clientGone: AbortSignal): Promise<AcceptedTask> {
+  async submit(asked: VideoSubmit, clientGone: AbortSignal, named: NamedTask | null = null): Promise<AcceptedTask> {
     const requestDigest = digestOf(asked.request)
-    const standing = await this.#standing(asked, requestDigest)
+    const standing = (await this.#submitted(asked, named)) ?? (await this.#standing(asked, requestDigest))
     if (standing !== null) return standing
-    const draft = this.#draft(asked, requestDigest)
+    const draft = this.#draft(asked, requestDigest, named)
     this.#refuseWhileStalled()
     await asked.rates?.admitTask(draft.command.order.model)
     const outcome = await this.#placeCovered(draft, clientGone)
     const repeated = outcome === 'repeated' ? await this.#standing(asked, requestDigest) : null
     return repeated ?? this.#accepted(draft.command)
+  }
+
+  newTaskId(): string {
+    return this.#parts.newTaskId()
   }
 
   /** With results that can be fetched, if at all. Throws `task_not_exist`, also for another workspace's task. */
@@ -137,8 +150,8 @@ export class VideoTasks {
     return this.#parts.freshResults.of(found(task), asker)
   }
 
-  #draft({ key, surface, request, pathOf }: VideoSubmit, requestDigest: string): Draft {
-    const { catalog, tail, clock, random, owner, callbacks, taskDeadlineMs, newTaskId } = this.#parts
+  #draft({ key, surface, request, pathOf }: VideoSubmit, requestDigest: string, named: NamedTask | null): Draft {
+    const { catalog, tail, clock, random, owner, callbacks, taskDeadlineMs } = this.#parts
     const { prices, accounts } = tail.ledger
     const plan = planVideo(catalog(), prices, request.model, clock(), random, mayUseOf(accounts, key))
     checkVideoRequest(request, plan.modelName, pathOf, dimensionsOf)
@@ -146,7 +159,7 @@ export class VideoTasks {
     const whole = withDefaults(request, plan.modelName)
     const unitsMax = worstCaseUnits(plan.sheet, whole, plan.modelName, pathOf)
     const { workspaceId, keyId } = key
-    const taskId = newTaskId()
+    const taskId = named?.taskId ?? this.newTaskId()
     const payload = payloadOf(taskId, workspaceId, plan, whole)
     const command: PlaceTaskHold = {
       type: 'PlaceTaskHold',
@@ -157,13 +170,19 @@ export class VideoTasks {
       owner,
       order: orderOf({ keyId, surface, request: whole, plan, unitsMax, payload, requestDigest }),
     }
-    return { workspaceId, command, payload, externalIdPath: pathOf('external_task_id') }
+    const isFound = named !== null || request.externalTaskId !== null
+    return { workspaceId, command, payload, externalIdPath: pathOf('external_task_id'), isFound }
   }
 
   /** A hold that neither is placed nor comes back through the tail stands for all that would follow it. */
   #refuseWhileStalled(): void {
     const [oldestMs] = this.#placing.values()
     if (oldestMs !== undefined && this.#parts.clock() - oldestMs > limits.logStalledMs) throw logUnavailable()
+  }
+
+  /** A named task that stands already; null where it does not. Throws `read_models_unavailable` while that cannot be told. */
+  async #submitted({ key }: VideoSubmit, named: NamedTask | null): Promise<AcceptedTask | null> {
+    return named?.mayStand === true ? this.#parts.tasks.find(key.workspaceId, named.taskId) : null
   }
 
   /** The task that the caller's own id names already, whatever may be asked for today; null where it names none. */
@@ -198,12 +217,12 @@ export class VideoTasks {
 
   /** Queues the payload, then places the hold: a hold without its payload could not be worked off. */
   async #placeCovered(draft: Draft, clientGone: AbortSignal): Promise<'placed' | 'repeated'> {
-    const { workspaceId, command, payload } = draft
+    const { command, payload } = draft
     const untilMs = this.#parts.clock() + limits.admissionWaitMs
     await this.#requireCover(draft, untilMs, clientGone)
     await this.#queue(command.taskId, payload)
     for (;;) {
-      const outcome = await this.#place(workspaceId, command)
+      const outcome = await this.#place(draft)
       if ('refused' in outcome) await this.#coveredAfter(outcome.refused, draft, untilMs, clientGone)
       else if (outcome.facts.length > 0) return 'placed'
       else {
@@ -267,12 +286,12 @@ export class VideoTasks {
     }
   }
 
-  async #place(workspaceId: string, command: PlaceTaskHold): Promise<WalletOutcome> {
+  async #place({ workspaceId, command, isFound }: Draft): Promise<WalletOutcome> {
     const placed = this.#execute(workspaceId, command)
     try {
       return await within(placed, limits.routedAckMs, () => logUnavailable())
     } catch (fault) {
-      if (command.order.externalTaskId === undefined) this.#takeBack(workspaceId, command.taskId, placed)
+      if (!isFound) this.#takeBack(workspaceId, command.taskId, placed)
       throw fault instanceof GatewayError ? fault : logUnavailable(fault)
     }
   }
@@ -286,7 +305,7 @@ export class VideoTasks {
     }
   }
 
-  /** Nobody knows the id of this task. One that the caller named itself stays: a retry finds it. */
+  /** Nobody knows the id of this task. One that a retry finds stays. */
   #takeBack(workspaceId: string, taskId: string, placed: Promise<WalletOutcome>): void {
     const returned = this.#release(workspaceId, taskId, placed).catch((fault: unknown) => {
       this.#parts.logger.error({ fault, taskId }, 'a task that nobody was told of was queued and goes on')

@@ -7,6 +7,7 @@ interface Pair {
   readonly client: Socket
   readonly server: Socket
   readonly held: Buffer[]
+  readonly heldRequests: Buffer[]
   /** As the client calls its connection; undefined until it has. */
   name: string | undefined
 }
@@ -14,7 +15,7 @@ interface Pair {
 /** In what a client of NATS says first. */
 const connectionName = /^CONNECT \{.*"name":"([^"]*)"/
 
-/** A TCP proxy before a server, which can lose or hold what the server answers, and cut or refuse connections. */
+/** A TCP proxy before a server, which can lose or hold what the server answers, hold what it is asked, and cut or refuse connections. */
 export class LossyProxy {
   readonly #targetPort: number
   readonly #listener: Server
@@ -22,6 +23,8 @@ export class LossyProxy {
   #replies: Replies = 'pass'
   /** Whose replies; everybody's where it is undefined. */
   #victim: string | undefined
+  /** Whose requests are held. */
+  #muted: string | undefined
   #isRefusing = false
 
   private constructor(targetPort: number) {
@@ -59,6 +62,16 @@ export class LossyProxy {
     for (const { client, held } of this.#pairs) for (const bytes of held.splice(0)) client.write(bytes)
   }
 
+  /** What the clients of connections of this name say waits here until `passRequests`. */
+  holdRequests(name: string): void {
+    this.#muted = name
+  }
+
+  passRequests(): void {
+    this.#muted = undefined
+    for (const { server, heldRequests } of this.#pairs) for (const bytes of heldRequests.splice(0)) server.write(bytes)
+  }
+
   /** Ends every connection on both sides. */
   cut(): void {
     for (const { client, server } of this.#pairs) {
@@ -89,7 +102,7 @@ export class LossyProxy {
       return
     }
     const server = dial(this.#targetPort, '127.0.0.1')
-    const pair = { client, server, held: [], name: undefined }
+    const pair = { client, server, held: [], heldRequests: [], name: undefined }
     this.#pairs.add(pair)
     this.#relay(pair)
   }
@@ -98,7 +111,8 @@ export class LossyProxy {
     const { client, server } = pair
     client.on('data', (bytes) => {
       pair.name ??= connectionName.exec(bytes.toString())?.[1]
-      server.write(bytes)
+      if (pair.name !== undefined && pair.name === this.#muted) pair.heldRequests.push(bytes)
+      else server.write(bytes)
     })
     server.on('data', (bytes) => this.#reply(pair, bytes))
     for (const [socket, other] of [

@@ -20,6 +20,7 @@ import type { RateRecords } from '../../../src/roles/rate-records.ts'
 import { type AnswerPart, asksForAnswer, type Dispatch, type Logger, type RoutedCall } from '../../../src/roles/role.ts'
 import type { WorkQueue } from '../../../src/roles/work-queue.ts'
 import { MemoryLog } from './memory-log.ts'
+import { MemoryOutcomes } from './memory-outcomes.ts'
 import { MemoryRates } from './memory-rates.ts'
 
 export const secret = 'sk-test-0123456789abcdef'
@@ -149,6 +150,7 @@ export interface EdgeOptions {
   readonly responseOwners?: ResponseOwners
   readonly taskQueue?: Partial<Pick<WorkQueue, 'put' | 'withdraw'>>
   readonly tasks?: (tail: LedgerTail, log: MemoryLog) => EdgeTasks
+  readonly outcomes?: MemoryOutcomes
   readonly callbacks?: boolean
   readonly taskDeadlineMs?: number
   readonly bounds?: Partial<EdgeBounds>
@@ -169,6 +171,7 @@ export const noReadModels: EdgeReadModels = {
   listHolds: () => empty([]),
   listCharges: () => empty({ charges: [], next: null }),
   findTrace: () => empty(undefined),
+  findRequestEnd: () => empty(undefined),
   findSheetSequence: async () => undefined,
   findKey: async () => undefined,
   listAdminChanges: () => empty([]),
@@ -260,6 +263,7 @@ export const startEdge = async (t: Test, options: EdgeOptions = {}): Promise<Tes
     frames: options.frames ?? noFrames,
     responseOwners: options.responseOwners ?? noOwners,
     taskQueue: recordingQueue,
+    outcomes: options.outcomes ?? new MemoryOutcomes(),
     tasks: options.tasks?.(tail, log) ?? noTasks,
     callbacks: options.callbacks ?? true,
     taskDeadlineMs: options.taskDeadlineMs ?? 86_400_000,

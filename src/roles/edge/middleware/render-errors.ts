@@ -2,6 +2,13 @@ import type { GatewayError } from '../../../errors.ts'
 import type { Logger } from '../../role.ts'
 import type { EdgeContext, EdgeMiddleware } from './context.ts'
 import { errorBodyAt, tellable } from './errors.ts'
+import { originalRequestHeader } from './request-id.ts'
+
+/** SDKs would ask again after any 409; they do what the second header says. */
+const tellRepeated = (ctx: EdgeContext, { requestId, askAgain }: NonNullable<GatewayError['repeats']>): void => {
+  ctx.set(originalRequestHeader, requestId)
+  ctx.set('x-should-retry', String(askAgain))
+}
 
 const renderError = (ctx: EdgeContext, error: GatewayError): void => {
   if (ctx.res.headersSent) {
@@ -12,6 +19,7 @@ const renderError = (ctx: EdgeContext, error: GatewayError): void => {
   }
   ctx.respond = true
   if (error.retryAfterSeconds !== undefined) ctx.set('Retry-After', String(error.retryAfterSeconds))
+  if (error.repeats !== undefined) tellRepeated(ctx, error.repeats)
   ctx.status = error.status
   ctx.set('Content-Type', 'application/json')
   ctx.body = JSON.stringify(errorBodyAt(ctx.path, error, ctx.state.requestId))

@@ -4,6 +4,9 @@ import type { EdgeMiddleware } from './context.ts'
 /** OpenAI's SDKs surface the second one, Anthropic's the third. */
 export const requestIdHeaders = ['X-Gateway-Request-Id', 'x-request-id', 'request-id'] as const
 
+/** Names the request that an idempotency key stands for, in the answer to a repeat. */
+export const originalRequestHeader = 'X-Gateway-Original-Request-Id'
+
 /** Gives every request an id of ours, and tells it in every response. */
 export const identifyRequest =
   (newId: NewId): EdgeMiddleware =>

@@ -5,8 +5,8 @@ import { genericStatus, nativeAccepted, nativeTask } from '../../../task-views.t
 import { askerOf, type EdgeContext, type EdgeMiddleware, jsonOf, keyOf } from '../../middleware/context.ts'
 import type { TaskPage } from '../../tasks.ts'
 import type { VideoTasks } from '../../video-tasks.ts'
-import { clientGoneOf } from '../client-gone.ts'
 import { idIn } from '../path-id.ts'
+import { type SubmitParts, submitTask } from '../submit-task.ts'
 import { readNativeRequest } from './request.ts'
 
 const envelope = ({ state }: EdgeContext, data: object): JsonObject => ({
@@ -21,7 +21,7 @@ const besides = (taskId: string, status: string): JsonObject => ({ id: taskId, t
 
 /** POST /vv/v1/videos/{kind} */
 export const submitNative =
-  (kind: VideoKind, tasks: VideoTasks): EdgeMiddleware =>
+  (kind: VideoKind, parts: SubmitParts): EdgeMiddleware =>
   async (ctx) => {
     const { rates } = ctx.state
     const asked = {
@@ -30,8 +30,10 @@ export const submitNative =
       surface: 'native-video',
       ...readNativeRequest(jsonOf(ctx).value, kind),
     } as const
-    const accepted = await tasks.submit(asked, clientGoneOf(ctx.res))
-    ctx.body = { ...envelope(ctx, nativeAccepted(accepted)), ...besides(accepted.taskId, 'queued') }
+    await submitTask(ctx, parts, asked, (accepted) => ({
+      ...envelope(ctx, nativeAccepted(accepted)),
+      ...besides(accepted.taskId, 'queued'),
+    }))
   }
 
 const nativePath = /^\/vv\/v1\/videos\/[^/]+\/([^/]+)\/?$/i

@@ -1,17 +1,17 @@
 import { genericAccepted, genericTask } from '../../../task-views.ts'
 import { askerOf, type EdgeMiddleware, jsonOf, keyOf } from '../../middleware/context.ts'
 import type { VideoTasks } from '../../video-tasks.ts'
-import { clientGoneOf } from '../client-gone.ts'
 import { idIn } from '../path-id.ts'
+import { type SubmitParts, submitTask } from '../submit-task.ts'
 import { readGeneration } from './request.ts'
 
 /** POST /v1/video/generations */
 export const submitGeneration =
-  (tasks: VideoTasks): EdgeMiddleware =>
+  (parts: SubmitParts): EdgeMiddleware =>
   async (ctx) => {
     const { rates } = ctx.state
     const asked = { key: keyOf(ctx), rates, surface: 'video', ...readGeneration(jsonOf(ctx).value) } as const
-    ctx.body = genericAccepted(await tasks.submit(asked, clientGoneOf(ctx.res)))
+    await submitTask(ctx, parts, asked, genericAccepted)
   }
 
 const generationPath = /^\/v1\/video\/generations\/([^/]+)\/?$/i

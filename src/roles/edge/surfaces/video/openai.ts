@@ -3,17 +3,17 @@ import { GatewayError } from '../../../../errors.ts'
 import { openaiAccepted, openaiVideo } from '../../../task-views.ts'
 import { askerOf, type EdgeContext, type EdgeMiddleware, jsonOf, keyOf } from '../../middleware/context.ts'
 import type { VideoTasks } from '../../video-tasks.ts'
-import { clientGoneOf } from '../client-gone.ts'
 import { idIn } from '../path-id.ts'
+import { type SubmitParts, submitTask } from '../submit-task.ts'
 import { readGeneration } from './request.ts'
 
 /** POST /v1/videos, which is POST /v1/video/generations in OpenAI's words. */
 export const createVideo =
-  (tasks: VideoTasks): EdgeMiddleware =>
+  (parts: SubmitParts): EdgeMiddleware =>
   async (ctx) => {
     const { rates } = ctx.state
     const asked = { key: keyOf(ctx), rates, surface: 'video', ...readGeneration(jsonOf(ctx).value) } as const
-    ctx.body = openaiAccepted(await tasks.submit(asked, clientGoneOf(ctx.res)))
+    await submitTask(ctx, parts, asked, openaiAccepted)
   }
 
 const videoPath = /^\/v1\/videos\/([^/]+)(?:\/content)?\/?$/i

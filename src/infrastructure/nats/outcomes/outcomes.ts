@@ -1,0 +1,104 @@
+import { JetStreamApiCodes, JetStreamApiError, type JetStreamManager } from '@nats-io/jetstream'
+import { GatewayError } from '../../../errors.ts'
+import { limits } from '../../../limits.ts'
+import type {
+  OutcomePlace,
+  OutcomeStore,
+  PutOutcome,
+  StandingOutcome,
+} from '../../../roles/edge/idempotency/outcome-store.ts'
+import type { Clock, NewId } from '../../../roles/role.ts'
+import { within } from '../../../within.ts'
+import { refusalOf } from '../connect.ts'
+import type { Link } from '../link.ts'
+import type { Publisher } from '../publisher.ts'
+import { isApiError } from '../standing.ts'
+import type { OutcomesNames } from './stream.ts'
+
+export interface OutcomesParts {
+  readonly names: OutcomesNames
+  readonly publisher: Publisher
+  readonly jsm: JetStreamManager
+  readonly link: Link
+  readonly clock: Clock
+  readonly newId: NewId
+}
+
+const nothing: StandingOutcome = { revision: 0, bytes: new Uint8Array() }
+
+/** What a server says of a message that it has no room for; the code stands for more. */
+const noRoom = /maximum bytes exceeded/
+
+const isTaken = (error: unknown): boolean =>
+  isApiError(error, JetStreamApiCodes.StreamWrongLastSequence) ||
+  isApiError(error, JetStreamApiCodes.StreamWrongLastSequenceUnknown)
+
+const isFull = (error: unknown): boolean => error instanceof JetStreamApiError && noRoom.test(error.message)
+
+const silent = (cause?: unknown): GatewayError =>
+  new GatewayError('log_unavailable', 'Idempotency keys cannot be kept right now. Try again shortly.', {
+    cause,
+    retryAfterSeconds: 1,
+  })
+
+/** Outcomes in a stream: one message under each key's subject, whose sequence is the revision. */
+export class NatsOutcomes implements OutcomeStore {
+  readonly #parts: OutcomesParts
+
+  constructor(parts: OutcomesParts) {
+    this.#parts = parts
+  }
+
+  get isClosed(): boolean {
+    return this.#parts.link.isClosed
+  }
+
+  async find(place: OutcomePlace): Promise<StandingOutcome> {
+    const { jsm, names } = this.#parts
+    const query = { last_by_subj: this.#subjectOf(place) }
+    const found = await this.#untilAnswered(limits.outcomeWriteMs, () => jsm.streams.getMessage(names.stream, query))
+    return found === null ? nothing : { revision: found.seq, bytes: found.data }
+  }
+
+  put(place: OutcomePlace, bytes: Uint8Array, revision: number, withinMs: number): Promise<PutOutcome> {
+    const { publisher, newId } = this.#parts
+    const messageId = newId()
+    const publication = { subject: this.#subjectOf(place), bytes, messageId, expectedSequence: revision }
+    return this.#untilAnswered(withinMs, async () => {
+      try {
+        const { sequence } = await publisher.publish(publication)
+        return { revision: sequence }
+      } catch (error) {
+        if (isTaken(error)) return { refused: 'taken' }
+        if (isFull(error)) return { refused: 'full' }
+        throw error
+      }
+    })
+  }
+
+  async close(): Promise<void> {
+    this.#parts.link.close()
+  }
+
+  #subjectOf({ workspaceId, keyDigest }: OutcomePlace): string {
+    return `${this.#parts.names.prefix}${workspaceId}.${keyDigest}`
+  }
+
+  #untilAnswered<T>(withinMs: number, work: () => Promise<T>): Promise<T> {
+    const giveUpMs = this.#parts.clock() + withinMs
+    return within(this.#tryUntil(giveUpMs, work), withinMs, () => silent())
+  }
+
+  async #tryUntil<T>(giveUpMs: number, work: () => Promise<T>): Promise<T> {
+    const { link, clock } = this.#parts
+    for (let attempt = 0; ; attempt += 1) {
+      try {
+        return await link.whileUp(work)
+      } catch (error) {
+        if (refusalOf(error) !== null) throw error
+        if (link.isClosed || clock() >= giveUpMs) throw silent(error)
+      }
+      await link.backOff(attempt)
+    }
+  }
+}

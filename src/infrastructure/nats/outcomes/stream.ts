@@ -1,0 +1,60 @@
+import {
+  DiscardPolicy,
+  type JetStreamManager,
+  RetentionPolicy,
+  StorageType,
+  StoreCompression,
+  type StreamConfig,
+  type StreamInfo,
+} from '@nats-io/jetstream'
+import { limits } from '../../../limits.ts'
+import { ensureStanding, nanosecondsInMs } from '../standing.ts'
+import { logNamesOf } from '../stream.ts'
+
+/** The stream of a log's outcomes. */
+export interface OutcomesNames {
+  readonly stream: string
+  /** Before a workspace and the digest of a key. */
+  readonly prefix: string
+}
+
+/** Names from `log.name` of the configuration. Throws when it cannot be a stream's name. */
+export const outcomesNamesOf = (name: string): OutcomesNames => {
+  const { stream, prefix } = logNamesOf(name)
+  return { stream: `${stream}_OUTCOMES`, prefix: `${prefix}outcome.` }
+}
+
+/** One message stands under each key. Full, the stream takes no more: a key that was forgotten too early would let a request be charged twice. */
+const configOf = ({ stream, prefix }: OutcomesNames, replicas: number) =>
+  ({
+    name: stream,
+    subjects: [`${prefix}*.*`],
+    storage: StorageType.File,
+    retention: RetentionPolicy.Limits,
+    discard: DiscardPolicy.New,
+    discard_new_per_subject: false,
+    max_msgs: -1,
+    max_age: limits.outcomesKeptMs * nanosecondsInMs,
+    max_msgs_per_subject: 1,
+    max_msg_size: -1,
+    deny_delete: false,
+    deny_purge: false,
+    compression: StoreCompression.None,
+    allow_direct: false, // A server that lags would say of a key that it is free.
+    allow_rollup_hdrs: false,
+    duplicate_window: limits.outcomeDuplicateWindowMs * nanosecondsInMs,
+    num_replicas: replicas,
+  }) satisfies Partial<StreamConfig>
+
+/** The stream of the outcomes, with room for `outcomesBytes` where it is made. Throws like `ensureStanding`. */
+export const ensureOutcomesStream = (
+  jsm: JetStreamManager,
+  names: OutcomesNames,
+  { replicas, create }: { readonly replicas: number; readonly create: boolean },
+): Promise<StreamInfo> =>
+  ensureStanding(jsm, {
+    config: configOf(names, replicas),
+    initially: { max_bytes: limits.outcomesBytes },
+    noun: 'outcomes',
+    create,
+  })

@@ -1,0 +1,166 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type { AnsweredKey, ClaimedKey, UnkeptKey } from '../../../domain/idempotency/key.ts'
+import { GatewayError } from '../../../errors.ts'
+import { limits } from '../../../limits.ts'
+import type { Clock, Logger } from '../../role.ts'
+import { decodeRecord, encodeRecord } from './key-record.ts'
+import type { OutcomePlace, OutcomeStore } from './outcome-store.ts'
+
+export interface HeldKeyParts {
+  readonly outcomes: OutcomeStore
+  readonly outcomeLeaseMs: number
+  readonly outcomeRenewMs: number
+  readonly clock: Clock
+  readonly logger: Logger
+}
+
+/** What a client is sent, whole. */
+export interface Outcome {
+  readonly status: number
+  readonly headers: AnsweredKey['headers']
+  readonly body: Uint8Array
+}
+
+const takenOver = (requestId: string): GatewayError =>
+  new GatewayError(
+    'idempotency_key_in_use',
+    'A repeat of this request has taken over, since this one was silent for too long.',
+    { retryAfterSeconds: 1, repeats: { requestId, askAgain: true } },
+  )
+
+/** A key from its claim to its end; the claim is renewed meanwhile, where the request takes that long. */
+export class HeldKey {
+  readonly #parts: HeldKeyParts
+  readonly #place: OutcomePlace
+  readonly #lost = new AbortController()
+  #claim: ClaimedKey
+  #revision: number
+  #renewal: NodeJS.Timeout | undefined
+  /** One write at a time: each names the revision before it. */
+  #writing: Promise<unknown> = Promise.resolve()
+  #isEnded = false
+  #isKept = false
+
+  constructor(parts: HeldKeyParts, place: OutcomePlace, claim: ClaimedKey, revision: number) {
+    this.#parts = parts
+    this.#place = place
+    this.#claim = claim
+    this.#revision = revision
+    this.#renewLater()
+  }
+
+  get isEnded(): boolean {
+    return this.#isEnded
+  }
+
+  /** Fires when another request has taken the key over: nothing may be delivered any more. */
+  get lost(): AbortSignal {
+    return this.#lost.signal
+  }
+
+  /**
+   * Keeps an answer, before its end is released; of one that is too large, or has no room any more, that it was given. Throws
+   * `idempotency_key_in_use` where another request has taken over, `log_unavailable` where it cannot be stored: then it must not be delivered.
+   */
+  async keep({ status, headers, body }: Outcome): Promise<void> {
+    const { requestId, digest } = this.#claim
+    const bytes = encodeRecord({ state: 'answered', requestId, digest, status, headers }, body)
+    if (bytes.length > limits.outcomeBytesMax) return this.keepNothing('size')
+    this.#end()
+    this.#isKept = await this.#write(bytes)
+    if (this.#isKept) return
+    this.#parts.logger.warn({ requestId }, 'no more outcomes are kept: an answer was given that cannot be repeated')
+    await this.keepNothing('size')
+  }
+
+  /** Keeps that an answer was given. Throws like `keep`. */
+  async keepNothing(why: UnkeptKey['why']): Promise<void> {
+    const { requestId, digest } = this.#claim
+    this.#end()
+    await this.#write(encodeRecord({ state: 'unkept', requestId, digest, why }))
+    this.#isKept = true
+  }
+
+  /** The request failed, and cost nothing: whoever repeats it has the key anew. Goes on until the store takes it; what is kept stays. */
+  free(): Promise<void> {
+    return this.#leave(new Uint8Array())
+  }
+
+  /** It cannot be told what became of the work: whoever repeats the request takes over at once, and sees to it. Like `free` otherwise. */
+  lapse(): Promise<void> {
+    return this.#leave(encodeRecord({ ...this.#claim, leaseUntilMs: 0 }))
+  }
+
+  #end(): void {
+    this.#isEnded = true
+    clearTimeout(this.#renewal)
+  }
+
+  async #leave(bytes: Uint8Array): Promise<void> {
+    this.#end()
+    while (!this.#lost.signal.aborted && !this.#isKept)
+      try {
+        await this.#write(bytes)
+        return
+      } catch (fault) {
+        if (!(fault instanceof GatewayError) || fault.code !== 'log_unavailable') throw fault
+        if (this.#parts.outcomes.isClosed) return
+        await delay(limits.outcomeRetryMs, undefined, { ref: false })
+      }
+  }
+
+  #renewLater(): void {
+    const { outcomeLeaseMs, outcomeRenewMs } = this.#parts
+    this.#renewal = setTimeout(() => void this.#renew(), outcomeLeaseMs - outcomeRenewMs).unref()
+  }
+
+  async #renew(): Promise<void> {
+    const { clock, outcomeLeaseMs, logger } = this.#parts
+    const claim = { ...this.#claim, leaseUntilMs: clock() + outcomeLeaseMs }
+    try {
+      await this.#write(encodeRecord(claim))
+      this.#claim = claim
+    } catch (fault) {
+      logger.debug({ fault, requestId: claim.requestId }, 'the claim of an idempotency key could not be renewed')
+    }
+    if (!this.#isEnded && !this.lost.aborted && !this.#parts.outcomes.isClosed) this.#renewLater()
+  }
+
+  /** False where there is no room for the bytes. */
+  #write(bytes: Uint8Array): Promise<boolean> {
+    const written = this.#writing.then(() => this.#replace(bytes))
+    this.#writing = written.catch(() => undefined)
+    return written
+  }
+
+  async #replace(bytes: Uint8Array): Promise<boolean> {
+    const { outcomes } = this.#parts
+    for (;;) {
+      const put = await outcomes.put(this.#place, bytes, this.#revision, limits.closingAckMs)
+      if ('revision' in put) {
+        this.#revision = put.revision
+        return true
+      }
+      if (put.refused === 'full') return false
+      if (await this.#stands(bytes)) return true
+    }
+  }
+
+  /** What stands may be our own, since an acknowledgement can be lost. Throws where it is another's. */
+  async #stands(bytes: Uint8Array): Promise<boolean> {
+    const standing = await this.#parts.outcomes.find(this.#place)
+    const isThis = Buffer.compare(standing.bytes, bytes) === 0
+    if (!isThis && !this.#isOwn(standing.bytes)) {
+      this.#lost.abort()
+      throw takenOver(this.#claim.requestId)
+    }
+    this.#revision = standing.revision
+    return isThis
+  }
+
+  #isOwn(bytes: Uint8Array): boolean {
+    const standing = decodeRecord(bytes)?.record
+    if (standing?.requestId !== this.#claim.requestId) return false
+    return standing.state !== 'claimed' || standing.holder === this.#claim.holder
+  }
+}

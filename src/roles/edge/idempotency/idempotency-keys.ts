@@ -1,0 +1,196 @@
+import { hash } from 'node:crypto'
+import { decideKey, decideLeftBehind, type KeyDecision } from '../../../domain/idempotency/decide.ts'
+import type { ClaimedKey, KeyedWork, KeyRecord } from '../../../domain/idempotency/key.ts'
+import { GatewayError } from '../../../errors.ts'
+import { limits } from '../../../limits.ts'
+import { canonicalJson } from '../canonical-json.ts'
+import { HeldKey, type HeldKeyParts, type Outcome } from './held-key.ts'
+import { decodeRecord, encodeRecord } from './key-record.ts'
+import type { LeftBehindRequests } from './left-behind.ts'
+import type { OutcomePlace } from './outcome-store.ts'
+
+export interface IdempotencyKeyParts extends HeldKeyParts {
+  readonly leftBehind: Pick<LeftBehindRequests, 'end' | 'giveBack'>
+}
+
+/** A request that names a key. */
+export interface KeyedRequest {
+  readonly requestId: string
+  readonly workspaceId: string
+  /** As its client wrote it. */
+  readonly key: string
+  /** Path of the endpoint. */
+  readonly endpoint: string
+  /** As it was sent. */
+  readonly body: unknown
+  readonly work: KeyedWork
+}
+
+/** What becomes of it: it runs, or was answered before. */
+export type Begun =
+  | {
+      readonly type: 'run'
+      readonly held: HeldKey
+      /** Its own, or what was left behind by a request that may have begun it. */
+      readonly work: KeyedWork
+    }
+  | { readonly type: 'replay'; readonly requestId: string; readonly outcome: Outcome }
+
+interface Asked extends KeyedRequest {
+  readonly place: OutcomePlace
+  readonly digest: string
+}
+
+type RequestClaim = ClaimedKey & { readonly work: Extract<KeyedWork, { type: 'request' }> }
+
+const full = (): GatewayError =>
+  new GatewayError(
+    'log_unavailable',
+    'No more idempotency keys can be kept right now. Try again later, or send the request without one.',
+    { retryAfterSeconds: limits.outcomeAgainSecondsMax },
+  )
+
+const inUse = (requestId: string, runsForMs: number): GatewayError =>
+  new GatewayError('idempotency_key_in_use', `The request ${requestId} has this idempotency key, and has not ended.`, {
+    retryAfterSeconds: Math.min(Math.max(Math.ceil(runsForMs / 1_000), 1), limits.outcomeAgainSecondsMax),
+    repeats: { requestId, askAgain: true },
+  })
+
+const final = (code: GatewayError['code'], requestId: string, message: string): GatewayError =>
+  new GatewayError(code, message, { param: 'Idempotency-Key', repeats: { requestId, askAgain: false } })
+
+const reused = (requestId: string): GatewayError =>
+  final(
+    'idempotency_key_reused',
+    requestId,
+    `The request ${requestId} has this idempotency key, and asked for something else.`,
+  )
+
+const notKept = (requestId: string): GatewayError =>
+  final(
+    'idempotency_outcome_not_kept',
+    requestId,
+    `The request ${requestId} has this idempotency key, was answered, and its answer is not kept, since it was a stream or too large. Ask anew with a new key.`,
+  )
+
+const refusalOf = (refusal: Extract<KeyDecision, { type: 'refuse' }>): GatewayError => {
+  switch (refusal.reason) {
+    case 'in_use':
+      return inUse(refusal.requestId, refusal.runsForMs)
+    case 'reused':
+      return reused(refusal.requestId)
+    case 'not_kept':
+      return notKept(refusal.requestId)
+  }
+}
+
+/** The key is in the digest of the body, which is kept, so that nobody can try bodies on it. */
+const askedOf = (request: KeyedRequest): Asked => {
+  const { workspaceId, key, endpoint, body } = request
+  return {
+    ...request,
+    place: { workspaceId, keyDigest: hash('sha256', key) },
+    digest: hash('sha256', canonicalJson([key, endpoint, body])),
+  }
+}
+
+const isOfRequest = (claim: ClaimedKey): claim is RequestClaim => claim.work.type === 'request'
+
+/** Requests that run once, however often they are sent, and to whichever edge. */
+export class IdempotencyKeys {
+  readonly #parts: IdempotencyKeyParts
+
+  constructor(parts: IdempotencyKeyParts) {
+    this.#parts = parts
+  }
+
+  /**
+   * Claims the key of a request, or answers with what is kept under it. Throws `idempotency_key_reused`, `idempotency_key_in_use` or
+   * `idempotency_outcome_not_kept`; `log_unavailable` where nothing can be claimed; and what `LeftBehindRequests` throws.
+   */
+  async begin(request: KeyedRequest): Promise<Begun> {
+    const asked = askedOf(request)
+    let begun = await this.#claim(asked, request.work, 0)
+    for (let race = 0; begun === null && race < limits.outcomeRacesMax; race += 1) begun = await this.#repeat(asked)
+    if (begun === null) throw inUse(request.requestId, 0)
+    return begun
+  }
+
+  /** Null where another request was quicker; so with all that follow. */
+  async #repeat(asked: Asked): Promise<Begun | null> {
+    const { revision, bytes } = await this.#parts.outcomes.find(asked.place)
+    const kept = decodeRecord(bytes)
+    const decision = decideKey(kept?.record ?? null, { ...asked, nowMs: this.#parts.clock() })
+    switch (decision.type) {
+      case 'claim':
+        return this.#claim(asked, asked.work, revision)
+      case 'run':
+        return this.#run(asked, decision.claim, revision)
+      case 'take_over':
+        return this.#takeOver(asked, decision.claim, revision)
+      case 'replay': {
+        const { requestId, status, headers } = decision.record
+        return { type: 'replay', requestId, outcome: { status, headers, body: kept?.body ?? bytes } }
+      }
+      case 'refuse':
+        throw refusalOf(decision)
+    }
+  }
+
+  async #claim({ requestId, digest, place }: Asked, work: KeyedWork, revision: number): Promise<Begun | null> {
+    const claimedMs = this.#parts.clock()
+    const leaseUntilMs = claimedMs + this.#parts.outcomeLeaseMs
+    const claim: ClaimedKey = {
+      state: 'claimed',
+      requestId,
+      holder: requestId,
+      digest,
+      work,
+      claimedMs,
+      leaseUntilMs,
+    }
+    const claimed = await this.#put(place, claim, revision)
+    return claimed === null ? null : this.#run({ place }, claim, claimed)
+  }
+
+  #run({ place }: Pick<Asked, 'place'>, claim: ClaimedKey, revision: number): Begun {
+    return { type: 'run', held: new HeldKey(this.#parts, place, claim, revision), work: claim.work }
+  }
+
+  /**
+   * The claim changes hands before it is looked at what became of the request: whoever had it, and is merely slow, delivers nothing from
+   * then on, so that what is given back was not received. A task keeps its id, under which it is made once.
+   */
+  async #takeOver(asked: Asked, claim: ClaimedKey, revision: number): Promise<Begun | null> {
+    if (!isOfRequest(claim)) return this.#claim(asked, claim.work, revision)
+    const leaseUntilMs = this.#parts.clock() + this.#parts.outcomeLeaseMs
+    const taken = await this.#put(asked.place, { ...claim, holder: asked.requestId, leaseUntilMs }, revision)
+    if (taken === null) return null
+    const isFree = await this.#settle(asked, claim).catch(async (fault: unknown) => {
+      await this.#put(asked.place, { ...claim, holder: asked.requestId, leaseUntilMs: 0 }, taken)
+      throw fault
+    })
+    if (isFree) return this.#claim(asked, asked.work, taken)
+    const { requestId, digest } = claim
+    await this.#put(asked.place, { state: 'unkept', requestId, digest, why: 'stream' }, taken)
+    throw notKept(requestId)
+  }
+
+  /** False where the request stays charged. */
+  async #settle({ workspaceId }: Asked, claim: RequestClaim): Promise<boolean> {
+    const { leftBehind } = this.#parts
+    const { keyId, surface } = claim.work
+    const abandoned = { requestId: claim.requestId, workspaceId, keyId, surface }
+    const left = await leftBehind.end(abandoned)
+    const decision = decideLeftBehind(claim, left)
+    if (decision === 'give_back' && left.chargedUsd !== null) await leftBehind.giveBack(abandoned, left)
+    return decision !== 'stays_charged'
+  }
+
+  async #put(place: OutcomePlace, record: KeyRecord, revision: number): Promise<number | null> {
+    const put = await this.#parts.outcomes.put(place, encodeRecord(record), revision, limits.outcomeWriteMs)
+    if ('revision' in put) return put.revision
+    if (put.refused === 'full') throw full()
+    return null
+  }
+}

@@ -1,0 +1,19 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import { GatewayError } from '../../../errors.ts'
+import { limits } from '../../../limits.ts'
+
+const keyPattern = new RegExp(`^[\\x20-\\x7e]{1,${limits.idempotencyKeyCharactersMax}}$`)
+
+/**
+ * The key of a request that shall run once, as its client wrote it, quotes included; null for any other request. Throws `invalid_value` for
+ * one that is empty, too long or not ASCII.
+ */
+export const idempotencyKeyIn = ({ 'idempotency-key': key }: IncomingHttpHeaders): string | null => {
+  if (key === undefined) return null
+  if (typeof key === 'string' && keyPattern.test(key)) return key
+  throw new GatewayError(
+    'invalid_value',
+    `The header \`Idempotency-Key\` must be 1 to ${limits.idempotencyKeyCharactersMax} printable ASCII characters.`,
+    { param: 'Idempotency-Key' },
+  )
+}

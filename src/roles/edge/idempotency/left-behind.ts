@@ -1,0 +1,122 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type { LeftBehind } from '../../../domain/idempotency/decide.ts'
+import { utcDayOf } from '../../../domain/instant.ts'
+import type { Applied } from '../../../domain/ledger/ledger.ts'
+import { errorTable, GatewayError, logUnavailable } from '../../../errors.ts'
+import type { FactOf } from '../../../events/envelope.ts'
+import type { RequestFailed } from '../../../events/types.ts'
+import { limits } from '../../../limits.ts'
+import { within } from '../../../within.ts'
+import type { LedgerTail } from '../../ledger-tail.ts'
+import type { LogOf } from '../../role.ts'
+import { undeliveredFact } from '../deliveries.ts'
+import type { EdgeReadModels } from '../read-models.ts'
+
+export interface LeftBehindParts {
+  readonly log: Pick<LogOf<'RequestFailed' | 'AdjustmentPosted'>, 'append' | 'postToWallet' | 'lastSequence'>
+  readonly tail: LedgerTail
+  readonly readModels: Pick<EdgeReadModels, 'findRequestEnd'>
+}
+
+/** A request whose edge fell silent. */
+export type AbandonedRequest = Pick<RequestFailed, 'requestId' | 'workspaceId' | 'keyId' | 'surface'>
+
+type Closed = NonNullable<Applied['closed']>
+type Charged = Extract<LeftBehind, { chargedUsd: string }>
+
+/** Looks at how far the tables are, one rest of the projector apart. */
+const looksMax = Math.ceil(limits.logStalledMs / limits.projectionRestMs)
+
+const unknown = (cause?: unknown): GatewayError =>
+  new GatewayError(
+    'read_models_unavailable',
+    'A request with this idempotency key broke off, and what it cost cannot be looked up right now. Try again shortly.',
+    { cause, retryAfterSeconds: 1 },
+  )
+
+/** Requests whose edge fell silent before their answer was kept. */
+export class LeftBehindRequests {
+  readonly #parts: LeftBehindParts
+
+  constructor(parts: LeftBehindParts) {
+    this.#parts = parts
+  }
+
+  /**
+   * How the request stands in the log, for good: one without an end gets it here, so that no bill of it counts from then on. Rejects with
+   * `log_unavailable`, and with `read_models_unavailable` where memory does not tell and the tables cannot be read.
+   */
+  async end(abandoned: AbandonedRequest): Promise<LeftBehind> {
+    const seen: Closed[] = []
+    const unlisten = this.#parts.tail.onApplied((applied) => {
+      for (const { closed } of applied) if (closed?.routed.data.requestId === abandoned.requestId) seen.push(closed)
+    })
+    try {
+      const stored = await this.#findEnd(abandoned, seen)
+      return stored ?? standingOf(seen[0])
+    } finally {
+      unlisten()
+    }
+  }
+
+  /** Resolves once what the request cost is given back; said twice, it counts once. Rejects with `log_unavailable`. */
+  async giveBack({ requestId, workspaceId, keyId }: AbandonedRequest, { chargedUsd, day }: Charged): Promise<void> {
+    const fact = undeliveredFact({ requestId, workspaceId, total: chargedUsd }, { keyId, day })
+    await within(this.#parts.log.postToWallet(workspaceId, [fact]), limits.routedAckMs, () => logUnavailable())
+  }
+
+  /** Null where the end is among those seen, or none will ever count. */
+  async #findEnd(abandoned: AbandonedRequest, seen: readonly Closed[]): Promise<LeftBehind | null> {
+    const sequence = await this.#catchUp()
+    const routed = this.#parts.tail.ledger.openRequests.get(abandoned.requestId)?.routed ?? null
+    // Not open: it ended, or was never routed. A second end of an ended request stands open too, alone.
+    const stored = routed === null && seen.length === 0 ? await this.#findStored(abandoned.requestId, sequence) : null
+    if (stored === null && seen.length === 0) await this.#fail(abandoned, routed?.data.allowanceId ?? null)
+    return stored
+  }
+
+  async #catchUp(): Promise<number> {
+    const { log, tail } = this.#parts
+    const sequence = await within(log.lastSequence(), limits.logStalledMs, () => logUnavailable())
+    await within(tail.reached(sequence), limits.logStalledMs, () => logUnavailable())
+    return sequence
+  }
+
+  /** Null where the tables, which have every frame up to `sequence`, have no end of the request. */
+  async #findStored(requestId: string, sequence: number): Promise<LeftBehind | null> {
+    try {
+      for (let look = 0; look < looksMax; look += 1) {
+        const found = await this.#parts.readModels.findRequestEnd(requestId)
+        if (found.value !== undefined) return found.value
+        if (found.sequence >= sequence) return null
+        await delay(limits.projectionRestMs)
+      }
+    } catch (fault) {
+      throw unknown(fault)
+    }
+    throw unknown()
+  }
+
+  /** Of one that was never routed too: should its edge come back and route it, it has ended before. */
+  async #fail(abandoned: AbandonedRequest, allowanceId: string | null): Promise<void> {
+    const { log, tail } = this.#parts
+    const ended = log.append([abandonedFact(abandoned, allowanceId)]).then(({ sequence }) => tail.reached(sequence))
+    await within(ended, limits.routedAckMs, () => logUnavailable())
+  }
+}
+
+const standingOf = (closed: Closed | undefined): LeftBehind =>
+  closed?.closing.type === 'UsageRecorded' && closed.closing.data.total !== '0'
+    ? { chargedUsd: closed.closing.data.total, day: utcDayOf(closed.routed.time) }
+    : { chargedUsd: null }
+
+const abandonedFact = (abandoned: AbandonedRequest, allowanceId: string | null): FactOf<'RequestFailed'> => ({
+  type: 'RequestFailed',
+  data: {
+    ...abandoned,
+    status: errorTable.internal_error.status,
+    reason: 'internal_error',
+    allowanceId,
+    attempts: [],
+  },
+})

@@ -1,0 +1,73 @@
+import type { KeyedWork } from '../../../domain/idempotency/key.ts'
+import { GatewayError } from '../../../errors.ts'
+import { limits } from '../../../limits.ts'
+import { atMost } from '../../../within.ts'
+import type { Logger } from '../../role.ts'
+import type { HeldKey, Outcome } from '../idempotency/held-key.ts'
+import type { Begun, IdempotencyKeys } from '../idempotency/idempotency-keys.ts'
+import { type EdgeContext, jsonOf, keyOf } from '../middleware/context.ts'
+import { originalRequestHeader, requestIdHeaders } from '../middleware/request-id.ts'
+
+export interface OnceParts {
+  readonly keys: IdempotencyKeys
+  readonly logger: Logger
+}
+
+type Running = Extract<Begun, { type: 'run' }>
+
+const ownHeader = /^x-gateway-(?!request-id$)/
+
+/** Our headers of an answer that is about to be sent, and its content type. */
+export const headersToKeep = (ctx: EdgeContext, contentType: string): Outcome['headers'] => ({
+  'content-type': contentType,
+  ...Object.fromEntries(
+    Object.entries(ctx.res.getHeaders())
+      .filter(([name]) => ownHeader.test(name))
+      .map(([name, value]) => [name, String(value)]),
+  ),
+})
+
+/** Says again what was said, under the id of the request that was charged. */
+const replay = (ctx: EdgeContext, requestId: string, { status, headers, body }: Outcome): void => {
+  ctx.status = status
+  for (const [name, value] of Object.entries(headers)) ctx.set(name, value)
+  for (const name of requestIdHeaders) ctx.set(name, requestId)
+  ctx.set(originalRequestHeader, requestId)
+  ctx.set('Idempotent-Replayed', 'true')
+  ctx.body = Buffer.from(body)
+}
+
+/** Of a task whose submit broke off, here or before, nobody knows whether it stands; all else that fails costs nothing. */
+const letGo = async ({ held, work }: Running, asked: KeyedWork, fault: unknown, logger: Logger): Promise<void> => {
+  const isRefused = work === asked && fault instanceof GatewayError && fault.status < 500
+  const isUnknown = work.type === 'task' && !isRefused
+  const left = (isUnknown ? held.lapse() : held.free()).catch((later: unknown) =>
+    logger.debug({ fault: later }, 'an idempotency key went to a repeat before it was let go'),
+  )
+  await atMost(left, limits.natsRequestMs)
+}
+
+/**
+ * Runs a request that names an idempotency key, or answers what it was answered the first time. `run` sends the answer, and keeps it
+ * before its end is out. Throws what `IdempotencyKeys` and `run` throw.
+ */
+export const serveOnce = async (
+  ctx: EdgeContext,
+  { keys, logger }: OnceParts,
+  asked: { readonly key: string; readonly work: KeyedWork },
+  run: (held: HeldKey, work: KeyedWork) => Promise<void>,
+): Promise<void> => {
+  const { requestId } = ctx.state
+  const { workspaceId } = keyOf(ctx)
+  const endpoint = ctx.path.toLowerCase().replace(/\/$/, '')
+  const begun = await keys.begin({ ...asked, requestId, workspaceId, endpoint, body: jsonOf(ctx).value })
+  if (begun.type === 'replay') return replay(ctx, begun.requestId, begun.outcome)
+  try {
+    await run(begun.held, begun.work)
+    // A body too large to be kept, whose client left before its end.
+    if (!begun.held.isEnded) await begun.held.keepNothing('size')
+  } catch (fault) {
+    await letGo(begun, asked.work, fault, logger)
+    throw fault
+  }
+}

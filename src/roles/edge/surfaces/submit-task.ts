@@ -1,0 +1,38 @@
+import type { JsonObject } from '../../../json.ts'
+import type { AcceptedTask } from '../../task-views.ts'
+import { idempotencyKeyIn } from '../idempotency/key-header.ts'
+import type { EdgeContext } from '../middleware/context.ts'
+import type { VideoSubmit, VideoTasks } from '../video-tasks.ts'
+import { clientGoneOf } from './client-gone.ts'
+import { headersToKeep, type OnceParts, serveOnce } from './serve-once.ts'
+
+export interface SubmitParts extends OnceParts {
+  readonly videoTasks: VideoTasks
+}
+
+const contentType = 'application/json; charset=utf-8'
+
+/** Submits a task, once where the request names an idempotency key, and answers what `show` makes of it. */
+export const submitTask = async (
+  ctx: EdgeContext,
+  parts: SubmitParts,
+  asked: VideoSubmit,
+  show: (accepted: AcceptedTask) => JsonObject,
+): Promise<void> => {
+  const { videoTasks } = parts
+  const clientGone = clientGoneOf(ctx.res)
+  const key = idempotencyKeyIn(ctx.req.headers)
+  if (key === null) {
+    ctx.body = show(await videoTasks.submit(asked, clientGone))
+    return
+  }
+  const taskId = videoTasks.newTaskId()
+  await serveOnce(ctx, parts, { key, work: { type: 'task', taskId } }, async (held, work) => {
+    const named = work.type === 'task' ? work.taskId : taskId
+    const accepted = await videoTasks.submit(asked, clientGone, { taskId: named, mayStand: named !== taskId })
+    const body = Buffer.from(JSON.stringify(show(accepted)))
+    await held.keep({ status: 200, headers: headersToKeep(ctx, contentType), body })
+    ctx.set('Content-Type', contentType)
+    ctx.body = body
+  })
+}

@@ -1,0 +1,43 @@
+import { logUnavailable } from '../../../src/errors.ts'
+import type {
+  OutcomePlace,
+  OutcomeStore,
+  PutOutcome,
+  StandingOutcome,
+} from '../../../src/roles/edge/idempotency/outcome-store.ts'
+
+/** The port of outcomes over a map, which can be away, full, or lose an acknowledgement. */
+export class MemoryOutcomes implements OutcomeStore {
+  readonly isClosed = false
+  puts = 0
+  isAway = false
+  isFull = false
+  /** Of the next put, which is stored all the same. */
+  losesAck = false
+  readonly #standing = new Map<string, StandingOutcome>()
+  #revision = 0
+
+  get all(): readonly StandingOutcome[] {
+    return [...this.#standing.values()]
+  }
+
+  async find(place: OutcomePlace): Promise<StandingOutcome> {
+    if (this.isAway) throw logUnavailable()
+    return this.#standing.get(subjectOf(place)) ?? { revision: 0, bytes: new Uint8Array() }
+  }
+
+  async put(place: OutcomePlace, bytes: Uint8Array, revision: number): Promise<PutOutcome> {
+    if (this.isAway) throw logUnavailable()
+    this.puts += 1
+    const standing = await this.find(place)
+    if (standing.revision !== revision) return { refused: 'taken' }
+    if (this.isFull && bytes.length >= standing.bytes.length) return { refused: 'full' }
+    this.#revision += 1
+    this.#standing.set(subjectOf(place), { revision: this.#revision, bytes })
+    if (!this.losesAck) return { revision: this.#revision }
+    this.losesAck = false
+    return { refused: 'taken' }
+  }
+}
+
+const subjectOf = ({ workspaceId, keyDigest }: OutcomePlace): string => `${workspaceId}.${keyDigest}`
