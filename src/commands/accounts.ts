@@ -6,6 +6,7 @@ import { availablePicos, balancePicos } from '../domain/wallet/wallet.ts'
 import type { LedgerTail } from '../roles/ledger-tail.ts'
 import type { EventLog, NewId } from '../roles/role.ts'
 import { WalletWriter } from '../roles/wallet-writer.ts'
+import { spentRecord } from './limits.ts'
 import { CommandError, UsageError } from './report.ts'
 
 /** What account commands work on: a ledger that has caught up, and the log they append to. */
@@ -127,7 +128,9 @@ export const workspaceRecord = ({ tail }: Books, workspaceId: string) => {
   }
 }
 
-export const keyRecords = ({ tail }: Books, workspaceId: string | undefined) => {
+/** Spent: USD on the UTC day of now, in its month and ever. */
+export const keyRecords = (books: Books, workspaceId: string | undefined, nowMs: number) => {
+  const { tail } = books
   if (workspaceId !== undefined && !tail.ledger.accounts.workspaces.has(workspaceId))
     throw new CommandError(refusals.workspace_unknown)
   return [...tail.ledger.accounts.keys.values()]
@@ -138,5 +141,6 @@ export const keyRecords = ({ tail }: Books, workspaceId: string | undefined) => 
       name,
       prefix,
       state: revoked ? 'revoked' : 'works',
+      ...spentRecord(books, workspaceId, keyId, nowMs),
     }))
 }

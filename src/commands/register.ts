@@ -14,6 +14,7 @@ import { registerArchive } from './archive-command.ts'
 import { registerAudit } from './audit-command.ts'
 import { callbackSecretRecord } from './callbacks.ts'
 import { registerExplain } from './explain-command.ts'
+import { registerLimits } from './limits-command.ts'
 import { openPlatform, openTail, type Platform } from './platform.ts'
 import { priceInFull, priceInShort, priceRecords, publishPrices } from './prices.ts'
 import { registerProve } from './prove-command.ts'
@@ -168,7 +169,7 @@ const registerKey = (program: Command): void => {
     .description('keys by id and prefix; secrets are kept nowhere')
     .addOption(json())
     .action((id: string | undefined, options: { json: boolean }, command: Command) =>
-      withBooks(command, async (session) => printRecords(keyRecords(session, id), options)),
+      withBooks(command, async (session) => printRecords(keyRecords(session, id, session.runtime.clock()), options)),
     )
 }
 
@@ -225,6 +226,7 @@ export const registerCommands = (program: Command): void => {
   registerWorkspace(program)
   registerCredit(program)
   registerKey(program)
+  registerLimits(program, withBooks)
   registerPrices(program)
   registerReplay(program, configOf)
   registerAudit(program, configOf)
