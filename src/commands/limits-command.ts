@@ -13,6 +13,7 @@ export type WithBooks = (
 ) => Promise<void>
 
 const countMax = 1_000_000_000
+/** Not null, which the parser of options takes for an empty text. */
 const noLimit = 'none'
 
 const countOf = (text: string): number => {
@@ -22,8 +23,10 @@ const countOf = (text: string): number => {
   return count
 }
 
-const countOrNone = (text: string): number | null => {
-  if (text === noLimit) return null
+type None = typeof noLimit
+
+const countOrNone = (text: string): number | None => {
+  if (text === noLimit) return noLimit
   try {
     return countOf(text)
   } catch {
@@ -39,8 +42,8 @@ const isSpendable = (text: string): boolean => {
   }
 }
 
-const usdOrNone = (text: string): string | null => {
-  if (text === noLimit) return null
+const usdOrNone = (text: string): string => {
+  if (text === noLimit) return noLimit
   if (!isSpendable(text))
     throw new InvalidArgumentError(`USD from zero on, such as 12.50, with at most 12 decimals, or \`${noLimit}\``)
   return text
@@ -85,27 +88,37 @@ const collectPaces = (text: string, before: ModelPaces | undefined): ModelPaces 
 
 interface SetOptions extends Output {
   readonly key?: string
-  readonly requestsPerMinute?: number | null
-  readonly tokensPerMinute?: number | null
-  readonly concurrentRequests?: number | null
-  readonly spendDay?: string | null
-  readonly spendMonth?: string | null
-  readonly spendTotal?: string | null
+  readonly requestsPerMinute?: number | None
+  readonly tokensPerMinute?: number | None
+  readonly concurrentRequests?: number | None
+  readonly spendDay?: string
+  readonly spendMonth?: string
+  readonly spendTotal?: string
   readonly allowModel?: string[]
   readonly anyModel?: true
   readonly modelLimit?: ModelPaces
 }
 
-const named = <T extends object>(members: T): { [M in keyof T]?: NonNullable<T[M]> | null } =>
-  Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as {
-    [M in keyof T]?: NonNullable<T[M]> | null
-  }
+type Named<T> = { [M in keyof T]?: Exclude<T[M], None | undefined> | null }
+
+/** Those that were named, with null for what is lifted. */
+const named = <T extends object>(members: T): Named<T> =>
+  Object.fromEntries(
+    Object.entries(members)
+      .filter(([, value]) => value !== undefined)
+      .map(([member, value]) => [member, value === noLimit ? null : value]),
+  ) as Named<T>
 
 const changeOf = (options: SetOptions): LimitsChange => {
   const { requestsPerMinute, tokensPerMinute, concurrentRequests, allowModel, anyModel, modelLimit } = options
   const spend = named({ day: options.spendDay, month: options.spendMonth, total: options.spendTotal })
   return {
-    ...named({ requestsPerMinute, tokensPerMinute, concurrentRequests, allowedModels: anyModel ? null : allowModel }),
+    ...named({
+      requestsPerMinute,
+      tokensPerMinute,
+      concurrentRequests,
+      allowedModels: anyModel ? noLimit : allowModel,
+    }),
     ...(Object.keys(spend).length === 0 ? {} : { spend }),
     ...(modelLimit === undefined ? {} : { models: modelLimit }),
   }
