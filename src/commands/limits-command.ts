@@ -113,12 +113,9 @@ const changeOf = (options: SetOptions): LimitsChange => {
   const { requestsPerMinute, tokensPerMinute, concurrentRequests, allowModel, anyModel, modelLimit } = options
   const spend = named({ day: options.spendDay, month: options.spendMonth, total: options.spendTotal })
   return {
-    ...named({
-      requestsPerMinute,
-      tokensPerMinute,
-      concurrentRequests,
-      allowedModels: anyModel ? noLimit : allowModel,
-    }),
+    ...named({ requestsPerMinute, tokensPerMinute, concurrentRequests }),
+    ...(anyModel ? { allowedModels: null } : {}),
+    ...(allowModel === undefined ? {} : { allowedModels: allowModel }),
     ...(Object.keys(spend).length === 0 ? {} : { spend }),
     ...(modelLimit === undefined ? {} : { models: modelLimit }),
   }
