@@ -5,6 +5,7 @@ import { availablePicos, balancePicos, type Wallet } from '../domain/wallet/wall
 import * as changes from '../roles/account-changes.ts'
 import { type Books as AnyBooks, refusalOf } from '../roles/books.ts'
 import type { EventLog, NewId } from '../roles/role.ts'
+import { spentRecord } from './limits.ts'
 import { UsageError } from './report.ts'
 
 export { revokeKey, rotateKey, setKeyExpiry, sha256Hex } from '../roles/account-changes.ts'
@@ -110,7 +111,9 @@ export const workspaceRecord = ({ tail }: Books, workspaceId: string) => {
   }
 }
 
-export const keyRecords = ({ tail }: Books, workspaceId: string | undefined) => {
+/** Spent: USD on the UTC day of now, in its month and ever. */
+export const keyRecords = (books: Books, workspaceId: string | undefined, nowMs: number) => {
+  const { tail } = books
   if (workspaceId !== undefined && !tail.ledger.accounts.workspaces.has(workspaceId))
     throw refusalOf('workspace_unknown')
   return [...tail.ledger.accounts.keys.values()]
@@ -122,5 +125,6 @@ export const keyRecords = ({ tail }: Books, workspaceId: string | undefined) => 
       prefix,
       state: revoked ? 'revoked' : 'works',
       expires_at: expiresAtMs === null ? null : new Date(expiresAtMs).toISOString(),
+      ...spentRecord(books, workspaceId, keyId, nowMs),
     }))
 }

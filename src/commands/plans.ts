@@ -5,20 +5,19 @@ import type { WalletRefusal } from '../domain/wallet/decide.ts'
 import type { PlanCommand, PlanRefusal } from '../domain/wallet/decide-plan.ts'
 import { schemaIdOf } from '../events/envelope.ts'
 import type { PlanPublished } from '../events/types.ts'
-import { WalletWriter } from '../roles/wallet-writer.ts'
+import { say, writerOf } from '../roles/books.ts'
 import { problemsText, validatorOf } from '../schema-validation.ts'
 import type { Books } from './accounts.ts'
 import { CommandError, UsageError } from './report.ts'
 
 /** True when the plan is new, or its terms are; false when they stood already. Throws UsageError for terms that are none. */
-export const publishPlan = async ({ log, tail }: Books, plan: PlanPublished): Promise<boolean> => {
+export const publishPlan = async (books: Books, plan: PlanPublished): Promise<boolean> => {
   const problems = validatorOf(schemaIdOf('PlanPublished'), { every: true })(plan)
   if (problems.length > 0) throw new UsageError(`the plan cannot be published: ${problemsText(problems)}`)
-  const standing = tail.ledger.accounts.plans.get(plan.planId)
+  const standing = books.tail.ledger.accounts.plans.get(plan.planId)
   const terms = termsOf(plan)
   if (standing !== undefined && JSON.stringify(termsOf(standing)) === JSON.stringify(terms)) return false
-  const { sequence } = await log.append([{ type: 'PlanPublished', data: terms }])
-  await tail.reached(sequence)
+  await say(books, [{ type: 'PlanPublished', data: terms }])
   return true
 }
 
@@ -52,14 +51,9 @@ const isPlanRefusal = (refused: WalletRefusal): refused is PlanRefusal =>
   refused.reason === 'insufficient' || refused.reason === 'subscription_differs' || refused.reason === 'no_subscription'
 
 /** True when it added something, false when it had been carried out before. Throws CommandError when it is refused. */
-const carryOut = async (
-  { log, tail }: Books,
-  workspaceId: string,
-  command: PlanCommand,
-  price = '0',
-): Promise<boolean> => {
-  if (!tail.ledger.accounts.workspaces.has(workspaceId)) throw new CommandError('no such workspace')
-  const outcome = await new WalletWriter(log, tail).execute(workspaceId, command)
+const carryOut = async (books: Books, workspaceId: string, command: PlanCommand, price = '0'): Promise<boolean> => {
+  if (!books.tail.ledger.accounts.workspaces.has(workspaceId)) throw new CommandError('no such workspace')
+  const outcome = await writerOf(books).execute(workspaceId, command, books.actor)
   if ('facts' in outcome) return outcome.facts.length > 0
   const { refused } = outcome
   if (!isPlanRefusal(refused)) throw new Error(`a plan was refused for ${refused.reason}`)

@@ -20,6 +20,7 @@ import { registerAudit } from './audit-command.ts'
 import { callbackSecretRecord } from './callbacks.ts'
 import { registerExplain } from './explain-command.ts'
 import { type ImportOptions, importPrices, readTable } from './import-prices.ts'
+import { registerLimits } from './limits-command.ts'
 import { registerPlan } from './plan-command.ts'
 import { onServers, openTail, type Platform } from './platform.ts'
 import { priceInFull, priceInShort, priceRecords, publishPrices } from './prices.ts'
@@ -238,7 +239,7 @@ const registerKey = (program: Command): void => {
     .description('keys by id and prefix; secrets are kept nowhere')
     .addOption(json())
     .action((id: string | undefined, options: { json: boolean }, command: Command) =>
-      withBooks(command, async (session) => printRecords(keyRecords(session, id), options)),
+      withBooks(command, async (session) => printRecords(keyRecords(session, id, session.runtime.clock()), options)),
     )
 }
 
@@ -313,6 +314,7 @@ export const registerCommands = (program: Command): void => {
   registerWorkspace(program)
   registerCredit(program)
   registerKey(program)
+  registerLimits(program, withBooks)
   registerPrices(program)
   registerRouting(program, withBooks, json)
   registerPlan(program, withBooks)

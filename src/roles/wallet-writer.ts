@@ -1,4 +1,5 @@
 import { type AccountCommand, type AccountDecision, decideAccounts } from '../domain/accounts/decide.ts'
+import { decideLimits, type LimitsDecision, type SetLimits } from '../domain/accounts/limits.ts'
 import { walletOf } from '../domain/ledger/ledger.ts'
 import {
   draftWorkspace,
@@ -16,6 +17,7 @@ export type WalletEventType = WorkspaceFact['type']
 
 /** The facts a command put into the log (none when it had been carried out before), or why it was refused. */
 export type WalletOutcome = WalletDecision & { readonly sequence: number }
+export type LimitsOutcome = LimitsDecision & { readonly sequence: number }
 export type AccountOutcome = AccountDecision & { readonly sequence: number }
 
 interface Decided {
@@ -51,6 +53,11 @@ export class WalletWriter {
   /** The same of the workspace itself and its keys. */
   executeAccount(workspaceId: string, command: AccountCommand, actor?: string): Promise<AccountOutcome> {
     return this.#decide(workspaceId, ({ accounts }) => decideAccounts(command, accounts), actor)
+  }
+
+  /** The same of the limits of the workspace and its keys. */
+  executeLimits(workspaceId: string, command: SetLimits, actor?: string): Promise<LimitsOutcome> {
+    return this.#decide(workspaceId, ({ accounts }) => decideLimits(command, accounts), actor)
   }
 
   #decide<Decision extends { readonly facts: readonly WorkspaceFact[] } | { readonly refused: unknown }>(

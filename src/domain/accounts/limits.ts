@@ -13,6 +13,13 @@ export const setLimits = (book: AccountsDraft['limits'], { workspaceId, keyId, l
 
 const noLimits: Limits = {}
 
+/** What was set of a key, or, for null, of the workspace. */
+export const setLimitsOf = (
+  { limits }: Pick<AccountsDraft, 'limits'>,
+  workspaceId: string,
+  keyId: string | null,
+): Limits => limits.get(holderOf(workspaceId, keyId ?? '')) ?? noLimits
+
 /** The limits that bind the requests of a key: its workspace's and its own. Both apply. */
 export interface BindingLimits {
   readonly workspace: Limits
@@ -21,14 +28,14 @@ export interface BindingLimits {
 
 /** Of a workspace, what was set of it goes before what its plan says, member by member. */
 export const limitsOf = (
-  { limits, subscriptions }: Pick<Accounts, 'limits' | 'subscriptions'>,
+  accounts: Pick<Accounts, 'limits' | 'subscriptions'>,
   { keyId, workspaceId }: Pick<Key, 'keyId' | 'workspaceId'>,
 ): BindingLimits => {
-  const own = limits.get(holderOf(workspaceId)) ?? noLimits
-  const ofPlan = planLimitsOf({ subscriptions }, workspaceId)
+  const own = setLimitsOf(accounts, workspaceId, null)
+  const ofPlan = planLimitsOf(accounts, workspaceId)
   return {
     workspace: ofPlan === null ? own : { ...ofPlan, ...own },
-    key: limits.get(holderOf(workspaceId, keyId)) ?? noLimits,
+    key: setLimitsOf(accounts, workspaceId, keyId),
   }
 }
 
@@ -62,15 +69,12 @@ const refusalOf = ({ workspaceId, keyId, limits }: SetLimits, accounts: Accounts
   return accounts.keys.get(keyId)?.workspaceId === workspaceId ? null : 'key_unknown'
 }
 
-const standingOf = ({ workspaceId, keyId }: SetLimits, { limits }: AccountsDraft): Limits =>
-  limits.get(holderOf(workspaceId, keyId ?? '')) ?? noLimits
-
 /** Decides what setting limits adds to the log: nothing where they stand already. */
 export const decideLimits = (command: SetLimits, accounts: AccountsDraft): LimitsDecision => {
+  const { workspaceId, keyId, limits } = command
   const refused = refusalOf(command, accounts)
   if (refused !== null) return { refused }
-  const { workspaceId, keyId, limits } = command
-  if (canonicalText(standingOf(command, accounts)) === canonicalText(limits)) return { facts: [] }
+  if (canonicalText(setLimitsOf(accounts, workspaceId, keyId)) === canonicalText(limits)) return { facts: [] }
   return { facts: [{ type: 'LimitsSet', data: { workspaceId, ...(keyId === null ? {} : { keyId }), limits } }] }
 }
 

@@ -1,7 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
-import { balancePicos } from '../../../src/domain/wallet/wallet.ts'
+import { minOf } from '../../../src/domain/money.ts'
+import { balancePicos, keyRoomOf, spendingOf, type Wallet } from '../../../src/domain/wallet/wallet.ts'
 import { GatewayError } from '../../../src/errors.ts'
 import type { Reservation } from '../../../src/roles/edge/allowances.ts'
 import { within } from '../../../src/within.ts'
@@ -15,11 +16,20 @@ interface Rush {
   /** How many times the cost is reserved at most. */
   readonly worst: number
   readonly lastsTurnsMax: number
+  /** Absent: the wallet has no more. Otherwise a key may spend what is paid for, and its wallet has so many times the cost beside it. */
+  readonly besidesKey?: bigint
 }
 
 interface Client {
   readonly id: number
   refusals: number
+}
+
+/** Of the wallet, or of the limit of its key where that is less. */
+const leftPicos = (wallet: Wallet): bigint => {
+  const room = keyRoomOf(wallet, 'key-1', '')
+  const balance = balancePicos(wallet)
+  return room === null ? balance : minOf(balance, room.leftPicos + room.heldPicos)
 }
 
 /** Asks some edge until it is let in, or until nothing is left; true when it was let in. */
@@ -46,16 +56,21 @@ const askUntilServed = async (
     } catch (refusal) {
       if (!(refusal instanceof GatewayError)) throw refusal
       client.refusals += 1
-      const isSpent = balancePicos(wallet()) < costPicos
-      if (refusal.code === 'insufficient_user_quota' && !isSpent) shared.faults.push('402 while there was money')
+      const isSpent = leftPicos(wallet()) < costPicos
+      if (refusal.status === 402 && !isSpent) shared.faults.push('402 while there was money')
       if (isSpent) return false
       await pause(below(20))
     }
   }
 }
 
-const rush = async (t: Test, asked: Rush, options: Omit<SharedWalletOptions, 'creditPicos'>) => {
-  const shared = await openSharedWallet(t, { ...options, creditPicos: costPicos * BigInt(asked.paidFor) })
+const rush = async (t: Test, asked: Rush, options: Omit<SharedWalletOptions, 'creditPicos' | 'keyLimitPicos'>) => {
+  const paidPicos = costPicos * BigInt(asked.paidFor)
+  const money =
+    asked.besidesKey === undefined
+      ? { creditPicos: paidPicos }
+      : { creditPicos: paidPicos + costPicos * asked.besidesKey, keyLimitPicos: paidPicos }
+  const shared = await openSharedWallet(t, { ...options, ...money })
   const clients = Array.from({ length: asked.paidFor + 20 }, (_, id): Client => ({ id, refusals: 0 }))
   const served = await Promise.all(clients.map((client) => askUntilServed(shared, client, asked)))
   await shared.stop()
@@ -79,6 +94,31 @@ t.test('three edges, money for exactly N: all N are let in, and never one that i
         t.same(faults, [])
         t.equal(balancePicos(wallet), 0n)
         t.same([wallet.heldPicos, wallet.holds.size], [0n, 0], 'nothing stays held')
+      },
+    ),
+    { numRuns: 20, endOnFailure: true },
+  )
+})
+
+t.test('the same where a key may spend the money for exactly N, and its wallet has as much or more', async (t) => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.record({
+        seed: fc.integer(),
+        paidFor: fc.integer({ min: 1, max: 60 }),
+        worst: fc.constantFrom(1, 1, 2, 5),
+        lastsTurnsMax: fc.constantFrom(1, 10, 200),
+        distances: fc.tuple(...[1, 2, 3].map(() => fc.integer({ min: 1, max: 12 }))),
+        besidesKey: fc.constantFrom(0n, 1n, 1_000n),
+      }),
+      async ({ seed, distances, ...asked }) => {
+        const { served, faults, wallet } = await rush(t, asked, { seed, distances })
+        t.equal(served, asked.paidFor)
+        t.same(faults, [])
+        const { spent, held } = spendingOf(wallet, 'key-1')
+        t.equal(spent.totalPicos, costPicos * BigInt(asked.paidFor), 'spent to the last digit')
+        t.same([held.totalPicos, wallet.heldPicos, wallet.holds.size], [0n, 0n, 0], 'nothing stays held')
+        t.equal(balancePicos(wallet), costPicos * asked.besidesKey)
       },
     ),
     { numRuns: 20, endOnFailure: true },

@@ -13,7 +13,7 @@ import { WalletWriter } from '../../../src/roles/wallet-writer.ts'
 import { atMost } from '../../../src/within.ts'
 import { MemoryLog } from '../../memory-log.ts'
 import { randomOf } from '../../random.ts'
-import { credited, opened, routed, used, workspaceId } from '../projector/facts.ts'
+import { credited, limitsSet, opened, routed, used, workspaceId } from '../projector/facts.ts'
 import { type LogLine, recordingLogger } from './edge-fixture.ts'
 
 /** A whole number from 0 to below the bound. */
@@ -78,6 +78,8 @@ export interface SharedWallet {
 export interface SharedWalletOptions {
   readonly seed: number
   readonly creditPicos: bigint
+  /** What `key-1` may spend ever; absent: it has no limit. */
+  readonly keyLimitPicos?: bigint
   /** Turns that a frame travels at most, for each edge. */
   readonly distances?: readonly number[]
   readonly clock?: Clock
@@ -104,7 +106,7 @@ const audit = (tail: LedgerTail, faults: string[]): void => {
 
 /** Several edges, each with a tail of its own, on one log and one wallet. The clock runs five times as fast, unless another is given. */
 export const openSharedWallet = async (t: Test, options: SharedWalletOptions): Promise<SharedWallet> => {
-  const { seed, creditPicos, distances = [4, 4, 4] } = options
+  const { seed, creditPicos, keyLimitPicos, distances = [4, 4, 4] } = options
   const { requestDeadlineMs } = limits
   const random = randomOf(seed)
   const below: Below = (bound) => Math.floor(random() * bound)
@@ -113,6 +115,8 @@ export const openSharedWallet = async (t: Test, options: SharedWalletOptions): P
   const log = new MemoryLog()
   await log.append([opened(workspaceId, '0')])
   await log.postToWallet(workspaceId, [credited('credit-1', formatUsd(creditPicos))])
+  if (keyLimitPicos !== undefined)
+    await log.postToWallet(workspaceId, [limitsSet({ spend: { total: formatUsd(keyLimitPicos) } }, 'key-1')])
   let ids = 0
   const newId = (): string => {
     ids += 1
@@ -135,7 +139,7 @@ export const openSharedWallet = async (t: Test, options: SharedWalletOptions): P
   const tail = new LedgerTail(initialLedger(), log)
   const faults: string[] = []
   audit(tail, faults)
-  for (const each of [tail, ...edges.map((edge) => edge.tail)]) await each.reached(2)
+  for (const each of [tail, ...edges.map((edge) => edge.tail)]) await each.reached(log.frames.length)
   const stopAll = async (): Promise<void> => {
     await Promise.all(edges.map(({ allowances }) => atMost(allowances.ended(), 1_000)))
     await Promise.all(edges.map(({ allowances }) => allowances.close()))

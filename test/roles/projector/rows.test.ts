@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises'
 import t from 'tap'
 import { MemoryLog } from '../../memory-log.ts'
 import { startPostgres } from '../../postgres.ts'
@@ -145,6 +146,68 @@ t.test('limits: the last that were set, as the fold has them', async (t) => {
     { workspace_id: 'other', key_id: 'key-1', limits: {} },
   ])
   t.same((await store.load()).ledger.accounts.limits, ledgerOf(log).accounts.limits)
+})
+
+t.test('what keys spend and hold, by the day of the hold', async (t) => {
+  const { store, rows } = bound(await newProjected())
+  const log = new MemoryLog({ timeOf: (sequence) => `2026-03-0${sequence}T23:00:00.000Z` })
+  await log.postToWallet(workspaceId, [
+    holdPlaced('hold-1', '1', workspaceId, { keyId: 'key-1', day: '2026-03-01' }),
+    holdPlaced('hold-2'),
+    taskPlaced('task-1', { keyId: 'key-2' }),
+  ])
+  await project(log, store, 500)
+  t.match(await rows('holds', 'hold_id'), [
+    { hold_id: 'hold-1', key_id: 'key-1', day: '2026-03-01' },
+    { hold_id: 'hold-2', key_id: null, day: null },
+    { hold_id: 'task-1', key_id: 'key-2', day: '2026-03-01' },
+  ])
+  const held = { held_day: 0, held_month: 0, held_total: 0 }
+  t.same(await rows('key_spending', 'key_id'), [
+    {
+      ...{ workspace_id: 'acme', key_id: 'key-1', day: '2026-03-01', spent_day: 0, spent_month: 0, spent_total: 0 },
+      ...{ held_day: 1, held_month: 1, held_total: 1 },
+    },
+    {
+      ...{ workspace_id: 'acme', key_id: 'key-2', day: '2026-03-01', spent_day: 0, spent_month: 0, spent_total: 0 },
+      ...{ held_day: 0.84, held_month: 0.84, held_total: 0.84 },
+    },
+  ])
+  await log.append([routed('request-1', { allowanceId: 'hold-1' }), used('request-1', { total: '0.01' })])
+  await log.append([routed('request-2', { allowanceId: 'hold-2' }), used('request-2', { total: '0.02' })])
+  await log.append([taskSettled('task-1')])
+  await log.postToWallet(workspaceId, [holdReleased('hold-1')])
+  await project(log, store, 500)
+  t.match(await rows('key_spending', 'key_id'), [
+    { key_id: 'key-1', day: '2026-03-03', spent_day: 0.02, spent_month: 0.03, spent_total: 0.03, ...held },
+    { key_id: 'key-2', day: '2026-03-01', spent_day: 0.63, spent_month: 0.63, spent_total: 0.63, ...held },
+  ])
+})
+
+t.test('tables from before keys were counted are filled as a rebuild fills them', async (t) => {
+  const projected = await newProjected()
+  const { store, rows } = bound(projected)
+  const days = ['2026-02-28', '2026-03-01', '2026-03-02', '2026-03-02', '2026-03-02']
+  const log = new MemoryLog({ timeOf: (sequence) => `${days[sequence - 1]}T23:00:00.000Z` })
+  for (const id of ['1', '2', '3']) {
+    await log.postToWallet(workspaceId, [
+      taskPlaced(`task-${id}`, { keyId: id === '3' ? 'key-2' : 'key-1' }),
+      holdPlaced(`hold-${id}`),
+    ])
+  }
+  await log.append(
+    ['1', '2', '3'].flatMap((id) => [routed(`r-${id}`, { keyId: `key-${id}` }), used(`r-${id}`), failed(`f-${id}`)]),
+  )
+  await log.append([taskSettled('task-1'), taskFailed('task-3')])
+  await project(log, store, 500)
+  const [spendings, holds] = [await rows('key_spending', 'key_id'), await rows('holds', 'hold_id')]
+  const migration = await readFile(new URL('../../../migrations/0015_limits.sql', import.meta.url), 'utf8')
+  await projected.query('delete from key_spending; update holds set key_id = null, day = null')
+  for (const statement of migration.split(';').filter((each) => /^\s*(?:update|insert)/m.test(each)))
+    await projected.query(statement)
+  t.same(await rows('key_spending', 'key_id'), spendings)
+  t.same(await rows('holds', 'hold_id'), holds)
+  t.equal(spendings.length, 3)
 })
 
 t.test('prices: every sheet published stays, with its words', async (t) => {
