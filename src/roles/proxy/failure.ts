@@ -2,6 +2,7 @@ import { clientGoneError, type ErrorCode, type ErrorDetails, errorTable, Gateway
 import { limits } from '../../limits.ts'
 import type { Refusal } from '../../providers/dialect.ts'
 import type { HttpFault } from '../../providers/http.ts'
+import type { UpstreamError } from '../observer.ts'
 import type { RoutedCall } from '../role.ts'
 
 /** Why a candidate did not serve. */
@@ -76,6 +77,23 @@ const blamesOurKey = ({ code, message }: Refusal): boolean =>
   /\b(?:invalid|incorrect|expired) api[ _-]?key\b|\bapi[ _-]?key (?:is )?(?:not valid|invalid|incorrect|expired)\b/i.test(
     message,
   )
+
+const plainErrors: Readonly<Record<string, UpstreamError>> = {
+  network: 'network',
+  timeout: 'timeout',
+  aborted: 'aborted',
+  account: 'account',
+  rate_limited: 'rate_limited',
+  refused: 'refused',
+}
+
+/** A failure in the few words of what is counted. */
+export const upstreamErrorOf = ({ reason, status }: Failure): UpstreamError => {
+  const plain = plainErrors[reason]
+  if (plain !== undefined) return plain
+  if (!reason.startsWith('status_') || status === null) return 'bad_answer'
+  return status >= 500 ? 'status_5xx' : 'status_4xx'
+}
 
 /** What we refuse ourselves, before the upstream is asked. */
 export const refused = (refusal: GatewayError): Failure => ({ status: null, reason: 'refused', refusal })

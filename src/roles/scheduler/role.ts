@@ -5,6 +5,7 @@ import { atMost } from '../../within.ts'
 import type { LedgerTail } from '../ledger-tail.ts'
 import { manifests } from '../manifests.ts'
 import { type Clock, defineRole, type Logger, type LogOf, type RunningRole } from '../role.ts'
+import { Trouble } from '../trouble.ts'
 import { WalletWriter } from '../wallet-writer.ts'
 import { OverdueHolds } from './overdue-holds.ts'
 import { type SealerParts, startSealer } from './sealer.ts'
@@ -23,6 +24,7 @@ const startExpiry = ({ log, tail, clock, logger }: SchedulerParts): RunningRole 
   const holds: Pick<LogOf<'HoldReleased'>, 'appendToWallet'> = log
   const writer = new WalletWriter(holds, tail)
   const overdue = new OverdueHolds(tail)
+  const trouble = new Trouble(logger)
   let expiring: Promise<void> = Promise.resolve()
   let busy = false
 
@@ -35,8 +37,9 @@ const startExpiry = ({ log, tail, clock, logger }: SchedulerParts): RunningRole 
     busy = true
     try {
       await Promise.all(overdue.at(clock()).map(release))
+      trouble.ends({}, 'overdue holds are released again')
     } catch (fault) {
-      logger.warn({ fault }, 'an overdue hold was not released; it is tried again')
+      trouble.comes({ fault }, 'an overdue hold was not released; it is tried again')
     } finally {
       busy = false
     }
