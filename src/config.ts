@@ -48,6 +48,16 @@ export interface Config {
   readonly drainMs: number
   readonly audit: AuditConfig
   readonly logLevel: string
+  /** Whether each request has a line in our own log. */
+  readonly logRequests: boolean
+  /** Where operators ask a process for metrics and health; null: nowhere. */
+  readonly observe: ObserveConfig | null
+}
+
+export interface ObserveConfig {
+  readonly host: string
+  /** 0 takes a free one. Null: `limits.observePort`, or a free one where that is taken. */
+  readonly port: number | null
 }
 
 export interface AuditConfig {
@@ -127,6 +137,8 @@ interface ConfigFile {
     readonly previous_public_keys?: readonly string[]
   }
   readonly log_level?: string
+  readonly log_requests?: boolean
+  readonly observe?: { readonly host?: string; readonly port?: number | 'off' }
 }
 
 interface AnyEntry {
@@ -648,6 +660,11 @@ const auditFrom = ({ audit = {} }: ConfigFile, reading: AuditReading): AuditConf
   }
 }
 
+const observeFrom = ({ observe = {} }: ConfigFile, asked: number | 'off' | undefined): Config['observe'] => {
+  const port = asked ?? observe.port ?? null
+  return port === 'off' ? null : { host: observe.host ?? '127.0.0.1', port }
+}
+
 const msOf = (seconds: number | undefined): number | undefined => (seconds === undefined ? undefined : seconds * 1000)
 
 /** Every model is also known by its bare name, unless the file says which aliases there are. */
@@ -663,6 +680,8 @@ export const readConfig = (
   options: {
     readonly file?: string | undefined
     readonly port?: number | undefined
+    /** Of metrics and health. */
+    readonly observePort?: number | 'off' | undefined
     readonly dataFolder?: string | undefined
     /** Default: the whole gateway. */
     readonly role?: ProcessRole | undefined
@@ -718,5 +737,7 @@ export const readConfig = (
     drainMs: msOf(file.limits?.drain_seconds) ?? limits.stopMs,
     audit,
     logLevel: file.log_level ?? 'info',
+    logRequests: file.log_requests ?? true,
+    observe: observeFrom(file, options.observePort),
   })
 }

@@ -104,6 +104,8 @@ export const configOf = (
   drainMs: limits.stopMs,
   audit: { sealing: false, origin: 'gateway.test/ledger', signer: null, verifier: null, previous: [] },
   logLevel: 'silent',
+  logRequests: true,
+  observe: null,
   ...config,
 })
 

@@ -12,8 +12,8 @@ export type ObservedSurface =
   | 'other'
   | 'none'
 
-/** How an answer ended; `gone` is a client that left before its end. */
-export type ObservedStatus = '1xx' | '2xx' | '3xx' | '4xx' | '5xx' | 'gone'
+/** How an answer ended; `cut` before its end, by the client or by us. */
+export type ObservedStatus = '1xx' | '2xx' | '3xx' | '4xx' | '5xx' | 'cut'
 
 /**
  * Where the time of a request goes: from the key to the money, from the money to the acknowledged record, to the head of the upstream's

@@ -25,7 +25,10 @@ export const gauges: { readonly [Name in GaugeName]: Definition } = {
   gateway_follower_lag_seconds: { help: 'For how long there have been such frames.', labels: ['follower'] },
   gateway_requests_unfinished: { help: 'Requests in the ledger that were routed and have no end.', labels: [] },
   gateway_workspaces: { help: 'Workspaces in the ledger.', labels: [] },
-  gateway_holds_open: { help: 'Open holds in the ledger: of videos, and the allowances of edges.', labels: ['purpose'] },
+  gateway_holds_open: {
+    help: 'Open holds in the ledger: of videos, and the allowances of edges.',
+    labels: ['purpose'],
+  },
   gateway_holds_usd: { help: `What remains of them, in USD. ${inFloats}`, labels: ['purpose'] },
   gateway_money_usd: { help: `Wallets, summed over all workspaces, in USD. ${inFloats}`, labels: ['state'] },
   gateway_tasks_open: { help: 'Video tasks in the ledger that have not ended.', labels: ['status'] },

@@ -6,6 +6,7 @@ import { failureReason, GatewayError, logUnavailable } from '../../errors.ts'
 import type { FactOf } from '../../events/envelope.ts'
 import { limits } from '../../limits.ts'
 import { within } from '../../within.ts'
+import { type Check, checked } from '../health.ts'
 import type { LedgerTail } from '../ledger-tail.ts'
 import {
   type AnswerCall,
@@ -23,6 +24,7 @@ import {
 } from '../role.ts'
 import type { Admission, Allowances, Reservation } from './allowances.ts'
 import { Deliveries } from './deliveries.ts'
+import type { RequestTrace } from './request-trace.ts'
 
 export type EdgeEvent = 'RequestRouted' | 'RequestFailed' | 'HoldPlaced' | 'HoldReleased' | 'AdjustmentPosted'
 
@@ -49,6 +51,8 @@ export interface InferenceRequest {
   readonly demand: Demand
   /** Those of the caller's that may go on, by lower-case name. */
   readonly headers?: RoutedCall['headers'] | undefined
+  /** Told how far the request has come. */
+  readonly trace?: Pick<RequestTrace, 'admitted' | 'routed'>
 }
 
 /** A validated question of any surface: free, and not in the log. */
@@ -89,12 +93,18 @@ export class Inference {
     return this.#deliveries.close()
   }
 
-  /** Throws `log_unavailable` while the log does not acknowledge, or our own frames do not come back through the tail. */
+  /** Throws `log_unavailable` while requests cannot be recorded. */
   requireLog(): void {
+    if (!this.check.ok) throw logUnavailable()
+  }
+
+  /** Whether the log acknowledges, and our own frames come back through the tail. */
+  get check(): Check {
     const { log, tail, clock } = this.#parts
     if (this.#awaited !== null && tail.ledger.sequence >= this.#awaited.sequence) this.#awaited = null
     const tailStalled = this.#awaited !== null && clock() - this.#awaited.sinceMs > limits.logStalledMs
-    if (tailStalled || log.oldestUnacknowledgedMs() > limits.logStalledMs) throw logUnavailable()
+    if (tailStalled) return checked(false, 'frames that were acknowledged do not come back')
+    return checked(log.oldestUnacknowledgedMs() <= limits.logStalledMs, 'the log does not acknowledge')
   }
 
   plan(ask: Ask): Plan {
@@ -110,8 +120,10 @@ export class Inference {
   /** Resolves with the head of the answer; throws GatewayError where no byte can be answered. */
   async run(request: InferenceRequest, plan: Plan, clientGone: AbortSignal): Promise<Answer> {
     const { reservation, outputCap } = await this.#reserve(request, plan)
+    request.trace?.admitted()
     const call = this.#callOf(request, plan, reservation, outputCap)
     await this.#record(request, plan, call)
+    request.trace?.routed()
     return { ...(await this.#dispatch(call, clientGone)), outputCap }
   }
 

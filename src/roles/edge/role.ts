@@ -2,18 +2,12 @@ import type { FrameSource } from '../../audit/frames.ts'
 import type { Catalog } from '../../domain/routing/plan.ts'
 import { limits } from '../../limits.ts'
 import { atMost } from '../../within.ts'
+import { type Checks, checked, type WatchedRole } from '../health.ts'
 import type { LedgerTail } from '../ledger-tail.ts'
 import { manifests } from '../manifests.ts'
+import { type Observer, type Readings, unobserved } from '../observer.ts'
 import { OpenCalls } from '../open-calls.ts'
-import {
-  type Clock,
-  type Dispatch,
-  defineRole,
-  type Logger,
-  type LogOf,
-  type NewId,
-  type RunningRole,
-} from '../role.ts'
+import { type Clock, type Dispatch, defineRole, type Logger, type LogOf, type NewId } from '../role.ts'
 import { WalletWriter } from '../wallet-writer.ts'
 import type { WorkQueue } from '../work-queue.ts'
 import { Allowances } from './allowances.ts'
@@ -23,6 +17,7 @@ import type { HttpListener } from './http-listener.ts'
 import { type EdgeEvent, Inference } from './inference.ts'
 import { RateLimiter } from './rate-limiter.ts'
 import type { EdgeReadModels } from './read-models.ts'
+import { RequestWatch } from './request-watch.ts'
 import type { ResponseOwners } from './response-owners.ts'
 import { createServer } from './server.ts'
 import type { EdgeTasks } from './tasks.ts'
@@ -54,11 +49,17 @@ export interface EdgeParts {
   /** `task_` and 32 random letters and digits. */
   readonly newTaskId: () => string
   readonly logger: Logger
+  readonly observer?: Observer
+  /** Whether each request has a line in our own log; not unless it is said. */
+  readonly requestLines?: boolean
+  /** Of what the process has beside the edge: they count for whether requests can be served. */
+  readonly checks?: () => Checks
   /** Other bounds than those of `limits.ts`, for a test. */
   readonly bounds?: Partial<EdgeBounds>
 }
 
-export interface RunningEdge extends RunningRole {
+export interface RunningEdge extends WatchedRole {
+  readonly readings: Readings
   readonly url: string
   readonly port: number
 }
@@ -69,6 +70,7 @@ interface Stoppable {
   readonly allowances: Allowances
   readonly inference: Inference
   readonly videoTasks: VideoTasks
+  readonly requestWatch: RequestWatch
 }
 
 /**
@@ -77,7 +79,7 @@ interface Stoppable {
  */
 const stopWithin = async (
   { stopMs, lastAnswerMs, closingAckMs, allowanceReturnMs }: EdgeBounds,
-  { server, openCalls, allowances, inference, videoTasks }: Stoppable,
+  { server, openCalls, allowances, inference, videoTasks, requestWatch }: Stoppable,
 ): Promise<void> => {
   const drained = server.drain().then(() => allowances.ended())
   await atMost(drained, stopMs)
@@ -89,10 +91,12 @@ const stopWithin = async (
     atMost(inference.close(), allowanceReturnMs),
     videoTasks.close(allowanceReturnMs),
   ])
+  requestWatch.close()
 }
 
 const start = async (parts: EdgeParts): Promise<RunningEdge> => {
   const { log, tail, clock, requestsPerMinute, requestDeadlineMs = limits.requestDeadlineMs, listen } = parts
+  const { observer = unobserved, requestLines = false, checks: checksBeside = () => ({}) } = parts
   const holds: Pick<LogOf<'HoldPlaced' | 'HoldReleased'>, 'appendToWallet'> = log
   const bounds = boundsWith(parts.bounds)
   const writer = new WalletWriter(holds, tail)
@@ -110,10 +114,18 @@ const start = async (parts: EdgeParts): Promise<RunningEdge> => {
   const freshResults = new FreshResults({ ...parts, inference })
   const videoTasks = new VideoTasks({ ...parts, writer, owner, freshResults })
   const rateLimiter = requestsPerMinute === null ? null : new RateLimiter(requestsPerMinute, clock)
-  const server = createServer({ ...parts, inference, videoTasks, rateLimiter })
-  const stop = (): Promise<void> => stopWithin(bounds, { server, openCalls, allowances, inference, videoTasks })
+  const requestWatch = new RequestWatch({ ...parts, observer, requestLines })
+  const checks = (): Checks => ({
+    accepting: checked(!server.isStopping, 'is stopping'),
+    recording: inference.check,
+  })
+  const ready = (): Checks => ({ ...checksBeside(), ...checks() })
+  const server = createServer({ ...parts, inference, videoTasks, rateLimiter, requestWatch, ready })
+  const readings: Readings = async () => requestWatch.readings(await server.connections())
+  const stop = (): Promise<void> =>
+    stopWithin(bounds, { server, openCalls, allowances, inference, videoTasks, requestWatch })
   try {
-    return { ...(await server.listen(listen.host, listen.port)), stop }
+    return { ...(await server.listen(listen.host, listen.port)), checks, readings, stop }
   } catch (fault) {
     await stop()
     throw fault

@@ -4,6 +4,7 @@ import Koa from 'koa'
 import type { FrameSource } from '../../audit/frames.ts'
 import type { Catalog } from '../../domain/routing/plan.ts'
 import type { VideoKind } from '../../domain/video/request.ts'
+import type { Checks } from '../health.ts'
 import type { LedgerTail } from '../ledger-tail.ts'
 import type { Clock, Logger, NewId } from '../role.ts'
 import { boundsWith, type EdgeBounds } from './bounds.ts'
@@ -20,6 +21,7 @@ import { identifyRequest } from './middleware/request-id.ts'
 import { requireLog } from './middleware/require-log.ts'
 import type { RateLimiter } from './rate-limiter.ts'
 import type { EdgeReadModels } from './read-models.ts'
+import type { RequestWatch } from './request-watch.ts'
 import type { ResponseOwners } from './response-owners.ts'
 import { completeChat } from './surfaces/chat/handler.ts'
 import { showSubscription, showUsage } from './surfaces/dashboard/billing.ts'
@@ -44,6 +46,9 @@ export interface ServerParts {
   readonly videoTasks: VideoTasks
   readonly tail: LedgerTail
   readonly rateLimiter: RateLimiter | null
+  readonly requestWatch: RequestWatch
+  /** Whether requests can be served. */
+  readonly ready: () => Checks
   readonly readModels: EdgeReadModels
   /** The log as it is stored, for what is explained from it. */
   readonly frames: Pick<FrameSource, 'read'>
@@ -101,7 +106,7 @@ const routes = (parts: ServerParts, bounds: EdgeBounds): Router<EdgeState, objec
   router.get('/v1/ledger/charges', authenticated, listCharges(readModels))
   router.get('/v1/ledger/charges/:id', authenticated, showCharge(parts))
   router.get('/healthz', showHealth())
-  router.get('/readyz', showReadiness(inference))
+  router.get('/readyz', showReadiness(parts.ready))
   return router
 }
 
@@ -120,6 +125,7 @@ const createApp = (parts: ServerParts, bounds: EdgeBounds, isStopping: () => boo
   const app = new Koa<EdgeState, object>()
   app.on('error', reportFault(parts.logger))
   app.use(identifyRequest(parts.newId))
+  app.use(parts.requestWatch.watch)
   app.use(renderErrors(parts.logger))
   app.use(refuseWhileStopping(isStopping))
   app.use(router.routes())

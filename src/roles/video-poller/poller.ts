@@ -10,7 +10,8 @@ import { FewAtOnce } from './few-at-once.ts'
 import { TaskRun, type TaskRunParts } from './task-run.ts'
 import { VendorAccount, type VideoVendorAccount } from './vendor-account.ts'
 
-export interface PollerParts extends Omit<TaskRunParts, 'accountOf' | 'payloadReads' | 'signal' | 'tail' | 'logTrouble'> {
+export interface PollerParts
+  extends Omit<TaskRunParts, 'accountOf' | 'payloadReads' | 'signal' | 'tail' | 'logTrouble'> {
   readonly tail: Pick<LedgerTail, 'ledger' | 'onApplied'>
   readonly tasks: Pick<WorkQueue, 'take'>
   readonly vendors: ReadonlyMap<string, VideoVendorAccount>

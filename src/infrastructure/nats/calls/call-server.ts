@@ -39,7 +39,8 @@ class Serving implements ServedCalls {
   }
 
   get check(): Check {
-    if (this.#subscription.isClosed() || this.#subscription.isDraining()) return checked(false, 'calls are not taken any more')
+    if (this.#subscription.isClosed() || this.#subscription.isDraining())
+      return checked(false, 'calls are not taken any more')
     return checked(this.#links.isUp, 'no connection for calls')
   }
 

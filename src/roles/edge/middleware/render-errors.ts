@@ -4,6 +4,7 @@ import type { EdgeContext, EdgeMiddleware } from './context.ts'
 import { errorBodyAt, tellable } from './errors.ts'
 
 const renderError = (ctx: EdgeContext, error: GatewayError): void => {
+  ctx.state.trace.code = error.code
   if (ctx.res.headersSent) {
     // Half an answer is out: only a broken connection can still tell that it is no whole one.
     ctx.respond = false

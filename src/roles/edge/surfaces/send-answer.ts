@@ -26,7 +26,9 @@ const relayEvents = async (ctx: EdgeContext, { head, bytes }: Answer, parts: Ans
     if (!stream.begun && !stream.clientGone) throw empty()
   } catch (fault) {
     if (!stream.begun) throw fault
-    stream.fail(tellable(fault, ctx.state.requestId, parts.logger))
+    const error = tellable(fault, ctx.state.requestId, parts.logger)
+    ctx.state.trace.code = error.code
+    stream.fail(error)
   }
   stream.end()
 }

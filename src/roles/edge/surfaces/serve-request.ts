@@ -42,6 +42,7 @@ export const serveRequest = async (ctx: EdgeContext, parts: SurfaceParts, planne
         stream: stream === true,
         demand,
         headers,
+        trace: ctx.state.trace,
       },
       plan,
       clientGoneOf(ctx.res),

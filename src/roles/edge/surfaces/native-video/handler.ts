@@ -25,6 +25,7 @@ export const submitNative =
   async (ctx) => {
     const asked = { key: keyOf(ctx), surface: 'native-video', ...readNativeRequest(jsonOf(ctx).value, kind) } as const
     const accepted = await tasks.submit(asked, clientGoneOf(ctx.res))
+    ctx.state.trace.accepted(accepted)
     ctx.body = { ...envelope(ctx, nativeAccepted(accepted)), ...besides(accepted.taskId, 'queued') }
   }
 

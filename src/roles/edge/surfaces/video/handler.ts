@@ -10,7 +10,9 @@ export const submitGeneration =
   (tasks: VideoTasks): EdgeMiddleware =>
   async (ctx) => {
     const asked = { key: keyOf(ctx), surface: 'video', ...readGeneration(jsonOf(ctx).value) } as const
-    ctx.body = genericAccepted(await tasks.submit(asked, clientGoneOf(ctx.res)))
+    const accepted = await tasks.submit(asked, clientGoneOf(ctx.res))
+    ctx.state.trace.accepted(accepted)
+    ctx.body = genericAccepted(accepted)
   }
 
 const generationPath = /^\/v1\/video\/generations\/([^/]+)\/?$/i

@@ -12,7 +12,9 @@ export const createVideo =
   (tasks: VideoTasks): EdgeMiddleware =>
   async (ctx) => {
     const asked = { key: keyOf(ctx), surface: 'video', ...readGeneration(jsonOf(ctx).value) } as const
-    ctx.body = openaiAccepted(await tasks.submit(asked, clientGoneOf(ctx.res)))
+    const accepted = await tasks.submit(asked, clientGoneOf(ctx.res))
+    ctx.state.trace.accepted(accepted)
+    ctx.body = openaiAccepted(accepted)
   }
 
 const videoPath = /^\/v1\/videos\/([^/]+)(?:\/content)?\/?$/i
