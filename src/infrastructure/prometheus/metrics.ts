@@ -87,15 +87,16 @@ export class PrometheusMetrics {
 
   async #render(): Promise<string> {
     const read = await Promise.all(this.#sources.map(readInTime))
-    for (const gauge of this.#gauges.values()) clear(gauge)
+    for (const [name, gauge] of this.#gauges) clear(name, gauge)
     for (const { name, labels = {}, value } of read.flat()) this.#gauges.get(name)?.set({ ...labels }, value)
     return this.#registry.metrics()
   }
 }
 
-const clear = (gauge: Gauge): void => {
+/** A reset alone sets a gauge without labels to 0, which would be a figure. */
+const clear = (name: GaugeName, gauge: Gauge): void => {
   gauge.reset()
-  gauge.remove() // One without labels was set to 0, which would be a figure.
+  if (gauges[name].labels.length === 0) gauge.remove()
 }
 
 /** A gauge without a value says that its source is away; the checks of readiness say why. */
