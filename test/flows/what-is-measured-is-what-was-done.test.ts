@@ -163,7 +163,10 @@ t.test('what is open now', async (t) => {
   t.ok(seen.value('gateway_money_usd', { state: 'held' })! > 0.42)
 
   leave.abort()
-  await until(async () => (await scrape(gateway.observeUrl)).value('gateway_requests_total', { surface: 'chat', status: 'cut' }) === 1)
+  await until(
+    async () =>
+      (await scrape(gateway.observeUrl)).value('gateway_requests_total', { surface: 'chat', status: 'cut' }) === 1,
+  )
 
   t.test('the dashboard and the README name metrics that there are, and the README names all of ours', async (t) => {
     const parts = /_(?:bucket|sum|count)$/
@@ -173,10 +176,19 @@ t.test('what is open now', async (t) => {
     const asked = panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr)).join('\n')
     const names = new Set(asked.match(/\b(?:gateway|nodejs|process)_\w+/g))
     t.ok(names.size > 20, 'it is full of them')
-    t.same([...names].filter((name) => !exported(name)), [])
+    t.same(
+      [...names].filter((name) => !exported(name)),
+      [],
+    )
     const readme = await readFile(new URL('../../README.md', import.meta.url), 'utf8')
     const told = new Set(readme.match(/\bgateway_\w+/g))
-    t.same([...told].filter((name) => !exported(name)), [])
-    t.same([...seen.names].filter((name) => name.startsWith('gateway_') && !told.has(name)), [])
+    t.same(
+      [...told].filter((name) => !exported(name)),
+      [],
+    )
+    t.same(
+      [...seen.names].filter((name) => name.startsWith('gateway_') && !told.has(name)),
+      [],
+    )
   })
 })

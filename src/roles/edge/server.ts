@@ -12,6 +12,7 @@ import { HttpListener } from './http-listener.ts'
 import type { Inference } from './inference.ts'
 import { authenticate } from './middleware/authenticate.ts'
 import type { EdgeState } from './middleware/context.ts'
+import { FaultTeller } from './middleware/errors.ts'
 import { readJson } from './middleware/json-body.ts'
 import { limitRate } from './middleware/limit-rate.ts'
 import { refuseUnrouted } from './middleware/refuse-unrouted.ts'
@@ -63,15 +64,15 @@ export interface ServerParts {
 
 const videoKinds: readonly VideoKind[] = ['text2video', 'image2video', 'omni-video']
 
-const routes = (parts: ServerParts, bounds: EdgeBounds): Router<EdgeState, object> => {
-  const { inference, videoTasks, tail, rateLimiter, readModels, catalog, clock, logger } = parts
+const routes = (parts: ServerParts, bounds: EdgeBounds, faults: FaultTeller): Router<EdgeState, object> => {
+  const { inference, videoTasks, tail, rateLimiter, readModels, catalog, clock } = parts
   const authenticated = authenticate(tail.ledger.accounts)
   const recorded = requireLog(inference)
   const limited = limitRate(rateLimiter)
   const json = readJson(bounds.requestBodyBytesMax)
   const called = [authenticated, recorded, limited]
   const version = requireVersion()
-  const surface = { inference, bounds, logger }
+  const surface = { inference, bounds, faults }
   const responses = { ...surface, owners: parts.responseOwners }
   const models = { catalog, prices: tail.ledger.prices, clock }
 
@@ -121,12 +122,13 @@ const reportFault =
   }
 
 const createApp = (parts: ServerParts, bounds: EdgeBounds, isStopping: () => boolean): RequestListener => {
-  const router = routes(parts, bounds)
+  const faults = new FaultTeller(parts.logger)
+  const router = routes(parts, bounds, faults)
   const app = new Koa<EdgeState, object>()
   app.on('error', reportFault(parts.logger))
   app.use(identifyRequest(parts.newId))
   app.use(parts.requestWatch.watch)
-  app.use(renderErrors(parts.logger))
+  app.use(renderErrors(faults))
   app.use(refuseWhileStopping(isStopping))
   app.use(router.routes())
   app.use(refuseUnrouted(router))

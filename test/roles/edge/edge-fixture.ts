@@ -145,6 +145,7 @@ export interface EdgeOptions {
   readonly taskQueue?: Partial<Pick<WorkQueue, 'put' | 'withdraw'>>
   readonly tasks?: (tail: LedgerTail, log: MemoryLog) => EdgeTasks
   readonly callbacks?: boolean
+  readonly requestLines?: boolean
   readonly taskDeadlineMs?: number
   readonly bounds?: Partial<EdgeBounds>
 }
@@ -261,6 +262,7 @@ export const startEdge = async (t: Test, options: EdgeOptions = {}): Promise<Tes
     newId: randomUUID,
     newTaskId,
     logger: recordingLogger(logged),
+    requestLines: options.requestLines ?? false,
     bounds: { stopMs: 2_000, lastAnswerMs: 500, closingAckMs: 500, allowanceReturnMs: 1_000, ...options.bounds },
   })
   let stopped: Promise<void> | undefined

@@ -1,7 +1,6 @@
 import type { GatewayError } from '../../../errors.ts'
-import type { Logger } from '../../role.ts'
 import type { EdgeContext, EdgeMiddleware } from './context.ts'
-import { errorBodyAt, tellable } from './errors.ts'
+import { errorBodyAt, type FaultTeller } from './errors.ts'
 
 const renderError = (ctx: EdgeContext, error: GatewayError): void => {
   ctx.state.trace.code = error.code
@@ -20,11 +19,11 @@ const renderError = (ctx: EdgeContext, error: GatewayError): void => {
 
 /** The one place that turns what was thrown into a response. */
 export const renderErrors =
-  (logger: Logger): EdgeMiddleware =>
+  (faults: FaultTeller): EdgeMiddleware =>
   async (ctx, next) => {
     try {
       await next()
     } catch (fault) {
-      renderError(ctx, tellable(fault, ctx.state.requestId, logger))
+      renderError(ctx, faults.tellable(fault, ctx.state.requestId))
     }
   }

@@ -1,9 +1,10 @@
 import type { Demand } from '../../../domain/pricing/worst-case.ts'
 import type { Plan } from '../../../domain/routing/plan.ts'
-import type { Logger, RoutedCall, Surface } from '../../role.ts'
+import type { RoutedCall, Surface } from '../../role.ts'
 import type { EdgeBounds } from '../bounds.ts'
 import type { Inference } from '../inference.ts'
 import { type EdgeContext, keyOf } from '../middleware/context.ts'
+import type { FaultTeller } from '../middleware/errors.ts'
 import { clientGoneOf } from './client-gone.ts'
 import { type SurfaceRequest, withoutRouting } from './request.ts'
 import { tellFailure, tellRoute } from './route-headers.ts'
@@ -13,7 +14,7 @@ import type { Voice } from './voice.ts'
 export interface SurfaceParts {
   readonly inference: Inference
   readonly bounds: EdgeBounds
-  readonly logger: Logger
+  readonly faults: FaultTeller
 }
 
 /** A request of one surface, read and planned. */
@@ -50,5 +51,5 @@ export const serveRequest = async (ctx: EdgeContext, parts: SurfaceParts, planne
     .catch((fault: unknown) => tellFailure(ctx, plan, fault))
   tellRoute(ctx, plan, answer.head)
   if (answer.outputCap !== null) ctx.set('X-Gateway-Output-Cap', String(answer.outputCap))
-  await sendAnswer(ctx, answer, { bounds: parts.bounds, logger: parts.logger, voice })
+  await sendAnswer(ctx, answer, { bounds: parts.bounds, faults: parts.faults, voice })
 }
