@@ -2,6 +2,7 @@ import { clientGoneError, type ErrorCode, type ErrorDetails, errorTable, Gateway
 import { limits } from '../../limits.ts'
 import type { Refusal } from '../../providers/dialect.ts'
 import type { HttpFault } from '../../providers/http.ts'
+import { withoutKeys } from '../../providers/scrub.ts'
 import type { UpstreamError } from '../observer.ts'
 import type { RoutedCall } from '../role.ts'
 
@@ -35,7 +36,7 @@ export const httpFailure = (fault: HttpFault): Failure => ({
   status: null,
   reason: fault.kind,
   timedOut: fault.kind === 'timeout',
-  ...(fault.cause instanceof Error ? { detail: fault.cause.message } : {}),
+  ...(fault.cause instanceof Error ? { detail: withoutKeys(fault.cause.message, []) } : {}),
 })
 
 /** OpenAI says 429 also when our account there is empty: waiting does not help. */
