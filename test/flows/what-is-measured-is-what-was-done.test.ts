@@ -12,7 +12,7 @@ const models = {
   down: 'down;status=500',
   strange: 'strange;status=400',
   broken: 'broken;break_after=3',
-  slow: 'slow;chunk_delay_ms=20',
+  held: 'held;hang_after=3',
 }
 
 const start = (t: Test): Promise<TestGateway> => {
@@ -142,7 +142,7 @@ t.test('what is open now', async (t) => {
   const response = await fetch(`${gateway.url}/v1/chat/completions`, {
     method: 'POST',
     headers: { authorization: `Bearer ${account.secret}`, 'content-type': 'application/json' },
-    body: chatBody('openai/slow', true, 1_000),
+    body: chatBody('openai/held', true),
     signal: leave.signal,
   })
   t.equal(response.status, 200)

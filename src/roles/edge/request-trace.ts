@@ -19,7 +19,9 @@ export class RequestTrace {
   endedMs: number | null = null
   server: Server | null = null
   taskId: string | undefined
-  /** USD, as the ledger has it; undefined until then. */
+  /** Its end is in the ledger. */
+  isClosed = false
+  /** USD, as the ledger has it; undefined where it has none. */
   charge: string | undefined
   /** Of the error that the client was told. */
   code: ErrorCode | undefined

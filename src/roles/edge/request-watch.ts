@@ -55,8 +55,8 @@ interface Watched {
 export class RequestWatch {
   readonly #parts: RequestWatchParts
   readonly #open = new Map<string, Watched>()
-  /** Answered, and their lines wait for what the ledger charges; the oldest first. */
-  readonly #uncharged = new Map<string, Watched>()
+  /** Answered, and their lines wait for what the ledger makes of them; the oldest first. */
+  readonly #unclosed = new Map<string, Watched>()
   readonly #unlisten: () => void
   readonly #sweepTimer: NodeJS.Timeout
 
@@ -91,12 +91,13 @@ export class RequestWatch {
 
   #learn(applied: readonly Applied[]): void {
     for (const { closed } of applied) {
-      if (closed?.closing.type !== 'UsageRecorded') continue
-      const { requestId, total } = closed.closing.data
-      const watched = this.#open.get(requestId) ?? this.#uncharged.get(requestId)
+      if (closed === null) continue
+      const { requestId } = closed.routed.data
+      const watched = this.#open.get(requestId) ?? this.#unclosed.get(requestId)
       if (watched === undefined) continue
-      watched.trace.charge = total
-      if (this.#uncharged.delete(requestId)) this.#write(watched)
+      watched.trace.isClosed = true
+      if (closed.closing.type === 'UsageRecorded') watched.trace.charge = closed.closing.data.total
+      if (this.#unclosed.delete(requestId)) this.#write(watched)
     }
   }
 
@@ -107,9 +108,8 @@ export class RequestWatch {
     watched.trace.endedMs = performance.now()
     this.#observe(watched)
     if (!this.#parts.requestLines) return
-    const isCharged = watched.trace.routedMs === null || watched.trace.charge !== undefined
-    if (isCharged) this.#write(watched)
-    else this.#uncharged.set(requestId, watched)
+    if (watched.trace.routedMs === null || watched.trace.isClosed) this.#write(watched)
+    else this.#unclosed.set(requestId, watched)
   }
 
   #observe({ ctx, trace }: Watched): void {
@@ -123,9 +123,9 @@ export class RequestWatch {
   }
 
   #sweep(nowMs: number): void {
-    for (const [requestId, watched] of this.#uncharged) {
+    for (const [requestId, watched] of this.#unclosed) {
       if (nowMs - (watched.trace.endedMs ?? 0) < limits.requestLineWaitMs) return
-      this.#uncharged.delete(requestId)
+      this.#unclosed.delete(requestId)
       this.#write(watched)
     }
   }
