@@ -11,7 +11,7 @@ import { newVideo, pollVideo, videoOptions } from '../video.ts'
 const models = {
   down: 'down;status=500',
   strange: 'strange;status=400',
-  broken: 'broken;break_after=3',
+  broken: 'broken;break_after=3;chunk_delay_ms=100',
   held: 'held;hang_after=3',
 }
 
