@@ -65,6 +65,7 @@ module.exports = {
       '^src/infrastructure/postgres/',
     ),
     only('http-client-in-its-adapter', ['undici', 'ipaddr.js'], '^src/infrastructure/http/'),
+    only('metrics-in-their-adapter', ['prom-client'], '^src/infrastructure/prometheus/'),
     only('ajv-in-one-place', ['ajv', 'ajv-formats'], '^src/schema-validation\\.ts$'),
     only('yaml-in-the-configuration', ['yaml'], '^src/config\\.ts$'),
     only('tokenizer-in-the-dialects', ['gpt-tokenizer'], '^src/providers/'),

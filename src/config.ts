@@ -52,6 +52,16 @@ export interface Config {
   /** Who may call the admin API, for the roles that serve it. Other roles never hold a token. */
   readonly admins: readonly Administrator[]
   readonly logLevel: string
+  /** Whether each request has a line in our own log. */
+  readonly logRequests: boolean
+  /** Where operators ask a process for metrics and health; null: nowhere. */
+  readonly observe: ObserveConfig | null
+}
+
+export interface ObserveConfig {
+  readonly host: string
+  /** 0 takes a free one. Null: `limits.observePort`, or a free one where that is taken. */
+  readonly port: number | null
 }
 
 /** Who an admin token stands for. The token itself is kept nowhere. */
@@ -139,6 +149,8 @@ interface ConfigFile {
   }
   readonly admin?: { readonly tokens?: readonly { readonly name: string; readonly token: string }[] }
   readonly log_level?: string
+  readonly log_requests?: boolean
+  readonly observe?: { readonly host?: string; readonly port?: number | 'off' }
 }
 
 interface AnyEntry {
@@ -688,6 +700,11 @@ const adminsFrom = (
   return tokens.map(({ name, token }) => ({ name, sha256: hash('sha256', token) }))
 }
 
+const observeFrom = ({ observe = {} }: ConfigFile, asked: number | 'off' | undefined): Config['observe'] => {
+  const port = asked ?? observe.port ?? null
+  return port === 'off' ? null : { host: observe.host ?? '127.0.0.1', port }
+}
+
 const msOf = (seconds: number | undefined): number | undefined => (seconds === undefined ? undefined : seconds * 1000)
 
 /** Every model is also known by its bare name, unless the file says which aliases there are. */
@@ -703,6 +720,8 @@ export const readConfig = (
   options: {
     readonly file?: string | undefined
     readonly port?: number | undefined
+    /** Of metrics and health. */
+    readonly observePort?: number | 'off' | undefined
     readonly dataFolder?: string | undefined
     /** Default: the whole gateway. */
     readonly role?: ProcessRole | undefined
@@ -762,5 +781,7 @@ export const readConfig = (
     audit,
     admins,
     logLevel: file.log_level ?? 'info',
+    logRequests: file.log_requests ?? true,
+    observe: observeFrom(file, options.observePort),
   })
 }

@@ -258,6 +258,17 @@ export const limits = {
   explainMs: 5_000, // For the log to give the frames of one charge.
   explainsAtOnceMax: 4, // At one edge; each asks the log for a consumer. The others wait.
 
+  // Watching
+  observePort: 9464, // Where exporters of OpenTelemetry serve Prometheus, too.
+  probeMs: 1_000, // How late it is noticed that the log or the database is away.
+  probeSilentMs: 3_000, // A question without an answer for so long: it is away.
+  lagLooksMax: 3_600, // Ends of the log that a follower has not reached, an hour of them.
+  scrapeMs: 2_000, // For what the servers are asked at a scrape; then its figures are left out.
+  troubleMs: 60_000, // Between two lines of the same trouble.
+  requestLineWaitMs: 1_000, // A request's line waits so long for its charge to be in the ledger.
+  requestLineSweepMs: 250,
+  faultCausesMax: 6, // Shown in a line of our log.
+
   // Processes
   startMs: 30_000, // For each embedded server to answer.
   stopMs: 15_000, // For requests in flight at shutdown, and then for what they cost to be recorded.
@@ -351,6 +362,7 @@ const assertOrder = (earlier: keyof typeof limits, later: keyof typeof limits): 
 assertOrder('upstreamFirstByteMs', 'upstreamWholeAnswerMs')
 assertOrder('upstreamWholeAnswerMs', 'requestDeadlineMs')
 assertOrder('frameAckMs', 'closingAckMs')
+assertOrder('probeMs', 'probeSilentMs')
 assertOrder('allowanceDrainMs', 'admissionWaitMs')
 assertOrder('slotRenewMs', 'slotLeaseMs')
 assertOrder('slotLeaseMs', 'rateRecordMs')

@@ -363,3 +363,18 @@ t.test('keys that are none, or do not belong together, are told with their paths
     t.notMatch(fault.message, signingKeyText(seed))
   }
 })
+
+t.test('where operators ask, and whether requests have lines', async (t) => {
+  const read = (content: object, observePort?: number | 'off') =>
+    readConfig({}, { file: fileWith(t, content), observePort })
+  t.match(read({}), { observe: { host: '127.0.0.1', port: null }, logRequests: true })
+  t.same(read({ observe: { host: '0.0.0.0', port: 9000 } }).observe, { host: '0.0.0.0', port: 9000 })
+  t.equal(read({ observe: { port: 'off' } }).observe, null)
+  t.same(read({ observe: { port: 'off' } }, 0).observe, { host: '127.0.0.1', port: 0 }, 'the command line wins')
+  t.equal(read({ observe: { port: 9000 } }, 'off').observe, null)
+  t.equal(read({ log_requests: false }).logRequests, false)
+  const wrong = thrownBy(() => read({ observe: { port: 'of', hosts: [] } }))
+  t.match(wrong, ConfigError)
+  t.match(wrong.message, /observe\.port/)
+  t.match(wrong.message, /observe\.hosts/)
+})

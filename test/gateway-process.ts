@@ -53,6 +53,8 @@ const fileOf = (config: Config, pricesFile: string): string =>
       requests_per_minute: config.requestsPerMinute ?? undefined,
     },
     log_level: config.logLevel,
+    log_requests: config.logRequests,
+    observe: { port: config.observe === null ? 'off' : (config.observe.port ?? undefined) },
     ...(config.external === null ? {} : externalOf(config.external)),
   })
 
@@ -97,6 +99,8 @@ process.once('exit', () => {
 /** `gateway serve` in a process of its own, which a test may kill. */
 export class GatewayProcess {
   url = ''
+  /** Of its metrics and health. */
+  observeUrl = ''
   demoKey = ''
   /** What it wrote to its own log. */
   logged = ''
@@ -128,6 +132,7 @@ export class GatewayProcess {
     const needsKey = role === undefined && config.external === null
     for await (const line of createInterface({ input: child.stdout })) {
       gateway.url ||= /answers at (http:\S+)\/v1/.exec(line)?.[1] ?? ''
+      gateway.observeUrl ||= /Metrics and health.* (http:\S+)\/metrics/.exec(line)?.[1] ?? ''
       gateway.demoKey = /Demo key: (\S+)/.exec(line)?.[1] ?? ''
       const isReady = gateway.url !== '' || line === `The ${role} works.`
       if (isReady && (!needsKey || gateway.demoKey !== '')) return gateway

@@ -105,6 +105,8 @@ export const configOf = (
   audit: { sealing: false, origin: 'gateway.test/ledger', signer: null, verifier: null, previous: [] },
   admins: [],
   logLevel: 'silent',
+  logRequests: true,
+  observe: null,
   ...config,
 })
 

@@ -14,6 +14,7 @@ export interface RolesTogether {
   readonly config: Config
   /** Addresses of the edges. */
   readonly urls: readonly string[]
+  readonly processes: readonly RunningProcess[]
 }
 
 const startAll = async (t: Test, config: Config, options: DeploymentOptions): Promise<readonly RunningProcess[]> => {
@@ -42,5 +43,5 @@ export const startRolesTogether = async (t: Test, options: DeploymentOptions): P
   t.teardown(() => operator.stop())
   await publishPrices(operator, config.prices)
   const started = await startAll(t, config, options)
-  return { operator, sandbox, config, urls: started.flatMap(({ url }) => url ?? []) }
+  return { operator, sandbox, config, urls: started.flatMap(({ url }) => url ?? []), processes: started }
 }

@@ -26,6 +26,7 @@ import { administratorsOf } from './administrators.ts'
 import { sealingOf } from './audit-keys.ts'
 import { openDemo } from './demo.ts'
 import { LocalCalls } from './local-calls.ts'
+import { Observation } from './observe.ts'
 import { openPlatform, openTail, type Platform, tablesOf } from './platform.ts'
 import { publishUnknownPrices } from './prices.ts'
 import type { Runtime } from './runtime.ts'
@@ -41,6 +42,8 @@ export interface Gateway {
   readonly newAdminToken: string | null
   readonly sandbox: boolean
   readonly sampleModel: string
+  /** Of metrics and health; null where nobody can ask for them. */
+  readonly observeUrl: string | null
   /** Null where no videos are made. */
   readonly sampleVideoModel: string | null
   /** Finishes requests in flight, gives allowances back, stops in reverse order. */
@@ -52,6 +55,8 @@ export interface RunningProcess {
   readonly role: RoleName
   /** Where it answers HTTP; null for a role that does not. */
   readonly url: string | null
+  /** Of metrics and health; null where nobody can ask for them. */
+  readonly observeUrl: string | null
   stop(): Promise<void>
 }
 
@@ -75,15 +80,19 @@ interface Ground {
 interface House extends Ground {
   readonly platform: Platform
   readonly stack: Stack
+  readonly observation: Observation
 }
 
-const startProjector = async ({ platform, runtime, onFatal, stack }: House): Promise<void> => {
+const startProjector = async ({ platform, runtime, onFatal, stack, observation }: House): Promise<void> => {
   const store = tablesOf(platform).database.projectionStore()
-  stack.push(await projector.start({ log: platform.log, store, ...runtime, onFatal }))
+  const running = stack.push(await projector.start({ log: platform.log, store, ...runtime, onFatal }))
+  observation.watchTables(() => running.projectedSequence())
+  observation.check('projector', () => running.checks())
 }
 
-const startTail = async ({ platform, runtime, onFatal, stack }: House): Promise<LedgerTail> => {
+const startTail = async ({ platform, runtime, onFatal, stack, observation }: House): Promise<LedgerTail> => {
   const tail = stack.push(await openTail(platform, runtime))
+  observation.watchTail(tail)
   tail.done.catch(onFatal)
   return tail
 }
@@ -113,11 +122,12 @@ const sandboxed = ({ catalog }: Config, baseUrl: string): readonly ProviderConfi
     }))
 
 const startProxy = async (house: House, calls: CallSource, sandboxUrl: string | null): Promise<void> => {
-  const { config, platform, runtime, stack } = house
+  const { config, platform, runtime, stack, observation } = house
   const providers = sandboxUrl === null ? config.providers : sandboxed(config, sandboxUrl)
   const http = stack.push(new UndiciClient())
-  stack.push(
+  const running = stack.push(
     await proxy.start({
+      observer: observation.observer,
       log: platform.log,
       providers: new Map(providers.map((each) => [each.name, each])),
       vendors: openVendors(config, sandboxUrl, http, runtime),
@@ -127,6 +137,7 @@ const startProxy = async (house: House, calls: CallSource, sandboxUrl: string | 
       ...runtime,
     }),
   )
+  observation.check('proxy', () => running.checks())
 }
 
 const openRecentTasks = ({ platform, stack }: House, tail: LedgerTail): RecentTasks =>
@@ -139,14 +150,15 @@ interface Known {
 }
 
 const startVideoPoller = async (
-  { config, platform, runtime, stack, bounds }: House,
+  { config, platform, runtime, stack, bounds, observation }: House,
   { tail, tasks }: Known,
   queues: WorkQueues,
   sandboxUrl: string | null,
 ): Promise<void> => {
   const http = stack.push(new UndiciClient())
-  stack.push(
+  const running = stack.push(
     await videoPoller.start({
+      observer: observation.observer,
       log: platform.log,
       tail,
       recentTasks: tasks,
@@ -157,6 +169,8 @@ const startVideoPoller = async (
       ...runtime,
     }),
   )
+  observation.check('video-poller', () => running.checks())
+  observation.add(() => queues.readings())
 }
 
 /** On a connection of their own: a lease must not wait behind frames or payloads. */
@@ -184,7 +198,7 @@ const startEdge = async (
   queues: WorkQueues,
   admins: Config['admins'],
 ): Promise<string> => {
-  const { config, platform, runtime, stack, bounds } = house
+  const { config, platform, runtime, stack, bounds, observation } = house
   const { catalog, listen, requestsPerMinute, requestDeadlineMs, taskDeadlineMs, drainMs } = config
   const { database } = tablesOf(platform)
   const responseOwners = new StoredResponses({
@@ -211,9 +225,14 @@ const startEdge = async (
     requestsPerMinute,
     requestDeadlineMs,
     listen,
+    observer: observation.observer,
+    requestLines: config.logRequests && ['debug', 'info'].includes(config.logLevel),
+    checks: observation.ground,
     bounds: { stopMs: drainMs, ...bounds.edge },
     ...runtime,
   })
+  observation.check('edge', () => running.checks())
+  observation.add(running.readings)
   return stack.push(running).url
 }
 
@@ -230,7 +249,7 @@ const sampleVideoModelOf = ({ catalog }: Config, { tail }: Books, nowMs: number)
   return models.find((model) => model.endsWith('/v3')) ?? models[0] ?? null
 }
 
-const startAll = async (house: House): Promise<Omit<Gateway, 'stop'>> => {
+const startAll = async (house: House): Promise<Omit<Gateway, 'stop' | 'observeUrl'>> => {
   const { config, runtime, platform } = house
   await startProjector(house)
   const tail = await startTail(house)
@@ -308,15 +327,30 @@ const onPlatform = async <Started extends object>(
   ground: Ground,
   role: RoleName | 'gateway',
   start: (house: House) => Promise<Started>,
-): Promise<Started & { stop(): Promise<void> }> => {
-  const { config, runtime, onFatal, bounds } = ground
+): Promise<Started & { readonly observeUrl: string | null; stop(): Promise<void> }> => {
+  const { config, runtime, bounds } = ground
   const stack = new Stack()
+  const observation = stack.push(new Observation(role, config.observe !== null))
+  const { observer } = observation
+  const onFatal = (fault: Error): void => {
+    observation.fail(fault)
+    ground.onFatal(fault)
+  }
   try {
+    if (config.observe !== null) await observation.listen(config.observe, runtime.logger)
     const embedded = role === 'gateway' ? 'own' : 'running'
     const { queueLeaseMs } = bounds.videoPoller ?? {}
-    const platform = stack.push(await openPlatform(config, runtime, { role, embedded, queueLeaseMs, onFatal }))
-    const started = await start({ ...ground, platform, stack })
-    return { ...started, stop: () => stack.stop() }
+    const platform = stack.push(
+      await openPlatform(config, runtime, { role, embedded, queueLeaseMs, observer, onFatal }),
+    )
+    observation.watchLog(platform.log)
+    const started = await start({ ...ground, onFatal, platform, stack, observation })
+    observation.started()
+    const stop = (): Promise<void> => {
+      observation.stopping()
+      return stack.stop()
+    }
+    return { ...started, observeUrl: observation.url, stop }
   } catch (fault) {
     await stack.stop()
     throw fault

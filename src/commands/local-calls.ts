@@ -1,3 +1,4 @@
+import { type Check, checked } from '../roles/health.ts'
 import type { CallSource, ServedCalls } from '../roles/proxy/role.ts'
 import { CallLost, type Dispatch } from '../roles/role.ts'
 
@@ -15,7 +16,11 @@ export class LocalCalls implements CallSource {
 
   serve(dispatch: Dispatch): ServedCalls {
     this.#serving = dispatch
+    const check = (): Check => checked(this.#serving === dispatch, 'calls are not taken any more')
     return {
+      get check() {
+        return check()
+      },
       stop: async () => {
         this.#serving = null
       },

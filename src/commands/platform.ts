@@ -13,6 +13,7 @@ import { limits } from '../limits.ts'
 import { LedgerTail } from '../roles/ledger-tail.ts'
 import { assertSameLog, ForeignTables } from '../roles/log-identity.ts'
 import { manifests } from '../roles/manifests.ts'
+import type { Observer } from '../roles/observer.ts'
 import type { Speakers } from '../roles/read-frame.ts'
 import type { ProcessRole } from '../roles/role.ts'
 import { CommandError, UsageError } from './report.ts'
@@ -57,6 +58,7 @@ export interface PlatformOptions {
   readonly readOnly?: boolean
   /** How long a taker of work may be silent; `limits.queueLeaseMs`. */
   readonly queueLeaseMs?: number | undefined
+  readonly observer?: Observer
   readonly onFatal: (fault: Error) => void
 }
 
@@ -141,7 +143,7 @@ const openLogOn = (
   monitoringUrl: string | undefined,
   config: Config,
   runtime: Runtime,
-  { role, readOnly = role === 'projector', onFatal }: PlatformOptions,
+  { role, readOnly = role === 'projector', observer, onFatal }: PlatformOptions,
 ): Promise<OpenLog> =>
   openLog({
     connection,
@@ -151,6 +153,7 @@ const openLogOn = (
     create: !readOnly && makesStreams(role),
     speakers: believed,
     monitoringUrl,
+    observer,
     ...runtime,
     onFatal,
   })

@@ -19,6 +19,7 @@ import { registerArchive } from './archive-command.ts'
 import { registerAudit } from './audit-command.ts'
 import { callbackSecretRecord } from './callbacks.ts'
 import { registerExplain } from './explain-command.ts'
+import { secretsOf } from './faults.ts'
 import { type ImportOptions, importPrices, readTable } from './import-prices.ts'
 import { registerLimits } from './limits-command.ts'
 import { registerPlan } from './plan-command.ts'
@@ -49,9 +50,16 @@ const portOf = (text: string): number => {
   return port
 }
 
+const observePortOf = (text: string): number | 'off' => (text === 'off' ? text : portOf(text))
+
 const configOf = (
   command: Command,
-  options: { readonly port?: number; readonly role?: ProcessRole; readonly callbackSecret?: boolean } = {},
+  options: {
+    readonly port?: number
+    readonly observePort?: number | 'off'
+    readonly role?: ProcessRole
+    readonly callbackSecret?: boolean
+  } = {},
 ): Config => {
   const { config, data } = command.optsWithGlobals<Globals>()
   return readConfig(process.env, { role: 'operator', ...options, file: config, dataFolder: data })
@@ -296,11 +304,12 @@ export const registerCommands = (program: Command): void => {
     .command('serve')
     .description('run the gateway, with embedded servers unless external ones are configured')
     .option('--port <port>', 'port to listen on (default: 8787)', portOf)
+    .option('--observe-port <port>', 'port of metrics and health: 0 for any that is free, or off', observePortOf)
     .addOption(new Option('--role <role>', 'run one role alone, on servers that run already').choices(roleNames))
-    .action(async (options: { port?: number; role?: RoleName }, command: Command) => {
+    .action(async (options: { port?: number; observePort?: number | 'off'; role?: RoleName }, command: Command) => {
       const config = configOf(command, { role: 'gateway', ...options })
       const { serve } = await import('./serve.ts') // The roles are most of the program, and most commands need none.
-      return serve(config, createRuntime(config.logLevel), options.role)
+      return serve(config, createRuntime(config.logLevel, secretsOf(config)), options.role)
     })
   program
     .command('servers')

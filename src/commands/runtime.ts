@@ -2,6 +2,7 @@ import { randomBytes, randomFillSync } from 'node:crypto'
 import { pino } from 'pino'
 import { v7 } from 'uuid'
 import type { Clock, Logger, NewId } from '../roles/role.ts'
+import { faultSerializer } from './faults.ts'
 
 /** Time, ids, randomness and the process's own log: made here, passed down. */
 export interface Runtime {
@@ -43,7 +44,8 @@ const newTaskId = (): string => {
   return `task_${text}`
 }
 
-export const createRuntime = (logLevel: string): Runtime => ({
+/** `secrets` are kept out of the faults that are logged, wherever they stand. */
+export const createRuntime = (logLevel: string, secrets: readonly string[] = []): Runtime => ({
   clock: Date.now,
   newId: () => v7({ random: randomForId() }),
   randomText: () => randomBytes(secretBytes).toString('base64url'),
@@ -53,7 +55,7 @@ export const createRuntime = (logLevel: string): Runtime => ({
     {
       level: logLevel,
       base: null,
-      serializers: { fault: pino.stdSerializers.err },
+      serializers: { fault: faultSerializer(secrets) },
       timestamp: pino.stdTimeFunctions.isoTime,
     },
     pino.destination({ fd: 2, sync: false }),

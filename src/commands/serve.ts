@@ -5,10 +5,16 @@ import { type Gateway, type GatewayBounds, type RunningProcess, startGateway, st
 import type { Runtime } from './runtime.ts'
 import { untilTold } from './until-told.ts'
 
-const greeting = ({ url, demoKey, newAdminToken, sandbox, sampleModel, sampleVideoModel }: Gateway): string =>
-  [
+/** Nothing where nobody can ask. */
+const observeLine = (observeUrl: string | null): readonly string[] =>
+  observeUrl === null ? [] : [`Metrics and health, for operators: ${observeUrl}/metrics, /healthz, /readyz`]
+
+const greeting = (gateway: Gateway): string => {
+  const { url, observeUrl, demoKey, newAdminToken, sandbox, sampleModel, sampleVideoModel } = gateway
+  return [
     '',
     `  The gateway answers at ${url}/v1${sandbox ? '  (sandbox provider: no provider key is configured)' : ''}`,
+    ...observeLine(observeUrl).map((line) => `  ${line}`),
     ...(demoKey === null
       ? []
       : [
@@ -34,9 +40,10 @@ const greeting = ({ url, demoKey, newAdminToken, sandbox, sampleModel, sampleVid
         ]),
     '',
   ].join('\n')
+}
 
-const roleGreeting = ({ role, url }: RunningProcess): string =>
-  url === null ? `The ${role} works.` : `The ${role} answers at ${url}/v1`
+const roleGreeting = ({ role, url, observeUrl }: RunningProcess): string =>
+  [...observeLine(observeUrl), url === null ? `The ${role} works.` : `The ${role} answers at ${url}/v1`].join('\n')
 
 /** Runs the whole gateway, or one role of it, until SIGINT or SIGTERM; a second signal ends the process at once. */
 export const serve = async (

@@ -5,12 +5,22 @@ const gone = '[redacted]'
 const topLevelDomains =
   'com|net|org|io|ai|dev|cloud|internal|local|localdomain|example|invalid|test|co|tech|eu|de|uk|us|cn|azure|svc|corp|lan'
 
-const patterns: readonly (readonly [RegExp, string])[] = [
+const keyPatterns: readonly (readonly [RegExp, string])[] = [
   [/\bbearer\s+[^\s"',]+/gi, gone],
   [/\b(?:sk|pk|rk|xai|gsk)[-_][A-Za-z0-9_*.-]{4,}/g, gone],
   [/\bAIza[\w*-]{6,}/g, gone],
   [/\bya29\.[\w*-]+/g, gone],
   [/\b[A-Za-z0-9_-]+\*{3,}[A-Za-z0-9_-]*/g, gone],
+]
+
+/** Of an address, who asks and what for; the address itself may be told to an operator. */
+const addressPatterns: readonly (readonly [RegExp, string])[] = [
+  [/(\b[a-z][a-z0-9+.-]*:\/\/)[^\s"'`<>)\]/@]+@/gi, `$1${gone}@`],
+  [/(\b[a-z][a-z0-9+.-]*:\/\/[^\s"'`<>)\]?]+)\?[^\s"'`<>)\]]*/gi, `$1?${gone}`],
+]
+
+const patterns: readonly (readonly [RegExp, string])[] = [
+  ...keyPatterns,
   [/\b[a-z][a-z0-9+.-]*:\/\/[^\s"'`<>)\]]+/gi, gone],
   [/[\w.+-]+@[\w-]+(?:\.[\w-]+)+/g, gone],
   [/\b(?:org|proj|acct)[-_][A-Za-z0-9][\w-]*/g, gone],
@@ -35,11 +45,15 @@ const patterns: readonly (readonly [RegExp, string])[] = [
   [/\b((?:in|for|of)\s+(?:the\s+)?organi[sz]ation\s+)(?!\[redacted)[\w.-]+/gi, `$1${gone}`],
 ]
 
-/** An upstream's message without keys, hosts, accounts and organisations. `secrets` are taken out wherever they stand. */
-export const scrub = (message: string, secrets: readonly string[]): string => {
-  const bounded = message.slice(0, limits.upstreamMessageCharactersMax)
-  const known = secrets
-    .filter((secret) => secret !== '')
-    .reduce((text, secret) => text.replaceAll(secret, gone), bounded)
-  return patterns.reduce((text, [pattern, replacement]) => text.replace(pattern, replacement), known)
+const replaceAll = (text: string, secrets: readonly string[], all: typeof patterns): string => {
+  const known = secrets.filter((secret) => secret !== '').reduce((rest, secret) => rest.replaceAll(secret, gone), text)
+  return all.reduce((rest, [pattern, replacement]) => rest.replace(pattern, replacement), known)
 }
+
+/** A text of our own log: without what looks like a key, without users and queries of addresses, and without the secrets. */
+export const withoutKeys = (text: string, secrets: readonly string[]): string =>
+  replaceAll(text, secrets, [...keyPatterns, ...addressPatterns])
+
+/** An upstream's message without keys, hosts, accounts and organisations. `secrets` are taken out wherever they stand. */
+export const scrub = (message: string, secrets: readonly string[]): string =>
+  replaceAll(message.slice(0, limits.upstreamMessageCharactersMax), secrets, patterns)

@@ -1,4 +1,11 @@
+import type { Check } from './health.ts'
 import type { RunningRole } from './role.ts'
+
+/** Takes work until it is stopped. */
+export interface Taker extends RunningRole {
+  /** Whether the queue hands out to this taker at the moment. */
+  readonly check: Check
+}
 
 /**
  * Work that waits on the log's servers until somebody has done it: each item is handed to one taker at a time, and to another once that
@@ -10,7 +17,7 @@ export interface WorkQueue {
   /** Removes an item that nobody needs; one that was handed out is still its taker's to end. Rejects with `log_unavailable`. */
   withdraw(id: string): Promise<void>
   /** Hands out items, at most `itemsMax` at a time, until it is stopped; what is not done by then goes to another at once. */
-  take(itemsMax: number, onItem: (item: WorkItem) => void): RunningRole
+  take(itemsMax: number, onItem: (item: WorkItem) => void): Taker
 }
 
 export interface WorkItem {

@@ -8,6 +8,7 @@ import { startSandbox } from '../../src/sandbox/server.ts'
 import { until } from '../clients.ts'
 import { configOf, openOperator, runtime, sheetOf, temporaryFolder } from '../gateway.ts'
 import { GatewayProcess } from '../gateway-process.ts'
+import { failing, healthAt, scrape } from '../metrics.ts'
 import { startReceiver } from '../receiver.ts'
 import { checkpointsOf } from '../sealing.ts'
 import { newVideo, pollVideo, quick, videoOptions } from '../video.ts'
@@ -70,6 +71,32 @@ const runVideos = async (t: Test, { url }: GatewayProcess, secret: string): Prom
   return Promise.all(failing.map(async (taskId) => JSON.stringify((await pollVideo(url, secret, taskId)).body)))
 }
 
+/** Keys and prompts wherever a caller can put them: in bodies, headers, paths and queries. */
+const askOtherSurfaces = async (url: string, secret: string): Promise<void> => {
+  const key = { 'x-api-key': secret, 'anthropic-version': '2023-06-01', 'x-note': planted.prompt }
+  const messages = [{ role: 'user', content: planted.prompt }]
+  const post = (path: string, body: object): Promise<Response> =>
+    fetch(`${url}${path}?key=${secret}&note=${planted.callback}`, {
+      method: 'POST',
+      headers: { ...key, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    })
+  const prompt = `${planted.prompt} [[queue_ms=0;run_ms=0]]`
+  const answers = await Promise.all([
+    post('/v1/messages', { model: 'openai/plain', max_tokens: 5, messages }),
+    post('/v1/messages/count_tokens', { model: 'openai/plain', messages }),
+    post('/v1/responses', { model: 'openai/plain', input: planted.prompt }),
+    post('/vv/v1/videos/text2video', { model_name: 'vv/v3', prompt }),
+    post('/v1/videos', { model: 'vv/v3', prompt }),
+    post(`/v1/${planted.prompt}`, {}),
+    fetch(`${url}/v1/responses/${planted.prompt}?key=${secret}`, { headers: key }),
+    fetch(`${url}/v1/video/generations/${planted.prompt}`, { headers: key }),
+    fetch(`${url}/v1/models/${planted.prompt}?key=${secret}`),
+    fetch(`${url}/v1/chat/completions`, { headers: { authorization: `Bearer ${planted.prompt}` } }),
+  ])
+  for (const answer of answers) await answer.text()
+}
+
 const modelSheets = (models: Readonly<Record<string, string>>) =>
   Object.fromEntries(Object.keys(models).map((name) => [`openai/${name}`, sheetOf()]))
 
@@ -92,6 +119,7 @@ const configWith = (dataFolder: string, sandboxUrl: string): Config => {
     prices: { prices: [...config.prices.prices, { ...film!, model: 'vx/v3' }] },
     audit: { sealing: true, origin: signer.name, signer, verifier: verifierOf(signer), previous: [] },
     callbacks: { secret: planted.callbackSecret, allowPrivateAddresses: true },
+    observe: { host: '127.0.0.1', port: 0 },
   }
 }
 
@@ -121,10 +149,14 @@ t.test('after a run with every kind of outcome, no planted secret is anywhere on
     for (const stream of [false, true])
       seen.push(await (await ask(`openai/${model}`, { stream })).text().catch(() => ''))
   seen.push(await (await ask('openai/plain', { [planted.prompt]: 1, temperature: planted.prompt })).text())
+  await askOtherSurfaces(gateway.url, secret)
   seen.push(...(await runVideos(t, gateway, secret)))
   await until(async () => (await checkpointsOf(operator.platform.log)).length > 0)
   await operator.caughtUp()
   await operator.stop()
+  const health = await healthAt(gateway.observeUrl, '/readyz')
+  t.same(failing(health), [])
+  const told = [JSON.stringify(health), (await scrape(gateway.observeUrl)).text]
   t.equal(await gateway.end('SIGTERM'), 0)
 
   t.notOk(
@@ -144,6 +176,19 @@ t.test('after a run with every kind of outcome, no planted secret is anywhere on
     for (const text of isOfQueue(file) ? keys : [...keys, ...requests])
       if (bytes.includes(text)) t.fail(`${file} holds ${text.slice(0, 16)}…`)
   }
-  for (const text of [...keys, ...requests, vendorLeak]) t.notOk(gateway.logged.includes(text), 'nor our own log')
+  for (const text of [...keys, ...requests, vendorLeak]) {
+    t.notOk(gateway.logged.includes(text), 'nor our own log')
+    t.notOk(
+      told.some((each) => each.includes(text)),
+      'nor what operators are told',
+    )
+  }
+  const lines = gateway.logged.split('\n').filter((line) => line.includes('"msg":"request"'))
+  t.ok(lines.length > 20, 'requests have lines')
+  for (const surface of ['chat', 'messages', 'responses', 'video', 'native-video', 'none'])
+    t.ok(
+      lines.some((line) => line.includes(`"surface":"${surface}"`)),
+      surface,
+    )
   t.match(gateway.logged, /video vendor does not answer as it should/)
 })

@@ -4,6 +4,7 @@ import type { RawFrame, RawFrames } from '../../audit/frames.ts'
 import { GatewayError } from '../../errors.ts'
 import type { Fact } from '../../events/envelope.ts'
 import { limits } from '../../limits.ts'
+import { type Observer, unobserved } from '../../roles/observer.ts'
 import type { Appended, Clock, EventLog, Follower, Frame, Logger, NewId } from '../../roles/role.ts'
 import { inboxPrefixOf } from './connect.ts'
 import { checkDurability, checkServer, type Durability } from './durability.ts'
@@ -37,6 +38,8 @@ export interface LogOptions {
   readonly durability: Durability
   readonly replicas: number
   readonly monitoringUrl?: string | undefined
+  /** Told of every frame that is stored. */
+  readonly observer?: Pick<Observer, 'frameStored'> | undefined
   readonly clock: Clock
   readonly newId: NewId
   readonly logger: Logger
@@ -174,7 +177,7 @@ class NatsLog implements OpenLog {
 }
 
 const assemble = (options: LogOptions, names: LogNames, jsm: Parts['jsm']): Parts => {
-  const { connection, clock, newId, logger, role, speakers } = options
+  const { connection, clock, newId, logger, role, speakers, observer = unobserved } = options
   const writer = newId()
   const link = new Link(connection, ({ message }) => logger.error({ reason: message }, 'the log’s server refuses'))
   const pending = new Pending(clock)
@@ -186,7 +189,7 @@ const assemble = (options: LogOptions, names: LogNames, jsm: Parts['jsm']): Part
   const reader = new FrameReader(names, recent, speakers)
   const inboxPrefix = inboxPrefixOf(role)
   const publisher = new Publisher(connection, names.stream, inboxPrefix)
-  const store = new FrameStore({ publisher, link, recent, logger, onFatal })
+  const store = new FrameStore({ publisher, link, recent, observer, logger, onFatal })
   const journal = new JournalWriter(writer, `${names.journalPrefix}${role}`, store, pending)
   const wallets = new WalletWriter({ writer: newId(), jsm, stream: names.stream, link, store, pending })
   const seal = { source: `/gateway/${role}/${writer}`, clock, newId }

@@ -9,6 +9,8 @@ import type { SealedFacts } from './seal.ts'
 export class PendingFrame {
   readonly id: FrameId
   readonly sinceMs: number
+  /** The same by a clock that never jumps. */
+  readonly openedMs = performance.now()
   /** How often it was sent. */
   sends = 0
   readonly events: Event[] = []

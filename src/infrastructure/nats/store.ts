@@ -1,7 +1,9 @@
 import { JetStreamApiCodes, JetStreamApiError } from '@nats-io/jetstream'
 import { faultText } from '../../errors.ts'
 import { frameIdText } from '../../events/codec.ts'
+import type { Observer } from '../../roles/observer.ts'
 import type { Appended, Logger } from '../../roles/role.ts'
+import { Trouble } from '../../roles/trouble.ts'
 import type { Link } from './link.ts'
 import type { PendingFrame } from './pending.ts'
 import type { Publisher } from './publisher.ts'
@@ -31,6 +33,7 @@ export interface StoreParts {
   readonly publisher: Publisher
   readonly link: Link
   readonly recent: RecentFrames
+  readonly observer: Pick<Observer, 'frameStored'>
   readonly logger: Logger
   readonly onFatal: (error: Error) => void
 }
@@ -44,10 +47,11 @@ export const isRefusal = (error: unknown): boolean =>
 /** Sends frames and tells what became of them. */
 export class FrameStore {
   readonly #parts: StoreParts
-  #isFailing = false
+  readonly #trouble: Trouble
 
   constructor(parts: StoreParts) {
     this.#parts = parts
+    this.#trouble = new Trouble(parts.logger)
   }
 
   /** Sends a frame until it is stored. Rejects with `log_unavailable` when the log is closed first. */
@@ -68,16 +72,19 @@ export class FrameStore {
   }
 
   async #attempt(frame: PendingFrame, { subject, expectedSequence }: Destination): Promise<Attempt> {
-    const { publisher, link, recent } = this.#parts
+    const { publisher, link, recent, observer } = this.#parts
     const id = frameIdText(frame.id)
+    let bytesLength = 0
     try {
       const { sequence, duplicate } = await link.whileUp(() => {
         frame.sends += 1
         const bytes = frame.encode()
+        bytesLength = bytes.length
         recent.remember(id, bytes, frame.events)
         return publisher.publish({ subject, bytes, messageId: id, expectedSequence })
       })
-      this.#noteSuccess()
+      this.#trouble.ends({}, 'the event log acknowledges frames again')
+      observer.frameStored(frame.events.length, bytesLength, (performance.now() - frame.openedMs) / 1_000)
       return { outcome: 'stored', sequence, duplicate }
     } catch (error) {
       if (isRefusal(error)) return { outcome: 'refused' }
@@ -92,17 +99,9 @@ export class FrameStore {
     throw error
   }
 
-  #noteSuccess(): void {
-    if (this.#isFailing) this.#parts.logger.info({}, 'the event log acknowledges frames again')
-    this.#isFailing = false
-  }
-
   #noteFailure(frame: PendingFrame, error: unknown): void {
-    if (!this.#isFailing && !this.#parts.link.isClosed)
-      this.#parts.logger.warn(
-        { frame: frameIdText(frame.id), reason: faultText(error) },
-        'a frame is not acknowledged; it is sent again',
-      )
-    this.#isFailing = true
+    if (this.#parts.link.isClosed) return
+    const reason = faultText(error)
+    this.#trouble.comes({ frame: frameIdText(frame.id), reason }, 'a frame is not acknowledged; it is sent again')
   }
 }

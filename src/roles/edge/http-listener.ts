@@ -55,6 +55,17 @@ export class HttpListener {
     return { url: `http://${host.includes(':') ? `[${host}]` : host}:${opened}`, port: opened }
   }
 
+  get isStopping(): boolean {
+    return this.#closed !== null
+  }
+
+  /** Client connections that are open. */
+  connections(): Promise<number> {
+    return new Promise((resolve, reject) =>
+      this.#server.getConnections((fault, count) => (fault === null ? resolve(count) : reject(fault))),
+    )
+  }
+
   /** Takes no new connection; resolves when the requests in flight are finished. */
   drain(): Promise<void> {
     this.#closed ??= this.#close()

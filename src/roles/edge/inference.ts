@@ -14,6 +14,7 @@ import { failureReason, GatewayError, logUnavailable } from '../../errors.ts'
 import type { FactOf } from '../../events/envelope.ts'
 import { limits } from '../../limits.ts'
 import { within } from '../../within.ts'
+import { type Check, checked } from '../health.ts'
 import type { LedgerTail } from '../ledger-tail.ts'
 import type { manifests } from '../manifests.ts'
 import {
@@ -33,6 +34,7 @@ import {
 import type { Admission, Allowances, Reservation } from './allowances.ts'
 import { Deliveries } from './deliveries.ts'
 import type { Rates } from './rates/rates.ts'
+import type { RequestTrace } from './request-trace.ts'
 
 export type EdgeEvent = (typeof manifests.edge)[number]
 
@@ -64,6 +66,8 @@ export interface InferenceRequest {
   readonly headers?: RoutedCall['headers'] | undefined
   /** Stands between the answer and whoever reads it; what it throws counts as a fault of the answer. */
   readonly keeping?: ((parts: AsyncIterable<AnswerPart>) => AsyncIterable<AnswerPart>) | undefined
+  /** Told how far the request has come. */
+  readonly trace?: Pick<RequestTrace, 'admitted' | 'routed'>
 }
 
 /** A validated question of any surface: free, and not in the log. */
@@ -104,12 +108,18 @@ export class Inference {
     return this.#deliveries.close()
   }
 
-  /** Throws `log_unavailable` while the log does not acknowledge, or our own frames do not come back through the tail. */
+  /** Throws `log_unavailable` while requests cannot be recorded. */
   requireLog(): void {
+    if (!this.check.ok) throw logUnavailable()
+  }
+
+  /** Whether the log acknowledges, and our own frames come back through the tail. */
+  get check(): Check {
     const { log, tail, clock } = this.#parts
     if (this.#awaited !== null && tail.ledger.sequence >= this.#awaited.sequence) this.#awaited = null
     const tailStalled = this.#awaited !== null && clock() - this.#awaited.sinceMs > limits.logStalledMs
-    if (tailStalled || log.oldestUnacknowledgedMs() > limits.logStalledMs) throw logUnavailable()
+    if (tailStalled) return checked(false, 'frames that were acknowledged do not come back')
+    return checked(log.oldestUnacknowledgedMs() <= limits.logStalledMs, 'the log does not acknowledge')
   }
 
   plan(ask: Ask, key: Key): Plan {
@@ -130,8 +140,10 @@ export class Inference {
       this.#parts.rates.cancel(request.requestId)
       throw fault
     })
+    request.trace?.admitted()
     const call = this.#callOf(request, plan, reservation, outputCap)
     await this.#record(request, plan, call)
+    request.trace?.routed()
     return { ...(await this.#dispatch(call, clientGone, request.keeping)), outputCap }
   }
 

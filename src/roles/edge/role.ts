@@ -3,19 +3,13 @@ import { liveCatalog } from '../../domain/routing/overlay.ts'
 import type { Catalog, Random } from '../../domain/routing/plan.ts'
 import { limits } from '../../limits.ts'
 import { atMost } from '../../within.ts'
+import { type Checks, checked, type WatchedRole } from '../health.ts'
 import type { LedgerTail } from '../ledger-tail.ts'
 import { manifests } from '../manifests.ts'
+import { type Observer, type Readings, unobserved } from '../observer.ts'
 import { OpenCalls } from '../open-calls.ts'
 import type { RateRecords } from '../rate-records.ts'
-import {
-  type Clock,
-  type Dispatch,
-  defineRole,
-  type Logger,
-  type LogOf,
-  type NewId,
-  type RunningRole,
-} from '../role.ts'
+import { type Clock, type Dispatch, defineRole, type Logger, type LogOf, type NewId } from '../role.ts'
 import { type WalletEventType, WalletWriter } from '../wallet-writer.ts'
 import type { WorkQueue } from '../work-queue.ts'
 import { Allowances } from './allowances.ts'
@@ -29,6 +23,7 @@ import { type EdgeEvent, Inference } from './inference.ts'
 import type { AdminIdentity } from './middleware/authenticate-admin.ts'
 import { Rates } from './rates/rates.ts'
 import type { EdgeReadModels } from './read-models.ts'
+import { RequestWatch } from './request-watch.ts'
 import type { ResponseOwners } from './response-owners.ts'
 import { createServer } from './server.ts'
 import type { EdgeTasks } from './tasks.ts'
@@ -70,11 +65,17 @@ export interface EdgeParts {
   readonly randomText: () => string
   readonly random: Random
   readonly logger: Logger
+  readonly observer?: Observer
+  /** Whether each request has a line in our own log; not unless it is said. */
+  readonly requestLines?: boolean
+  /** Of what the process has beside the edge: they count for whether requests can be served. */
+  readonly checks?: () => Checks
   /** Other bounds than those of `limits.ts`, for a test. */
   readonly bounds?: Partial<EdgeBounds>
 }
 
-export interface RunningEdge extends RunningRole {
+export interface RunningEdge extends WatchedRole {
+  readonly readings: Readings
   readonly url: string
   readonly port: number
 }
@@ -86,6 +87,7 @@ interface Stoppable {
   readonly rates: Rates
   readonly inference: Inference
   readonly videoTasks: VideoTasks
+  readonly requestWatch: RequestWatch
 }
 
 /**
@@ -94,7 +96,7 @@ interface Stoppable {
  */
 const stopWithin = async (
   { stopMs, lastAnswerMs, closingAckMs, allowanceReturnMs }: EdgeBounds,
-  { server, openCalls, allowances, rates, inference, videoTasks }: Stoppable,
+  { server, openCalls, allowances, rates, inference, videoTasks, requestWatch }: Stoppable,
 ): Promise<void> => {
   const drained = server.drain().then(() => allowances.ended())
   await atMost(drained, stopMs)
@@ -107,10 +109,12 @@ const stopWithin = async (
     atMost(inference.close(), allowanceReturnMs),
     videoTasks.close(allowanceReturnMs),
   ])
+  requestWatch.close()
 }
 
 const start = async (parts: EdgeParts): Promise<RunningEdge> => {
   const { log, tail, rateRecords, requestDeadlineMs = limits.requestDeadlineMs, listen } = parts
+  const { observer = unobserved, requestLines = false, checks: checksBeside = () => ({}) } = parts
   const bounds = boundsWith(parts.bounds)
   const wallets: Pick<LogOf<Extract<EdgeEvent, WalletEventType>>, 'appendToWallet'> = log
   const writer = new WalletWriter(wallets, tail)
@@ -130,6 +134,11 @@ const start = async (parts: EdgeParts): Promise<RunningEdge> => {
   const freshResults = new FreshResults({ ...parts, inference })
   const videoTasks = new VideoTasks({ ...parts, catalog, writer, owner, freshResults })
   const keys = new IdempotencyKeys({ ...parts, ...bounds, leftBehind: new LeftBehindRequests(parts) })
+  const requestWatch = new RequestWatch({ ...parts, observer, requestLines })
+  const checks = (): Checks => ({
+    accepting: checked(!server.isStopping, 'is stopping'),
+    recording: inference.check,
+  })
   const server = createServer({
     ...parts,
     catalog,
@@ -138,10 +147,14 @@ const start = async (parts: EdgeParts): Promise<RunningEdge> => {
     videoTasks,
     keys,
     rates,
+    requestWatch,
+    ready: () => ({ ...checksBeside(), ...checks() }),
   })
-  const stop = (): Promise<void> => stopWithin(bounds, { server, openCalls, allowances, rates, inference, videoTasks })
+  const readings: Readings = async () => requestWatch.readings(await server.connections())
+  const stop = (): Promise<void> =>
+    stopWithin(bounds, { server, openCalls, allowances, rates, inference, videoTasks, requestWatch })
   try {
-    return { ...(await server.listen(listen.host, listen.port)), stop }
+    return { ...(await server.listen(listen.host, listen.port)), checks, readings, stop }
   } catch (fault) {
     await stop()
     throw fault

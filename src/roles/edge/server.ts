@@ -4,6 +4,7 @@ import Koa from 'koa'
 import type { FrameSource } from '../../audit/frames.ts'
 import type { Catalog } from '../../domain/routing/plan.ts'
 import type { VideoKind } from '../../domain/video/request.ts'
+import type { Checks } from '../health.ts'
 import type { LedgerTail } from '../ledger-tail.ts'
 import type { Clock, Logger, NewId } from '../role.ts'
 import { boundsWith, type EdgeBounds } from './bounds.ts'
@@ -13,6 +14,7 @@ import type { Inference } from './inference.ts'
 import { authenticate } from './middleware/authenticate.ts'
 import { type AdminIdentity, authenticateAdmin } from './middleware/authenticate-admin.ts'
 import type { EdgeContext, EdgeMiddleware, EdgeState } from './middleware/context.ts'
+import { FaultTeller } from './middleware/errors.ts'
 import { readJson } from './middleware/json-body.ts'
 import { limitRate } from './middleware/limit-rate.ts'
 import { refuseUnrouted } from './middleware/refuse-unrouted.ts'
@@ -22,6 +24,7 @@ import { identifyRequest } from './middleware/request-id.ts'
 import { requireLog } from './middleware/require-log.ts'
 import type { Rates } from './rates/rates.ts'
 import type { EdgeReadModels } from './read-models.ts'
+import type { RequestWatch } from './request-watch.ts'
 import type { ResponseOwners } from './response-owners.ts'
 import type { AdminParts } from './surfaces/admin/route.ts'
 import { adminRoutes } from './surfaces/admin/routes.ts'
@@ -49,6 +52,9 @@ export interface ServerParts {
   readonly keys: IdempotencyKeys
   readonly tail: LedgerTail
   readonly rates: Rates
+  readonly requestWatch: RequestWatch
+  /** Whether requests can be served. */
+  readonly ready: () => Checks
   readonly readModels: EdgeReadModels
   /** The log as it is stored, for what is explained from it. */
   readonly frames: Pick<FrameSource, 'read'>
@@ -66,7 +72,7 @@ export interface ServerParts {
 
 const videoKinds: readonly VideoKind[] = ['text2video', 'image2video', 'omni-video']
 
-const routes = (parts: ServerParts, bounds: EdgeBounds): Router<EdgeState, object> => {
+const routes = (parts: ServerParts, bounds: EdgeBounds, faults: FaultTeller): Router<EdgeState, object> => {
   const { inference, videoTasks, keys, tail, rates, readModels, catalog, clock, logger } = parts
   const authenticated = authenticate(tail.ledger.accounts)
   const recorded = requireLog(inference)
@@ -74,7 +80,7 @@ const routes = (parts: ServerParts, bounds: EdgeBounds): Router<EdgeState, objec
   const json = readJson(bounds.requestBodyBytesMax)
   const called = [authenticated, recorded, limited]
   const version = requireVersion()
-  const surface = { inference, keys, bounds, logger }
+  const surface = { inference, keys, bounds, logger, faults }
   const submits = { videoTasks, keys, logger }
   const responses = { ...surface, owners: parts.responseOwners }
   const models = { catalog, prices: tail.ledger.prices, accounts: tail.ledger.accounts, clock }
@@ -111,7 +117,7 @@ const routes = (parts: ServerParts, bounds: EdgeBounds): Router<EdgeState, objec
   router.get('/v1/ledger/charges/:id', authenticated, showCharge(parts))
   serveAdministration(router, parts, { recorded, json })
   router.get('/healthz', showHealth())
-  router.get('/readyz', showReadiness(inference))
+  router.get('/readyz', showReadiness(parts.ready))
   return router
 }
 
@@ -143,11 +149,13 @@ const reportFault =
   }
 
 const createApp = (parts: ServerParts, bounds: EdgeBounds, isStopping: () => boolean): RequestListener => {
-  const router = routes(parts, bounds)
+  const faults = new FaultTeller(parts.logger)
+  const router = routes(parts, bounds, faults)
   const app = new Koa<EdgeState, object>()
   app.on('error', reportFault(parts.logger))
   app.use(identifyRequest(parts.newId))
-  app.use(renderErrors(parts.logger))
+  app.use(parts.requestWatch.watch)
+  app.use(renderErrors(faults))
   app.use(refuseWhileStopping(isStopping))
   app.use(router.routes())
   app.use(refuseUnrouted(router))

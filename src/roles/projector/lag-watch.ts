@@ -1,5 +1,6 @@
 import { limits } from '../../limits.ts'
 import type { EventLog, Logger } from '../role.ts'
+import { Trouble } from '../trouble.ts'
 
 export interface LagWatchParts {
   readonly log: Pick<EventLog, 'lastSequence'>
@@ -14,10 +15,11 @@ export class LagWatch {
   readonly #timer: NodeJS.Timeout
   /** Where the log ended at the last look. */
   #ended = 0
-  #isBehind = false
+  readonly #trouble: Trouble
 
   constructor(parts: LagWatchParts, everyMs: number = limits.projectionLagMs) {
     this.#parts = parts
+    this.#trouble = new Trouble(parts.logger)
     this.#timer = setInterval(() => void this.#look(everyMs), everyMs)
   }
 
@@ -26,13 +28,11 @@ export class LagWatch {
   }
 
   async #look(everyMs: number): Promise<void> {
-    const { log, projectedSequence, logger } = this.#parts
+    const { log, projectedSequence } = this.#parts
     const sequence = projectedSequence()
-    const isBehind = sequence < this.#ended
-    if (isBehind)
-      logger.warn({ sequence, frames: this.#ended - sequence, forMs: everyMs }, 'the tables are behind the log')
-    else if (this.#isBehind) logger.info({ sequence }, 'the tables have caught up with the log')
-    this.#isBehind = isBehind
+    const frames = this.#ended - sequence
+    if (frames > 0) this.#trouble.comes({ sequence, frames, forMs: everyMs }, 'the tables are behind the log')
+    else this.#trouble.ends({ sequence }, 'the tables have caught up with the log')
     // Without an answer there is nothing to be behind of; the followers tell of a log that is away.
     this.#ended = await log.lastSequence().catch(() => 0)
   }

@@ -1,8 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { limits } from '../../limits.ts'
 import type { LedgerSnapshot } from '../../read-models/load-ledger.ts'
+import { type Checks, checked, type WatchedRole } from '../health.ts'
 import { assertSameLog, ForeignTables } from '../log-identity.ts'
-import type { EventLog, Logger, RunningRole } from '../role.ts'
+import { Probe } from '../probe.ts'
+import type { EventLog, Logger } from '../role.ts'
+import { Trouble } from '../trouble.ts'
 import { type ProjectionStore, RefusedRows } from './ports.ts'
 import { Stretch } from './stretch.ts'
 
@@ -24,7 +27,7 @@ interface Waiter {
  * Keeps the tables at the end of the log: from its own batches, or, while another projector writes them, by watching. Tables that
  * cannot be reached are waited for; an event that cannot be projected ends it.
  */
-export class Projector implements RunningRole {
+export class Projector implements WatchedRole {
   /** Resolves after `stop`; rejects with what ended the projector. */
   readonly done: Promise<void>
   readonly #parts: ProjectorParts
@@ -33,9 +36,15 @@ export class Projector implements RunningRole {
   #sequence = 0
   #waiters: Waiter[] = []
   #over: { readonly fault: unknown } | null = null
+  /** Of tables that cannot be brought up to date. */
+  readonly #trouble: Trouble
+  readonly #database: Probe
+  #isStandingBy = false
 
   constructor(parts: ProjectorParts) {
     this.#parts = parts
+    this.#trouble = new Trouble(parts.logger)
+    this.#database = new Probe(async () => void (await parts.store.checkpoint()))
     this.done = this.#run()
     this.done.catch(parts.onFatal)
   }
@@ -43,6 +52,16 @@ export class Projector implements RunningRole {
   /** The sequence at which the tables stood when last heard of. */
   projectedSequence(): number {
     return this.#sequence
+  }
+
+  /** Whether it writes the tables or could at once, and whether these can be reached. */
+  checks(): Checks {
+    return {
+      database: this.#database.check,
+      projecting: this.#isStandingBy
+        ? { ok: true, reason: 'stands by: another projector writes the tables' }
+        : checked(!this.#trouble.isOn, 'the tables cannot be brought up to date'),
+    }
   }
 
   /** Resolves once the tables have the frame of this sequence; rejects when the projector ends before. */
@@ -57,6 +76,7 @@ export class Projector implements RunningRole {
   /** Commits what was gathered. */
   async stop(): Promise<void> {
     this.#stopping.abort(new Error('the projector was stopped'))
+    await this.#database.stop()
     this.#stretch?.stop()
     // A fault was told to `onFatal`.
     await this.done.catch(() => {})
@@ -82,7 +102,7 @@ export class Projector implements RunningRole {
         if (this.#stopping.signal.aborted) return
         if (!(fault instanceof Unreachable)) throw fault
         if (this.#sequence > before) waitMs = limits.projectionRetryMs
-        this.#parts.logger.warn({ fault: fault.cause, waitMs }, 'the tables cannot be brought up to date, trying again')
+        this.#trouble.comes({ fault: fault.cause }, 'the tables cannot be brought up to date, trying again')
         await this.#pause(waitMs)
         waitMs = Math.min(2 * waitMs, limits.projectionRetryMaxMs)
       }
@@ -93,12 +113,16 @@ export class Projector implements RunningRole {
     const { log, store } = this.#parts
     const snapshot = await reaching(() => this.#load())
     this.#advance(snapshot.ledger.sequence)
+    if (this.#trouble.isOn) await reaching(() => this.#endTroubleAtTheEnd())
     this.#stretch = new Stretch({
       ledger: snapshot.ledger,
       log,
       store,
       batchEventsMax: limits.projectionBatchEventsMax,
-      onProjected: (sequence) => this.#advance(sequence),
+      onProjected: (sequence) => {
+        this.#advance(sequence)
+        this.#endTrouble()
+      },
     })
     if (this.#stopping.signal.aborted) this.#stretch.stop()
     const end = await this.#stretch.ended
@@ -112,13 +136,32 @@ export class Projector implements RunningRole {
     return snapshot
   }
 
-  /** Watches the checkpoint until it stands still while the log goes on. */
+  /** Where nothing is left to be written, nothing else shows that it could be. */
+  async #endTroubleAtTheEnd(): Promise<void> {
+    if ((await this.#parts.log.lastSequence()) <= this.#sequence) this.#endTrouble()
+  }
+
+  #endTrouble(): void {
+    this.#trouble.ends({ sequence: this.#sequence }, 'the tables can be brought up to date again')
+  }
+
   async #standBy(): Promise<void> {
+    this.#isStandingBy = true
+    try {
+      await this.#watchOther()
+    } finally {
+      this.#isStandingBy = false
+    }
+  }
+
+  /** Watches the checkpoint until it stands still while the log goes on. */
+  async #watchOther(): Promise<void> {
     const { log, store, logger } = this.#parts
     logger.info({}, 'another projector writes the tables, standing by')
     for (;;) {
       const before = await store.checkpoint()
       this.#advance(before)
+      this.#endTrouble()
       await this.#pause(limits.projectionStandbyMs)
       if (this.#stopping.signal.aborted) return
       const after = await store.checkpoint()

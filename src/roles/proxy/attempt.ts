@@ -4,6 +4,7 @@ import type { Answer, Dialect, StreamRelay, Target } from '../../providers/diale
 import { dialects } from '../../providers/dialects.ts'
 import { type HttpClient, HttpFault, type HttpResponse } from '../../providers/http.ts'
 import type { Provider, Providers } from '../../providers/provider.ts'
+import type { Observer } from '../observer.ts'
 import type { AnswerCall, Candidate, Clock } from '../role.ts'
 import {
   blamesCaller,
@@ -14,12 +15,14 @@ import {
   refused,
   retryAfterSecondsOf,
   statusFailure,
+  upstreamErrorOf,
 } from './failure.ts'
 
 export interface AttemptParts {
   readonly providers: Providers
   readonly http: HttpClient
   readonly clock: Clock
+  readonly observer: Observer
   /** Of a stream. */
   readonly firstByteMs: number
   /** The first byte of a whole answer comes when the model has finished. */
@@ -115,12 +118,14 @@ export const readFailure = async (spoken: Spoken, response: HttpResponse, nowMs:
 }
 
 const request = async (
-  { http, clock, firstByteMs, wholeAnswerMs }: AttemptParts,
+  { http, clock, observer, firstByteMs, wholeAnswerMs }: AttemptParts,
   spoken: Spoken,
   call: AnswerCall,
   signal: AbortSignal,
 ): Promise<Tried> => {
   const { url, headers, body } = spoken.dialect.buildRequest(spoken.target, call)
+  const askedMs = performance.now()
+  observer.upstreamCalled(spoken.target.provider.name, 'answer')
   const response = await http.request({
     url,
     method: 'POST',
@@ -129,6 +134,7 @@ const request = async (
     signal,
     firstByteTimeoutMs: call.stream ? firstByteMs : wholeAnswerMs,
   })
+  observer.stageEnded('upstream_first_byte', call.surface, (performance.now() - askedMs) / 1_000)
   if (!isSuccess(response)) return failed(await readFailure(spoken, response, clock()))
   return call.stream ? openStream(spoken, call, response) : readWhole(spoken, call, response)
 }
@@ -157,11 +163,16 @@ export const attempt = async (
   const dialect = dialects[provider.dialect][call.surface]
   if (dialect === undefined) return failed(refused(notImplemented(candidate, call)))
   const spoken = { dialect, target: targetOf(provider, candidate, parts.clock()) }
+  const fail = (failure: Failure): Tried => {
+    parts.observer.upstreamFailed(provider.name, 'answer', upstreamErrorOf(failure))
+    return failed(failure)
+  }
   try {
-    return await request(parts, spoken, call, signal)
+    const tried = await request(parts, spoken, call, signal)
+    return tried.type === 'failed' ? fail(tried.failure) : tried
   } catch (fault) {
-    if (fault instanceof HttpFault) return failed(httpFailure(fault))
-    if (fault instanceof GatewayError) return failed(refused(fault))
+    if (fault instanceof HttpFault) return fail(httpFailure(fault))
+    if (fault instanceof GatewayError) return failed(refused(fault)) // By us, and nothing was asked.
     throw fault
   }
 }

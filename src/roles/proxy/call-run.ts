@@ -79,6 +79,8 @@ export class CallRun implements EndableCall {
     let failedAt: { level: number; model: string } | undefined
     for (const candidate of this.#call.candidates) {
       if (this.#isOver()) break
+      const before = this.#attempts.at(-1)
+      if (before !== undefined) this.#parts.observer.fellBack(before.provider)
       const askedMs = this.#parts.clock()
       const answered = await attempt(this.#parts, this.#call, candidate, this.#cancel.signal)
       if (answered.type !== 'failed') return { candidate, askedMs, answered }
@@ -105,6 +107,7 @@ export class CallRun implements EndableCall {
     const { answer, bytes, dialect, target } = serving.answered
     const { reportedUsage } = answer
     this.#disarm()
+    this.#noteWhole(serving)
     this.#say(this.#bill(serving, this.#clientGone.aborted ? 'client_gone' : 'completed', reportedUsage))
     const counted = await this.#acknowledged()
     if (this.#clientGone.aborted) throw clientGoneError()
@@ -227,11 +230,18 @@ export class CallRun implements EndableCall {
     this.#disarm()
     if (this.#brokenBy === null) {
       response.discard()
+      this.#noteWhole(serving)
       this.#say(this.#bill(serving, 'completed', relay.reportedUsage))
     } else {
       this.#cancel.abort()
+      this.#parts.observer.upstreamFailed(serving.candidate.provider, 'answer', 'broken_off')
       this.#sayDelivered(serving, 'interrupted', this.#released || hasBytes)
     }
+  }
+
+  #noteWhole({ askedMs }: Serving<WholeAnswer | OpenStream>): void {
+    const { observer, clock } = this.#parts
+    observer.stageEnded('upstream_whole', this.#call.surface, Math.max(0, clock() - askedMs) / 1_000)
   }
 
   #bill(

@@ -1,6 +1,7 @@
 import { GatewayError, logUnavailable } from '../../errors.ts'
 import type { FactOf } from '../../events/envelope.ts'
 import { within } from '../../within.ts'
+import type { Observer } from '../observer.ts'
 import type { Logger, LogOf } from '../role.ts'
 import type { CallsInFlight } from './calls-in-flight.ts'
 
@@ -9,6 +10,7 @@ export type ProxyEvent = 'UsageRecorded' | 'RequestFailed'
 export interface ClosingParts {
   readonly log: LogOf<ProxyEvent>
   readonly logger: Logger
+  readonly observer: Observer
   readonly inFlight: CallsInFlight
   readonly closingAckMs: number
 }
@@ -54,8 +56,10 @@ export class Closing {
   }
 
   async #append(closing: ClosingFact): Promise<ClosingFact> {
+    const saidMs = performance.now()
     try {
       await this.#parts.log.append([closing])
+      this.#parts.observer.stageEnded('closing_ack', closing.data.surface, (performance.now() - saidMs) / 1_000)
       return closing
     } catch (fault) {
       if (fault instanceof GatewayError) throw fault

@@ -2,6 +2,8 @@ import { clientGoneError, type ErrorCode, type ErrorDetails, errorTable, Gateway
 import { limits } from '../../limits.ts'
 import type { Refusal } from '../../providers/dialect.ts'
 import type { HttpFault } from '../../providers/http.ts'
+import { withoutKeys } from '../../providers/scrub.ts'
+import type { UpstreamError } from '../observer.ts'
 import type { RoutedCall } from '../role.ts'
 
 /** Why a candidate did not serve. */
@@ -34,7 +36,7 @@ export const httpFailure = (fault: HttpFault): Failure => ({
   status: null,
   reason: fault.kind,
   timedOut: fault.kind === 'timeout',
-  ...(fault.cause instanceof Error ? { detail: fault.cause.message } : {}),
+  ...(fault.cause instanceof Error ? { detail: withoutKeys(fault.cause.message, []) } : {}),
 })
 
 /** OpenAI says 429 also when our account there is empty: waiting does not help. */
@@ -76,6 +78,23 @@ const blamesOurKey = ({ code, message }: Refusal): boolean =>
   /\b(?:invalid|incorrect|expired) api[ _-]?key\b|\bapi[ _-]?key (?:is )?(?:not valid|invalid|incorrect|expired)\b/i.test(
     message,
   )
+
+const plainErrors: Readonly<Record<string, UpstreamError>> = {
+  network: 'network',
+  timeout: 'timeout',
+  aborted: 'aborted',
+  account: 'account',
+  rate_limited: 'rate_limited',
+  refused: 'refused',
+}
+
+/** A failure in the few words of what is counted. */
+export const upstreamErrorOf = ({ reason, status }: Failure): UpstreamError => {
+  const plain = plainErrors[reason]
+  if (plain !== undefined) return plain
+  if (!reason.startsWith('status_') || status === null) return 'bad_answer'
+  return status >= 500 ? 'status_5xx' : 'status_4xx'
+}
 
 /** What we refuse ourselves, before the upstream is asked. */
 export const refused = (refusal: GatewayError): Failure => ({ status: null, reason: 'refused', refusal })

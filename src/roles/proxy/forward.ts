@@ -1,6 +1,7 @@
 import { limits } from '../../limits.ts'
 import type { HttpClient } from '../../providers/http.ts'
 import type { Providers } from '../../providers/provider.ts'
+import { type Observer, unobserved } from '../observer.ts'
 import type { OpenCalls } from '../open-calls.ts'
 import {
   type AnswerCall,
@@ -24,6 +25,7 @@ export interface ForwardParts {
   readonly http: HttpClient
   readonly clock: Clock
   readonly logger: Logger
+  readonly observer?: Observer
   readonly inFlight?: CallsInFlight
   readonly firstByteMs?: number
   readonly wholeAnswerMs?: number
@@ -37,6 +39,7 @@ export interface ForwardParts {
  */
 export const createForward = (parts: ForwardParts): Dispatch => {
   const runParts: RunParts & QuestionParts = {
+    observer: unobserved,
     inFlight: new CallsInFlight(),
     firstByteMs: limits.upstreamFirstByteMs,
     wholeAnswerMs: limits.upstreamWholeAnswerMs,

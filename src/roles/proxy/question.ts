@@ -11,12 +11,22 @@ import { readRefusal } from '../../providers/openai/refusal.ts'
 import { type StoredResponse, storedResponseRequest } from '../../providers/openai-responses/stored.ts'
 import type { Providers } from '../../providers/provider.ts'
 import type { Told, VideoVendor } from '../../providers/vv-video/vendor.ts'
+import type { Observer } from '../observer.ts'
 import type { EndableCall } from '../open-calls.ts'
 import type { AnswerPart, Candidate, Clock, Logger, Question, RoutedCall } from '../role.ts'
 import { encodeResults } from '../task-results.ts'
 import { isSuccess, readBody, readFailure, targetOf } from './attempt.ts'
 import type { CallsInFlight } from './calls-in-flight.ts'
-import { type Failure, httpFailure, refusalFailure, refused, type Stop, statusFailure, verdict } from './failure.ts'
+import {
+  type Failure,
+  httpFailure,
+  refusalFailure,
+  refused,
+  type Stop,
+  statusFailure,
+  upstreamErrorOf,
+  verdict,
+} from './failure.ts'
 import type { VendorTurns } from './vendor-turns.ts'
 
 /** Video vendors' accounts, by the name of the provider. */
@@ -29,6 +39,7 @@ export interface QuestionParts {
   readonly http: HttpClient
   readonly clock: Clock
   readonly logger: Logger
+  readonly observer: Observer
   readonly inFlight: CallsInFlight
   /** For the whole of it. */
   readonly questionMs: number
@@ -75,6 +86,7 @@ class Asking implements EndableCall {
   readonly #timer: NodeJS.Timeout
   readonly #onClientGone = (): void => this.#stop('client_gone')
   #stopped: Stop | null = null
+  #asked = false
 
   constructor(parts: QuestionParts, call: RoutedCall, clientGone: AbortSignal) {
     this.#parts = parts
@@ -102,6 +114,7 @@ class Asking implements EndableCall {
   /** What the candidate's provider says; throws what the caller is told instead. */
   async answer(question: Question, candidate: Candidate): Promise<Uint8Array> {
     const replied = await this.#put(question, candidate)
+    this.#observe(candidate, replied)
     if (this.#clientGone.aborted) throw clientGoneError()
     if ('bytes' in replied) return replied.bytes
     const { failure } = replied
@@ -114,6 +127,14 @@ class Asking implements EndableCall {
   #stop(why: Stop): void {
     this.#stopped ??= why
     this.#cancel.abort()
+  }
+
+  /** A count of our own asks nobody; what we refuse ourselves neither. */
+  #observe({ provider }: Candidate, replied: Replied): void {
+    if (!this.#asked) return
+    const { observer } = this.#parts
+    observer.upstreamCalled(provider, 'question')
+    if ('failure' in replied) observer.upstreamFailed(provider, 'question', upstreamErrorOf(replied.failure))
   }
 
   #logFailure({ model, provider }: Candidate, { reason, status, detail, refusal }: Failure): void {
@@ -147,6 +168,7 @@ class Asking implements EndableCall {
     const vendor = vendors.get(name)
     if (vendor === undefined) return notConfigured
     if (!vendorTurns.take(name)) return failed(refused(noTurn()))
+    this.#asked = true
     return tellResults(await vendor.query(kind, vendorTaskId, this.#cancel.signal))
   }
 
@@ -179,6 +201,7 @@ class Asking implements EndableCall {
 
   #request(request: Omit<Parameters<HttpClient['request']>[0], 'signal' | 'firstByteTimeoutMs'>) {
     const { http, questionMs } = this.#parts
+    this.#asked = true
     return http.request({ ...request, signal: this.#cancel.signal, firstByteTimeoutMs: questionMs })
   }
 }

@@ -1,5 +1,6 @@
 import { limits } from '../../limits.ts'
 import { within } from '../../within.ts'
+import type { Check, WatchedRole } from '../health.ts'
 import { manifests } from '../manifests.ts'
 import { type Dispatch, defineRole, type RunningRole } from '../role.ts'
 import { CallsInFlight } from './calls-in-flight.ts'
@@ -14,6 +15,8 @@ export interface CallSource {
 export interface ServedCalls extends RunningRole {
   /** From here on waits for no reader: an answer that cannot be given out at once is broken off. */
   giveUp(): void
+  /** Whether calls come. */
+  readonly check: Check
 }
 
 export interface ProxyParts extends Omit<ForwardParts, 'inFlight'> {
@@ -39,11 +42,11 @@ const drain = async (serving: ServedCalls, inFlight: CallsInFlight, drainMs: num
   }
 }
 
-const start = async ({ calls, drainMs = limits.stopMs, ...parts }: ProxyParts): Promise<RunningRole> => {
+const start = async ({ calls, drainMs = limits.stopMs, ...parts }: ProxyParts): Promise<WatchedRole> => {
   const inFlight = new CallsInFlight()
   const serving = calls.serve(createForward({ ...parts, inFlight }))
   const endMs = (parts.closingAckMs ?? limits.closingAckMs) + limits.lastAnswerMs
-  return { stop: () => drain(serving, inFlight, drainMs, endMs) }
+  return { checks: () => ({ calls: serving.check }), stop: () => drain(serving, inFlight, drainMs, endMs) }
 }
 
 /** Routed call → provider → bytes and one closing event. */

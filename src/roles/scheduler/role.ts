@@ -6,6 +6,7 @@ import { atMost } from '../../within.ts'
 import type { LedgerTail } from '../ledger-tail.ts'
 import { manifests } from '../manifests.ts'
 import { type Clock, defineRole, type Logger, type LogOf, type RunningRole } from '../role.ts'
+import { Trouble } from '../trouble.ts'
 import { WalletWriter } from '../wallet-writer.ts'
 import { type DueWallet, DueWallets } from './due-wallets.ts'
 import { ExpiringKeys } from './expiring-keys.ts'
@@ -30,6 +31,7 @@ const startExpiry = ({ log, tail, clock, logger }: SchedulerParts): RunningRole 
   const overdue = new OverdueHolds(tail)
   const expiring = new ExpiringKeys(tail)
   const due = new DueWallets(tail)
+  const trouble = new Trouble(logger)
   let ending: Promise<void> = Promise.resolve()
   let busy = false
 
@@ -60,8 +62,9 @@ const startExpiry = ({ log, tail, clock, logger }: SchedulerParts): RunningRole 
         ...expiring.at(nowMs).map(revoke),
         ...due.at(nowMs).map(carryOut),
       ])
+      trouble.ends({}, 'what time causes is stored again')
     } catch (fault) {
-      logger.warn({ fault }, 'what time causes was not stored; it is tried again')
+      trouble.comes({ fault }, 'what time causes was not stored; it is tried again')
     } finally {
       busy = false
     }

@@ -1,8 +1,10 @@
 import { limits } from '../../limits.ts'
 import { type HttpClient, HttpFault } from '../../providers/http.ts'
 import { atMost } from '../../within.ts'
-import type { Clock, Logger, RunningRole } from '../role.ts'
-import type { WorkItem, WorkQueue } from '../work-queue.ts'
+import type { Check } from '../health.ts'
+import type { CallbackOutcome, Observer } from '../observer.ts'
+import type { Clock, Logger } from '../role.ts'
+import type { Taker, WorkItem, WorkQueue } from '../work-queue.ts'
 import type { PollerBounds } from './bounds.ts'
 import { type CallbackMessage, decodeCallback } from './callback-message.ts'
 import type { Random } from './pace.ts'
@@ -22,16 +24,15 @@ export interface CallbackSenderParts {
   readonly clock: Clock
   readonly random: Random
   readonly logger: Logger
+  readonly observer: Observer
   readonly bounds: Pick<
     PollerBounds,
     'callbackMs' | 'callbackTriesMax' | 'callbackRetryMs' | 'callbacksMax' | 'stopMs' | 'lastAnswerMs'
   >
 }
 
-/** `gone`: the receiver wants no more. `refused`: the address may not be called. */
-type Outcome = 'delivered' | 'gone' | 'refused' | 'failed'
-
-const outcomeOf = (status: number): Outcome => {
+/** `gone`: the receiver wants no more; `refused`, below: the address may not be called. */
+const outcomeOf = (status: number): CallbackOutcome => {
   if (status >= 200 && status < 300) return 'delivered'
   return status === 410 ? 'gone' : 'failed'
 }
@@ -41,11 +42,15 @@ export class CallbackSender {
   readonly #parts: CallbackSenderParts
   readonly #giveUp = new AbortController()
   readonly #sending = new Set<Promise<void>>()
-  readonly #taking: RunningRole
+  readonly #taking: Taker
 
   constructor(parts: CallbackSenderParts) {
     this.#parts = parts
     this.#taking = parts.callbacks.take(parts.bounds.callbacksMax, (item) => this.#take(item))
+  }
+
+  get check(): Check {
+    return this.#taking.check
   }
 
   /** Waits, within bounds, for the posts under way. */
@@ -64,12 +69,13 @@ export class CallbackSender {
   }
 
   async #send(item: WorkItem): Promise<void> {
-    const { logger } = this.#parts
+    const { logger, observer } = this.#parts
     try {
       const bytes = await item.bytes()
       const message = bytes === null ? null : decodeCallback(bytes)
       if (message === null) logger.error({ taskId: item.id }, 'a callback is gone or cannot be read: it is dropped')
       const outcome = message === null ? 'gone' : await this.#post(item.id, message)
+      if (message !== null) observer.callbackTried(outcome)
       await this.#conclude(item, outcome)
     } catch (fault) {
       logger.warn({ fault, taskId: item.id }, 'a callback could not be handled; it is tried again')
@@ -77,7 +83,7 @@ export class CallbackSender {
     }
   }
 
-  async #conclude(item: WorkItem, outcome: Outcome): Promise<void> {
+  async #conclude(item: WorkItem, outcome: CallbackOutcome): Promise<void> {
     const { bounds, logger } = this.#parts
     if (outcome === 'delivered' || outcome === 'gone') return item.done()
     const triesMax = outcome === 'refused' ? limits.callbackRefusedTriesMax : bounds.callbackTriesMax
@@ -92,7 +98,7 @@ export class CallbackSender {
     return bounds.callbackRetryMs * limits.callbackRetryFactor ** doublings * (1 + random() / 10)
   }
 
-  async #post(taskId: string, { url, workspaceId, body }: CallbackMessage): Promise<Outcome> {
+  async #post(taskId: string, { url, workspaceId, body }: CallbackMessage): Promise<CallbackOutcome> {
     const { webhooks, clock, bounds } = this.#parts
     const timestamp = Math.floor(clock() / 1_000)
     try {

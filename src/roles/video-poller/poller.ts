@@ -2,14 +2,16 @@ import type { Applied } from '../../domain/ledger/ledger.ts'
 import type { Event } from '../../events/envelope.ts'
 import { limits } from '../../limits.ts'
 import { atMost } from '../../within.ts'
+import type { Check } from '../health.ts'
 import type { LedgerTail } from '../ledger-tail.ts'
-import type { RunningRole } from '../role.ts'
-import type { WorkItem, WorkQueue } from '../work-queue.ts'
+import { Trouble } from '../trouble.ts'
+import type { Taker, WorkItem, WorkQueue } from '../work-queue.ts'
 import { FewAtOnce } from './few-at-once.ts'
 import { TaskRun, type TaskRunParts } from './task-run.ts'
 import { VendorAccount, type VideoVendorAccount } from './vendor-account.ts'
 
-export interface PollerParts extends Omit<TaskRunParts, 'accountOf' | 'payloadReads' | 'signal' | 'tail'> {
+export interface PollerParts
+  extends Omit<TaskRunParts, 'accountOf' | 'payloadReads' | 'signal' | 'tail' | 'logTrouble'> {
   readonly tail: Pick<LedgerTail, 'ledger' | 'onApplied'>
   readonly tasks: Pick<WorkQueue, 'take'>
   readonly vendors: ReadonlyMap<string, VideoVendorAccount>
@@ -41,7 +43,7 @@ export class Poller {
   readonly #giveUp = new AbortController()
   readonly #unlisten: () => void
   readonly #leaseTimer: NodeJS.Timeout
-  readonly #taking: RunningRole
+  readonly #taking: Taker
   #leasesKeptMs: number
   #stopping = false
 
@@ -53,11 +55,16 @@ export class Poller {
       ...parts,
       accountOf: (provider) => this.#accountOf(provider),
       payloadReads: new FewAtOnce(limits.payloadReadsMax),
+      logTrouble: new Trouble(parts.logger),
       signal: this.#giveUp.signal,
     }
     this.#unlisten = tail.onApplied((applied) => this.#learn(applied))
     this.#leaseTimer = setInterval(() => this.#keepLeases(), bounds.taskLeaseTickMs)
     this.#taking = tasks.take(bounds.openTasksMax, (item) => this.#take(item))
+  }
+
+  get check(): Check {
+    return this.#taking.check
   }
 
   /** Gives every item back at once; then waits, within bounds, for calls under way and for what they bring to be recorded. */

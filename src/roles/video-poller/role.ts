@@ -1,7 +1,9 @@
+import type { WatchedRole } from '../health.ts'
 import type { LedgerTail } from '../ledger-tail.ts'
 import { manifests } from '../manifests.ts'
+import { type Observer, unobserved } from '../observer.ts'
 import type { RecentTasks } from '../recent-tasks.ts'
-import { type Clock, defineRole, type Logger, type LogOf, type RunningRole } from '../role.ts'
+import { type Clock, defineRole, type Logger, type LogOf } from '../role.ts'
 import type { WorkQueue } from '../work-queue.ts'
 import { boundsWith, type PollerBounds } from './bounds.ts'
 import { CallbackSender, type Webhooks } from './callback-sender.ts'
@@ -23,6 +25,7 @@ export interface VideoPollerParts {
   readonly webhooks: Webhooks | null
   readonly clock: Clock
   readonly logger: Logger
+  readonly observer?: Observer
   readonly bounds?: Partial<PollerBounds>
   /** Spreads polls and retries. */
   readonly random?: Random
@@ -33,13 +36,15 @@ export interface VideoPollerParts {
 const start = async ({
   random = Math.random,
   steadyMs = () => performance.now(),
+  observer = unobserved,
   ...parts
-}: VideoPollerParts): Promise<RunningRole> => {
+}: VideoPollerParts): Promise<WatchedRole> => {
   const { webhooks, callbacks } = parts
-  const each = { ...parts, bounds: boundsWith(parts.bounds), random, steadyMs }
+  const each = { ...parts, bounds: boundsWith(parts.bounds), random, steadyMs, observer }
   const sender = webhooks === null ? null : new CallbackSender({ ...each, webhooks })
   const poller = new Poller({ ...each, callbacks: webhooks === null ? null : callbacks })
   return {
+    checks: () => ({ tasks: poller.check, ...(sender === null ? {} : { callbacks: sender.check }) }),
     stop: async () => {
       await Promise.all([poller.stop(), sender?.stop()])
     },

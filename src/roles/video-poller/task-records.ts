@@ -2,6 +2,7 @@ import { isUnits, lateVerdict, settle, type Verdict } from '../../domain/video/s
 import type { Task } from '../../domain/video/task.ts'
 import { GatewayError } from '../../errors.ts'
 import type { FactOf } from '../../events/envelope.ts'
+import type { Observer } from '../observer.ts'
 import type { Logger, LogOf } from '../role.ts'
 import type { VendorVerdict } from './next-step.ts'
 
@@ -10,6 +11,7 @@ export type PollerEvent = 'TaskSubmitted' | 'TaskProgressed' | 'TaskSettled' | '
 export interface RecordParts {
   readonly log: Pick<LogOf<PollerEvent>, 'append'>
   readonly logger: Logger
+  readonly observer: Observer
 }
 
 /** The figure and the outcome count, whatever is wrong with what the vendor told beside them. */
@@ -52,6 +54,7 @@ export const recordSettled = async (parts: RecordParts, task: Task, verdict: Ver
   await record(parts, verdict, (told) => settle(task, told))
   const { taskId } = task
   const { outcome, results } = verdict
+  parts.observer.taskSettled(outcome)
   parts.logger.info({ taskId, outcome }, 'a video task was settled')
   if (outcome === 'SUCCESS' && results.length === 0)
     parts.logger.warn(

@@ -1,11 +1,13 @@
 import type { Applied } from '../../domain/ledger/ledger.ts'
 import type { TaskPayload } from '../../domain/video/request.ts'
 import { isEnded, type Task } from '../../domain/video/task.ts'
+import { GatewayError } from '../../errors.ts'
 import { limits } from '../../limits.ts'
 import type { Submitted, Told } from '../../providers/vv-video/vendor.ts'
 import type { LedgerTail } from '../ledger-tail.ts'
 import type { RecentTasks } from '../recent-tasks.ts'
 import type { Clock } from '../role.ts'
+import type { Trouble } from '../trouble.ts'
 import type { WorkItem, WorkQueue } from '../work-queue.ts'
 import type { PollerBounds } from './bounds.ts'
 import { callbackMessage, encodeCallback } from './callback-message.ts'
@@ -25,6 +27,8 @@ export interface TaskRunParts extends RecordParts, VendorLineParts {
   /** Null where nobody is called back. */
   readonly callbacks: Pick<WorkQueue, 'put'> | null
   readonly payloadReads: FewAtOnce
+  /** Of steps that fail because the log, or the queue, does not answer: thousands do so at once. */
+  readonly logTrouble: Trouble
   readonly clock: Clock
   /** Milliseconds that never jump. */
   readonly steadyMs: () => number
@@ -189,9 +193,17 @@ export class TaskRun {
     try {
       await this.#take(step)
     } catch (fault) {
-      this.#parts.logger.warn({ fault, taskId: this.taskId, step: step.type }, 'a step of a task failed; it is retried')
+      this.#tellFailed(step, fault)
       this.#backOff(null)
     }
+  }
+
+  #tellFailed(step: WorkStep, fault: unknown): void {
+    const { logger, logTrouble } = this.#parts
+    const fields = { fault, taskId: this.taskId, step: step.type }
+    const isAway = fault instanceof GatewayError && fault.code === 'log_unavailable'
+    if (isAway) logTrouble.comes(fields, 'steps of tasks wait for the log')
+    else logger.warn(fields, 'a step of a task failed; it is retried')
   }
 
   #take(step: WorkStep): Promise<void> {

@@ -1,5 +1,6 @@
 import { limits } from '../../limits.ts'
 import type { Submitted, Told, VendorTrouble, VideoVendor } from '../../providers/vv-video/vendor.ts'
+import type { Observer, UpstreamError } from '../observer.ts'
 import type { Logger } from '../role.ts'
 import type { PollerBounds } from './bounds.ts'
 import { CallGate } from './call-gate.ts'
@@ -12,6 +13,11 @@ export type VideoVendorAccount = VideoVendor & {
 
 const isTrouble = (answer: Submitted | Told): answer is VendorTrouble =>
   answer.type === 'busy' || answer.type === 'unknown'
+
+const errorOf = (answer: Submitted | Told): UpstreamError | null => {
+  if (isTrouble(answer)) return answer.type
+  return answer.type === 'refused' ? 'refused' : null
+}
 
 const unknownAccount = (provider: string): VideoVendorAccount => {
   const busy = async (): Promise<VendorTrouble> => ({
@@ -26,6 +32,7 @@ const unknownAccount = (provider: string): VideoVendorAccount => {
 export interface VendorAccountParts {
   readonly bounds: PollerBounds
   readonly logger: Logger
+  readonly observer: Observer
   readonly random: Random
   readonly steadyMs: () => number
 }
@@ -69,12 +76,19 @@ export class VendorAccount {
 
   /** Thousands of tasks meet the same trouble: it is told once in a while. */
   heard(answer: Submitted | Told): void {
+    this.#observe(errorOf(answer))
     if (!isTrouble(answer)) return
     const { logger, steadyMs } = this.#parts
     if (steadyMs() - this.#toldMs < limits.vendorTroubleMs) return
     this.#toldMs = steadyMs()
     const { type, reason } = answer
     logger.warn({ provider: this.#provider, answer: type, reason }, 'the video vendor does not answer as it should')
+  }
+
+  #observe(error: UpstreamError | null): void {
+    const { observer } = this.#parts
+    observer.upstreamCalled(this.#provider, 'video')
+    if (error !== null) observer.upstreamFailed(this.#provider, 'video', error)
   }
 
   #holdSubmits(retryAfterMs: number | null): void {

@@ -152,6 +152,7 @@ export interface EdgeOptions {
   readonly tasks?: (tail: LedgerTail, log: MemoryLog) => EdgeTasks
   readonly outcomes?: MemoryOutcomes
   readonly callbacks?: boolean
+  readonly requestLines?: boolean
   readonly taskDeadlineMs?: number
   readonly bounds?: Partial<EdgeBounds>
 }
@@ -275,6 +276,7 @@ export const startEdge = async (t: Test, options: EdgeOptions = {}): Promise<Tes
     newId: randomUUID,
     newTaskId,
     logger: recordingLogger(logged),
+    requestLines: options.requestLines ?? false,
     bounds: { stopMs: 2_000, lastAnswerMs: 500, closingAckMs: 500, allowanceReturnMs: 1_000, ...options.bounds },
   })
   let stopped: Promise<void> | undefined

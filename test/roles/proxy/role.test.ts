@@ -1,5 +1,6 @@
 import t, { type Test } from 'tap'
 import { UndiciClient } from '../../../src/infrastructure/http/client.ts'
+import { well } from '../../../src/roles/health.ts'
 import { type CallSource, proxy, type ServedCalls } from '../../../src/roles/proxy/role.ts'
 import type { Dispatch, RoutedCall } from '../../../src/roles/role.ts'
 import { until } from '../../clients.ts'
@@ -27,6 +28,7 @@ class TestCalls implements CallSource {
       stop: async () => {
         await Promise.all(this.#taken)
       },
+      check: well,
       giveUp: () => undefined,
     }
   }

@@ -1,4 +1,4 @@
-import type { RunningRole } from '../../../src/roles/role.ts'
+import { well } from '../../../src/roles/health.ts'
 import type { WorkItem, WorkQueue } from '../../../src/roles/work-queue.ts'
 
 interface Entry {
@@ -43,11 +43,11 @@ export class FakeQueue implements WorkQueue {
     this.#handOut()
   }
 
-  take(itemsMax: number, onItem: (item: WorkItem) => void): RunningRole {
+  take(itemsMax: number, onItem: (item: WorkItem) => void): ReturnType<WorkQueue['take']> {
     const taker: Taker = { itemsMax, onItem, isOver: false, held: 0 }
     this.#takers.push(taker)
     this.#handOut()
-    return { stop: async () => this.#leave(taker) }
+    return { check: well, stop: async () => this.#leave(taker) }
   }
 
   /** The lease ends: the item goes to another taker than its holder, where there is one. */

@@ -1,5 +1,6 @@
 import type { Msg, Subscription } from '@nats-io/transport-node'
 import { limits } from '../../../limits.ts'
+import { type Check, checked } from '../../../roles/health.ts'
 import type { CallSource, ServedCalls } from '../../../roles/proxy/role.ts'
 import type { Dispatch } from '../../../roles/role.ts'
 import { atMost } from '../../../within.ts'
@@ -35,6 +36,12 @@ class Serving implements ServedCalls {
       queue: subjects.queueGroup,
       callback: (error, msg) => this.#receive(error, msg),
     })
+  }
+
+  get check(): Check {
+    if (this.#subscription.isClosed() || this.#subscription.isDraining())
+      return checked(false, 'calls are not taken any more')
+    return checked(this.#links.isUp, 'no connection for calls')
   }
 
   /** Leaves the queue group and resolves when every call that was taken has ended. */

@@ -56,6 +56,11 @@ export class Links {
     void this.#watch()
   }
 
+  /** False while there is no connection. */
+  get isUp(): boolean {
+    return this.#isUp && !this.#isClosed
+  }
+
   /** Milliseconds in which this process could listen: a pause of the process is nobody's silence. */
   get elapsedMs(): number {
     return this.#elapsedMs

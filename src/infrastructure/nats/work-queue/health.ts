@@ -1,25 +1,23 @@
 import { faultText } from '../../../errors.ts'
 import type { Logger } from '../../../roles/role.ts'
+import { Trouble } from '../../../roles/trouble.ts'
 
-/** Tells once when a queue's server does not answer, and once when it does again. */
+/** Tells when a queue's server does not answer, and once when it does again. */
 export class QueueHealth {
-  readonly #logger: Logger
+  readonly #trouble: Trouble
   readonly #stream: string
-  #isFailing = false
 
   constructor(logger: Logger, stream: string) {
-    this.#logger = logger
+    this.#trouble = new Trouble(logger)
     this.#stream = stream
   }
 
   fails(error: unknown): void {
     const reason = faultText(error)
-    if (!this.#isFailing) this.#logger.warn({ stream: this.#stream, reason }, 'the work queue does not answer')
-    this.#isFailing = true
+    this.#trouble.comes({ stream: this.#stream, reason }, 'the work queue does not answer')
   }
 
   works(): void {
-    if (this.#isFailing) this.#logger.info({ stream: this.#stream }, 'the work queue answers again')
-    this.#isFailing = false
+    this.#trouble.ends({ stream: this.#stream }, 'the work queue answers again')
   }
 }

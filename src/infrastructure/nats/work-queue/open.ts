@@ -1,6 +1,7 @@
 import { type JetStreamManager, jetstream, jetstreamManager } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/transport-node'
 import { limits } from '../../../limits.ts'
+import type { Reading } from '../../../roles/observer.ts'
 import type { Clock, Logger } from '../../../roles/role.ts'
 import type { WorkQueue } from '../../../roles/work-queue.ts'
 import { inboxPrefixOf } from '../connect.ts'
@@ -40,6 +41,8 @@ export interface QueueOptions {
 export interface WorkQueues {
   readonly tasks: WorkQueue
   readonly callbacks: WorkQueue
+  /** How much stands in them; asks the server, which tells it to those who take. */
+  readings(): Promise<readonly Reading[]>
   /** Rejects what still waits with `log_unavailable`. Whoever takes has stopped before. */
   close(): Promise<void>
 }
@@ -73,6 +76,18 @@ const consumersOf = (options: QueueOptions): { readonly tasks: WantedConsumer; r
   return { tasks: wanted(tasks, limits.queueTasksMax), callbacks: wanted(callbacks, limits.queueCallbacksMax) }
 }
 
+const readingsOf = async (
+  jsm: JetStreamManager,
+  { stream, queue }: WantedConsumer,
+  name: 'tasks' | 'callbacks',
+): Promise<readonly Reading[]> => {
+  const { num_pending, num_ack_pending } = await jsm.consumers.info(stream, queue.consumer)
+  return [
+    { name: 'gateway_queue_items', labels: { queue: name, state: 'waiting' }, value: num_pending },
+    { name: 'gateway_queue_items', labels: { queue: name, state: 'in_hand' }, value: num_ack_pending },
+  ]
+}
+
 const assemble = (options: QueueOptions, jsm: JetStreamManager): WorkQueues => {
   const { connection, clock, create, logger, role } = options
   const { tasks, callbacks } = consumersOf(options)
@@ -89,6 +104,12 @@ const assemble = (options: QueueOptions, jsm: JetStreamManager): WorkQueues => {
   return {
     tasks: new NatsWorkQueue({ ...parts, consumer: tasks }, store, clock),
     callbacks: new NatsWorkQueue({ ...parts, consumer: callbacks }, store, clock),
+    readings: async () =>
+      (
+        await link.whileUp(() =>
+          Promise.all([readingsOf(jsm, tasks, 'tasks'), readingsOf(jsm, callbacks, 'callbacks')]),
+        )
+      ).flat(),
     close: async () => link.close(),
   }
 }

@@ -2,8 +2,9 @@ import type { JetStreamManager } from '@nats-io/jetstream'
 import type { Msg, MsgHdrs, NatsConnection } from '@nats-io/transport-node'
 import { faultText } from '../../../errors.ts'
 import { limits } from '../../../limits.ts'
-import type { Logger, RunningRole } from '../../../roles/role.ts'
-import type { WorkItem } from '../../../roles/work-queue.ts'
+import { type Check, checked } from '../../../roles/health.ts'
+import type { Logger } from '../../../roles/role.ts'
+import type { Taker, WorkItem } from '../../../roles/work-queue.ts'
 import { atMost } from '../../../within.ts'
 import { deliveryOf } from '../delivery.ts'
 import type { Link } from '../link.ts'
@@ -27,7 +28,7 @@ export interface TakingParts {
 }
 
 /** Hands out items of one queue to one taker, across restarts of the server. */
-export class Taking implements RunningRole {
+export class Taking implements Taker {
   readonly #parts: TakingParts
   readonly #itemParts: HeldItemParts
   readonly #itemsMax: number
@@ -38,6 +39,7 @@ export class Taking implements RunningRole {
   /** Sessions that could not be started since the last that could. */
   #attempt = 0
   #isOver = false
+  #isAsking = false
   #wakeSession: (reason: string) => void = () => {}
 
   constructor(parts: TakingParts, itemsMax: number, onItem: (item: WorkItem) => void) {
@@ -48,6 +50,10 @@ export class Taking implements RunningRole {
     this.#sweepTimer = setInterval(() => void this.#sweep(), limits.queueSweepMs)
     void this.#run()
     void this.#sweep()
+  }
+
+  get check(): Check {
+    return checked(this.#isAsking, 'the work queue hands out nothing')
   }
 
   async stop(): Promise<void> {
@@ -91,11 +97,13 @@ export class Taking implements RunningRole {
       this.#session = session
       for (const item of this.#held.values()) item.renew() // Before others are offered what ran out meanwhile.
       session.start()
+      this.#isAsking = true
       return await link.whileUp(() => lost.promise)
     } catch (error) {
       if (!link.isClosed) health.fails(error)
       return faultText(error)
     } finally {
+      this.#isAsking = false
       if (!this.#isOver) void session.close().catch(() => {}) // The connection went, and the subscription with it.
     }
   }

@@ -36,5 +36,6 @@ export const authenticate =
   (accounts: Accounts): EdgeMiddleware =>
   (ctx, next) => {
     ctx.state.key = identify(accounts, ctx.req.headers)
+    ctx.state.trace.authenticated()
     return next()
   }

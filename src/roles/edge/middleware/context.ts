@@ -1,6 +1,7 @@
 import type { DefaultState, Next, ParameterizedContext } from 'koa'
 import type { Key } from '../../../domain/accounts/accounts.ts'
 import type { RequestRates } from '../rates/request-rates.ts'
+import type { RequestTrace } from '../request-trace.ts'
 
 /** A body that is JSON, and how long it was on the wire. */
 export interface ReceivedJson {
@@ -11,6 +12,7 @@ export interface ReceivedJson {
 /** What the middleware found out about a request, in the order in which it did. */
 export interface EdgeState extends DefaultState {
   requestId: string
+  trace: RequestTrace
   key?: Key
   /** Who administers. */
   admin?: string

@@ -1,5 +1,6 @@
 import { type ErrorCode, errorTable, GatewayError } from '../../../errors.ts'
 import type { Logger } from '../../role.ts'
+import { Trouble } from '../../trouble.ts'
 import { nativeVideoErrorBody, nativeVideoPath, videoErrorBody, videoPath } from './video-errors.ts'
 
 const codeOf = ({ code }: GatewayError): ErrorCode | null => (code === 'invalid_request' ? null : code)
@@ -43,13 +44,34 @@ export const errorBodyAt = (path: string, error: GatewayError, requestId: string
 const internalError = (cause: unknown): GatewayError =>
   new GatewayError('internal_error', 'The gateway failed. The request id tells us where.', { cause })
 
-/** What the client is told of a fault. A fault of ours is logged here, once, and its detail stays here. */
-export const tellable = (fault: unknown, requestId: string, logger: Logger): GatewayError => {
-  if (!(fault instanceof GatewayError)) {
-    logger.error({ fault, requestId }, 'a request failed')
-    return internalError(fault)
+/** What every request meets alike while NATS or PostgreSQL is away. */
+const commonCodes: readonly ErrorCode[] = ['log_unavailable', 'read_models_unavailable']
+
+/** Faults as clients are told them, and as our own log is. */
+export class FaultTeller {
+  readonly #logger: Logger
+  readonly #common: ReadonlyMap<ErrorCode, Trouble>
+
+  constructor(logger: Logger) {
+    this.#logger = logger
+    this.#common = new Map(commonCodes.map((code) => [code, new Trouble(logger)]))
   }
-  if (fault.status >= 500 && fault.cause !== undefined)
-    logger.warn({ fault, requestId, code: fault.code }, 'a request could not be served')
-  return fault
+
+  /** What the client is told of a fault. A fault of ours is logged here, once, and its detail stays here. */
+  tellable(fault: unknown, requestId: string): GatewayError {
+    if (!(fault instanceof GatewayError)) {
+      this.#logger.error({ fault, requestId }, 'a request failed')
+      return internalError(fault)
+    }
+    if (fault.status >= 500 && fault.cause !== undefined) this.#log(fault, requestId)
+    return fault
+  }
+
+  #log(fault: GatewayError, requestId: string): void {
+    const { code } = fault
+    const common = this.#common.get(code)
+    const fields = { fault, requestId, code }
+    if (common === undefined) this.#logger.warn(fields, 'a request could not be served')
+    else common.comes(fields, 'requests cannot be served')
+  }
 }

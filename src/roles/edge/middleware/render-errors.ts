@@ -1,7 +1,6 @@
 import type { GatewayError } from '../../../errors.ts'
-import type { Logger } from '../../role.ts'
 import type { EdgeContext, EdgeMiddleware } from './context.ts'
-import { errorBodyAt, tellable } from './errors.ts'
+import { errorBodyAt, type FaultTeller } from './errors.ts'
 import { originalRequestHeader } from './request-id.ts'
 
 /** SDKs would ask again after any 409; they do what the second header says. */
@@ -11,6 +10,7 @@ const tellRepeated = (ctx: EdgeContext, { requestId, askAgain }: NonNullable<Gat
 }
 
 const renderError = (ctx: EdgeContext, error: GatewayError): void => {
+  ctx.state.trace.code = error.code
   if (ctx.res.headersSent) {
     // Half an answer is out: only a broken connection can still tell that it is no whole one.
     ctx.respond = false
@@ -27,11 +27,11 @@ const renderError = (ctx: EdgeContext, error: GatewayError): void => {
 
 /** The one place that turns what was thrown into a response. */
 export const renderErrors =
-  (logger: Logger): EdgeMiddleware =>
+  (faults: FaultTeller): EdgeMiddleware =>
   async (ctx, next) => {
     try {
       await next()
     } catch (fault) {
-      renderError(ctx, tellable(fault, ctx.state.requestId, logger))
+      renderError(ctx, faults.tellable(fault, ctx.state.requestId))
     }
   }

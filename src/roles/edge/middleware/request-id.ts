@@ -1,4 +1,5 @@
 import type { NewId } from '../../role.ts'
+import { RequestTrace } from '../request-trace.ts'
 import type { EdgeMiddleware } from './context.ts'
 
 /** OpenAI's SDKs surface the second one, Anthropic's the third. */
@@ -12,6 +13,7 @@ export const identifyRequest =
   (newId: NewId): EdgeMiddleware =>
   (ctx, next) => {
     ctx.state.requestId = newId()
+    ctx.state.trace = new RequestTrace(ctx.state.requestId, ctx.req.socket)
     for (const name of requestIdHeaders) ctx.res.setHeader(name, ctx.state.requestId)
     return next()
   }

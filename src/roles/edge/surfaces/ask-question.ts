@@ -15,9 +15,9 @@ const neverStreamed = {
 /** Puts a question to its candidate's provider and sends what it says. */
 export const askQuestion = async (
   ctx: EdgeContext,
-  { inference, bounds, logger }: SurfaceParts,
+  { inference, bounds, faults }: SurfaceParts,
   asked: Omit<InferenceQuestion, 'requestId' | 'key'>,
 ): Promise<void> => {
   const answer = await inference.ask({ ...askerOf(ctx), ...asked }, clientGoneOf(ctx.res))
-  await sendAnswer(ctx, answer, { bounds, logger, voice: neverStreamed })
+  await sendAnswer(ctx, answer, { bounds, faults, voice: neverStreamed })
 }

@@ -18,6 +18,7 @@ const tellChain = (ctx: EdgeContext, { level, model }: Served): void => {
 
 /** Tells which model of the plan served: the level where a chain was named, the resolved model where a router was. */
 export const tellRoute = (ctx: EdgeContext, plan: Plan, served: Served): void => {
+  ctx.state.trace.servedBy(plan, served)
   if (plan.chain) tellChain(ctx, served)
   if (plan.router === null) return
   ctx.set('X-Gateway-Router', plan.router)

@@ -1,15 +1,14 @@
-import type { Logger } from '../../role.ts'
 import type { EdgeBounds } from '../bounds.ts'
 import type { Answer } from '../inference.ts'
 import type { EdgeContext } from '../middleware/context.ts'
-import { tellable } from '../middleware/errors.ts'
+import type { FaultTeller } from '../middleware/errors.ts'
 import { EventStream } from './event-stream.ts'
 import { drained, endResponse } from './response-writer.ts'
 import type { Voice } from './voice.ts'
 
 export interface AnswerParts {
   readonly bounds: EdgeBounds
-  readonly logger: Logger
+  readonly faults: FaultTeller
   readonly voice: Voice
 }
 
@@ -26,7 +25,9 @@ const relayEvents = async (ctx: EdgeContext, { head, bytes }: Answer, parts: Ans
     if (!stream.begun && !stream.clientGone) throw empty()
   } catch (fault) {
     if (!stream.begun) throw fault
-    stream.fail(tellable(fault, ctx.state.requestId, parts.logger))
+    const error = parts.faults.tellable(fault, ctx.state.requestId)
+    ctx.state.trace.code = error.code
+    stream.fail(error)
   }
   stream.end()
 }

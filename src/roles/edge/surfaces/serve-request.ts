@@ -7,6 +7,7 @@ import { keptStream, keptWhole } from '../idempotency/keeping.ts'
 import { idempotencyKeyIn } from '../idempotency/key-header.ts'
 import type { Inference, InferenceRequest } from '../inference.ts'
 import { type EdgeContext, keyOf } from '../middleware/context.ts'
+import type { FaultTeller } from '../middleware/errors.ts'
 import { clientGoneOf } from './client-gone.ts'
 import { type SurfaceRequest, withoutRouting } from './request.ts'
 import { tellFailure, tellRoute } from './route-headers.ts'
@@ -17,6 +18,7 @@ import type { Voice } from './voice.ts'
 export interface SurfaceParts extends OnceParts {
   readonly inference: Inference
   readonly bounds: EdgeBounds
+  readonly faults: FaultTeller
 }
 
 /** A request of one surface, read and planned. */
@@ -81,6 +83,7 @@ const runAndSend = async (
         demand,
         headers,
         keeping,
+        trace: ctx.state.trace,
       },
       plan,
       clientGone,
@@ -88,5 +91,5 @@ const runAndSend = async (
     .catch((fault: unknown) => tellFailure(ctx, plan, fault))
   tellRoute(ctx, plan, answer.head)
   if (answer.outputCap !== null) ctx.set('X-Gateway-Output-Cap', String(answer.outputCap))
-  await sendAnswer(ctx, answer, { bounds: parts.bounds, logger: parts.logger, voice })
+  await sendAnswer(ctx, answer, { bounds: parts.bounds, faults: parts.faults, voice })
 }

@@ -23,13 +23,16 @@ export const submitTask = async (
   const clientGone = clientGoneOf(ctx.res)
   const key = idempotencyKeyIn(ctx.req.headers)
   if (key === null) {
-    ctx.body = show(await videoTasks.submit(asked, clientGone))
+    const accepted = await videoTasks.submit(asked, clientGone)
+    ctx.state.trace.accepted(accepted)
+    ctx.body = show(accepted)
     return
   }
   const taskId = videoTasks.newTaskId()
   await serveOnce(ctx, parts, { key, work: { type: 'task', taskId } }, async (held, work) => {
     const named = work.type === 'task' ? work.taskId : taskId
     const accepted = await videoTasks.submit(asked, clientGone, { taskId: named, mayStand: named !== taskId })
+    ctx.state.trace.accepted(accepted)
     const body = Buffer.from(JSON.stringify(show(accepted)))
     await held.keep({ status: 200, headers: headersToKeep(ctx, contentType), body })
     ctx.set('Content-Type', contentType)

@@ -1,4 +1,4 @@
-import type { Inference } from '../../inference.ts'
+import { allOk, type Checks } from '../../../health.ts'
 import type { EdgeMiddleware } from '../../middleware/context.ts'
 
 /** GET /healthz: the process serves. */
@@ -6,10 +6,12 @@ export const showHealth = (): EdgeMiddleware => (ctx) => {
   ctx.body = { status: 'ok' }
 }
 
-/** GET /readyz: requests can be recorded. Throws `log_unavailable` while they cannot. */
+/** GET /readyz: requests can be served and recorded; 503 while they cannot, with what is wrong. */
 export const showReadiness =
-  (inference: Inference): EdgeMiddleware =>
+  (ready: () => Checks): EdgeMiddleware =>
   (ctx) => {
-    inference.requireLog()
-    ctx.body = { status: 'ready' }
+    const checks = ready()
+    const isReady = allOk(checks)
+    ctx.status = isReady ? 200 : 503
+    ctx.body = { status: isReady ? 'ready' : 'not_ready', role: 'edge', checks }
   }

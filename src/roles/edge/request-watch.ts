@@ -1,0 +1,160 @@
+import type { Applied } from '../../domain/ledger/ledger.ts'
+import { limits } from '../../limits.ts'
+import type { LedgerTail } from '../ledger-tail.ts'
+import type { ObservedStatus, ObservedSurface, Observer, Reading } from '../observer.ts'
+import type { Logger } from '../role.ts'
+import type { EdgeContext, EdgeMiddleware } from './middleware/context.ts'
+import type { RequestTrace } from './request-trace.ts'
+
+export interface RequestWatchParts {
+  readonly tail: Pick<LedgerTail, 'onApplied'>
+  readonly observer: Observer
+  readonly logger: Logger
+  /** Whether each request has a line in our own log. */
+  readonly requestLines: boolean
+}
+
+/** Left there by the router, where a route matches. */
+type RoutedContext = EdgeContext & { readonly _matchedRoute?: string | RegExp }
+
+const surfacesByStart: readonly (readonly [string, ObservedSurface])[] = [
+  ['/v1/chat/', 'chat'],
+  ['/v1/messages', 'messages'],
+  ['/v1/responses', 'responses'],
+  ['/v1/video', 'video'],
+  ['/vv/', 'native-video'],
+  ['/v1/models', 'models'],
+  ['/v1/dashboard/', 'dashboard'],
+  ['/dashboard/', 'dashboard'],
+  ['/v1/ledger/', 'ledger'],
+  ['/healthz', 'health'],
+  ['/readyz', 'health'],
+]
+
+/** Of a route's pattern, not of a path. */
+const surfaceOf = (route: string | null): ObservedSurface => {
+  if (route === null) return 'none'
+  return surfacesByStart.find(([start]) => route.startsWith(start))?.[1] ?? 'other'
+}
+
+const statuses: Readonly<Record<number, ObservedStatus>> = { 1: '1xx', 2: '2xx', 3: '3xx', 4: '4xx', 5: '5xx' }
+
+const statusOf = ({ res }: EdgeContext): ObservedStatus =>
+  res.writableFinished ? (statuses[Math.floor(res.statusCode / 100)] ?? '5xx') : 'cut'
+
+const isStream = ({ res }: EdgeContext): boolean =>
+  res.headersSent && String(res.getHeader('content-type') ?? '').startsWith('text/event-stream')
+
+/** One request, and what it was answered with. */
+interface Watched {
+  readonly ctx: RoutedContext
+  readonly trace: RequestTrace
+}
+
+/** Watches the requests of an edge from their heads to the ends of their answers, counts them, and writes a line for each. */
+export class RequestWatch {
+  readonly #parts: RequestWatchParts
+  readonly #open = new Map<string, Watched>()
+  /** Answered, and their lines wait for what the ledger makes of them; the oldest first. */
+  readonly #unclosed = new Map<string, Watched>()
+  readonly #unlisten: () => void
+  readonly #sweepTimer: NodeJS.Timeout
+
+  constructor(parts: RequestWatchParts) {
+    this.#parts = parts
+    this.#unlisten = parts.requestLines ? parts.tail.onApplied((applied) => this.#learn(applied)) : () => undefined
+    this.#sweepTimer = setInterval(() => this.#sweep(performance.now()), limits.requestLineSweepMs).unref()
+  }
+
+  readonly watch: EdgeMiddleware = (ctx, next) => {
+    const { trace } = ctx.state
+    this.#open.set(trace.requestId, { ctx, trace })
+    ctx.res.once('close', () => this.#end(trace.requestId))
+    return next()
+  }
+
+  readings(connections: number): readonly Reading[] {
+    const streams = [...this.#open.values()].filter(({ ctx }) => isStream(ctx)).length
+    return [
+      { name: 'gateway_requests_in_flight', value: this.#open.size },
+      { name: 'gateway_streams_open', value: streams },
+      { name: 'gateway_connections_open', value: connections },
+    ]
+  }
+
+  /** Writes what waits. */
+  close(): void {
+    clearInterval(this.#sweepTimer)
+    this.#sweep(Number.POSITIVE_INFINITY)
+    this.#unlisten()
+  }
+
+  #learn(applied: readonly Applied[]): void {
+    for (const { closed } of applied) {
+      if (closed === null) continue
+      const { requestId } = closed.routed.data
+      const watched = this.#open.get(requestId) ?? this.#unclosed.get(requestId)
+      if (watched === undefined) continue
+      watched.trace.isClosed = true
+      if (closed.closing.type === 'UsageRecorded') watched.trace.charge = closed.closing.data.total
+      if (this.#unclosed.delete(requestId)) this.#write(watched)
+    }
+  }
+
+  #end(requestId: string): void {
+    const watched = this.#open.get(requestId)
+    if (watched === undefined) return
+    this.#open.delete(requestId)
+    watched.trace.endedMs = performance.now()
+    this.#observe(watched)
+    if (!this.#parts.requestLines) return
+    if (watched.trace.routedMs === null || watched.trace.isClosed) this.#write(watched)
+    else this.#unclosed.set(requestId, watched)
+  }
+
+  #observe({ ctx, trace }: Watched): void {
+    const { observer } = this.#parts
+    const { startedMs, authenticatedMs, admittedMs, routedMs, endedMs } = trace
+    const surface = surfaceOf(routeOf(ctx))
+    observer.requestEnded(surface, statusOf(ctx), ((endedMs ?? startedMs) - startedMs) / 1_000)
+    if (authenticatedMs === null || admittedMs === null) return
+    observer.stageEnded('admit', surface, (admittedMs - authenticatedMs) / 1_000)
+    if (routedMs !== null) observer.stageEnded('route', surface, (routedMs - admittedMs) / 1_000)
+  }
+
+  #sweep(nowMs: number): void {
+    for (const [requestId, watched] of this.#unclosed) {
+      if (nowMs - (watched.trace.endedMs ?? 0) < limits.requestLineWaitMs) return
+      this.#unclosed.delete(requestId)
+      this.#write(watched)
+    }
+  }
+
+  #write({ ctx, trace }: Watched): void {
+    const { logger } = this.#parts
+    const { requestId, startedMs, endedMs, server, taskId, charge, code, bytes } = trace
+    const route = routeOf(ctx)
+    const surface = surfaceOf(route)
+    const line = {
+      requestId,
+      method: ctx.method,
+      route,
+      surface,
+      workspaceId: ctx.state.key?.workspaceId,
+      keyId: ctx.state.key?.keyId,
+      ...server,
+      taskId,
+      stream: isStream(ctx),
+      status: ctx.res.statusCode,
+      cut: ctx.res.writableFinished ? undefined : true,
+      ms: Math.round((endedMs ?? startedMs) - startedMs),
+      bytes,
+      chargeUsd: charge,
+      code,
+    }
+    if (surface === 'health') logger.debug(line, 'request')
+    else logger.info(line, 'request')
+  }
+}
+
+const routeOf = ({ _matchedRoute: route }: RoutedContext): string | null => (typeof route === 'string' ? route : null)

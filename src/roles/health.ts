@@ -1,0 +1,21 @@
+import type { RunningRole } from './role.ts'
+
+/** Whether something that a process needs is as it must be, and in words what is not. */
+export interface Check {
+  readonly ok: boolean
+  readonly reason?: string
+}
+
+/** By what is checked. */
+export type Checks = Readonly<Record<string, Check>>
+
+/** A role that tells whether it can do its work. */
+export interface WatchedRole extends RunningRole {
+  checks(): Checks
+}
+
+export const well: Check = { ok: true }
+
+export const checked = (ok: boolean, reason: string): Check => (ok ? well : { ok, reason })
+
+export const allOk = (checks: Checks): boolean => Object.values(checks).every(({ ok }) => ok)

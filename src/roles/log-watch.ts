@@ -1,0 +1,102 @@
+import { limits } from '../limits.ts'
+import { type Check, checked } from './health.ts'
+import type { Reading } from './observer.ts'
+import { Probe } from './probe.ts'
+import type { EventLog } from './role.ts'
+
+/** Where the log ended at an instant of `performance.now()`. */
+interface Look {
+  readonly sequence: number
+  readonly atMs: number
+}
+
+/** How far one follower is behind the log. */
+class Lag {
+  readonly #position: () => number
+  /** Ends of the log that the follower has not reached, the oldest first. */
+  readonly #unreached: Look[] = []
+
+  constructor(position: () => number) {
+    this.#position = position
+  }
+
+  note(look: Look): void {
+    this.#forgetReached()
+    // The oldest is what counts.
+    if (look.sequence > this.#position() && this.#unreached.length < limits.lagLooksMax) this.#unreached.push(look)
+  }
+
+  /** Frames that stand in the log, as it was seen last, and that the follower does not have. */
+  frames(last: number): number {
+    return Math.max(0, last - this.#position())
+  }
+
+  /** Since when there has been a frame that it does not have. */
+  ms(nowMs: number): number {
+    this.#forgetReached()
+    const [oldest] = this.#unreached
+    return oldest === undefined ? 0 : nowMs - oldest.atMs
+  }
+
+  #forgetReached(): void {
+    const position = this.#position()
+    while (this.#unreached.length > 0 && this.#unreached[0]!.sequence <= position) this.#unreached.shift()
+  }
+}
+
+/** Whether the log answers this process, and how far behind it those are that follow it here. */
+export class LogWatch {
+  readonly #probe: Probe
+  readonly #log: Pick<EventLog, 'lastSequence' | 'oldestUnacknowledgedMs'>
+  readonly #lags = new Map<string, Lag>()
+  #last = 0
+
+  constructor(log: Pick<EventLog, 'lastSequence' | 'oldestUnacknowledgedMs'>, everyMs: number = limits.probeMs) {
+    this.#log = log
+    this.#probe = new Probe(() => this.#look(), everyMs)
+  }
+
+  /** `position` tells the sequence of the last frame that the follower has. */
+  follow(name: string, position: () => number): void {
+    this.#lags.set(name, new Lag(position))
+  }
+
+  /** Whether the log answers, and takes what is appended. */
+  get check(): Check {
+    const { check } = this.#probe
+    if (!check.ok) return check
+    return checked(
+      this.#log.oldestUnacknowledgedMs() <= limits.logStalledMs,
+      `a frame has not been acknowledged for over ${limits.logStalledMs} ms`,
+    )
+  }
+
+  /** Whether a follower has, but for so many milliseconds, what the log has. */
+  inStep(name: string, withinMs: number): Check {
+    const ms = this.#lags.get(name)?.ms(performance.now()) ?? 0
+    return checked(ms <= withinMs, `is behind the log for ${Math.round(ms)} ms`)
+  }
+
+  readings(): readonly Reading[] {
+    const nowMs = performance.now()
+    return [
+      { name: 'gateway_log_last_sequence', value: this.#last },
+      { name: 'gateway_log_unacknowledged_seconds', value: this.#log.oldestUnacknowledgedMs() / 1_000 },
+      ...[...this.#lags].flatMap(([follower, lag]): readonly Reading[] => [
+        { name: 'gateway_follower_lag_frames', labels: { follower }, value: lag.frames(this.#last) },
+        { name: 'gateway_follower_lag_seconds', labels: { follower }, value: lag.ms(nowMs) / 1_000 },
+      ]),
+    ]
+  }
+
+  stop(): Promise<void> {
+    return this.#probe.stop()
+  }
+
+  async #look(): Promise<void> {
+    const sequence = await this.#log.lastSequence()
+    this.#last = sequence
+    const look = { sequence, atMs: performance.now() }
+    for (const lag of this.#lags.values()) lag.note(look)
+  }
+}

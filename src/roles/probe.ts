@@ -1,0 +1,39 @@
+import { limits } from '../limits.ts'
+import { type Check, checked } from './health.ts'
+
+/** Asks something again and again, one question at a time, and remembers whether it was answered. */
+export class Probe {
+  readonly #ask: () => Promise<void>
+  readonly #timer: NodeJS.Timeout
+  /** Since when an answer is due; null while none is. */
+  #askedMs: number | null = null
+  #reason: string | null = 'not asked yet'
+
+  constructor(ask: () => Promise<void>, everyMs: number = limits.probeMs) {
+    this.#ask = ask
+    this.#timer = setInterval(() => void this.#look(), everyMs).unref()
+    void this.#look()
+  }
+
+  get check(): Check {
+    if (this.#reason !== null) return checked(false, this.#reason)
+    return checked(this.#askedMs === null || performance.now() - this.#askedMs <= limits.probeSilentMs, 'no answer')
+  }
+
+  stop(): Promise<void> {
+    clearInterval(this.#timer)
+    return Promise.resolve()
+  }
+
+  async #look(): Promise<void> {
+    if (this.#askedMs !== null) return
+    this.#askedMs = performance.now()
+    try {
+      await this.#ask()
+      this.#reason = null
+    } catch (fault) {
+      this.#reason = fault instanceof Error ? fault.message : String(fault)
+    }
+    this.#askedMs = null
+  }
+}

@@ -1,0 +1,104 @@
+import t from 'tap'
+import { GatewayError } from '../../../src/errors.ts'
+import { until } from '../../clients.ts'
+import { type LogLine, plainAsk, type Serve, startEdge, streamHead, type TestEdge, textBytes } from './edge-fixture.ts'
+
+const linesOf = ({ logged }: TestEdge): readonly LogLine[] => logged.filter(({ message }) => message === 'request')
+
+/** The line of the next request. */
+const lineOf = async (edge: TestEdge, ask: () => Promise<Response>): Promise<LogLine> => {
+  const before = linesOf(edge).length
+  const response = await ask()
+  await response.text().catch(() => undefined)
+  await until(() => linesOf(edge).length > before)
+  const line = linesOf(edge)[before]!
+  t.match(line.fields, { requestId: response.headers.get('x-request-id'), status: response.status })
+  return line
+}
+
+t.test('a line a request, with what it came to', async (t) => {
+  const serve: Serve = async function* (call, bill) {
+    yield streamHead(call)
+    yield textBytes('data: {}\n\n')
+    await bill()
+    yield textBytes('data: [DONE]\n\n')
+  }
+  const edge = await startEdge(t, { requestLines: true, serve })
+  const line = await lineOf(edge, () => edge.post({ ...plainAsk, model: 'gateway/auto', stream: true }))
+  t.match(line, {
+    level: 'info',
+    fields: {
+      method: 'POST',
+      route: '/v1/chat/completions',
+      surface: 'chat',
+      workspaceId: 'acme',
+      keyId: String,
+      model: 'openai/plain',
+      provider: 'openai',
+      level: 0,
+      stream: true,
+      chargeUsd: '0.00002',
+      ms: Number,
+    },
+  })
+  t.ok(Number(Object(line.fields).bytes) > 100)
+})
+
+t.test('what failed has the code that its client was told, and no charge', async (t) => {
+  const serve: Serve = (call) => {
+    const [first] = call.candidates
+    throw new GatewayError('upstream_error', 'The upstream provider failed.', {
+      failedAt: { level: 0, model: first!.model },
+    })
+  }
+  const edge = await startEdge(t, { requestLines: true, serve })
+  const failed = await lineOf(edge, () => edge.post(plainAsk))
+  t.match(failed.fields, { status: 502, code: 'upstream_error', model: 'openai/plain', provider: 'openai' })
+  t.equal(Object(failed.fields).chargeUsd, undefined)
+  const unknown = await lineOf(edge, () => edge.post({ ...plainAsk, model: 'openai/PLANTED' }))
+  t.match(unknown.fields, { status: 404, code: 'model_not_found', workspaceId: 'acme' })
+  const stranger = await lineOf(edge, () => edge.post(plainAsk, { authorization: 'Bearer sk-PLANTED' }))
+  t.match(stranger.fields, { status: 401, code: 'invalid_api_key', route: '/v1/chat/completions' })
+  const lost = await lineOf(edge, () =>
+    fetch(`${edge.url}/PLANTED?key=PLANTED`, { headers: { 'x-api-key': 'PLANTED' } }),
+  )
+  t.match(lost.fields, { status: 404, code: 'not_found', route: null, surface: 'none' })
+  const video = await lineOf(edge, () => fetch(`${edge.url}/v1/video/generations/PLANTED?key=PLANTED`))
+  t.match(video.fields, { status: 401, route: '/v1/video/generations/:id', surface: 'video' })
+  t.notMatch(JSON.stringify(linesOf(edge)), /PLANTED|Hello/, 'nothing that the caller wrote')
+})
+
+t.test('a stream that breaks off, a client that leaves', async (t) => {
+  const { promise: left, resolve } = Promise.withResolvers<void>()
+  const serve: Serve = async function* (call, _bill, clientGone) {
+    yield streamHead(call)
+    yield textBytes('data: {}\n\n')
+    if (call.body['user'] !== 'leaves') throw new GatewayError('upstream_stream_interrupted', 'It broke off.')
+    await new Promise<void>((gone) => clientGone.addEventListener('abort', () => gone()))
+    resolve()
+  }
+  const edge = await startEdge(t, { requestLines: true, serve })
+  const broken = await lineOf(edge, () => edge.post({ ...plainAsk, stream: true }))
+  t.match(broken.fields, { status: 200, code: 'upstream_stream_interrupted', stream: true })
+  const response = await edge.post({ ...plainAsk, stream: true, user: 'leaves' })
+  await response.body?.cancel()
+  await left
+  await until(() => linesOf(edge).length === 2)
+  t.match(linesOf(edge)[1]?.fields, { status: 200, cut: true })
+})
+
+t.test('health checks are told at debug, and nothing where no lines are wanted', async (t) => {
+  const edge = await startEdge(t, { requestLines: true })
+  t.match(await lineOf(edge, () => fetch(`${edge.url}/readyz`)), { level: 'debug', fields: { surface: 'health' } })
+  const silent = await startEdge(t)
+  t.equal((await silent.post(plainAsk)).status, 200)
+  await silent.stop()
+  t.same(linesOf(silent), [])
+})
+
+t.test('a line that waits for its charge is written when the edge stops', async (t) => {
+  const edge = await startEdge(t, { requestLines: true })
+  await (await edge.post(plainAsk)).text()
+  await edge.stop()
+  t.equal(linesOf(edge).length, 1)
+})
