@@ -124,6 +124,9 @@ export class Operator implements Books {
   readonly platform: Platform
   readonly tail: Books['tail']
   readonly log: Books['log']
+  readonly #events: Event[] = []
+  #readTo = 0
+  #reading: Promise<readonly Event[]> = Promise.resolve([])
 
   constructor(platform: Platform, tail: Books['tail']) {
     this.platform = platform
@@ -138,18 +141,28 @@ export class Operator implements Books {
     return { workspaceId, secret }
   }
 
-  /** Every event in the log, in its order. */
-  async events(): Promise<readonly Event[]> {
-    const events: Event[] = []
+  /** Every event in the log, in its order. Each is read once, however often a condition asks. */
+  events(): Promise<readonly Event[]> {
+    const readOn = (): Promise<readonly Event[]> => this.#readOn()
+    this.#reading = this.#reading.then(readOn, readOn)
+    return this.#reading
+  }
+
+  async #readOn(): Promise<readonly Event[]> {
     const last = await this.log.lastSequence()
-    await new Promise<void>((resolve, reject) => {
-      const follower = this.log.follow(1, (frame) => {
-        events.push(...frame.events)
+    if (last > this.#readTo) await this.#readTill(last)
+    return [...this.#events]
+  }
+
+  #readTill(last: number): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const follower = this.log.follow(this.#readTo + 1, (frame) => {
+        this.#events.push(...frame.events)
+        this.#readTo = frame.sequence
         if (frame.sequence === last) void follower.stop().then(resolve)
       })
       follower.done.catch(reject)
     })
-    return events
   }
 
   async caughtUp(): Promise<void> {
