@@ -13,6 +13,7 @@ import type { Event } from '../src/events/envelope.ts'
 import type { PriceSheet } from '../src/events/types.ts'
 import { limits } from '../src/limits.ts'
 import { type Sandbox, sandboxVideoKey, startSandbox } from '../src/sandbox/server.ts'
+import { prepareDataFolder } from './clusters.ts'
 
 export const runtime: Runtime = createRuntime(process.env['TEST_LOG_LEVEL'] ?? 'silent')
 
@@ -191,6 +192,7 @@ export interface TestGateway {
 /** A whole gateway in this process, on real servers of its own, in front of a sandbox provider, with one funded account. */
 export const startTestGateway = async (t: Test, options: TestOptions = {}): Promise<TestGateway> => {
   const dataFolder = await temporaryFolder(t)
+  if (!options.config?.external) await prepareDataFolder(dataFolder)
   const sandbox = await startSandbox(runtime)
   t.teardown(() => sandbox.stop())
   const config = configOf(dataFolder, sandbox.url, options)
