@@ -13,6 +13,7 @@ import type { Event } from '../src/events/envelope.ts'
 import type { PriceSheet } from '../src/events/types.ts'
 import { limits } from '../src/limits.ts'
 import { type Sandbox, sandboxVideoKey, startSandbox } from '../src/sandbox/server.ts'
+import { prepareDataFolder } from './clusters.ts'
 
 export const runtime: Runtime = createRuntime(process.env['TEST_LOG_LEVEL'] ?? 'silent')
 
@@ -127,6 +128,9 @@ export class Operator implements Books {
   readonly platform: Platform
   readonly tail: Books['tail']
   readonly log: Books['log']
+  readonly #events: Event[] = []
+  #readTo = 0
+  #reading: Promise<readonly Event[]> = Promise.resolve([])
 
   constructor(platform: Platform, tail: Books['tail']) {
     this.platform = platform
@@ -141,18 +145,28 @@ export class Operator implements Books {
     return { workspaceId, secret }
   }
 
-  /** Every event in the log, in its order. */
-  async events(): Promise<readonly Event[]> {
-    const events: Event[] = []
+  /** Every event in the log, in its order. Each is read once, however often a condition asks. */
+  events(): Promise<readonly Event[]> {
+    const readOn = (): Promise<readonly Event[]> => this.#readOn()
+    this.#reading = this.#reading.then(readOn, readOn)
+    return this.#reading
+  }
+
+  async #readOn(): Promise<readonly Event[]> {
     const last = await this.log.lastSequence()
-    await new Promise<void>((resolve, reject) => {
-      const follower = this.log.follow(1, (frame) => {
-        events.push(...frame.events)
+    if (last > this.#readTo) await this.#readTill(last)
+    return [...this.#events]
+  }
+
+  #readTill(last: number): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const follower = this.log.follow(this.#readTo + 1, (frame) => {
+        this.#events.push(...frame.events)
+        this.#readTo = frame.sequence
         if (frame.sequence === last) void follower.stop().then(resolve)
       })
       follower.done.catch(reject)
     })
-    return events
   }
 
   async caughtUp(): Promise<void> {
@@ -181,6 +195,7 @@ export interface TestGateway {
 /** A whole gateway in this process, on real servers of its own, in front of a sandbox provider, with one funded account. */
 export const startTestGateway = async (t: Test, options: TestOptions = {}): Promise<TestGateway> => {
   const dataFolder = await temporaryFolder(t)
+  if (!options.config?.external) await prepareDataFolder(dataFolder)
   const sandbox = await startSandbox(runtime)
   t.teardown(() => sandbox.stop())
   const config = configOf(dataFolder, sandbox.url, options)

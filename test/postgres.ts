@@ -1,6 +1,6 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chown, copyFile, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { chown, copyFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -10,6 +10,7 @@ import pg from 'pg'
 import { defaultSchema } from '../src/infrastructure/postgres/connection.ts'
 import { migrate } from '../src/infrastructure/postgres/migrate.ts'
 import type { Certificates } from './certificates.ts'
+import { copyOf } from './clusters.ts'
 
 /** A PostgreSQL server of one test file, on a free port of the loopback interface. */
 export interface TestPostgres {
@@ -170,6 +171,15 @@ class Server {
     await ended
   }
 
+  /** Ends it with nothing left to be recovered. */
+  async shutDown(): Promise<void> {
+    const [pid] = (await readFile(join(this.#folder, 'postmaster.pid'), 'utf8')).split('\n')
+    const ended = once(this.#process!, 'exit')
+    process.kill(Number(pid), 'SIGINT')
+    await ended
+    this.#process = null
+  }
+
   async newDatabase(): Promise<TestDatabase> {
     this.#databases += 1
     const name = `test_${this.#databases}`
@@ -190,13 +200,25 @@ class Server {
   }
 }
 
+const initdbFlags = [
+  ...['--locale=C', '--encoding=UTF8', '--auth=trust', '--username=postgres', '--no-sync'],
+  '--wal-segsize=1', // It is copied for each test.
+]
+
+const makeCluster = async (folder: string, user: Partial<User>): Promise<void> => {
+  if (user.uid !== undefined && user.gid !== undefined) await chown(folder, user.uid, user.gid)
+  execFileSync(join(binaries, 'initdb'), ['-D', folder, ...initdbFlags], { ...user, cwd: folder, stdio: 'pipe' })
+  const server = new Server(folder, await freePort(), user, [])
+  await server.start()
+  await server.makeTemplate()
+  await server.shutDown()
+}
+
 /** Starts a server that ends with the test. */
 export const startPostgres = async (t: Teardown, { certificates }: PostgresOptions = {}): Promise<TestPostgres> => {
   const user: Partial<User> = process.getuid?.() === 0 ? findUser() : {}
   const folder = await mkdtemp(join(tmpdir(), 'gateway-postgres-'))
-  if (user.uid !== undefined && user.gid !== undefined) await chown(folder, user.uid, user.gid)
-  const flags = ['--locale=C', '--encoding=UTF8', '--auth=trust', '--username=postgres', '--no-sync']
-  execFileSync(join(binaries, 'initdb'), ['-D', folder, ...flags], { ...user, cwd: folder, stdio: 'pipe' })
+  await copyOf('postgres', folder, (made) => makeCluster(made, user))
   if (certificates !== undefined) await prepareTls(folder, user, certificates)
   const server = new Server(folder, await freePort(), user, certificates === undefined ? [] : tlsSettings)
   t.teardown(async () => {
@@ -204,7 +226,6 @@ export const startPostgres = async (t: Teardown, { certificates }: PostgresOptio
     await rm(folder, { recursive: true, force: true })
   })
   await server.start()
-  await server.makeTemplate()
   return {
     url: server.url,
     newDatabase: () => server.newDatabase(),

@@ -1,7 +1,10 @@
-import { execFile } from 'node:child_process'
+import { type ChildProcess, execFile, fork } from 'node:child_process'
+import { once } from 'node:events'
+import type { Socket } from 'node:net'
 import { fileURLToPath } from 'node:url'
 
 export const mainFile = fileURLToPath(new URL('../src/main.ts', import.meta.url))
+const hostFile = fileURLToPath(new URL('program-host.ts', import.meta.url))
 const outputBytesMax = 64 * 1024 * 1024
 
 /** What the program would find outside a test: the test runner's loader costs each start half a second of CPU. */
@@ -16,11 +19,79 @@ export interface Ended {
   readonly err: string
 }
 
-/** Runs a command of the program to its end, on the servers of a data folder. */
-export const runProgram = (folder: string, dataFolder: string, ...words: readonly string[]): Promise<Ended> =>
+/** Starts the program for one command, and runs it to its end, on the servers of a data folder. */
+export const startProgram = (folder: string, dataFolder: string, ...words: readonly string[]): Promise<Ended> =>
   new Promise((resolve) => {
     const options = { cwd: folder, env: programEnvironment({ NO_COLOR: '1' }), maxBuffer: outputBytesMax }
     execFile(process.execPath, [mainFile, ...words, '--data', dataFolder], options, (fault, out, err) =>
       resolve({ code: typeof fault?.code === 'number' ? fault.code : 0, out, err }),
     )
   })
+
+export interface Wanted {
+  readonly folder: string
+  readonly words: readonly string[]
+}
+
+export const endOfOutput = '\u0004'
+
+/** What a stream says until the end of one command's output, or its own. */
+const readOutput = async (stream: Socket): Promise<string> => {
+  let text = ''
+  for await (const part of stream.iterator({ destroyOnReturn: false })) {
+    text += part
+    if (text.endsWith(endOfOutput)) return text.slice(0, -endOfOutput.length)
+  }
+  return text
+}
+
+/** A process that runs the program's commands, one at a time. */
+class Host {
+  readonly #child: ChildProcess
+  readonly #out: Socket
+  readonly #err: Socket
+  readonly #exited: Promise<readonly unknown[]>
+
+  constructor() {
+    this.#child = fork(hostFile, { silent: true, env: programEnvironment({ NO_COLOR: '1' }), execArgv: [] })
+    this.#out = this.#child.stdout as Socket
+    this.#err = this.#child.stderr as Socket
+    this.#out.setEncoding('utf8')
+    this.#err.setEncoding('utf8')
+    this.#exited = once(this.#child, 'exit')
+    this.#keeps(false)
+  }
+
+  get isAlive(): boolean {
+    return this.#child.connected
+  }
+
+  async run(wanted: Wanted): Promise<Ended> {
+    this.#keeps(true)
+    const told = once(this.#child, 'message')
+    this.#child.send(wanted)
+    const [[code], out, err] = await Promise.all([
+      Promise.race([told, this.#exited]),
+      readOutput(this.#out),
+      readOutput(this.#err),
+    ])
+    this.#keeps(false)
+    return { code: Number(code), out, err }
+  }
+
+  /** Whether the test's process waits for it. */
+  #keeps(isNeeded: boolean): void {
+    const parts = [this.#child, this.#child.channel, this.#out, this.#err]
+    for (const part of parts) isNeeded ? part?.ref() : part?.unref()
+  }
+}
+
+const idle: Host[] = []
+
+/** Runs a command of the program to its end, on the servers of a data folder, in a process that may have run others: a start costs more than most commands. */
+export const runProgram = async (folder: string, dataFolder: string, ...words: readonly string[]): Promise<Ended> => {
+  const host = idle.pop() ?? new Host()
+  const ended = await host.run({ folder, words: [...words, '--data', dataFolder] })
+  if (host.isAlive) idle.push(host)
+  return ended
+}

@@ -5,7 +5,7 @@ import t from 'tap'
 import { startGateway } from '../../src/commands/gateway.ts'
 import { readConfig } from '../../src/config.ts'
 import { runtime, temporaryFolder } from '../gateway.ts'
-import { type Ended, runProgram } from '../program.ts'
+import { type Ended, runProgram, startProgram } from '../program.ts'
 
 const gateway = (folder: string, ...words: readonly string[]): Promise<Ended> =>
   runProgram(folder, join(folder, 'data'), ...words)
@@ -157,12 +157,12 @@ t.test('variables stand bare in flow style, as people write them', async (t) => 
 
 t.test('usage', async (t) => {
   const folder = await temporaryFolder(t)
-  t.match(await gateway(folder, '--help'), {
+  t.match(await startProgram(folder, folder, '--help'), {
     code: 0,
     out: /workspace[\s\S]*credit[\s\S]*key[\s\S]*prices[\s\S]*replay/,
   })
-  t.match(await gateway(folder, 'nonsense'), { code: 2, err: /nonsense/ })
-  t.match(await gateway(folder, 'serve', '--port', 'http'), { code: 2, err: /port/ })
-  t.match(await gateway(folder, 'nonsense'), { err: /unknown command/ })
-  t.match(await gateway(folder, 'serve', '--config', 'none.yaml'), { code: 2, err: /no such file/ })
+  t.match(await startProgram(folder, folder, 'nonsense'), { code: 2, err: /nonsense/ })
+  t.match(await startProgram(folder, folder, 'serve', '--port', 'http'), { code: 2, err: /port/ })
+  t.match(await startProgram(folder, folder, 'nonsense'), { err: /unknown command/ })
+  t.match(await startProgram(folder, folder, 'serve', '--config', 'none.yaml'), { code: 2, err: /no such file/ })
 })

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
 import { tablesOf } from '../../src/commands/platform.ts'
 import { replay } from '../../src/commands/replay.ts'
@@ -50,16 +51,18 @@ const runTasks = async ({ log }: Operator, round: number): Promise<void> => {
 
 t.test(
   'the tables are rebuilt from the log under load, compared row by row, and swapped',
-  { timeout: 60_000 },
+  { timeout: 120_000 },
   async (t) => {
     const models = { broken: 'broken;break_after=4', down: 'down;status=503' }
     const running = await startTestGateway(t, { models })
     const { gateway, operator, account } = running
     const kinds = ['openai/plain', 'openai/plain', 'openai/broken', 'openai/down']
     let turn = 0
-    const ask = () => {
+    const ask = async () => {
       turn += 1
-      return chat(gateway.url, account.secret, chatBody(kinds[turn % kinds.length]!, turn % 3 === 0))
+      const seen = await chat(gateway.url, account.secret, chatBody(kinds[turn % kinds.length]!, turn % 3 === 0))
+      await pause(20) // The rebuild runs in the same process.
+      return seen
     }
     const clients = new Clients(8, ask)
     await operator.openAccount(films, '100')

@@ -138,7 +138,7 @@ const courses: readonly string[] = [
   '[[queue_ms=0;backwards]][[on=query;not_json;first=2]]',
   '[[delay_ms=300]][[on=query;delay_ms=200;first=4]]',
 ]
-const killsPerRound = rounds === 0 ? 3 : 8
+const killsPerRound = rounds === 0 ? 2 : 8
 
 t.test(
   `two pollers killed again and again, rounds: ${rounds || 'a short one'}, seed ${seed}`,

@@ -22,7 +22,7 @@ import { type Ended, mainFile, programEnvironment, runProgram } from '../program
 import { randomOf } from '../random.ts'
 import { openProjected } from '../roles/projector/projecting.ts'
 
-const rounds = Number(process.env['CHAOS_ROUNDS'] ?? 3)
+const rounds = Number(process.env['CHAOS_ROUNDS'] ?? 2)
 const seed = Number(process.env['CHAOS_SEED'] ?? Date.now() % 1_000_000)
 const random = randomOf(seed)
 t.comment(`CHAOS_SEED=${seed}`)

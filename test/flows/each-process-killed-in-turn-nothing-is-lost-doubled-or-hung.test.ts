@@ -17,9 +17,10 @@ const rounds = Number(process.env['CHAOS_ROUNDS'] ?? 0)
 const seed = Number(process.env['CHAOS_SEED'] ?? Date.now() % 100_000)
 const random = randomOf(seed)
 
-const clients = 16
-/** Between a client's requests: the short form shares the machine with other tests. */
-const thinkMs = rounds === 0 ? 100 : 0
+/** The short form shares the machine with other tests. */
+const clients = rounds === 0 ? 8 : 16
+/** Between a client's requests. */
+const thinkMs = rounds === 0 ? 200 : 0
 const requestDeadlineMs = 20_000
 /** What a request may take beyond its deadline: its bill, and the way back. */
 const hungMs = requestDeadlineMs + limits.closingAckMs + limits.callsEndLateMs

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
 import { tablesOf } from '../../src/commands/platform.ts'
 import { replay } from '../../src/commands/replay.ts'
@@ -14,7 +15,11 @@ t.test('two projectors and two schedulers, and the one that works is killed', as
   const { operator } = deployment
   const { secret } = await operator.openAccount('acme', '10')
   const { database, place } = tablesOf(operator.platform)
-  const load = new Clients(4, () => chat(deployment.urls[0]!, secret, chatBody('openai/plain', true)))
+  const load = new Clients(4, async () => {
+    const seen = await chat(deployment.urls[0]!, secret, chatBody('openai/plain', true))
+    await pause(50)
+    return seen
+  })
   await until(() => load.journal.length > 50)
 
   t.test('a projector', async (t) => {

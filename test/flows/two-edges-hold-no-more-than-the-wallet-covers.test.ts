@@ -194,7 +194,7 @@ t.test('chat and videos spend one wallet to its end, and never more', { timeout:
   const least = watchAvailable(operator, 'both')
   const talk = async (url: string, stream: boolean): Promise<Seen> => {
     const seen = await chat(url, secret, chatBody('openai/exact', stream, 20))
-    if (seen.status !== 200) await pause(20)
+    if (seen.status !== 200) await pause(100)
     return seen
   }
   const chatting = [new Clients(4, () => talk(first, true)), new Clients(4, () => talk(second, false))]

@@ -83,11 +83,11 @@ const rules: readonly VideoRule[] = [
   },
 ]
 
-const validate = validatorOf('vendors/vv-video.v1.json')
+const schemaId = 'vendors/vv-video.v1.json'
 
 /** Throws VendorRefusal for what the vendor would refuse. */
 export const checkVideo = (kind: string, body: JsonObject): void => {
-  const [problem] = validate({ kind, body })
+  const [problem] = validatorOf(schemaId)({ kind, body }) // Compiled at the first: every process loads this, and few ask.
   if (problem !== undefined) throw badParameter(`${problem.path.replace(/^body\.?/, '')} ${problem.message}`.trim())
   const model = plainVideoModel(textOf(body['model_name']))
   const broken = rules.find(({ breaks }) => breaks(body, model, kind))

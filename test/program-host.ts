@@ -1,0 +1,17 @@
+/** The program, for one command after another. Ends with the test that started it. */
+import { run } from '../src/commands/run.ts'
+import { endOfOutput, type Wanted } from './program.ts'
+
+process.stdout.setMaxListeners(0) // Commands listen for its errors, each for itself.
+
+process.once('disconnect', () => process.exit())
+
+process.on('message', async ({ folder, words }: Wanted) => {
+  process.chdir(folder)
+  process.exitCode = undefined
+  await run(words)
+  const code = Number(process.exitCode ?? 0)
+  process.stdout.write(endOfOutput)
+  process.stderr.write(endOfOutput)
+  process.send?.(code)
+})
