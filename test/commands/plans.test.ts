@@ -7,6 +7,9 @@ import { until } from '../clients.ts'
 import { runtime, temporaryFolder } from '../gateway.ts'
 import { runProgram } from '../program.ts'
 
+/** An expiry in the past is refused. */
+const inSeconds = (seconds: number): string => new Date(runtime.clock() + seconds * 1000).toISOString()
+
 t.test('plans and credits that lapse through the command line, beside a running gateway', async (t) => {
   const folder = await temporaryFolder(t)
   const dataFolder = join(folder, 'data')
@@ -76,7 +79,7 @@ t.test('plans and credits that lapse through the command line, beside a running 
     t.match(await records(...credit, '2100-01-01'), [
       { balance: '7', lapsing: '7', lapses_from: '2100-01-01T00:00:00.000Z' },
     ])
-    await gateway('credit', 'beta', '2', '--reference', 'soon', '--expires', new Date(runtime.clock()).toISOString())
+    await gateway('credit', 'beta', '2', '--reference', 'soon', '--expires', inSeconds(8))
     await until(async () => (await records('workspace', 'show', 'beta'))[0].lapsed === '2')
     t.match(await records('workspace', 'show', 'beta'), [{ credits: '9', balance: '7', lapsing: '7' }])
   })
