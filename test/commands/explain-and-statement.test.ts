@@ -121,6 +121,9 @@ await until(async () => !(await unsealed()))
 const overHttp = async (id: string): Promise<Response> =>
   fetch(`${gateway.url}/v1/ledger/charges/${id}`, { headers: { authorization: `Bearer ${account.secret}` } })
 
+const sealedAt = operator.tail.ledger.sealed?.sequence ?? 0
+await until(async () => Number((await overHttp(ids.plain)).headers.get('x-gateway-ledger-sequence')) >= sealedAt)
+
 const wholeLog = async () => ({ frames: operator.platform.log, to: await operator.log.lastSequence() })
 
 /** What may differ between two looks at the same charge: how far the log had come. */
