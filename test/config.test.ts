@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
@@ -13,6 +14,7 @@ const nats = { GATEWAY_NATS_USER: 'someone', GATEWAY_NATS_PASSWORD: 'something' 
 const database = { DATABASE_URL: 'postgres://someone@db/gateway' }
 const seed = Buffer.alloc(32, 7)
 const signingKey = { GATEWAY_SIGNING_KEY: signingKeyText(seed) }
+const adminToken = { GATEWAY_ADMIN_TOKEN: 'a-token-of-ana-that-nobody-can-guess' }
 const vendorKeys = { VV_ACCESS_KEY: 'ak-one', VV_SECRET_KEY: 'sk-vendor' }
 const callbackSecret = { GATEWAY_CALLBACK_SECRET: 'a-secret-that-nobody-guesses' }
 const keys = { OPENAI_API_KEY: 'sk-one', GEMINI_API_KEY: 'sk-two' }
@@ -37,6 +39,7 @@ t.test('the example of a deployment holds for each role with the secrets of that
       ...(role === 'video-poller' || role === 'proxy' ? vendorKeys : {}),
       ...(role === 'video-poller' ? callbackSecret : {}),
       ...(role === 'scheduler' ? signingKey : {}),
+      ...(role === 'edge' ? adminToken : {}),
     }
     const config = readConfig(env, { file: example, role })
     t.equal(config.external?.databaseUrl, role === 'proxy' ? null : database.DATABASE_URL)
@@ -46,6 +49,11 @@ t.test('the example of a deployment holds for each role with the secrets of that
       `${role} holds no key that it does not use`,
     )
     t.equal(config.audit.signer === null, role !== 'scheduler')
+    t.same(
+      config.admins,
+      role === 'edge' ? [{ name: 'ana', sha256: hash('sha256', adminToken.GATEWAY_ADMIN_TOKEN) }] : [],
+    )
+    t.notMatch(JSON.stringify(config.admins), adminToken.GATEWAY_ADMIN_TOKEN)
     t.equal(config.audit.origin, 'gateway.example.com/ledger')
     t.same(
       config.videoVendors.map(({ credential }) => credential),
@@ -377,4 +385,39 @@ t.test('where operators ask, and whether requests have lines', async (t) => {
   t.match(wrong, ConfigError)
   t.match(wrong.message, /observe\.port/)
   t.match(wrong.message, /observe\.hosts/)
+})
+
+t.test('admin tokens: long enough, one for each, and never shown', async (t) => {
+  const token = 'cret'.repeat(8)
+  const ana = { name: 'ana', token }
+  const cases: readonly (readonly [readonly object[], RegExp])[] = [
+    [[{ name: 'ana', token: 'cret' }], /admin\.tokens\[0\]\.token: has fewer than 32 characters/],
+    [[ana, { ...ana, token: `${token}x` }], /admin\.tokens\[1\]\.name: stands there twice/],
+    [[ana, { ...ana, name: 'bob' }], /admin\.tokens\[1\]\.token: stands there twice/],
+    [[{ ...ana, name: 'Ana Maria' }], /admin\.tokens\[0\]\.name/],
+    [[{ token }], /admin\.tokens\[0\]\.name: is required/],
+  ]
+  for (const [tokens, message] of cases) {
+    const fault = thrownBy(() => readConfig({}, { file: fileWith(t, { admin: { tokens } }) }))
+    t.match(fault, { name: 'ConfigError', message })
+    t.notMatch(fault.message, /cretcret|"cret"/)
+  }
+  t.match(readConfig({}, { file: fileWith(t, { admin: { tokens: [ana] } }) }).admins, [
+    { name: 'ana', sha256: /^[0-9a-f]{64}$/ },
+  ])
+  t.same(readConfig({}, { file: fileWith(t, {}) }).admins, [])
+})
+
+t.test('a weighted router', async (t) => {
+  const providers = { a: { dialect: 'openai', base_url: 'https://x', api_key: 'k' } }
+  const candidates = [{ model: 'a/x', weight: 3 }, 'a/y']
+  const routers = { auto: { candidates, order: 'weighted' } }
+  t.same(readConfig({}, { file: fileWith(t, { providers, routers }) }).catalog.routers, routers)
+  const wrong: readonly (readonly [object, RegExp])[] = [
+    [{ candidates: [{ model: 'b/x' }] }, /routers\.auto\.candidates\[0\]: `b\/x` names no configured provider/],
+    [{ candidates: [{ model: 'a/x', weight: 0 }] }, /routers\.auto\.candidates\[0\]\.weight/],
+    [{ candidates, order: 'random' }, /routers\.auto\.order: must be one of "listed", "weighted"/],
+  ]
+  for (const [auto, message] of wrong)
+    t.throws(() => readConfig({}, { file: fileWith(t, { providers, routers: { auto } }) }), { message })
 })

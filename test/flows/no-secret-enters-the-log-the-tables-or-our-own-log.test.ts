@@ -24,6 +24,8 @@ const planted = {
   signingKey: signingKeyText(Buffer.from('a planted seed that signs things')),
 }
 
+const adminTokenFile = 'admin-token'
+
 const signer = parseSigningKey('gateway.test/ledger', planted.signingKey)
 
 /** The line of it that holds the key. */
@@ -97,6 +99,22 @@ const askOtherSurfaces = async (url: string, secret: string): Promise<void> => {
   for (const answer of answers) await answer.text()
 }
 
+/** Changes of every kind over the admin API, and what it refuses; resolves with the token and the secrets that it showed once. */
+const administrate = async ({ url }: GatewayProcess, dataFolder: string): Promise<readonly string[]> => {
+  const token = (await readFile(join(dataFolder, adminTokenFile), 'utf8')).trim()
+  const ask = async (authorization: string, path: string, body: object): Promise<Record<string, string>> => {
+    const headers = { authorization, 'content-type': 'application/json' }
+    const response = await fetch(`${url}/admin/v1/${path}`, { method: 'POST', headers, body: JSON.stringify(body) })
+    return (await response.json()) as Record<string, string>
+  }
+  await ask(`Bearer ${token}`, 'workspaces', { id: 'globex' })
+  const { id, secret } = await ask(`Bearer ${token}`, 'keys', { workspace: 'globex', name: 'ci' })
+  const rotated = await ask(`Bearer ${token}`, `keys/${id}/rotate`, { grace_seconds: 60 })
+  await ask(`Bearer ${token}`, 'keys', { workspace: token, name: token })
+  await ask(token, 'workspaces', { id: 'initech' })
+  return [token, secret, rotated['secret']].map(String)
+}
+
 const modelSheets = (models: Readonly<Record<string, string>>) =>
   Object.fromEntries(Object.keys(models).map((name) => [`openai/${name}`, sheetOf()]))
 
@@ -151,6 +169,8 @@ t.test('after a run with every kind of outcome, no planted secret is anywhere on
   seen.push(await (await ask('openai/plain', { [planted.prompt]: 1, temperature: planted.prompt })).text())
   await askOtherSurfaces(gateway.url, secret)
   seen.push(...(await runVideos(t, gateway, secret)))
+  const shownOnce = await administrate(gateway, dataFolder)
+  t.ok(shownOnce.every((text) => text.length > 40))
   await until(async () => (await checkpointsOf(operator.platform.log)).length > 0)
   await operator.caughtUp()
   await operator.stop()
@@ -167,12 +187,13 @@ t.test('after a run with every kind of outcome, no planted secret is anywhere on
   )
   const requests = [planted.prompt, planted.answer, planted.callback]
   const { upstreamKey, accessKey, secretKey, callbackSecret, signingKey } = planted
-  const keys = [upstreamKey, accessKey, secretKey, callbackSecret, signingKey, pemOf(signer), secret]
+  const keys = [upstreamKey, accessKey, secretKey, callbackSecret, signingKey, pemOf(signer), secret, ...shownOnce]
   const files = await filesBelow(dataFolder)
   t.ok(files.length > 100, 'the stores of NATS and PostgreSQL are searched')
   t.ok(files.some(isOfQueue), 'the work queues are found')
   for (const file of files) {
     const bytes = await readFile(file)
+    if (file === join(dataFolder, adminTokenFile)) continue
     for (const text of isOfQueue(file) ? keys : [...keys, ...requests])
       if (bytes.includes(text)) t.fail(`${file} holds ${text.slice(0, 16)}…`)
   }

@@ -212,6 +212,28 @@ const interleave = (writers: readonly (readonly Unplaced[])[], picks: readonly n
   return mixed
 }
 
+t.test('a changed workspace changes its credit limit, and aliases and routers are known', async (t) => {
+  const ledger = initialLedger()
+  const workspaceId = 'acme'
+  const frameOf = (sequence: number, ...facts: readonly Fact[]) => ({
+    sequence,
+    walletSubject: null,
+    writer: 'w',
+    counter: sequence,
+    events: facts.map((fact, index) =>
+      sealEvent(fact, `e-${sequence}-${index}`, '/gateway/test', '2026-03-01T00:00:00.000Z'),
+    ),
+  })
+  applyFrame(ledger, frameOf(1, { type: 'WorkspaceOpened', data: { workspaceId, name: 'Acme', creditLimit: '5' } }))
+  applyFrame(ledger, frameOf(2, { type: 'WorkspaceChanged', data: { workspaceId, name: 'New', creditLimit: '7.5' } }))
+  t.equal(ledger.wallets.get(workspaceId)?.creditLimitPicos, 7_500_000_000_000n)
+  t.match(ledger.accounts.workspaces.get(workspaceId), { name: 'New' })
+  const before = ledger.routing
+  applyFrame(ledger, frameOf(3, { type: 'AliasSet', data: { alias: 'mini', model: 'openai/a' } }))
+  t.not(ledger.routing, before, 'whoever made something of it notices')
+  t.equal(ledger.routing.aliases.get('mini'), 'openai/a')
+})
+
 t.test('the fold does not depend on the order between writers', async () => {
   fc.assert(
     fc.property(histories, fc.array(fc.nat({ max: 2 }), { minLength: 1, maxLength: 100 }), (requests, picks) => {

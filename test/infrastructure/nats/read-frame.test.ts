@@ -14,6 +14,12 @@ const credit: Fact = {
   data: { workspaceId: 'acme', amount: '1000', reference: 'mint', note: '' },
 }
 
+const keyOf = (workspaceId: string): Fact => ({
+  type: 'KeyIssued',
+  data: { keyId: 'key-1', workspaceId, name: 'ci', sha256: '0'.repeat(64), prefix: 'sk-…' },
+})
+const alias: Fact = { type: 'AliasSet', data: { alias: 'mini', model: null } }
+
 const speakers: Speakers = new Map<string, ReadonlySet<EventType>>([
   ['proxy', new Set(['UsageRecorded'])],
   ['operator', new Set(['WalletCredited'])],
@@ -35,6 +41,10 @@ const cases = [
   { subject: 'wallet.acme', facts: [credit, hold('h'), adjustment('a')], problem: null },
   { subject: 'wallet.acme', facts: [bill('r')], problem: 'UsageRecorded' },
   { subject: 'wallet.acme', facts: [hold('h', 'beta')], problem: 'HoldPlaced' },
+  { subject: 'wallet.acme', facts: [keyOf('acme')], problem: null },
+  { subject: 'wallet.acme', facts: [keyOf('beta')], problem: 'KeyIssued' },
+  { subject: 'wallet.acme', facts: [alias], problem: 'AliasSet' },
+  { subject: 'journal.proxy', facts: [keyOf('acme')], problem: 'KeyIssued' },
 ] as const
 
 for (const [index, { subject, facts, problem }] of cases.entries())
