@@ -1,11 +1,7 @@
 import { setLimitsOf } from '../domain/accounts/limits.ts'
-import { utcDayAt } from '../domain/instant.ts'
-import { walletOf } from '../domain/ledger/ledger.ts'
 import { formatUsd } from '../domain/money.ts'
-import { spendingOn } from '../domain/wallet/spending.ts'
-import { spendingOf } from '../domain/wallet/wallet.ts'
 import type { Limits, Pace, Spend } from '../events/types.ts'
-import { writerOf } from '../roles/books.ts'
+import { type KeyId, setLimits, spentOf, standingLimits } from '../roles/limits-changes.ts'
 import type { Books } from './accounts.ts'
 import { CommandError } from './report.ts'
 
@@ -16,15 +12,6 @@ export interface LimitsChange extends Changes<Pick<Limits, 'allowedModels'> & Pa
   readonly spend?: Changes<Spend>
   readonly models?: Changes<NonNullable<Limits['models']>>
 }
-
-/** Null for the limits of the workspace. */
-type KeyId = string | null
-
-const refusals = {
-  workspace_unknown: 'no such workspace',
-  key_unknown: 'the workspace has no such key',
-  spend_needs_key: 'a spend limit is one of a key: name it with --key (a workspace spends what its wallet has)',
-} as const
 
 const withChanges = <T extends object>(standing: T, changes: Changes<T>): T =>
   Object.fromEntries(
@@ -44,24 +31,25 @@ const orNull = <T extends object>(members: T): T | null => (Object.keys(members)
 const standingOf = ({ tail }: Books, workspaceId: string, keyId: KeyId): Limits =>
   setLimitsOf(tail.ledger.accounts, workspaceId, keyId)
 
-const set = async (books: Books, workspaceId: string, keyId: KeyId, limits: Limits): Promise<boolean> => {
-  const decision = await writerOf(books).executeLimits(workspaceId, { workspaceId, keyId, limits }, books.actor)
-  if ('refused' in decision) throw new CommandError(refusals[decision.refused])
-  return decision.facts.length > 0
+/** Changes the limits that are named and leaves the others; false when they stood so already. Throws what refuses it. */
+export const changeLimits = async (
+  books: Books,
+  workspaceId: string,
+  keyId: KeyId,
+  change: LimitsChange,
+): Promise<boolean> => {
+  if (keyId === null && change.spend !== undefined)
+    throw new CommandError('a spend limit is one of a key: name it with --key (a workspace spends what its wallet has)')
+  return setLimits(books, workspaceId, keyId, changed(standingOf(books, workspaceId, keyId), change))
 }
-
-/** Changes the limits that are named and leaves the others; false when they stood so already. Throws CommandError when it is refused. */
-export const changeLimits = (books: Books, workspaceId: string, keyId: KeyId, change: LimitsChange): Promise<boolean> =>
-  set(books, workspaceId, keyId, changed(standingOf(books, workspaceId, keyId), change))
 
 /** Lifts all of them; false when there were none. */
 export const clearLimits = (books: Books, workspaceId: string, keyId: KeyId): Promise<boolean> =>
-  set(books, workspaceId, keyId, {})
+  setLimits(books, workspaceId, keyId, {})
 
 /** USD that a key spent on a UTC day, in its month and ever. */
-export const spentRecord = ({ tail }: Books, workspaceId: string, keyId: string, nowMs: number) => {
-  const spending = spendingOf(walletOf(tail.ledger, workspaceId), keyId)
-  const { spent } = spendingOn(spending, utcDayAt(nowMs))
+export const spentRecord = (books: Books, workspaceId: string, keyId: string, nowMs: number) => {
+  const spent = spentOf(books, workspaceId, keyId, nowMs)
   return {
     spent_day: formatUsd(spent.dayPicos),
     spent_month: formatUsd(spent.monthPicos),
@@ -79,19 +67,14 @@ export interface LimitsRecord {
   readonly spent_total?: string
 }
 
-/** Of the workspace, then of each of its keys that has limits. */
-export const limitsRecords = (books: Books, workspaceId: string, nowMs: number): readonly LimitsRecord[] => {
-  const { accounts } = books.tail.ledger
-  if (!accounts.workspaces.has(workspaceId)) throw new CommandError(refusals.workspace_unknown)
-  const ofKeys = [...accounts.keys.values()]
-    .filter((key) => key.workspaceId === workspaceId)
-    .map(({ keyId }): LimitsRecord => {
-      const limits = standingOf(books, workspaceId, keyId)
-      return { workspace: workspaceId, key: keyId, limits, ...spentRecord(books, workspaceId, keyId, nowMs) }
-    })
-    .filter(({ limits }) => Object.keys(limits).length > 0)
-  return [{ workspace: workspaceId, key: null, limits: standingOf(books, workspaceId, null) }, ...ofKeys]
-}
+/** Of the workspace, then of each of its working keys that has limits. */
+export const limitsRecords = (books: Books, workspaceId: string, nowMs: number): readonly LimitsRecord[] =>
+  standingLimits(books, workspaceId).map(({ keyId, limits }) => ({
+    workspace: workspaceId,
+    key: keyId,
+    limits,
+    ...(keyId === null ? {} : spentRecord(books, workspaceId, keyId, nowMs)),
+  }))
 
 const spendText = (spent: string | undefined, limit: string | undefined): string =>
   limit === undefined ? '' : `${spent} of ${limit}`

@@ -123,7 +123,7 @@ export interface HoldPlaced {
   readonly owner: string
   readonly task?: TaskOrder
   /**
-   * Of an allowance that only this key may spend, since it has a spend limit.
+   * Of an allowance that only this key may spend, since it has a spend limit, and those that took its place.
    */
   readonly keyId?: string
   /**
@@ -235,7 +235,7 @@ export interface KeyIssued {
    */
   readonly expiresAt?: string
   /**
-   * The key that it takes the place of.
+   * The key that it takes the place of, in the same workspace. Its limits, and what is spent of them, bind both.
    */
   readonly replaces?: string
 }
@@ -295,7 +295,7 @@ export interface LimitsSet {
    */
   readonly workspaceId: string
   /**
-   * Absent: the limits are those of the workspace.
+   * Absent: the limits are those of the workspace. A key that took another's place has its limits: they stand under the first of them.
    */
   readonly keyId?: string
   readonly limits: Limits

@@ -1,5 +1,5 @@
-import { restoreKeys, setSubscription } from '../domain/accounts/accounts.ts'
-import { applyLimits, initialLedger, type Ledger, walletOf } from '../domain/ledger/ledger.ts'
+import { setSubscription } from '../domain/accounts/accounts.ts'
+import { applyKeys, applyLimits, initialLedger, type Ledger, walletOf } from '../domain/ledger/ledger.ts'
 import { parseUsd } from '../domain/money.ts'
 import { publishPrice } from '../domain/pricing/price-book.ts'
 import type { Grant } from '../domain/wallet/grants.ts'
@@ -53,7 +53,7 @@ const loadAccounts = async (trx: Snapshot, ledger: Ledger): Promise<void> => {
   for (const row of await trx.selectFrom('workspaces').selectAll().execute())
     ledger.accounts.workspaces.set(row.workspace_id, workspaceOf(row))
   const keys = await trx.selectFrom('keys').selectAll().orderBy('key_id').execute()
-  restoreKeys(ledger.accounts, keys.map(keyOf))
+  applyKeys(ledger, keys.map(keyOf))
   for (const row of await trx.selectFrom('limits').selectAll().execute()) applyLimits(ledger, limitsSetOf(row))
 }
 

@@ -3,7 +3,7 @@ import type { Key } from '../domain/accounts/accounts.ts'
 import type { FreshKey } from '../domain/accounts/decide.ts'
 import { formatUsd } from '../domain/money.ts'
 import { GatewayError } from '../errors.ts'
-import { type Books, carryOut, refusalOf, writerOf } from './books.ts'
+import { type Books, carryOut, refusalOf, requireWorkspace, writerOf } from './books.ts'
 import type { NewId } from './role.ts'
 
 /** Where ids and secrets come from. */
@@ -28,11 +28,6 @@ const makeKey = ({ newId, randomText }: KeySource): { readonly fresh: FreshKey; 
   const secret = `sk-${randomText()}`
   const prefix = `${secret.slice(0, shownPrefixLength)}…`
   return { fresh: { keyId, sha256: sha256Hex(secret), prefix }, issued: { keyId, secret } }
-}
-
-/** Throws `not_found`. */
-const requireWorkspace = ({ tail }: Books, workspaceId: string): void => {
-  if (!tail.ledger.accounts.workspaces.has(workspaceId)) throw refusalOf('workspace_unknown')
 }
 
 /** Throws `not_found`. */

@@ -44,6 +44,11 @@ export const refusalOf = (refused: AccountRefusal): GatewayError => {
   return new GatewayError(code, message)
 }
 
+/** Throws `not_found`. */
+export const requireWorkspace = ({ tail }: Pick<Books, 'tail'>, workspaceId: string): void => {
+  if (!tail.ledger.accounts.workspaces.has(workspaceId)) throw refusalOf('workspace_unknown')
+}
+
 /** Appends what the command decides. Throws `not_found` or `conflict` where it is refused. */
 export const carryOut = async (
   books: Books,

@@ -34,6 +34,11 @@ t.test('plans and credits that lapse through the command line, beside a running 
     t.equal(code, 2)
     for (const problem of [/planId/, /limits\.requestsPerMinute must be >= 1/, /limits\.tokens is not known/])
       t.match(err, problem)
+    await writeFile(join(folder, 'spend.json'), '{"spend":{"day":"1"}}')
+    t.match(await publish('pro', '--price', '1', '--limits-file', 'spend.json'), {
+      code: 2,
+      err: /limits\.spend is not of a plan: spend limits are those of a key/,
+    })
     t.same(await records('plan', 'list'), [])
   })
 
@@ -47,7 +52,7 @@ t.test('plans and credits that lapse through the command line, beside a running 
     t.match(await gateway('plan', 'subscribe', 'acme', 'none'), { code: 1, err: /no plan none/ })
     t.match(await gateway('plan', 'subscribe', 'acme', 'pro'), {
       code: 1,
-      err: /the fee of 20 USD is not covered: 0 USD/,
+      err: /fee of 20 USD is not covered: 0 USD/,
     })
     t.match(await gateway('plan', 'show', 'acme'), { code: 0, out: '', err: /has no plan/ })
     await gateway('credit', 'acme', '100', '--reference', 'invoice-1')

@@ -61,6 +61,12 @@ t.test('workspaces, keys, credit, aliases, routers and prices over the admin API
   await ask(one, 'POST', 'prices', { prices })
   await until(everywhere(secret, 'openai/new', 200), withinMs)
 
+  const limitsAt = `workspaces/acme/keys/${id}/limits`
+  t.match(await ask(one, 'PUT', limitsAt, { allowed_models: ['openai/other'] }), { status: 200 })
+  await until(everywhere(secret, 'openai/plain', 403), withinMs)
+  t.match(await ask(other, 'DELETE', limitsAt), { status: 200 })
+  await until(everywhere(secret, 'openai/plain', 200), withinMs)
+
   t.match(await ask(one, 'POST', 'workspaces', { id: 'poor', credit_limit: '5' }), { status: 201 })
   const poor = await ask(one, 'POST', 'keys', { workspace: 'poor', name: 'production' })
   await until(everywhere(poor.body['secret'], 'openai/plain', 200), withinMs)

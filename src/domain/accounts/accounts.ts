@@ -31,6 +31,8 @@ export interface AccountsDraft {
   readonly keysBySha256: Drafted<string, Key>
   /** The id of the working key that a name stands for; see `nameOf`. A key that was replaced has given its name away. */
   readonly keysByName: Drafted<string, string>
+  /** Of each key that took another's place, the first of those before it; see `limitKeyOf`. */
+  readonly limitKeys: Drafted<string, string>
   /** What was set, by whom it binds; see `limitsOf`. */
   readonly limits: Drafted<string, Limits>
 }
@@ -41,6 +43,7 @@ export interface Accounts extends AccountsDraft {
   readonly keys: Map<string, Key>
   readonly keysBySha256: Map<string, Key>
   readonly keysByName: Map<string, string>
+  readonly limitKeys: Map<string, string>
   readonly limits: Map<string, Limits>
   /** What can be subscribed to, by id, on the terms published last. */
   readonly plans: Map<string, PlanPublished>
@@ -53,6 +56,7 @@ export const initialAccounts = (): Accounts => ({
   keys: new Map(),
   keysBySha256: new Map(),
   keysByName: new Map(),
+  limitKeys: new Map(),
   limits: new Map(),
   plans: new Map(),
   subscriptions: new Map(),
@@ -78,11 +82,16 @@ export const draftAccounts = (accounts: Accounts): AccountsDraft => ({
   keys: new LayeredMap(accounts.keys),
   keysBySha256: new LayeredMap(accounts.keysBySha256),
   keysByName: new LayeredMap(accounts.keysByName),
+  limitKeys: new LayeredMap(accounts.limitKeys),
   limits: new LayeredMap(accounts.limits),
 })
 
 /** A name within its workspace. */
 export const nameOf = ({ workspaceId, name }: Pick<Key, 'workspaceId' | 'name'>): string => `${workspaceId} ${name}`
+
+/** The key whose limits bind a key, and whose spending is counted with its own: the first of those whose place it took, or itself. */
+export const limitKeyOf = ({ limitKeys }: Pick<AccountsDraft, 'limitKeys'>, keyId: string): string =>
+  limitKeys.get(keyId) ?? keyId
 
 const addKey = (accounts: AccountsDraft, key: Key): void => {
   accounts.keys.set(key.keyId, key)
@@ -96,13 +105,40 @@ export const restoreKeys = (accounts: AccountsDraft, keys: readonly Key[]): void
     addKey(accounts, key)
     if (!key.revoked && !replaced.has(key.keyId)) accounts.keysByName.set(nameOf(key), key.keyId)
   }
+  for (const { keyId, replaces } of keys)
+    if (replaces !== null) accounts.limitKeys.set(keyId, firstOf(accounts.keys, replaces))
+}
+
+const firstOf = (keys: AccountsDraft['keys'], keyId: string): string => {
+  let first = keyId
+  for (;;) {
+    const before = keys.get(first)?.replaces ?? null
+    if (before === null) return first
+    first = before
+  }
+}
+
+const giveNameAway = ({ keys, keysByName }: AccountsDraft, keyId: string): void => {
+  const key = keys.get(keyId)
+  if (key !== undefined && keysByName.get(nameOf(key)) === keyId) keysByName.delete(nameOf(key))
+}
+
+/** Only a key of the workspace that was issued before can be replaced, so no chain of them ends in itself. */
+const replacedBy = ({ keys }: AccountsDraft, { workspaceId, replaces }: KeyIssued): string | null =>
+  replaces !== undefined && keys.get(replaces)?.workspaceId === workspaceId ? replaces : null
+
+const takePlaceOf = (accounts: AccountsDraft, keyId: string, replaces: string): void => {
+  accounts.limitKeys.set(keyId, limitKeyOf(accounts, replaces))
+  giveNameAway(accounts, replaces)
 }
 
 const issueKeyOnce = (accounts: AccountsDraft, data: KeyIssued): void => {
   if (accounts.keys.has(data.keyId)) return
-  const { keyId, workspaceId, name, sha256, prefix, expiresAt, replaces = null } = data
+  const { keyId, workspaceId, name, sha256, prefix, expiresAt } = data
   const expiresAtMs = expiresAt === undefined ? null : Date.parse(expiresAt)
+  const replaces = replacedBy(accounts, data)
   addKey(accounts, { keyId, workspaceId, name, sha256, prefix, revoked: false, expiresAtMs, replaces })
+  if (replaces !== null) takePlaceOf(accounts, keyId, replaces)
   accounts.keysByName.set(nameOf(data), keyId)
 }
 
@@ -119,7 +155,7 @@ const revokeKey = (accounts: AccountsDraft, keyId: string): void => {
   if (key === undefined) return
   accounts.keys.set(keyId, { ...key, revoked: true })
   accounts.keysBySha256.delete(key.sha256)
-  if (accounts.keysByName.get(nameOf(key)) === keyId) accounts.keysByName.delete(nameOf(key))
+  giveNameAway(accounts, keyId)
 }
 
 export type AccountFact = FactOf<'WorkspaceOpened' | 'WorkspaceChanged' | 'KeyIssued' | 'KeyExpirySet' | 'KeyRevoked'>

@@ -2,7 +2,7 @@ import type { FactOf } from '../../events/envelope.ts'
 import type { Limits, LimitsSet, Pace, Spend } from '../../events/types.ts'
 import { formatUsd, parseUsd } from '../money.ts'
 import { everyModel, type MayUse, withoutSnapshot } from '../routing/plan.ts'
-import { type Accounts, type AccountsDraft, type Key, planLimitsOf } from './accounts.ts'
+import { type Accounts, type AccountsDraft, type Key, limitKeyOf, planLimitsOf } from './accounts.ts'
 
 /** Whom limits bind: a key of a workspace, or, without one, the workspace. */
 const holderOf = (workspaceId: string, keyId = ''): string => `${workspaceId} ${keyId}`
@@ -13,12 +13,12 @@ export const setLimits = (book: AccountsDraft['limits'], { workspaceId, keyId, l
 
 const noLimits: Limits = {}
 
-/** What was set of a key, or, for null, of the workspace. */
+/** What was set of a key, or of one whose place it took; for null, of the workspace. */
 export const setLimitsOf = (
-  { limits }: Pick<AccountsDraft, 'limits'>,
+  accounts: Pick<AccountsDraft, 'limits' | 'limitKeys'>,
   workspaceId: string,
   keyId: string | null,
-): Limits => limits.get(holderOf(workspaceId, keyId ?? '')) ?? noLimits
+): Limits => accounts.limits.get(holderOf(workspaceId, keyId === null ? '' : limitKeyOf(accounts, keyId))) ?? noLimits
 
 /** The limits that bind the requests of a key: its workspace's and its own. Both apply. */
 export interface BindingLimits {
@@ -28,7 +28,7 @@ export interface BindingLimits {
 
 /** Of a workspace, what was set of it goes before what its plan says, member by member. */
 export const limitsOf = (
-  accounts: Pick<Accounts, 'limits' | 'subscriptions'>,
+  accounts: Pick<Accounts, 'limits' | 'limitKeys' | 'subscriptions'>,
   { keyId, workspaceId }: Pick<Key, 'keyId' | 'workspaceId'>,
 ): BindingLimits => {
   const own = setLimitsOf(accounts, workspaceId, null)
@@ -75,7 +75,8 @@ export const decideLimits = (command: SetLimits, accounts: AccountsDraft): Limit
   const refused = refusalOf(command, accounts)
   if (refused !== null) return { refused }
   if (canonicalText(setLimitsOf(accounts, workspaceId, keyId)) === canonicalText(limits)) return { facts: [] }
-  return { facts: [{ type: 'LimitsSet', data: { workspaceId, ...(keyId === null ? {} : { keyId }), limits } }] }
+  const ofKey = keyId === null ? {} : { keyId: limitKeyOf(accounts, keyId) }
+  return { facts: [{ type: 'LimitsSet', data: { workspaceId, ...ofKey, limits } }] }
 }
 
 const paceValues = ({ requestsPerMinute, tokensPerMinute, concurrentRequests }: Pace) => [

@@ -1,6 +1,13 @@
 import type { Event, EventOf } from '../../events/envelope.ts'
 import type { LimitsSet } from '../../events/types.ts'
-import { type Accounts, evolveAccounts, initialAccounts, setSubscription } from '../accounts/accounts.ts'
+import {
+  type Accounts,
+  evolveAccounts,
+  initialAccounts,
+  type Key,
+  restoreKeys,
+  setSubscription,
+} from '../accounts/accounts.ts'
 import { setLimits } from '../accounts/limits.ts'
 import { utcDayOf } from '../instant.ts'
 import { parseUsd } from '../money.ts'
@@ -18,7 +25,7 @@ import {
 import { initialWallet, type Wallet } from '../wallet/wallet.ts'
 import { admitFrame, type FrameWindow, initialFrameWindow } from './frame-window.ts'
 import { type ClosedRequest, type Closing, type OpenRequests, pairRequest, type Routed } from './requests.ts'
-import { takeCreditLimit } from './workspace-draft.ts'
+import { takeCreditLimit, takeLimitKey } from './workspace-draft.ts'
 
 /** A checkpoint of the log. */
 export interface LastSeal {
@@ -117,6 +124,18 @@ const changeWorkspace = (ledger: Ledger, event: EventOf<'WorkspaceOpened'> | Eve
   takeCreditLimit(walletOf(ledger, event.data.workspaceId), ledger.accounts)
 }
 
+const issueKey = (ledger: Ledger, event: EventOf<'KeyIssued'>): void => {
+  const { keyId, workspaceId } = event.data
+  evolveAccounts(ledger.accounts, event)
+  takeLimitKey(walletOf(ledger, workspaceId), ledger.accounts, keyId)
+}
+
+/** As the tables have them. */
+export const applyKeys = (ledger: Ledger, keys: readonly Key[]): void => {
+  restoreKeys(ledger.accounts, keys)
+  for (const { keyId, workspaceId } of keys) takeLimitKey(walletOf(ledger, workspaceId), ledger.accounts, keyId)
+}
+
 /** What a key may spend is known to whoever decides for the wallet. */
 export const applyLimits = (ledger: Ledger, data: LimitsSet): void => {
   setLimits(ledger.accounts.limits, data)
@@ -201,6 +220,8 @@ const applyEvent = (ledger: Ledger, event: Event, sequence: number): Effect => {
       changeWorkspace(ledger, event)
       return nothing
     case 'KeyIssued':
+      issueKey(ledger, event)
+      return nothing
     case 'KeyExpirySet':
     case 'KeyRevoked':
       evolveAccounts(ledger.accounts, event)

@@ -4,6 +4,7 @@ import {
   type AccountsDraft,
   draftAccounts,
   evolveAccounts,
+  limitKeyOf,
 } from '../accounts/accounts.ts'
 import { setLimits } from '../accounts/limits.ts'
 import { evolveWallet, type WalletFact } from '../wallet/evolve.ts'
@@ -49,6 +50,12 @@ export const takeCreditLimit = (wallet: WalletDraft, { workspaces }: AccountsDra
   wallet.creditLimitPicos = workspaces.get(wallet.workspaceId)?.creditLimitPicos ?? 0n
 }
 
+/** What a key may spend, and what it spent, is that of the first key whose place it took. */
+export const takeLimitKey = (wallet: WalletDraft, accounts: AccountsDraft, keyId: string): void => {
+  const limitKey = limitKeyOf(accounts, keyId)
+  if (limitKey !== keyId) wallet.limitKeys.set(keyId, limitKey)
+}
+
 /** A draft on which facts that are not yet in the log can be tried. */
 export const draftWorkspace = (wallet: Wallet, accounts: Accounts): WorkspaceDraft => ({
   wallet: draftOf(wallet),
@@ -63,4 +70,5 @@ export const evolveDraft = ({ wallet, accounts }: WorkspaceDraft, fact: Workspac
   }
   evolveAccounts(accounts, fact)
   takeCreditLimit(wallet, accounts)
+  if (fact.type === 'KeyIssued') takeLimitKey(wallet, accounts, fact.data.keyId)
 }

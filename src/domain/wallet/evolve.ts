@@ -1,4 +1,5 @@
 import type { FactOf } from '../../events/envelope.ts'
+import { limitKeyOf } from '../accounts/accounts.ts'
 import { utcDayOf } from '../instant.ts'
 import { maxOf, minOf, parseUsd } from '../money.ts'
 import { dayOfMonth } from '../plans/period.ts'
@@ -22,7 +23,7 @@ export interface Movement {
   readonly heldAfterPicos: bigint
   /** The request, hold, credit reference, adjustment or period of a plan it stands for. */
   readonly reference: string
-  /** The key that it counts for, and the day; null where it counts for none. */
+  /** The key that it counts for, as its limits do, and the day; null where it counts for none. */
   readonly spender: Spender | null
 }
 
@@ -50,6 +51,11 @@ const movement = (
   heldAfterPicos: wallet.heldPicos,
   reference,
   spender,
+})
+
+const spenderIn = (wallet: WalletDraft, keyId: string, day: string): Spender => ({
+  keyId: limitKeyOf(wallet, keyId),
+  day,
 })
 
 const count = (
@@ -137,21 +143,25 @@ const adjust = (
   const amountPicos = parseUsd(amount)
   wallet.references.set(key, amountPicos)
   wallet.adjustmentsPicos += amountPicos
-  const spender = keyId === undefined ? null : { keyId, day }
+  const spender = keyId === undefined ? null : spenderIn(wallet, keyId, day)
   count(wallet, spender, { spentPicos: -amountPicos })
   return [movement(wallet, 'adjustment', adjustmentId, amountPicos, 0n, spender)]
 }
 
-const spenderOf = ({ keyId, day, task }: FactOf<'HoldPlaced'>['data'], time: string): Spender | null => {
+const spenderOf = (
+  wallet: WalletDraft,
+  { keyId, day, task }: FactOf<'HoldPlaced'>['data'],
+  time: string,
+): Spender | null => {
   const spends = keyId ?? task?.keyId
-  return spends === undefined ? null : { keyId: spends, day: day ?? utcDayOf(time) }
+  return spends === undefined ? null : spenderIn(wallet, spends, day ?? utcDayOf(time))
 }
 
 const placeHold = (wallet: WalletDraft, data: FactOf<'HoldPlaced'>['data'], time: string): readonly Movement[] => {
   if (wallet.holds.has(data.holdId)) return []
   const amountPicos = parseUsd(data.amount)
   const { holdId, workspaceId, purpose, owner } = data
-  const spender = spenderOf(data, time)
+  const spender = spenderOf(wallet, data, time)
   wallet.holds.set(holdId, {
     holdId,
     workspaceId,
@@ -267,7 +277,14 @@ export const chargeWallet = (
   asker: Spender,
 ): readonly Movement[] => {
   const hold = holdId === null ? undefined : wallet.holds.get(holdId)
-  return charge(wallet, reference, totalPicos, reservedPicos, hold, hold?.spender ?? asker)
+  return charge(
+    wallet,
+    reference,
+    totalPicos,
+    reservedPicos,
+    hold,
+    hold?.spender ?? spenderIn(wallet, asker.keyId, asker.day),
+  )
 }
 
 /** Charges a task and ends its hold, both or neither: what the hold does not cover is a movement of its own, what is left of it goes back. */

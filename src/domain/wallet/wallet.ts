@@ -1,3 +1,4 @@
+import { limitKeyOf } from '../accounts/accounts.ts'
 import { type Drafted, LayeredMap } from '../layered-map.ts'
 import { maxOf, minOf } from '../money.ts'
 import type { Subscription } from '../plans/subscription.ts'
@@ -18,7 +19,7 @@ export interface Hold {
   readonly deadlineMs: number
   /** The writer that placed it. */
   readonly owner: string
-  /** The key that may spend it, and the day that it counts for; null for an allowance that any key may spend. */
+  /** The key that may spend it, with those that take its place, and the day that it counts for; null for an allowance that any key may spend. */
   readonly spender: Spender | null
 }
 
@@ -45,6 +46,8 @@ export interface WalletDraft {
   readonly references: Drafted<string, bigint>
   /** By the caller's own id, for ever. */
   readonly externalTasks: Drafted<string, ExternalTask>
+  /** As the workspace's accounts have them: what one of its keys may spend, and what it spent, is found under its limit key. */
+  readonly limitKeys: Drafted<string, string>
   /** By key, as they were last set; see `isLimited`. */
   readonly spendLimits: Drafted<string, SpendLimits>
   /** By key: of all that ever spent or held. */
@@ -62,6 +65,7 @@ export interface Wallet extends WalletDraft {
   readonly holds: Map<string, Hold>
   readonly references: Map<string, bigint>
   readonly externalTasks: Map<string, ExternalTask>
+  readonly limitKeys: Map<string, string>
   readonly spendLimits: Map<string, SpendLimits>
   readonly spendings: Map<string, KeySpending>
 }
@@ -78,6 +82,7 @@ export const initialWallet = (workspaceId: string): Wallet => ({
   holds: new Map(),
   references: new Map(),
   externalTasks: new Map(),
+  limitKeys: new Map(),
   spendLimits: new Map(),
   spendings: new Map(),
   grants: [],
@@ -92,15 +97,16 @@ export const balancePicos = (wallet: WalletDraft): bigint =>
 export const availablePicos = (wallet: WalletDraft): bigint =>
   balancePicos(wallet) + wallet.creditLimitPicos - wallet.heldPicos
 
-export const spendingOf = ({ spendings }: WalletDraft, keyId: string): KeySpending => spendings.get(keyId) ?? noSpending
+export const spendingOf = (wallet: WalletDraft, keyId: string): KeySpending =>
+  wallet.spendings.get(limitKeyOf(wallet, keyId)) ?? noSpending
 
 /** Whether a key has spend limits. */
-export const isLimited = ({ spendLimits }: WalletDraft, keyId: string): boolean =>
-  (spendLimits.get(keyId)?.length ?? 0) > 0
+export const isLimited = (wallet: WalletDraft, keyId: string): boolean =>
+  (wallet.spendLimits.get(limitKeyOf(wallet, keyId))?.length ?? 0) > 0
 
 /** What is left of a key's spend limits on a UTC day; null where it has none, and for no key. */
 export const keyRoomOf = (wallet: WalletDraft, keyId: string | null, day: string): KeyRoom | null => {
-  const limits = keyId === null ? undefined : wallet.spendLimits.get(keyId)
+  const limits = keyId === null ? undefined : wallet.spendLimits.get(limitKeyOf(wallet, keyId))
   return keyId === null || limits === undefined ? null : roomOf(limits, spendingOf(wallet, keyId), day)
 }
 
@@ -126,6 +132,7 @@ export const draftOf = (wallet: Wallet): WalletDraft => ({
   holds: new LayeredMap(wallet.holds),
   references: new LayeredMap(wallet.references),
   externalTasks: new LayeredMap(wallet.externalTasks),
+  limitKeys: new LayeredMap(wallet.limitKeys),
   spendLimits: new LayeredMap(wallet.spendLimits),
   spendings: new LayeredMap(wallet.spendings),
 })

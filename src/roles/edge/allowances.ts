@@ -1,3 +1,4 @@
+import { limitKeyOf } from '../../domain/accounts/accounts.ts'
 import { utcDayAt } from '../../domain/instant.ts'
 import { walletOf } from '../../domain/ledger/ledger.ts'
 import { formatUsd, minOf } from '../../domain/money.ts'
@@ -203,9 +204,10 @@ export class Allowances {
     return [...this.#workspaces.values()].flatMap((byKey) => [...byKey.values()])
   }
 
-  /** Null for a key without spend limits. */
+  /** The key whose slices it shares; null for a key without spend limits. */
   #limitedKeyOf({ workspaceId, keyId }: Admission): string | null {
-    return isLimited(walletOf(this.#parts.tail.ledger, workspaceId), keyId) ? keyId : null
+    const wallet = walletOf(this.#parts.tail.ledger, workspaceId)
+    return isLimited(wallet, keyId) ? limitKeyOf(wallet, keyId) : null
   }
 
   #find(workspaceId: string, keyId: string | null): SpenderSlices | undefined {

@@ -26,7 +26,7 @@ import type { Rates } from './rates/rates.ts'
 import type { EdgeReadModels } from './read-models.ts'
 import type { RequestWatch } from './request-watch.ts'
 import type { ResponseOwners } from './response-owners.ts'
-import type { AdminParts } from './surfaces/admin/route.ts'
+import type { AdminParts, Named } from './surfaces/admin/route.ts'
 import { adminRoutes } from './surfaces/admin/routes.ts'
 import { completeChat } from './surfaces/chat/handler.ts'
 import { showSubscription, showUsage } from './surfaces/dashboard/billing.ts'
@@ -133,8 +133,7 @@ const serveAdministration = (
       administered,
       ...(changes ? [recorded] : []),
       ...(request === null ? [] : [json]),
-      (ctx: EdgeContext & { readonly params: { readonly id?: string } }) =>
-        serve(ctx, ctx.params.id ?? '', administration),
+      (ctx: EdgeContext & { readonly params: Named }) => serve(ctx, ctx.params, administration),
     )
 }
 

@@ -1,3 +1,4 @@
+import { limitKeyOf } from '../../domain/accounts/accounts.ts'
 import { walletOf } from '../../domain/ledger/ledger.ts'
 import { availablePicos, keyRoomOf, spendablePicos, type Wallet } from '../../domain/wallet/wallet.ts'
 import { limits } from '../../limits.ts'
@@ -79,7 +80,7 @@ const mayCover = (wallet: Wallet, { keyId, day, amountPicos }: Wanted): boolean 
   const room = keyRoomOf(wallet, keyId, day)
   return (
     availablePicos(wallet) + slicesPicos(wallet) >= amountPicos &&
-    (room === null || room.leftPicos + slicesPicos(wallet, keyId) >= amountPicos)
+    (room === null || room.leftPicos + slicesPicos(wallet, limitKeyOf(wallet, keyId)) >= amountPicos)
   )
 }
 

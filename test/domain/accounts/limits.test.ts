@@ -21,6 +21,13 @@ const given = (...commands: readonly SetLimits[]): Accounts => {
   return accounts
 }
 
+const rotated = (accounts: Accounts, keyId: string, replaces: string, workspaceId = 'acme'): Accounts => {
+  const sha256 = Buffer.from(keyId).toString('hex').padEnd(64, '0')
+  const data = { keyId, workspaceId, name: 'one', sha256, prefix: 'sk-b', replaces }
+  evolveAccounts(accounts, { type: 'KeyIssued', data })
+  return accounts
+}
+
 const ofWorkspace = (limits: Limits, workspaceId = 'acme'): SetLimits => ({ workspaceId, keyId: null, limits })
 const ofKey = (limits: Limits, keyId = 'key-1', workspaceId = 'acme'): SetLimits => ({ workspaceId, keyId, limits })
 
@@ -38,6 +45,27 @@ t.test('the limits of a workspace and of a key bind together, and replace the on
     key: { spend: { day: '1' }, concurrentRequests: 2 },
   })
   t.same(limitsOf(accounts, { keyId: 'key-2', workspaceId: 'other' }), { workspace: {}, key: {} })
+})
+
+t.test('a key that took the place of another has its limits, and is set with it', async (t) => {
+  const limits = { requestsPerMinute: 5, allowedModels: ['openai/a'] }
+  const accounts = rotated(rotated(given(ofKey(limits)), 'key-2', 'key-1'), 'key-3', 'key-2')
+  const third = { keyId: 'key-3', workspaceId: 'acme' }
+  t.same(limitsOf(accounts, third).key, limits)
+  t.notOk(mayUseOf(accounts, third)('openai/b'))
+  t.same(decideLimits(ofKey(limits, 'key-3'), accounts), { facts: [] })
+  t.same(decideLimits(ofKey({}, 'key-3'), accounts), {
+    facts: [{ type: 'LimitsSet', data: { workspaceId: 'acme', keyId: 'key-1', limits: {} } }],
+  })
+  for (const [replaces, workspaceId] of [
+    ['key-1', 'other'],
+    ['key-9', 'acme'],
+    ['key-4', 'acme'],
+  ] as const)
+    t.same(
+      limitsOf(rotated(given(ofKey(limits)), 'key-4', replaces, workspaceId), { keyId: 'key-4', workspaceId }).key,
+      {},
+    )
 })
 
 t.test('limits of nobody are refused', async (t) => {

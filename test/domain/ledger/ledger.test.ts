@@ -7,10 +7,12 @@ import {
   type LedgerFrame,
   walletOf,
 } from '../../../src/domain/ledger/ledger.ts'
-import { formatUsd } from '../../../src/domain/money.ts'
+import { draftWorkspace, evolveDraft } from '../../../src/domain/ledger/workspace-draft.ts'
+import { formatUsd, parseUsd } from '../../../src/domain/money.ts'
 import { noUsage } from '../../../src/domain/usage/usage.ts'
-import { availablePicos, balancePicos } from '../../../src/domain/wallet/wallet.ts'
-import { type Event, type Fact, sealEvent } from '../../../src/events/envelope.ts'
+import { decideWallet, type WalletCommand } from '../../../src/domain/wallet/decide.ts'
+import { availablePicos, balancePicos, keyRoomOf } from '../../../src/domain/wallet/wallet.ts'
+import { type Event, type Fact, type FactOf, sealEvent } from '../../../src/events/envelope.ts'
 
 const seal = (fact: Fact): Event => sealEvent(fact, 'id', '/gateway/test', '2026-11-21T10:00:00.000Z')
 
@@ -68,21 +70,40 @@ const failed = (requestId: string): Fact => ({
   },
 })
 
+const issued = (keyId: string, replaces?: string): FactOf<'KeyIssued'> => ({
+  type: 'KeyIssued',
+  data: {
+    keyId,
+    workspaceId: 'acme',
+    name: 'ci',
+    sha256: Buffer.from(keyId).toString('hex').padEnd(64, '0'),
+    prefix: 'sk-a',
+    ...(replaces === undefined ? {} : { replaces }),
+  },
+})
 const opened: Fact = { type: 'WorkspaceOpened', data: { workspaceId: 'acme', name: 'Acme', creditLimit: '5' } }
 const credited = (amount: string): Fact => ({
   type: 'WalletCredited',
   data: { workspaceId: 'acme', amount, reference: amount, note: '' },
 })
-const held = (holdId: string, amount: string): Fact => ({
-  type: 'HoldPlaced',
-  data: {
-    holdId,
-    workspaceId: 'acme',
-    purpose: 'allowance',
-    amount,
-    deadline: '2026-11-21T12:00:00.000Z',
-    owner: 'edge-1',
-  },
+const placed = (holdId: string, amount: string): FactOf<'HoldPlaced'>['data'] => ({
+  holdId,
+  workspaceId: 'acme',
+  purpose: 'allowance',
+  amount,
+  deadline: '2026-11-21T12:00:00.000Z',
+  owner: 'edge-1',
+})
+const held = (holdId: string, amount: string): Fact => ({ type: 'HoldPlaced', data: placed(holdId, amount) })
+const placing = (keyId: string, usd: string): WalletCommand => ({
+  type: 'PlaceAllowance',
+  holdId: 'h9',
+  minimumPicos: parseUsd(usd),
+  desiredPicos: parseUsd(usd),
+  keyId,
+  day: '2026-11-21',
+  deadline: '2026-11-21T12:00:00.000Z',
+  owner: 'edge-1',
 })
 const released = (holdId: string): Fact => ({
   type: 'HoldReleased',
@@ -172,6 +193,27 @@ t.test('a missing frame stops the fold', async (t) => {
     () => applyFrame(ledger, { sequence: 2, walletSubject: null, writer: 'a', counter: 1, events: [] }),
     /sequence 0/,
   )
+})
+
+t.test('a key that took the place of another spends what is left of one limit with it', async (t) => {
+  const limited: Fact = {
+    type: 'LimitsSet',
+    data: { workspaceId: 'acme', keyId: 'key_0', limits: { spend: { total: '3' } } },
+  }
+  const rotated = wallet(opened, issued('key_0'), limited, issued('key_1', 'key_0'), issued('key_2', 'key_1'))
+  const ledger = fold([rotated, journal('edge', 1, routed('r1', '2')), journal('proxy', 1, used('r1', '1'))])
+  const acme = walletOf(ledger, 'acme')
+  t.same([...acme.spendings.keys()], ['key_0'], 'counted under the first')
+  const draft = draftWorkspace(acme, ledger.accounts)
+  evolveDraft(draft, issued('key_3', 'key_2'))
+  for (const keyId of ['key_0', 'key_1', 'key_2', 'key_3']) {
+    const room = keyRoomOf(draft.wallet, keyId, '2026-11-21')
+    t.equal(formatUsd(room?.leftPicos ?? 0n), '2', keyId)
+    const decision = decideWallet(placing(keyId, '2.5'), draft.wallet)
+    t.match(decision, { refused: { reason: 'key_limit_reached' } }, keyId)
+  }
+  evolveDraft(draft, { type: 'HoldPlaced', data: { ...placed('h1', '1.5'), keyId: 'key_3', day: '2026-11-21' } })
+  t.match(decideWallet(placing('key_1', '1'), draft.wallet), { refused: { reason: 'key_limit_reached' } })
 })
 
 t.test('a workspace brings its credit limit', async (t) => {

@@ -65,7 +65,7 @@ t.test('every route asks for an admin token, and takes nothing else for one', as
   const { edge } = await start(t)
   for (const { method, path } of adminRoutes) {
     const at = (headers: Record<string, string>) =>
-      fetch(edge.url + path.replace(/[:*]id/, 'acme'), { method: method.toUpperCase(), headers })
+      fetch(edge.url + path.replaceAll(/[:*](?:id|key)/g, 'acme'), { method: method.toUpperCase(), headers })
     const statuses = async (headers: Record<string, string>) => {
       const response = await at(headers)
       return { status: response.status, ...(await errorOf(response)) }
@@ -480,6 +480,128 @@ t.test('aliases and routers count at once, over the configuration', async (t) =>
   t.ok(only(said(), 'AliasSet').every(({ actor }) => actor === 'admin:ana'))
 })
 
+t.test('limits of a workspace and of its keys', async (t) => {
+  const { ask, said } = await start(t)
+  const ofKey = 'workspaces/acme/keys/key-1/limits'
+  const pace = {
+    requests_per_minute: 600,
+    models: { 'openai/plain': { tokens_per_minute: 9, concurrent_requests: 2 } },
+  }
+  t.same(await ask('PUT', 'workspaces/acme/limits', pace), {
+    status: 200,
+    body: { object: 'limits', workspace: 'acme', key: null, limits: pace },
+  })
+  const spend = { spend: { day: '1.50', total: '9' }, allowed_models: ['openai/*'] }
+  const shown = { ...spend, spend: { day: '1.5', total: '9' } }
+  const spent = { day: '0', month: '0', total: '0' }
+  t.same((await ask('PUT', ofKey, spend)).body, {
+    object: 'limits',
+    workspace: 'acme',
+    key: 'key-1',
+    limits: shown,
+    spent,
+  })
+  t.match((await ask('GET', 'workspaces/acme/limits')).body, {
+    object: 'list',
+    data: [
+      { key: null, limits: pace },
+      { key: 'key-1', limits: shown, spent },
+    ],
+    next_cursor: null,
+  })
+  const first = await ask('GET', 'workspaces/acme/limits?limit=1')
+  const rest = await ask('GET', `workspaces/acme/limits?limit=1&cursor=${first.body['next_cursor']}`)
+  t.match(rest.body, { data: [{ key: 'key-1' }], next_cursor: null })
+  t.equal((await ask('PUT', ofKey, shown)).status, 200)
+  t.equal(said().length, 2, 'what stands already is not said again')
+  t.match((await ask('PUT', ofKey, { concurrent_requests: 3 })).body, {
+    limits: { concurrent_requests: 3, spend: undefined },
+  })
+  for (const path of ['workspaces/acme/limits', ofKey, ofKey])
+    t.match(await ask('DELETE', path), { status: 200, body: { limits: {} } }, 'lifting them again does nothing')
+  t.match((await ask('GET', 'workspaces/acme/limits')).body, { data: [{ key: null, limits: {} }] })
+  for (const path of [
+    'workspaces/nobody/limits',
+    'workspaces/acme/keys/key-9/limits',
+    'workspaces/nobody/keys/key-1/limits',
+  ]) {
+    t.match(await ask('PUT', path, {}), refused(404, 'not_found'), path)
+    t.match(await ask('DELETE', path), refused(404, 'not_found'), path)
+  }
+  t.match(await ask('GET', 'workspaces/nobody/limits'), refused(404, 'not_found'))
+  t.match(
+    said().map(({ type, actor }) => [type, actor]),
+    Array.from({ length: 5 }, () => ['LimitsSet', 'admin:ana']),
+  )
+})
+
+t.test('a rotated key is still refused beyond the limit, and so is the one that it replaces', async (t) => {
+  const { edge, ask } = await start(t)
+  const askWith = async (key: unknown) => {
+    const response = await edge.post(plainAsk, { authorization: `Bearer ${key}` })
+    return response.status === 200 ? 200 : (await errorOf(response)).code
+  }
+  await ask('PUT', 'workspaces/acme/keys/key-1/limits', { spend: { total: '0.1' } })
+  t.equal(await askWith(secret), 200)
+  const rotated = await ask('POST', 'keys/key-1/rotate', { grace_seconds: 3600 })
+  const fresh = rotated.body['secret']
+  t.equal(await askWith(fresh), 200)
+  const { data } = (await ask('GET', 'workspaces/acme/limits')).body as { data: { key: string; spent: object }[] }
+  t.match(data, [{ key: null }, { key: 'key-1' }, { key: rotated.body['id'], limits: { spend: { total: '0.1' } } }])
+  t.same(data[2]?.spent, data[1]?.spent)
+  t.match(data[1]?.spent, { total: '0.00004' }, 'both spend one limit')
+  await ask('PUT', `workspaces/acme/keys/${rotated.body['id']}/limits`, { spend: { total: '0.00004' } })
+  t.same([await askWith(fresh), await askWith(secret)], ['key_spend_limit_reached', 'key_spend_limit_reached'])
+  const again = await ask('POST', `keys/${rotated.body['id']}/rotate`, { grace_seconds: 0 })
+  t.equal(await askWith(again.body['secret']), 'key_spend_limit_reached')
+  await ask('DELETE', `workspaces/acme/keys/${again.body['id']}/limits`)
+  t.equal(await askWith(secret), 200)
+})
+
+t.test('plans and subscriptions', async (t) => {
+  const { ask, said } = await start(t)
+  const pro = { name: 'Pro', price: '20.00', included_credit: '5', limits: { requests_per_minute: 60 } }
+  const terms = { ...pro, price: '20', period: 'month' }
+  for (let times = 0; times < 2; times += 1)
+    t.same(await ask('PUT', 'plans/pro', pro), { status: 200, body: { object: 'plan', id: 'pro', ...terms } })
+  t.match(await ask('PUT', 'plans/dear', { price: '1000' }), {
+    body: { name: 'dear', period: 'month', included_credit: '0', limits: {} },
+  })
+  t.match((await ask('GET', 'plans')).body, { object: 'list', data: [{ id: 'dear' }, { id: 'pro' }] })
+
+  const at = 'workspaces/acme/subscription'
+  t.match(await ask('GET', at), refused(404, 'not_found'))
+  t.match(await ask('DELETE', at), refused(404, 'not_found'))
+  for (const method of ['GET', 'DELETE'])
+    t.match(await ask(method, 'workspaces/nobody/subscription'), refused(404, 'not_found'))
+  t.match(await ask('PUT', 'workspaces/nobody/subscription', { plan: 'pro' }), refused(404, 'not_found'))
+  t.match(await ask('PUT', at, { plan: 'none' }), refused(404, 'not_found', 'plan'))
+  t.match(await ask('PUT', at, { plan: 'dear' }), refused(402, 'insufficient_user_quota'))
+  const named = { plan: 'pro', subscription_id: 'sub_1' }
+  const begun = await ask('PUT', at, named)
+  t.match(begun, {
+    status: 200,
+    body: { object: 'subscription', id: 'sub_1', workspace: 'acme', plan: 'pro', ...terms, renews: true },
+  })
+  t.match((await ask('GET', 'workspaces/acme')).body, { balance: '85' }, 'the fee is charged, the credit given')
+  t.same(await ask('PUT', at, named), begun, 'once')
+  t.same(await ask('PUT', at, { plan: 'pro' }), begun)
+  t.same(await ask('GET', at), begun)
+  await ask('PUT', 'plans/free', { price: '0' })
+  t.match(await ask('PUT', at, { plan: 'free', subscription_id: 'sub_1' }), refused(409, 'conflict', 'subscription_id'))
+  for (let times = 0; times < 2; times += 1)
+    t.match(await ask('DELETE', at), { status: 200, body: { id: 'sub_1', renews: false } })
+  t.match(await ask('PUT', at, { plan: 'free', renews: false }), { body: { id: /^sub_/, plan: 'free', renews: false } })
+  t.match(await ask('PUT', at, named), refused(409, 'conflict', 'subscription_id'), 'it has ended')
+  t.same(
+    said().map(({ type, actor }) => `${type} ${actor}`),
+    [
+      ...['PlanPublished', 'PlanPublished', 'PlanSubscribed', 'PlanPublished'],
+      ...['PlanCancelled', 'PlanEnded', 'PlanSubscribed'],
+    ].map((type) => `${type} admin:ana`),
+  )
+})
+
 t.test('bad bodies name the field', async (t) => {
   const { edge, ask, said } = await start(t)
   const rows: readonly (readonly [method: string, path: string, body: unknown, param: string | null, code?: string])[] =
@@ -498,6 +620,20 @@ t.test('bad bodies name the field', async (t) => {
       ['POST', 'keys/key-1/rotate', { grace_seconds: 1.5 }, 'grace_seconds'],
       ['POST', 'workspaces/acme/credits', { reference: 'x' }, 'amount', 'missing_required_parameter'],
       ['POST', 'workspaces/acme/credits', { reference: 'x', amount: '1.1234567890123' }, 'amount'],
+      ['PUT', 'workspaces/acme/limits', { requests_per_minute: 0 }, 'requests_per_minute'],
+      ['PUT', 'workspaces/acme/limits', { requestsPerMinute: 5 }, 'requestsPerMinute'],
+      ['PUT', 'workspaces/acme/limits', { spend: { day: '1' } }, 'spend'],
+      ['PUT', 'workspaces/acme/limits', { models: { plain: { requests_per_minute: 1 } } }, 'models'],
+      ['PUT', 'workspaces/acme/keys/key-1/limits', { spend: { day: '-1' } }, 'spend.day'],
+      ['PUT', 'workspaces/acme/keys/key-1/limits', { spend: { week: '1' } }, 'spend.week'],
+      ['PUT', 'workspaces/acme/keys/key-1/limits', { allowed_models: ['gateway/auto'] }, 'allowed_models[0]'],
+      ['PUT', 'plans/pro', {}, 'price', 'missing_required_parameter'],
+      ['PUT', 'plans/pro', { price: '-1' }, 'price'],
+      ['PUT', 'plans/pro', { price: '1', period: 'week' }, 'period'],
+      ['PUT', 'plans/pro', { price: '1', limits: { spend: { day: '1' } } }, 'limits.spend'],
+      ['PUT', 'plans/a%20plan', { price: '1' }, 'planId'],
+      ['PUT', 'workspaces/acme/subscription', {}, 'plan', 'missing_required_parameter'],
+      ['PUT', 'workspaces/acme/subscription', { plan: 'pro', subscription_id: 'a b' }, 'subscription_id'],
       ['PUT', 'aliases/fast', { model: null }, 'model'],
       ['PUT', 'routers/auto', { candidates: [] }, 'candidates'],
       ['PUT', 'routers/auto', { candidates: [{ model: 'openai/other', weight: 0 }] }, 'candidates[0].weight'],

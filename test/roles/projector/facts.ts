@@ -30,7 +30,7 @@ export const opened = (id = workspaceId, creditLimit = '5'): FactOf<'WorkspaceOp
   data: { workspaceId: id, name: `The ${id} company`, creditLimit },
 })
 
-export const keyIssued = (keyId: string, id = workspaceId): FactOf<'KeyIssued'> => ({
+export const keyIssued = (keyId: string, id = workspaceId, replaces?: string): FactOf<'KeyIssued'> => ({
   type: 'KeyIssued',
   data: {
     keyId,
@@ -38,6 +38,7 @@ export const keyIssued = (keyId: string, id = workspaceId): FactOf<'KeyIssued'> 
     name: `key ${keyId}`,
     sha256: Buffer.from(keyId).toString('hex').padEnd(64, '0'),
     prefix: 'sk-abc',
+    ...(replaces === undefined ? {} : { replaces }),
   },
 })
 

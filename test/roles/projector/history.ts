@@ -128,6 +128,12 @@ const spender = fc.option(
   { nil: undefined },
 )
 
+/** Now and then in the place of another, which may be of the other workspace, or come later. */
+const issuedFact = (workspaceId?: string): fc.Arbitrary<Fact> =>
+  fc
+    .tuple(nameOf('key'), fc.option(nameOf('key'), { nil: undefined }))
+    .map(([keyId, replaces]) => keyIssued(keyId, workspaceId, replaces))
+
 const limitsFact = (workspaceId: string): fc.Arbitrary<Fact> =>
   fc
     .record({ keyId: fc.option(nameOf('key'), { nil: undefined }), usd: amount, model: fc.constantFrom(...strange) })
@@ -182,14 +188,14 @@ const walletFact = (workspaceId: string): fc.Arbitrary<Fact> =>
     { weight: 2, arbitrary: lapsingFact(workspaceId) },
     taskIdOf(workspaceId).map((id) => holdReleased(id, workspaceId, 'expired')),
     fc.constantFrom('3', '0').map((limit) => workspaceChanged(workspaceId, limit)),
-    nameOf('key').map((id) => keyIssued(id, workspaceId)),
+    issuedFact(workspaceId),
     nameOf('key').map((id) => keyExpirySet(id, workspaceId)),
     limitsFact(workspaceId),
   )
 
 const accountFact: fc.Arbitrary<Fact> = fc.oneof(
   fc.constant(opened()),
-  nameOf('key').map((id) => keyIssued(id)),
+  issuedFact(),
   nameOf('key').map((id) => keyRevoked(id)),
   nameOf('key').map((id) => ({ ...keyExpirySet(id), actor: 'operator:nul\u0000' })),
   fc

@@ -1,4 +1,4 @@
-import type { Key } from '../../../domain/accounts/accounts.ts'
+import { type Key, limitKeyOf } from '../../../domain/accounts/accounts.ts'
 import { limitsOf } from '../../../domain/accounts/limits.ts'
 import type { Closing } from '../../../domain/ledger/requests.ts'
 import { type RateLimit, type RateLimits, rateLimitsOf } from '../../../domain/rates/rate-limits.ts'
@@ -69,9 +69,10 @@ export class Rates {
   /** What limits a key; null where nothing does. */
   limitsOf({ workspaceId, keyId }: Key): RateLimits | null {
     const { tail, requestsPerMinute } = this.#parts
-    const { workspace, key } = limitsOf(tail.ledger.accounts, { workspaceId, keyId })
+    const { accounts } = tail.ledger
+    const { workspace, key } = limitsOf(accounts, { workspaceId, keyId })
     const standing = requestsPerMinute === null ? workspace : { requestsPerMinute, ...workspace }
-    return rateLimitsOf({ workspace: standing, key }, workspaceId, keyId)
+    return rateLimitsOf({ workspace: standing, key }, workspaceId, limitKeyOf(accounts, keyId))
   }
 
   /** Takes units of a limit, of places one. Rejects with `log_unavailable` where the other edges' part cannot be learnt in time. */

@@ -101,6 +101,87 @@ export interface OpenWorkspaceRequest {
 }
 
 /**
+ * A plan that can be subscribed to, or its new terms: those who have it get them with their next renewal.
+ */
+export interface PublishPlanRequest {
+  /**
+   * Display name. Default: the id.
+   */
+  readonly name?: string
+  /**
+   * The fee of one period, USD, zero or more.
+   */
+  readonly price: string
+  /**
+   * How long a fee pays for. Default month.
+   */
+  readonly period?: 'day' | 'month' | 'year'
+  /**
+   * Credit of each period, USD, zero or more; what is left of it lapses at its end. Default 0.
+   */
+  readonly included_credit?: string
+  /**
+   * Of who has the plan, where nothing else is set of the workspace, member by member.
+   */
+  readonly limits?: {
+    /**
+     * Requests a minute.
+     */
+    readonly requests_per_minute?: number
+    /**
+     * Tokens a minute, input and output together.
+     */
+    readonly tokens_per_minute?: number
+    /**
+     * Requests at once.
+     */
+    readonly concurrent_requests?: number
+    /**
+     * By `<provider>/<model>`.
+     */
+    readonly models?: {
+      readonly [k: string]: {
+        /**
+         * Requests a minute.
+         */
+        readonly requests_per_minute?: number
+        /**
+         * Tokens a minute, input and output together.
+         */
+        readonly tokens_per_minute?: number
+        /**
+         * Requests at once.
+         */
+        readonly concurrent_requests?: number
+      }
+    }
+    /**
+     * Refused: spend limits are those of a key.
+     */
+    readonly spend?: {
+      /**
+       * In a day.
+       */
+      readonly day?: string
+      /**
+       * In a month.
+       */
+      readonly month?: string
+      /**
+       * Ever.
+       */
+      readonly total?: string
+    }
+    /**
+     * `<provider>/<model>`, or `<provider>/*`. Absent: every model.
+     *
+     * @maxItems 200
+     */
+    readonly allowed_models?: string[]
+  }
+}
+
+/**
  * A fresh key in the place of one that works.
  */
 export interface RotateKeyRequest {
@@ -132,6 +213,66 @@ export interface SetKeyExpiryRequest {
 }
 
 /**
+ * The limits of a workspace or of a key, whole: what is absent is not limited. The members are those of the event LimitsSet, written as the admin API writes its own.
+ */
+export interface SetLimitsRequest {
+  /**
+   * Requests a minute.
+   */
+  readonly requests_per_minute?: number
+  /**
+   * Tokens a minute, input and output together.
+   */
+  readonly tokens_per_minute?: number
+  /**
+   * Requests at once.
+   */
+  readonly concurrent_requests?: number
+  /**
+   * By `<provider>/<model>`.
+   */
+  readonly models?: {
+    readonly [k: string]: {
+      /**
+       * Requests a minute.
+       */
+      readonly requests_per_minute?: number
+      /**
+       * Tokens a minute, input and output together.
+       */
+      readonly tokens_per_minute?: number
+      /**
+       * Requests at once.
+       */
+      readonly concurrent_requests?: number
+    }
+  }
+  /**
+   * USD that a key may spend; days and months are those of UTC. Of a key alone: a workspace spends what its wallet has.
+   */
+  readonly spend?: {
+    /**
+     * In a day.
+     */
+    readonly day?: string
+    /**
+     * In a month.
+     */
+    readonly month?: string
+    /**
+     * Ever.
+     */
+    readonly total?: string
+  }
+  /**
+   * `<provider>/<model>`, or `<provider>/*`. Absent: every model.
+   *
+   * @maxItems 200
+   */
+  readonly allowed_models?: string[]
+}
+
+/**
  * What gateway/<router> tries.
  */
 export interface SetRouterRequest {
@@ -153,4 +294,22 @@ export interface SetRouterRequest {
    * listed: tried in this order. weighted: the first is drawn by weight, the others follow likewise. Default listed.
    */
   readonly order?: 'listed' | 'weighted'
+}
+
+/**
+ * A plan from now on. One that the workspace has already is not begun anew without a subscription_id that is new.
+ */
+export interface SubscribeRequest {
+  /**
+   * Its id.
+   */
+  readonly plan: string
+  /**
+   * Names the subscription: repeated, it adds nothing. Default: one is made.
+   */
+  readonly subscription_id?: string
+  /**
+   * Whether it is renewed at its end. Default true.
+   */
+  readonly renews?: boolean
 }

@@ -27,6 +27,8 @@ export interface AdminCall<Body> {
   readonly ctx: EdgeContext
   /** What the path names; empty where it names nothing. */
   readonly id: string
+  /** The key that it names besides. */
+  readonly key: string
   readonly body: Body
   /** In the name of who calls. */
   readonly books: Books
@@ -38,12 +40,18 @@ export interface AdminAnswer {
   readonly body: object
 }
 
+/** What a path names. */
+export interface Named {
+  readonly id?: string
+  readonly key?: string
+}
+
 type Handle<Body> = (call: AdminCall<Body>, parts: AdminParts) => Promise<AdminAnswer> | AdminAnswer
 
 /** One line of the table of routes. */
 export interface AdminRoute {
   readonly method: 'get' | 'post' | 'put' | 'patch' | 'delete'
-  /** `:id` is what it names, in one segment; `*id` in all that are left. */
+  /** `:id` is what it names, in one segment; `*id` in all that are left; `:key` is a key besides. */
   readonly path: string
   readonly summary: string
   /** The `$id` of the body's schema; null where none is read. */
@@ -52,7 +60,7 @@ export interface AdminRoute {
   readonly answer: string
   /** Whether it puts something into the log. */
   readonly changes: boolean
-  readonly serve: (ctx: EdgeContext, id: string, parts: AdminParts) => Promise<void>
+  readonly serve: (ctx: EdgeContext, named: Named, parts: AdminParts) => Promise<void>
 }
 
 const readBody = <Body>(schemaId: string, value: unknown): Body => {
@@ -71,9 +79,10 @@ const actorOf = ({ state }: EdgeContext): string => {
 const answer = async <Body>(
   ctx: EdgeContext,
   parts: AdminParts,
-  { id, body, handle }: { readonly id: string; readonly body: Body; readonly handle: Handle<Body> },
+  { named, body, handle }: { readonly named: Named; readonly body: Body; readonly handle: Handle<Body> },
 ): Promise<void> => {
-  const call = { ctx, id, body, books: { ...parts.books, actor: actorOf(ctx) } }
+  const { id = '', key = '' } = named
+  const call = { ctx, id, key, body, books: { ...parts.books, actor: actorOf(ctx) } }
   const answered = await within(Promise.resolve(handle(call, parts)), limits.adminChangeMs, () => logUnavailable())
   ctx.status = answered.status ?? 200
   ctx.body = answered.body
@@ -92,7 +101,7 @@ const withoutBody = (
   path,
   request: null,
   changes: method !== 'get',
-  serve: (ctx, id, parts) => answer(ctx, parts, { id, body: undefined, handle }),
+  serve: (ctx, named, parts) => answer(ctx, parts, { named, body: undefined, handle }),
 })
 
 const withBody =
@@ -103,7 +112,8 @@ const withBody =
     path,
     request,
     changes: true,
-    serve: (ctx, id, parts) => answer(ctx, parts, { id, body: readBody<Body>(request, jsonOf(ctx).value), handle }),
+    serve: (ctx, named, parts) =>
+      answer(ctx, parts, { named, body: readBody<Body>(request, jsonOf(ctx).value), handle }),
   })
 
 export const get = (path: string, told: Told, handle: Handle<undefined>): AdminRoute =>

@@ -1,9 +1,12 @@
 import * as changes from './changes.ts'
 import * as credits from './credits.ts'
 import * as keys from './keys.ts'
+import * as limits from './limits.ts'
+import * as plans from './plans.ts'
 import * as prices from './prices.ts'
 import { type AdminRoute, act, get, patch, post, put, remove } from './route.ts'
 import * as routing from './routing.ts'
+import * as subscriptions from './subscriptions.ts'
 import * as workspaces from './workspaces.ts'
 
 const requests = 'requests/admin'
@@ -106,6 +109,56 @@ export const adminRoutes: readonly AdminRoute[] = [
     '/admin/v1/routers/:id',
     { summary: "Give the configuration's word back", answer: 'router' },
     routing.removeRouter,
+  ),
+  get(
+    '/admin/v1/workspaces/:id/limits',
+    { summary: 'The limits of a workspace and of its working keys, with what is spent', answer: 'list of limits' },
+    limits.list,
+  ),
+  put(
+    '/admin/v1/workspaces/:id/limits',
+    `${requests}/set-limits.json`,
+    { summary: 'Set the limits of a workspace, whole', answer: 'limits' },
+    limits.setOfWorkspace,
+  ),
+  remove(
+    '/admin/v1/workspaces/:id/limits',
+    { summary: 'Lift every limit of a workspace', answer: 'limits' },
+    limits.liftOfWorkspace,
+  ),
+  put(
+    '/admin/v1/workspaces/:id/keys/:key/limits',
+    `${requests}/set-limits.json`,
+    { summary: 'Set the limits of a key, whole', answer: 'limits' },
+    limits.setOfKey,
+  ),
+  remove(
+    '/admin/v1/workspaces/:id/keys/:key/limits',
+    { summary: 'Lift every limit of a key', answer: 'limits' },
+    limits.liftOfKey,
+  ),
+  get('/admin/v1/plans', { summary: 'Every plan on its terms of now', answer: 'list of plan' }, plans.list),
+  put(
+    '/admin/v1/plans/:id',
+    `${requests}/publish-plan.json`,
+    { summary: 'Publish a plan, or its new terms', answer: 'plan' },
+    plans.publish,
+  ),
+  get(
+    '/admin/v1/workspaces/:id/subscription',
+    { summary: 'The plan that a workspace has', answer: 'subscription' },
+    subscriptions.show,
+  ),
+  put(
+    '/admin/v1/workspaces/:id/subscription',
+    `${requests}/subscribe.json`,
+    { summary: 'Give a workspace a plan, and charge its fee', answer: 'subscription' },
+    subscriptions.subscribe,
+  ),
+  remove(
+    '/admin/v1/workspaces/:id/subscription',
+    { summary: 'Do not renew the plan; it ends with its period', answer: 'subscription' },
+    subscriptions.cancel,
   ),
   get('/admin/v1/events', { summary: 'Who changed what when, newest first', answer: 'list of event' }, changes.list),
 ]

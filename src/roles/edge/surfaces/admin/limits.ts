@@ -1,0 +1,101 @@
+import { setLimitsOf } from '../../../../domain/accounts/limits.ts'
+import { formatUsd, parseUsd } from '../../../../domain/money.ts'
+import type { Limits, Pace } from '../../../../events/types.ts'
+import type { Books } from '../../../books.ts'
+import { type StandingLimits, setLimits, spentOf, standingLimits } from '../../../limits-changes.ts'
+import { readQuery } from '../ledger/query.ts'
+import { pageOf } from './page.ts'
+import type { SetLimitsRequest } from './requests.types.ts'
+import type { AdminAnswer, AdminCall, AdminParts } from './route.ts'
+
+type PaceRequest = Pick<SetLimitsRequest, 'requests_per_minute' | 'tokens_per_minute' | 'concurrent_requests'>
+
+const withoutAbsent = <Members extends object>(members: Members) =>
+  Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined))
+
+const paceOf = ({ requests_per_minute, tokens_per_minute, concurrent_requests }: PaceRequest): Pace =>
+  withoutAbsent({
+    requestsPerMinute: requests_per_minute,
+    tokensPerMinute: tokens_per_minute,
+    concurrentRequests: concurrent_requests,
+  })
+
+const shownPace = ({ requestsPerMinute, tokensPerMinute, concurrentRequests }: Pace): PaceRequest =>
+  withoutAbsent({
+    requests_per_minute: requestsPerMinute,
+    tokens_per_minute: tokensPerMinute,
+    concurrent_requests: concurrentRequests,
+  })
+
+const mapped = <From, To>(
+  members: Readonly<Record<string, From>> | undefined,
+  map: (value: From) => To,
+): Readonly<Record<string, To>> | undefined =>
+  members && Object.fromEntries(Object.entries(members).map(([name, value]) => [name, map(value)]))
+
+/** As events write them. */
+export const limitsOf = ({ models, spend, allowed_models, ...pace }: SetLimitsRequest): Limits => ({
+  ...paceOf(pace),
+  ...withoutAbsent({ models: mapped(models, paceOf), spend, allowedModels: allowed_models }),
+})
+
+const usdText = (usd: string): string => formatUsd(parseUsd(usd))
+
+/** As the admin API writes them. */
+export const shownLimits = ({ models, spend, allowedModels, ...pace }: Limits): SetLimitsRequest => ({
+  ...shownPace(pace),
+  ...withoutAbsent({
+    models: mapped(models, shownPace),
+    spend: spend && mapped({ ...spend }, usdText),
+    allowed_models: allowedModels,
+  }),
+})
+
+const spentShown = (books: Books, workspaceId: string, keyId: string, nowMs: number): object => {
+  const { dayPicos, monthPicos, totalPicos } = spentOf(books, workspaceId, keyId, nowMs)
+  return { day: formatUsd(dayPicos), month: formatUsd(monthPicos), total: formatUsd(totalPicos) }
+}
+
+const shown =
+  ({ id: workspaceId, books }: AdminCall<unknown>, { clock }: AdminParts) =>
+  ({ keyId, limits }: StandingLimits): object => ({
+    object: 'limits',
+    workspace: workspaceId,
+    key: keyId,
+    limits: shownLimits(limits),
+    ...(keyId === null ? {} : { spent: spentShown(books, workspaceId, keyId, clock()) }),
+  })
+
+const page = pageOf('limits')
+
+/** The parameters of the list's query. */
+export const { known } = page
+
+export const list = (call: AdminCall<undefined>, parts: AdminParts): AdminAnswer => {
+  const found = standingLimits(call.books, call.id)
+  return { body: page.show(found, ({ keyId }) => keyId ?? '', shown(call, parts), readQuery(call.ctx, known)) }
+}
+
+const set = async (
+  call: AdminCall<unknown>,
+  parts: AdminParts,
+  keyId: string | null,
+  limits: Limits,
+): Promise<AdminAnswer> => {
+  const { books, id: workspaceId } = call
+  await setLimits(books, workspaceId, keyId, limits)
+  const standing = { keyId, limits: setLimitsOf(books.tail.ledger.accounts, workspaceId, keyId) }
+  return { body: shown(call, parts)(standing) }
+}
+
+export const setOfWorkspace = (call: AdminCall<SetLimitsRequest>, parts: AdminParts): Promise<AdminAnswer> =>
+  set(call, parts, null, limitsOf(call.body))
+
+export const setOfKey = (call: AdminCall<SetLimitsRequest>, parts: AdminParts): Promise<AdminAnswer> =>
+  set(call, parts, call.key, limitsOf(call.body))
+
+export const liftOfWorkspace = (call: AdminCall<undefined>, parts: AdminParts): Promise<AdminAnswer> =>
+  set(call, parts, null, {})
+
+export const liftOfKey = (call: AdminCall<undefined>, parts: AdminParts): Promise<AdminAnswer> =>
+  set(call, parts, call.key, {})

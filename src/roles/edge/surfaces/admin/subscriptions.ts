@@ -1,0 +1,52 @@
+import type { Subscription } from '../../../../domain/plans/subscription.ts'
+import { GatewayError } from '../../../../errors.ts'
+import type { Books } from '../../../books.ts'
+import { cancelPlan, standingSubscription, subscribe as subscribeTo } from '../../../plan-changes.ts'
+import { shownTerms } from './plans.ts'
+import type { SubscribeRequest } from './requests.types.ts'
+import type { AdminAnswer, AdminCall, AdminParts } from './route.ts'
+
+const shownSubscription = ({ subscriptionId, workspaceId, terms, ...period }: Subscription) => ({
+  object: 'subscription',
+  id: subscriptionId,
+  workspace: workspaceId,
+  plan: terms.planId,
+  ...shownTerms(terms),
+  starts_at: new Date(period.startsAtMs).toISOString(),
+  expires_at: new Date(period.expiresAtMs).toISOString(),
+  renews: period.renews,
+})
+
+const subscriptionShown = (books: Books, workspaceId: string): object => {
+  const standing = standingSubscription(books, workspaceId)
+  if (standing === null) throw new GatewayError('not_found', 'The workspace has no plan.')
+  return shownSubscription(standing)
+}
+
+export const show = ({ books, id }: AdminCall<undefined>): AdminAnswer => ({ body: subscriptionShown(books, id) })
+
+/** One that is named was begun before, and another has taken its place, or none. */
+const requireStanding = (books: Books, workspaceId: string, subscriptionId: string): void => {
+  if (standingSubscription(books, workspaceId)?.subscriptionId !== subscriptionId)
+    throw new GatewayError('conflict', 'This subscription was begun before, and has ended.', {
+      param: 'subscription_id',
+    })
+}
+
+export const subscribe = async (
+  { books, id: workspaceId, body }: AdminCall<SubscribeRequest>,
+  { clock, newId }: AdminParts,
+): Promise<AdminAnswer> => {
+  const { plan: planId, subscription_id: named, renews = true } = body
+  const subscriptionId = named ?? `sub_${newId()}`
+  const again = named !== undefined
+  const isNew = await subscribeTo(books, { workspaceId, planId, subscriptionId, startsAtMs: clock(), renews, again })
+  if (!isNew && again) requireStanding(books, workspaceId, subscriptionId)
+  return { body: subscriptionShown(books, workspaceId) }
+}
+
+/** It ends with its period. */
+export const cancel = async ({ books, id }: AdminCall<undefined>): Promise<AdminAnswer> => {
+  await cancelPlan(books, id)
+  return { body: subscriptionShown(books, id) }
+}

@@ -1,0 +1,52 @@
+import { type LimitsRefusal, setLimitsOf } from '../domain/accounts/limits.ts'
+import { utcDayAt } from '../domain/instant.ts'
+import { walletOf } from '../domain/ledger/ledger.ts'
+import { type KeySpending, spendingOn } from '../domain/wallet/spending.ts'
+import { spendingOf } from '../domain/wallet/wallet.ts'
+import { GatewayError } from '../errors.ts'
+import type { Limits } from '../events/types.ts'
+import { type Books, refusalOf, requireWorkspace, writerOf } from './books.ts'
+
+/** Null for the limits of the workspace. */
+export type KeyId = string | null
+
+const limitsRefusal = (refused: LimitsRefusal): GatewayError =>
+  refused === 'spend_needs_key'
+    ? new GatewayError('invalid_value', 'A spend limit is one of a key: a workspace spends what its wallet has.', {
+        param: 'spend',
+      })
+    : refusalOf(refused)
+
+/** Replaces what was set, whole; false when it stood so already. Throws `not_found`, or `invalid_value` for what a workspace may spend. */
+export const setLimits = async (books: Books, workspaceId: string, keyId: KeyId, limits: Limits): Promise<boolean> => {
+  requireWorkspace(books, workspaceId)
+  const decision = await writerOf(books).executeLimits(workspaceId, { workspaceId, keyId, limits }, books.actor)
+  if ('refused' in decision) throw limitsRefusal(decision.refused)
+  return decision.facts.length > 0
+}
+
+/** What a key spent on the UTC day of an instant (milliseconds since the epoch), in its month and ever. */
+export const spentOf = (
+  { tail }: Pick<Books, 'tail'>,
+  workspaceId: string,
+  keyId: string,
+  nowMs: number,
+): KeySpending['spent'] => spendingOn(spendingOf(walletOf(tail.ledger, workspaceId), keyId), utcDayAt(nowMs)).spent
+
+export interface StandingLimits {
+  readonly keyId: KeyId
+  readonly limits: Limits
+}
+
+const isSome = (limits: Limits): boolean => Object.keys(limits).length > 0
+
+/** Of the workspace, then of each of its working keys that has limits. Throws `not_found`. */
+export const standingLimits = (books: Pick<Books, 'tail'>, workspaceId: string): readonly StandingLimits[] => {
+  requireWorkspace(books, workspaceId)
+  const { accounts } = books.tail.ledger
+  const standing = (keyId: KeyId): StandingLimits => ({ keyId, limits: setLimitsOf(accounts, workspaceId, keyId) })
+  const ofKeys = [...accounts.keys.values()]
+    .filter((key) => key.workspaceId === workspaceId && !key.revoked)
+    .map(({ keyId }) => standing(keyId))
+  return [standing(null), ...ofKeys.filter(({ limits }) => isSome(limits))]
+}
