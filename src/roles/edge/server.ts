@@ -20,6 +20,7 @@ import { refuseWhileStopping } from './middleware/refuse-while-stopping.ts'
 import { renderErrors } from './middleware/render-errors.ts'
 import { identifyRequest } from './middleware/request-id.ts'
 import { requireLog } from './middleware/require-log.ts'
+import { operations } from './openapi/operations.ts'
 import type { Rates } from './rates/rates.ts'
 import type { EdgeReadModels } from './read-models.ts'
 import type { ResponseOwners } from './response-owners.ts'
@@ -37,6 +38,7 @@ import { countTokens, createMessage } from './surfaces/messages/handler.ts'
 import { requireVersion } from './surfaces/messages/version.ts'
 import { listModels, showModel } from './surfaces/models/models.ts'
 import { listNative, showNative, submitNative } from './surfaces/native-video/handler.ts'
+import { showOpenapi } from './surfaces/openapi/openapi.ts'
 import { askForResponse, createResponse } from './surfaces/responses/handler.ts'
 import { readJsonOrForm } from './surfaces/video/form.ts'
 import { showGeneration, submitGeneration } from './surfaces/video/handler.ts'
@@ -112,7 +114,22 @@ const routes = (parts: ServerParts, bounds: EdgeBounds): Router<EdgeState, objec
   serveAdministration(router, parts, { recorded, json })
   router.get('/healthz', showHealth())
   router.get('/readyz', showReadiness(inference))
+  router.get('/openapi.json', showOpenapi())
+  checkDescribed(router)
   return router
+}
+
+/** Throws where a route is not in the OpenAPI document, or an operation of that has no route. */
+const checkDescribed = (router: Router<EdgeState, object>): void => {
+  const routed = router.stack.flatMap(({ methods, path }) =>
+    methods.filter((method) => method !== 'HEAD').map((method) => `${method.toLowerCase()} ${path}`),
+  )
+  const described = operations.map(({ method, path }) => `${method} ${path}`)
+  const different = [
+    ...routed.filter((route) => !described.includes(route)),
+    ...described.filter((route) => !routed.includes(route)),
+  ]
+  if (different.length > 0) throw new Error(`routes and OpenAPI document differ: ${different.join(', ')}`)
 }
 
 const serveAdministration = (

@@ -18,7 +18,7 @@ export const adminRoutes: readonly AdminRoute[] = [
   ),
   get(
     '/admin/v1/workspaces',
-    { summary: 'Every workspace with its wallet', answer: 'list of workspace' },
+    { summary: 'Every workspace with its wallet', answer: 'list of workspace', query: workspaces.known },
     workspaces.list,
   ),
   get('/admin/v1/workspaces/:id', { summary: 'One workspace with its wallet', answer: 'workspace' }, workspaces.show),
@@ -36,7 +36,7 @@ export const adminRoutes: readonly AdminRoute[] = [
   ),
   get(
     '/admin/v1/workspaces/:id/credits',
-    { summary: 'Money that was added, newest first', answer: 'list of credit' },
+    { summary: 'Money that was added, newest first', answer: 'list of credit', query: credits.known },
     credits.list,
   ),
   post(
@@ -45,7 +45,11 @@ export const adminRoutes: readonly AdminRoute[] = [
     { summary: 'Issue a key and show its secret, this once', answer: 'key' },
     keys.issue,
   ),
-  get('/admin/v1/keys', { summary: 'Every key, or those of a workspace', answer: 'list of key' }, keys.list),
+  get(
+    '/admin/v1/keys',
+    { summary: 'Every key, or those of a workspace', answer: 'list of key', query: keys.known },
+    keys.list,
+  ),
   get('/admin/v1/keys/:id', { summary: 'One key', answer: 'key' }, keys.show),
   patch(
     '/admin/v1/keys/:id',
@@ -67,7 +71,11 @@ export const adminRoutes: readonly AdminRoute[] = [
     { summary: 'Publish rows of a price file; what stands already is not published again', answer: 'list of price' },
     prices.publish,
   ),
-  get('/admin/v1/prices', { summary: 'What is in force now, by model', answer: 'list of price' }, prices.list),
+  get(
+    '/admin/v1/prices',
+    { summary: 'What is in force now, by model', answer: 'list of price', query: prices.known },
+    prices.list,
+  ),
   post(
     '/admin/v1/prices/import',
     `${requests}/import-prices.json`,
@@ -77,7 +85,7 @@ export const adminRoutes: readonly AdminRoute[] = [
   get('/admin/v1/prices/*id', { summary: 'Every sheet of a model', answer: 'list of price' }, prices.history),
   get(
     '/admin/v1/aliases',
-    { summary: 'Every alias, and where its word comes from', answer: 'list of alias' },
+    { summary: 'Every alias, and where its word comes from', answer: 'list of alias', query: routing.aliasPage.known },
     routing.listAliases,
   ),
   put(
@@ -93,7 +101,11 @@ export const adminRoutes: readonly AdminRoute[] = [
   ),
   get(
     '/admin/v1/routers',
-    { summary: 'Every router, and where its word comes from', answer: 'list of router' },
+    {
+      summary: 'Every router, and where its word comes from',
+      answer: 'list of router',
+      query: routing.routerPage.known,
+    },
     routing.listRouters,
   ),
   put(
@@ -107,5 +119,9 @@ export const adminRoutes: readonly AdminRoute[] = [
     { summary: "Give the configuration's word back", answer: 'router' },
     routing.removeRouter,
   ),
-  get('/admin/v1/events', { summary: 'Who changed what when, newest first', answer: 'list of event' }, changes.list),
+  get(
+    '/admin/v1/events',
+    { summary: 'Who changed what when, newest first', answer: 'list of event', query: changes.known },
+    changes.list,
+  ),
 ]
