@@ -3,7 +3,7 @@ import { Router } from '@koa/router'
 import Koa from 'koa'
 import type { FrameSource } from '../../audit/frames.ts'
 import type { Catalog } from '../../domain/routing/plan.ts'
-import type { VideoKind } from '../../domain/video/request.ts'
+import { videoKinds } from '../../domain/video/request.ts'
 import type { LedgerTail } from '../ledger-tail.ts'
 import type { Clock, Logger, NewId } from '../role.ts'
 import { boundsWith, type EdgeBounds } from './bounds.ts'
@@ -65,8 +65,6 @@ export interface ServerParts {
   /** Other bounds than those of `limits.ts`, for a test. */
   readonly bounds?: Partial<EdgeBounds>
 }
-
-const videoKinds: readonly VideoKind[] = ['text2video', 'image2video', 'omni-video']
 
 const routes = (parts: ServerParts, bounds: EdgeBounds): Router<EdgeState, object> => {
   const { inference, videoTasks, keys, tail, rates, readModels, catalog, clock, logger } = parts

@@ -80,11 +80,13 @@ const parametersOf = ({ path, query = {}, headers = [] }: Operation): readonly J
   ...headers.map((name) => ({ name, in: 'header', ...requestHeaders[name] })),
 ]
 
-const bodyOf = ({ request, takesForm }: Operation, components: Components): JsonObject => {
+const bodyOf = ({ request, example, takesMore, takesForm }: Operation, components: Components): JsonObject => {
   if (request === null) return {}
   const schema = components.resolved({ $ref: request })
+  const json = { schema, ...(example === undefined ? {} : { example }) }
   const form = takesForm === true ? { 'multipart/form-data': { schema: { type: 'object' } } } : {}
-  return { requestBody: { required: true, content: { 'application/json': { schema }, ...form } } }
+  const more = takesMore === undefined ? {} : { description: `Taken as well: ${takesMore}`, 'x-takes-more': true }
+  return { requestBody: { ...more, required: true, content: { 'application/json': json, ...form } } }
 }
 
 const contentOf = ({ schema, streams }: Shown, components: Components): JsonObject => {

@@ -21,6 +21,10 @@ export interface Operation {
   readonly security: 'key' | 'admin' | 'anybody'
   /** The `$id` of the body's schema; null where none is read. */
   readonly request: string | null
+  /** A body that is right here, where the schema's own example is not. */
+  readonly example?: JsonObject
+  /** What is taken beyond the body's schema, in words. */
+  readonly takesMore?: string
   /** Whether the body may be a form as well. */
   readonly takesForm?: boolean
   readonly query?: Readonly<Record<string, Pick<Parameter<unknown>, 'form' | 'schema'>>>

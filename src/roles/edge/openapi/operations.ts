@@ -1,3 +1,4 @@
+import { type VideoKind, videoKinds } from '../../../domain/video/request.ts'
 import type { ErrorCode } from '../../../errors.ts'
 import type { JsonObject } from '../../../json.ts'
 import { schemaExists } from '../../../schema-validation.ts'
@@ -142,12 +143,23 @@ const polled: Pick<Operation, 'method' | 'security' | 'tag' | 'request' | 'refus
   refusals: [...keyed, 'task_not_exist', 'log_unavailable', 'read_models_unavailable'],
 }
 
-const nativeVideos = (kind: string): readonly Operation[] => [
+const prompt = 'A cat crosses a street.'
+const image = 'https://images.example/cat.png'
+const nativeExamples: { readonly [K in VideoKind]: JsonObject } = {
+  text2video: { model_name: 'vv/v3', prompt, mode: 'pro', duration: '5' },
+  image2video: { model_name: 'vv/v3', prompt, image, duration: '5' },
+  'omni-video': { model_name: 'vv/v3-omni', prompt, image_list: [{ image_url: image }], duration: '5' },
+}
+
+const nativeVideos = (kind: VideoKind): readonly Operation[] => [
   {
     ...submitted,
     path: `/vv/v1/videos/${kind}`,
     summary: `Submit a video (${kind}), in the vendor's words`,
     request: 'requests/native-video-request.v1.json',
+    example: nativeExamples[kind],
+    takesMore:
+      '`model` for `model_name`, `mode` in capitals, `duration` as a number, and empty values for absent ones.',
     answers: { 200: shown('native-video-task') },
   },
   {
@@ -192,7 +204,7 @@ const videos: readonly Operation[] = [
     answers: { 302: { schema: null } },
     refusals: [...polled.refusals, 'not_found', 'unsupported_value'],
   },
-  ...['text2video', 'image2video', 'omni-video'].flatMap(nativeVideos),
+  ...videoKinds.flatMap(nativeVideos),
 ]
 
 const asked: Pick<Operation, 'method' | 'request'> = { method: 'get', request: null }

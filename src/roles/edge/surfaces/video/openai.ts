@@ -48,6 +48,7 @@ export const downloadVideo =
   async (ctx) => {
     refuseVariant(ctx)
     const url = resultOf(await taskAt(ctx, tasks))
+    ctx.body = ''
     ctx.status = 302
     ctx.set('Location', url)
   }
