@@ -1,6 +1,7 @@
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
 import formats from 'ajv-formats'
+import type { JsonObject } from './json.ts'
 
 export interface Problem {
   /** Where it is: `messages[0].content`; empty for the value as a whole. */
@@ -68,9 +69,15 @@ const problemsOf = (errors: readonly ErrorObject[]): readonly Problem[] => {
   return (leaves.length > 0 ? leaves : errors).toSorted((a, b) => depthOf(b) - depthOf(a)).map(problemOf)
 }
 
+/** A schema as it is written. Throws when there is none of this id. */
+export const readSchema = (schemaId: string): JsonObject =>
+  JSON.parse(readFileSync(new URL(schemaId, schemasUrl), 'utf8'))
+
+export const schemaExists = (schemaId: string): boolean => existsSync(new URL(schemaId, schemasUrl))
+
 const compile = (schemaId: string, compiler: Ajv): ValidateFunction => {
   const known = compiler.getSchema(schemaId)
-  return known ?? compiler.compile(JSON.parse(readFileSync(new URL(schemaId, schemasUrl), 'utf8')))
+  return known ?? compiler.compile(readSchema(schemaId))
 }
 
 const validators = new Map<string, Validator>()

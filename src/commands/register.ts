@@ -337,6 +337,13 @@ export const registerCommands = (program: Command): void => {
   registerRestore(program, configOf)
   registerReconcile(program, configOf)
   program
+    .command('openapi')
+    .description('print the OpenAPI document of everything that the gateway serves')
+    .action(async () => {
+      const { openapiDocument } = await import('../roles/edge/surfaces/openapi/openapi.ts')
+      console.log(JSON.stringify(openapiDocument(), null, 2))
+    })
+  program
     .command('sandbox')
     .description('run the sandbox provider alone')
     .option('--port <port>', 'port to listen on', portOf, 8788)

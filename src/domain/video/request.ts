@@ -1,4 +1,5 @@
-export type VideoKind = 'text2video' | 'image2video' | 'omni-video'
+export const videoKinds = ['text2video', 'image2video', 'omni-video'] as const
+export type VideoKind = (typeof videoKinds)[number]
 export type VideoMode = 'std' | 'pro' | '4k'
 
 /** A request for a video in the vendor's own flat format, every value in one spelling; what the caller left out is absent. */

@@ -3,7 +3,7 @@ import { Router } from '@koa/router'
 import Koa from 'koa'
 import type { FrameSource } from '../../audit/frames.ts'
 import type { Catalog } from '../../domain/routing/plan.ts'
-import type { VideoKind } from '../../domain/video/request.ts'
+import { videoKinds } from '../../domain/video/request.ts'
 import type { Checks } from '../health.ts'
 import type { LedgerTail } from '../ledger-tail.ts'
 import type { Clock, Logger, NewId } from '../role.ts'
@@ -22,6 +22,7 @@ import { refuseWhileStopping } from './middleware/refuse-while-stopping.ts'
 import { renderErrors } from './middleware/render-errors.ts'
 import { identifyRequest } from './middleware/request-id.ts'
 import { requireLog } from './middleware/require-log.ts'
+import { operations } from './openapi/operations.ts'
 import type { Rates } from './rates/rates.ts'
 import type { EdgeReadModels } from './read-models.ts'
 import type { RequestWatch } from './request-watch.ts'
@@ -40,6 +41,7 @@ import { countTokens, createMessage } from './surfaces/messages/handler.ts'
 import { requireVersion } from './surfaces/messages/version.ts'
 import { listModels, showModel } from './surfaces/models/models.ts'
 import { listNative, showNative, submitNative } from './surfaces/native-video/handler.ts'
+import { showOpenapi } from './surfaces/openapi/openapi.ts'
 import { askForResponse, createResponse } from './surfaces/responses/handler.ts'
 import { readJsonOrForm } from './surfaces/video/form.ts'
 import { showGeneration, submitGeneration } from './surfaces/video/handler.ts'
@@ -69,8 +71,6 @@ export interface ServerParts {
   /** Other bounds than those of `limits.ts`, for a test. */
   readonly bounds?: Partial<EdgeBounds>
 }
-
-const videoKinds: readonly VideoKind[] = ['text2video', 'image2video', 'omni-video']
 
 const routes = (parts: ServerParts, bounds: EdgeBounds, faults: FaultTeller): Router<EdgeState, object> => {
   const { inference, videoTasks, keys, tail, rates, readModels, catalog, clock, logger } = parts
@@ -118,7 +118,22 @@ const routes = (parts: ServerParts, bounds: EdgeBounds, faults: FaultTeller): Ro
   serveAdministration(router, parts, { recorded, json })
   router.get('/healthz', showHealth())
   router.get('/readyz', showReadiness(parts.ready))
+  router.get('/openapi.json', showOpenapi())
+  checkDescribed(router)
   return router
+}
+
+/** Throws where a route is not in the OpenAPI document, or an operation of that has no route. */
+const checkDescribed = (router: Router<EdgeState, object>): void => {
+  const routed = router.stack.flatMap(({ methods, path }) =>
+    methods.filter((method) => method !== 'HEAD').map((method) => `${method.toLowerCase()} ${path}`),
+  )
+  const described = operations.map(({ method, path }) => `${method} ${path}`)
+  const different = [
+    ...routed.filter((route) => !described.includes(route)),
+    ...described.filter((route) => !routed.includes(route)),
+  ]
+  if (different.length > 0) throw new Error(`routes and OpenAPI document differ: ${different.join(', ')}`)
 }
 
 const serveAdministration = (

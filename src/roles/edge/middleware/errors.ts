@@ -34,12 +34,25 @@ export const messagesErrorBody = (error: GatewayError, requestId: string) => ({
 
 const messagesPath = /^\/v1\/messages(?:\/|$)/i
 
-/** The body of an error in the words of the surface at `path`. */
-export const errorBodyAt = (path: string, error: GatewayError, requestId: string): object => {
-  if (messagesPath.test(path)) return messagesErrorBody(error, requestId)
-  if (nativeVideoPath.test(path)) return nativeVideoErrorBody(error, requestId)
-  return videoPath.test(path) ? videoErrorBody(error) : errorBody(error)
+export type ErrorFormat = 'plain' | 'messages' | 'video' | 'nativeVideo'
+
+/** How the surface at `path` says what is wrong. */
+export const errorFormatAt = (path: string): ErrorFormat => {
+  if (messagesPath.test(path)) return 'messages'
+  if (nativeVideoPath.test(path)) return 'nativeVideo'
+  return videoPath.test(path) ? 'video' : 'plain'
 }
+
+const errorBodies: { readonly [F in ErrorFormat]: (error: GatewayError, requestId: string) => object } = {
+  plain: errorBody,
+  messages: messagesErrorBody,
+  video: videoErrorBody,
+  nativeVideo: nativeVideoErrorBody,
+}
+
+/** The body of an error in the words of the surface at `path`. */
+export const errorBodyAt = (path: string, error: GatewayError, requestId: string): object =>
+  errorBodies[errorFormatAt(path)](error, requestId)
 
 const internalError = (cause: unknown): GatewayError =>
   new GatewayError('internal_error', 'The gateway failed. The request id tells us where.', { cause })

@@ -32,7 +32,8 @@ export const pageOfChanges = async (
 
 const cursor = placeCursor('events')
 
-const known = {
+/** The parameters of the list's query. */
+export const known = {
   workspace: parameters.workspace,
   type: parameters.types,
   actor: parameters.actor,

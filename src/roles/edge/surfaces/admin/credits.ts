@@ -53,7 +53,8 @@ export const credit = async (
 }
 
 const cursor = placeCursor('credits')
-const known = { cursor: cursor.parameter, limit: parameters.limit }
+/** The parameters of the list's query. */
+export const known = { cursor: cursor.parameter, limit: parameters.limit }
 
 const shownCredit = ({ sequence, actor, time, detail }: AdminChange) => ({
   object: 'credit',

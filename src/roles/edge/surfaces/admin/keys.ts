@@ -8,7 +8,8 @@ import type { IssueKeyRequest, RotateKeyRequest, SetKeyExpiryRequest } from './r
 import { type AdminAnswer, type AdminCall, type AdminParts, futureMs } from './route.ts'
 
 const page = pageOf('keys')
-const known = { ...page.known, workspace }
+/** The parameters of the list's query. */
+export const known = { ...page.known, workspace }
 
 const shownKey = ({ keyId, workspaceId, name, prefix, revoked, expiresAtMs, replaces }: Key) => ({
   object: 'key',

@@ -8,6 +8,7 @@ const actorCharactersMax = 200
 export const workspace: Parameter<string> = {
   read: (text) => (workspacePattern.test(text) ? text : undefined),
   form: "a workspace's id",
+  schema: { type: 'string', pattern: workspacePattern.source },
 }
 
 export const types = someOf(administrativeTypes)
@@ -15,9 +16,11 @@ export const types = someOf(administrativeTypes)
 export const actor: Parameter<string> = {
   read: (text) => (text !== '' && text.length <= actorCharactersMax ? text : undefined),
   form: 'who asked, such as admin:ana',
+  schema: { type: 'string', minLength: 1, maxLength: actorCharactersMax },
 }
 
 export const sequence: Parameter<number> = {
   read: (text) => (/^[0-9]{1,15}$/.test(text) ? Number(text) : undefined),
   form: 'a sequence of the log',
+  schema: { type: 'integer', minimum: 0 },
 }

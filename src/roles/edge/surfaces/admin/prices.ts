@@ -11,6 +11,9 @@ import type { AdminAnswer, AdminCall, AdminParts } from './route.ts'
 
 const page = pageOf('prices')
 
+/** The parameters of the list's query. */
+export const { known } = page
+
 const shownPrice = ({ model, effectiveFrom, version, source, sheet, video }: PricePublished) => ({
   object: 'price',
   model,
@@ -42,7 +45,7 @@ export const list = ({ ctx, books }: AdminCall<undefined>, { clock }: AdminParts
   const { prices } = books.tail.ledger
   const nowMs = clock()
   const inForce = [...prices.keys()].flatMap((model) => priceAt(prices, model, nowMs) ?? [])
-  return { body: page.show(inForce, ({ model }) => model, shownPrice, readQuery(ctx, page.known)) }
+  return { body: page.show(inForce, ({ model }) => model, shownPrice, readQuery(ctx, known)) }
 }
 
 /** Every sheet of a model in the order of taking effect. */

@@ -9,6 +9,7 @@ import type { Clock } from '../../../role.ts'
 import { type EdgeContext, jsonOf } from '../../middleware/context.ts'
 import { refuseInvalid } from '../../middleware/validate.ts'
 import type { EdgeReadModels } from '../../read-models.ts'
+import type { Parameter } from '../ledger/query.ts'
 
 /** What the admin API works on. */
 export interface AdminParts extends KeySource {
@@ -58,6 +59,8 @@ export interface AdminRoute {
   readonly request: string | null
   /** What is answered: an object of this name, or a list of them. */
   readonly answer: string
+  /** The parameters of its query. */
+  readonly query?: Readonly<Record<string, Pick<Parameter<unknown>, 'form' | 'schema'>>>
   /** Whether it puts something into the log. */
   readonly changes: boolean
   readonly serve: (ctx: EdgeContext, named: Named, parts: AdminParts) => Promise<void>
@@ -88,7 +91,7 @@ const answer = async <Body>(
   ctx.body = answered.body
 }
 
-type Told = Pick<AdminRoute, 'summary' | 'answer'>
+type Told = Pick<AdminRoute, 'summary' | 'answer' | 'query'>
 
 const withoutBody = (
   method: AdminRoute['method'],

@@ -21,7 +21,7 @@ export const adminRoutes: readonly AdminRoute[] = [
   ),
   get(
     '/admin/v1/workspaces',
-    { summary: 'Every workspace with its wallet', answer: 'list of workspace' },
+    { summary: 'Every workspace with its wallet', answer: 'list of workspace', query: workspaces.known },
     workspaces.list,
   ),
   get('/admin/v1/workspaces/:id', { summary: 'One workspace with its wallet', answer: 'workspace' }, workspaces.show),
@@ -39,7 +39,7 @@ export const adminRoutes: readonly AdminRoute[] = [
   ),
   get(
     '/admin/v1/workspaces/:id/credits',
-    { summary: 'Money that was added, newest first', answer: 'list of credit' },
+    { summary: 'Money that was added, newest first', answer: 'list of credit', query: credits.known },
     credits.list,
   ),
   post(
@@ -48,7 +48,11 @@ export const adminRoutes: readonly AdminRoute[] = [
     { summary: 'Issue a key and show its secret, this once', answer: 'key' },
     keys.issue,
   ),
-  get('/admin/v1/keys', { summary: 'Every key, or those of a workspace', answer: 'list of key' }, keys.list),
+  get(
+    '/admin/v1/keys',
+    { summary: 'Every key, or those of a workspace', answer: 'list of key', query: keys.known },
+    keys.list,
+  ),
   get('/admin/v1/keys/:id', { summary: 'One key', answer: 'key' }, keys.show),
   patch(
     '/admin/v1/keys/:id',
@@ -70,7 +74,11 @@ export const adminRoutes: readonly AdminRoute[] = [
     { summary: 'Publish rows of a price file; what stands already is not published again', answer: 'list of price' },
     prices.publish,
   ),
-  get('/admin/v1/prices', { summary: 'What is in force now, by model', answer: 'list of price' }, prices.list),
+  get(
+    '/admin/v1/prices',
+    { summary: 'What is in force now, by model', answer: 'list of price', query: prices.known },
+    prices.list,
+  ),
   post(
     '/admin/v1/prices/import',
     `${requests}/import-prices.json`,
@@ -80,7 +88,7 @@ export const adminRoutes: readonly AdminRoute[] = [
   get('/admin/v1/prices/*id', { summary: 'Every sheet of a model', answer: 'list of price' }, prices.history),
   get(
     '/admin/v1/aliases',
-    { summary: 'Every alias, and where its word comes from', answer: 'list of alias' },
+    { summary: 'Every alias, and where its word comes from', answer: 'list of alias', query: routing.aliasPage.known },
     routing.listAliases,
   ),
   put(
@@ -96,7 +104,11 @@ export const adminRoutes: readonly AdminRoute[] = [
   ),
   get(
     '/admin/v1/routers',
-    { summary: 'Every router, and where its word comes from', answer: 'list of router' },
+    {
+      summary: 'Every router, and where its word comes from',
+      answer: 'list of router',
+      query: routing.routerPage.known,
+    },
     routing.listRouters,
   ),
   put(
@@ -112,7 +124,7 @@ export const adminRoutes: readonly AdminRoute[] = [
   ),
   get(
     '/admin/v1/workspaces/:id/limits',
-    { summary: 'The limits of a workspace and of its working keys, with what is spent', answer: 'list of limits' },
+    { summary: 'The limits of a workspace and of its working keys, with what is spent', answer: 'list of limits', query: limits.known },
     limits.list,
   ),
   put(
@@ -137,7 +149,7 @@ export const adminRoutes: readonly AdminRoute[] = [
     { summary: 'Lift every limit of a key', answer: 'limits' },
     limits.liftOfKey,
   ),
-  get('/admin/v1/plans', { summary: 'Every plan on its terms of now', answer: 'list of plan' }, plans.list),
+  get('/admin/v1/plans', { summary: 'Every plan on its terms of now', answer: 'list of plan', query: plans.known }, plans.list),
   put(
     '/admin/v1/plans/:id',
     `${requests}/publish-plan.json`,
@@ -160,5 +172,9 @@ export const adminRoutes: readonly AdminRoute[] = [
     { summary: 'Do not renew the plan; it ends with its period', answer: 'subscription' },
     subscriptions.cancel,
   ),
-  get('/admin/v1/events', { summary: 'Who changed what when, newest first', answer: 'list of event' }, changes.list),
+  get(
+    '/admin/v1/events',
+    { summary: 'Who changed what when, newest first', answer: 'list of event', query: changes.known },
+    changes.list,
+  ),
 ]

@@ -6,8 +6,8 @@ import { pageOf } from './page.ts'
 import type { SetAliasRequest, SetRouterRequest } from './requests.types.ts'
 import type { AdminAnswer, AdminCall, AdminParts } from './route.ts'
 
-const aliasPage = pageOf('aliases')
-const routerPage = pageOf('routers')
+export const aliasPage = pageOf('aliases')
+export const routerPage = pageOf('routers')
 
 const entryOf = <T>(entries: Readonly<Record<string, T>>, name: string): T | null =>
   Object.hasOwn(entries, name) ? entries[name]! : null

@@ -11,6 +11,9 @@ import type { AdminAnswer, AdminCall } from './route.ts'
 
 const page = pageOf('workspaces')
 
+/** The parameters of the list's query. */
+export const { known } = page
+
 const shownWorkspace = ({ tail }: Books, { workspaceId, name }: Workspace) => {
   const wallet = walletOf(tail.ledger, workspaceId)
   return {
@@ -39,7 +42,7 @@ export const open = async ({ books, body }: AdminCall<OpenWorkspaceRequest>): Pr
 
 export const list = ({ ctx, books }: AdminCall<undefined>): AdminAnswer => {
   const workspaces = [...books.tail.ledger.accounts.workspaces.values()]
-  const wanted = readQuery(ctx, page.known)
+  const wanted = readQuery(ctx, known)
   return {
     body: page.show(
       workspaces,

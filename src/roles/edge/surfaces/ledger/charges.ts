@@ -11,7 +11,8 @@ import { readQuery } from './query.ts'
 
 const cursor = placeCursor('charges')
 
-const known = {
+/** The parameters of its query. */
+export const known = {
   from: parameters.instant,
   to: parameters.instant,
   model: parameters.model,

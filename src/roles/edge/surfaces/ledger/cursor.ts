@@ -16,6 +16,7 @@ const partsOf = (list: string, text: string): readonly unknown[] | undefined => 
 }
 
 const form = 'the `next_cursor` of an answer to the same query'
+const schema = { type: 'string', minLength: 1 }
 
 const isUpTo = (value: unknown, most: number): value is number =>
   typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= most
@@ -28,6 +29,7 @@ export const placeCursor = (list: string) => ({
   text: ({ sequence, eventIndex, line }: StatementPlace): string => cursorText(list, [sequence, eventIndex, line]),
   parameter: {
     form,
+    schema,
     read: (text) => {
       const [sequence, eventIndex, line, ...others] = partsOf(list, text) ?? []
       return isUpTo(sequence, Number.MAX_SAFE_INTEGER) &&
@@ -49,6 +51,7 @@ export const textsCursor = (list: string) => ({
   text: (texts: readonly string[]): string => cursorText(list, texts),
   parameter: {
     form,
+    schema,
     read: (text) => {
       const parts = partsOf(list, text)
       return parts?.every(isText) ? parts : undefined

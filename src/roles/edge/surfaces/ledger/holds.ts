@@ -9,7 +9,8 @@ import * as parameters from './parameters.ts'
 import { readQuery, refusal } from './query.ts'
 
 const cursor = textsCursor('holds')
-const known = { cursor: cursor.parameter, limit: parameters.limit }
+/** The parameters of its query. */
+export const known = { cursor: cursor.parameter, limit: parameters.limit }
 
 const idIn = (texts: readonly string[]): string => {
   const [id, ...others] = texts

@@ -5,16 +5,24 @@ import { type Parameter, refusal } from './query.ts'
 const matching = (pattern: RegExp, form: string): Parameter<string> => ({
   read: (text) => (pattern.test(text) ? text : undefined),
   form,
+  schema: { type: 'string', pattern: pattern.source },
 })
 
 export const day: Parameter<string> = {
   read: (text) => parseDay(text) ?? undefined,
   form: 'a day in UTC such as 2026-03-01',
+  schema: { type: 'string', format: 'date' },
 }
 
 export const instant: Parameter<Date> = {
   read: (text) => parseInstant(text) ?? undefined,
   form: 'an instant such as 2026-03-01T12:00:00Z, or a day in UTC such as 2026-03-01',
+  schema: {
+    anyOf: [
+      { type: 'string', format: 'date-time' },
+      { type: 'string', format: 'date' },
+    ],
+  },
 }
 
 export const limit: Parameter<number> = {
@@ -23,6 +31,7 @@ export const limit: Parameter<number> = {
     return value >= 1 && value <= limits.pageRowsMax ? value : undefined
   },
   form: `a whole number from 1 to ${limits.pageRowsMax}`,
+  schema: { type: 'integer', minimum: 1, maximum: limits.pageRowsMax },
 }
 
 export const model = matching(/^\S{1,256}$/, 'a model as it was billed, such as openai/gpt-4o-mini')
@@ -32,6 +41,7 @@ export const key = matching(/^[A-Za-z0-9_:-]{1,64}$/, "a key's id")
 export const oneOf = <Word extends string>(words: readonly Word[]): Parameter<Word> => ({
   read: (text) => words.find((word) => word === text),
   form: `one of ${words.join(', ')}`,
+  schema: { enum: words },
 })
 
 /** Where something is asked for, and so charged. */
@@ -45,6 +55,7 @@ export const someOf = <Word extends string>(words: readonly Word[]): Parameter<r
     return known.length === given.length && new Set(known).size === known.length ? known : undefined
   },
   form: `one or more of ${words.join(', ')}, each once, with commas between them`,
+  schema: { type: 'string', pattern: `^(?:${words.join('|')})(?:,(?:${words.join('|')}))*$` },
 })
 
 /** Throws where a range ends before it begins. */

@@ -1,4 +1,5 @@
 import { GatewayError } from '../../../../errors.ts'
+import type { JsonObject } from '../../../../json.ts'
 import type { EdgeContext } from '../../middleware/context.ts'
 
 /** The value of a parameter from its text; undefined where the text is no such value. */
@@ -8,6 +9,8 @@ export interface Parameter<T> {
   readonly read: Read<T>
   /** To be read after "must be": `a whole number from 1 to 1000`. */
   readonly form: string
+  /** JSON Schema of its text, as far as that tells it. */
+  readonly schema: JsonObject
 }
 
 type Values<Known extends { readonly [name: string]: Parameter<unknown> }> = {

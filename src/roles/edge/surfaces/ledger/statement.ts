@@ -12,7 +12,8 @@ import { readQuery } from './query.ts'
 
 const cursor = placeCursor('statement')
 
-const known = {
+/** The parameters of its query. */
+export const known = {
   from: parameters.instant,
   to: parameters.instant,
   kind: parameters.oneOf(movementKinds),

@@ -12,7 +12,8 @@ import { readQuery, refusal } from './query.ts'
 
 const cursor = textsCursor('usage')
 
-const known = {
+/** The parameters of its query. */
+export const known = {
   from: parameters.day,
   to: parameters.day,
   group_by: parameters.someOf(usageGroups),

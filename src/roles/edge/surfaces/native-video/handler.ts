@@ -50,6 +50,18 @@ const pageNumberMax = 1_000
 const pageSizeMax = 500
 const pageSizeDefault = 30
 
+/** The parameters of the list's query. */
+export const known = {
+  pageNum: {
+    form: `a whole number from 1 to ${pageNumberMax}`,
+    schema: { type: 'integer', minimum: 1, maximum: pageNumberMax, default: 1 },
+  },
+  pageSize: {
+    form: `a whole number from 1 to ${pageSizeMax}`,
+    schema: { type: 'integer', minimum: 1, maximum: pageSizeMax, default: pageSizeDefault },
+  },
+}
+
 const wholeNumber = ({ query }: EdgeContext, name: string, max: number, otherwise: number): number => {
   const { [name]: text = String(otherwise) } = query
   const value = typeof text === 'string' && /^[1-9][0-9]{0,3}$/.test(text) ? Number(text) : 0

@@ -27,6 +27,9 @@ export const retrieveVideo =
     ctx.body = openaiVideo(await taskAt(ctx, tasks))
   }
 
+/** The parameters of a download's query. */
+export const known = { variant: { form: 'the file itself', schema: { enum: ['video'] } } }
+
 const refuseVariant = ({ query }: EdgeContext): void => {
   if ((query['variant'] ?? 'video') !== 'video')
     throw new GatewayError('unsupported_value', 'Of a video only itself is kept.', { param: 'variant' })
@@ -45,6 +48,7 @@ export const downloadVideo =
   async (ctx) => {
     refuseVariant(ctx)
     const url = resultOf(await taskAt(ctx, tasks))
+    ctx.body = ''
     ctx.status = 302
     ctx.set('Location', url)
   }

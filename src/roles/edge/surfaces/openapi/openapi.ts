@@ -1,0 +1,24 @@
+import { hash } from 'node:crypto'
+import { readSchema } from '../../../../schema-validation.ts'
+import type { EdgeMiddleware } from '../../middleware/context.ts'
+import { documentOf } from '../../openapi/document.ts'
+import { operations } from '../../openapi/operations.ts'
+
+/** Everything that the edge serves, as an OpenAPI 3.1 document. */
+export const openapiDocument = () => documentOf(operations, readSchema)
+
+const cacheControl = 'public, max-age=300'
+
+/** GET /openapi.json, made once. */
+export const showOpenapi = (): EdgeMiddleware => {
+  const text = JSON.stringify(openapiDocument())
+  const tag = hash('sha256', text).slice(0, 32)
+  return (ctx) => {
+    ctx.set('Cache-Control', cacheControl)
+    ctx.set('Content-Type', 'application/json')
+    ctx.etag = tag
+    ctx.status = 200
+    if (ctx.fresh) ctx.status = 304
+    else ctx.body = text
+  }
+}
