@@ -6,7 +6,7 @@ export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 export NODE_COMPILE_CACHE := $(CURDIR)/node_modules/.cache/v8
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check bench bench-apart bench-video bench-audit generate chaos tamper reconcile-seeds
+.PHONY: help run test check bench bench-apart bench-video bench-audit generate chaos tamper reconcile-seeds openapi-seeds
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  %-11s %s\n", $$1, $$2 }'
@@ -48,6 +48,9 @@ tamper: node_modules/.installed ## The long form of the tamper test: TAMPER_RUNS
 
 reconcile-seeds: node_modules/.installed ## The long form of the reconciliation test: RECONCILE_SEEDS (1000), RECONCILE_SEED
 	RECONCILE_SEEDS=$${RECONCILE_SEEDS:-1000} tap -t 3600 test/audit/reconcile.test.ts $(ARGS)
+
+openapi-seeds: node_modules/.installed ## The long form of the OpenAPI test: OPENAPI_RUNS (1000 for each operation), OPENAPI_SEED
+	OPENAPI_RUNS=$${OPENAPI_RUNS:-1000} tap -t 3600 test/flows/every-documented-operation* $(ARGS)
 
 generate: node_modules/.installed ## Write the types of the schemas
 	node schemas/generate.ts
