@@ -25,6 +25,8 @@ const start = async (t: Parameters<typeof startTestGateway>[0]) => {
   const client = new OpenApiClient(gateway.url, objectOf(document))
   const bearers: Readonly<Record<string, string>> = { key: `Bearer ${account.secret}`, adminToken: `Bearer ${token}` }
 
+  const adminHeaders = { authorization: bearers['adminToken'] ?? '', 'content-type': 'application/json' }
+
   const send = (operation: Documented, sent: Sent): Promise<Received> => client.send(operation.method, sent, answerMs)
   const headersOf = ({ scheme, parameters, bodySchema }: Documented): Sent['headers'] => ({
     ...(scheme === null ? {} : { authorization: bearers[scheme] ?? '' }),
@@ -60,8 +62,12 @@ const start = async (t: Parameters<typeof startTestGateway>[0]) => {
     ['/vv/v1/videos/', async () => (await made('POST /v1/videos'))['id']],
     ['/v1/models/', async () => models[0]],
     ['/v1/ledger/charges/', async () => (await made('POST /v1/videos'))['id']],
+    ['/admin/v1/workspaces/{id}/limits', async () => await limited()],
+    ['/admin/v1/workspaces/{id}/keys/', async () => await limited()],
+    ['/admin/v1/workspaces/{id}/subscription', async () => await subscribed()],
     ['/admin/v1/workspaces/', async () => account.workspaceId],
-    ['/admin/v1/keys/', async () => (await made('POST /admin/v1/keys', { workspace: 'acme', name: newName() }))['id']],
+    ['/admin/v1/plans/', async () => await settled('/admin/v1/plans/')],
+    ['/admin/v1/keys/', async () => await keyIn('acme')],
     ['/admin/v1/prices/', async () => models[0]],
     ['/admin/v1/aliases/', async () => await settled('/admin/v1/aliases/')],
     ['/admin/v1/routers/', async () => await settled('/admin/v1/routers/')],
@@ -73,11 +79,28 @@ const start = async (t: Parameters<typeof startTestGateway>[0]) => {
       await send(operation, { path: path + name, headers: headersOf(operation), ...bodyOf(operation) })
     return name
   }
+  const keyIn = async (workspace: string): Promise<unknown> =>
+    (await made('POST /admin/v1/keys', { workspace, name: newName() }))['id']
+  /** A workspace of its own: its limits must not bind what else is asked. */
+  const limited = async (): Promise<string> => {
+    await made('POST /admin/v1/workspaces', { id: 'limited' })
+    return 'limited'
+  }
+  const subscribed = async (): Promise<string> => {
+    const { workspaceId } = account
+    const put = (path: string, body: object): Promise<Received> =>
+      client.send('put', { path, headers: adminHeaders, body: JSON.stringify(body) }, answerMs)
+    await put('/admin/v1/plans/pro', { price: '1' })
+    await put(`/admin/v1/workspaces/${workspaceId}/subscription`, { plan: 'pro' })
+    return workspaceId
+  }
   const pathOf = async ({ template, name }: Documented): Promise<string> => {
     if (!template.includes('{')) return template
     const [, make] = resources.find(([path]) => template.startsWith(path)) ?? []
     if (make === undefined) throw new Error(`nobody knows what ${name} is asked for`)
-    return template.replace(/\{\w+\}/, textOf(await make()))
+    const id = textOf(await make())
+    const path = template.replace(/\{id\}/, id)
+    return path.includes('{key}') ? path.replace('{key}', textOf(await keyIn(id))) : path
   }
   const validOf = async (operation: Documented): Promise<Sent> => ({
     path: await pathOf(operation),

@@ -124,7 +124,11 @@ export const adminRoutes: readonly AdminRoute[] = [
   ),
   get(
     '/admin/v1/workspaces/:id/limits',
-    { summary: 'The limits of a workspace and of its working keys, with what is spent', answer: 'list of limits', query: limits.known },
+    {
+      summary: 'The limits of a workspace and of its working keys, with what is spent',
+      answer: 'list of limits',
+      query: limits.known,
+    },
     limits.list,
   ),
   put(
@@ -149,7 +153,11 @@ export const adminRoutes: readonly AdminRoute[] = [
     { summary: 'Lift every limit of a key', answer: 'limits' },
     limits.liftOfKey,
   ),
-  get('/admin/v1/plans', { summary: 'Every plan on its terms of now', answer: 'list of plan', query: plans.known }, plans.list),
+  get(
+    '/admin/v1/plans',
+    { summary: 'Every plan on its terms of now', answer: 'list of plan', query: plans.known },
+    plans.list,
+  ),
   put(
     '/admin/v1/plans/:id',
     `${requests}/publish-plan.json`,
