@@ -38,9 +38,10 @@ export const changeLimits = async (
   keyId: KeyId,
   change: LimitsChange,
 ): Promise<boolean> => {
-  if (keyId === null && change.spend !== undefined)
+  const limits = changed(standingOf(books, workspaceId, keyId), change)
+  if (keyId === null && limits.spend !== undefined)
     throw new CommandError('a spend limit is one of a key: name it with --key (a workspace spends what its wallet has)')
-  return setLimits(books, workspaceId, keyId, changed(standingOf(books, workspaceId, keyId), change))
+  return setLimits(books, workspaceId, keyId, limits)
 }
 
 /** Lifts all of them; false when there were none. */
