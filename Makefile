@@ -6,7 +6,7 @@ export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 export NODE_COMPILE_CACHE := $(CURDIR)/node_modules/.cache/v8
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check bench bench-apart bench-video bench-audit generate chaos tamper reconcile-seeds openapi-seeds
+.PHONY: help run test check bench bench-apart bench-video bench-audit bench-guards generate chaos tamper reconcile-seeds openapi-seeds
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  %-11s %s\n", $$1, $$2 }'
@@ -39,6 +39,9 @@ bench-video: node_modules/.installed ## Measure submits with their holds, and ma
 
 bench-audit: node_modules/.installed ## Measure verify, archive, rebuild, the ledger's queries and reconcile on a million events
 	node test/bench/audit/main.ts $(ARGS)
+
+bench-guards: node_modules/.installed ## Measure limits, metrics and idempotency keys on against off; assert the ledgers
+	node test/bench/guards/main.ts $(ARGS)
 
 chaos: node_modules/.installed ## The long forms of the kill tests
 	CHAOS_ROUNDS=$${CHAOS_ROUNDS:-10} tap -t 3600 -j 1 test/flows/*kill* test/flows/*stopped* test/flows/three-edges* $(ARGS)

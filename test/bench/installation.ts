@@ -53,7 +53,7 @@ const settings = {
   log_level: 'warn',
 } as const
 
-const providersAt = (providerUrl: string): object => ({
+export const providersAt = (providerUrl: string): object => ({
   providers: {
     openai: { dialect: 'openai', base_url: providerUrl, api_key: 'sk-bench' },
     anthropic: { dialect: 'anthropic', base_url: providerUrl, api_key: 'sk-bench' },

@@ -10,12 +10,32 @@ import { type Asking, requestOf } from './requests.ts'
 export interface Load extends Asking {
   readonly connections: number
   readonly seconds: number
+  /** Each request has an idempotency key of its own. */
+  readonly keyed?: boolean
+}
+
+const placeholder = '0'.repeat(24)
+let keys = Date.now() * 1_000
+
+/** The next request every time; a whole copy, since the one before may not be sent yet. */
+const requestsOf = (load: Load): (() => Buffer) => {
+  if (load.keyed !== true) {
+    const request = requestOf(load)
+    return () => request
+  }
+  const template = requestOf({ ...load, headers: [`Idempotency-Key: ${placeholder}`] })
+  const at = template.indexOf(placeholder)
+  return () => {
+    keys += 1
+    const request = Buffer.from(template)
+    request.write(String(keys).padStart(placeholder.length, '0'), at, 'latin1')
+    return request
+  }
 }
 
 const run = (load: Load): Promise<LoadResult> => {
   const { url, connections, seconds, format, stream } = load
-  const request = requestOf(load)
-  return inquire({ url, connections, seconds, nextRequest: () => request, marksExpected: marksIn(format, stream) })
+  return inquire({ url, connections, seconds, nextRequest: requestsOf(load), marksExpected: marksIn(format, stream) })
 }
 
 answerQuestions(run)

@@ -17,6 +17,8 @@ export interface Ask {
   readonly prompt?: string
   /** Of a chat answer; the ordinary one where none is named. */
   readonly shape?: Shape
+  /** Header lines beside the usual ones. */
+  readonly headers?: readonly string[]
 }
 
 export interface Asking extends Addressed, Ask {}
@@ -64,7 +66,7 @@ const keyHeaders: { readonly [F in Format]: (key: string) => readonly string[] }
 
 /** The request as it goes over a socket. */
 export const requestOf = (asking: Asking): Buffer => {
-  const { url, key, format } = asking
+  const { url, key, format, headers = [] } = asking
   const { host, pathname } = new URL(url)
   const body = bodyOf(asking)
   return Buffer.from(
@@ -72,6 +74,7 @@ export const requestOf = (asking: Asking): Buffer => {
       `POST ${pathname === '/' ? '' : pathname}${paths[format]} HTTP/1.1`,
       `Host: ${host}`,
       ...keyHeaders[format](key),
+      ...headers,
       'Content-Type: application/json',
       `Content-Length: ${Buffer.byteLength(body)}`,
       '',
