@@ -1,3 +1,4 @@
+import { faultText } from '../errors.ts'
 import { limits } from '../limits.ts'
 import { type Check, checked } from './health.ts'
 
@@ -32,7 +33,7 @@ export class Probe {
       await this.#ask()
       this.#reason = null
     } catch (fault) {
-      this.#reason = fault instanceof Error ? fault.message : String(fault)
+      this.#reason = faultText(fault)
     }
     this.#askedMs = null
   }

@@ -44,7 +44,7 @@ export class Projector implements WatchedRole {
   constructor(parts: ProjectorParts) {
     this.#parts = parts
     this.#trouble = new Trouble(parts.logger)
-    this.#database = new Probe(async () => void (await parts.store.checkpoint()))
+    this.#database = new Probe(() => this.#look())
     this.done = this.#run()
     this.done.catch(parts.onFatal)
   }
@@ -128,6 +128,12 @@ export class Projector implements WatchedRole {
     const end = await this.#stretch.ended
     if (end.reason === 'unavailable') throw new Unreachable(end.cause)
     if (end.reason === 'overtaken') await reaching(() => this.#standBy())
+  }
+
+  /** A crash of the server takes back what was committed last, which without a next frame nobody else would notice. */
+  async #look(): Promise<void> {
+    const committed = this.#sequence
+    if ((await this.#parts.store.checkpoint()) < committed) this.#stretch?.lose()
   }
 
   async #load(): Promise<LedgerSnapshot> {

@@ -12,6 +12,8 @@ export type StretchEnd =
   | { readonly reason: 'reached' }
   /** Somebody else moved the checkpoint. */
   | { readonly reason: 'overtaken' }
+  /** The tables no longer have what was committed last: their server broke down before it was on its disk. */
+  | { readonly reason: 'lost' }
   /** The tables could not be written to, and may or may not have the last batch. */
   | { readonly reason: 'unavailable'; readonly cause: unknown }
 
@@ -64,6 +66,11 @@ export class Stretch {
     this.#stopping = true
     this.#wake()
     this.#endIfDone()
+  }
+
+  /** Ends, since the tables stand before what was committed; a commit that is under way finds that out by itself. */
+  lose(): void {
+    if (!this.#committing) this.#end({ reason: 'lost' })
   }
 
   #take(frame: Frame): Promise<void> | undefined {

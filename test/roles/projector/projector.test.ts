@@ -4,6 +4,7 @@ import { limits } from '../../../src/limits.ts'
 import type { ProjectionStore } from '../../../src/roles/projector/ports.ts'
 import { RefusedRows } from '../../../src/roles/projector/ports.ts'
 import { Projector } from '../../../src/roles/projector/projector.ts'
+import { until } from '../../clients.ts'
 import { MemoryLog } from '../../memory-log.ts'
 import { startPostgres } from '../../postgres.ts'
 import { credited, holdPlaced, opened, routed, used, workspaceId } from './facts.ts'
@@ -52,6 +53,25 @@ t.test('it follows the log, and goes on after a restart where it ended', async (
   t.same(await projected.texts(), await expected(log))
   await second.stop()
   await t.rejects(second.reached(10_000), /stopped/)
+})
+
+t.test('what a crash of the server took back is projected again, also where the log stands still', async (t) => {
+  const [whole, behind] = [await newProjected(), await newProjected()]
+  const log = await newLog()
+  await append(log, 0, 10)
+  await project(log, behind.store, 500)
+  const last = await append(log, 10, 20)
+  let crashed = false
+  const store = (): ProjectionStore => (crashed ? behind.store : whole.store)
+  const projector = startProjector(log, {
+    load: () => store().load(),
+    apply: (batch) => store().apply(batch),
+    checkpoint: () => store().checkpoint(),
+  })
+  await projector.reached(last)
+  crashed = true
+  await until(async () => (await behind.store.checkpoint()) === last)
+  t.same(await behind.texts(), await expected(log))
 })
 
 t.test('two at once on one database apply no batch twice', async (t) => {
