@@ -25,13 +25,14 @@ const stop = async (gateway: GatewayProcess) => {
   await gateway.exited
 }
 
+/** 0 of a process that is gone. */
 const parentOf = (pid: number): number =>
   Number(spawnSync('ps', ['-o', 'ppid=', '-p', String(pid)], { encoding: 'utf8' }).stdout)
 
 // A process that PostgreSQL has just forked has its command line until it takes a title of its own.
 const livingPostmasters = (folder: string): number => {
   const pids = pidsWithArguments(postgresArguments(folder))
-  return pids.filter((pid) => !pids.includes(parentOf(pid))).length
+  return pids.map(parentOf).filter((parent) => parent !== 0 && !pids.includes(parent)).length
 }
 
 const livingServers = (folder: string) => ({

@@ -77,6 +77,7 @@ t.test('a call that is not whole when its proxy gives up is lost', async (t) => 
       opened += 1
     },
   })
+  await proxy.connection.flush() // The server listens from here on.
   const text = 'x'.repeat(50 * 1024 * 1024)
   const heard = hear(edge.dispatch(routedCall({ body: { text } }), stay()))
   await until(() => opened > 0)
