@@ -53,7 +53,8 @@ export const takeCreditLimit = (wallet: WalletDraft, { workspaces }: AccountsDra
 /** What a key may spend, and what it spent, is that of the first key whose place it took. */
 export const takeLimitKey = (wallet: WalletDraft, accounts: AccountsDraft, keyId: string): void => {
   const limitKey = limitKeyOf(accounts, keyId)
-  if (limitKey !== keyId) wallet.limitKeys.set(keyId, limitKey)
+  const isOurs = accounts.keys.get(keyId)?.workspaceId === wallet.workspaceId
+  if (isOurs && limitKey !== keyId) wallet.limitKeys.set(keyId, limitKey)
 }
 
 /** A draft on which facts that are not yet in the log can be tried. */

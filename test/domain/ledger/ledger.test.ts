@@ -290,3 +290,11 @@ t.test('the fold does not depend on the order between writers', async () => {
     }),
   )
 })
+
+t.test("a key's id that is said again of another workspace binds nothing there", async (t) => {
+  const again = issued('key_1', 'key_0')
+  const foreign: Fact = { ...again, data: { ...again.data, workspaceId: 'other' } }
+  const ledger = fold([wallet(opened, issued('key_0'), again), journal('a', 1, foreign)])
+  t.equal(walletOf(ledger, 'acme').limitKeys.get('key_1'), 'key_0')
+  t.equal(walletOf(ledger, 'other').limitKeys.size, 0)
+})
