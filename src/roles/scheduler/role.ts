@@ -9,8 +9,8 @@ import { type Clock, defineRole, type Logger, type LogOf, type RunningRole } fro
 import { Trouble } from '../trouble.ts'
 import { WalletWriter } from '../wallet-writer.ts'
 import { type DueWallet, DueWallets } from './due-wallets.ts'
-import { ExpiringKeys } from './expiring-keys.ts'
-import { OverdueHolds } from './overdue-holds.ts'
+import { expiringKeys } from './expiring-keys.ts'
+import { overdueHolds } from './overdue-holds.ts'
 import { type SealerParts, startSealer } from './sealer.ts'
 
 type Expiring = 'HoldReleased' | 'KeyRevoked' | 'CreditExpired' | 'PlanRenewed' | 'PlanEnded'
@@ -28,8 +28,8 @@ export interface SchedulerParts {
 const startExpiry = ({ log, tail, clock, logger }: SchedulerParts): RunningRole => {
   const ends: Pick<LogOf<Expiring>, 'appendToWallet'> = log
   const writer = new WalletWriter(ends, tail)
-  const overdue = new OverdueHolds(tail)
-  const expiring = new ExpiringKeys(tail)
+  const overdue = overdueHolds(tail)
+  const expiring = expiringKeys(tail)
   const due = new DueWallets(tail)
   const trouble = new Trouble(logger)
   let ending: Promise<void> = Promise.resolve()

@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
 import { initialLedger } from '../../../src/domain/ledger/ledger.ts'
 import { LedgerTail } from '../../../src/roles/ledger-tail.ts'
-import { ExpiringKeys } from '../../../src/roles/scheduler/expiring-keys.ts'
+import { expiringKeys } from '../../../src/roles/scheduler/expiring-keys.ts'
 import { scheduler } from '../../../src/roles/scheduler/role.ts'
 import { until } from '../../clients.ts'
 import { MemoryLog } from '../../memory-log.ts'
@@ -29,7 +29,7 @@ t.test('working keys past their expiry', async (t) => {
     keyExpirySet('key-1', workspaceId, expiry),
   ])
   const tail = await openTail(t, log)
-  const expiring = new ExpiringKeys(tail)
+  const expiring = expiringKeys(tail)
   const idsAt = (nowMs: number) => expiring.at(nowMs).map(({ keyId }) => keyId)
   const hears = async (...facts: Parameters<MemoryLog['postToWallet']>[1]): Promise<void> =>
     tail.reached((await log.postToWallet(workspaceId, facts)).sequence)

@@ -1,0 +1,56 @@
+import type { Ledger } from '../../domain/ledger/ledger.ts'
+import type { Event } from '../../events/envelope.ts'
+import type { LedgerTail } from '../ledger-tail.ts'
+
+export type Tail = Pick<LedgerTail, 'ledger' | 'onApplied'>
+
+/** What has a deadline, and where it is told and stands. Deadlines are milliseconds since the epoch. */
+interface Kind<Item> {
+  /** ISO 8601; undefined for an event that tells none. */
+  readonly told: (event: Event) => string | undefined
+  readonly standing: (ledger: Ledger) => Iterable<Item>
+  /** Null: never. */
+  readonly deadlineMsOf: (item: Item) => number | null
+}
+
+/** Which of a kind are past their deadlines. There are tens of thousands: they are looked through only when one may be. */
+export class Overdue<Item> {
+  readonly #tail: Tail
+  readonly #kind: Kind<Item>
+  /** None that stands has a deadline before. */
+  #earliestMs = Number.NEGATIVE_INFINITY
+  readonly #unlisten: () => void
+
+  constructor(tail: Tail, kind: Kind<Item>) {
+    this.#tail = tail
+    this.#kind = kind
+    this.#unlisten = tail.onApplied((applied) => {
+      for (const { event } of applied) {
+        const deadline = kind.told(event)
+        if (deadline !== undefined) this.#expect(Date.parse(deadline))
+      }
+    })
+  }
+
+  at(nowMs: number): readonly Item[] {
+    if (nowMs < this.#earliestMs) return []
+    const { standing, deadlineMsOf } = this.#kind
+    const overdue: Item[] = []
+    this.#earliestMs = Number.POSITIVE_INFINITY
+    for (const item of standing(this.#tail.ledger)) {
+      const deadlineMs = deadlineMsOf(item)
+      if (deadlineMs === null) continue
+      this.#expect(deadlineMs)
+      if (deadlineMs <= nowMs) overdue.push(item)
+    }
+    return overdue
+  }
+
+  stop(): void {
+    this.#unlisten()
+  }
+
+  #expect(deadlineMs: number): void {
+    this.#earliestMs = Math.min(this.#earliestMs, deadlineMs)
+  }
+}
