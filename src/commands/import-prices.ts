@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { problemsOfPriceFile } from '../domain/pricing/price-file.ts'
 import type { PriceChange } from '../domain/pricing/price-import.ts'
 import { isObject, type JsonObject, parseJson } from '../json.ts'
-import { chosenFrom, compareImport, publishPrices } from '../roles/price-changes.ts'
+import { changeRecord, chosenFrom, compareImport, publishPrices } from '../roles/price-changes.ts'
 import type { Session } from './register.ts'
 import { CommandError, printRecords, UsageError } from './report.ts'
 
@@ -33,15 +33,6 @@ export const readTable = (file: string): JsonObject => {
 
 const listed = <T>(items: readonly T[], text: (item: T) => string): string => items.map(text).join('; ')
 
-const changeInFull = ({ change, name, model, differences, leftOut, entry }: PriceChange) => ({
-  change,
-  name,
-  model,
-  differences,
-  left_out: leftOut,
-  ...(entry?.sheet === undefined ? {} : { sheet: entry.sheet }),
-})
-
 const changeInShort = ({ change, name, model, differences, leftOut }: PriceChange) => ({
   change,
   model: model ?? name,
@@ -63,7 +54,7 @@ export const importPrices = async (session: Session, table: JsonObject, options:
     effectiveFrom: from?.toISOString(),
   })
   const shown = all ? changes : changes.filter((each) => !isOfNoProvider(each))
-  printRecords(json ? shown.map(changeInFull) : shown.map(changeInShort), { json })
+  printRecords(json ? shown.map(changeRecord) : shown.map(changeInShort), { json })
   if (shown.length < changes.length)
     console.error(`${changes.length - shown.length} of providers that are not configured are not shown: see --all`)
   if (dryRun) return

@@ -97,3 +97,13 @@ export const publishUnknownPrices = (books: Books, { prices }: PriceFile): Promi
     prices.map(publishedOf).filter((price) => !known(price)),
   )
 }
+
+/** A row of another table as it is shown whole. */
+export const changeRecord = ({ change, name, model, differences, leftOut, entry }: PriceChange) => ({
+  change,
+  name,
+  model,
+  differences,
+  left_out: leftOut,
+  ...(entry?.sheet === undefined ? {} : { sheet: entry.sheet }),
+})

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import { JetStreamApiCodes, type JetStreamManager, jetstream, jetstreamManager } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/transport-node'
-import { GatewayError } from '../../../errors.ts'
+import { faultText, GatewayError } from '../../../errors.ts'
 import { limits } from '../../../limits.ts'
 import type { RateRecord, RateRecords } from '../../../roles/rate-records.ts'
 import type { Logger } from '../../../roles/role.ts'
@@ -125,7 +125,7 @@ class NatsRates implements OpenRates {
   }
 
   #noteFailure(error: unknown): void {
-    const reason = error instanceof Error ? error.message : String(error)
+    const reason = faultText(error)
     if (!this.#isFailing && !this.#parts.link.isClosed)
       this.#parts.logger.warn({ reason }, 'limited requests cannot be counted, and are refused')
     this.#isFailing = true

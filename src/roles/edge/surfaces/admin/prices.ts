@@ -3,7 +3,7 @@ import { type PriceFile, problemsOfPriceFile } from '../../../../domain/pricing/
 import type { PriceChange } from '../../../../domain/pricing/price-import.ts'
 import { GatewayError } from '../../../../errors.ts'
 import type { PricePublished } from '../../../../events/types.ts'
-import { chosenFrom, compareImport, publishPrices } from '../../../price-changes.ts'
+import { changeRecord, chosenFrom, compareImport, publishPrices } from '../../../price-changes.ts'
 import { readQuery } from '../ledger/query.ts'
 import { pageOf } from './page.ts'
 import type { ImportPricesRequest } from './requests.types.ts'
@@ -58,15 +58,6 @@ export const history = ({ books, id }: AdminCall<undefined>, { clock }: AdminPar
   return { body: { object: 'list', data: sheets.map(shown), next_cursor: null } }
 }
 
-const shownChange = ({ change, name, model, differences, leftOut, entry }: PriceChange) => ({
-  change,
-  name,
-  model,
-  differences,
-  left_out: leftOut,
-  ...(entry?.sheet === undefined ? {} : { sheet: entry.sheet }),
-})
-
 const countsOf = (changes: readonly PriceChange[]): object => {
   const counts = { added: 0, changed: 0, unchanged: 0, unsupported: 0 }
   for (const { change } of changes) counts[change] += 1
@@ -90,7 +81,7 @@ export const importPrices = async (
       object: 'price_import',
       dry_run: isDryRun,
       counts: countsOf(changes),
-      changes: changes.map(shownChange),
+      changes: changes.map(changeRecord),
       published: published.map(({ model, effectiveFrom, version }) => ({
         model,
         effective_from: effectiveFrom,
