@@ -6,10 +6,10 @@ export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 export NODE_COMPILE_CACHE := $(CURDIR)/node_modules/.cache/v8
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check bench bench-apart bench-video bench-audit bench-guards generate chaos tamper reconcile-seeds openapi-seeds
+.PHONY: help run test check bench bench-apart bench-video bench-audit bench-guards bench-streams bench-all generate chaos tamper reconcile-seeds openapi-seeds
 
 help: ## List the targets
-	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  %-11s %s\n", $$1, $$2 }'
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  %-15s %s\n", $$1, $$2 }'
 
 node_modules/.installed: package.json package-lock.json
 	$(NPM) ci
@@ -28,7 +28,7 @@ check: node_modules/.installed ## Types, lint, format, import rules, generated f
 	depcruise --config .dependency-cruiser.cjs src
 	node schemas/generate.ts --check
 
-bench: node_modules/.installed ## Measure against a bare relay, and assert that the ledger equals the upstream's count
+bench: node_modules/.installed ## Measure against a bare relay, and assert that the ledger equals the upstream's count; peers by ARGS="--peer name=url"
 	node test/bench/main.ts $(ARGS)
 
 bench-apart: node_modules/.installed ## Measure the roles apart against one process, then slow and large answers; assert both ledgers
@@ -42,6 +42,12 @@ bench-audit: node_modules/.installed ## Measure verify, archive, rebuild, the le
 
 bench-guards: node_modules/.installed ## Measure limits, metrics and idempotency keys on against off; assert the ledgers
 	node test/bench/guards/main.ts $(ARGS)
+
+bench-streams: node_modules/.installed ## Measure many streams open at once against a bare relay; assert the ledger
+	node test/bench/streams/main.ts $(ARGS)
+
+bench-all: node_modules/.installed ## Every bench one after another, and all that they found in bench-results.json
+	node test/bench/all.ts $(ARGS)
 
 chaos: node_modules/.installed ## The long forms of the kill tests
 	CHAOS_ROUNDS=$${CHAOS_ROUNDS:-10} tap -t 3600 -j 1 test/flows/*kill* test/flows/*stopped* test/flows/three-edges* $(ARGS)
