@@ -6,7 +6,7 @@ export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 export NODE_COMPILE_CACHE := $(CURDIR)/node_modules/.cache/v8
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check bench bench-apart bench-video bench-audit bench-guards bench-streams bench-all generate chaos tamper reconcile-seeds openapi-seeds
+.PHONY: help run test check bench bench-apart bench-video bench-audit bench-guards bench-streams bench-all generate chaos tamper reconcile-seeds openapi-seeds properties
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  %-15s %s\n", $$1, $$2 }'
@@ -52,14 +52,17 @@ bench-all: node_modules/.installed ## Every bench one after another, and all tha
 chaos: node_modules/.installed ## The long forms of the kill tests
 	CHAOS_ROUNDS=$${CHAOS_ROUNDS:-10} tap -t 3600 -j 1 test/flows/*kill* test/flows/*stopped* test/flows/three-edges* $(ARGS)
 
-tamper: node_modules/.installed ## The long form of the tamper test: TAMPER_RUNS (10000), TAMPER_SEED
-	TAMPER_RUNS=$${TAMPER_RUNS:-10000} TAMPER_SEED=$${TAMPER_SEED:-$$(date +%s)} tap -t 3600 test/audit/tamper.test.ts $(ARGS)
+tamper: node_modules/.installed ## The long form of the tests of tampering: TAMPER_RUNS (10000), TAMPER_SEED
+	TAMPER_RUNS=$${TAMPER_RUNS:-10000} TAMPER_SEED=$${TAMPER_SEED:-$$(date +%s)} tap -t 3600 test/audit/tamper.test.ts test/audit/verify.test.ts $(ARGS)
 
 reconcile-seeds: node_modules/.installed ## The long form of the reconciliation test: RECONCILE_SEEDS (1000), RECONCILE_SEED
 	RECONCILE_SEEDS=$${RECONCILE_SEEDS:-1000} tap -t 3600 test/audit/reconcile.test.ts $(ARGS)
 
 openapi-seeds: node_modules/.installed ## The long form of the OpenAPI test: OPENAPI_RUNS (1000 for each operation), OPENAPI_SEED
 	OPENAPI_RUNS=$${OPENAPI_RUNS:-1000} tap -t 3600 test/flows/every-documented-operation* $(ARGS)
+
+properties: node_modules/.installed ## The long form of the tests of properties: PROPERTY_TIMES (20) as many runs
+	PROPERTY_TIMES=$${PROPERTY_TIMES:-20} tap -t 3600 $$(grep -rl property-runs --include=*.test.ts test) $(ARGS)
 
 generate: node_modules/.installed ## Write the types of the schemas
 	node schemas/generate.ts
