@@ -49,6 +49,7 @@ const fileOf = (config: Config, pricesFile: string): string =>
     limits: {
       request_deadline_seconds: config.requestDeadlineMs / 1000,
       task_deadline_seconds: config.taskDeadlineMs / 1000,
+      withdraw_seconds: config.withdrawMs / 1000,
       drain_seconds: config.drainMs / 1000,
       requests_per_minute: config.requestsPerMinute ?? undefined,
     },
