@@ -91,6 +91,8 @@ export interface ProcessOptions {
   readonly bounds?: GatewayBounds | undefined
 }
 
+type EndingSignal = 'SIGKILL' | 'SIGTERM' | 'SIGINT'
+
 /** Whatever ends the test ends these too. */
 const running = new Set<ChildProcess>()
 process.once('exit', () => {
@@ -157,11 +159,19 @@ export class GatewayProcess {
   }
 
   /** Ends it with a signal and waits until it is gone; answers with its exit code, null when the signal took it. */
-  async end(signal: 'SIGKILL' | 'SIGTERM'): Promise<number | null> {
-    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return this.#child.exitCode
-    this.#child.kill(signal)
+  async end(signal: EndingSignal): Promise<number | null> {
+    this.tell(signal)
     this.resume()
-    await once(this.#child, 'exit')
+    return this.ended()
+  }
+
+  tell(signal: EndingSignal): void {
+    this.#child.kill(signal)
+  }
+
+  /** Resolves with its exit code once it is gone; null when a signal took it. */
+  async ended(): Promise<number | null> {
+    if (this.#child.exitCode === null && this.#child.signalCode === null) await once(this.#child, 'exit')
     return this.#child.exitCode
   }
 }
