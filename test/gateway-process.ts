@@ -138,7 +138,8 @@ export class GatewayProcess {
       gateway.observeUrl ||= /Metrics and health.* (http:\S+)\/metrics/.exec(line)?.[1] ?? ''
       gateway.demoKey = /Demo key: (\S+)/.exec(line)?.[1] ?? ''
       const isReady = gateway.url !== '' || line === `The ${role} works.`
-      if (isReady && (!needsKey || gateway.demoKey !== '')) return gateway
+      const isWhole = (!needsKey || gateway.demoKey !== '') && (config.observe === null || gateway.observeUrl !== '')
+      if (isReady && isWhole) return gateway
     }
     throw new Error(
       `the gateway ended with ${child.exitCode ?? child.signalCode} before it answered: ${gateway.logged}`,

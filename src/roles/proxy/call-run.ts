@@ -203,6 +203,7 @@ export class CallRun implements EndableCall {
 
   #sayStopped(serving: Serving<OpenStream>, why: Stop): void {
     this.#brokenBy = why
+    if (why === 'deadline') this.#parts.observer.upstreamFailed(serving.candidate.provider, 'answer', 'timeout')
     this.#sayDelivered(serving, why === 'client_gone' ? 'client_gone' : 'interrupted', this.#released)
   }
 
