@@ -11,6 +11,8 @@ export const limits = {
   clientStallMs: 60_000, // A client that reads nothing for so long is gone.
   keepAliveCommentMs: 15_000, // Proxies on the way drop connections that are idle for longer.
   connectionsMax: 10_000,
+  openRequestsMax: 4_096, // Of one edge: a stream takes some 100 KB of it.
+  workspaceOpenRequestsMax: 2_048, // Of one edge: one workspace leaves room for others.
   headersCountMax: 100,
   idleConnectionMs: 65_000, // Load balancers reuse a connection for 60 s; it must not close under their hand.
   slowClientsCheckMs: 1_000, // How late a header or body time-out may be noticed.
@@ -33,10 +35,11 @@ export const limits = {
   upstreamConnectMs: 10_000,
   upstreamFirstByteMs: 120_000, // Of a stream: reasoning models think before the first byte.
   upstreamWholeAnswerMs: 300_000, // Without a stream the first byte comes with the last; another candidate still has as long.
+  upstreamIdleMs: 300_000, // Between two pieces of an answer: some models think between the first event and the next, as long as a whole answer takes.
   upstreamQuestionMs: 30_000, // A count, or an answer that is kept: nothing is generated.
   upstreamBodyBytesMax: 64 * 1024 * 1024, // Generated audio and images come inline.
   upstreamErrorBodyBytesMax: 64 * 1024,
-  upstreamConnectionsMax: 1_024, // For each provider.
+  upstreamConnectionsMax: 8_192, // For each provider: what two full edges have open must not queue here until it times out.
   upstreamKeepAliveMs: 30_000,
   sseEventBytesMax: 16 * 1024 * 1024, // One event may hold one generated image.
   upstreamRetryAfterSecondsMax: 3_600,
@@ -195,6 +198,8 @@ export const limits = {
   sealSliceBytesMax: 1024 * 1024, // A few milliseconds of hashing; then others in the process have their turn.
   sealFaultMs: 60_000, // Between two complaints of a log that is not sealed any further.
   expiryTickMs: 250,
+  clockJumpMs: 1_000, // A wall clock that is ahead by more was set; a late tick of a busy process delays both clocks alike.
+  clockSettleMs: 1_800_000, // Longer than an allowance of the default request deadline lives; a dead edge's money is back so much later.
   schedulerStopMs: 2_000, // For an append under way; one that takes longer waits for a log that is away.
 
   // Audit
@@ -271,6 +276,7 @@ export const limits = {
 
   // Processes
   startMs: 30_000, // For each embedded server to answer.
+  withdrawMs: 0, // Between a stopping edge's 503 at /readyz and its last new connection: none, unless a load balancer looks there.
   stopMs: 15_000, // For requests in flight at shutdown, and then for what they cost to be recorded.
   lastAnswerMs: 2_000, // For what a stopping edge or proxy broke off to be counted, and for the error to reach its caller.
   shutdownMs: 60_000, // For everything to stop; then the process ends, and its successor finds the rest in the log.
@@ -361,7 +367,11 @@ const assertOrder = (earlier: keyof typeof limits, later: keyof typeof limits): 
 
 assertOrder('upstreamFirstByteMs', 'upstreamWholeAnswerMs')
 assertOrder('upstreamWholeAnswerMs', 'requestDeadlineMs')
+assertOrder('upstreamIdleMs', 'requestDeadlineMs')
 assertOrder('frameAckMs', 'closingAckMs')
+assertOrder('workspaceOpenRequestsMax', 'openRequestsMax')
+assertOrder('openRequestsMax', 'connectionsMax')
+assertOrder('openRequestsMax', 'upstreamConnectionsMax')
 assertOrder('probeMs', 'probeSilentMs')
 assertOrder('allowanceDrainMs', 'admissionWaitMs')
 assertOrder('slotRenewMs', 'slotLeaseMs')

@@ -89,10 +89,15 @@ export class Deployment {
   }
 
   /** Ends a process and forgets it; answers with its exit code, null when the signal took it. */
-  async end(role: RoleName, index: number, signal: 'SIGKILL' | 'SIGTERM'): Promise<number | null> {
+  async end(role: RoleName, index: number, signal: 'SIGKILL' | 'SIGTERM' | 'SIGINT'): Promise<number | null> {
+    return this.forget(role, index).end(signal)
+  }
+
+  /** A process that the test sees to from here on. */
+  forget(role: RoleName, index: number): GatewayProcess {
     const process = this.process(role, index)
     this.#processes.delete(`${role}-${index}`)
-    return process.end(signal)
+    return process
   }
 
   /** What its processes wrote to their own logs. */

@@ -102,6 +102,7 @@ export const configOf = (
   requestDeadlineMs: limits.requestDeadlineMs,
   taskDeadlineMs: limits.taskDeadlineMs,
   callbacks: { secret: 'a-secret-of-a-test', allowPrivateAddresses: true },
+  withdrawMs: limits.withdrawMs,
   drainMs: limits.stopMs,
   audit: { sealing: false, origin: 'gateway.test/ledger', signer: null, verifier: null, previous: [] },
   admins: [],

@@ -13,7 +13,7 @@ import type { OutcomeStore } from '../roles/edge/idempotency/outcome-store.ts'
 import { edge } from '../roles/edge/role.ts'
 import type { LedgerTail } from '../roles/ledger-tail.ts'
 import { projector } from '../roles/projector/role.ts'
-import { type CallSource, proxy } from '../roles/proxy/role.ts'
+import { type CallSource, type ProxyBounds, proxy } from '../roles/proxy/role.ts'
 import { RecentTasks } from '../roles/recent-tasks.ts'
 import type { Dispatch, RoleName } from '../roles/role.ts'
 import { scheduler } from '../roles/scheduler/role.ts'
@@ -65,6 +65,7 @@ type OnFatal = (fault: Error) => void
 /** Other bounds than those of `limits.ts`, for a test. */
 export interface GatewayBounds {
   readonly edge?: Partial<EdgeBounds>
+  readonly proxy?: ProxyBounds
   readonly videoPoller?: Partial<PollerBounds>
 }
 
@@ -122,7 +123,7 @@ const sandboxed = ({ catalog }: Config, baseUrl: string): readonly ProviderConfi
     }))
 
 const startProxy = async (house: House, calls: CallSource, sandboxUrl: string | null): Promise<void> => {
-  const { config, platform, runtime, stack, observation } = house
+  const { config, platform, runtime, stack, observation, bounds } = house
   const providers = sandboxUrl === null ? config.providers : sandboxed(config, sandboxUrl)
   const http = stack.push(new UndiciClient())
   const running = stack.push(
@@ -134,6 +135,7 @@ const startProxy = async (house: House, calls: CallSource, sandboxUrl: string | 
       http,
       calls,
       drainMs: config.drainMs,
+      ...bounds.proxy,
       ...runtime,
     }),
   )
@@ -165,7 +167,7 @@ const startVideoPoller = async (
       ...queues,
       vendors: openVendors(config, sandboxUrl, http, runtime),
       webhooks: openWebhooks(config, stack),
-      bounds: bounds.videoPoller ?? {},
+      bounds: { stopMs: config.drainMs, ...bounds.videoPoller },
       ...runtime,
     }),
   )
@@ -199,7 +201,7 @@ const startEdge = async (
   admins: Config['admins'],
 ): Promise<string> => {
   const { config, platform, runtime, stack, bounds, observation } = house
-  const { catalog, listen, requestsPerMinute, requestDeadlineMs, taskDeadlineMs, drainMs } = config
+  const { catalog, listen, requestsPerMinute, requestDeadlineMs, taskDeadlineMs, withdrawMs, drainMs } = config
   const { database } = tablesOf(platform)
   const responseOwners = new StoredResponses({
     tail,
@@ -228,7 +230,7 @@ const startEdge = async (
     observer: observation.observer,
     requestLines: config.logRequests && ['debug', 'info'].includes(config.logLevel),
     checks: observation.ground,
-    bounds: { stopMs: drainMs, ...bounds.edge },
+    bounds: { withdrawMs, stopMs: drainMs, ...bounds.edge },
     ...runtime,
   })
   observation.check('edge', () => running.checks())

@@ -48,10 +48,16 @@ export const isRefusal = (error: unknown): boolean =>
 export class FrameStore {
   readonly #parts: StoreParts
   readonly #trouble: Trouble
+  #refusal: string | null = null
 
   constructor(parts: StoreParts) {
     this.#parts = parts
     this.#trouble = new Trouble(parts.logger)
+  }
+
+  /** Why the last frame that was sent is not stored, in words; null where it is. */
+  get refusal(): string | null {
+    return this.#refusal
   }
 
   /** Sends a frame until it is stored. Rejects with `log_unavailable` when the log is closed first. */
@@ -83,6 +89,7 @@ export class FrameStore {
         recent.remember(id, bytes, frame.events)
         return publisher.publish({ subject, bytes, messageId: id, expectedSequence })
       })
+      this.#refusal = null
       this.#trouble.ends({}, 'the event log acknowledges frames again')
       observer.frameStored(frame.events.length, bytesLength, (performance.now() - frame.openedMs) / 1_000)
       return { outcome: 'stored', sequence, duplicate }
@@ -102,6 +109,7 @@ export class FrameStore {
   #noteFailure(frame: PendingFrame, error: unknown): void {
     if (this.#parts.link.isClosed) return
     const reason = faultText(error)
+    this.#refusal = reason
     this.#trouble.comes({ frame: frameIdText(frame.id), reason }, 'a frame is not acknowledged; it is sent again')
   }
 }

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import type { FrameSource } from '../../audit/frames.ts'
 import { liveCatalog } from '../../domain/routing/overlay.ts'
 import type { Catalog, Random } from '../../domain/routing/plan.ts'
@@ -91,13 +92,15 @@ interface Stoppable {
 }
 
 /**
- * Finishes requests in flight. What outlives the drain, also where its client has left, is ended at its proxy: so that the log has its end
+ * Leaves, then finishes requests in flight. What outlives the drain, also where its client has left, is ended at its proxy: so that the log has its end
  * while this edge can still give back what it held.
  */
 const stopWithin = async (
-  { stopMs, lastAnswerMs, closingAckMs, allowanceReturnMs }: EdgeBounds,
+  { withdrawMs, stopMs, lastAnswerMs, closingAckMs, allowanceReturnMs }: EdgeBounds,
   { server, openCalls, allowances, rates, inference, videoTasks, requestWatch }: Stoppable,
 ): Promise<void> => {
+  server.leave()
+  if (withdrawMs > 0) await pause(withdrawMs)
   const drained = server.drain().then(() => allowances.ended())
   await atMost(drained, stopMs)
   openCalls.shutDown()
@@ -136,7 +139,7 @@ const start = async (parts: EdgeParts): Promise<RunningEdge> => {
   const keys = new IdempotencyKeys({ ...parts, ...bounds, leftBehind: new LeftBehindRequests(parts) })
   const requestWatch = new RequestWatch({ ...parts, observer, requestLines })
   const checks = (): Checks => ({
-    accepting: checked(!server.isStopping, 'is stopping'),
+    accepting: checked(server.phase === 'open', 'is stopping'),
     recording: inference.check,
   })
   const server = createServer({

@@ -8,7 +8,7 @@ import type { Checks } from '../health.ts'
 import type { LedgerTail } from '../ledger-tail.ts'
 import type { Clock, Logger, NewId } from '../role.ts'
 import { boundsWith, type EdgeBounds } from './bounds.ts'
-import { HttpListener } from './http-listener.ts'
+import { HttpListener, type ListenerPhase } from './http-listener.ts'
 import type { IdempotencyKeys } from './idempotency/idempotency-keys.ts'
 import type { Inference } from './inference.ts'
 import { authenticate } from './middleware/authenticate.ts'
@@ -16,12 +16,14 @@ import { type AdminIdentity, authenticateAdmin } from './middleware/authenticate
 import type { EdgeContext, EdgeMiddleware, EdgeState } from './middleware/context.ts'
 import { FaultTeller } from './middleware/errors.ts'
 import { readJson } from './middleware/json-body.ts'
+import { limitOpenRequests } from './middleware/limit-open-requests.ts'
 import { limitRate } from './middleware/limit-rate.ts'
 import { refuseUnrouted } from './middleware/refuse-unrouted.ts'
 import { refuseWhileStopping } from './middleware/refuse-while-stopping.ts'
 import { renderErrors } from './middleware/render-errors.ts'
 import { identifyRequest } from './middleware/request-id.ts'
 import { requireLog } from './middleware/require-log.ts'
+import { OpenRequests } from './open-requests.ts'
 import { operations } from './openapi/operations.ts'
 import type { Rates } from './rates/rates.ts'
 import type { EdgeReadModels } from './read-models.ts'
@@ -76,9 +78,10 @@ const routes = (parts: ServerParts, bounds: EdgeBounds, faults: FaultTeller): Ro
   const { inference, videoTasks, keys, tail, rates, readModels, catalog, clock, logger } = parts
   const authenticated = authenticate(tail.ledger.accounts)
   const recorded = requireLog(inference)
+  const few = limitOpenRequests(new OpenRequests(bounds))
   const limited = limitRate(rates)
   const json = readJson(bounds.requestBodyBytesMax)
-  const called = [authenticated, recorded, limited]
+  const called = [authenticated, few, recorded, limited]
   const version = requireVersion()
   const surface = { inference, keys, bounds, logger, faults }
   const submits = { videoTasks, keys, logger }
@@ -162,7 +165,7 @@ const reportFault =
     else logger.error({ fault }, 'a response could not be sent')
   }
 
-const createApp = (parts: ServerParts, bounds: EdgeBounds, isStopping: () => boolean): RequestListener => {
+const createApp = (parts: ServerParts, bounds: EdgeBounds, phase: () => ListenerPhase): RequestListener => {
   const faults = new FaultTeller(parts.logger)
   const router = routes(parts, bounds, faults)
   const app = new Koa<EdgeState, object>()
@@ -170,7 +173,7 @@ const createApp = (parts: ServerParts, bounds: EdgeBounds, isStopping: () => boo
   app.use(identifyRequest(parts.newId))
   app.use(parts.requestWatch.watch)
   app.use(renderErrors(faults))
-  app.use(refuseWhileStopping(isStopping))
+  app.use(refuseWhileStopping(phase))
   app.use(router.routes())
   app.use(refuseUnrouted(router))
   return app.callback()
@@ -180,7 +183,7 @@ const createApp = (parts: ServerParts, bounds: EdgeBounds, isStopping: () => boo
 export const createServer = (parts: ServerParts): HttpListener => {
   const bounds = boundsWith(parts.bounds)
   return new HttpListener({
-    handler: (isStopping) => createApp(parts, bounds, isStopping),
+    handler: (phase) => createApp(parts, bounds, phase),
     bounds,
     newId: parts.newId,
   })
