@@ -199,7 +199,8 @@ const startEdge = async (
   admins: Config['admins'],
 ): Promise<string> => {
   const { config, platform, runtime, stack, bounds, observation } = house
-  const { catalog, listen, requestsPerMinute, requestDeadlineMs, taskDeadlineMs, drainMs } = config
+  const { catalog, listen, requestsPerMinute, connectionsPerAddress, requestDeadlineMs, taskDeadlineMs, drainMs } =
+    config
   const { database } = tablesOf(platform)
   const responseOwners = new StoredResponses({
     tail,
@@ -228,7 +229,11 @@ const startEdge = async (
     observer: observation.observer,
     requestLines: config.logRequests && ['debug', 'info'].includes(config.logLevel),
     checks: observation.ground,
-    bounds: { stopMs: drainMs, ...bounds.edge },
+    bounds: {
+      stopMs: drainMs,
+      ...(connectionsPerAddress === null ? {} : { connectionsPerAddressMax: connectionsPerAddress }),
+      ...bounds.edge,
+    },
     ...runtime,
   })
   observation.check('edge', () => running.checks())

@@ -17,6 +17,9 @@ import type { EdgeContext, EdgeMiddleware, EdgeState } from './middleware/contex
 import { FaultTeller } from './middleware/errors.ts'
 import { readJson } from './middleware/json-body.ts'
 import { limitRate } from './middleware/limit-rate.ts'
+import { normalizeTarget } from './middleware/normalize-target.ts'
+import { refuseAmbiguous } from './middleware/refuse-ambiguous.ts'
+import { refusePipelined } from './middleware/refuse-pipelined.ts'
 import { refuseUnrouted } from './middleware/refuse-unrouted.ts'
 import { refuseWhileStopping } from './middleware/refuse-while-stopping.ts'
 import { renderErrors } from './middleware/render-errors.ts'
@@ -170,6 +173,9 @@ const createApp = (parts: ServerParts, bounds: EdgeBounds, isStopping: () => boo
   app.use(identifyRequest(parts.newId))
   app.use(parts.requestWatch.watch)
   app.use(renderErrors(faults))
+  app.use(normalizeTarget())
+  app.use(refuseAmbiguous())
+  app.use(refusePipelined(bounds.pipelinedRequestsMax))
   app.use(refuseWhileStopping(isStopping))
   app.use(router.routes())
   app.use(refuseUnrouted(router))
