@@ -22,11 +22,12 @@ run: node_modules/.installed ## Start everything: PostgreSQL, NATS, the gateway,
 test: node_modules/.installed ## Run the tests on embedded servers
 	tap $(ARGS)
 
-check: node_modules/.installed ## Types, lint, format, import rules, generated files
+check: node_modules/.installed ## Types, lint, format, import rules, generated files, dependencies
 	tsc -p .
 	biome check .
 	depcruise --config .dependency-cruiser.cjs src
 	node schemas/generate.ts --check
+	node test/dependencies/main.ts
 
 bench: node_modules/.installed ## Measure against a bare relay, and assert that the ledger equals the upstream's count; peers by ARGS="--peer name=url"
 	node test/bench/main.ts $(ARGS)

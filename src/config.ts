@@ -13,6 +13,9 @@ import type { ProviderDialect } from './providers/provider.ts'
 import type { VendorCredential, VideoVendorConfig } from './providers/vv-video/vendor.ts'
 import type { ProcessRole } from './roles/role.ts'
 import { validatorOf } from './schema-validation.ts'
+import { type Environment, Variables } from './secret-files.ts'
+
+export type { Environment }
 
 export type UsageProfile = 'openai' | 'xai' | 'gemini'
 
@@ -41,6 +44,8 @@ export interface Config {
   readonly catalog: Catalog
   readonly prices: PriceFile
   readonly requestsPerMinute: number | null
+  /** Of one client address, at one edge; null for no bound of its own. */
+  readonly connectionsPerAddress: number | null
   readonly requestDeadlineMs: number
   /** How long a video task may take. */
   readonly taskDeadlineMs: number
@@ -58,6 +63,8 @@ export interface Config {
   readonly logRequests: boolean
   /** Where operators ask a process for metrics and health; null: nowhere. */
   readonly observe: ObserveConfig | null
+  /** Files with secrets that every user of this machine can read. */
+  readonly exposedFiles: readonly string[]
 }
 
 export interface ObserveConfig {
@@ -137,6 +144,7 @@ interface ConfigFile {
   readonly prices?: string
   readonly limits?: {
     readonly requests_per_minute?: number
+    readonly connections_per_address?: number
     readonly request_deadline_seconds?: number
     readonly task_deadline_seconds?: number
     readonly withdraw_seconds?: number
@@ -186,8 +194,6 @@ export interface Problem {
   readonly path: string
   readonly message: string
 }
-
-export type Environment = Readonly<Record<string, string | undefined>>
 
 /** Every mistake of a configuration or price file at once. */
 export class ConfigError extends Error {
@@ -273,23 +279,32 @@ const secretsOfOthers = (content: unknown, { role, signs }: Reader): ((path: str
   }
 }
 
+/** Where secrets stand in the file; a password can also stand in an address. */
+const secretPath =
+  /^(?:callbacks\.secret|audit\.signing_key|nats\.password|admin\.tokens\[\d+\]\.token|providers\.[^.]+\.(?:api|access|secret)_key)$/
+const passwordInAddress = /:\/\/[^/\s]*:[^/\s]*@/
+
 interface Filling {
-  readonly env: Environment
+  readonly file: string
+  readonly variables: Variables
   readonly isOfOthers: (path: string) => boolean
   readonly problems: Problem[]
 }
 
+const fillText = (text: string, path: string, { file, variables, problems }: Filling): string => {
+  if (!text.includes('${') && (secretPath.test(path) || passwordInAddress.test(text))) variables.holds(file)
+  return text.replace(/\$\{([A-Za-z_][A-Za-z0-9_]*)\}/g, (match, name: string) => {
+    const found = variables.read(name)
+    if (found === undefined) problems.push({ path, message: `the environment variable ${name} is not set` })
+    return found ?? match // Told once, by what is missing.
+  })
+}
+
 /** Fills `${NAME}` in every text of the file; a variable that is not set is a problem at its path. */
 const fillVariables = (value: unknown, path: string, filling: Filling): unknown => {
-  const { env, isOfOthers, problems } = filling
+  const { isOfOthers } = filling
   if (isOfOthers(path)) return value
-  if (typeof value === 'string')
-    return value.replace(/\$\{([A-Za-z_][A-Za-z0-9_]*)\}/g, (match, name: string) => {
-      const found = env[name]
-      if (found === undefined || found === '')
-        problems.push({ path, message: `the environment variable ${name} is not set` })
-      return found || match // Told once, by what is missing.
-    })
+  if (typeof value === 'string') return fillText(value, path, filling)
   if (Array.isArray(value)) return value.map((each, index) => fillVariables(each, `${path}[${index}]`, filling))
   if (typeof value !== 'object' || value === null) return value
   return Object.fromEntries(
@@ -309,7 +324,7 @@ const quoteVariables = (text: string): string =>
     .map((line) => (/["']/.test(line) ? line : line.replace(bareVariable, '"$&"')))
     .join('\n')
 
-const parseConfigFile = (file: string, env: Environment, reader: Reader): ConfigFile => {
+const parseConfigFile = (file: string, variables: Variables, reader: Reader): ConfigFile => {
   const document = parseDocument(quoteVariables(readFileSync(file, 'utf8')), { prettyErrors: true })
   const [broken] = document.errors // The others follow from the first.
   if (broken !== undefined)
@@ -317,8 +332,12 @@ const parseConfigFile = (file: string, env: Environment, reader: Reader): Config
   const problems: Problem[] = []
   if (!readsDatabase(reader.role)) document.delete('database_url')
   const found = contentOf(document, file)
-  const filled = fillVariables(found, '', { env, isOfOthers: secretsOfOthers(found, reader), problems })
-  problems.push(...validatorOf('config.json', { every: true })(filled), ...problemsOfKeys(filled))
+  const filled = fillVariables(found, '', { file, variables, isOfOthers: secretsOfOthers(found, reader), problems })
+  problems.push(
+    ...variables.problems,
+    ...validatorOf('config.json', { every: true })(filled),
+    ...problemsOfKeys(filled),
+  )
   if (problems.length > 0) throw new ConfigError(file, problems)
   const content = withoutEmptyProviders(filled as ConfigFile)
   const mistakes = problemsOfNames(content)
@@ -423,18 +442,18 @@ export const surfacesOf = (
 ): NonNullable<CatalogProvider['surfaces']> =>
   dialect === 'openai' && profile !== 'gemini' ? ['chat', 'messages', 'responses'] : ['chat', 'messages']
 
-const withKeysFrom = (env: Environment): Readonly<Record<string, ProviderEntry>> =>
+const withKeysFrom = (variables: Variables): Readonly<Record<string, ProviderEntry>> =>
   Object.fromEntries(
     knownProviders
-      .filter(({ variable }) => env[variable])
-      .map(({ name, variable, ...entry }) => [name, { ...entry, api_key: env[variable]! }]),
+      .filter(({ variable }) => variables.has(variable))
+      .map(({ name, variable, ...entry }) => [name, { ...entry, api_key: variables.read(variable)! }]),
   )
 
 const urlOf = ({ base_url }: AnyEntry): string => base_url.replace(/\/+$/, '')
 
-const providersFrom = (file: ConfigFile, env: Environment, role: ProcessRole): readonly ProviderConfig[] => {
+const providersFrom = (file: ConfigFile, variables: Variables, role: ProcessRole): readonly ProviderConfig[] => {
   if (!callsUpstream(role)) return []
-  return Object.entries(file.providers ?? withKeysFrom(env)).flatMap(([name, entry]) =>
+  return Object.entries(file.providers ?? withKeysFrom(variables)).flatMap(([name, entry]) =>
     isVendor(entry)
       ? []
       : [
@@ -522,10 +541,10 @@ interface Addresses {
   readonly monitoring: Address | undefined
 }
 
-const addressesFrom = (file: ConfigFile, env: Environment, role: ProcessRole): Addresses => {
+const addressesFrom = (file: ConfigFile, variables: Variables, role: ProcessRole): Addresses => {
   const addressAt = (variable: string, path: string, inFile: string | undefined): Address | undefined => {
-    const inEnvironment = env[variable]
-    if (inEnvironment) return { path: variable, text: inEnvironment }
+    const inEnvironment = variables.read(variable)
+    if (inEnvironment !== undefined) return { path: variable, text: inEnvironment }
     return inFile === undefined ? undefined : { path, text: inFile }
   }
   return {
@@ -617,6 +636,17 @@ const externalFrom = (file: ConfigFile, addresses: Addresses, folder: string): E
       tls: tlsFrom(tls, folder),
     },
   }
+}
+
+/** The files that are a secret as a whole, of those that the role reads. */
+const secretFilesOf = (
+  { audit }: ConfigFile,
+  external: External | null,
+  { folder, role }: { readonly folder: string; readonly role: ProcessRole },
+): readonly string[] => {
+  const signingKey = seals(role) ? audit?.signing_key_file : undefined
+  const files = [external?.nats.credentialsFile, external?.nats.tls?.keyFile, signingKey]
+  return files.filter((file) => file !== undefined).map((file) => resolve(folder, file))
 }
 
 /** What the text at a path holds; null, and a problem, where it holds nothing of the kind. */
@@ -734,20 +764,22 @@ export const readConfig = (
   } = {},
 ): Config => {
   const { role = 'gateway', callbackSecret = signsCallbacks(role) } = options
+  const variables = new Variables(env)
   const named = options.file ?? env['GATEWAY_CONFIG']
   const source = named ?? defaultConfigFile
   if (named !== undefined && !existsSync(named)) throw new ConfigError(named, [{ path: '', message: 'no such file' }])
-  const file: ConfigFile = existsSync(source) ? parseConfigFile(source, env, { role, signs: callbackSecret }) : {}
+  const file: ConfigFile = existsSync(source) ? parseConfigFile(source, variables, { role, signs: callbackSecret }) : {}
   const folder = dirname(source)
   const prices = readPriceFile(file.prices === undefined ? shippedPrices : resolve(folder, file.prices))
-  const providers = providersFrom(file, env, role)
-  const addresses = addressesFrom(file, env, role)
+  const providers = providersFrom(file, variables, role)
+  const addresses = addressesFrom(file, variables, role)
+  if (variables.problems.length > 0) throw new ConfigError('the environment', variables.problems)
   const logName = file.log?.name ?? 'GATEWAY'
   const problemsOfAudit: Problem[] = []
   const audit = auditFrom(file, { folder, role, logName, problems: problemsOfAudit })
   const problemsOfTokens: Problem[] = []
   const admins = adminsFrom(file, role, problemsOfTokens)
-  const isConfigured = file.providers !== undefined || knownProviders.some(({ variable }) => env[variable])
+  const isConfigured = file.providers !== undefined || knownProviders.some(({ variable }) => variables.has(variable))
   const isSandboxAllowed = file.sandbox ?? areEmbedded(addresses)
   const sandbox = !isConfigured && isSandboxAllowed
   const problems = [
@@ -758,10 +790,12 @@ export const readConfig = (
     ...problemsOfProviders(isConfigured, !callsUpstream(role) || isSandboxAllowed),
   ]
   if (problems.length > 0) throw new ConfigError('the configuration', problems)
+  const external = externalFrom(file, addresses, folder)
+  for (const secretFile of secretFilesOf(file, external, { folder, role })) variables.holds(secretFile)
   return Object.freeze({
     listen: { host: file.listen?.host ?? '127.0.0.1', port: options.port ?? file.listen?.port ?? 8787 },
     dataFolder: resolve(options.dataFolder ?? env['GATEWAY_DATA'] ?? file.data_folder ?? 'data'),
-    external: externalFrom(file, addresses, folder),
+    external,
     natsServerBin: env['NATS_SERVER_BIN'],
     log: {
       name: logName,
@@ -778,6 +812,7 @@ export const readConfig = (
     },
     prices,
     requestsPerMinute: file.limits?.requests_per_minute ?? null,
+    connectionsPerAddress: file.limits?.connections_per_address ?? null,
     requestDeadlineMs: msOf(file.limits?.request_deadline_seconds) ?? limits.requestDeadlineMs,
     taskDeadlineMs: msOf(file.limits?.task_deadline_seconds) ?? limits.taskDeadlineMs,
     callbacks: callbacksFrom(file, areEmbedded(addresses), callbackSecret),
@@ -788,5 +823,6 @@ export const readConfig = (
     logLevel: file.log_level ?? 'info',
     logRequests: file.log_requests ?? true,
     observe: observeFrom(file, options.observePort),
+    exposedFiles: variables.exposed,
   })
 }

@@ -13,7 +13,10 @@ export const limits = {
   connectionsMax: 10_000,
   openRequestsMax: 4_096, // Of one edge: a stream takes some 100 KB of it.
   workspaceOpenRequestsMax: 2_048, // Of one edge: one workspace leaves room for others.
+  connectionsPerAddressMax: 10_000, // As many as there may be: a load balancer is one address. The configuration may say less.
+  headersBytesMax: 16 * 1024, // Of all, with the request line: Node's own bound, whatever it was started with.
   headersCountMax: 100,
+  pipelinedRequestsMax: 16, // Of one connection that are not answered; no SDK sends a second one before its first is answered.
   idleConnectionMs: 65_000, // Load balancers reuse a connection for 60 s; it must not close under their hand.
   slowClientsCheckMs: 1_000, // How late a header or body time-out may be noticed.
   imageTokensMax: 50_000, // Some small models count one image as tens of thousands of tokens.
@@ -264,6 +267,7 @@ export const limits = {
   explainsAtOnceMax: 4, // At one edge; each asks the log for a consumer. The others wait.
 
   // Watching
+  observeConnectionsMax: 64, // A scraper and a few people.
   observePort: 9464, // Where exporters of OpenTelemetry serve Prometheus, too.
   probeMs: 1_000, // How late it is noticed that the log or the database is away.
   probeSilentMs: 3_000, // A question without an answer for so long: it is away.

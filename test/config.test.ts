@@ -1,4 +1,7 @@
 import { hash } from 'node:crypto'
+import { chmodSync, writeFileSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
@@ -420,4 +423,71 @@ t.test('a weighted router', async (t) => {
   ]
   for (const [auto, message] of wrong)
     t.throws(() => readConfig({}, { file: fileWith(t, { providers, routers: { auto } }) }), { message })
+})
+
+t.test('a secret comes from the file that its variable names with _FILE, for the role that uses it', async (t) => {
+  const content = {
+    providers: { mine: { dialect: 'openai', base_url: 'https://api.example/v1', api_key: '${MINE}' } },
+  }
+  const folder = t.testdir({
+    'gateway.yaml': JSON.stringify(content),
+    'bare.yaml': '{}',
+    mine: 'sk-from-a-file\n',
+    url: database.DATABASE_URL,
+  })
+  const file = join(folder, 'gateway.yaml')
+  const env = {
+    MINE_FILE: join(folder, 'mine'),
+    DATABASE_URL_FILE: join(folder, 'url'),
+    NATS_URL: 'nats://one:4222',
+  }
+  const config = readConfig(env, { file })
+  t.equal(config.providers[0]?.apiKey, 'sk-from-a-file')
+  t.equal(config.external?.databaseUrl, database.DATABASE_URL)
+  t.doesNotThrow(() => readConfig({ ...env, MINE_FILE: join(folder, 'absent') }, { file, role: 'edge' }))
+  const bare = readConfig({ OPENAI_API_KEY_FILE: join(folder, 'mine') }, { file: join(folder, 'bare.yaml') })
+  t.equal(bare.sandbox, false)
+  t.match(bare.providers, [{ name: 'openai', apiKey: 'sk-from-a-file' }])
+})
+
+t.test('a file of a secret that cannot be had is told, and never what is in it', async (t) => {
+  const folder = t.testdir({ 'gateway.yaml': '{}', some: 'sk-from-a-file', none: '\n' })
+  const at = (name: string): string => join(folder, name)
+  const file = at('gateway.yaml')
+  const rows: readonly (readonly [env: Readonly<Record<string, string>>, problem: RegExp])[] = [
+    [{ OPENAI_API_KEY_FILE: at('absent') }, /OPENAI_API_KEY_FILE: the file .*absent cannot be read: ENOENT$/],
+    [{ OPENAI_API_KEY_FILE: at('none') }, /OPENAI_API_KEY_FILE: the file .*none is empty$/],
+    [
+      { OPENAI_API_KEY_FILE: at('some'), OPENAI_API_KEY: 'sk-other' },
+      /OPENAI_API_KEY_FILE: stands beside OPENAI_API_KEY; one of them is the secret$/,
+    ],
+  ]
+  for (const [env, problem] of rows) {
+    const { message } = thrownBy(() => readConfig(env, { file }))
+    t.match(message, /^the environment: 1 problem\n/)
+    t.match(message, problem)
+    t.notMatch(message, /sk-/)
+  }
+})
+
+t.test('files with secrets that everybody can read are known', async (t) => {
+  const provider = { dialect: 'openai', base_url: 'https://api.example/v1', api_key: 'sk-literal' }
+  const external = { database_url: '${DATABASE_URL}', nats: { url: 'nats://one:4222', credentials_file: 'creds' } }
+  const folder = await mkdtemp(join(tmpdir(), 'gateway-secrets-'))
+  t.teardown(() => rm(folder, { recursive: true }))
+  const write = (name: string, text: string, mode: number): void => {
+    writeFileSync(join(folder, name), text, { mode })
+    chmodSync(join(folder, name), mode)
+  }
+  write('gateway.yaml', JSON.stringify({ providers: { mine: provider }, ...external }), 0o644)
+  write('creds', 'a secret', 0o644)
+  write('url', database.DATABASE_URL, 0o640)
+  const exposed = (folderMode: number, role?: 'edge'): readonly string[] => {
+    chmodSync(folder, folderMode)
+    const env = { DATABASE_URL_FILE: join(folder, 'url') }
+    return readConfig(env, { file: join(folder, 'gateway.yaml'), ...(role && { role }) }).exposedFiles
+  }
+  t.same(exposed(0o755), [join(folder, 'gateway.yaml'), join(folder, 'creds')])
+  t.same(exposed(0o755, 'edge'), [join(folder, 'creds')], 'the key in the file is not the secret of an edge')
+  t.same(exposed(0o700), [], 'nobody else comes into the folder')
 })

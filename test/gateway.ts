@@ -99,6 +99,7 @@ export const configOf = (
     ...sheets,
   }),
   requestsPerMinute: null,
+  connectionsPerAddress: null,
   requestDeadlineMs: limits.requestDeadlineMs,
   taskDeadlineMs: limits.taskDeadlineMs,
   callbacks: { secret: 'a-secret-of-a-test', allowPrivateAddresses: true },
@@ -109,6 +110,7 @@ export const configOf = (
   logLevel: 'silent',
   logRequests: true,
   observe: null,
+  exposedFiles: [],
   ...config,
 })
 

@@ -201,7 +201,8 @@ const startEdge = async (
   admins: Config['admins'],
 ): Promise<string> => {
   const { config, platform, runtime, stack, bounds, observation } = house
-  const { catalog, listen, requestsPerMinute, requestDeadlineMs, taskDeadlineMs, withdrawMs, drainMs } = config
+  const { catalog, listen, requestsPerMinute, connectionsPerAddress, requestDeadlineMs, taskDeadlineMs } = config
+  const { withdrawMs, drainMs } = config
   const { database } = tablesOf(platform)
   const responseOwners = new StoredResponses({
     tail,
@@ -230,7 +231,12 @@ const startEdge = async (
     observer: observation.observer,
     requestLines: config.logRequests && ['debug', 'info'].includes(config.logLevel),
     checks: observation.ground,
-    bounds: { withdrawMs, stopMs: drainMs, ...bounds.edge },
+    bounds: {
+      withdrawMs,
+      stopMs: drainMs,
+      ...(connectionsPerAddress === null ? {} : { connectionsPerAddressMax: connectionsPerAddress }),
+      ...bounds.edge,
+    },
     ...runtime,
   })
   observation.check('edge', () => running.checks())

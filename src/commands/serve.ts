@@ -54,6 +54,8 @@ export const serve = async (
   bounds: GatewayBounds = {},
 ): Promise<void> => {
   const { logger } = runtime
+  for (const file of config.exposedFiles)
+    logger.warn({ file }, 'every user of this machine can read a file with secrets: let only its owner (chmod 600)')
   const die = (fault: Error): never => {
     logger.error({ fault }, 'the gateway cannot go on')
     process.exit(exitCodes.failed)

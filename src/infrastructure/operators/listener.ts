@@ -58,8 +58,14 @@ export class OperatorListener {
   constructor(told: Told, logger: Logger) {
     this.#told = told
     this.#logger = logger
-    const { headersTimeoutMs, requestBodyTimeoutMs } = limits
-    this.#server = createServer({ headersTimeout: headersTimeoutMs, requestTimeout: requestBodyTimeoutMs })
+    this.#server = createServer({
+      headersTimeout: limits.headersTimeoutMs,
+      requestTimeout: limits.requestBodyTimeoutMs,
+      connectionsCheckingInterval: limits.slowClientsCheckMs,
+      maxHeaderSize: limits.headersBytesMax,
+      insecureHTTPParser: false,
+    })
+    this.#server.maxConnections = limits.observeConnectionsMax
     this.#server.on('request', (request, response) => void this.#answer(request, response))
   }
 

@@ -33,14 +33,23 @@ const responseText = (refusal: GatewayError, path: string, requestId: string): s
   ].join('\r\n')
 }
 
-/** Answers what never became a request, or stopped being one, unless a response has begun on its connection. */
+/**
+ * Whether what broke is owed an answer now: another one's would be taken for it, or it for another one's. Of requests behind each other
+ * only the first that is not answered has its response on the socket.
+ */
+const isOwed = (response: ServerResponse | undefined): boolean => {
+  if (response === undefined) return true
+  if (response.req.complete) return response.writableFinished
+  return response.socket !== null && !response.headersSent
+}
+
+/** Answers what never became a request, or stopped being one, unless the connection owes another answer first or has begun this one. */
 export const answerClientError = (server: Server, newId: NewId): void => {
   const responses = new WeakMap<Socket, ServerResponse>()
   server.prependListener('request', (request, response) => responses.set(request.socket, response))
   server.on('clientError', (fault: NodeJS.ErrnoException, socket: Socket) => {
     const response = responses.get(socket)
-    const silent = response === undefined || response.writableFinished || !response.headersSent
-    if (socket.writable && silent && fault.code !== 'ECONNRESET')
+    if (socket.writable && isOwed(response) && fault.code !== 'ECONNRESET')
       socket.write(responseText(refusalOf(fault.code), pathOf(response), newId()))
     socket.destroySoon()
   })

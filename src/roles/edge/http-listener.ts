@@ -4,6 +4,7 @@ import { atMost } from '../../within.ts'
 import type { NewId } from '../role.ts'
 import type { EdgeBounds } from './bounds.ts'
 import { answerClientError } from './client-error.ts'
+import { limitAddresses } from './limit-addresses.ts'
 
 /** `leaving` takes requests and lets each response end its connection; `stopping` takes none. */
 export type ListenerPhase = 'open' | 'leaving' | 'stopping'
@@ -23,11 +24,14 @@ const openServer = (handler: RequestListener, bounds: EdgeBounds, newId: NewId):
       requestTimeout: bounds.requestBodyTimeoutMs,
       connectionsCheckingInterval: bounds.slowClientsCheckMs,
       keepAliveTimeout: bounds.idleConnectionMs,
+      maxHeaderSize: bounds.headersBytesMax,
+      insecureHTTPParser: false, // Whatever Node was started with.
     },
     handler,
   )
   server.maxHeadersCount = bounds.headersCountMax
   server.maxConnections = bounds.connectionsMax
+  limitAddresses(server, bounds.connectionsPerAddressMax)
   answerClientError(server, newId)
   return server
 }

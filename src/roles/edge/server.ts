@@ -18,6 +18,9 @@ import { FaultTeller } from './middleware/errors.ts'
 import { readJson } from './middleware/json-body.ts'
 import { limitOpenRequests } from './middleware/limit-open-requests.ts'
 import { limitRate } from './middleware/limit-rate.ts'
+import { normalizeTarget } from './middleware/normalize-target.ts'
+import { refuseAmbiguous } from './middleware/refuse-ambiguous.ts'
+import { refusePipelined } from './middleware/refuse-pipelined.ts'
 import { refuseUnrouted } from './middleware/refuse-unrouted.ts'
 import { refuseWhileStopping } from './middleware/refuse-while-stopping.ts'
 import { renderErrors } from './middleware/render-errors.ts'
@@ -173,6 +176,9 @@ const createApp = (parts: ServerParts, bounds: EdgeBounds, phase: () => Listener
   app.use(identifyRequest(parts.newId))
   app.use(parts.requestWatch.watch)
   app.use(renderErrors(faults))
+  app.use(normalizeTarget())
+  app.use(refuseAmbiguous())
+  app.use(refusePipelined(bounds.pipelinedRequestsMax))
   app.use(refuseWhileStopping(phase))
   app.use(router.routes())
   app.use(refuseUnrouted(router))

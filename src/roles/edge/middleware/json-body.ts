@@ -12,13 +12,19 @@ const utf8 = /^utf-?8$/i
 
 const invalidJson = (message: string): GatewayError => new GatewayError('invalid_json', message)
 
-const requireJson = ({ 'content-type': contentType = '', 'content-encoding': encoding }: IncomingHttpHeaders): void => {
+/** Throws `unsupported_media_type` for a body that would have to be unpacked first: a small one may unpack to gigabytes. */
+export const refuseEncoded = ({ 'content-encoding': encoding }: IncomingHttpHeaders): void => {
+  if (encoding !== undefined && encoding.toLowerCase() !== 'identity')
+    throw new GatewayError('unsupported_media_type', 'A compressed request body is not understood.')
+}
+
+const requireJson = (headers: IncomingHttpHeaders): void => {
+  const { 'content-type': contentType = '' } = headers
   const [mediaType = ''] = contentType.split(';', 1)
   const [, encodedIn = 'utf-8'] = charset.exec(contentType) ?? []
   if (!jsonType.test(mediaType.trim().toLowerCase()) || !utf8.test(encodedIn))
     throw new GatewayError('unsupported_media_type', 'The request body must be `application/json` in UTF-8.')
-  if (encoding !== undefined && encoding.toLowerCase() !== 'identity')
-    throw new GatewayError('unsupported_media_type', 'A compressed request body is not understood.')
+  refuseEncoded(headers)
 }
 
 /** The value of a body. Throws `invalid_json`, also for what parsers pass over: a nest without bound, a name given twice. */

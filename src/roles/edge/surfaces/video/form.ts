@@ -3,7 +3,7 @@ import { GatewayError, shownName } from '../../../../errors.ts'
 import type { JsonObject } from '../../../../json.ts'
 import { limits } from '../../../../limits.ts'
 import type { EdgeMiddleware } from '../../middleware/context.ts'
-import { readJson } from '../../middleware/json-body.ts'
+import { readJson, refuseEncoded } from '../../middleware/json-body.ts'
 import { readBody } from '../../middleware/read-body.ts'
 
 const formType = /^multipart\/form-data\s*;/i
@@ -97,6 +97,7 @@ export const readJsonOrForm = (bytesMax: number): EdgeMiddleware => {
   return async (ctx, next) => {
     const { 'content-type': contentType = '' } = ctx.req.headers
     if (!formType.test(contentType)) return json(ctx, next)
+    refuseEncoded(ctx.req.headers)
     const bytes = await readBody(ctx.req, bytesMax)
     ctx.state.json = { value: await objectOfForm(await parseForm(bytes, contentType)), bytesLength: bytes.length }
     await next()

@@ -1,0 +1,44 @@
+import type { IncomingMessage } from 'node:http'
+import { GatewayError } from '../../../errors.ts'
+import type { EdgeMiddleware } from './context.ts'
+
+/** Of two of these Node takes the first or joins them, and what stands before the gateway may take the other. */
+const single: ReadonlySet<string> = new Set([
+  'authorization',
+  'content-encoding',
+  'content-type',
+  'host',
+  'idempotency-key',
+  'x-api-key',
+])
+
+const repeatedIn = (rawHeaders: readonly string[]): string | null => {
+  const seen = new Set<string>()
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at]!.toLowerCase()
+    if (!single.has(name)) continue
+    if (seen.has(name)) return name
+    seen.add(name)
+  }
+  return null
+}
+
+/** A body that was coded in another way as well would not be what it says; HTTP/1.0 knows none of it. */
+const isFramedOddly = ({ headers, httpVersion }: IncomingMessage): boolean => {
+  const coding = headers['transfer-encoding']
+  return coding !== undefined && (coding.toLowerCase() !== 'chunked' || httpVersion === '1.0')
+}
+
+const ambiguityIn = (request: IncomingMessage): string | null => {
+  const repeated = repeatedIn(request.rawHeaders)
+  if (repeated !== null) return `The request has the header \`${repeated}\` twice.`
+  return isFramedOddly(request) ? 'The only transfer coding that is understood is `chunked`.' : null
+}
+
+/** Throws `invalid_request` for what two readers can read differently, and ends the connection: the next request may begin elsewhere. */
+export const refuseAmbiguous = (): EdgeMiddleware => (ctx, next) => {
+  const ambiguity = ambiguityIn(ctx.req)
+  if (ambiguity === null) return next()
+  ctx.set('Connection', 'close')
+  throw new GatewayError('invalid_request', ambiguity)
+}

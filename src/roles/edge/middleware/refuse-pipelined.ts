@@ -1,0 +1,26 @@
+import type { Socket } from 'node:net'
+import { GatewayError } from '../../../errors.ts'
+import type { EdgeMiddleware } from './context.ts'
+
+/**
+ * Bounds what one connection can ask for before it has its answers: Node hands on every request that it reads. What is refused is
+ * answered in its turn, so that a connection with many of these is read no further. Throws `concurrency_limit_exceeded`.
+ */
+export const refusePipelined = (requestsMax: number): EdgeMiddleware => {
+  const open = new WeakMap<Socket, number>()
+  const add = (socket: Socket, change: 1 | -1): number => {
+    const count = (open.get(socket) ?? 0) + change
+    open.set(socket, count)
+    return count
+  }
+  return ({ req: { socket }, res }, next) => {
+    const count = add(socket, 1)
+    res.once('close', () => add(socket, -1))
+    if (count <= requestsMax) return next()
+    throw new GatewayError(
+      'concurrency_limit_exceeded',
+      `The connection has more than ${requestsMax} requests that are not answered.`,
+      { retryAfterSeconds: 1 },
+    )
+  }
+}
