@@ -91,7 +91,7 @@ export interface ProcessOptions {
   readonly bounds?: GatewayBounds | undefined
 }
 
-type EndingSignal = 'SIGKILL' | 'SIGTERM' | 'SIGINT'
+export type EndingSignal = 'SIGKILL' | 'SIGTERM' | 'SIGINT'
 
 /** Whatever ends the test ends these too. */
 const running = new Set<ChildProcess>()

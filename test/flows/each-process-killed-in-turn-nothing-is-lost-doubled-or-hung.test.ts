@@ -40,7 +40,7 @@ const shuffled = <T>(items: readonly T[]): readonly T[] =>
 
 const roleVictims = (deployment: Deployment): readonly Victim[] =>
   roleNames.map((role: RoleName) => {
-    const index = random() < 0.5 ? 0 : 1
+    const index = rounds > 0 && random() < 0.5 ? 1 : 0
     return {
       name: role,
       strike: async () => void (await deployment.end(role, index, 'SIGKILL')),
@@ -73,6 +73,7 @@ t.test(
       external: externalFor('operator'),
       externalOf: externalFor,
       counts: { edge: 2, proxy: 2, 'video-poller': 2, projector: 2, scheduler: 2 },
+      apart: (_, index) => rounds > 0 || index === 0,
       sheets: { 'openai/plain': sheetOf() },
       config: { requestDeadlineMs, log: { name: 'GATEWAY', replicas: 3, durability: 'synced' } },
     })
