@@ -285,6 +285,8 @@ export const limits = {
   lastAnswerMs: 2_000, // For what a stopping edge or proxy broke off to be counted, and for the error to reach its caller.
   shutdownMs: 60_000, // For everything to stop; then the process ends, and its successor finds the rest in the log.
   embeddedRecoveryMs: 600_000, // After a kill a server reads its whole store before it answers; one that ends is noticed at once.
+  embeddedHealthMs: 2_000, // Between two looks whether the nats-server writes.
+  embeddedRoomBytes: 4 * 1024 * 1024, // What must fit on a disk that was full before the nats-server is started anew.
   embeddedPollMs: 20, // Between two looks at a server that starts or stops.
   embeddedProbeMs: 5_000, // For one look.
   embeddedPortsMax: 5, // A port is chosen before it is bound; another process may be quicker.

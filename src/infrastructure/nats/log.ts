@@ -17,6 +17,7 @@ import { rawFrameOf, readRange } from './raw-frames.ts'
 import { FrameReader, type Speakers } from './read-frame.ts'
 import { RecentFrames } from './recent-frames.ts'
 import { type Seal, type SealedFacts, sealFacts } from './seal.ts'
+import { serverWord } from './server-word.ts'
 import { FrameStore } from './store.ts'
 import { ensureStream, type LogNames, logNamesOf } from './stream.ts'
 import { type OnMessage, Tail, type TailParts } from './tail.ts'
@@ -184,7 +185,7 @@ class NatsLog implements OpenLog {
 }
 
 const assemble = (options: LogOptions, names: LogNames, jsm: Parts['jsm']): Parts => {
-  const { connection, clock, newId, logger, role, speakers, observer = unobserved } = options
+  const { connection, clock, newId, logger, role, speakers, monitoringUrl, observer = unobserved } = options
   const writer = newId()
   const link = new Link(connection, ({ message }) => logger.error({ reason: message }, 'the log’s server refuses'))
   const pending = new Pending()
@@ -196,7 +197,15 @@ const assemble = (options: LogOptions, names: LogNames, jsm: Parts['jsm']): Part
   const reader = new FrameReader(names, recent, speakers)
   const inboxPrefix = inboxPrefixOf(role)
   const publisher = new Publisher(connection, names.stream, inboxPrefix)
-  const store = new FrameStore({ publisher, link, recent, observer, logger, onFatal })
+  const store = new FrameStore({
+    publisher,
+    link,
+    recent,
+    observer,
+    serverWord: () => serverWord(monitoringUrl),
+    logger,
+    onFatal,
+  })
   const journal = new JournalWriter(writer, `${names.journalPrefix}${role}`, store, pending)
   const wallets = new WalletWriter({ writer: newId(), jsm, stream: names.stream, link, store, pending })
   const seal = { source: `/gateway/${role}/${writer}`, clock, newId }

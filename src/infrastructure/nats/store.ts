@@ -34,6 +34,8 @@ export interface StoreParts {
   readonly link: Link
   readonly recent: RecentFrames
   readonly observer: Pick<Observer, 'frameStored'>
+  /** What its server says is wrong, where it says so; null otherwise. */
+  readonly serverWord: () => Promise<string | null>
   readonly logger: Logger
   readonly onFatal: (error: Error) => void
 }
@@ -95,7 +97,7 @@ export class FrameStore {
       return { outcome: 'stored', sequence, duplicate }
     } catch (error) {
       if (isRefusal(error)) return { outcome: 'refused' }
-      this.#noteFailure(frame, error)
+      void this.#noteFailure(frame, faultText(error))
       return { outcome: 'unknown' }
     }
   }
@@ -106,10 +108,13 @@ export class FrameStore {
     throw error
   }
 
-  #noteFailure(frame: PendingFrame, error: unknown): void {
-    if (this.#parts.link.isClosed) return
-    const reason = faultText(error)
+  async #noteFailure({ id }: PendingFrame, said: string): Promise<void> {
+    const { link, serverWord } = this.#parts
+    if (link.isClosed) return
+    this.#refusal = said
+    const reason = (await serverWord()) ?? said
+    if (this.#refusal === null) return // It is stored meanwhile.
     this.#refusal = reason
-    this.#trouble.comes({ frame: frameIdText(frame.id), reason }, 'a frame is not acknowledged; it is sent again')
+    this.#trouble.comes({ frame: frameIdText(id), reason }, 'a frame is not acknowledged; it is sent again')
   }
 }
