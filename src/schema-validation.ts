@@ -80,19 +80,19 @@ const compile = (schemaId: string, compiler: Ajv): ValidateFunction => {
   return known ?? compiler.compile(readSchema(schemaId))
 }
 
-const validators = new Map<string, Validator>()
+const validators = { first: new Map<string, Validator>(), every: new Map<string, Validator>() } as const
 
 /**
  * The check of one schema, compiled when it is first asked for. `schemaId` is its path below `schemas/`, which is its `$id` too:
  * `events/UsageRecorded.v1.json`. The result is empty when the value is valid. Throws when there is no such schema.
  */
 export const validatorOf = (schemaId: string, { every = false }: ValidationOptions = {}): Validator => {
-  const cacheKey = `${schemaId} ${every}`
-  const cached = validators.get(cacheKey)
-  if (cached !== undefined) return cached
-  const validate = compile(schemaId, every ? compilers.every : compilers.first)
+  const kind = every ? 'every' : 'first'
+  const known = validators[kind].get(schemaId)
+  if (known !== undefined) return known
+  const validate = compile(schemaId, compilers[kind])
   const validator: Validator = (value) => (validate(value) ? fine : problemsOf(validate.errors ?? []))
-  validators.set(cacheKey, validator)
+  validators[kind].set(schemaId, validator)
   return validator
 }
 
