@@ -165,6 +165,7 @@ export const limits = {
   rateReturnMs: 1_000, // For a stopping edge's leases to go back; they lapse anyway.
   slotLeaseMs: 15_000, // An edge that died gives its places back after it; an election of 9 s must not take a living one's.
   slotRenewMs: 5_000,
+  slotSpareDivisor: 40, // An edge keeps up to 2.5 % of a limit that it used a moment ago: a busy one need not write for every request.
   slotPatienceMs: 100, // A place that is given back at another edge meanwhile is taken.
   slotPauseMs: 25,
 

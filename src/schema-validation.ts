@@ -90,7 +90,7 @@ const compile = (schemaId: string, compiler: Ajv): ValidateFunction => {
   }
 }
 
-const validators = new Map<string, Validator>()
+const validators = { first: new Map<string, Validator>(), every: new Map<string, Validator>() } as const
 
 /**
  * The check of one schema, compiled at the first value: a process has the checks of all that it could be asked, and compiles those that are
@@ -98,16 +98,16 @@ const validators = new Map<string, Validator>()
  * is valid. Throws when there is no such schema.
  */
 export const validatorOf = (schemaId: string, { every = false }: ValidationOptions = {}): Validator => {
-  const cacheKey = `${schemaId} ${every}`
-  const cached = validators.get(cacheKey)
-  if (cached !== undefined) return cached
+  const kind = every ? 'every' : 'first'
+  const known = validators[kind].get(schemaId)
+  if (known !== undefined) return known
   if (!schemaExists(schemaId)) throw new Error(`there is no schema ${schemaId}`)
   let validate: ValidateFunction | null = null
   const validator: Validator = (value) => {
-    validate ??= compile(schemaId, every ? compilers.every : compilers.first)
+    validate ??= compile(schemaId, compilers[kind])
     return validate(value) ? fine : problemsOf(validate.errors ?? [])
   }
-  validators.set(cacheKey, validator)
+  validators[kind].set(schemaId, validator)
   return validator
 }
 
