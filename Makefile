@@ -6,7 +6,7 @@ export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 export NODE_COMPILE_CACHE := $(CURDIR)/node_modules/.cache/v8
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check bench bench-apart bench-video bench-audit bench-guards generate chaos tamper reconcile-seeds openapi-seeds
+.PHONY: help run test check bench bench-apart bench-video bench-audit bench-guards generate chaos tamper reconcile-seeds openapi-seeds fuzz
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  %-11s %s\n", $$1, $$2 }'
@@ -55,6 +55,9 @@ reconcile-seeds: node_modules/.installed ## The long form of the reconciliation 
 
 openapi-seeds: node_modules/.installed ## The long form of the OpenAPI test: OPENAPI_RUNS (1000 for each operation), OPENAPI_SEED
 	OPENAPI_RUNS=$${OPENAPI_RUNS:-1000} tap -t 3600 test/flows/every-documented-operation* $(ARGS)
+
+fuzz: node_modules/.installed ## The long form of the fuzz: FUZZ_RUNS (100000), FUZZ_SEED
+	FUZZ_RUNS=$${FUZZ_RUNS:-100000} tap -t 3600 test/flows/whatever-is-sent* $(ARGS)
 
 generate: node_modules/.installed ## Write the types of the schemas
 	node schemas/generate.ts

@@ -154,7 +154,7 @@ t.test('an upstream is told our key and what is asked, a client what is answered
   }
   await until(() => received.some(({ method, url }) => method === 'GET' && url?.includes('/videos/') === true))
   t.ok(received.length >= asks.length)
-  for (const { rawHeaders, url, headers } of received) {
+  for (const { rawHeaders, url = '', headers } of received) {
     t.same(
       Object.keys(headers).filter((name) => !toldUpstream.has(name)),
       [],
