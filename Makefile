@@ -8,7 +8,7 @@ export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 export NODE_COMPILE_CACHE := $(CURDIR)/node_modules/.cache/v8
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check bench bench-apart bench-video bench-audit bench-guards bench-streams bench-all generate chaos tamper reconcile-seeds openapi-seeds properties
+.PHONY: help run test check bench bench-apart bench-video bench-audit bench-guards bench-streams bench-all generate chaos tamper reconcile-seeds openapi-seeds properties fuzz
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  %-15s %s\n", $$1, $$2 }'
@@ -66,6 +66,9 @@ openapi-seeds: node_modules/.installed ## The long form of the OpenAPI test: OPE
 
 properties: node_modules/.installed ## The long form of the tests of properties: PROPERTY_TIMES (20) as many runs
 	PROPERTY_TIMES=$${PROPERTY_TIMES:-20} tap -t 3600 $$(grep -rl property-runs --include=*.test.ts test) $(ARGS)
+
+fuzz: node_modules/.installed ## The long form of the fuzz: FUZZ_RUNS (100000), FUZZ_SEED
+	FUZZ_RUNS=$${FUZZ_RUNS:-100000} tap -t 3600 test/flows/whatever-is-sent* $(ARGS)
 
 generate: node_modules/.installed ## Write the types of the schemas
 	node schemas/generate.ts
