@@ -23,7 +23,7 @@ import { videoPoller } from '../roles/video-poller/role.ts'
 import { startSandbox } from '../sandbox/server.ts'
 import type { Books } from './accounts.ts'
 import { administratorsOf } from './administrators.ts'
-import { sealingOf } from './audit-keys.ts'
+import { sealingOf, verifiersOfLog } from './audit-keys.ts'
 import { openDemo } from './demo.ts'
 import { LocalCalls } from './local-calls.ts'
 import { Observation } from './observe.ts'
@@ -215,6 +215,7 @@ const startEdge = async (
     admins,
     readModels: database.billing(),
     frames: platform.log,
+    verifiers: verifiersOfLog(config),
     responseOwners,
     taskQueue: queues.tasks,
     outcomes: await openOutcomeStore(house),
