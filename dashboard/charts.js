@@ -52,6 +52,7 @@ const optionsOf = (width) => {
         ...axis,
         grid: { show: false },
         space: 76,
+        size: 32,
         values: (_chart, splits) => splits.map((at) => dayText(dayAt(at))),
         incrs: [1, 2, 7, 14, 28].map((days) => days * daySeconds),
       },
@@ -80,7 +81,10 @@ export const dayChart = (spent, { label, signal }) => {
   const readout = h('p', { class: 'readout muted small', 'aria-hidden': 'true' }, ' ')
   const holder = h('div', { class: 'chart', role: 'img', 'aria-label': label })
   /** @type {uPlot.AlignedData} */
-  const data = [spent.map(({ day }) => secondsOf(day)), spent.map(({ total }) => lengthOf(total))]
+  const data = [
+    spent.map(({ day }) => secondsOf(day)),
+    spent.map(({ total }) => (lengthOf(total) === 0 ? null : lengthOf(total))),
+  ]
   /** @param {uPlot} chart */
   const tell = (chart) => {
     const at = chart.cursor.idx

@@ -68,6 +68,17 @@ export const compareAmounts = (one, other) => {
   return difference < 0n ? -1 : difference > 0n ? 1 : 0
 }
 
+/** Of a rate, which is rounded as it is: two decimals, or two digits where it is below a cent.
+ *
+ * @param {string} text
+ */
+export const roughly = (text) => {
+  const { sign, whole, fraction } = partsOf(text)
+  const zeros = /^0*/.exec(fraction)?.[0].length ?? 0
+  const decimals = whole === '0' ? Math.max(decimalsShown, zeros + decimalsShown) : decimalsShown
+  return money(`${sign}${whole}.${fraction.slice(0, decimals).padEnd(decimals, '0')}`)
+}
+
 /** For drawing alone.
  *
  * @param {string} text
@@ -84,7 +95,10 @@ export const count = (value) => (value === null ? '' : grouped(String(value)))
  * @param {string} iso
  * @param {{ locale?: string, timeZone?: string }} [where] the viewer's own where nothing is said
  */
-export const localTime = (iso, { locale, timeZone } = {}) =>
+export const localTime = (iso, where) => (where === undefined ? ownTime : timeFormat(where)).format(new Date(iso))
+
+/** @param {{ locale?: string, timeZone?: string }} where */
+const timeFormat = ({ locale, timeZone }) =>
   new Intl.DateTimeFormat(locale, {
     ...(timeZone === undefined ? {} : { timeZone }),
     year: 'numeric',
@@ -94,7 +108,29 @@ export const localTime = (iso, { locale, timeZone } = {}) =>
     minute: '2-digit',
     second: '2-digit',
     hourCycle: 'h23',
-  }).format(new Date(iso))
+  })
+/** Made once: a table writes hundreds of times. */
+const ownTime = timeFormat({})
+
+/** The day of an instant in the viewer's zone.
+ *
+ * @param {string} iso
+ * @param {{ locale?: string, timeZone?: string }} [where]
+ */
+export const localDay = (iso, { locale, timeZone } = {}) =>
+  new Intl.DateTimeFormat(locale, { ...(timeZone === undefined ? {} : { timeZone }), dateStyle: 'medium' }).format(
+    new Date(iso),
+  )
+
+/** `02:18:14`, in the viewer's zone.
+ *
+ * @param {string} iso
+ * @param {{ timeZone?: string }} [where]
+ */
+export const localClock = (iso, { timeZone } = {}) =>
+  new Intl.DateTimeFormat('en-GB', { ...(timeZone === undefined ? {} : { timeZone }), timeStyle: 'medium' }).format(
+    new Date(iso),
+  )
 
 /** `2026-11-22 00:51:02.123 UTC`
  *

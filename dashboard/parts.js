@@ -1,6 +1,6 @@
 // @ts-check
 import { append, h, replace } from './dom.js'
-import { alignedMoney, decimalsOf, localTime, money, shortId, utcTime, words } from './format.js'
+import { alignedMoney, decimalsOf, localClock, localDay, localTime, money, shortId, utcTime, words } from './format.js'
 import { ApiError } from './session.js'
 
 /** @typedef {import('./dom.js').Child} Child */
@@ -11,6 +11,18 @@ import { ApiError } from './session.js'
  */
 export const time = (iso) =>
   iso === null ? h('span', { class: 'muted' }, '–') : h('time', { datetime: iso, title: utcTime(iso) }, localTime(iso))
+
+/** The day of an instant in the viewer's zone, with UTC on hover.
+ *
+ * @param {string} iso
+ */
+export const day = (iso) => h('time', { datetime: iso, title: utcTime(iso) }, localDay(iso))
+
+/** The hour of an instant in the viewer's zone, with UTC on hover.
+ *
+ * @param {string} iso
+ */
+export const clock = (iso) => h('time', { datetime: iso, title: utcTime(iso) }, localClock(iso))
 
 /** @param {string} amount */
 export const usd = (amount) => h('span', { class: 'figure' }, money(amount))

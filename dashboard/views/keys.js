@@ -4,10 +4,12 @@ import { h } from '../dom.js'
 import { money, words } from '../format.js'
 import { field, heading, load, section, state, table, time } from '../parts.js'
 import { readAll } from '../session.js'
+import { utcDay } from './overview.js'
 
 /** @typedef {import('../types.d.ts').Key} Key */
 /** @typedef {import('../types.d.ts').Limits} Limits */
 /** @typedef {import('../types.d.ts').StandingLimits} StandingLimits */
+/** @typedef {import('../types.d.ts').UsageRow} UsageRow */
 /** @typedef {import('../types.d.ts').ViewContext} ViewContext */
 
 const figures = /** @type {const} */ ([
@@ -16,6 +18,15 @@ const figures = /** @type {const} */ ([
   ['concurrent_requests', 'Requests at once'],
 ])
 const spans = /** @type {const} */ (['day', 'month', 'total'])
+
+/**
+ * What is known of the keys beside themselves: USD by key, in the UTC day and its month.
+ *
+ * @typedef {object} Known
+ * @property {ReadonlyMap<string | null, StandingLimits>} limits
+ * @property {ReadonlyMap<string, string>} today
+ * @property {ReadonlyMap<string, string>} month
+ */
 
 /** @param {string} iso of a `datetime-local` field, in the viewer's zone; empty for none */
 const instantOf = (iso) => (iso === '' ? undefined : new Date(iso).toISOString())
@@ -89,7 +100,7 @@ const revoke = ({ id, name, prefix }, { session }, again) =>
       h(
         'p',
         {},
-        `${prefix}… stops within a second, everywhere, and cannot be brought back. Who still uses it gets 401.`,
+        `${prefix} stops within a second, everywhere, and cannot be brought back. Who still uses it gets 401.`,
       ),
     ],
     confirm: 'Revoke the key',
@@ -157,20 +168,20 @@ const editLimits = (title, { key, limits }, { session, scope }, again) => {
 
 /**
  * @param {readonly Key[]} keys
- * @param {ReadonlyMap<string | null, StandingLimits>} limits
+ * @param {Known} known
  * @param {ViewContext} context
  * @param {() => void} again
  */
-const keysTable = (keys, limits, context, again) =>
+const keysTable = (keys, { limits, today, month }, context, again) =>
   table(
     'Keys',
     /** @type {import('../parts.js').Column<Key>[]} */ ([
       { name: 'Name', className: 'name', cell: ({ id, name }) => h('span', { title: id }, name) },
-      { name: 'Begins with', cell: ({ prefix }) => h('code', {}, `${prefix}…`) },
+      { name: 'Begins with', cell: ({ prefix }) => h('code', {}, prefix) },
       { name: 'State', cell: (key) => state(key.state, key.state === 'active' ? 'good' : 'plain') },
       { name: 'Expires', cell: ({ expires_at }) => (expires_at === null ? 'never' : time(expires_at)) },
-      { name: 'Today, USD', cell: () => null, amount: ({ id }) => limits.get(id)?.spent?.day ?? '0' },
-      { name: 'Month, USD', cell: () => null, amount: ({ id }) => limits.get(id)?.spent?.month ?? '0' },
+      { name: 'Today, USD', cell: () => null, amount: ({ id }) => today.get(id) ?? '0' },
+      { name: 'Month, USD', cell: () => null, amount: ({ id }) => month.get(id) ?? '0' },
       { name: 'Limits', className: 'wrap', cell: ({ id }) => limitsText(limits.get(id)?.limits ?? {}) },
       {
         name: 'Change',
@@ -224,28 +235,34 @@ export const keys = {
   show: (context) => {
     const { session, scope, root, signal } = context
     const body = h('div', { class: 'stack' })
+    /** @param {string} from @returns {Promise<ReadonlyMap<string, string>>} */
+    const spentSince = async (from) => {
+      const rows = /** @type {UsageRow[]} */ (
+        await readAll((cursor) => session.ledger(scope, '/usage', { group_by: 'key', from, cursor }, signal))
+      )
+      return new Map(rows.map(({ key = '', total }) => [key, total]))
+    }
     const read = async () => {
+      const id = encodeURIComponent(scope ?? '')
       const found = /** @type {Key[]} */ (
         await readAll((cursor) =>
-          session.get('/admin/v1/keys', { workspace: scope ?? undefined, cursor, limit: 1000 }, signal),
+          session.get('/admin/v1/keys', { workspace: scope ?? '', cursor, limit: 1000 }, signal),
         )
       )
       const standing = /** @type {StandingLimits[]} */ (
-        await readAll((cursor) =>
-          session.get(
-            `/admin/v1/workspaces/${encodeURIComponent(scope ?? '')}/limits`,
-            { cursor, limit: 1000 },
-            signal,
-          ),
-        )
+        await readAll((cursor) => session.get(`/admin/v1/workspaces/${id}/limits`, { cursor, limit: 1000 }, signal))
       )
-      return { found, standing }
+      const day = utcDay(0)
+      const limits = new Map(standing.map((each) => [each.key, each]))
+      return {
+        found,
+        known: { limits, today: await spentSince(day), month: await spentSince(`${day.slice(0, 7)}-01`) },
+      }
     }
     const again = () => void load(body, signal, read, show)
     /** @param {Awaited<ReturnType<typeof read>>} answer */
-    const show = ({ found, standing }) => {
-      const limits = new Map(standing.map((each) => [each.key, each]))
-      const own = limits.get(null) ?? { key: null, limits: {} }
+    const show = ({ found, known }) => {
+      const own = known.limits.get(null) ?? { key: null, limits: {} }
       const active = found.filter((key) => key.state === 'active')
       const ended = found.filter((key) => key.state === 'revoked')
       return [
@@ -258,14 +275,14 @@ export const keys = {
             'Change the limits',
           ),
         ),
-        section(h('h2', {}, 'Working keys'), keysTable(active, limits, context, again)),
+        section(h('h2', {}, 'Working keys'), keysTable(active, known, context, again)),
         ended.length === 0
           ? null
           : h(
               'details',
               {},
               h('summary', {}, `${words('revoked')} keys (${ended.length})`),
-              keysTable(ended, limits, context, again),
+              keysTable(ended, known, context, again),
             ),
       ]
     }

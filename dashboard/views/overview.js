@@ -1,8 +1,8 @@
 // @ts-check
 import { dayChart, daysBetween } from '../charts.js'
 import { h } from '../dom.js'
-import { duration, money, runwayText, sumOf, words } from '../format.js'
-import { facts, heading, idLink, load, section, table, time, usd } from '../parts.js'
+import { dayText, duration, money, roughly, runwayText, sumOf, words } from '../format.js'
+import { day, facts, heading, idLink, load, section, table, time, usd } from '../parts.js'
 import { readAll } from '../session.js'
 
 /** @typedef {import('../types.d.ts').Wallet} Wallet */
@@ -29,13 +29,16 @@ export const everyDay = (rows, first, last) => {
 /** @param {Wallet} wallet */
 const runway = ({ runway: { since, spent, per_day, until }, available }) => {
   const text = runwayText({ spent, until }, Date.now())
-  const pace = per_day === '0' ? null : h('span', {}, 'at ', usd(per_day), ' USD a day, as since ', time(since))
+  const pace =
+    per_day === '0'
+      ? null
+      : h('span', {}, `at the pace since ${dayText(since.slice(0, 10))}: ${roughly(per_day)} USD a day`)
   return h(
     'p',
     { class: 'runway' },
     h('strong', {}, text),
-    until !== null && Date.parse(until) > Date.now() ? h('span', {}, ' (until ', time(until), ')') : null,
-    pace === null ? '' : h('span', { class: 'muted' }, ' ', pace),
+    until !== null && Date.parse(until) > Date.now() ? h('span', {}, ', until ', day(until)) : null,
+    pace === null ? '' : h('span', { class: 'muted' }, ', ', pace),
     available.startsWith('-') ? h('span', { class: 'state bad' }, ' Overdrawn') : null,
   )
 }

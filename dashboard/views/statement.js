@@ -10,6 +10,8 @@ import { virtualTable } from '../virtual-table.js'
 
 const kinds = ['credit', 'charge', 'excess', 'fee', 'adjustment', 'lapse', 'hold', 'release']
 const charged = new Set(['charge', 'excess'])
+/** @param {Movement} movement */
+const isExplained = ({ kind, reference }) => charged.has(kind) || reference.startsWith('task_')
 const pageRows = 1000
 
 const exported = /** @type {const} */ ([
@@ -39,8 +41,10 @@ const columnsOf = (hrefTo) => [
   {
     name: 'For',
     className: 'reference',
-    cell: ({ kind, reference }) =>
-      charged.has(kind) ? idLink(reference, hrefTo('charges', reference)) : h('span', { title: reference }, reference),
+    cell: (movement) =>
+      isExplained(movement)
+        ? idLink(movement.reference, hrefTo('charges', movement.reference))
+        : h('span', { title: movement.reference }, movement.reference),
   },
   { name: 'Amount, USD', className: 'amount', cell: () => null, amount: ({ amount }) => amount },
   { name: 'Held, USD', className: 'amount', cell: () => null, amount: ({ held }) => held },

@@ -1,7 +1,7 @@
 // @ts-check
 import { h, pause, replace } from '../dom.js'
-import { count, money } from '../format.js'
-import { errorPanel, heading, idLink, time } from '../parts.js'
+import { count, money, shortId, words } from '../format.js'
+import { clock, errorPanel, heading, idLink } from '../parts.js'
 import { ApiError } from '../session.js'
 import { eventReader } from '../sse.js'
 
@@ -12,34 +12,41 @@ const announceMs = 5_000
 const againMs = 3_000
 const amounts = new Set(['amount', 'total', 'reserved', 'cost', 'held', 'price', 'creditLimit', 'includedCredit'])
 const charged = ['requestId', 'taskId']
+/** Of use to programs: the charge's own page has them. */
+const leftOut = new Set(['owner', 'allowanceId', 'priceVersion', 'deadline', 'vendorTaskId', 'level'])
 
 /** @param {readonly [string, string | number | boolean]} member */
 const member = ([name, value]) =>
   h(
     'span',
-    { class: 'member' },
-    h('span', { class: 'muted' }, name),
+    { class: 'member', title: String(value) },
+    h('span', { class: 'muted' }, words(name.replaceAll(/[A-Z]/g, ' $&')).toLowerCase()),
     ' ',
-    amounts.has(name) ? money(String(value)) : String(value),
+    amounts.has(name) ? money(String(value)) : shortId(String(value)),
   )
 
 /** @param {ToldEvent} event @param {import('../types.d.ts').ViewContext} context */
 const line = ({ sequence, type, time: at, workspace, actor, detail }, { scope, session, hrefTo }) => {
+  const isOfAll = scope === null && session.isAdmin
   const id = charged.map((name) => detail[name]).find((value) => value !== undefined)
-  const isLinked = id !== undefined && (!session.isAdmin || scope !== null)
-  const others = Object.entries(detail).filter(([name, value]) => !(isLinked && value === id && charged.includes(name)))
+  const link = id === undefined || isOfAll ? null : idLink(String(id), hrefTo('charges', String(id)))
+  const others = Object.entries(detail).filter(
+    ([name]) => !leftOut.has(name) && !(link !== null && charged.includes(name)),
+  )
   return h(
     'li',
     {},
-    time(at),
+    clock(at),
     h('strong', {}, type),
-    scope === null && session.isAdmin && workspace !== null
-      ? h('span', { class: 'member' }, h('span', { class: 'muted' }, 'workspace'), ' ', workspace)
-      : null,
-    isLinked ? idLink(String(id), hrefTo('charges', String(id))) : null,
-    ...others.map(member),
-    actor === null ? null : member(['by', actor]),
-    h('span', { class: 'member' }, h('span', { class: 'muted' }, 'frame'), ' ', count(sequence)),
+    h(
+      'span',
+      { class: 'members' },
+      link,
+      ...(isOfAll && workspace !== null ? [member(['workspace', workspace])] : []),
+      ...others.map(member),
+      ...(actor === null ? [] : [member(['by', actor])]),
+      h('span', { class: 'member muted' }, `frame ${count(sequence)}`),
+    ),
   )
 }
 

@@ -1,6 +1,5 @@
 // @ts-check
 import { h, pause, replace } from '../dom.js'
-import { words } from '../format.js'
 import { heading, idLink, state, time } from '../parts.js'
 import { virtualTable } from '../virtual-table.js'
 
@@ -31,7 +30,6 @@ const columnsOf = (hrefTo) => [
   { name: 'Video', className: 'reference', cell: ({ id }) => idLink(id, hrefTo('charges', id)) },
   { name: 'State', className: 'name', cell: stateOf },
   { name: 'Model', className: 'kind', cell: ({ model }) => model },
-  { name: 'Kind', className: 'kind', cell: ({ kind }) => words(kind) },
   { name: 'Ended', className: 'wide-time', cell: ({ finished_at }) => time(finished_at) },
   { name: 'Held, USD', className: 'amount', cell: () => null, amount: ({ held }) => held },
   { name: 'Charged, USD', className: 'amount', cell: () => null, amount: ({ total }) => total },
