@@ -26,6 +26,7 @@ test: node_modules/.installed ## Run the tests on embedded servers
 
 check: node_modules/.installed ## Types, lint, format, import rules, generated files, dependencies
 	tsc -p .
+	tsc -p dashboard
 	biome check .
 	depcruise --config .dependency-cruiser.cjs src
 	node schemas/generate.ts --check

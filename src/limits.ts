@@ -267,6 +267,14 @@ export const limits = {
   explainMs: 5_000, // For the log to give the frames of one charge.
   explainsAtOnceMax: 4, // At one edge; each asks the log for a consumer. The others wait.
 
+  // Dashboard
+  runwayDays: 7, // Of what was spent: a week has its weekend.
+  findingsPerKind: 100, // A person looks at them; a house in order has none.
+  healthMs: 2_000, // For the log to be asked where it ends.
+  tailsMax: 100, // Live tails of one edge: each is told of every event of its workspace.
+  tailTextCharactersMax: 200, // Of one member of an event that a tail tells.
+  dashboardFileBytesMax: 512 * 1024, // All are held in memory.
+
   // Watching
   observeConnectionsMax: 64, // A scraper and a few people.
   observePort: 9464, // Where exporters of OpenTelemetry serve Prometheus, too.

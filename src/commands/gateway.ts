@@ -225,9 +225,10 @@ const startEdge = async (
   const { catalog, listen, requestsPerMinute, connectionsPerAddress, requestDeadlineMs, taskDeadlineMs } = config
   const { withdrawMs, drainMs } = config
   const { database } = tablesOf(platform)
-  const [{ edge }, { findStoredResponse }] = await Promise.all([
+  const [{ edge }, { findStoredResponse }, { verifiersOfLog }] = await Promise.all([
     import('../roles/edge/role.ts'),
     import('../read-models/stored-responses.ts'),
+    import('./audit-keys.ts'),
   ])
   const responseOwners = new StoredResponses({
     tail,
@@ -243,6 +244,7 @@ const startEdge = async (
     admins,
     readModels: database.billing(),
     frames: platform.log,
+    verifiers: verifiersOfLog(config),
     responseOwners,
     taskQueue: queues.tasks,
     outcomes: await openOutcomeStore(house),

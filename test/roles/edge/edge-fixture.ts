@@ -1,6 +1,7 @@
 import { hash, randomBytes, randomUUID } from 'node:crypto'
 import type { Test } from 'tap'
 import type { FrameSource } from '../../../src/audit/frames.ts'
+import type { Verifier } from '../../../src/audit/note.ts'
 import { initialLedger } from '../../../src/domain/ledger/ledger.ts'
 import { formatUsd } from '../../../src/domain/money.ts'
 import { chargeFor } from '../../../src/domain/pricing/charge.ts'
@@ -147,6 +148,7 @@ export interface EdgeOptions {
   readonly requestDeadlineMs?: number
   readonly readModels?: Partial<EdgeReadModels>
   readonly frames?: Pick<FrameSource, 'read'>
+  readonly verifiers?: readonly Verifier[]
   readonly responseOwners?: ResponseOwners
   readonly taskQueue?: Partial<Pick<WorkQueue, 'put' | 'withdraw'>>
   readonly tasks?: (tail: LedgerTail, log: MemoryLog) => EdgeTasks
@@ -160,6 +162,10 @@ export interface EdgeOptions {
 const empty = async <T>(value: T): Promise<AtSequence<T>> => ({ sequence: 0, value })
 export const noReadModels: EdgeReadModels = {
   findBilling: () => empty(undefined),
+  findStanding: () => empty(undefined),
+  listTasks: () => empty([]),
+  listFindings: () => empty({ findings: [], isComplete: true }),
+  findCheckpoint: () => empty(null),
   listUsage: () => empty([]),
   readStatement: () =>
     empty({
@@ -262,6 +268,7 @@ export const startEdge = async (t: Test, options: EdgeOptions = {}): Promise<Tes
     random: Math.random,
     readModels: { ...noReadModels, ...options.readModels },
     frames: options.frames ?? noFrames,
+    verifiers: options.verifiers ?? [],
     responseOwners: options.responseOwners ?? noOwners,
     taskQueue: recordingQueue,
     outcomes: options.outcomes ?? new MemoryOutcomes(),
