@@ -4,7 +4,7 @@ import { Clients, chat, type Seen, until } from './clients.ts'
 import type { Deployment } from './deployment.ts'
 
 const clients = 20
-/** All of them ask twenty times as often as the limits of these tests let in. */
+/** Together they still ask far more often than the limits of these tests let in. */
 const refusedPauseMs = 100
 
 export const setLimits = async ({ operator }: Deployment, workspaceId: string, limits: Limits): Promise<void> => {
