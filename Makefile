@@ -54,7 +54,7 @@ bench-all: node_modules/.installed ## Every bench one after another, and all tha
 	node test/bench/all.ts $(ARGS)
 
 chaos: node_modules/.installed ## The long forms of the kill tests
-	CHAOS_ROUNDS=$${CHAOS_ROUNDS:-10} tap -t 3600 -j 1 test/flows/*kill* test/flows/*stopped* test/flows/three-edges* $(ARGS)
+	CHAOS_ROUNDS=$${CHAOS_ROUNDS:-10} tap -t 3600 -j 1 test/flows/*kill* test/flows/*stopped* test/flows/three-edges* test/infrastructure/embedded/killed-gateway* $(ARGS)
 
 tamper: node_modules/.installed ## The long form of the tests of tampering: TAMPER_RUNS (10000), TAMPER_SEED
 	TAMPER_RUNS=$${TAMPER_RUNS:-10000} TAMPER_SEED=$${TAMPER_SEED:-$$(date +%s)} tap -t 3600 test/audit/tamper.test.ts test/audit/verify.test.ts $(ARGS)

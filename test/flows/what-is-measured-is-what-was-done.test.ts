@@ -18,7 +18,7 @@ const models = {
 const start = (t: Test): Promise<TestGateway> => {
   const sheets = Object.fromEntries(['plain', ...Object.keys(models)].map((name) => [`openai/${name}`, sheetOf()]))
   const observe = { host: '127.0.0.1', port: 0 }
-  return startTestGateway(t, { models, ...videoOptions(sheets, { observe }) })
+  return startTestGateway(t, { models, ...videoOptions(sheets, { observe, drainMs: 1_000 }) })
 }
 
 /** Chat requests of every outcome: 8 answers, 3 refusals of the upstream or for want of one, 1 stream that breaks. */

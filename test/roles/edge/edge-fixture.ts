@@ -20,6 +20,7 @@ import { LedgerTail } from '../../../src/roles/ledger-tail.ts'
 import type { RateRecords } from '../../../src/roles/rate-records.ts'
 import { type AnswerPart, asksForAnswer, type Dispatch, type Logger, type RoutedCall } from '../../../src/roles/role.ts'
 import type { WorkQueue } from '../../../src/roles/work-queue.ts'
+import { failed } from '../projector/facts.ts'
 import { MemoryLog } from './memory-log.ts'
 import { MemoryOutcomes } from './memory-outcomes.ts'
 import { MemoryRates } from './memory-rates.ts'
@@ -232,6 +233,16 @@ const openLog = async ({ creditUsd = '100', sheets = {}, videoSheets = {} }: Edg
   return log
 }
 
+/** Tells the log of the end of each call that has none, as a proxy would have: an edge that stops waits for it. */
+const endCalls = async (log: MemoryLog, calls: readonly RoutedCall[]): Promise<void> => {
+  const ended = new Set(
+    log.events.map(({ type, data }) => (type === 'UsageRecorded' || type === 'RequestFailed' ? data.requestId : null)),
+  )
+  const left = calls.filter(asksForAnswer).filter(({ requestId }) => !ended.has(requestId))
+  if (left.length === 0) return
+  await log.append(left.map(({ requestId, keyId, surface }) => failed(requestId, { keyId, surface })))
+}
+
 /** An edge over real HTTP; the log is in memory, and `serve` stands for proxy and provider. */
 export const startEdge = async (t: Test, options: EdgeOptions = {}): Promise<TestEdge> => {
   const log = await openLog(options)
@@ -292,7 +303,10 @@ export const startEdge = async (t: Test, options: EdgeOptions = {}): Promise<Tes
     await stopped
     await tail.stop()
   }
-  t.teardown(stop)
+  t.teardown(async () => {
+    endCalls(log, calls).catch(() => {}) // A log that stalls or refuses never hears of it.
+    await stop()
+  })
   const post: TestEdge['post'] = (body, headers = {}, path = '/v1/chat/completions') =>
     fetch(running.url + path, {
       method: 'POST',
