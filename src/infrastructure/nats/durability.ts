@@ -39,7 +39,7 @@ interface JetStreamReport {
 const readReport = async (monitoringUrl: string): Promise<JetStreamReport | string> => {
   try {
     const url = new URL('/jsz?config=true', monitoringUrl)
-    const response = await fetch(url, { signal: AbortSignal.timeout(limits.natsRequestMs) })
+    const response = await fetch(url, { redirect: 'error', signal: AbortSignal.timeout(limits.natsRequestMs) })
     return response.ok ? ((await response.json()) as JetStreamReport) : `${url} answers ${response.status}`
   } catch (error) {
     return `${monitoringUrl} does not answer: ${faultText(error)}`

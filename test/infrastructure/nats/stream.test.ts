@@ -1,3 +1,6 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { jetstreamManager } from '@nats-io/jetstream'
 import t from 'tap'
 import { connectNats } from '../../../src/infrastructure/nats/connect.ts'
@@ -18,6 +21,14 @@ t.test('where it cannot be determined the log is refused', async (t) => {
   await t.rejects(openOn(server, { monitoringUrl: undefined }), /no monitoring URL/)
   await t.rejects(openOn(server, { monitoringUrl: unsynced.monitoringUrl }), /belongs to another server/)
   await t.rejects(openOn(server, { monitoringUrl: 'http://127.0.0.1:1' }), /does not answer/)
+  const elsewhere = createServer(({ url }, answer) => {
+    answer.writeHead(302, { location: `${server.monitoringUrl}${url}` }).end()
+  }).listen(0, '127.0.0.1')
+  await once(elsewhere, 'listening')
+  const { port } = elsewhere.address() as AddressInfo
+  await t.rejects(openOn(server, { monitoringUrl: `http://127.0.0.1:${port}` }), /does not answer/)
+  elsewhere.close()
+  elsewhere.closeAllConnections()
 })
 
 t.test('relaxed durability warns instead', async (t) => {
