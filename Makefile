@@ -7,8 +7,11 @@ export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 # The tests start the program some hundred times; what V8 made of its modules is kept between the starts.
 export NODE_COMPILE_CACHE := $(CURDIR)/node_modules/.cache/v8
 
+FAULT_TESTS := $(wildcard test/flows/sigterm* test/flows/a-full-disk* test/flows/a-clock* test/flows/a-connection* \
+  test/flows/an-upstream-that* test/flows/a-flood* test/flows/a-client-of* test/infrastructure/embedded/full-disk*)
+
 .DEFAULT_GOAL := help
-.PHONY: help run test check bench bench-apart bench-video bench-audit bench-guards bench-streams bench-all generate chaos tamper reconcile-seeds openapi-seeds properties fuzz
+.PHONY: help run test check bench bench-apart bench-video bench-audit bench-guards bench-streams bench-all generate chaos faults tamper reconcile-seeds openapi-seeds properties fuzz
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  %-15s %s\n", $$1, $$2 }'
@@ -55,6 +58,9 @@ bench-all: node_modules/.installed ## Every bench one after another, and all tha
 
 chaos: node_modules/.installed ## The long forms of the kill tests
 	CHAOS_ROUNDS=$${CHAOS_ROUNDS:-10} tap -t 3600 -j 1 test/flows/*kill* test/flows/*stopped* test/flows/three-edges* test/infrastructure/embedded/killed-gateway* $(ARGS)
+
+faults: node_modules/.installed ## The long forms of the fault tests: FAULTS_STREAMS (5000), FAULTS_EVENTS (1000000)
+	FAULTS_STREAMS=$${FAULTS_STREAMS:-5000} FAULTS_EVENTS=$${FAULTS_EVENTS:-1000000} tap -t 3600 -j 1 $(FAULT_TESTS) $(ARGS)
 
 tamper: node_modules/.installed ## The long form of the tests of tampering: TAMPER_RUNS (10000), TAMPER_SEED
 	TAMPER_RUNS=$${TAMPER_RUNS:-10000} TAMPER_SEED=$${TAMPER_SEED:-$$(date +%s)} tap -t 3600 test/audit/tamper.test.ts test/audit/verify.test.ts $(ARGS)

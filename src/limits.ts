@@ -304,6 +304,8 @@ export const limits = {
   databaseConnectionsMax: 8,
   databaseConnectMs: 5_000,
   databaseStatementMs: 10_000,
+  databaseKeepAliveSeconds: 10, // With databaseKeepAlivesMax: the server gives a client up that has been gone for 40 s.
+  databaseKeepAlivesMax: 3,
 
   // Video vendors
   videoSubmitMs: 60_000, // Images travel inline, 20 MB over a poor line; the vendor's own time-out is shorter.

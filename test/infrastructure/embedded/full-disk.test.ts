@@ -11,7 +11,7 @@ import { silent } from './silent.ts'
 
 t.test('a nats-server whose disk was full is started anew once there is room', { timeout: 60_000 }, async (test) => {
   const disk = await mountSmallDisk(test, 24)
-  if (disk === null) return test.skip(noSmallDisk)
+  if (disk === null) return test.plan(0, noSmallDisk)
   const dataFolder = join(freshFolder(test), 'data')
   mkdirSync(dataFolder, { recursive: true, mode: 0o711 })
   execFileSync('ln', ['-s', disk.folder, join(dataFolder, 'nats')])
