@@ -112,6 +112,19 @@ const timeFormat = ({ locale, timeZone }) =>
 /** Made once: a table writes hundreds of times. */
 const ownTime = timeFormat({})
 
+/** `22 Nov, 02:18`: where there is little room.
+ *
+ * @param {string} iso
+ */
+export const shortTime = (iso) => ownShortTime.format(new Date(iso))
+const ownShortTime = new Intl.DateTimeFormat(undefined, {
+  month: 'short',
+  day: '2-digit',
+  hour: '2-digit',
+  minute: '2-digit',
+  hourCycle: 'h23',
+})
+
 /** The day of an instant in the viewer's zone.
  *
  * @param {string} iso
