@@ -121,15 +121,18 @@ export class OpenApiClient {
       const { hostname, port } = new URL(this.#url)
       const asked = request({ hostname, port, method, path, headers, agent: false }, (response) => {
         const chunks: Buffer[] = []
-        response.on('data', (chunk: Buffer) => chunks.push(chunk))
+        const contentType = response.headers['content-type'] ?? ''
+        const answered = (): void =>
+          resolve({ status: response.statusCode ?? 0, contentType, text: Buffer.concat(chunks).toString() })
+        response.on('data', (chunk: Buffer) => {
+          chunks.push(chunk)
+          if (method.toUpperCase() === 'GET' && contentType.startsWith('text/event-stream')) {
+            answered() // It goes on for as long as anybody follows it.
+            asked.destroy()
+          }
+        })
         response.on('error', reject)
-        response.on('end', () =>
-          resolve({
-            status: response.statusCode ?? 0,
-            contentType: response.headers['content-type'] ?? '',
-            text: Buffer.concat(chunks).toString(),
-          }),
-        )
+        response.on('end', answered)
       })
       const bound = setTimeout(() => asked.destroy(new Error(`no answer within ${withinMs} ms`)), withinMs)
       asked.on('error', reject).on('close', () => clearTimeout(bound))

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import t from 'tap'
 import { listOf, objectOf, textOf } from '../../src/json.ts'
+import { until } from '../clients.ts'
 import { sheetOf, startTestGateway } from '../gateway.ts'
 import { type Credentials, invalidOf } from '../invalid-input.ts'
 import { type Documented, OpenApiClient, type Received, type Sent } from '../openapi-client.ts'
@@ -20,7 +21,8 @@ const sheets = Object.fromEntries(models.map((model) => [model, sheetOf()]))
 
 const start = async (t: Parameters<typeof startTestGateway>[0]) => {
   const admins = [{ name: 'ana', sha256: hash('sha256', token) }]
-  const { gateway, account } = await startTestGateway(t, videoOptions(sheets, { admins }))
+  const audit = { sealing: true, origin: 'gateway.test/ledger', signer: null, verifier: null, previous: [] }
+  const { gateway, account } = await startTestGateway(t, videoOptions(sheets, { admins, audit }))
   const document = await fetch(`${gateway.url}/openapi.json`).then((response) => response.json())
   const client = new OpenApiClient(gateway.url, objectOf(document))
   const bearers: Readonly<Record<string, string>> = { key: `Bearer ${account.secret}`, adminToken: `Bearer ${token}` }
@@ -61,7 +63,10 @@ const start = async (t: Parameters<typeof startTestGateway>[0]) => {
     ['/v1/video', async () => (await made('POST /v1/videos'))['id']],
     ['/vv/v1/videos/', async () => (await made('POST /v1/videos'))['id']],
     ['/v1/models/', async () => models[0]],
+    ['/v1/ledger/charges/{id}/proof', async () => await sealed()],
     ['/v1/ledger/charges/', async () => (await made('POST /v1/videos'))['id']],
+    ['/admin/v1/workspaces/{workspace}/ledger/charges/{id}/proof', async () => await sealed()],
+    ['/admin/v1/workspaces/{workspace}/ledger/', async () => (await made('POST /v1/videos'))['id']],
     ['/admin/v1/workspaces/{id}/limits', async () => await limited()],
     ['/admin/v1/workspaces/{id}/keys/', async () => await limited()],
     ['/admin/v1/workspaces/{id}/subscription', async () => await subscribed()],
@@ -78,6 +83,17 @@ const start = async (t: Parameters<typeof startTestGateway>[0]) => {
     if (operation !== undefined)
       await send(operation, { path: path + name, headers: headersOf(operation), ...bodyOf(operation) })
     return name
+  }
+  /** A video of whose last event a checkpoint seals the frame. */
+  const sealed = async (): Promise<unknown> => {
+    const { id } = await made('POST /v1/videos')
+    await until(async () => {
+      const asked = await fetch(`${gateway.url}/v1/ledger/charges/${id}/proof`, {
+        headers: { authorization: bearers['key'] ?? '' },
+      })
+      return asked.status === 200
+    })
+    return id
   }
   const keyIn = async (workspace: string): Promise<unknown> =>
     (await made('POST /admin/v1/keys', { workspace, name: newName() }))['id']
@@ -99,7 +115,7 @@ const start = async (t: Parameters<typeof startTestGateway>[0]) => {
     const [, make] = resources.find(([path]) => template.startsWith(path)) ?? []
     if (make === undefined) throw new Error(`nobody knows what ${name} is asked for`)
     const id = textOf(await make())
-    const path = template.replace(/\{id\}/, id)
+    const path = template.replace('{id}', id).replace('{workspace}', account.workspaceId)
     return path.includes('{key}') ? path.replace('{key}', textOf(await keyIn(id))) : path
   }
   const validOf = async (operation: Documented): Promise<Sent> => ({
