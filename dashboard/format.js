@@ -68,7 +68,7 @@ export const compareAmounts = (one, other) => {
   return difference < 0n ? -1 : difference > 0n ? 1 : 0
 }
 
-/** Of a rate, which is rounded as it is: two decimals, or two digits where it is below a cent.
+/** Of a rate, which nobody needs to the last digit: two decimals, or two digits where it is below a cent; the rest is cut off.
  *
  * @param {string} text
  */
