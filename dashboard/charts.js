@@ -56,7 +56,11 @@ const optionsOf = (width) => {
         values: (_chart, splits) => splits.map((at) => dayText(dayAt(at))),
         incrs: [1, 2, 7, 14, 28].map((days) => days * daySeconds),
       },
-      { ...axis, size: 64, values: (_chart, splits) => splits.map((at) => String(Number(at.toPrecision(6)))) },
+      {
+        ...axis,
+        size: (_chart, values) => 12 + 7 * Math.max(1, ...(values ?? []).map((value) => value.length)),
+        values: (_chart, splits) => splits.map((at) => String(Number(at.toPrecision(6)))),
+      },
     ],
     series: [
       {},

@@ -68,7 +68,7 @@ export const compareAmounts = (one, other) => {
   return difference < 0n ? -1 : difference > 0n ? 1 : 0
 }
 
-/** Of a rate, which is rounded as it is: two decimals, or two digits where it is below a cent.
+/** Of a rate, which nobody needs to the last digit: two decimals, or two digits where it is below a cent; the rest is cut off.
  *
  * @param {string} text
  */
@@ -111,6 +111,19 @@ const timeFormat = ({ locale, timeZone }) =>
   })
 /** Made once: a table writes hundreds of times. */
 const ownTime = timeFormat({})
+
+/** `22 Nov, 02:18`: where there is little room.
+ *
+ * @param {string} iso
+ */
+export const shortTime = (iso) => ownShortTime.format(new Date(iso))
+const ownShortTime = new Intl.DateTimeFormat(undefined, {
+  month: 'short',
+  day: '2-digit',
+  hour: '2-digit',
+  minute: '2-digit',
+  hourCycle: 'h23',
+})
 
 /** The day of an instant in the viewer's zone.
  *

@@ -14,7 +14,7 @@ import { videos } from './views/videos.js'
 import { workspaces } from './views/workspaces.js'
 
 /** @typedef {import('./session.js').Session} Session */
-/** @typedef {import('./types.d.ts').View} View */
+/** @typedef {import('./views.d.ts').View} View */
 
 const ofWorkspace = [overview, spend, statement, charges, videos, tail, findings, health]
 const ofAll = [workspaces, tail, findings, health]
@@ -157,7 +157,7 @@ const viewsOf = ({ isAdmin }, scope) => {
 /**
  * @param {Session} session
  * @param {string | null} scope
- * @returns {import('./types.d.ts').ViewContext['hrefTo']}
+ * @returns {import('./views.d.ts').ViewContext['hrefTo']}
  */
 const hrefFrom = (session, scope) => {
   const prefix = session.isAdmin && scope !== null ? `#/w/${encodeURIComponent(scope)}` : '#'

@@ -1,16 +1,32 @@
 // @ts-check
 import { append, h, replace } from './dom.js'
-import { alignedMoney, decimalsOf, localClock, localDay, localTime, money, shortId, utcTime, words } from './format.js'
+import {
+  alignedMoney,
+  decimalsOf,
+  localClock,
+  localDay,
+  localTime,
+  money,
+  shortId,
+  shortTime,
+  utcTime,
+  words,
+} from './format.js'
 import { ApiError } from './session.js'
 
 /** @typedef {import('./dom.js').Child} Child */
+
+/** As the style sheet has it. */
+export const isNarrow = () => matchMedia('(max-width: 768px)').matches
 
 /** An instant in the viewer's zone, with UTC on hover and for programs.
  *
  * @param {string | null} iso
  */
 export const time = (iso) =>
-  iso === null ? h('span', { class: 'muted' }, '–') : h('time', { datetime: iso, title: utcTime(iso) }, localTime(iso))
+  iso === null
+    ? h('span', { class: 'muted' }, '–')
+    : h('time', { datetime: iso, title: utcTime(iso) }, isNarrow() ? shortTime(iso) : localTime(iso))
 
 /** The day of an instant in the viewer's zone, with UTC on hover.
  *

@@ -146,7 +146,7 @@ const events = ({ events: told }) =>
     told,
   )
 
-/** @param {Explanation} told @param {import('../types.d.ts').ViewContext} context */
+/** @param {Explanation} told @param {import('../views.d.ts').ViewContext} context */
 const proof = ({ id, proof: { sequence, checkpoint, command } }, { session, scope, signal }) => {
   const told = h('div', { 'aria-live': 'polite' })
   const fetchProof = async () => {
@@ -185,7 +185,7 @@ const proof = ({ id, proof: { sequence, checkpoint, command } }, { session, scop
   ]
 }
 
-/** @param {Explanation} told @param {import('../types.d.ts').ViewContext} context */
+/** @param {Explanation} told @param {import('../views.d.ts').ViewContext} context */
 const story = (told, context) => {
   const { kind, key, asked, workspace, reservation, hold, complete } = told
   return [
@@ -214,7 +214,7 @@ const story = (told, context) => {
 
 /** One charge explained line by line.
  *
- * @param {import('../types.d.ts').ViewContext} context
+ * @param {import('../views.d.ts').ViewContext} context
  */
 export const showCharge = (context) => {
   const { session, scope, root, signal, parameter, hrefTo } = context

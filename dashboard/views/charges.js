@@ -19,7 +19,7 @@ const columnsOf = (hrefTo) => [
   { name: 'USD', className: 'amount', cell: () => null, amount: ({ total }) => total },
 ]
 
-/** @param {import('../types.d.ts').ViewContext} context */
+/** @param {import('../views.d.ts').ViewContext} context */
 const showList = ({ session, scope, root, signal, hrefTo }) => {
   const model = h('input', { type: 'text', placeholder: 'openai/gpt-5-mini', autocomplete: 'off', spellcheck: 'false' })
   const surface = select([['', 'All surfaces'], ...surfaces.map((name) => /** @type {const} */ ([name, words(name)]))])
@@ -61,7 +61,7 @@ const showList = ({ session, scope, root, signal, hrefTo }) => {
   show()
 }
 
-/** @type {import('../types.d.ts').View} */
+/** @type {import('../views.d.ts').View} */
 export const charges = {
   name: 'charges',
   title: 'Charges',

@@ -46,7 +46,7 @@ const kinds = /** @type {const} */ ([
   ['adjustment', 'Corrections', 'What reconciliations and undelivered answers put right.', 'Amount, USD'],
 ])
 
-/** @param {Finding} finding @param {string | null} scope @param {import('../types.d.ts').ViewContext} context */
+/** @param {Finding} finding @param {string | null} scope @param {import('../views.d.ts').ViewContext} context */
 const idOf = ({ kind, id }, scope, { session, hrefTo }) => {
   const isExplained = kind !== 'adjustment' && kind !== 'overdue_hold' && (scope !== null || !session.isAdmin)
   return isExplained ? idLink(id, hrefTo('charges', id)) : h('span', { class: 'id', title: id }, id)
@@ -55,7 +55,7 @@ const idOf = ({ kind, id }, scope, { session, hrefTo }) => {
 /** @param {Finding} finding */
 const detailOf = ({ kind, detail }) => (kind === 'open_request' ? `deadline ${localTime(detail)}` : detail)
 
-/** @type {import('../types.d.ts').View} */
+/** @type {import('../views.d.ts').View} */
 export const findings = {
   name: 'findings',
   title: 'Findings',

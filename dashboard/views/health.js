@@ -46,7 +46,7 @@ const shown = ({ at, ready, checks, log, ledger, tables, sealed }) => [
   ),
 ]
 
-/** @type {import('../types.d.ts').View} */
+/** @type {import('../views.d.ts').View} */
 export const health = {
   name: 'health',
   title: 'Health',

@@ -10,7 +10,7 @@ import { utcDay } from './overview.js'
 /** @typedef {import('../types.d.ts').Limits} Limits */
 /** @typedef {import('../types.d.ts').StandingLimits} StandingLimits */
 /** @typedef {import('../types.d.ts').UsageRow} UsageRow */
-/** @typedef {import('../types.d.ts').ViewContext} ViewContext */
+/** @typedef {import('../views.d.ts').ViewContext} ViewContext */
 
 const figures = /** @type {const} */ ([
   ['requests_per_minute', 'Requests a minute'],
@@ -228,7 +228,7 @@ const keysTable = (keys, { limits, today, month }, context, again) =>
     'No key yet.',
   )
 
-/** @type {import('../types.d.ts').View} */
+/** @type {import('../views.d.ts').View} */
 export const keys = {
   name: 'keys',
   title: 'Keys and limits',

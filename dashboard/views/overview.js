@@ -86,7 +86,7 @@ const holdsTable = (holds, hrefTo) =>
     'Nothing is set aside right now.',
   )
 
-/** @type {import('../types.d.ts').View} */
+/** @type {import('../views.d.ts').View} */
 export const overview = {
   name: 'overview',
   title: 'Overview',

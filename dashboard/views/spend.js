@@ -66,7 +66,7 @@ const byGroup = (title, nameOf, rows) => {
   )
 }
 
-/** @type {import('../types.d.ts').View} */
+/** @type {import('../views.d.ts').View} */
 export const spend = {
   name: 'spend',
   title: 'Spend',

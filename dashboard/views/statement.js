@@ -2,7 +2,7 @@
 import { csvLine } from '../csv.js'
 import { h, replace } from '../dom.js'
 import { rangeOf, words } from '../format.js'
-import { errorPanel, facts, field, heading, idLink, select, time, usd } from '../parts.js'
+import { errorPanel, facts, field, heading, idLink, isNarrow, select, time, usd } from '../parts.js'
 import { virtualTable } from '../virtual-table.js'
 
 /** @typedef {import('../types.d.ts').Movement} Movement */
@@ -12,7 +12,7 @@ const kinds = ['credit', 'charge', 'excess', 'fee', 'adjustment', 'lapse', 'hold
 const charged = new Set(['charge', 'excess'])
 /** @param {Movement} movement */
 const isExplained = ({ kind, reference }) => charged.has(kind) || reference.startsWith('task_')
-const pageRows = 1000
+const pageRows = 500
 
 const exported = /** @type {const} */ ([
   'at',
@@ -35,7 +35,16 @@ export const download = (parts, type, name) => {
 }
 
 /** @param {(view: string, parameter?: string) => string} hrefTo @returns {import('../parts.js').Column<Movement>[]} */
-const columnsOf = (hrefTo) => [
+const columnsOf = (hrefTo) => {
+  const [at, kind, reference, ...amounts] = everyColumn(hrefTo)
+  // Where not all are seen at once, the amounts come first.
+  return /** @type {import('../parts.js').Column<Movement>[]} */ (
+    isNarrow() ? [at, kind, ...amounts, reference] : [at, kind, reference, ...amounts]
+  )
+}
+
+/** @param {(view: string, parameter?: string) => string} hrefTo @returns {import('../parts.js').Column<Movement>[]} */
+const everyColumn = (hrefTo) => [
   { name: 'Time', className: 'wide-time', cell: ({ at }) => time(at) },
   { name: 'Kind', className: 'kind', cell: ({ kind }) => words(kind) },
   {
@@ -51,7 +60,7 @@ const columnsOf = (hrefTo) => [
   { name: 'Balance, USD', className: 'amount', cell: () => null, amount: ({ balance_after }) => balance_after },
 ]
 
-/** @type {import('../types.d.ts').View} */
+/** @type {import('../views.d.ts').View} */
 export const statement = {
   name: 'statement',
   title: 'Statement',

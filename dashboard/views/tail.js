@@ -25,7 +25,7 @@ const member = ([name, value]) =>
     amounts.has(name) ? money(String(value)) : shortId(String(value)),
   )
 
-/** @param {ToldEvent} event @param {import('../types.d.ts').ViewContext} context */
+/** @param {ToldEvent} event @param {import('../views.d.ts').ViewContext} context */
 const line = ({ sequence, type, time: at, workspace, actor, detail }, { scope, session, hrefTo }) => {
   const isOfAll = scope === null && session.isAdmin
   const id = charged.map((name) => detail[name]).find((value) => value !== undefined)
@@ -50,7 +50,7 @@ const line = ({ sequence, type, time: at, workspace, actor, detail }, { scope, s
   )
 }
 
-/** @type {import('../types.d.ts').View} */
+/** @type {import('../views.d.ts').View} */
 export const tail = {
   name: 'tail',
   title: 'Live tail',

@@ -35,7 +35,7 @@ const columnsOf = (hrefTo) => [
   { name: 'Charged, USD', className: 'amount', cell: () => null, amount: ({ total }) => total },
 ]
 
-/** @type {import('../types.d.ts').View} */
+/** @type {import('../views.d.ts').View} */
 export const videos = {
   name: 'videos',
   title: 'Videos',

@@ -5,7 +5,7 @@ import { readAll } from '../session.js'
 
 /** @typedef {import('../types.d.ts').Workspace} Workspace */
 
-/** @type {import('../types.d.ts').View} */
+/** @type {import('../views.d.ts').View} */
 export const workspaces = {
   name: 'workspaces',
   title: 'Workspaces',

@@ -15,6 +15,7 @@ const greeting = (gateway: Gateway): string => {
   return [
     '',
     `  The gateway answers at ${url}/v1${sandbox ? '  (sandbox provider: no provider key is configured)' : ''}`,
+    `  The dashboard: ${url}/dashboard`,
     ...observeLine(observeUrl).map((line) => `  ${line}`),
     ...(demoKey === null
       ? []

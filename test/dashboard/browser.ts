@@ -46,7 +46,7 @@ export const openVisitor = async (
   })
   t.teardown(() => context.close())
   const page = await context.newPage()
-  page.setDefaultTimeout(30_000)
+  page.setDefaultTimeout(20_000)
   const complaints: string[] = []
   page.on('pageerror', (fault) => complaints.push(String(fault)))
   page.on('console', (message) => {
@@ -56,7 +56,8 @@ export const openVisitor = async (
 }
 
 export const signIn = async (page: Page, url: string, secret: string): Promise<void> => {
-  await page.goto(`${url}/dashboard${new URL(page.url()).hash}`)
+  await page.goto('about:blank')
+  await page.goto(`${url}/dashboard`)
   await page.getByLabel('Key or admin token').fill(secret)
   await page.getByRole('button', { name: 'Sign in' }).click()
 }

@@ -72,7 +72,8 @@ const named = `/admin/v1/workspaces/${workspaceId}/ledger`
 
 const get = (path: string, bearer = secret, from = url): Promise<Response> =>
   fetch(from + path, { headers: { authorization: `Bearer ${bearer}` } })
-const read = async (path: string, bearer = secret) => (await get(path, bearer)).json()
+type Json = ReturnType<JSON['parse']>
+const read = async (path: string, bearer = secret, from = url): Promise<Json> => (await get(path, bearer, from)).json()
 
 t.test('an administrator reads of any workspace what its key reads', async (t) => {
   const paths = [
@@ -117,7 +118,7 @@ t.test('the wallet, and how long it lasts', async (t) => {
   t.equal(parseUsd(wallet.available), parseUsd(wallet.balance) - parseUsd(wallet.held) + parseUsd('5'))
   t.ok(Date.parse(wallet.runway.until) > Date.now())
   const empty = await startEdge(t, {})
-  t.match(await (await get(`${own}/wallet`, secret, empty.url)).json(), {
+  t.match(await read(`${own}/wallet`, secret, empty.url), {
     balance: '0',
     runway: { spent: '0', until: null },
   })
@@ -192,12 +193,12 @@ t.test('what is not sealed yet, and what nobody can believe, is not proved', asy
 
 t.test('health: how far the tables are behind the log', async (t) => {
   const behind = await startEdge(t, { readModels: { findCheckpoint: async () => ({ sequence: 1, value: null }) } })
-  const health = await (await get(`${own}/health`, secret, behind.url)).json()
+  const health = await read(`${own}/health`, secret, behind.url)
   const last = behind.log.frames.length
   t.match(health, { ready: true, log: { sequence: last }, ledger: { sequence: last }, tables: { sequence: 1 } })
   t.equal(health.tables.behind_frames, last - 1)
   const away = await startEdge(t, { readModels: { findCheckpoint: () => Promise.reject(new Error('away')) } })
-  t.match(await (await get(`${own}/health`, secret, away.url)).json(), {
+  t.match(await read(`${own}/health`, secret, away.url), {
     ready: true,
     tables: { sequence: null, behind_frames: null },
   })
