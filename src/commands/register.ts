@@ -319,7 +319,11 @@ export const registerCommands = (program: Command): void => {
     .option('--port <port>', 'port to listen on (default: 8787)', portOf)
     .option('--observe-port <port>', 'port of metrics and health: 0 for any that is free, or off', observePortOf)
     .addOption(new Option('--role <role>', 'run one role alone, on servers that run already').choices(roleNames))
-    .option('--drain-seconds <seconds>', 'how long requests in flight may go on at SIGTERM (default: 15)', secondsOf)
+    .option(
+      '--drain-seconds <seconds>',
+      'how long requests in flight may go on at SIGTERM (default: as configured, or 15)',
+      secondsOf,
+    )
     .action(async (options: ServeOptions, command: Command) => {
       const config = configOf(command, { role: 'gateway', ...options })
       const { serve } = await import('./serve.ts') // The roles are most of the program, and most commands need none.

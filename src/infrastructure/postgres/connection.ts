@@ -27,12 +27,8 @@ const keepAlive = [
 const addressOf = ({ url, schema }: Place): string => {
   assertSchemaName(schema)
   const address = new URL(url)
-  const options = [
-    address.searchParams.get('options') ?? '',
-    `-c search_path=${schema}`,
-    '-c timezone=UTC',
-    ...keepAlive,
-  ]
+  const own = address.searchParams.get('options') ?? ''
+  const options = [...keepAlive, own, `-c search_path=${schema}`, '-c timezone=UTC']
   address.searchParams.set('options', options.join(' ').trim())
   return address.href
 }
