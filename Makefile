@@ -1,15 +1,20 @@
 # npm runs under the Node that the project brings, so that engine checks do not skip the servers' packages.
 NODE_VERSION := 24
 NPM := npm exec --yes --package=node@$(NODE_VERSION) -- npm
+# Garbage of requests in flight dies young: with less room for it, much of it is copied into the old generation first.
+NODE_FLAGS := --max-semi-space-size=32
 export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 # The tests start the program some hundred times; what V8 made of its modules is kept between the starts.
 export NODE_COMPILE_CACHE := $(CURDIR)/node_modules/.cache/v8
 
+FAULT_TESTS := $(wildcard test/flows/sigterm* test/flows/a-full-disk* test/flows/a-clock* test/flows/a-connection* \
+  test/flows/an-upstream-that* test/flows/a-flood* test/flows/a-client-of* test/infrastructure/embedded/full-disk*)
+
 .DEFAULT_GOAL := help
-.PHONY: help run test check bench bench-apart bench-video bench-audit bench-guards generate chaos tamper reconcile-seeds openapi-seeds fuzz
+.PHONY: help run test check bench bench-apart bench-video bench-audit bench-guards bench-streams bench-all generate chaos faults tamper reconcile-seeds openapi-seeds properties fuzz
 
 help: ## List the targets
-	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  %-11s %s\n", $$1, $$2 }'
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  %-15s %s\n", $$1, $$2 }'
 
 node_modules/.installed: package.json package-lock.json
 	$(NPM) ci
@@ -17,19 +22,20 @@ node_modules/.installed: package.json package-lock.json
 	@touch $@
 
 run: node_modules/.installed ## Start everything: PostgreSQL, NATS, the gateway, a demo workspace
-	@exec node src/main.ts serve $(ARGS)
+	@exec node $(NODE_FLAGS) src/main.ts serve $(ARGS)
 
 test: node_modules/.installed ## Run the tests on embedded servers
 	tap $(ARGS)
 
 check: node_modules/.installed ## Types, lint, format, import rules, generated files, dependencies
 	tsc -p .
+	tsc -p dashboard
 	biome check .
 	depcruise --config .dependency-cruiser.cjs src
 	node schemas/generate.ts --check
 	node test/dependencies/main.ts
 
-bench: node_modules/.installed ## Measure against a bare relay, and assert that the ledger equals the upstream's count
+bench: node_modules/.installed ## Measure against a bare relay, and assert that the ledger equals the upstream's count; peers by ARGS="--peer name=url"
 	node test/bench/main.ts $(ARGS)
 
 bench-apart: node_modules/.installed ## Measure the roles apart against one process, then slow and large answers; assert both ledgers
@@ -44,17 +50,29 @@ bench-audit: node_modules/.installed ## Measure verify, archive, rebuild, the le
 bench-guards: node_modules/.installed ## Measure limits, metrics and idempotency keys on against off; assert the ledgers
 	node test/bench/guards/main.ts $(ARGS)
 
-chaos: node_modules/.installed ## The long forms of the kill tests
-	CHAOS_ROUNDS=$${CHAOS_ROUNDS:-10} tap -t 3600 -j 1 test/flows/*kill* test/flows/*stopped* test/flows/three-edges* $(ARGS)
+bench-streams: node_modules/.installed ## Measure many streams open at once against a bare relay; assert the ledger
+	node test/bench/streams/main.ts $(ARGS)
 
-tamper: node_modules/.installed ## The long form of the tamper test: TAMPER_RUNS (10000), TAMPER_SEED
-	TAMPER_RUNS=$${TAMPER_RUNS:-10000} TAMPER_SEED=$${TAMPER_SEED:-$$(date +%s)} tap -t 3600 test/audit/tamper.test.ts $(ARGS)
+bench-all: node_modules/.installed ## Every bench one after another, and all that they found in bench-results.json
+	node test/bench/all.ts $(ARGS)
+
+chaos: node_modules/.installed ## The long forms of the kill tests
+	CHAOS_ROUNDS=$${CHAOS_ROUNDS:-10} tap -t 3600 -j 1 test/flows/*kill* test/flows/*stopped* test/flows/three-edges* test/infrastructure/embedded/killed-gateway* $(ARGS)
+
+faults: node_modules/.installed ## The long forms of the fault tests: FAULTS_STREAMS (5000), FAULTS_EVENTS (1000000)
+	FAULTS_STREAMS=$${FAULTS_STREAMS:-5000} FAULTS_EVENTS=$${FAULTS_EVENTS:-1000000} tap -t 3600 -j 1 $(FAULT_TESTS) $(ARGS)
+
+tamper: node_modules/.installed ## The long form of the tests of tampering: TAMPER_RUNS (10000), TAMPER_SEED
+	TAMPER_RUNS=$${TAMPER_RUNS:-10000} TAMPER_SEED=$${TAMPER_SEED:-$$(date +%s)} tap -t 3600 test/audit/tamper.test.ts test/audit/verify.test.ts $(ARGS)
 
 reconcile-seeds: node_modules/.installed ## The long form of the reconciliation test: RECONCILE_SEEDS (1000), RECONCILE_SEED
 	RECONCILE_SEEDS=$${RECONCILE_SEEDS:-1000} tap -t 3600 test/audit/reconcile.test.ts $(ARGS)
 
 openapi-seeds: node_modules/.installed ## The long form of the OpenAPI test: OPENAPI_RUNS (1000 for each operation), OPENAPI_SEED
 	OPENAPI_RUNS=$${OPENAPI_RUNS:-1000} tap -t 3600 test/flows/every-documented-operation* $(ARGS)
+
+properties: node_modules/.installed ## The long form of the tests of properties: PROPERTY_TIMES (20) as many runs
+	PROPERTY_TIMES=$${PROPERTY_TIMES:-20} tap -t 3600 $$(grep -rl property-runs --include=*.test.ts test) $(ARGS)
 
 fuzz: node_modules/.installed ## The long form of the fuzz: FUZZ_RUNS (100000), FUZZ_SEED
 	FUZZ_RUNS=$${FUZZ_RUNS:-100000} tap -t 3600 test/flows/whatever-is-sent* $(ARGS)

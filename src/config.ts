@@ -51,7 +51,9 @@ export interface Config {
   readonly taskDeadlineMs: number
   /** Null: nobody is called back. */
   readonly callbacks: CallbacksConfig | null
-  /** How long requests in flight may go on when a process is told to stop. */
+  /** How long an edge that is told to stop goes on taking requests, and is not ready. */
+  readonly withdrawMs: number
+  /** How long requests in flight may go on then. */
   readonly drainMs: number
   readonly audit: AuditConfig
   /** Who may call the admin API, for the roles that serve it. Other roles never hold a token. */
@@ -145,6 +147,7 @@ interface ConfigFile {
     readonly connections_per_address?: number
     readonly request_deadline_seconds?: number
     readonly task_deadline_seconds?: number
+    readonly withdraw_seconds?: number
     readonly drain_seconds?: number
   }
   readonly audit?: {
@@ -752,6 +755,7 @@ export const readConfig = (
     readonly port?: number | undefined
     /** Of metrics and health. */
     readonly observePort?: number | 'off' | undefined
+    readonly drainSeconds?: number | undefined
     readonly dataFolder?: string | undefined
     /** Default: the whole gateway. */
     readonly role?: ProcessRole | undefined
@@ -812,7 +816,8 @@ export const readConfig = (
     requestDeadlineMs: msOf(file.limits?.request_deadline_seconds) ?? limits.requestDeadlineMs,
     taskDeadlineMs: msOf(file.limits?.task_deadline_seconds) ?? limits.taskDeadlineMs,
     callbacks: callbacksFrom(file, areEmbedded(addresses), callbackSecret),
-    drainMs: msOf(file.limits?.drain_seconds) ?? limits.stopMs,
+    withdrawMs: msOf(file.limits?.withdraw_seconds) ?? limits.withdrawMs,
+    drainMs: msOf(options.drainSeconds ?? file.limits?.drain_seconds) ?? limits.stopMs,
     audit,
     admins,
     logLevel: file.log_level ?? 'info',

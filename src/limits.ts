@@ -11,6 +11,8 @@ export const limits = {
   clientStallMs: 60_000, // A client that reads nothing for so long is gone.
   keepAliveCommentMs: 15_000, // Proxies on the way drop connections that are idle for longer.
   connectionsMax: 10_000,
+  openRequestsMax: 4_096, // Of one edge: a stream takes some 100 KB of it.
+  workspaceOpenRequestsMax: 2_048, // Of one edge: one workspace leaves room for others.
   connectionsPerAddressMax: 10_000, // As many as there may be: a load balancer is one address. The configuration may say less.
   headersBytesMax: 16 * 1024, // Of all, with the request line: Node's own bound, whatever it was started with.
   headersCountMax: 100,
@@ -36,10 +38,11 @@ export const limits = {
   upstreamConnectMs: 10_000,
   upstreamFirstByteMs: 120_000, // Of a stream: reasoning models think before the first byte.
   upstreamWholeAnswerMs: 300_000, // Without a stream the first byte comes with the last; another candidate still has as long.
+  upstreamIdleMs: 300_000, // Between two pieces of an answer: some models think between the first event and the next, as long as a whole answer takes.
   upstreamQuestionMs: 30_000, // A count, or an answer that is kept: nothing is generated.
   upstreamBodyBytesMax: 64 * 1024 * 1024, // Generated audio and images come inline.
   upstreamErrorBodyBytesMax: 64 * 1024,
-  upstreamConnectionsMax: 1_024, // For each provider.
+  upstreamConnectionsMax: 8_192, // For each provider: what two full edges have open must not queue here until it times out.
   upstreamKeepAliveMs: 30_000,
   sseEventBytesMax: 16 * 1024 * 1024, // One event may hold one generated image.
   upstreamRetryAfterSecondsMax: 3_600,
@@ -162,6 +165,7 @@ export const limits = {
   rateReturnMs: 1_000, // For a stopping edge's leases to go back; they lapse anyway.
   slotLeaseMs: 15_000, // An edge that died gives its places back after it; an election of 9 s must not take a living one's.
   slotRenewMs: 5_000,
+  slotSpareDivisor: 40, // An edge keeps up to 2.5 % of a limit that it used a moment ago: a busy one need not write for every request.
   slotPatienceMs: 100, // A place that is given back at another edge meanwhile is taken.
   slotPauseMs: 25,
 
@@ -198,6 +202,8 @@ export const limits = {
   sealSliceBytesMax: 1024 * 1024, // A few milliseconds of hashing; then others in the process have their turn.
   sealFaultMs: 60_000, // Between two complaints of a log that is not sealed any further.
   expiryTickMs: 250,
+  clockJumpMs: 1_000, // A wall clock that is ahead by more was set; a late tick of a busy process delays both clocks alike.
+  clockSettleMs: 1_800_000, // Longer than an allowance of the default request deadline lives; a dead edge's money is back so much later.
   schedulerStopMs: 2_000, // For an append under way; one that takes longer waits for a log that is away.
 
   // Audit
@@ -261,6 +267,14 @@ export const limits = {
   explainMs: 5_000, // For the log to give the frames of one charge.
   explainsAtOnceMax: 4, // At one edge; each asks the log for a consumer. The others wait.
 
+  // Dashboard
+  runwayDays: 7, // Of what was spent: a week has its weekend.
+  findingsPerKind: 100, // A person looks at them; a house in order has none.
+  healthMs: 2_000, // For the log to be asked where it ends.
+  tailsMax: 100, // Live tails of one edge: each is told of every event of its workspace.
+  tailTextCharactersMax: 200, // Of one member of an event that a tail tells.
+  dashboardFileBytesMax: 512 * 1024, // All are held in memory.
+
   // Watching
   observeConnectionsMax: 64, // A scraper and a few people.
   observePort: 9464, // Where exporters of OpenTelemetry serve Prometheus, too.
@@ -275,10 +289,13 @@ export const limits = {
 
   // Processes
   startMs: 30_000, // For each embedded server to answer.
+  withdrawMs: 0, // Between a stopping edge's 503 at /readyz and its last new connection: none, unless a load balancer looks there.
   stopMs: 15_000, // For requests in flight at shutdown, and then for what they cost to be recorded.
   lastAnswerMs: 2_000, // For what a stopping edge or proxy broke off to be counted, and for the error to reach its caller.
   shutdownMs: 60_000, // For everything to stop; then the process ends, and its successor finds the rest in the log.
   embeddedRecoveryMs: 600_000, // After a kill a server reads its whole store before it answers; one that ends is noticed at once.
+  embeddedHealthMs: 2_000, // Between two looks whether the nats-server writes.
+  embeddedRoomBytes: 4 * 1024 * 1024, // What must fit on a disk that was full before the nats-server is started anew.
   embeddedPollMs: 20, // Between two looks at a server that starts or stops.
   embeddedProbeMs: 5_000, // For one look.
   embeddedPortsMax: 5, // A port is chosen before it is bound; another process may be quicker.
@@ -287,6 +304,8 @@ export const limits = {
   databaseConnectionsMax: 8,
   databaseConnectMs: 5_000,
   databaseStatementMs: 10_000,
+  databaseKeepAliveSeconds: 10, // With databaseKeepAlivesMax: the server gives a client up that has been gone for 40 s.
+  databaseKeepAlivesMax: 3,
 
   // Video vendors
   videoSubmitMs: 60_000, // Images travel inline, 20 MB over a poor line; the vendor's own time-out is shorter.
@@ -365,7 +384,11 @@ const assertOrder = (earlier: keyof typeof limits, later: keyof typeof limits): 
 
 assertOrder('upstreamFirstByteMs', 'upstreamWholeAnswerMs')
 assertOrder('upstreamWholeAnswerMs', 'requestDeadlineMs')
+assertOrder('upstreamIdleMs', 'requestDeadlineMs')
 assertOrder('frameAckMs', 'closingAckMs')
+assertOrder('workspaceOpenRequestsMax', 'openRequestsMax')
+assertOrder('openRequestsMax', 'connectionsMax')
+assertOrder('openRequestsMax', 'upstreamConnectionsMax')
 assertOrder('probeMs', 'probeSilentMs')
 assertOrder('allowanceDrainMs', 'admissionWaitMs')
 assertOrder('slotRenewMs', 'slotLeaseMs')

@@ -1,5 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs'
-import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
+import { Ajv, type ErrorObject, MissingRefError, type ValidateFunction } from 'ajv'
 import formats from 'ajv-formats'
 import type { JsonObject } from './json.ts'
 
@@ -19,7 +19,11 @@ export interface ValidationOptions {
 
 export type Validator = (value: unknown) => readonly Problem[]
 
-const options = { strict: true, strictTypes: false, strictTuples: false, strictRequired: false } as const
+const options = {
+  ...{ strict: true, strictTypes: false, strictTuples: false, strictRequired: false },
+  // The schemas are ours, and a test holds them against their own schema: a start need not.
+  ...{ meta: false, validateSchema: false },
+} as const
 const compilers = { first: new Ajv(options), every: new Ajv({ ...options, allErrors: true }) } as const
 for (const compiler of Object.values(compilers)) formats.default(compiler)
 
@@ -75,24 +79,35 @@ export const readSchema = (schemaId: string): JsonObject =>
 
 export const schemaExists = (schemaId: string): boolean => existsSync(new URL(schemaId, schemasUrl))
 
+/** Reads what a schema refers to as it is missed. */
 const compile = (schemaId: string, compiler: Ajv): ValidateFunction => {
-  const known = compiler.getSchema(schemaId)
-  return known ?? compiler.compile(readSchema(schemaId))
+  try {
+    return compiler.getSchema(schemaId) ?? compiler.compile(readSchema(schemaId))
+  } catch (fault) {
+    if (!(fault instanceof MissingRefError)) throw fault
+    compiler.addSchema(readSchema(fault.missingSchema))
+    return compile(schemaId, compiler)
+  }
 }
 
-const validators = new Map<string, Validator>()
+const validators = { first: new Map<string, Validator>(), every: new Map<string, Validator>() } as const
 
 /**
- * The check of one schema, compiled when it is first asked for. `schemaId` is its path below `schemas/`, which is its `$id` too:
- * `events/UsageRecorded.v1.json`. The result is empty when the value is valid. Throws when there is no such schema.
+ * The check of one schema, compiled at the first value: a process has the checks of all that it could be asked, and compiles those that are
+ * needed. `schemaId` is its path below `schemas/`, which is its `$id` too: `events/UsageRecorded.v1.json`. The result is empty when the value
+ * is valid. Throws when there is no such schema.
  */
 export const validatorOf = (schemaId: string, { every = false }: ValidationOptions = {}): Validator => {
-  const cacheKey = `${schemaId} ${every}`
-  const cached = validators.get(cacheKey)
-  if (cached !== undefined) return cached
-  const validate = compile(schemaId, every ? compilers.every : compilers.first)
-  const validator: Validator = (value) => (validate(value) ? fine : problemsOf(validate.errors ?? []))
-  validators.set(cacheKey, validator)
+  const kind = every ? 'every' : 'first'
+  const known = validators[kind].get(schemaId)
+  if (known !== undefined) return known
+  if (!schemaExists(schemaId)) throw new Error(`there is no schema ${schemaId}`)
+  let validate: ValidateFunction | null = null
+  const validator: Validator = (value) => {
+    validate ??= compile(schemaId, compilers[kind])
+    return validate(value) ? fine : problemsOf(validate.errors ?? [])
+  }
+  validators[kind].set(schemaId, validator)
   return validator
 }
 

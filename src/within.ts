@@ -12,14 +12,14 @@ export const atMost = async (work: Promise<unknown>, timeoutMs: number): Promise
 }
 
 /** Settles as the promise does, or, when that takes longer than `timeoutMs`, rejects with what `late` makes. */
-export const within = async <T>(promise: Promise<T>, timeoutMs: number, late: () => Error): Promise<T> => {
-  let timer: NodeJS.Timeout | undefined
-  const timeout = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(late()), timeoutMs)
+export const within = <T>(promise: Promise<T>, timeoutMs: number, late: () => Error): Promise<T> =>
+  new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(late()), timeoutMs)
+    const settling =
+      <Outcome>(settle: (outcome: Outcome) => void) =>
+      (outcome: Outcome): void => {
+        clearTimeout(timer)
+        settle(outcome)
+      }
+    promise.then(settling(resolve), settling(reject))
   })
-  try {
-    return await Promise.race([promise, timeout])
-  } finally {
-    clearTimeout(timer)
-  }
-}

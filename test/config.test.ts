@@ -222,10 +222,11 @@ t.test('the surfaces of a provider are those that its dialect has', async (t) =>
 })
 
 t.test('limits in seconds, and their bounds', async (t) => {
-  const bounds = { request_deadline_seconds: 30, task_deadline_seconds: 60, drain_seconds: 0 }
+  const bounds = { request_deadline_seconds: 30, task_deadline_seconds: 60, withdraw_seconds: 5, drain_seconds: 0 }
   t.match(readConfig({}, { file: fileWith(t, { limits: bounds }) }), {
     requestDeadlineMs: 30_000,
     taskDeadlineMs: 60_000,
+    withdrawMs: 5_000,
     drainMs: 0,
   })
   t.equal(readConfig({}, { file: fileWith(t, {}) }).taskDeadlineMs, limits.taskDeadlineMs)

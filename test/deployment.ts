@@ -1,13 +1,14 @@
 import { mkdtemp } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Test } from 'tap'
+import { startRole } from '../src/commands/gateway.ts'
 import { publishPrices } from '../src/commands/prices.ts'
 import type { Config, External } from '../src/config.ts'
 import { limits } from '../src/limits.ts'
 import { type RoleName, roleNames } from '../src/roles/role.ts'
 import { type Sandbox, startSandbox } from '../src/sandbox/server.ts'
 import { configOf, type Operator, openOperator, runtime, type TestOptions, temporaryFolder } from './gateway.ts'
-import { GatewayProcess } from './gateway-process.ts'
+import { type EndingSignal, GatewayProcess } from './gateway-process.ts'
 
 export interface DeploymentOptions extends TestOptions {
   readonly external: External
@@ -16,6 +17,16 @@ export interface DeploymentOptions extends TestOptions {
   /** Where a role connects, when not where all do: a user of its own, a node of its own. */
   readonly externalOf?: (role: RoleName, index: number) => External
   readonly operatorExternal?: External
+  /** Which are processes of their own, that can be killed; the others run in the test's. All, where nothing is said. */
+  readonly apart?: (role: RoleName, index: number) => boolean
+}
+
+interface RunningPlace {
+  /** Of an edge. */
+  readonly url: string
+  /** What it wrote to a log of its own. */
+  readonly logged: string
+  end(signal: EndingSignal): Promise<number | null>
 }
 
 interface Place {
@@ -23,25 +34,28 @@ interface Place {
   readonly index: number
 }
 
-/** Roles apart, each in a process of its own which a test may kill, in front of a sandbox provider in the test's process. */
+/** Roles apart, each on connections of its own and where it is to be killed in a process of its own, in front of a sandbox provider in the test's process. */
 export class Deployment {
   readonly operator: Operator
   readonly sandbox: Sandbox
   readonly config: Config
   readonly #options: DeploymentOptions
   readonly #folder: string
-  readonly #processes = new Map<string, GatewayProcess>()
+  readonly #onFatal: (fault: Error) => void
+  readonly #running = new Map<string, RunningPlace>()
 
   private constructor(
     parts: Pick<Deployment, 'operator' | 'sandbox' | 'config'>,
     options: DeploymentOptions,
     folder: string,
+    onFatal: (fault: Error) => void,
   ) {
     this.operator = parts.operator
     this.sandbox = parts.sandbox
     this.config = parts.config
     this.#options = options
     this.#folder = folder
+    this.#onFatal = onFatal
   }
 
   static async start(t: Test, options: DeploymentOptions): Promise<Deployment> {
@@ -57,7 +71,12 @@ export class Deployment {
       options.bounds,
     )
     await publishPrices(operator, config.prices)
-    const deployment = new Deployment({ operator, sandbox, config }, options, folder)
+    const deployment = new Deployment(
+      { operator, sandbox, config },
+      options,
+      folder,
+      (fault) => void t.fail(fault.message),
+    )
     t.teardown(() => deployment.#stop())
     await deployment.#startAll()
     return deployment
@@ -65,39 +84,67 @@ export class Deployment {
 
   /** Addresses of the edges that run. */
   get urls(): readonly string[] {
-    return this.places('edge').map((index) => this.process('edge', index).url)
+    return this.places('edge').map((index) => this.#place('edge', index).url)
   }
 
   /** Which processes of a role run. */
   places(role: RoleName): readonly number[] {
     const count = this.#options.counts?.[role] ?? 1
-    return Array.from({ length: count }, (_, index) => index).filter((index) => this.#processes.has(`${role}-${index}`))
-  }
-
-  process(role: RoleName, index: number): GatewayProcess {
-    const found = this.#processes.get(`${role}-${index}`)
-    if (found === undefined) throw new Error(`no ${role} ${index} runs`)
-    return found
+    return Array.from({ length: count }, (_, index) => index).filter((index) => this.#running.has(`${role}-${index}`))
   }
 
   async start(role: RoleName, index: number): Promise<void> {
-    const external = this.#options.externalOf?.(role, index) ?? this.config.external
-    const settingsFolder = await mkdtemp(join(this.#folder, `${role}-${index}-`))
-    const { bounds } = this.#options
-    const process = await GatewayProcess.start({ ...this.config, external }, { role, settingsFolder, bounds })
-    this.#processes.set(`${role}-${index}`, process)
+    const { externalOf, apart = () => true } = this.#options
+    const config = { ...this.config, external: externalOf?.(role, index) ?? this.config.external }
+    const started = await (apart(role, index) ? this.#startApart(role, index, config) : this.#startHere(role, config))
+    this.#running.set(`${role}-${index}`, started)
   }
 
   /** Ends a process and forgets it; answers with its exit code, null when the signal took it. */
-  async end(role: RoleName, index: number, signal: 'SIGKILL' | 'SIGTERM'): Promise<number | null> {
+  async end(role: RoleName, index: number, signal: EndingSignal): Promise<number | null> {
+    const place = this.#place(role, index)
+    this.#running.delete(`${role}-${index}`)
+    return place.end(signal)
+  }
+
+  /** One of the processes of their own. */
+  process(role: RoleName, index: number): GatewayProcess {
+    const place = this.#place(role, index)
+    if (!(place instanceof GatewayProcess)) throw new Error(`${role} ${index} runs in the test's own process`)
+    return place
+  }
+
+  /** A process that the test sees to from here on. */
+  forget(role: RoleName, index: number): GatewayProcess {
     const process = this.process(role, index)
-    this.#processes.delete(`${role}-${index}`)
-    return process.end(signal)
+    this.#running.delete(`${role}-${index}`)
+    return process
   }
 
   /** What its processes wrote to their own logs. */
   get logged(): string {
-    return [...this.#processes].map(([name, { logged }]) => `${name}\n${logged}`).join('\n')
+    return [...this.#running].map(([name, { logged }]) => `${name}\n${logged}`).join('\n')
+  }
+
+  #place(role: RoleName, index: number): RunningPlace {
+    const found = this.#running.get(`${role}-${index}`)
+    if (found === undefined) throw new Error(`no ${role} ${index} runs`)
+    return found
+  }
+
+  async #startApart(role: RoleName, index: number, config: Config): Promise<RunningPlace> {
+    const settingsFolder = await mkdtemp(join(this.#folder, `${role}-${index}-`))
+    return GatewayProcess.start(config, { role, settingsFolder, bounds: this.#options.bounds })
+  }
+
+  async #startHere(role: RoleName, config: Config): Promise<RunningPlace> {
+    const running = await startRole(role, config, runtime, this.#onFatal, this.#options.bounds)
+    const end = async (signal: EndingSignal): Promise<null> => {
+      if (signal === 'SIGKILL') throw new Error(`${role} runs in the test's own process`)
+      await running.stop()
+      return null
+    }
+    return { url: running.url ?? '', logged: '', end }
   }
 
   async #startAll(): Promise<void> {

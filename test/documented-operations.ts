@@ -59,6 +59,7 @@ export const documentedOperations = async ({ url, secret, adminToken, workspaceI
     ['/vv/v1/videos/', async () => (await made('POST /v1/videos'))['id']],
     ['/v1/models/', async () => documentedModels[0]],
     ['/v1/ledger/charges/', async () => (await made('POST /v1/videos'))['id']],
+    ['/admin/v1/workspaces/{workspace}/ledger/charges/', async () => (await made('POST /v1/videos'))['id']],
     ['/admin/v1/workspaces/{id}/limits', async () => await limited()],
     ['/admin/v1/workspaces/{id}/keys/', async () => await limited()],
     ['/admin/v1/workspaces/{id}/subscription', async () => await subscribed()],
@@ -90,9 +91,10 @@ export const documentedOperations = async ({ url, secret, adminToken, workspaceI
     await put(`/admin/v1/workspaces/${workspaceId}/subscription`, { plan: 'pro' })
     return workspaceId
   }
-  const pathOf = async ({ template, name }: Documented): Promise<string> => {
+  const pathOf = async ({ template: written, name }: Documented): Promise<string> => {
+    const template = written.replace('{workspace}', workspaceId)
     if (!template.includes('{')) return template
-    const [, make] = resources.find(([path]) => template.startsWith(path)) ?? []
+    const [, make] = resources.find(([path]) => written.startsWith(path)) ?? []
     if (make === undefined) throw new Error(`nobody knows what ${name} is asked for`)
     const id = textOf(await make())
     const path = template.replace(/\{id\}/, id)

@@ -16,10 +16,19 @@ export interface ExternalServers {
   readonly direct: NonNullable<Config['external']>
 }
 
-export const startExternalServers = async (t: Test): Promise<ExternalServers> => {
-  const postgres = await startPostgres(t)
+export interface ServerPlaces {
+  /** Where the folder of a server is made, when not where the system has such. */
+  readonly natsBelow?: string
+  readonly postgresBelow?: string
+}
+
+export const startExternalServers = async (
+  t: Test,
+  { natsBelow, postgresBelow }: ServerPlaces = {},
+): Promise<ExternalServers> => {
+  const postgres = await startPostgres(t, postgresBelow === undefined ? {} : { below: postgresBelow })
   const { url: databaseUrl } = await postgres.newDatabase()
-  const nats = await NatsServer.create()
+  const nats = await NatsServer.create(natsBelow === undefined ? {} : { below: natsBelow })
   t.teardown(() => nats.remove())
   const wire = await LossyProxy.create(nats.port)
   t.teardown(() => wire.close())

@@ -49,6 +49,7 @@ const fileOf = (config: Config, pricesFile: string): string =>
     limits: {
       request_deadline_seconds: config.requestDeadlineMs / 1000,
       task_deadline_seconds: config.taskDeadlineMs / 1000,
+      withdraw_seconds: config.withdrawMs / 1000,
       drain_seconds: config.drainMs / 1000,
       requests_per_minute: config.requestsPerMinute ?? undefined,
     },
@@ -89,6 +90,8 @@ export interface ProcessOptions {
   /** In place of the program's own. */
   readonly bounds?: GatewayBounds | undefined
 }
+
+export type EndingSignal = 'SIGKILL' | 'SIGTERM' | 'SIGINT'
 
 /** Whatever ends the test ends these too. */
 const running = new Set<ChildProcess>()
@@ -135,7 +138,8 @@ export class GatewayProcess {
       gateway.observeUrl ||= /Metrics and health.* (http:\S+)\/metrics/.exec(line)?.[1] ?? ''
       gateway.demoKey = /Demo key: (\S+)/.exec(line)?.[1] ?? ''
       const isReady = gateway.url !== '' || line === `The ${role} works.`
-      if (isReady && (!needsKey || gateway.demoKey !== '')) return gateway
+      const isWhole = (!needsKey || gateway.demoKey !== '') && (config.observe === null || gateway.observeUrl !== '')
+      if (isReady && isWhole) return gateway
     }
     throw new Error(
       `the gateway ended with ${child.exitCode ?? child.signalCode} before it answered: ${gateway.logged}`,
@@ -156,11 +160,19 @@ export class GatewayProcess {
   }
 
   /** Ends it with a signal and waits until it is gone; answers with its exit code, null when the signal took it. */
-  async end(signal: 'SIGKILL' | 'SIGTERM'): Promise<number | null> {
-    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return this.#child.exitCode
-    this.#child.kill(signal)
+  async end(signal: EndingSignal): Promise<number | null> {
+    this.tell(signal)
     this.resume()
-    await once(this.#child, 'exit')
+    return this.ended()
+  }
+
+  tell(signal: EndingSignal): void {
+    this.#child.kill(signal)
+  }
+
+  /** Resolves with its exit code once it is gone; null when a signal took it. */
+  async ended(): Promise<number | null> {
+    if (this.#child.exitCode === null && this.#child.signalCode === null) await once(this.#child, 'exit')
     return this.#child.exitCode
   }
 }

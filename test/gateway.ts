@@ -44,6 +44,8 @@ export interface TestOptions {
   /** Where the operator connects, when not to the gateway's own servers. */
   readonly operatorConfig?: Partial<Config>
   readonly bounds?: GatewayBounds | undefined
+  /** Of the gateway, in place of the system's. */
+  readonly runtime?: Runtime
   /** Of the sandbox's video vendor; what is configured where nothing is said. */
   readonly vendorCallsPerSecond?: number
 }
@@ -103,6 +105,7 @@ export const configOf = (
   requestDeadlineMs: limits.requestDeadlineMs,
   taskDeadlineMs: limits.taskDeadlineMs,
   callbacks: { secret: 'a-secret-of-a-test', allowPrivateAddresses: true },
+  withdrawMs: limits.withdrawMs,
   drainMs: limits.stopMs,
   audit: { sealing: false, origin: 'gateway.test/ledger', signer: null, verifier: null, previous: [] },
   admins: [],
@@ -201,7 +204,12 @@ export const startTestGateway = async (t: Test, options: TestOptions = {}): Prom
   const sandbox = await startSandbox(runtime)
   t.teardown(() => sandbox.stop())
   const config = configOf(dataFolder, sandbox.url, options)
-  const gateway = await startGateway(config, runtime, (fault) => t.fail(fault.message), options.bounds)
+  const gateway = await startGateway(
+    config,
+    options.runtime ?? runtime,
+    (fault) => t.fail(fault.message),
+    options.bounds,
+  )
   const operator = await openOperator({ ...config, ...options.operatorConfig }, options.bounds)
   t.teardown(async () => {
     await operator.stop()

@@ -115,21 +115,25 @@ export class OpenApiClient {
     return validate(value) ? '' : this.#ajv.errorsText(validate.errors)
   }
 
-  /** Rejects where the answer is not whole within the bound. Paths go out as they are written. */
+  /**
+   * Rejects where the answer is not whole within the bound. Paths go out as they are written. Events that are followed have no end:
+   * of these the first that comes is the answer.
+   */
   send(method: string, { path, headers, body }: Sent, withinMs: number): Promise<Received> {
     return new Promise((resolve, reject) => {
       const { hostname, port } = new URL(this.#url)
       const asked = request({ hostname, port, method, path, headers, agent: false }, (response) => {
+        const contentType = response.headers['content-type'] ?? ''
         const chunks: Buffer[] = []
-        response.on('data', (chunk: Buffer) => chunks.push(chunk))
-        response.on('error', reject)
-        response.on('end', () =>
-          resolve({
-            status: response.statusCode ?? 0,
-            contentType: response.headers['content-type'] ?? '',
-            text: Buffer.concat(chunks).toString(),
-          }),
-        )
+        const answered = (): void =>
+          resolve({ status: response.statusCode ?? 0, contentType, text: Buffer.concat(chunks).toString() })
+        response.on('data', (chunk: Buffer) => {
+          chunks.push(chunk)
+          if (method !== 'GET' || !contentType.startsWith('text/event-stream')) return
+          answered()
+          asked.destroy()
+        })
+        response.on('error', reject).on('end', answered)
       })
       const bound = setTimeout(() => asked.destroy(new Error(`no answer within ${withinMs} ms`)), withinMs)
       asked.on('error', reject).on('close', () => clearTimeout(bound))

@@ -32,6 +32,8 @@ export interface TestDatabase {
 export interface PostgresOptions {
   /** The server speaks TLS too; the database user `certified` must show a client certificate of that name. */
   readonly certificates?: Certificates
+  /** Where its folder is made; the system's own for such by default. */
+  readonly below?: string
 }
 
 interface Teardown {
@@ -215,9 +217,12 @@ const makeCluster = async (folder: string, user: Partial<User>): Promise<void> =
 }
 
 /** Starts a server that ends with the test. */
-export const startPostgres = async (t: Teardown, { certificates }: PostgresOptions = {}): Promise<TestPostgres> => {
+export const startPostgres = async (
+  t: Teardown,
+  { certificates, below = tmpdir() }: PostgresOptions = {},
+): Promise<TestPostgres> => {
   const user: Partial<User> = process.getuid?.() === 0 ? findUser() : {}
-  const folder = await mkdtemp(join(tmpdir(), 'gateway-postgres-'))
+  const folder = await mkdtemp(join(below, 'gateway-postgres-'))
   await copyOf('postgres', folder, (made) => makeCluster(made, user))
   if (certificates !== undefined) await prepareTls(folder, user, certificates)
   const server = new Server(folder, await freePort(), user, certificates === undefined ? [] : tlsSettings)

@@ -44,7 +44,7 @@ const eventsIn = (frame: RawFrame, asked: string): readonly FoundEvent[] =>
  * `to`; null where none of them has it. Frames that cannot be read are passed over.
  */
 export const findEvent = async (
-  source: FrameSource,
+  source: Pick<FrameSource, 'read'>,
   asked: string,
   from: number,
   to: number,
@@ -76,6 +76,19 @@ export const findSeal = async (
   verifiers: readonly Verifier[],
 ): Promise<Believed | null> => {
   for await (const frames of source.read(sequence + 1, await source.lastSequence()))
+    for (const frame of frames)
+      for (const seal of believedIn(frame, verifiers)) if (seal.from < sequence && sequence <= seal.size) return seal
+  return null
+}
+
+/** The believed checkpoint over a sequence in the frame that holds it; null where there is none. */
+export const sealIn = async (
+  source: Pick<FrameSource, 'read'>,
+  sealSequence: number,
+  sequence: number,
+  verifiers: readonly Verifier[],
+): Promise<Believed | null> => {
+  for await (const frames of source.read(sealSequence, sealSequence))
     for (const frame of frames)
       for (const seal of believedIn(frame, verifiers)) if (seal.from < sequence && sequence <= seal.size) return seal
   return null

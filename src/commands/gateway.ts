@@ -1,29 +1,21 @@
 import { type Config, dialectOf, type ProviderConfig, profileOf, sandboxVendor } from '../config.ts'
 import { callableModels } from '../domain/routing/plan.ts'
 import { callableVideoModels } from '../domain/video/plan.ts'
-import { UndiciClient } from '../infrastructure/http/client.ts'
 import { openCallClient } from '../infrastructure/nats/calls/call-client.ts'
 import { openCallServer } from '../infrastructure/nats/calls/call-server.ts'
 import { openOutcomes } from '../infrastructure/nats/outcomes/open.ts'
 import { type OpenRates, openRates } from '../infrastructure/nats/rates/open.ts'
-import type { WorkQueues } from '../infrastructure/nats/work-queue/open.ts'
-import { findStoredResponse } from '../read-models/stored-responses.ts'
+import { openWorkQueues, type WorkQueues } from '../infrastructure/nats/work-queue/open.ts'
 import type { EdgeBounds } from '../roles/edge/bounds.ts'
 import type { OutcomeStore } from '../roles/edge/idempotency/outcome-store.ts'
-import { edge } from '../roles/edge/role.ts'
 import type { LedgerTail } from '../roles/ledger-tail.ts'
-import { projector } from '../roles/projector/role.ts'
-import { type CallSource, proxy } from '../roles/proxy/role.ts'
+import type { CallSource, ProxyBounds } from '../roles/proxy/role.ts'
 import { RecentTasks } from '../roles/recent-tasks.ts'
 import type { Dispatch, RoleName } from '../roles/role.ts'
-import { scheduler } from '../roles/scheduler/role.ts'
 import { StoredResponses } from '../roles/stored-responses.ts'
 import type { PollerBounds } from '../roles/video-poller/bounds.ts'
-import { videoPoller } from '../roles/video-poller/role.ts'
-import { startSandbox } from '../sandbox/server.ts'
 import type { Books } from './accounts.ts'
 import { administratorsOf } from './administrators.ts'
-import { sealingOf } from './audit-keys.ts'
 import { openDemo } from './demo.ts'
 import { LocalCalls } from './local-calls.ts'
 import { Observation } from './observe.ts'
@@ -31,7 +23,6 @@ import { openPlatform, openTail, type Platform, tablesOf } from './platform.ts'
 import { publishUnknownPrices } from './prices.ts'
 import type { Runtime } from './runtime.ts'
 import { Stack } from './stack.ts'
-import { openQueues, openVendors, openWebhooks } from './video.ts'
 
 /** A gateway that answers at `url`. */
 export interface Gateway {
@@ -65,6 +56,7 @@ type OnFatal = (fault: Error) => void
 /** Other bounds than those of `limits.ts`, for a test. */
 export interface GatewayBounds {
   readonly edge?: Partial<EdgeBounds>
+  readonly proxy?: ProxyBounds
   readonly videoPoller?: Partial<PollerBounds>
 }
 
@@ -83,7 +75,10 @@ interface House extends Ground {
   readonly observation: Observation
 }
 
+// What a role is made of is loaded when it starts: it is most of the program, and a process that runs one role needs no other's.
+
 const startProjector = async ({ platform, runtime, onFatal, stack, observation }: House): Promise<void> => {
+  const { projector } = await import('../roles/projector/role.ts')
   const store = tablesOf(platform).database.projectionStore()
   const running = stack.push(await projector.start({ log: platform.log, store, ...runtime, onFatal }))
   observation.watchTables(() => running.projectedSequence())
@@ -98,6 +93,10 @@ const startTail = async ({ platform, runtime, onFatal, stack, observation }: Hou
 }
 
 const startScheduler = async ({ config, platform, runtime, stack }: House, tail: LedgerTail): Promise<void> => {
+  const [{ scheduler }, { sealingOf }] = await Promise.all([
+    import('../roles/scheduler/role.ts'),
+    import('./audit-keys.ts'),
+  ])
   const sealing = sealingOf(config, runtime)
   stack.push(await scheduler.start({ log: platform.log, tail, sealing, ...runtime }))
 }
@@ -106,6 +105,7 @@ const startScheduler = async ({ config, platform, runtime, stack }: House, tail:
 const openSandbox = async ({ config, runtime, stack }: House): Promise<string | null> => {
   if (!config.sandbox) return null
   runtime.logger.warn({}, 'no provider is configured: the sandbox provider answers, and its answers are billed')
+  const { startSandbox } = await import('../sandbox/server.ts')
   return stack.push(await startSandbox(runtime)).url
 }
 
@@ -122,7 +122,12 @@ const sandboxed = ({ catalog }: Config, baseUrl: string): readonly ProviderConfi
     }))
 
 const startProxy = async (house: House, calls: CallSource, sandboxUrl: string | null): Promise<void> => {
-  const { config, platform, runtime, stack, observation } = house
+  const { config, platform, runtime, stack, observation, bounds } = house
+  const [{ proxy }, { UndiciClient }, { openVendors }] = await Promise.all([
+    import('../roles/proxy/role.ts'),
+    import('../infrastructure/http/client.ts'),
+    import('./video.ts'),
+  ])
   const providers = sandboxUrl === null ? config.providers : sandboxed(config, sandboxUrl)
   const http = stack.push(new UndiciClient())
   const running = stack.push(
@@ -134,6 +139,7 @@ const startProxy = async (house: House, calls: CallSource, sandboxUrl: string | 
       http,
       calls,
       drainMs: config.drainMs,
+      ...bounds.proxy,
       ...runtime,
     }),
   )
@@ -155,6 +161,11 @@ const startVideoPoller = async (
   queues: WorkQueues,
   sandboxUrl: string | null,
 ): Promise<void> => {
+  const [{ videoPoller }, { UndiciClient }, { openVendors, openWebhooks }] = await Promise.all([
+    import('../roles/video-poller/role.ts'),
+    import('../infrastructure/http/client.ts'),
+    import('./video.ts'),
+  ])
   const http = stack.push(new UndiciClient())
   const running = stack.push(
     await videoPoller.start({
@@ -165,12 +176,24 @@ const startVideoPoller = async (
       ...queues,
       vendors: openVendors(config, sandboxUrl, http, runtime),
       webhooks: openWebhooks(config, stack),
-      bounds: bounds.videoPoller ?? {},
+      bounds: { stopMs: config.drainMs, ...bounds.videoPoller },
       ...runtime,
     }),
   )
   observation.check('video-poller', () => running.checks())
   observation.add(() => queues.readings())
+}
+
+/** The work queues on a connection of their own: what is put there may be large, and must not stand before the log's acknowledgements. */
+const openQueues = async (
+  { platform: { connect, queues }, stack }: House,
+  does: { readonly puts?: boolean; readonly takes?: boolean },
+): Promise<WorkQueues> => {
+  const connection = await connect('tasks')
+  stack.push({ stop: () => connection.close() })
+  const opened = await openWorkQueues({ ...queues, ...does, connection })
+  stack.push({ stop: () => opened.close() })
+  return opened
 }
 
 /** On a connection of their own: a lease must not wait behind frames or payloads. */
@@ -199,9 +222,14 @@ const startEdge = async (
   admins: Config['admins'],
 ): Promise<string> => {
   const { config, platform, runtime, stack, bounds, observation } = house
-  const { catalog, listen, requestsPerMinute, connectionsPerAddress, requestDeadlineMs, taskDeadlineMs, drainMs } =
-    config
+  const { catalog, listen, requestsPerMinute, connectionsPerAddress, requestDeadlineMs, taskDeadlineMs } = config
+  const { withdrawMs, drainMs } = config
   const { database } = tablesOf(platform)
+  const [{ edge }, { findStoredResponse }, { verifiersOfLog }] = await Promise.all([
+    import('../roles/edge/role.ts'),
+    import('../read-models/stored-responses.ts'),
+    import('./audit-keys.ts'),
+  ])
   const responseOwners = new StoredResponses({
     tail,
     log: platform.log,
@@ -216,6 +244,7 @@ const startEdge = async (
     admins,
     readModels: database.billing(),
     frames: platform.log,
+    verifiers: verifiersOfLog(config),
     responseOwners,
     taskQueue: queues.tasks,
     outcomes: await openOutcomeStore(house),
@@ -230,6 +259,7 @@ const startEdge = async (
     requestLines: config.logRequests && ['debug', 'info'].includes(config.logLevel),
     checks: observation.ground,
     bounds: {
+      withdrawMs,
       stopMs: drainMs,
       ...(connectionsPerAddress === null ? {} : { connectionsPerAddressMax: connectionsPerAddress }),
       ...bounds.edge,
@@ -266,7 +296,7 @@ const startAll = async (house: House): Promise<Omit<Gateway, 'stop' | 'observeUr
   const known = { tail, tasks: openRecentTasks(house, tail) }
   const sandboxUrl = await openSandbox(house)
   await startProxy(house, calls, sandboxUrl)
-  const queues = await openQueues(platform, house.stack, { puts: true, takes: true })
+  const queues = await openQueues(house, { puts: true, takes: true })
   await startVideoPoller(house, known, queues, sandboxUrl)
   const { admins, newToken } = administratorsOf(config)
   const url = await startEdge(house, known, calls.dispatch, queues, admins)
@@ -302,7 +332,7 @@ const roleStarters: { readonly [Role in RoleName]: (house: House) => Promise<str
     const tail = await startTail(house)
     warnWithoutPrices(house, tail)
     const known = { tail, tasks: openRecentTasks(house, tail) }
-    const queues = await openQueues(house.platform, house.stack, { puts: true })
+    const queues = await openQueues(house, { puts: true })
     const { dispatch } = await openCalls(house, openCallClient)
     return startEdge(house, known, dispatch, queues, administratorsOf(house.config).admins)
   },
@@ -314,7 +344,7 @@ const roleStarters: { readonly [Role in RoleName]: (house: House) => Promise<str
     const tail = await startTail(house)
     warnWithoutVendors(house)
     const known = { tail, tasks: openRecentTasks(house, tail) }
-    const queues = await openQueues(house.platform, house.stack, { takes: true })
+    const queues = await openQueues(house, { takes: true })
     await startVideoPoller(house, known, queues, await openSandbox(house))
     return null
   },

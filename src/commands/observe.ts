@@ -6,9 +6,9 @@ import { limits } from '../limits.ts'
 import { type Check, type Checks, checked, well } from '../roles/health.ts'
 import { ledgerReadings } from '../roles/ledger-readings.ts'
 import type { LedgerTail } from '../roles/ledger-tail.ts'
-import { LogWatch } from '../roles/log-watch.ts'
+import { LogWatch, type WatchedLog } from '../roles/log-watch.ts'
 import { type Observer, type Readings, unobserved } from '../roles/observer.ts'
-import type { EventLog, Logger, RoleName } from '../roles/role.ts'
+import type { Logger, RoleName } from '../roles/role.ts'
 
 const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
   readonly version: string
@@ -54,7 +54,7 @@ export class Observation {
   }
 
   /** Watches the log that the process stands on. */
-  watchLog(log: Pick<EventLog, 'lastSequence' | 'oldestUnacknowledgedMs'>): LogWatch {
+  watchLog(log: WatchedLog): LogWatch {
     const watch = new LogWatch(log)
     this.#watch = watch
     this.add(() => watch.readings())

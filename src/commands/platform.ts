@@ -8,7 +8,7 @@ import { ensureOutcomes, type OutcomesOptions } from '../infrastructure/nats/out
 import { ensureRates, type RatesOptions } from '../infrastructure/nats/rates/open.ts'
 import { ensureWorkQueues, type QueueOptions } from '../infrastructure/nats/work-queue/open.ts'
 import { defaultSchema, type Place } from '../infrastructure/postgres/connection.ts'
-import { type Database, openDatabase } from '../infrastructure/postgres/database.ts'
+import type { Database } from '../infrastructure/postgres/database.ts'
 import { limits } from '../limits.ts'
 import { LedgerTail } from '../roles/ledger-tail.ts'
 import { assertSameLog, ForeignTables } from '../roles/log-identity.ts'
@@ -158,10 +158,12 @@ const openLogOn = (
     onFatal,
   })
 
-const tablesAt = (databaseUrl: string | null): Tables | null =>
-  databaseUrl === null
-    ? null
-    : { database: openDatabase(databaseUrl), place: { url: databaseUrl, schema: defaultSchema } }
+/** Loads what works with a database only where there is one: a proxy has none. */
+const tablesAt = async (databaseUrl: string | null): Promise<Tables | null> => {
+  if (databaseUrl === null) return null
+  const { openDatabase } = await import('../infrastructure/postgres/database.ts')
+  return { database: openDatabase(databaseUrl), place: { url: databaseUrl, schema: defaultSchema } }
+}
 
 /** Connects to the log and, where the role has one, the database. */
 export const openPlatform = async (config: Config, runtime: Runtime, options: PlatformOptions): Promise<Platform> => {
@@ -186,7 +188,7 @@ export const openPlatform = async (config: Config, runtime: Runtime, options: Pl
       await ensureRates({ ...rates, connection })
       await ensureOutcomes({ ...outcomes, connection })
     }
-    const tables = tablesAt(servers.databaseUrl)
+    const tables = await tablesAt(servers.databaseUrl)
     if (tables !== null) opened.push({ stop: () => tables.database.close() })
     return { log, tables, connect, queues, rates, outcomes, stop: () => opened.stop() }
   } catch (fault) {

@@ -50,6 +50,11 @@ const portOf = (text: string): number => {
   return port
 }
 
+const secondsOf = (text: string): number => {
+  if (!/^\d{1,4}$/.test(text)) throw new InvalidArgumentError('a time is given in whole seconds, up to 9999')
+  return Number(text)
+}
+
 const observePortOf = (text: string): number | 'off' => (text === 'off' ? text : portOf(text))
 
 const configOf = (
@@ -57,6 +62,7 @@ const configOf = (
   options: {
     readonly port?: number
     readonly observePort?: number | 'off'
+    readonly drainSeconds?: number
     readonly role?: ProcessRole
     readonly callbackSecret?: boolean
   } = {},
@@ -298,6 +304,13 @@ const registerPrices = (program: Command): void => {
     )
 }
 
+interface ServeOptions {
+  readonly port?: number
+  readonly observePort?: number | 'off'
+  readonly drainSeconds?: number
+  readonly role?: RoleName
+}
+
 /** Every subcommand, one line each. */
 export const registerCommands = (program: Command): void => {
   program
@@ -306,7 +319,8 @@ export const registerCommands = (program: Command): void => {
     .option('--port <port>', 'port to listen on (default: 8787)', portOf)
     .option('--observe-port <port>', 'port of metrics and health: 0 for any that is free, or off', observePortOf)
     .addOption(new Option('--role <role>', 'run one role alone, on servers that run already').choices(roleNames))
-    .action(async (options: { port?: number; observePort?: number | 'off'; role?: RoleName }, command: Command) => {
+    .option('--drain-seconds <seconds>', 'how long requests in flight may go on at SIGTERM (default: 15)', secondsOf)
+    .action(async (options: ServeOptions, command: Command) => {
       const config = configOf(command, { role: 'gateway', ...options })
       const { serve } = await import('./serve.ts') // The roles are most of the program, and most commands need none.
       return serve(config, createRuntime(config.logLevel, secretsOf(config)), options.role)

@@ -1,5 +1,5 @@
-/** How a command ends: 0 done, 1 refused or failed, 2 used wrongly. */
-export const exitCodes = { done: 0, failed: 1, usage: 2 } as const
+/** How a command ends: 0 done, 1 refused or failed, 2 used wrongly, 3 told to stop once more while it stopped. */
+export const exitCodes = { done: 0, failed: 1, usage: 2, endedAtOnce: 3 } as const
 
 /** A command's refusal, shown as one line without a stack; exit code 1. */
 export class CommandError extends Error {

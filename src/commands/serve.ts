@@ -2,6 +2,7 @@ import type { Config } from '../config.ts'
 import { limits } from '../limits.ts'
 import type { RoleName } from '../roles/role.ts'
 import { type Gateway, type GatewayBounds, type RunningProcess, startGateway, startRole } from './gateway.ts'
+import { exitCodes } from './report.ts'
 import type { Runtime } from './runtime.ts'
 import { untilTold } from './until-told.ts'
 
@@ -14,6 +15,7 @@ const greeting = (gateway: Gateway): string => {
   return [
     '',
     `  The gateway answers at ${url}/v1${sandbox ? '  (sandbox provider: no provider key is configured)' : ''}`,
+    `  The dashboard: ${url}/dashboard`,
     ...observeLine(observeUrl).map((line) => `  ${line}`),
     ...(demoKey === null
       ? []
@@ -45,7 +47,7 @@ const greeting = (gateway: Gateway): string => {
 const roleGreeting = ({ role, url, observeUrl }: RunningProcess): string =>
   [...observeLine(observeUrl), url === null ? `The ${role} works.` : `The ${role} answers at ${url}/v1`].join('\n')
 
-/** Runs the whole gateway, or one role of it, until SIGINT or SIGTERM; a second signal ends the process at once. */
+/** Runs the whole gateway, or one role of it, until SIGINT or SIGTERM; a second signal ends the process at once, with an exit code of its own. */
 export const serve = async (
   config: Config,
   runtime: Runtime,
@@ -57,7 +59,7 @@ export const serve = async (
     logger.warn({ file }, 'every user of this machine can read a file with secrets: let only its owner (chmod 600)')
   const die = (fault: Error): never => {
     logger.error({ fault }, 'the gateway cannot go on')
-    process.exit(1)
+    process.exit(exitCodes.failed)
   }
   const running =
     role === undefined
@@ -66,7 +68,14 @@ export const serve = async (
   console.log('role' in running ? roleGreeting(running) : greeting(running))
   await untilTold()
   logger.info({}, 'stopping: requests in flight are finished')
-  setTimeout(() => process.exit(1), 3 * config.drainMs + limits.shutdownMs).unref() // Whatever still holds the process then.
+  const lastMs = config.withdrawMs + 3 * config.drainMs + limits.shutdownMs
+  setTimeout(() => {
+    logger.error(
+      { afterMs: lastMs },
+      'the gateway does not stop by itself: it is ended, and its successor finds the rest in the log',
+    )
+    process.exit(exitCodes.failed)
+  }, lastMs).unref()
   await running.stop()
   logger.info({}, 'stopped')
 }

@@ -1,3 +1,5 @@
+import { exitCodes } from './report.ts'
+
 const longMs = 2 ** 31 - 1
 
 /** Resolves at SIGINT or SIGTERM, and keeps the process alive until then; a second signal ends it at once. */
@@ -7,7 +9,7 @@ export const untilTold = (): Promise<void> =>
     let signals = 0
     const onSignal = (): void => {
       signals += 1
-      if (signals > 1) process.exit(1)
+      if (signals > 1) process.exit(exitCodes.endedAtOnce)
       clearInterval(alive)
       resolve()
     }

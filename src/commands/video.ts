@@ -1,6 +1,5 @@
 import { type Config, sandboxVendor } from '../config.ts'
 import { GuardedClient } from '../infrastructure/http/guarded-client.ts'
-import { openWorkQueues, type WorkQueues } from '../infrastructure/nats/work-queue/open.ts'
 import { limits } from '../limits.ts'
 import type { HttpClient } from '../providers/http.ts'
 import { openVideoVendor } from '../providers/vv-video/open-video-vendor.ts'
@@ -8,22 +7,9 @@ import type { VideoVendorConfig } from '../providers/vv-video/vendor.ts'
 import type { VideoPollerParts } from '../roles/video-poller/role.ts'
 import { sandboxVideoKey } from '../sandbox/server.ts'
 import { workspaceCallbackSecret } from './callbacks.ts'
-import { callbackSecretOf, type Platform } from './platform.ts'
+import { callbackSecretOf } from './platform.ts'
 import type { Runtime } from './runtime.ts'
 import type { Stack } from './stack.ts'
-
-/** The work queues on a connection of their own: what is put there may be large, and must not stand before the log's acknowledgements. */
-export const openQueues = async (
-  { connect, queues }: Platform,
-  stack: Stack,
-  does: { readonly puts?: boolean; readonly takes?: boolean },
-): Promise<WorkQueues> => {
-  const connection = await connect('tasks')
-  stack.push({ stop: () => connection.close() })
-  const opened = await openWorkQueues({ ...queues, ...does, connection })
-  stack.push({ stop: () => opened.close() })
-  return opened
-}
 
 const sandboxedVendor = (baseUrl: string): VideoVendorConfig => ({
   name: sandboxVendor,

@@ -8,6 +8,8 @@ export interface HttpRequest {
   readonly signal: AbortSignal
   /** Silence until the first byte of the body for so long is HttpFault `timeout`. */
   readonly firstByteTimeoutMs: number
+  /** So is silence after that, while the body is waited for; absent: it may last. */
+  readonly idleTimeoutMs?: number
 }
 
 export interface HttpResponse {

@@ -152,23 +152,26 @@ export const earlierOf = (one: StatementPlace, other: StatementPlace): Statement
 export interface EntriesWanted extends StatementSpan {
   /** Those of one kind alone. */
   readonly kind?: MovementKind | undefined
+  /** From the end of the span to its beginning. */
+  readonly newestFirst?: boolean | undefined
   readonly limit: number
 }
 
-/** The first entries of a span, in the order of the log. */
+/** The first entries of a span, in the order of the log, or the last ones, newest first. */
 export const listEntries = async (
   db: ReadModels,
   workspaceId: string,
-  { from, to, kind, limit }: EntriesWanted,
+  { from, to, kind, newestFirst = false, limit }: EntriesWanted,
 ): Promise<readonly StatementEntry[]> => {
+  const direction = newestFirst ? 'desc' : 'asc'
   let query = db
     .selectFrom('wallet_entries')
     .selectAll()
     .where('workspace_id', '=', workspaceId)
     .where(sql<boolean>`${place} >= ${placeOf(from)} and ${place} < ${placeOf(to)}`)
-    .orderBy('sequence')
-    .orderBy('event_index')
-    .orderBy('line')
+    .orderBy('sequence', direction)
+    .orderBy('event_index', direction)
+    .orderBy('line', direction)
     .limit(limit)
   if (kind !== undefined) query = query.where('kind', '=', kind)
   // What is no charge is rare, and has an index of its own.
@@ -178,6 +181,7 @@ export const listEntries = async (
 
 export interface StatementWanted extends StatementRange {
   readonly kind?: MovementKind | undefined
+  readonly newestFirst?: boolean | undefined
   /** Where the page before ended. */
   readonly readOn?: StatementPlace | undefined
   readonly limit: number
@@ -190,26 +194,34 @@ export interface StatementPage {
   readonly opening: WalletStanding
   readonly closing: WalletStanding
   readonly entries: readonly StatementEntry[]
-  /** Where the next page begins; null where none is left. */
+  /** Where the next page begins, or, newest first, what it ends before; null where none is left. */
   readonly next: StatementPlace | null
+}
+
+/** What is left of a span after the pages before. */
+const spanLeft = ({ from, to }: StatementSpan, { readOn, newestFirst }: StatementWanted): StatementSpan => {
+  if (readOn === undefined) return { from, to }
+  return newestFirst ? { from, to: earlierOf(to, readOn) } : { from: laterOf(from, readOn), to }
 }
 
 /** Of one transaction, in which the tables stand at `sequence`. */
 export const readStatement = async (
   db: ReadModels,
   workspaceId: string,
-  { kind, readOn = start, limit, ...range }: StatementWanted,
+  wanted: StatementWanted,
   sequence: number,
 ): Promise<StatementPage> => {
-  const { from, to, isFinal } = await findSpan(db, workspaceId, range, sequence)
-  const wanted = { from: laterOf(from, readOn), to, kind, limit: limit + 1 }
-  const entries = await listEntries(db, workspaceId, wanted)
-  const more = entries[limit]
+  const { kind, newestFirst, limit } = wanted
+  const span = await findSpan(db, workspaceId, wanted, sequence)
+  const left = { ...spanLeft(span, wanted), kind, newestFirst, limit: limit + 1 }
+  const entries = await listEntries(db, workspaceId, left)
+  const isMore = entries.length > limit
+  const next = isMore ? entries[newestFirst ? limit - 1 : limit] : undefined
   return {
-    isFinal,
-    opening: await findStandingBefore(db, workspaceId, from),
-    closing: await findStandingBefore(db, workspaceId, to),
+    isFinal: span.isFinal,
+    opening: await findStandingBefore(db, workspaceId, span.from),
+    closing: await findStandingBefore(db, workspaceId, span.to),
     entries: entries.slice(0, limit),
-    next: more === undefined ? null : { sequence: more.sequence, eventIndex: more.eventIndex, line: more.line },
+    next: next === undefined ? null : { sequence: next.sequence, eventIndex: next.eventIndex, line: next.line },
   }
 }

@@ -1,5 +1,6 @@
-import type { Selectable } from 'kysely'
+import { type Selectable, sql } from 'kysely'
 import { formatUsd } from '../domain/money.ts'
+import { videoKinds } from '../domain/video/request.ts'
 import type { Task } from '../domain/video/task.ts'
 import { picosOf } from './columns.ts'
 import { restoredOrNull, restoredText } from './stored-text.ts'
@@ -92,4 +93,39 @@ export const listTasks = async (
     .limit(pageSize)
     .execute()
   return rows.map(taskOf)
+}
+
+/** Where a task stands in the list of its workspace. */
+export type TaskPlace = Pick<Task, 'queuedMs' | 'taskId'>
+
+export interface TasksWanted {
+  /** The last task of the page before. */
+  readonly after?: TaskPlace | undefined
+  readonly limit: number
+}
+
+const newestFirst = (one: Task, other: Task): number =>
+  other.queuedMs - one.queuedMs || (one.taskId < other.taskId ? 1 : -1)
+
+/** A workspace's tasks of every kind, newest first. */
+export const listAllTasks = async (
+  db: ReadModels,
+  workspaceId: string,
+  { after, limit }: TasksWanted,
+): Promise<readonly Task[]> => {
+  const found: Task[] = []
+  for (const kind of videoKinds) {
+    let query = db
+      .selectFrom('tasks')
+      .selectAll()
+      .where('workspace_id', '=', workspaceId)
+      .where('kind', '=', kind)
+      .orderBy('queued_at', 'desc')
+      .orderBy('task_id', 'desc')
+      .limit(limit)
+    if (after !== undefined)
+      query = query.where(sql<boolean>`(queued_at, task_id) < (${new Date(after.queuedMs)}, ${after.taskId})`)
+    found.push(...(await query.execute()).map(taskOf))
+  }
+  return found.toSorted(newestFirst).slice(0, limit)
 }

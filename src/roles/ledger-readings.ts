@@ -10,7 +10,9 @@ const usd = (picos: bigint): number => Number(formatUsd(picos))
 const moneyStates: Readonly<Record<string, (wallet: Wallet) => bigint>> = {
   credits: ({ creditsPicos }) => creditsPicos,
   charges: ({ chargesPicos }) => chargesPicos,
+  fees: ({ feesPicos }) => feesPicos,
   adjustments: ({ adjustmentsPicos }) => adjustmentsPicos,
+  lapsed: ({ lapsedPicos }) => lapsedPicos,
   credit_limit: ({ creditLimitPicos }) => creditLimitPicos,
   balance: balancePicos,
   held: ({ heldPicos }) => heldPicos,

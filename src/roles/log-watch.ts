@@ -1,5 +1,5 @@
 import { limits } from '../limits.ts'
-import { type Check, checked } from './health.ts'
+import { type Check, checked, well } from './health.ts'
 import type { Reading } from './observer.ts'
 import { Probe } from './probe.ts'
 import type { EventLog } from './role.ts'
@@ -44,14 +44,20 @@ class Lag {
   }
 }
 
+/** What of a log is watched. */
+export interface WatchedLog extends Pick<EventLog, 'lastSequence' | 'oldestUnacknowledgedMs'> {
+  /** Why the last frame that was sent is not stored, in words; null where it is. */
+  readonly refusal?: string | null
+}
+
 /** Whether the log answers this process, and how far behind it those are that follow it here. */
 export class LogWatch {
   readonly #probe: Probe
-  readonly #log: Pick<EventLog, 'lastSequence' | 'oldestUnacknowledgedMs'>
+  readonly #log: WatchedLog
   readonly #lags = new Map<string, Lag>()
   #last = 0
 
-  constructor(log: Pick<EventLog, 'lastSequence' | 'oldestUnacknowledgedMs'>, everyMs: number = limits.probeMs) {
+  constructor(log: WatchedLog, everyMs: number = limits.probeMs) {
     this.#log = log
     this.#probe = new Probe(() => this.#look(), everyMs)
   }
@@ -65,10 +71,10 @@ export class LogWatch {
   get check(): Check {
     const { check } = this.#probe
     if (!check.ok) return check
-    return checked(
-      this.#log.oldestUnacknowledgedMs() <= limits.logStalledMs,
-      `a frame has not been acknowledged for over ${limits.logStalledMs} ms`,
-    )
+    if (this.#log.oldestUnacknowledgedMs() <= limits.logStalledMs) return well
+    const { refusal } = this.#log
+    const why = refusal === null || refusal === undefined ? '' : `: ${refusal}`
+    return { ok: false, reason: `a frame has not been acknowledged for over ${limits.logStalledMs} ms${why}` }
   }
 
   /** Whether a follower has, but for so many milliseconds, what the log has. */

@@ -12,6 +12,7 @@ import type { FactOf } from '../../src/events/envelope.ts'
 import type { TaskSettled, UsageRecorded } from '../../src/events/types.ts'
 import { MemoryLog } from '../memory-log.ts'
 import { startPostgres } from '../postgres.ts'
+import { propertyRuns } from '../property-runs.ts'
 import {
   adjusted,
   checkpointSealed,
@@ -367,7 +368,7 @@ t.test('by the tables the story is that of the log, of any history', async () =>
         assert.deepEqual(whatCounts(await explainByTables(log, id)), whatCounts(byLog))
       }
     }),
-    { numRuns: 15 },
+    propertyRuns(5),
   )
 })
 

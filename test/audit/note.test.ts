@@ -10,6 +10,7 @@ import {
   verifierOf,
   verifierText,
 } from '../../src/audit/note.ts'
+import { propertyRuns } from '../property-runs.ts'
 
 const signer = signerOf('example.com/log', Buffer.alloc(32, 7))
 const verifier = verifierOf(signer)
@@ -45,7 +46,7 @@ t.test('any changed character is noticed', async () => {
         return fault instanceof NoteFault
       }
     }),
-    { numRuns: 2000 },
+    propertyRuns(500),
   )
 })
 

@@ -9,6 +9,7 @@ import {
   type Standing,
 } from '../../src/audit/reconcile/decompose.ts'
 import { shiftsOf } from '../../src/audit/reconcile/timing.ts'
+import { propertyRuns } from '../property-runs.ts'
 
 const quantity = fc.bigInt({ min: 0n, max: 1_000_000n })
 const amount = fc.bigInt({ min: 0n, max: 10n ** 13n })
@@ -54,7 +55,7 @@ t.test('the classes add up to what is invoiced less what the ledger has, whateve
       const charged = given.cells.reduce((sum, { chargedPicos }) => sum + chargedPicos, 0n)
       return ledgerPicos === charged + given.correctedPicos && sumOf(pieces) === invoicedPicos - ledgerPicos
     }),
-    { numRuns: 5_000 },
+    propertyRuns(1_000),
   )
 })
 
@@ -71,7 +72,7 @@ t.test('what was found and posted is not found again', async () => {
       // What no price is known for is told every time, and is worth nothing.
       return again.every((piece) => piece.amountPicos === 0n || !correctable.includes(piece.class))
     }),
-    { numRuns: 5_000 },
+    propertyRuns(1_000),
   )
 })
 

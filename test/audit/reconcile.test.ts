@@ -33,7 +33,7 @@ import {
 } from './reconcile/ledger.ts'
 import { written } from './reconcile/written.ts'
 
-const seeds = Number(process.env['RECONCILE_SEEDS'] ?? 200)
+const seeds = Number(process.env['RECONCILE_SEEDS'] ?? 60)
 const firstSeed = Number(process.env['RECONCILE_SEED'] ?? 1)
 
 const providers = ['alpha', 'beta', 'gamma']

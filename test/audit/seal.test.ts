@@ -6,6 +6,7 @@ import { NoteFault, openCheckpoint, signCheckpoint, signerOf, verifierOf } from 
 import { checkSeal, readSeal, SealFault, Sealing } from '../../src/audit/seal.ts'
 import type { CheckpointSealed } from '../../src/events/types.ts'
 import { validatorOf } from '../../src/schema-validation.ts'
+import { propertyRuns } from '../property-runs.ts'
 
 const signer = signerOf('example.com/log', Buffer.alloc(32, 7))
 const verifier = verifierOf(signer)
@@ -75,6 +76,7 @@ t.test('checkpoints one behind the other have the roots of the tree that never s
         )
       })
     }),
+    propertyRuns(30),
   )
 })
 
@@ -164,6 +166,7 @@ t.test('what was taken can be sealed in pieces', async () => {
       }
       return sealing.sealedSize === size && sealing.unsealed === 0
     }),
+    propertyRuns(20),
   )
 })
 

@@ -57,12 +57,12 @@ const endWithTheBench = (): void => {
   process.once('disconnect', () => process.exit())
 }
 
-/** In a process that serves: listens on a free port and says where. */
-export const becomeServer = (server: Server): void => {
+/** In a process that serves: listens, on a free port where none is named, and says where. */
+export const becomeServer = (server: Server, port = 0): void => {
   endWithTheBench()
-  server.listen(0, '127.0.0.1', () => {
-    const { port } = server.address() as AddressInfo
-    process.send!({ url: `http://127.0.0.1:${port}` } satisfies ServerAddress)
+  server.listen(port, '127.0.0.1', () => {
+    const { port: listening } = server.address() as AddressInfo
+    process.send!({ url: `http://127.0.0.1:${listening}` } satisfies ServerAddress)
   })
 }
 

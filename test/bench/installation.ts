@@ -7,7 +7,8 @@ import { promisify } from 'node:util'
 import { endChild } from './child.ts'
 import { benchModel, priceFile } from './price.ts'
 
-const program = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
+/** As the Makefile has it. */
+const program = ['--max-semi-space-size=32', fileURLToPath(new URL('../../src/main.ts', import.meta.url))]
 const requestsPerMinute = 1_000_000_000 // The limiter works, and refuses nobody.
 
 /** The workspace that pays for the whole run. */
@@ -20,8 +21,8 @@ export interface Installation {
   readonly dataFolder: string
   /** The configuration file. */
   readonly config: string
-  /** The file that Node runs. */
-  readonly program: string
+  /** What Node runs: its flags, and the file. */
+  readonly program: readonly string[]
   /** Starts a subcommand that goes on until it is told to stop. */
   start(...words: readonly string[]): Started
   /** Runs a subcommand to its end and gives the last of the records that it prints, one a line. */
@@ -83,7 +84,7 @@ export const installWith = (dataFolder: string, content: object, prices: object)
   const config = join(dataFolder, 'gateway.yaml')
   writeFileSync(join(dataFolder, 'prices.json'), JSON.stringify(prices))
   writeFileSync(config, JSON.stringify({ ...settings, ...content })) // JSON is YAML.
-  const globals = [program, '--config', config, '--data', dataFolder]
+  const globals = [...program, '--config', config, '--data', dataFolder]
   return {
     dataFolder,
     config,

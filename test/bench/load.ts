@@ -10,6 +10,8 @@ import { type Asking, requestOf } from './requests.ts'
 export interface Load extends Asking {
   readonly connections: number
   readonly seconds: number
+  /** Of all connections together; without end where it is not named. */
+  readonly requests?: number
   /** Each request has an idempotency key of its own. */
   readonly keyed?: boolean
 }
@@ -18,7 +20,7 @@ const placeholder = '0'.repeat(24)
 let keys = Date.now() * 1_000
 
 /** The next request every time; a whole copy, since the one before may not be sent yet. */
-const requestsOf = (load: Load): (() => Buffer) => {
+const endlessOf = (load: Load): (() => Buffer) => {
   if (load.keyed !== true) {
     const request = requestOf(load)
     return () => request
@@ -33,9 +35,19 @@ const requestsOf = (load: Load): (() => Buffer) => {
   }
 }
 
+const requestsOf = (load: Load): (() => Buffer | null) => {
+  const next = endlessOf(load)
+  let left = load.requests ?? Number.POSITIVE_INFINITY
+  return () => {
+    left -= 1
+    return left < 0 ? null : next()
+  }
+}
+
 const run = (load: Load): Promise<LoadResult> => {
-  const { url, connections, seconds, format, stream } = load
-  return inquire({ url, connections, seconds, nextRequest: requestsOf(load), marksExpected: marksIn(format, stream) })
+  const { url, connections, seconds, format, stream, shape } = load
+  const marksExpected = shape?.chunks ?? marksIn(format, stream)
+  return inquire({ url, connections, seconds, nextRequest: requestsOf(load), marksExpected })
 }
 
 answerQuestions(run)

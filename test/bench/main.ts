@@ -11,6 +11,7 @@ import { startGateway } from './gateway.ts'
 import { type Gateway, install } from './installation.ts'
 import { countAnswered, openBooks, type Reconciliation, reconcile } from './ledger.ts'
 import { openBenchLog } from './open-log.ts'
+import { peerOf } from './peers.ts'
 import { peakMemoryBytes } from './procfs.ts'
 import type { ProjectionQuestion, ProjectionRates } from './projection.ts'
 import { type Report, reportText, targetsOf } from './report.ts'
@@ -25,16 +26,20 @@ const readOptions = () => {
       connections: { type: 'string', default: '1,64,256' }, // Of chat.
       surfaces: { type: 'string', default: 'chat,messages,responses' },
       events: { type: 'string', default: '200000' },
+      peer: { type: 'string', multiple: true, default: [] },
+      'upstream-port': { type: 'string', default: '0' }, // Named where peers are configured to it.
       folder: { type: 'string', default: tmpdir() },
       json: { type: 'string' },
     },
   })
-  const { seconds, rounds, connections, surfaces, events, folder, json } = values
+  const { seconds, rounds, connections, surfaces, events, peer, folder, json } = values
   return {
     seconds: numberOf(seconds),
     rounds: numberOf(rounds),
     cases: casesOf(surfacesOf(surfaces), connections.split(',').map(numberOf)),
     events: numberOf(events),
+    peers: peer.map((each) => peerOf(each, ways)),
+    upstreamPort: values['upstream-port'],
     folder,
     json,
   }
@@ -50,10 +55,12 @@ interface Started {
 }
 
 const caller = 'gateway'
+const pace = { perSecond: 5_000, seconds: 5 } as const
 
-const startAll = async (folder: string, stack: AsyncDisposableStack): Promise<Started> => {
+const startAll = async ({ peers, ...options }: Options, stack: AsyncDisposableStack): Promise<Started> => {
   const started = <T extends { stop(): Promise<void> }>(part: T): T => stack.adopt(part, (each) => each.stop())
-  const upstream = started(startProcess('upstream.ts'))
+  const folder = await temporaryFolder(options.folder, stack)
+  const upstream = started(startProcess('upstream.ts', [options.upstreamPort]))
   const { url: upstreamUrl } = await upstream.ask<ServerAddress>()
   const relay = started(startProcess('relay.ts', [`${upstreamUrl}/relay`]))
   const { url: relayUrl } = await relay.ask<ServerAddress>()
@@ -66,13 +73,15 @@ const startAll = async (folder: string, stack: AsyncDisposableStack): Promise<St
     relay: relayUrl,
     gateway: gateway.url,
   }
-  const bench = { load, urls, key: gateway.key, books, log: own.log }
+  const bench = { load, urls, gateway, peers, books, log: own.log }
   return { bench, gateway, relay, upstreamUrl, addresses }
 }
 
 const cellLine = ({ route, stream, connections, results }: Cell): string =>
-  `${labelOf(route).padEnd(16)} ${stream ? 'streams      ' : 'whole answers'} ${String(connections).padStart(4)} connections: ${ways
-    .map((way) => `${way} ${Math.round(results[way].perSecond)}/s`)
+  `${labelOf(route).padEnd(16)} ${stream ? 'streams      ' : 'whole answers'} ${String(connections).padStart(4)} connections: ${Object.entries(
+    results,
+  )
+    .map(([way, { perSecond }]) => `${way} ${Math.round(perSecond)}/s`)
     .join(', ')}`
 
 const measureCells = async (bench: Bench, options: Options): Promise<{ measured: Cell[]; delivered: number }> => {
@@ -90,12 +99,12 @@ const check = async ({ bench, gateway, upstreamUrl }: Started, delivered: number
   reconcile(bench.books, gateway, await countAnswered(upstreamUrl, caller), delivered)
 
 const measureAll = async (options: Options, stack: AsyncDisposableStack): Promise<Report> => {
-  const all = await startAll(await temporaryFolder(options.folder, stack), stack)
+  const all = await startAll(options, stack)
   const { measured, delivered } = await measureCells(all.bench, options)
   const memory = { relay: peakMemoryBytes(all.relay.pid), gateway: peakMemoryBytes(all.gateway.pids['gateway']!) }
   const ledger = await check(all, delivered)
   const traffic = stack.adopt(startProcess('projection.ts'), (each) => each.stop())
-  const question: ProjectionQuestion = { addresses: all.addresses, events: options.events }
+  const question: ProjectionQuestion = { addresses: all.addresses, events: options.events, pace }
   const projection = await traffic.ask<ProjectionRates>(question)
   const rows = rowsOf(measured, options.cases)
   return { rounds: options.rounds, seconds: options.seconds, rows, cells: measured, memory, projection, ledger }

@@ -1,10 +1,11 @@
 import { availableParallelism } from 'node:os'
 import { type Case, comparedConnections, labelOf } from './cases.ts'
 import { chunksPerStream } from './content.ts'
+import { type Cpu, total } from './cpu.ts'
 import { median } from './figures.ts'
 import { ledgerLine, type Reconciliation } from './ledger.ts'
 import type { ProjectionRates } from './projection.ts'
-import { type Cell, cellsOf, type Row } from './rounds.ts'
+import { type Cell, cellsOf, cpuEachOf, type Row } from './rounds.ts'
 import { megabytes, type Target, table, targetLine, whole } from './table.ts'
 
 /** All that a run has found. */
@@ -19,7 +20,14 @@ export interface Report {
   readonly ledger: Reconciliation
 }
 
-const wanted = { ofRelay: 0.6, ofChat: 0.9, appends: 3, projectedPerSecond: 40_000, rebuiltPerSecond: 60_000 } as const
+const wanted = {
+  ofRelay: 0.75,
+  ofChat: 0.9,
+  appends: 2.5,
+  projectedPerSecond: 50_000,
+  rebuiltPerSecond: 80_000,
+  lagP99Ms: 250,
+} as const
 
 const thousands = (value: number): string => `${(value / 1_000).toFixed(1)} thousand`
 
@@ -89,6 +97,11 @@ const projectionTargets = ({ projection }: Report): readonly Target[] => [
     found: thousands(projection.rebuiltPerSecond),
     met: projection.rebuiltPerSecond >= wanted.rebuiltPerSecond,
   },
+  {
+    what: `from acknowledgement to tables at ${whole(projection.lag.perSecond)} events/s: p99 at most ${wanted.lagP99Ms} ms`,
+    found: `${projection.lag.p99Ms.toFixed(0)} ms`,
+    met: projection.lag.p99Ms <= wanted.lagP99Ms,
+  },
 ]
 
 export const targetsOf = (report: Report): readonly Target[] => [
@@ -102,13 +115,14 @@ const wordColumns = 3
 
 const rowsTable = (rows: readonly Row[], rate: string, unitsEach: number): string =>
   table(
-    ['surface', 'connections', 'through', rate, 'of the relay', 'p50 ms', 'p99 ms'],
-    rows.map(({ route, connections, way, perSecond, ofRelay, p50Ms, p99Ms }) => [
+    ['surface', 'connections', 'through', rate, 'of the relay', 'from – to', 'p50 ms', 'p99 ms'],
+    rows.map(({ route, connections, way, perSecond, ofRelay, ofRelaySpread, p50Ms, p99Ms }) => [
       labelOf(route),
       String(connections),
       way,
       whole(perSecond * unitsEach),
       `${ofRelay.toFixed(2)} ×`,
+      ofRelaySpread.map((ratio) => ratio.toFixed(2)).join(' – '),
       p50Ms.toFixed(2),
       p99Ms.toFixed(2),
     ]),
@@ -118,6 +132,19 @@ const rowsTable = (rows: readonly Row[], rate: string, unitsEach: number): strin
 const memoryLine = ({ memory: { relay, gateway } }: Report): string =>
   `memory at its peak: relay ${megabytes(relay)}, gateway ${megabytes(gateway)}` +
   (relay === null || gateway === null ? '' : ` (${(gateway / relay).toFixed(2)} ×)`)
+
+const cpuText = (cpu: Cpu): string =>
+  `${whole(total(cpu))} µs (${Object.entries(cpu)
+    .map(([name, micros]) => `${name} ${whole(micros)}`)
+    .join(', ')})`
+
+/** What chat costs where it is compared. */
+const cpuLines = ({ cells }: Report): readonly string[] =>
+  [false, true].flatMap((stream) => {
+    const own = cellsOf(cells, { route: 'chat', stream, connections: comparedConnections })
+    const what = `${stream ? 'a stream' : 'a whole answer'} at ${comparedConnections} connections`
+    return own.length === 0 ? [] : [`CPU of ${what}: ${cpuText(cpuEachOf(own))}`]
+  })
 
 /** Anything but whole answers that the load met, by way and status. */
 const failureLines = ({ cells }: Report): readonly string[] =>
@@ -154,11 +181,14 @@ export const reportText = (report: Report): string => {
     ),
     '',
     ...(rows.some(({ route }) => route === 'translated') ? [translationNote] : []),
+    ...cpuLines(report),
     memoryLine(report),
     `tables caught up at most ${whole(catchUpMs)} ms after a load had stopped`,
     `a log of ${whole(projection.events)} events: appended ${thousands(projection.appendedPerSecond)}/s, ` +
       `projected ${thousands(projection.projectedPerSecond)}/s, rebuilt ${thousands(projection.rebuiltPerSecond)}/s, ` +
       (projection.equal ? 'equal row by row' : 'AND THE REBUILT TABLES DIFFER'),
+    `tables behind at ${whole(projection.lag.perSecond)} events/s: p50 ${whole(projection.lag.p50Ms)} ms, ` +
+      `p99 ${whole(projection.lag.p99Ms)} ms, at most ${whole(projection.lag.maxMs)} ms`,
     ...failureLines(report),
     '',
     ...targetsOf(report).map(targetLine),

@@ -27,7 +27,7 @@ const commonOf = (request: number, requestId: string) => {
 }
 
 /** Both events of one request, as the gateway writes them. */
-const requestFacts = (request: number): readonly Fact[] => {
+export const requestFacts = (request: number): readonly Fact[] => {
   const common = commonOf(request, v7())
   const served = { model: benchModel, provider: 'openai' }
   return [

@@ -146,4 +146,5 @@ becomeServer(
     if (call === undefined) response.writeHead(404).end()
     else readBody(request, (body) => answer(request, response, call, body))
   }),
+  Number(process.argv[2] ?? 0),
 )

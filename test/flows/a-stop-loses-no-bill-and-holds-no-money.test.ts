@@ -65,6 +65,7 @@ t.test('a call outlives the drain of its edge, its client there or gone', { time
     external: direct,
     models: { slow: 'slow;hang=1' },
     counts: { edge: 2 },
+    apart: (role, index) => role === 'edge' && index === 0,
     config: { drainMs: 1_000 },
   })
   const { operator, sandbox } = deployment

@@ -57,7 +57,11 @@ t.test('in one process', async (t) => {
 
 t.test('with the edge apart, which holds no key; without a proxy a poll tells the URL as it was', async (t) => {
   const { direct } = await startExternalServers(t)
-  const deployment = await Deployment.start(t, { external: direct, ...videoOptions() })
+  const deployment = await Deployment.start(t, {
+    external: direct,
+    apart: (role) => role === 'proxy',
+    ...videoOptions(),
+  })
   const { operator, sandbox, urls } = deployment
   const { secret } = await operator.openAccount('acme', '100')
   const stage = { url: urls[0]!, secret, operator, sandbox }

@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
+import type { RoleName } from '../../src/roles/role.ts'
 import { chat, chatBody, until } from '../clients.ts'
 import { Deployment } from '../deployment.ts'
 import { startExternalServers } from '../external-servers.ts'
@@ -37,12 +38,14 @@ const startUpstream = async (t: Test) => {
   return { seen, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1` }
 }
 
+const isKilled = (role: RoleName, index: number): boolean => role === 'edge' && index === 0
+
 t.test('20 clients of two edges, and an edge that dies', { timeout: 250_000 }, async (t) => {
   const { direct } = await startExternalServers(t)
   const { seen, url } = await startUpstream(t)
   const provider = { name: 'openai', dialect: 'openai', profile: 'openai', apiKey: 'sk-upstream', models: {} } as const
   const config = { providers: [{ ...provider, baseUrl: url }] }
-  const deployment = await Deployment.start(t, { external: direct, counts: { edge: 2 }, config })
+  const deployment = await Deployment.start(t, { external: direct, counts: { edge: 2 }, apart: isKilled, config })
   const body = chatBody('openai/plain', false)
   const secret = await openLimited(deployment, 'acme', { concurrentRequests: atOnceMax })
 

@@ -125,6 +125,7 @@ t.test('two schedulers, and the one that seals is killed', { timeout: 240_000 },
   const deployment = await Deployment.start(t, {
     external: direct,
     counts: { scheduler: 2, 'video-poller': 0 },
+    apart: (role) => role === 'scheduler',
     config: { audit },
   })
   const { operator } = deployment

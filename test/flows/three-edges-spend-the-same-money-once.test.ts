@@ -23,9 +23,12 @@ t.test(
   { timeout: 250_000 },
   async (t) => {
     const { direct } = await startExternalServers(t)
+    const random = randomOf(seed)
+    const victim = Math.floor(random() * 3)
     const deployment = await Deployment.start(t, {
       external: direct,
       counts: { edge: 3, proxy: 2 },
+      apart: (role, index) => isLong || (role === 'edge' && index === victim),
       models: { exact: `exact;output_tokens=${answerTokens};delay_ms=20` },
       sheets: { 'openai/exact': sheetOf({ per_million_tokens: { input: '0', output: '2' } }) },
       config: { requestDeadlineMs },
@@ -40,7 +43,6 @@ t.test(
       if (balance < lowest) lowest = balance
     })
 
-    const random = randomOf(seed)
     const anyUrl = (): string => deployment.urls[Math.floor(random() * deployment.urls.length)]!
     const load = new Clients(clients, async () => {
       const seen = await chat(anyUrl(), secret, chatBody('openai/exact', false, answerTokens))
@@ -48,7 +50,7 @@ t.test(
       return seen
     })
     await until(() => answeredInTheLog() >= paidFor / 3)
-    await deployment.end('edge', Math.floor(random() * 3), 'SIGKILL')
+    await deployment.end('edge', victim, 'SIGKILL')
 
     await until(() => answeredInTheLog() >= paidFor, 150_000)
     const journal = await load.stop()

@@ -31,7 +31,7 @@ const askFor = async (deployment: Deployment, name: string, limits: Limits, body
 t.test('20 clients of two edges', { timeout: 250_000 }, async (t) => {
   const { direct } = await startExternalServers(t)
   const models = { words: `words;output_tokens=${answerTokens}` }
-  const deployment = await Deployment.start(t, { external: direct, counts: { edge: 2 }, models })
+  const deployment = await Deployment.start(t, { external: direct, counts: { edge: 2 }, apart: () => false, models })
   const { operator, urls } = deployment
 
   await t.test('requests a minute', async (t) => {

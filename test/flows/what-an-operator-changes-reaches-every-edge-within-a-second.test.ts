@@ -10,7 +10,7 @@ const withinMs = 1_000
 
 t.test('keys, prices and credit at three edges', async (t) => {
   const { direct } = await startExternalServers(t)
-  const deployment = await Deployment.start(t, { external: direct, counts: { edge: 3 } })
+  const deployment = await Deployment.start(t, { external: direct, counts: { edge: 3 }, apart: () => false })
   const { operator } = deployment
   const statuses = async (secret: string, model: string): Promise<readonly (number | null)[]> =>
     Promise.all(deployment.urls.map(async (url) => (await chat(url, secret, chatBody(model, false))).status))

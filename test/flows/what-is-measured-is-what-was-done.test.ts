@@ -18,7 +18,7 @@ const models = {
 const start = (t: Test): Promise<TestGateway> => {
   const sheets = Object.fromEntries(['plain', ...Object.keys(models)].map((name) => [`openai/${name}`, sheetOf()]))
   const observe = { host: '127.0.0.1', port: 0 }
-  return startTestGateway(t, { models, ...videoOptions(sheets, { observe }) })
+  return startTestGateway(t, { models, ...videoOptions(sheets, { observe, drainMs: 1_000 }) })
 }
 
 /** Chat requests of every outcome: 8 answers, 3 refusals of the upstream or for want of one, 1 stream that breaks. */
@@ -117,7 +117,9 @@ t.test('after a run of every outcome, what a process exports is what was done', 
   t.same(seen.values('gateway_money_usd'), {
     'state=credits': usdOf(({ creditsPicos }) => creditsPicos),
     'state=charges': usdOf(({ chargesPicos }) => chargesPicos),
+    'state=fees': usdOf(({ feesPicos }) => feesPicos),
     'state=adjustments': usdOf(({ adjustmentsPicos }) => adjustmentsPicos),
+    'state=lapsed': usdOf(({ lapsedPicos }) => lapsedPicos),
     'state=credit_limit': 0,
     'state=balance': usdOf(balancePicos),
     'state=held': 0,

@@ -1,5 +1,6 @@
 import { createServer, type RequestListener } from 'node:http'
 import { createServer as createTcpServer, type Server, type Socket } from 'node:net'
+import { setTimeout as pause } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import t, { type Test } from 'tap'
 import { UndiciClient } from '../../src/infrastructure/http/client.ts'
@@ -81,6 +82,21 @@ t.test('after the first byte silence is no fault', async (t) => {
     setTimeout(() => answer.end('b'), 150)
   })
   t.equal((await read(await request({ firstByteTimeoutMs: 80 }))).toString(), 'ab')
+})
+
+t.test('silence between two pieces, where it is bounded: of the upstream, not of the reader', async (t) => {
+  const { request } = await serve(t, (_, answer) => {
+    answer.write('a')
+    setTimeout(() => answer.write('b'), 30)
+  })
+  const idleTimeoutMs = 300
+  t.equal(await faultOf(request({ idleTimeoutMs }).then(read)), 'timeout')
+  const { body } = await request({ idleTimeoutMs })
+  const chunks = body[Symbol.asyncIterator]()
+  await chunks.next()
+  await pause(2 * idleTimeoutMs)
+  t.equal((await chunks.next()).value?.toString(), 'b', 'what came while nobody read is there')
+  t.equal(await faultOf(chunks.next()), 'timeout')
 })
 
 t.test('aborted: before, without a head, inside the body', async (t) => {

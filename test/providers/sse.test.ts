@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { type SseEvent, SseSplitter } from '../../src/providers/sse.ts'
+import { propertyRuns } from '../property-runs.ts'
 
 const split = (pieces: readonly Uint8Array[]): readonly SseEvent[] => {
   const splitter = new SseSplitter()
@@ -72,7 +73,7 @@ t.test('any cut gives the same events, byte by byte', async () => {
         throw new Error(`${JSON.stringify(uncut)} ${JSON.stringify(pieces)}`)
       if (pieces.map(({ raw }) => raw).join('') !== bytes.toString('hex')) throw new Error('bytes were lost')
     }),
-    { numRuns: 2_000 },
+    propertyRuns(500),
   )
 })
 

@@ -14,6 +14,7 @@ import {
 } from '../../src/read-models/statement.ts'
 import { MemoryLog } from '../memory-log.ts'
 import { startPostgres } from '../postgres.ts'
+import { propertyRuns } from '../property-runs.ts'
 import { adjusted, credited, holdPlaced, holdReleased, opened, routed, used } from '../roles/projector/facts.ts'
 import { ledgerOf, openProjected, project } from '../roles/projector/projecting.ts'
 
@@ -100,7 +101,7 @@ t.test('of any times: consecutive statements have every movement once', async ()
         }
       },
     ),
-    { numRuns: 25 },
+    propertyRuns(8),
   )
 })
 

@@ -34,6 +34,9 @@ const burstDivisor = 30
 /** What is owed beyond so many minutes of a limit is forgiven: a mistake must not shut a caller out for a day. */
 const debtMinutesMax = 10
 
+/** Hosts' clocks differ by less. What is further ahead was written by a clock that has been set back since, and counts for nothing. */
+const aheadMsMax = 5_000
+
 /** Sums of fractions end a hair beside the whole. */
 const hair = 1e-6
 
@@ -44,8 +47,11 @@ const drainMs = (units: number, perMinute: number): number => Math.ceil((units *
 export const burstOf = (perMinute: number): number => Math.max(1, perMinute / burstDivisor)
 
 /** Drained up to now. A clock that is behind another's drains nothing, and takes no time back. */
-const drained = ({ level, atMs }: Meter, nowMs: number, perMinute: number): Meter =>
-  nowMs <= atMs ? { level, atMs } : { level: Math.max(0, level - ((nowMs - atMs) * perMinute) / minuteMs), atMs: nowMs }
+const drained = ({ level, atMs }: Meter, nowMs: number, perMinute: number): Meter => {
+  if (atMs - nowMs > aheadMsMax) return emptyMeter(nowMs)
+  if (atMs >= nowMs) return { level, atMs }
+  return { level: Math.max(0, level - ((nowMs - atMs) * perMinute) / minuteMs), atMs: nowMs }
+}
 
 const filled = ({ level, atMs }: Meter, units: number, perMinute: number): Meter => ({
   level: Math.min(Math.max(0, level + units), burstOf(perMinute) + debtMinutesMax * perMinute),

@@ -24,11 +24,16 @@ const measures = {
   slots: 'concurrentRequests',
 } as const satisfies Readonly<Record<Measure, keyof Pace>>
 
-const limitsIn = (pace: Pace, bound: Bound, model: string | null): readonly RateLimit[] =>
-  (Object.entries(measures) as [Measure, keyof Pace][]).flatMap(([measure, member]) => {
+const paced = Object.entries(measures) as [Measure, keyof Pace][]
+
+const limitsIn = (pace: Pace, { scope, id }: Bound, model: string | null): readonly RateLimit[] => {
+  const found: RateLimit[] = []
+  for (const [measure, member] of paced) {
     const max = pace[member]
-    return max === undefined ? [] : [{ ...bound, measure, model, max }]
-  })
+    if (max !== undefined) found.push({ scope, id, measure, model, max })
+  }
+  return found
+}
 
 /** Those of the workspace and of the key, each with who they bind. */
 const bindings = (

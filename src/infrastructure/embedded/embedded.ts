@@ -1,8 +1,9 @@
+import { limits } from '../../limits.ts'
 import type { Clock, Logger } from '../../roles/role.ts'
 import { type Credentials, ensureCredentials } from './credentials.ts'
 import { type FolderLock, lockFolder, openDataFolder } from './folder-lock.ts'
 import { withFreshPorts } from './free-ports.ts'
-import { findNatsServer, natsArguments, startNats } from './nats.ts'
+import { findNatsServer, hasRoom, natsArguments, startNats, writeErrorOf } from './nats.ts'
 import { findPostgres, postgresArguments, startPostgres } from './postgres.ts'
 import { endProcess, identify, isAlive, type ProcessIdentity, pidsWithArguments } from './processes.ts'
 import { type Addresses, readRecord, removeRecord, type ServerName, type ServerRecord, writeRecord } from './record.ts'
@@ -56,6 +57,9 @@ class EmbeddedServers {
   readonly #options: EmbeddedOptions
   readonly #servers = new Map<ServerName, ServerProcess>()
   #left: readonly ServerRecord[] = []
+  /** Ended by us, to be started anew. */
+  #ending: ServerProcess | null = null
+  #healthTimer: NodeJS.Timeout | undefined
   #stopped: Promise<void> | null = null
 
   constructor(folder: string, lock: FolderLock, options: EmbeddedOptions) {
@@ -70,7 +74,8 @@ class EmbeddedServers {
     await this.#stopLeftServers()
     const addresses = await this.#startServers(ensureCredentials(this.#folder))
     this.#writeRecord(addresses)
-    this.#watch()
+    for (const server of this.#servers.values()) this.#watch(server)
+    this.#healthTimer = setInterval(() => void this.#reviveNats(addresses), limits.embeddedHealthMs).unref()
     this.#options.logger.info(
       { dataFolder: this.#folder, tookMs: this.#options.clock() - startedAtMs },
       'the embedded servers are ready',
@@ -118,8 +123,33 @@ class EmbeddedServers {
     writeRecord(this.#folder, { owner: identify(process.pid), servers: [...this.#left, ...started], addresses })
   }
 
-  #watch(): void {
-    for (const server of this.#servers.values()) server.exited.then((exit) => this.#childExited(exit))
+  #watch(server: ServerProcess): void {
+    server.exited.then((exit) => {
+      if (server !== this.#ending) this.#childExited(exit)
+    })
+  }
+
+  /** Once the disk has room again, a nats-server that it was full under must be started anew: it writes no more by itself. */
+  async #reviveNats(addresses: Addresses): Promise<void> {
+    const server = this.#servers.get('nats')
+    if (this.#ending !== null || server === undefined) return
+    this.#ending = server
+    try {
+      const reason = await writeErrorOf(addresses)
+      if (reason !== null && (await hasRoom(this.#folder))) await this.#startAnew(server, addresses, reason)
+    } catch (fault) {
+      this.#options.logger.error({ fault }, 'the embedded nats-server could not be started anew')
+    } finally {
+      this.#ending = null
+    }
+  }
+
+  async #startAnew(server: ServerProcess, addresses: Addresses, reason: string): Promise<void> {
+    this.#options.logger.warn({ reason }, 'the embedded nats-server is started anew: its disk has room again')
+    await server.stop()
+    if (this.#stopped !== null) return
+    this.#watch(this.#spawn(server.command))
+    this.#writeRecord(addresses)
   }
 
   #childExited(exit: ServerExit): void {
@@ -134,6 +164,7 @@ class EmbeddedServers {
   }
 
   async #stop(): Promise<void> {
+    clearInterval(this.#healthTimer)
     try {
       await Promise.all(Array.from(this.#servers.values(), (server) => server.stop()))
       if (this.#left.length === 0) removeRecord(this.#folder)

@@ -1,4 +1,5 @@
 import { mkdirSync } from 'node:fs'
+import { rm, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { connect } from 'node:net'
 import { dirname, join } from 'node:path'
@@ -73,13 +74,39 @@ jetstream {
 }
 `
 
-const isHealthy = async (monitoringUrl: string): Promise<boolean> => {
+interface Health {
+  readonly status: string
+  readonly error?: string
+}
+
+/** Null where it does not answer. */
+const healthOf = async (monitoringUrl: string): Promise<Health | null> => {
   try {
     const response = await fetch(`${monitoringUrl}/healthz`, { signal: AbortSignal.timeout(limits.embeddedProbeMs) })
-    const { status } = (await response.json()) as { readonly status: string }
-    return status === 'ok'
+    return (await response.json()) as Health
   } catch {
-    return false // Not listening yet: asked again.
+    return null // Not listening yet, or busy: asked again.
+  }
+}
+
+const isHealthy = async (monitoringUrl: string): Promise<boolean> => (await healthOf(monitoringUrl))?.status === 'ok'
+
+/** A stream whose disk was full is not written to any more until the server is started anew; null where there is none, else what it says. */
+export const writeErrorOf = async ({ natsMonitoringUrl }: NatsAddresses): Promise<string | null> => {
+  const { error } = (await healthOf(natsMonitoringUrl)) ?? {}
+  return error !== undefined && /write error/i.test(error) ? error : null
+}
+
+/** Whether the store has room again, as far as a small file tells. */
+export const hasRoom = async (folder: string): Promise<boolean> => {
+  const path = join(folder, 'nats', 'room')
+  try {
+    await writeFile(path, new Uint8Array(limits.embeddedRoomBytes), { flush: true })
+    return true
+  } catch {
+    return false // As long as the disk is full.
+  } finally {
+    await rm(path, { force: true })
   }
 }
 

@@ -63,12 +63,12 @@ export class ServerProcess {
   readonly record: ServerRecord
   /** Resolves when the process has ended, for whatever reason. */
   readonly exited: Promise<ServerExit>
-  readonly #command: ServerCommand
+  readonly command: ServerCommand
   readonly #child: ChildProcess
 
   /** Spawns at once; throws when the binary cannot be run. */
   constructor(command: ServerCommand) {
-    this.#command = command
+    this.command = command
     this.#child = spawnDetached(command)
     this.exited = exitOf(command.name, this.#child)
     this.exited.catch(() => {}) // A failed spawn has no pid, and is told by the next line.
@@ -92,18 +92,18 @@ export class ServerProcess {
 
   /** Sends the polite signal and returns: for the moment in which nothing can be awaited any more. */
   tellToStop(): void {
-    this.#child.kill(stopSignals[this.#command.name][0])
+    this.#child.kill(stopSignals[this.command.name][0])
   }
 
   async stop(): Promise<void> {
     this.#child.ref() // Now its end is awaited.
-    await endProcess(this.record, stopSignals[this.#command.name])
+    await endProcess(this.record, stopSignals[this.command.name])
     await this.exited
   }
 
   #startFailure({ name, code, signal }: ServerExit): Error {
-    const said = readFileSync(this.#command.logPath, 'utf8').slice(-limits.embeddedLogTailCharsMax)
-    const message = `${name} ended while it started (${signal ?? `exit code ${code}`}); ${this.#command.logPath} says:\n${said}`
+    const said = readFileSync(this.command.logPath, 'utf8').slice(-limits.embeddedLogTailCharsMax)
+    const message = `${name} ended while it started (${signal ?? `exit code ${code}`}); ${this.command.logPath} says:\n${said}`
     return /address already in use/i.test(said) ? new PortTaken(message) : new Error(message)
   }
 }

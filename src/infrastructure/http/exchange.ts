@@ -24,7 +24,9 @@ export class Exchange implements Dispatcher.DispatchHandler, AsyncIterableIterat
   readonly #head = Promise.withResolvers<HttpResponse>()
   readonly #onAbort = (): void => this.#fail(new HttpFault('aborted', this.#signal.reason))
   #controller: Dispatcher.DispatchController | null = null
+  readonly #idleTimeoutMs: number | undefined
   #firstByteTimer: NodeJS.Timeout | undefined
+  #idleTimer: NodeJS.Timeout | undefined
   #drainTimer: NodeJS.Timeout | undefined
   #chunks: Uint8Array[] = []
   #bufferedBytes = 0
@@ -34,8 +36,9 @@ export class Exchange implements Dispatcher.DispatchHandler, AsyncIterableIterat
   #finished = false
   #fault: HttpFault | null = null
 
-  constructor({ signal, firstByteTimeoutMs }: HttpRequest) {
+  constructor({ signal, firstByteTimeoutMs, idleTimeoutMs }: HttpRequest) {
     this.#signal = signal
+    this.#idleTimeoutMs = idleTimeoutMs
     this.#firstByteTimer = setTimeout(() => this.#fail(new HttpFault('timeout')), firstByteTimeoutMs)
     if (signal.aborted) this.#onAbort()
     else signal.addEventListener('abort', this.#onAbort, { once: true })
@@ -89,6 +92,7 @@ export class Exchange implements Dispatcher.DispatchHandler, AsyncIterableIterat
     if (this.#fault !== null) return Promise.reject(this.#fault)
     if (this.#finished) return Promise.resolve(ended)
     this.#waiter = Promise.withResolvers()
+    if (this.#firstByteTimer === undefined) this.#expectMore()
     return this.#waiter.promise
   }
 
@@ -104,6 +108,15 @@ export class Exchange implements Dispatcher.DispatchHandler, AsyncIterableIterat
     if (this.#finished) return
     this.#drainTimer ??= setTimeout(() => this.#fail(new HttpFault('timeout')), limits.upstreamDrainMs)
     this.#controller?.resume()
+  }
+
+  /** A reader that does not wait, waits for nobody. */
+  #expectMore(): void {
+    if (this.#idleTimer !== undefined) this.#idleTimer.refresh()
+    else if (this.#idleTimeoutMs !== undefined)
+      this.#idleTimer = setTimeout(() => {
+        if (this.#waiter !== null) this.#fail(new HttpFault('timeout'))
+      }, this.#idleTimeoutMs)
   }
 
   #keep(controller: Dispatcher.DispatchController, chunk: Uint8Array): void {
@@ -137,6 +150,7 @@ export class Exchange implements Dispatcher.DispatchHandler, AsyncIterableIterat
     this.#finished = true
     this.#stopFirstByteTimer()
     clearTimeout(this.#drainTimer)
+    clearTimeout(this.#idleTimer)
     this.#signal.removeEventListener('abort', this.#onAbort)
   }
 

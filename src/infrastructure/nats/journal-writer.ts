@@ -10,8 +10,8 @@ interface GatheredFrame {
 }
 
 /**
- * Group commit: what is appended while frames are in flight gathers in the next frame, which leaves as soon as one of them is acknowledged.
- * No timer fills a frame.
+ * Group commit: what is appended while frames are in flight gathers in the next frame, which leaves in the turn of the event loop in which
+ * one of them is acknowledged. No timer fills a frame.
  */
 export class JournalWriter {
   readonly #writer: string
@@ -49,11 +49,11 @@ export class JournalWriter {
     return gathered
   }
 
-  /** After the current callback, so that what one caller appends at once travels together. */
+  /** At the end of the event loop's turn, so that what all its callbacks append travels together: a busy process has many in a turn. */
   #flushSoon(): void {
     if (this.#flushIsDue || this.#inFlight === limits.framesInFlightMax) return
     this.#flushIsDue = true
-    queueMicrotask(() => {
+    setImmediate(() => {
       this.#flushIsDue = false
       this.#flush()
     })
@@ -76,6 +76,6 @@ export class JournalWriter {
     }
     this.#inFlight -= 1
     this.#pending.settle(frame)
-    this.#flush()
+    if (this.#waiting.length > 0) this.#flushSoon()
   }
 }

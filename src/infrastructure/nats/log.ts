@@ -17,6 +17,7 @@ import { rawFrameOf, readRange } from './raw-frames.ts'
 import { FrameReader, type Speakers } from './read-frame.ts'
 import { RecentFrames } from './recent-frames.ts'
 import { type Seal, type SealedFacts, sealFacts } from './seal.ts'
+import { serverWord } from './server-word.ts'
 import { FrameStore } from './store.ts'
 import { ensureStream, type LogNames, logNamesOf } from './stream.ts'
 import { type OnMessage, Tail, type TailParts } from './tail.ts'
@@ -54,6 +55,8 @@ export interface LogSize {
 }
 
 export interface OpenLog extends EventLog, RawFrames {
+  /** Why the last frame that was sent is not stored, in words; null where it is. */
+  readonly refusal: string | null
   /** Asks the server, like `lastSequence`. */
   size(): Promise<LogSize>
   /** Takes no more facts, waits for those under way so many milliseconds, rejects the rest with `log_unavailable` and stops the followers. */
@@ -70,6 +73,7 @@ interface Parts extends TailParts {
   readonly seal: Seal
   readonly writer: string
   readonly pending: Pending
+  readonly store: FrameStore
   readonly reader: FrameReader
   readonly journal: JournalWriter
   readonly wallets: WalletWriter
@@ -86,6 +90,10 @@ class NatsLog implements OpenLog {
 
   get writer(): string {
     return this.#parts.writer
+  }
+
+  get refusal(): string | null {
+    return this.#parts.store.refusal
   }
 
   async append(facts: readonly Fact[]): Promise<Appended> {
@@ -177,10 +185,10 @@ class NatsLog implements OpenLog {
 }
 
 const assemble = (options: LogOptions, names: LogNames, jsm: Parts['jsm']): Parts => {
-  const { connection, clock, newId, logger, role, speakers, observer = unobserved } = options
+  const { connection, clock, newId, logger, role, speakers, monitoringUrl, observer = unobserved } = options
   const writer = newId()
   const link = new Link(connection, ({ message }) => logger.error({ reason: message }, 'the log’s server refuses'))
-  const pending = new Pending(clock)
+  const pending = new Pending()
   const onFatal = (error: Error): void => {
     link.close()
     options.onFatal(error)
@@ -189,11 +197,19 @@ const assemble = (options: LogOptions, names: LogNames, jsm: Parts['jsm']): Part
   const reader = new FrameReader(names, recent, speakers)
   const inboxPrefix = inboxPrefixOf(role)
   const publisher = new Publisher(connection, names.stream, inboxPrefix)
-  const store = new FrameStore({ publisher, link, recent, observer, logger, onFatal })
+  const store = new FrameStore({
+    publisher,
+    link,
+    recent,
+    observer,
+    serverWord: () => serverWord(monitoringUrl),
+    logger,
+    onFatal,
+  })
   const journal = new JournalWriter(writer, `${names.journalPrefix}${role}`, store, pending)
   const wallets = new WalletWriter({ writer: newId(), jsm, stream: names.stream, link, store, pending })
   const seal = { source: `/gateway/${role}/${writer}`, clock, newId }
-  return { connection, jsm, names, inboxPrefix, reader, link, logger, seal, writer, pending, journal, wallets }
+  return { connection, jsm, names, inboxPrefix, reader, link, logger, seal, writer, pending, store, journal, wallets }
 }
 
 /**

@@ -2,14 +2,12 @@ import { GatewayError } from '../../errors.ts'
 import { encodeFrame, type FrameId } from '../../events/codec.ts'
 import type { Event } from '../../events/envelope.ts'
 import { limits } from '../../limits.ts'
-import type { Clock } from '../../roles/role.ts'
 import type { SealedFacts } from './seal.ts'
 
 /** A frame on its way into the log. */
 export class PendingFrame {
   readonly id: FrameId
-  readonly sinceMs: number
-  /** The same by a clock that never jumps. */
+  /** By a clock that never jumps. */
   readonly openedMs = performance.now()
   /** How often it was sent. */
   sends = 0
@@ -17,9 +15,8 @@ export class PendingFrame {
   readonly #lines: string[] = []
   #bytes = 0
 
-  constructor(id: FrameId, sinceMs: number) {
+  constructor(id: FrameId) {
     this.id = id
-    this.sinceMs = sinceMs
   }
 
   hasRoomFor({ lines, bytes }: SealedFacts): boolean {
@@ -39,17 +36,12 @@ export class PendingFrame {
 
 /** All frames that are not acknowledged yet, of every writer of this log. */
 export class Pending {
-  readonly #clock: Clock
   readonly #frames = new Set<PendingFrame>()
   readonly #onEmpty = new Set<() => void>()
   #events = 0
 
-  constructor(clock: Clock) {
-    this.#clock = clock
-  }
-
   open(id: FrameId): PendingFrame {
-    const frame = new PendingFrame(id, this.#clock())
+    const frame = new PendingFrame(id)
     this.#frames.add(frame)
     return frame
   }
@@ -72,7 +64,7 @@ export class Pending {
   oldestMs(): number {
     // A set keeps the order of insertion: its first frame is the oldest.
     const [oldest] = this.#frames
-    return oldest === undefined ? 0 : Math.max(0, this.#clock() - oldest.sinceMs)
+    return oldest === undefined ? 0 : performance.now() - oldest.openedMs
   }
 
   /** Resolves when nothing is pending, or after so many milliseconds. */

@@ -34,6 +34,8 @@ export interface StoreParts {
   readonly link: Link
   readonly recent: RecentFrames
   readonly observer: Pick<Observer, 'frameStored'>
+  /** What its server says is wrong, where it says so; null otherwise. */
+  readonly serverWord: () => Promise<string | null>
   readonly logger: Logger
   readonly onFatal: (error: Error) => void
 }
@@ -48,10 +50,16 @@ export const isRefusal = (error: unknown): boolean =>
 export class FrameStore {
   readonly #parts: StoreParts
   readonly #trouble: Trouble
+  #refusal: string | null = null
 
   constructor(parts: StoreParts) {
     this.#parts = parts
     this.#trouble = new Trouble(parts.logger)
+  }
+
+  /** Why the last frame that was sent is not stored, in words; null where it is. */
+  get refusal(): string | null {
+    return this.#refusal
   }
 
   /** Sends a frame until it is stored. Rejects with `log_unavailable` when the log is closed first. */
@@ -83,12 +91,13 @@ export class FrameStore {
         recent.remember(id, bytes, frame.events)
         return publisher.publish({ subject, bytes, messageId: id, expectedSequence })
       })
+      this.#refusal = null
       this.#trouble.ends({}, 'the event log acknowledges frames again')
       observer.frameStored(frame.events.length, bytesLength, (performance.now() - frame.openedMs) / 1_000)
       return { outcome: 'stored', sequence, duplicate }
     } catch (error) {
       if (isRefusal(error)) return { outcome: 'refused' }
-      this.#noteFailure(frame, error)
+      void this.#noteFailure(frame, faultText(error))
       return { outcome: 'unknown' }
     }
   }
@@ -99,9 +108,13 @@ export class FrameStore {
     throw error
   }
 
-  #noteFailure(frame: PendingFrame, error: unknown): void {
-    if (this.#parts.link.isClosed) return
-    const reason = faultText(error)
-    this.#trouble.comes({ frame: frameIdText(frame.id), reason }, 'a frame is not acknowledged; it is sent again')
+  async #noteFailure({ id }: PendingFrame, said: string): Promise<void> {
+    const { link, serverWord } = this.#parts
+    if (link.isClosed) return
+    this.#refusal = said
+    const reason = (await serverWord()) ?? said
+    if (this.#refusal === null) return // It is stored meanwhile.
+    this.#refusal = reason
+    this.#trouble.comes({ frame: frameIdText(id), reason }, 'a frame is not acknowledged; it is sent again')
   }
 }

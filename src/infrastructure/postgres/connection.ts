@@ -16,11 +16,23 @@ export const assertSchemaName = (schema: string): void => {
   if (!schemaPattern.test(schema)) throw new RangeError(`not a schema name: ${JSON.stringify(schema)}`)
 }
 
+/** By which the server finds out that a client vanished without a word: its transaction would hold its locks for hours. */
+const keepAlive = [
+  `-c tcp_keepalives_idle=${limits.databaseKeepAliveSeconds}`,
+  `-c tcp_keepalives_interval=${limits.databaseKeepAliveSeconds}`,
+  `-c tcp_keepalives_count=${limits.databaseKeepAlivesMax}`,
+]
+
 /** Names in SQL are not qualified: the connection says which schema they are in. What the URL itself sets comes first. */
 const addressOf = ({ url, schema }: Place): string => {
   assertSchemaName(schema)
   const address = new URL(url)
-  const options = [address.searchParams.get('options') ?? '', `-c search_path=${schema}`, '-c timezone=UTC']
+  const options = [
+    address.searchParams.get('options') ?? '',
+    `-c search_path=${schema}`,
+    '-c timezone=UTC',
+    ...keepAlive,
+  ]
   address.searchParams.set('options', options.join(' ').trim())
   return address.href
 }
@@ -41,7 +53,7 @@ const exactTypes: pg.CustomTypesConfig = {
 
 export interface PoolOptions {
   readonly connectionsMax: number
-  /** For one statement; 0 lets it take as long as it needs. */
+  /** For one statement, and between two of a transaction; 0 lets it take as long as it needs. */
   readonly statementMs: number
 }
 
@@ -55,6 +67,7 @@ export const openPool = (place: Place, { connectionsMax, statementMs }: PoolOpti
     statement_timeout: statementMs,
     // A server that hangs does not keep its own time.
     query_timeout: statementMs,
+    idle_in_transaction_session_timeout: statementMs,
     keepAlive: true,
   })
   // A connection that breaks fails the query on it, and that is where it is told; one that breaks idle is replaced.

@@ -6,8 +6,11 @@ import type { EdgeBounds } from './bounds.ts'
 import { answerClientError } from './client-error.ts'
 import { limitAddresses } from './limit-addresses.ts'
 
+/** `leaving` takes requests and lets each response end its connection; `stopping` takes none. */
+export type ListenerPhase = 'open' | 'leaving' | 'stopping'
+
 export interface ListenerParts {
-  readonly handler: (isStopping: () => boolean) => RequestListener
+  readonly handler: (phase: () => ListenerPhase) => RequestListener
   readonly bounds: EdgeBounds
   readonly newId: NewId
 }
@@ -37,10 +40,11 @@ const openServer = (handler: RequestListener, bounds: EdgeBounds, newId: NewId):
 export class HttpListener {
   readonly #server: Server
   #closed: Promise<void> | null = null
+  #isLeaving = false
 
   constructor({ handler, bounds, newId }: ListenerParts) {
     this.#server = openServer(
-      handler(() => this.#closed !== null),
+      handler(() => this.phase),
       bounds,
       newId,
     )
@@ -59,8 +63,14 @@ export class HttpListener {
     return { url: `http://${host.includes(':') ? `[${host}]` : host}:${opened}`, port: opened }
   }
 
-  get isStopping(): boolean {
-    return this.#closed !== null
+  get phase(): ListenerPhase {
+    if (this.#closed !== null) return 'stopping'
+    return this.#isLeaving ? 'leaving' : 'open'
+  }
+
+  /** From here on nobody should come any more, and who comes is served. */
+  leave(): void {
+    this.#isLeaving = true
   }
 
   /** Client connections that are open. */

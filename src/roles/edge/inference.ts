@@ -115,9 +115,9 @@ export class Inference {
 
   /** Whether the log acknowledges, and our own frames come back through the tail. */
   get check(): Check {
-    const { log, tail, clock } = this.#parts
+    const { log, tail } = this.#parts
     if (this.#awaited !== null && tail.ledger.sequence >= this.#awaited.sequence) this.#awaited = null
-    const tailStalled = this.#awaited !== null && clock() - this.#awaited.sinceMs > limits.logStalledMs
+    const tailStalled = this.#awaited !== null && performance.now() - this.#awaited.sinceMs > limits.logStalledMs
     if (tailStalled) return checked(false, 'frames that were acknowledged do not come back')
     return checked(log.oldestUnacknowledgedMs() <= limits.logStalledMs, 'the log does not acknowledge')
   }
@@ -290,7 +290,7 @@ export class Inference {
 
   #awaitReturn(sequence: number): void {
     if (this.#awaited === null && this.#parts.tail.ledger.sequence < sequence)
-      this.#awaited = { sequence, sinceMs: this.#parts.clock() }
+      this.#awaited = { sequence, sinceMs: performance.now() }
   }
 }
 

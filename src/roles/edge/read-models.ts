@@ -1,12 +1,16 @@
 import type { Key } from '../../domain/accounts/accounts.ts'
 import type { Subscription } from '../../domain/plans/subscription.ts'
+import type { Task } from '../../domain/video/task.ts'
 import type { AdminChange, ChangesWanted } from '../../read-models/admin-changes.ts'
 import type { ChargeTrace } from '../../read-models/charge-trace.ts'
 import type { ChargePage, ChargesWanted } from '../../read-models/charges.ts'
 import type { AtSequence } from '../../read-models/checkpoint.ts'
+import type { FindingsWanted, LedgerFindings } from '../../read-models/findings.ts'
 import type { HoldsWanted, OpenHold } from '../../read-models/holds.ts'
 import type { RequestEnd } from '../../read-models/request-end.ts'
+import type { Standing } from '../../read-models/standing.ts'
 import type { StatementPage, StatementWanted } from '../../read-models/statement.ts'
+import type { TasksWanted } from '../../read-models/tasks.ts'
 import type { UsageSums, UsageWanted } from '../../read-models/usage.ts'
 
 /** A workspace's sums as the read models have them, in picos. */
@@ -27,6 +31,15 @@ export interface Billing {
 export interface EdgeReadModels {
   /** Undefined where the tables do not have the workspace yet. */
   findBilling(workspaceId: string): Promise<AtSequence<Billing | undefined>>
+  /** Undefined where the tables do not have the workspace yet. `from` is a day in UTC. */
+  findStanding(
+    workspaceId: string,
+    wanted: { readonly from: string; readonly daysMax: number },
+  ): Promise<AtSequence<Standing | undefined>>
+  listTasks(workspaceId: string, wanted: TasksWanted): Promise<AtSequence<readonly Task[]>>
+  listFindings(wanted: FindingsWanted): Promise<AtSequence<LedgerFindings>>
+  /** Only where the tables stand. */
+  findCheckpoint(): Promise<AtSequence<null>>
   listUsage(workspaceId: string, wanted: UsageWanted): Promise<AtSequence<readonly UsageSums[]>>
   readStatement(workspaceId: string, wanted: StatementWanted): Promise<AtSequence<StatementPage>>
   listHolds(workspaceId: string, wanted: HoldsWanted): Promise<AtSequence<readonly OpenHold[]>>

@@ -1,4 +1,6 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import type { FrameSource } from '../../audit/frames.ts'
+import type { Verifier } from '../../audit/note.ts'
 import { liveCatalog } from '../../domain/routing/overlay.ts'
 import type { Catalog, Random } from '../../domain/routing/plan.ts'
 import { limits } from '../../limits.ts'
@@ -26,6 +28,7 @@ import type { EdgeReadModels } from './read-models.ts'
 import { RequestWatch } from './request-watch.ts'
 import type { ResponseOwners } from './response-owners.ts'
 import { createServer } from './server.ts'
+import { LiveTails } from './surfaces/ledger/live-tails.ts'
 import type { EdgeTasks } from './tasks.ts'
 import { VideoTasks } from './video-tasks.ts'
 
@@ -41,6 +44,8 @@ export interface EdgeParts {
   readonly readModels: EdgeReadModels
   /** The log as it is stored, for what is explained from it. */
   readonly frames: Pick<FrameSource, 'read'>
+  /** Whose checkpoints of the log are believed; nothing is proved where there are none. */
+  readonly verifiers: readonly Verifier[]
   readonly responseOwners: ResponseOwners
   readonly taskQueue: Pick<WorkQueue, 'put' | 'withdraw'>
   /** What stands under idempotency keys. */
@@ -82,6 +87,7 @@ export interface RunningEdge extends WatchedRole {
 
 interface Stoppable {
   readonly server: HttpListener
+  readonly tails: LiveTails
   readonly openCalls: OpenCalls
   readonly allowances: Allowances
   readonly rates: Rates
@@ -91,14 +97,17 @@ interface Stoppable {
 }
 
 /**
- * Finishes requests in flight. What outlives the drain, also where its client has left, is ended at its proxy: so that the log has its end
+ * Leaves, then finishes requests in flight. What outlives the drain, also where its client has left, is ended at its proxy: so that the log has its end
  * while this edge can still give back what it held.
  */
 const stopWithin = async (
-  { stopMs, lastAnswerMs, closingAckMs, allowanceReturnMs }: EdgeBounds,
-  { server, openCalls, allowances, rates, inference, videoTasks, requestWatch }: Stoppable,
+  { withdrawMs, stopMs, lastAnswerMs, closingAckMs, allowanceReturnMs }: EdgeBounds,
+  { server, tails, openCalls, allowances, rates, inference, videoTasks, requestWatch }: Stoppable,
 ): Promise<void> => {
+  server.leave()
+  if (withdrawMs > 0) await pause(withdrawMs)
   const drained = server.drain().then(() => allowances.ended())
+  tails.close()
   await atMost(drained, stopMs)
   openCalls.shutDown()
   await server.breakOff(lastAnswerMs)
@@ -135,8 +144,9 @@ const start = async (parts: EdgeParts): Promise<RunningEdge> => {
   const videoTasks = new VideoTasks({ ...parts, catalog, writer, owner, freshResults })
   const keys = new IdempotencyKeys({ ...parts, ...bounds, leftBehind: new LeftBehindRequests(parts) })
   const requestWatch = new RequestWatch({ ...parts, observer, requestLines })
+  const tails = new LiveTails(tail)
   const checks = (): Checks => ({
-    accepting: checked(!server.isStopping, 'is stopping'),
+    accepting: checked(server.phase === 'open', 'is stopping'),
     recording: inference.check,
   })
   const server = createServer({
@@ -148,11 +158,12 @@ const start = async (parts: EdgeParts): Promise<RunningEdge> => {
     keys,
     rates,
     requestWatch,
+    tails,
     ready: () => ({ ...checksBeside(), ...checks() }),
   })
   const readings: Readings = async () => requestWatch.readings(await server.connections())
   const stop = (): Promise<void> =>
-    stopWithin(bounds, { server, openCalls, allowances, rates, inference, videoTasks, requestWatch })
+    stopWithin(bounds, { server, tails, openCalls, allowances, rates, inference, videoTasks, requestWatch })
   try {
     return { ...(await server.listen(listen.host, listen.port)), checks, readings, stop }
   } catch (fault) {

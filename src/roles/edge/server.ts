@@ -2,13 +2,14 @@ import type { RequestListener } from 'node:http'
 import { Router } from '@koa/router'
 import Koa from 'koa'
 import type { FrameSource } from '../../audit/frames.ts'
+import type { Verifier } from '../../audit/note.ts'
 import type { Catalog } from '../../domain/routing/plan.ts'
 import { videoKinds } from '../../domain/video/request.ts'
 import type { Checks } from '../health.ts'
 import type { LedgerTail } from '../ledger-tail.ts'
-import type { Clock, Logger, NewId } from '../role.ts'
+import type { Clock, EventLog, Logger, NewId } from '../role.ts'
 import { boundsWith, type EdgeBounds } from './bounds.ts'
-import { HttpListener } from './http-listener.ts'
+import { HttpListener, type ListenerPhase } from './http-listener.ts'
 import type { IdempotencyKeys } from './idempotency/idempotency-keys.ts'
 import type { Inference } from './inference.ts'
 import { authenticate } from './middleware/authenticate.ts'
@@ -16,8 +17,10 @@ import { type AdminIdentity, authenticateAdmin } from './middleware/authenticate
 import type { EdgeContext, EdgeMiddleware, EdgeState } from './middleware/context.ts'
 import { FaultTeller } from './middleware/errors.ts'
 import { readJson } from './middleware/json-body.ts'
+import { limitOpenRequests } from './middleware/limit-open-requests.ts'
 import { limitRate } from './middleware/limit-rate.ts'
 import { normalizeTarget } from './middleware/normalize-target.ts'
+import { readAll, readNamed } from './middleware/read-ledger.ts'
 import { refuseAmbiguous } from './middleware/refuse-ambiguous.ts'
 import { refusePipelined } from './middleware/refuse-pipelined.ts'
 import { refuseUnrouted } from './middleware/refuse-unrouted.ts'
@@ -25,6 +28,7 @@ import { refuseWhileStopping } from './middleware/refuse-while-stopping.ts'
 import { renderErrors } from './middleware/render-errors.ts'
 import { identifyRequest } from './middleware/request-id.ts'
 import { requireLog } from './middleware/require-log.ts'
+import { OpenRequests } from './open-requests.ts'
 import { operations } from './openapi/operations.ts'
 import type { Rates } from './rates/rates.ts'
 import type { EdgeReadModels } from './read-models.ts'
@@ -34,12 +38,10 @@ import type { AdminParts, Named } from './surfaces/admin/route.ts'
 import { adminRoutes } from './surfaces/admin/routes.ts'
 import { completeChat } from './surfaces/chat/handler.ts'
 import { showSubscription, showUsage } from './surfaces/dashboard/billing.ts'
+import { serveDashboard } from './surfaces/dashboard/page.ts'
 import { showHealth, showReadiness } from './surfaces/health/health.ts'
-import { showCharge } from './surfaces/ledger/charge.ts'
-import { listCharges } from './surfaces/ledger/charges.ts'
-import { listHolds } from './surfaces/ledger/holds.ts'
-import { showStatement } from './surfaces/ledger/statement.ts'
-import { showUsage as showLedgerUsage } from './surfaces/ledger/usage.ts'
+import type { LiveTails } from './surfaces/ledger/live-tails.ts'
+import { ledgerPrefixes, ledgerRoutes } from './surfaces/ledger/routes.ts'
 import { countTokens, createMessage } from './surfaces/messages/handler.ts'
 import { requireVersion } from './surfaces/messages/version.ts'
 import { listModels, showModel } from './surfaces/models/models.ts'
@@ -63,6 +65,10 @@ export interface ServerParts {
   readonly readModels: EdgeReadModels
   /** The log as it is stored, for what is explained from it. */
   readonly frames: Pick<FrameSource, 'read'>
+  readonly log: Pick<EventLog, 'lastSequence'>
+  /** Whose checkpoints of the log are believed. */
+  readonly verifiers: readonly Verifier[]
+  readonly tails: LiveTails
   readonly responseOwners: ResponseOwners
   /** As it is now. */
   readonly catalog: () => Catalog
@@ -79,9 +85,10 @@ const routes = (parts: ServerParts, bounds: EdgeBounds, faults: FaultTeller): Ro
   const { inference, videoTasks, keys, tail, rates, readModels, catalog, clock, logger } = parts
   const authenticated = authenticate(tail.ledger.accounts)
   const recorded = requireLog(inference)
+  const few = limitOpenRequests(new OpenRequests(bounds))
   const limited = limitRate(rates)
   const json = readJson(bounds.requestBodyBytesMax)
-  const called = [authenticated, recorded, limited]
+  const called = [authenticated, few, recorded, limited]
   const version = requireVersion()
   const surface = { inference, keys, bounds, logger, faults }
   const submits = { videoTasks, keys, logger }
@@ -113,11 +120,7 @@ const routes = (parts: ServerParts, bounds: EdgeBounds, faults: FaultTeller): Ro
     authenticated,
     showSubscription(readModels),
   )
-  router.get('/v1/ledger/usage', authenticated, showLedgerUsage(readModels))
-  router.get('/v1/ledger/statement', authenticated, showStatement(readModels))
-  router.get('/v1/ledger/holds', authenticated, listHolds(readModels))
-  router.get('/v1/ledger/charges', authenticated, listCharges(readModels))
-  router.get('/v1/ledger/charges/:id', authenticated, showCharge(parts))
+  serveLedger(router, parts, bounds, authenticated)
   serveAdministration(router, parts, { recorded, json })
   router.get('/healthz', showHealth())
   router.get('/readyz', showReadiness(parts.ready))
@@ -155,6 +158,22 @@ const serveAdministration = (
     )
 }
 
+const serveLedger = (
+  router: Router<EdgeState, object>,
+  parts: ServerParts,
+  bounds: EdgeBounds,
+  authenticated: EdgeMiddleware,
+): void => {
+  const administered = authenticateAdmin(parts.admins)
+  const named = readNamed(parts.tail.ledger.accounts)
+  for (const { path, ofAll, serve } of ledgerRoutes) {
+    const served = serve({ ...parts, bounds })
+    router.get(ledgerPrefixes.own + path, authenticated, served)
+    router.get(ledgerPrefixes.named + path, administered, named, served)
+    if (ofAll) router.get(ledgerPrefixes.all + path, administered, readAll(), served)
+  }
+}
+
 const brokenConnection: ReadonlySet<unknown> = new Set(['ECONNRESET', 'EPIPE', 'ECONNABORTED', 'ETIMEDOUT'])
 
 /** What no middleware could catch: a client's connection that broke, or a fault of ours in the framework's hands. */
@@ -165,7 +184,7 @@ const reportFault =
     else logger.error({ fault }, 'a response could not be sent')
   }
 
-const createApp = (parts: ServerParts, bounds: EdgeBounds, isStopping: () => boolean): RequestListener => {
+const createApp = (parts: ServerParts, bounds: EdgeBounds, phase: () => ListenerPhase): RequestListener => {
   const faults = new FaultTeller(parts.logger)
   const router = routes(parts, bounds, faults)
   const app = new Koa<EdgeState, object>()
@@ -176,7 +195,8 @@ const createApp = (parts: ServerParts, bounds: EdgeBounds, isStopping: () => boo
   app.use(normalizeTarget())
   app.use(refuseAmbiguous())
   app.use(refusePipelined(bounds.pipelinedRequestsMax))
-  app.use(refuseWhileStopping(isStopping))
+  app.use(refuseWhileStopping(phase))
+  app.use(serveDashboard())
   app.use(router.routes())
   app.use(refuseUnrouted(router))
   return app.callback()
@@ -186,7 +206,7 @@ const createApp = (parts: ServerParts, bounds: EdgeBounds, isStopping: () => boo
 export const createServer = (parts: ServerParts): HttpListener => {
   const bounds = boundsWith(parts.bounds)
   return new HttpListener({
-    handler: (isStopping) => createApp(parts, bounds, isStopping),
+    handler: (phase) => createApp(parts, bounds, phase),
     bounds,
     newId: parts.newId,
   })

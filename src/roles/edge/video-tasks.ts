@@ -177,7 +177,7 @@ export class VideoTasks {
   /** A hold that neither is placed nor comes back through the tail stands for all that would follow it. */
   #refuseWhileStalled(): void {
     const [oldestMs] = this.#placing.values()
-    if (oldestMs !== undefined && this.#parts.clock() - oldestMs > limits.logStalledMs) throw logUnavailable()
+    if (oldestMs !== undefined && performance.now() - oldestMs > limits.logStalledMs) throw logUnavailable()
   }
 
   /** A named task that stands already; null where it does not. Throws `read_models_unavailable` while that cannot be told. */
@@ -218,7 +218,7 @@ export class VideoTasks {
   /** Queues the payload, then places the hold: a hold without its payload could not be worked off. */
   async #placeCovered(draft: Draft, clientGone: AbortSignal): Promise<'placed' | 'repeated'> {
     const { command, payload } = draft
-    const untilMs = this.#parts.clock() + limits.admissionWaitMs
+    const untilMs = performance.now() + limits.admissionWaitMs
     await this.#requireCover(draft, untilMs, clientGone)
     await this.#queue(command.taskId, payload)
     for (;;) {
@@ -273,7 +273,7 @@ export class VideoTasks {
   async #requireCover({ workspaceId, command }: Draft, untilMs: number, clientGone: AbortSignal): Promise<void> {
     const { amountPicos, day, order } = command
     const wanted = { workspaceId, keyId: order.keyId, day, amountPicos }
-    const isCovered = await this.#watch.covers(wanted, untilMs - this.#parts.clock())
+    const isCovered = await this.#watch.covers(wanted, Math.ceil(untilMs - performance.now()))
     if (clientGone.aborted) throw clientGoneError()
     if (!isCovered) throw shortage(walletOf(this.#parts.tail.ledger, workspaceId), wanted)
   }
@@ -297,7 +297,7 @@ export class VideoTasks {
   }
 
   async #execute(workspaceId: string, command: PlaceTaskHold): Promise<WalletOutcome> {
-    this.#placing.set(command.taskId, this.#parts.clock())
+    this.#placing.set(command.taskId, performance.now())
     try {
       return await this.#parts.writer.execute(workspaceId, command)
     } finally {

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import { faultText } from '../../errors.ts'
 import { limits } from '../../limits.ts'
 import type { LedgerSnapshot } from '../../read-models/load-ledger.ts'
 import { type Checks, checked, type WatchedRole } from '../health.ts'
@@ -38,6 +39,7 @@ export class Projector implements WatchedRole {
   #over: { readonly fault: unknown } | null = null
   /** Of tables that cannot be brought up to date. */
   readonly #trouble: Trouble
+  #troubleCause: unknown
   readonly #database: Probe
   #isStandingBy = false
 
@@ -60,7 +62,7 @@ export class Projector implements WatchedRole {
       database: this.#database.check,
       projecting: this.#isStandingBy
         ? { ok: true, reason: 'stands by: another projector writes the tables' }
-        : checked(!this.#trouble.isOn, 'the tables cannot be brought up to date'),
+        : checked(!this.#trouble.isOn, `the tables cannot be brought up to date: ${faultText(this.#troubleCause)}`),
     }
   }
 
@@ -102,6 +104,7 @@ export class Projector implements WatchedRole {
         if (this.#stopping.signal.aborted) return
         if (!(fault instanceof Unreachable)) throw fault
         if (this.#sequence > before) waitMs = limits.projectionRetryMs
+        this.#troubleCause = fault.cause
         this.#trouble.comes({ fault: fault.cause }, 'the tables cannot be brought up to date, trying again')
         await this.#pause(waitMs)
         waitMs = Math.min(2 * waitMs, limits.projectionRetryMaxMs)

@@ -27,6 +27,8 @@ export interface AttemptParts {
   readonly firstByteMs: number
   /** The first byte of a whole answer comes when the model has finished. */
   readonly wholeAnswerMs: number
+  /** Between two pieces of either. */
+  readonly idleMs: number
 }
 
 export interface Spoken {
@@ -118,7 +120,7 @@ export const readFailure = async (spoken: Spoken, response: HttpResponse, nowMs:
 }
 
 const request = async (
-  { http, clock, observer, firstByteMs, wholeAnswerMs }: AttemptParts,
+  { http, clock, observer, firstByteMs, wholeAnswerMs, idleMs }: AttemptParts,
   spoken: Spoken,
   call: AnswerCall,
   signal: AbortSignal,
@@ -133,6 +135,7 @@ const request = async (
     body,
     signal,
     firstByteTimeoutMs: call.stream ? firstByteMs : wholeAnswerMs,
+    idleTimeoutMs: idleMs,
   })
   observer.stageEnded('upstream_first_byte', call.surface, (performance.now() - askedMs) / 1_000)
   if (!isSuccess(response)) return failed(await readFailure(spoken, response, clock()))

@@ -151,7 +151,7 @@ export class CallRun implements EndableCall {
   async closeStream({ relay }: OpenStream): Promise<AnswerPart> {
     if (this.#stopped === 'client_gone') throw clientGoneError()
     const counted = await this.#acknowledged()
-    if (this.#brokenBy !== null) throw brokenOff(this.#stopped, this.#released)
+    if (this.#brokenBy !== null) throw brokenOff(this.#stopped, this.#released, this.#brokenBy)
     return { type: 'bytes', bytes: relay.closing(counted) }
   }
 
@@ -203,6 +203,7 @@ export class CallRun implements EndableCall {
 
   #sayStopped(serving: Serving<OpenStream>, why: Stop): void {
     this.#brokenBy = why
+    if (why === 'deadline') this.#parts.observer.upstreamFailed(serving.candidate.provider, 'answer', 'timeout')
     this.#sayDelivered(serving, why === 'client_gone' ? 'client_gone' : 'interrupted', this.#released)
   }
 
@@ -234,7 +235,11 @@ export class CallRun implements EndableCall {
       this.#say(this.#bill(serving, 'completed', relay.reportedUsage))
     } else {
       this.#cancel.abort()
-      this.#parts.observer.upstreamFailed(serving.candidate.provider, 'answer', 'broken_off')
+      this.#parts.observer.upstreamFailed(
+        serving.candidate.provider,
+        'answer',
+        this.#brokenBy === 'timeout' ? 'timeout' : 'broken_off',
+      )
       this.#sayDelivered(serving, 'interrupted', this.#released || hasBytes)
     }
   }

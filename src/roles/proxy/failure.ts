@@ -139,8 +139,8 @@ const stopping = (details: ErrorDetails = {}): GatewayError =>
     retryAfterSeconds: 1,
   })
 
-/** What the caller is told of an open stream that ended early. `delivered`: a part of it is out. */
-export const brokenOff = (stopped: Stop | null, delivered: boolean): GatewayError => {
+/** What the caller is told of an open stream that ended early. `delivered`: a part of it is out. `brokenBy`: how, where nobody stopped it. */
+export const brokenOff = (stopped: Stop | null, delivered: boolean, brokenBy: string | null = null): GatewayError => {
   switch (stopped) {
     case 'client_gone':
       return clientGoneError()
@@ -150,6 +150,8 @@ export const brokenOff = (stopped: Stop | null, delivered: boolean): GatewayErro
       if (!delivered) return stopping()
       return new GatewayError('upstream_stream_interrupted', 'The gateway was stopped before the answer was complete.')
     case null:
+      if (brokenBy === 'timeout')
+        return new GatewayError('upstream_timeout', 'The upstream provider fell silent before the answer was complete.')
       return new GatewayError('upstream_stream_interrupted', 'The upstream provider broke off the answer.')
   }
 }

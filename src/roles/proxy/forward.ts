@@ -29,6 +29,7 @@ export interface ForwardParts {
   readonly inFlight?: CallsInFlight
   readonly firstByteMs?: number
   readonly wholeAnswerMs?: number
+  readonly idleMs?: number
   readonly closingAckMs?: number
   readonly questionMs?: number
 }
@@ -43,6 +44,7 @@ export const createForward = (parts: ForwardParts): Dispatch => {
     inFlight: new CallsInFlight(),
     firstByteMs: limits.upstreamFirstByteMs,
     wholeAnswerMs: limits.upstreamWholeAnswerMs,
+    idleMs: limits.upstreamIdleMs,
     closingAckMs: limits.closingAckMs,
     questionMs: limits.upstreamQuestionMs,
     vendorTurns: new VendorTurns(parts.clock),

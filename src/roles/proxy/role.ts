@@ -19,6 +19,9 @@ export interface ServedCalls extends RunningRole {
   readonly check: Check
 }
 
+/** Other bounds than those of `limits.ts`, for a test. */
+export type ProxyBounds = Pick<ForwardParts, 'firstByteMs' | 'wholeAnswerMs' | 'idleMs' | 'closingAckMs' | 'questionMs'>
+
 export interface ProxyParts extends Omit<ForwardParts, 'inFlight'> {
   readonly calls: CallSource
   /** How long calls in flight may go on when the proxy stops. */

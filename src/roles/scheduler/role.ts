@@ -12,6 +12,7 @@ import { type DueWallet, DueWallets } from './due-wallets.ts'
 import { expiringKeys } from './expiring-keys.ts'
 import { overdueHolds } from './overdue-holds.ts'
 import { type SealerParts, startSealer } from './sealer.ts'
+import { SettledClock } from './settled-clock.ts'
 
 type Expiring = 'HoldReleased' | 'KeyRevoked' | 'CreditExpired' | 'PlanRenewed' | 'PlanEnded'
 
@@ -31,6 +32,7 @@ const startExpiry = ({ log, tail, clock, logger }: SchedulerParts): RunningRole 
   const overdue = overdueHolds(tail)
   const expiring = expiringKeys(tail)
   const due = new DueWallets(tail)
+  const settled = new SettledClock(clock)
   const trouble = new Trouble(logger)
   let ending: Promise<void> = Promise.resolve()
   let busy = false
@@ -58,7 +60,7 @@ const startExpiry = ({ log, tail, clock, logger }: SchedulerParts): RunningRole 
     try {
       const nowMs = clock()
       await Promise.all([
-        ...overdue.at(nowMs).map(release),
+        ...overdue.at(settled.nowMs()).map(release),
         ...expiring.at(nowMs).map(revoke),
         ...due.at(nowMs).map(carryOut),
       ])

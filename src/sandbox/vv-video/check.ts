@@ -87,7 +87,7 @@ const schemaId = 'vendors/vv-video.v1.json'
 
 /** Throws VendorRefusal for what the vendor would refuse. */
 export const checkVideo = (kind: string, body: JsonObject): void => {
-  const [problem] = validatorOf(schemaId)({ kind, body }) // Compiled at the first: every process loads this, and few ask.
+  const [problem] = validatorOf(schemaId)({ kind, body })
   if (problem !== undefined) throw badParameter(`${problem.path.replace(/^body\.?/, '')} ${problem.message}`.trim())
   const model = plainVideoModel(textOf(body['model_name']))
   const broken = rules.find(({ breaks }) => breaks(body, model, kind))

@@ -4,9 +4,10 @@ import { contentChunkBytes } from '../chat-answers.ts'
 import { chunksPerStream } from '../content.ts'
 import { total } from '../cpu.ts'
 import { ledgerLine, type Reconciliation } from '../ledger.ts'
+import { growthOf } from '../memory.ts'
 import { megabytes, type Target, table, targetLine, whole } from '../table.ts'
 import { type LargeStep, largeCharacters } from './large.ts'
-import { type Memories, type Memory, type Watched, watched } from './memory.ts'
+import { type Memories, type Watched, watched } from './memory.ts'
 import { type Cell, type Row, type Way, ways } from './rounds.ts'
 import { bursts, busyConnections, type SlowStream, slowShape, type Trickle, trickleShape } from './slow.ts'
 
@@ -47,12 +48,9 @@ const throughputTargets = ({ rows }: Report): readonly Target[] =>
       met: ofOne >= wanted.ofOne,
     }))
 
-const growth = ({ before, peak }: Memory): number =>
-  before === null || peak === null ? Number.NaN : Math.max(0, peak - before)
-
 /** From before the first step: what a step leaves behind must not hide what the next one takes. */
 const growthOfLarge = ({ large }: Report, role: Watched): number =>
-  Math.max(...large.map(({ memory }) => growth({ before: large[0]!.memory[role].before, peak: memory[role].peak })))
+  Math.max(...large.map(({ memory }) => growthOf({ before: large[0]!.memory[role].before, peak: memory[role].peak })))
 
 const largeTargets = (report: Report): readonly Target[] => {
   const { large } = report
@@ -72,8 +70,8 @@ const largeTargets = (report: Report): readonly Target[] => {
 const growthTargets = (what: string, memory: Memories): readonly Target[] =>
   watched.map((role) => ({
     what: `${what}: the ${role} grows by at most ${megabytes(wanted.streamGrowthBytes)}`,
-    found: megabytes(growth(memory[role])),
-    met: growth(memory[role]) <= wanted.streamGrowthBytes,
+    found: megabytes(growthOf(memory[role])),
+    met: growthOf(memory[role]) <= wanted.streamGrowthBytes,
   }))
 
 const chunksTarget = (what: string, found: number, asked: number): Target => ({

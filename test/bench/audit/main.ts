@@ -68,7 +68,7 @@ const runCommand = (
     let peakBytes: number | null = null
     const child = execFile(
       process.execPath,
-      [program, '--config', config, '--data', dataFolder, ...words],
+      [...program, '--config', config, '--data', dataFolder, ...words],
       { maxBuffer: outputBytesMax },
       (fault, _out, said) => {
         clearInterval(watch)

@@ -5,6 +5,7 @@ import { formatUsd, parseUsd } from '../../../src/domain/money.ts'
 import { decideWallet, type WalletCommand } from '../../../src/domain/wallet/decide.ts'
 import { chargeWallet, evolveWallet, type Movement } from '../../../src/domain/wallet/evolve.ts'
 import { availablePicos, balancePicos, draftOf, initialWallet, type Wallet } from '../../../src/domain/wallet/wallet.ts'
+import { propertyRuns } from '../../property-runs.ts'
 
 const day = '2026-11-21'
 const asker = { keyId: 'key-1', day }
@@ -163,6 +164,6 @@ t.test('whatever comes in whatever order, credits that lapse keep their rules', 
         )
       }
     }),
-    { numRuns: 500 },
+    propertyRuns(200),
   )
 })

@@ -20,6 +20,7 @@ import {
   type Wallet,
 } from '../../../src/domain/wallet/wallet.ts'
 import type { Spend } from '../../../src/events/types.ts'
+import { propertyRuns } from '../../property-runs.ts'
 import { orderOf } from '../video/tasks.ts'
 
 const deadline = '2026-12-31T12:00:00.000Z'
@@ -403,6 +404,6 @@ t.test('keys with limits, in any order of holds, charges, ends and days, never g
       }
       return true
     }),
-    { numRuns: 300 },
+    propertyRuns(100),
   )
 })

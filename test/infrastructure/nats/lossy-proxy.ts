@@ -39,10 +39,14 @@ export class LossyProxy {
     return proxy
   }
 
-  get url(): string {
+  get port(): number {
     const address = this.#listener.address()
     if (address === null || typeof address === 'string') throw new Error('the proxy does not listen')
-    return `nats://127.0.0.1:${address.port}`
+    return address.port
+  }
+
+  get url(): string {
+    return `nats://127.0.0.1:${this.port}`
   }
 
   /** The server's bytes wait here until `passReplies`. `victim` names the connection that this befalls; without it, all. */
@@ -70,6 +74,14 @@ export class LossyProxy {
   passRequests(): void {
     this.#muted = undefined
     for (const { server, heldRequests } of this.#pairs) for (const bytes of heldRequests.splice(0)) server.write(bytes)
+  }
+
+  /** The connections of now say and take nothing any more, and nobody is told; new ones are as good as ever. */
+  freeze(): void {
+    for (const { client, server } of this.#pairs) {
+      client.pause()
+      server.pause()
+    }
   }
 
   /** Ends every connection on both sides. */

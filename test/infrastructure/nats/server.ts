@@ -15,6 +15,8 @@ export interface NatsServerOptions {
   readonly authorization?: string
   /** Clients must come with a certificate of the same authority. */
   readonly certificates?: Certificates
+  /** Where its folder is made; the system's own for such by default. */
+  readonly below?: string
 }
 
 const startWithinMs = 20_000
@@ -24,11 +26,17 @@ const logCharactersMax = 2_000
 const tlsText = ({ caFile, server: { certFile, keyFile } }: Certificates): string =>
   `tls { ca_file: "${caFile}", cert_file: "${certFile}", key_file: "${keyFile}", verify: true, timeout: 5 }`
 
-const configText = (port: number, monitoringPort: number, folder: string, options: NatsServerOptions): string => `
+const configText = (
+  port: number,
+  monitoringPort: number,
+  folder: string,
+  options: NatsServerOptions,
+  storeBytesMax: number | null = null,
+): string => `
 host: 127.0.0.1
 port: ${port}
 http: "127.0.0.1:${monitoringPort}"
-jetstream { store_dir: "${folder}/store"${options.syncAlways === false ? '' : ', sync_interval: always'} }
+jetstream { store_dir: "${folder}/store"${options.syncAlways === false ? '' : ', sync_interval: always'}${storeBytesMax === null ? '' : `, max_file_store: ${storeBytesMax}`} }
 ${options.authorization === undefined ? '' : `authorization { ${options.authorization} }`}
 ${options.certificates === undefined ? '' : tlsText(options.certificates)}
 `
@@ -97,20 +105,22 @@ export class NatsProcess {
 export class NatsServer {
   readonly port: number
   readonly #folder: string
+  readonly #configFor: (storeBytesMax: number) => string
   readonly #process: NatsProcess
 
-  private constructor(folder: string, port: number, monitoringPort: number) {
+  private constructor(folder: string, port: number, monitoringPort: number, options: NatsServerOptions) {
     this.#folder = folder
+    this.#configFor = (storeBytesMax) => configText(port, monitoringPort, folder, options, storeBytesMax)
     this.port = port
     this.#process = new NatsProcess(join(folder, 'nats.conf'), monitoringPort)
   }
 
   static create(options: NatsServerOptions = {}): Promise<NatsServer> {
     return withFreshPorts(async () => {
-      const folder = await mkdtemp(join(tmpdir(), 'gateway-nats-'))
+      const folder = await mkdtemp(join(options.below ?? tmpdir(), 'gateway-nats-'))
       const [port = 0, monitoringPort = 0] = await pickPorts(2)
       await writeFile(join(folder, 'nats.conf'), configText(port, monitoringPort, folder, options))
-      const server = new NatsServer(folder, port, monitoringPort)
+      const server = new NatsServer(folder, port, monitoringPort, options)
       try {
         await server.start()
         return server
@@ -127,6 +137,11 @@ export class NatsServer {
 
   get monitoringUrl(): string {
     return this.#process.monitoringUrl
+  }
+
+  /** From the next start on its streams may hold so much together. */
+  async limitStore(bytesMax: number): Promise<void> {
+    await writeFile(join(this.#folder, 'nats.conf'), this.#configFor(bytesMax))
   }
 
   async start(): Promise<void> {

@@ -78,3 +78,18 @@ t.test('a database that is away rejects, and refuses nothing', async (t) => {
   await t.rejects(database.projectionStore().load(), { code: 'ECONNREFUSED' })
   await t.rejects(database.projectionStore().apply(batchOf(gatherFrom(0), initialLedger())), { code: 'ECONNREFUSED' })
 })
+
+t.test('a transaction whose client says nothing any more gives its locks back', async (t) => {
+  const { url } = await postgres.newDatabase()
+  const place = { url, schema: 'ledger' }
+  const silent = openPool(place, { connectionsMax: 1, statementMs: 300 })
+  const waiting = openPool(place, patient)
+  t.teardown(async () => {
+    await Promise.all([silent.end(), waiting.end()])
+  })
+  const client = await silent.connect()
+  await client.query('begin')
+  await client.query('select sequence from checkpoint for update')
+  t.equal((await waiting.query('select sequence from checkpoint for update')).rowCount, 1)
+  client.release(true)
+})

@@ -5,6 +5,7 @@ import { noUsage, type Usage } from '../../../src/domain/usage/usage.ts'
 import type { JsonObject } from '../../../src/json.ts'
 import { ResponsesRelay } from '../../../src/providers/openai-responses/relay.ts'
 import { countToolCalls } from '../../../src/providers/openai-responses/tool-calls.ts'
+import { propertyRuns } from '../../property-runs.ts'
 import { problemsOfResponsesEvent } from '../../reference/responses-contract.ts'
 import {
   askedOf,
@@ -204,7 +205,7 @@ t.test('a stream cut anywhere counts what was complete, and never more than the 
         })
       },
     ),
-    { numRuns: 300 },
+    propertyRuns(100),
   )
 })
 

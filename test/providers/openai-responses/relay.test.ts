@@ -5,6 +5,7 @@ import { isObject, type JsonObject, parseJson } from '../../../src/json.ts'
 import { limits } from '../../../src/limits.ts'
 import { countUsage } from '../../../src/providers/openai-responses/estimate.ts'
 import { ResponsesRelay } from '../../../src/providers/openai-responses/relay.ts'
+import { propertyRuns } from '../../property-runs.ts'
 import { problemsOfResponsesEvent } from '../../reference/responses-contract.ts'
 import {
   askedOf,
@@ -104,7 +105,7 @@ t.test('a stream in any pieces gives the same', async () => {
       const { relay, text, closing } = relayed(pieces)
       return text === body && closing === end && JSON.stringify(relay.reportedUsage) === JSON.stringify(told)
     }),
-    { numRuns: 500 },
+    propertyRuns(100),
   )
 })
 

@@ -4,6 +4,7 @@ import type { JsonObject } from '../../../src/json.ts'
 import type { ReplyEvent, ReplyPart } from '../../../src/providers/canonical/reply.ts'
 import { chatClient, chatUpstream } from '../../../src/providers/openai/format.ts'
 import { SseSplitter } from '../../../src/providers/sse.ts'
+import { propertyRuns } from '../../property-runs.ts'
 import { conversation } from '../canonical/parts.ts'
 import { anyReply, eventsOf, served, type UsedReply } from '../canonical/replies.ts'
 import { sheet, targetOf } from './target.ts'
@@ -158,7 +159,7 @@ t.test('a request through the canonical form and back keeps its meaning; what on
       const [was, is] = [asked, translatedBody({ ...more, ...asked })].map((each) => JSON.stringify(sorted(each)))
       if (was !== is) throw new Error(`${was}\n${is}`)
     }),
-    { numRuns: 100 },
+    propertyRuns(30),
   )
 })
 
@@ -216,7 +217,7 @@ t.test('an answer through chat and back keeps its meaning, whole and streamed', 
       const [told, again] = [whole.usage, streamed.usage].map((each) => JSON.stringify(sorted(each)))
       if (told !== again || told !== JSON.stringify(sorted(reply.usage))) throw new Error(`${told} ${again}`)
     }),
-    { numRuns: 100 },
+    propertyRuns(30),
   )
 })
 

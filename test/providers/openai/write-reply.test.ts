@@ -5,6 +5,7 @@ import { isObject, type JsonObject, listOf, objectOf, parseJson } from '../../..
 import { limits } from '../../../src/limits.ts'
 import type { ReplyEvent, ReplyPart } from '../../../src/providers/canonical/reply.ts'
 import { chatClient } from '../../../src/providers/openai/format.ts'
+import { propertyRuns } from '../../property-runs.ts'
 import { anyReply, eventsOf, replyOf, served, type UsedReply, usage } from '../canonical/replies.ts'
 
 const said = (text: string): ReplyPart => ({ type: 'text', text, citations: [] })
@@ -239,7 +240,7 @@ t.test('the official SDK makes the whole answer of the stream', async (t) => {
       const [one, other] = [compared(sdk), compared(written(reply))].map((each) => JSON.stringify(each))
       if (one !== other) throw new Error(`${one}\n${other}`)
     }),
-    { numRuns: 100 },
+    propertyRuns(30),
   )
   t.pass()
 })

@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { Agent, request } from 'node:http'
 import { connect } from 'node:net'
+import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
 import {
   answerJson,
@@ -158,6 +159,46 @@ t.test('a new request on a connection that is kept alive is refused while stoppi
   await stopped
   t.match(text, /\[DONE\]/)
   t.match(text, /HTTP\/1\.1 503 .*connection: close/is)
+})
+
+t.test('an edge that leaves is not ready, and serves who comes all the same, on a last connection', async (t) => {
+  const { port, stop, url } = await startEdge(t, { bounds: { withdrawMs: 1_000 } })
+  const agent = new Agent({ keepAlive: true })
+  t.teardown(() => agent.destroy())
+  t.match(await ask(port, agent), { status: 200, connection: 'keep-alive' })
+  const stopped = stop()
+  const ready = await fetch(`${url}/readyz`)
+  t.equal(ready.status, 503)
+  t.match(await ready.json(), { checks: { accepting: { ok: false, reason: 'is stopping' } } })
+  t.match(await ask(port, agent), { status: 200, connection: 'close', text: completionText })
+  await stopped
+  await t.rejects(fetch(`${url}/readyz`))
+})
+
+t.test('more requests than there is room for, of all or of one workspace, are refused', async (t) => {
+  for (const [bounds, status, code] of [
+    [{ workspaceOpenRequestsMax: 2 }, 429, 'concurrency_limit_exceeded'],
+    [{ openRequestsMax: 2 }, 503, 'no_available_channel'],
+  ] as const) {
+    const { promise: goOn, resolve: finish } = Promise.withResolvers<void>()
+    let open = 0
+    const serve: Serve = async function* (call, bill) {
+      open += 1
+      await goOn
+      yield* answerJson(call, bill)
+    }
+    const { post, url } = await startEdge(t, { serve, bounds })
+    const served = [post(plainAsk), post(plainAsk)]
+    while (open < 2) await pause(5)
+    const refused = await post(plainAsk)
+    t.equal(refused.status, status)
+    t.ok(Number(refused.headers.get('retry-after')) >= 1)
+    t.match(await refused.json(), { error: { code } })
+    t.equal((await fetch(`${url}/healthz`)).status, 200, 'what costs nothing is answered')
+    finish()
+    for (const each of await Promise.all(served)) t.match(await each.text(), completionText)
+    t.equal((await post(plainAsk)).status, 200, 'there is room again')
+  }
 })
 
 t.test('what outlives the stop limit is broken off', async (t) => {

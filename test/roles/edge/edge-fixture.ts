@@ -1,6 +1,7 @@
 import { hash, randomBytes, randomUUID } from 'node:crypto'
 import type { Test } from 'tap'
 import type { FrameSource } from '../../../src/audit/frames.ts'
+import type { Verifier } from '../../../src/audit/note.ts'
 import { initialLedger } from '../../../src/domain/ledger/ledger.ts'
 import { formatUsd } from '../../../src/domain/money.ts'
 import { chargeFor } from '../../../src/domain/pricing/charge.ts'
@@ -19,6 +20,7 @@ import { LedgerTail } from '../../../src/roles/ledger-tail.ts'
 import type { RateRecords } from '../../../src/roles/rate-records.ts'
 import { type AnswerPart, asksForAnswer, type Dispatch, type Logger, type RoutedCall } from '../../../src/roles/role.ts'
 import type { WorkQueue } from '../../../src/roles/work-queue.ts'
+import { failed } from '../projector/facts.ts'
 import { MemoryLog } from './memory-log.ts'
 import { MemoryOutcomes } from './memory-outcomes.ts'
 import { MemoryRates } from './memory-rates.ts'
@@ -147,6 +149,7 @@ export interface EdgeOptions {
   readonly requestDeadlineMs?: number
   readonly readModels?: Partial<EdgeReadModels>
   readonly frames?: Pick<FrameSource, 'read'>
+  readonly verifiers?: readonly Verifier[]
   readonly responseOwners?: ResponseOwners
   readonly taskQueue?: Partial<Pick<WorkQueue, 'put' | 'withdraw'>>
   readonly tasks?: (tail: LedgerTail, log: MemoryLog) => EdgeTasks
@@ -160,6 +163,10 @@ export interface EdgeOptions {
 const empty = async <T>(value: T): Promise<AtSequence<T>> => ({ sequence: 0, value })
 export const noReadModels: EdgeReadModels = {
   findBilling: () => empty(undefined),
+  findStanding: () => empty(undefined),
+  listTasks: () => empty([]),
+  listFindings: () => empty({ findings: [], isComplete: true }),
+  findCheckpoint: () => empty(null),
   listUsage: () => empty([]),
   readStatement: () =>
     empty({
@@ -226,6 +233,16 @@ const openLog = async ({ creditUsd = '100', sheets = {}, videoSheets = {} }: Edg
   return log
 }
 
+/** Tells the log of the end of each call that has none, as a proxy would have: an edge that stops waits for it. */
+const endCalls = async (log: MemoryLog, calls: readonly RoutedCall[]): Promise<void> => {
+  const ended = new Set(
+    log.events.map(({ type, data }) => (type === 'UsageRecorded' || type === 'RequestFailed' ? data.requestId : null)),
+  )
+  const left = calls.filter(asksForAnswer).filter(({ requestId }) => !ended.has(requestId))
+  if (left.length === 0) return
+  await log.append(left.map(({ requestId, keyId, surface }) => failed(requestId, { keyId, surface })))
+}
+
 /** An edge over real HTTP; the log is in memory, and `serve` stands for proxy and provider. */
 export const startEdge = async (t: Test, options: EdgeOptions = {}): Promise<TestEdge> => {
   const log = await openLog(options)
@@ -262,6 +279,7 @@ export const startEdge = async (t: Test, options: EdgeOptions = {}): Promise<Tes
     random: Math.random,
     readModels: { ...noReadModels, ...options.readModels },
     frames: options.frames ?? noFrames,
+    verifiers: options.verifiers ?? [],
     responseOwners: options.responseOwners ?? noOwners,
     taskQueue: recordingQueue,
     outcomes: options.outcomes ?? new MemoryOutcomes(),
@@ -285,7 +303,10 @@ export const startEdge = async (t: Test, options: EdgeOptions = {}): Promise<Tes
     await stopped
     await tail.stop()
   }
-  t.teardown(stop)
+  t.teardown(async () => {
+    endCalls(log, calls).catch(() => {}) // A log that stalls or refuses never hears of it.
+    await stop()
+  })
   const post: TestEdge['post'] = (body, headers = {}, path = '/v1/chat/completions') =>
     fetch(running.url + path, {
       method: 'POST',

@@ -208,6 +208,7 @@ t.test('with the tables away: 503, and when to come again', async (t) => {
   const readModels: EdgeReadModels = {
     ...{ findBilling: away, listUsage: away, readStatement: away, listHolds: away, listCharges: away, findTrace: away },
     ...{ findSheetSequence: away, findKey: away, findRequestEnd: away, listAdminChanges: away },
+    ...{ findStanding: away, listTasks: away, listFindings: away, findCheckpoint: away },
   }
   const { url } = await startEdge(t, { readModels })
   for (const path of ['usage', 'statement', 'holds', 'charges', 'charges/request-1']) {

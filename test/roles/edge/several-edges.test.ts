@@ -7,6 +7,7 @@ import { GatewayError } from '../../../src/errors.ts'
 import type { Reservation } from '../../../src/roles/edge/allowances.ts'
 import { within } from '../../../src/within.ts'
 import { until } from '../../clients.ts'
+import { propertyRuns } from '../../property-runs.ts'
 import { openSharedWallet, type SharedWallet, type SharedWalletOptions } from './shared-wallet.ts'
 
 const costPicos = 40_000_000n
@@ -96,7 +97,7 @@ t.test('three edges, money for exactly N: all N are let in, and never one that i
         t.same([wallet.heldPicos, wallet.holds.size], [0n, 0], 'nothing stays held')
       },
     ),
-    { numRuns: 20, endOnFailure: true },
+    { ...propertyRuns(8), endOnFailure: true },
   )
 })
 
@@ -121,7 +122,7 @@ t.test('the same where a key may spend the money for exactly N, and its wallet h
         t.equal(balancePicos(wallet), costPicos * asked.besidesKey)
       },
     ),
-    { numRuns: 20, endOnFailure: true },
+    { ...propertyRuns(8), endOnFailure: true },
   )
 })
 

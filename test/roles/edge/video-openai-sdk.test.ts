@@ -91,10 +91,11 @@ const membersOf = (count: number): readonly Part[] =>
 
 t.test('a form has as many parts as a video has use for', async (t) => {
   const edge = await startVideoEdge(t)
-  const post = (parts: readonly Part[]) => edge.post(formOf(parts), formType, '/v1/videos')
+  const post = (form: ReturnType<typeof formOf>) => edge.post(form, formType, '/v1/videos')
   for (const count of [limits.formPartsMax - asked.length + 1, 10_000, 200_000]) {
+    const form = formOf([...asked, ...membersOf(count)])
     const startedMs = performance.now()
-    const response = await post([...asked, ...membersOf(count)])
+    const response = await post(form)
     const error = await errorOf(response)
     t.match(
       { status: response.status, ...error },
@@ -103,7 +104,7 @@ t.test('a form has as many parts as a video has use for', async (t) => {
     t.ok(performance.now() - startedMs < 1_000, `${count} parts are refused at once`)
   }
   const startedMs = performance.now()
-  t.equal((await post([...asked, ...membersOf(limits.formPartsMax - asked.length)])).status, 200)
+  t.equal((await post(formOf([...asked, ...membersOf(limits.formPartsMax - asked.length)]))).status, 200)
   t.ok(performance.now() - startedMs < 1_000)
 })
 

@@ -4,6 +4,7 @@ import t from 'tap'
 import { applyFrame } from '../../../src/domain/ledger/ledger.ts'
 import { loadLedger } from '../../../src/read-models/load-ledger.ts'
 import { startPostgres } from '../../postgres.ts'
+import { propertyRuns } from '../../property-runs.ts'
 import { histories, logOf } from './history.ts'
 import { ledgerOf, openProjected, type Projected, project } from './projecting.ts'
 
@@ -26,7 +27,7 @@ t.test('any batch size makes the same tables of a log', async () => {
       )
       for (const other of texts.slice(1)) assert.deepEqual(other, texts[0])
     }),
-    { numRuns: 25 },
+    propertyRuns(8),
   )
 })
 
@@ -48,7 +49,7 @@ t.test(
         const { ledger: last } = await loadLedger(projected.database.db)
         assert.deepEqual(last, ledger)
       }),
-      { numRuns: 40 },
+      propertyRuns(15),
     )
   },
 )

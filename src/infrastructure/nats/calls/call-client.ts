@@ -139,11 +139,11 @@ class NatsCallClient implements CallClient {
       call.refuse()
     }
     this.#ticks += 1
-    if (this.#ticks % sweepTicks === 0) this.#sweep(this.#options.clock())
+    if (this.#ticks % sweepTicks === 0) this.#sweep()
   }
 
-  #sweep(nowMs: number): void {
-    for (const call of this.#calls.values()) call.check(nowMs)
+  #sweep(): void {
+    for (const call of this.#calls.values()) call.check()
   }
 }
 

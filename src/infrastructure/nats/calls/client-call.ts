@@ -61,6 +61,8 @@ export class ClientCall implements AsyncIterableIterator<AnswerPart, undefined>,
   readonly #call: RoutedCall
   readonly #clientGone: AbortSignal
   readonly #openCalls: OpenCalls | undefined
+  /** By a clock that never jumps: its end should have come before. */
+  readonly #lateMs: number
   readonly #onClientGone = (): void => this.#leave()
   #state: State = 'new'
   #number = 0
@@ -78,6 +80,8 @@ export class ClientCall implements AsyncIterableIterator<AnswerPart, undefined>,
     this.#call = call
     this.#clientGone = clientGone
     this.#openCalls = openCalls
+    const leftMs = call.deadlineMs - parts.nowMs()
+    this.#lateMs = performance.now() + leftMs + limits.closingAckMs + limits.callsEndLateMs
   }
 
   get number(): number {
@@ -155,8 +159,8 @@ export class ClientCall implements AsyncIterableIterator<AnswerPart, undefined>,
   }
 
   /** Gives a call up whose end should have come long ago. */
-  check(nowMs: number): void {
-    if (nowMs < this.#call.deadlineMs + limits.closingAckMs + limits.callsEndLateMs) return
+  check(): void {
+    if (performance.now() < this.#lateMs) return
     this.#cancel()
     this.#finish(proxyLate())
   }

@@ -2,7 +2,7 @@ import { type JetStreamManager, jetstream, jetstreamManager } from '@nats-io/jet
 import type { NatsConnection } from '@nats-io/transport-node'
 import { limits } from '../../../limits.ts'
 import type { OutcomeStore } from '../../../roles/edge/idempotency/outcome-store.ts'
-import type { Clock, Logger, NewId } from '../../../roles/role.ts'
+import type { Logger, NewId } from '../../../roles/role.ts'
 import { inboxPrefixOf } from '../connect.ts'
 import { checkDurability, checkServer, type Durability } from '../durability.ts'
 import { Link } from '../link.ts'
@@ -23,7 +23,6 @@ export interface OutcomesOptions {
   readonly monitoringUrl?: string | undefined
   /** Whether the stream is made where there is none. */
   readonly create: boolean
-  readonly clock: Clock
   readonly newId: NewId
   readonly logger: Logger
 }

@@ -7,7 +7,7 @@ import type {
   PutOutcome,
   StandingOutcome,
 } from '../../../roles/edge/idempotency/outcome-store.ts'
-import type { Clock, NewId } from '../../../roles/role.ts'
+import type { NewId } from '../../../roles/role.ts'
 import { within } from '../../../within.ts'
 import { refusalOf } from '../connect.ts'
 import type { Link } from '../link.ts'
@@ -20,7 +20,6 @@ export interface OutcomesParts {
   readonly publisher: Publisher
   readonly jsm: JetStreamManager
   readonly link: Link
-  readonly clock: Clock
   readonly newId: NewId
 }
 
@@ -85,18 +84,18 @@ export class NatsOutcomes implements OutcomeStore {
   }
 
   #untilAnswered<T>(withinMs: number, work: () => Promise<T>): Promise<T> {
-    const giveUpMs = this.#parts.clock() + withinMs
+    const giveUpMs = performance.now() + withinMs
     return within(this.#tryUntil(giveUpMs, work), withinMs, () => silent())
   }
 
   async #tryUntil<T>(giveUpMs: number, work: () => Promise<T>): Promise<T> {
-    const { link, clock } = this.#parts
+    const { link } = this.#parts
     for (let attempt = 0; ; attempt += 1) {
       try {
         return await link.whileUp(work)
       } catch (error) {
         if (refusalOf(error) !== null) throw error
-        if (link.isClosed || clock() >= giveUpMs) throw silent(error)
+        if (link.isClosed || performance.now() >= giveUpMs) throw silent(error)
       }
       await link.backOff(attempt)
     }

@@ -98,7 +98,7 @@ const assemble = (options: QueueOptions, jsm: JetStreamManager): WorkQueues => {
   const health = new QueueHealth(logger, stream)
   const inboxPrefix = inboxPrefixOf(role)
   const publisher = new Publisher(connection, stream, inboxPrefix)
-  const storeParts: QueueStoreParts = { publisher, jsm, stream, link, health, clock }
+  const storeParts: QueueStoreParts = { publisher, jsm, stream, link, health }
   const store = new QueueStore(storeParts)
   const parts = { connection, jsm, create, inboxPrefix, link, health, logger }
   return {

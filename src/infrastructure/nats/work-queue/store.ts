@@ -1,7 +1,6 @@
 import type { JetStreamManager, LastForMsgRequest, SeqMsgRequest, StoredMsg } from '@nats-io/jetstream'
 import { GatewayError } from '../../../errors.ts'
 import { limits } from '../../../limits.ts'
-import type { Clock } from '../../../roles/role.ts'
 import { refusalOf } from '../connect.ts'
 import type { Link } from '../link.ts'
 import type { Publisher } from '../publisher.ts'
@@ -16,7 +15,6 @@ export interface QueueStoreParts {
   readonly stream: string
   readonly link: Link
   readonly health: QueueHealth
-  readonly clock: Clock
 }
 
 export interface QueueMessage {
@@ -80,8 +78,8 @@ export class QueueStore {
   }
 
   async #untilAnswered<T>(withinMs: number, work: () => Promise<T>): Promise<T> {
-    const { clock, health, link } = this.#parts
-    const giveUpMs = clock() + withinMs
+    const { health, link } = this.#parts
+    const giveUpMs = performance.now() + withinMs
     for (let attempt = 0; ; attempt += 1) {
       try {
         const answer = await link.whileUp(work)
@@ -90,7 +88,7 @@ export class QueueStore {
       } catch (error) {
         if (refusalOf(error) !== null) throw error
         if (!link.isClosed) health.fails(error)
-        if (clock() >= giveUpMs) throw silent(error)
+        if (performance.now() >= giveUpMs) throw silent(error)
       }
       await link.backOff(attempt)
     }

@@ -16,6 +16,8 @@ export interface EdgeState extends DefaultState {
   key?: Key
   /** Who administers. */
   admin?: string
+  /** Whose ledger an administrator reads; null for everybody's. */
+  reads?: string | null
   /** Where the caller's requests are limited. */
   rates?: RequestRates
   json?: ReceivedJson
@@ -28,6 +30,19 @@ export type EdgeMiddleware = (ctx: EdgeContext, next: Next) => Promise<void> | v
 export const keyOf = ({ state }: EdgeContext): Key => {
   if (state.key === undefined) throw new Error('the endpoint does not authenticate')
   return state.key
+}
+
+/** Whose ledger is read: that of the key, or the one that an administrator named; null for everybody's. */
+export const readBy = (ctx: EdgeContext): string | null => {
+  const { reads } = ctx.state
+  return reads === undefined ? keyOf(ctx).workspaceId : reads
+}
+
+/** The workspace whose ledger is read. Throws where the endpoint names none. */
+export const workspaceReadBy = (ctx: EdgeContext): string => {
+  const workspaceId = readBy(ctx)
+  if (workspaceId === null) throw new Error('the endpoint reads the ledger of one workspace')
+  return workspaceId
 }
 
 /** Who asks, and by which request. Throws where the endpoint does not authenticate. */

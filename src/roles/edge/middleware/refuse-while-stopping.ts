@@ -1,4 +1,5 @@
 import { GatewayError } from '../../../errors.ts'
+import type { ListenerPhase } from '../http-listener.ts'
 import type { EdgeMiddleware } from './context.ts'
 
 const stopping = (): GatewayError =>
@@ -6,14 +7,14 @@ const stopping = (): GatewayError =>
     retryAfterSeconds: 1,
   })
 
-/** While the process stops, takes no new request, and lets every response end its connection. */
+/** While the process stops, takes no new request; then and before, while it leaves, lets every response end its connection. */
 export const refuseWhileStopping =
-  (isStopping: () => boolean): EdgeMiddleware =>
+  (phase: () => ListenerPhase): EdgeMiddleware =>
   async (ctx, next) => {
     try {
-      if (isStopping()) throw stopping()
+      if (phase() === 'stopping') throw stopping()
       await next()
     } finally {
-      if (isStopping() && !ctx.res.headersSent) ctx.set('Connection', 'close')
+      if (phase() !== 'open' && !ctx.res.headersSent) ctx.set('Connection', 'close')
     }
   }

@@ -90,8 +90,8 @@ const bodyOf = ({ request, example, takesMore, takesForm }: Operation, component
 }
 
 const contentOf = ({ schema, streams }: Shown, components: Components): JsonObject => {
-  if (schema === null) return {}
   const events = streams === true ? { 'text/event-stream': { schema: { type: 'string' } } } : {}
+  if (schema === null) return streams === true ? { content: events } : {}
   return { content: { 'application/json': { schema: components.resolved(schema) }, ...events } }
 }
 

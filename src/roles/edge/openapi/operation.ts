@@ -4,9 +4,9 @@ import type { Parameter } from '../surfaces/ledger/query.ts'
 
 /** What an answer holds. */
 export interface Shown {
-  /** Whose `$ref`s name files below `schemas/`; null where nothing is in the body. */
+  /** Whose `$ref`s name files below `schemas/`; null where nothing is in the body, or nothing but a stream. */
   readonly schema: JsonObject | null
-  /** Also as server-sent events, where the request asks for a stream. */
+  /** Also as server-sent events, where the request asks for a stream or nothing else is answered. */
   readonly streams?: boolean
 }
 

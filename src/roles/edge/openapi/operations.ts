@@ -4,10 +4,7 @@ import type { JsonObject } from '../../../json.ts'
 import { schemaExists } from '../../../schema-validation.ts'
 import type { AdminRoute } from '../surfaces/admin/route.ts'
 import { adminRoutes } from '../surfaces/admin/routes.ts'
-import * as charges from '../surfaces/ledger/charges.ts'
-import * as holds from '../surfaces/ledger/holds.ts'
-import * as statement from '../surfaces/ledger/statement.ts'
-import * as usage from '../surfaces/ledger/usage.ts'
+import { type LedgerRoute, ledgerPrefixes, ledgerRoutes, shownBy } from '../surfaces/ledger/routes.ts'
 import * as native from '../surfaces/native-video/handler.ts'
 import * as video from '../surfaces/video/openai.ts'
 import type { Operation, Shown } from './operation.ts'
@@ -211,7 +208,6 @@ const asked: Pick<Operation, 'method' | 'request'> = { method: 'get', request: n
 const models = { ...asked, security: 'anybody', tag: 'models' } as const
 const billing = { ...asked, security: 'key', tag: 'billing' } as const
 const billed = [...keyed, 'read_models_unavailable'] as const
-const ledger = { ...asked, security: 'key', tag: 'ledger', refusals: tabled } as const
 const health = { ...asked, security: 'anybody', tag: 'health' } as const
 
 const others: readonly Operation[] = [
@@ -245,41 +241,6 @@ const others: readonly Operation[] = [
       refusals: billed,
     },
   ]),
-  {
-    ...ledger,
-    path: '/v1/ledger/usage',
-    summary: 'What was used and charged, summed by day, model, key or surface',
-    query: usage.known,
-    answers: { 200: shown('ledger-usage') },
-  },
-  {
-    ...ledger,
-    path: '/v1/ledger/statement',
-    summary: 'Every movement of the wallet, in the order of the log',
-    query: statement.known,
-    answers: { 200: shown('ledger-statement') },
-  },
-  {
-    ...ledger,
-    path: '/v1/ledger/holds',
-    summary: "What of the wallet's money is set aside",
-    query: holds.known,
-    answers: { 200: shown('ledger-holds') },
-  },
-  {
-    ...ledger,
-    path: '/v1/ledger/charges',
-    summary: 'What was charged, newest first',
-    query: charges.known,
-    answers: { 200: shown('ledger-charges') },
-  },
-  {
-    ...ledger,
-    path: '/v1/ledger/charges/:id',
-    summary: 'One charge explained, from the events of the log',
-    answers: { 200: shown('ledger-charge') },
-    refusals: [...tabled, 'not_found', 'log_unavailable'],
-  },
   {
     ...health,
     path: '/healthz',
@@ -348,5 +309,30 @@ const administration = ({ method, path, summary, request, answer, query = {}, ch
   }
 }
 
+const reading =
+  (prefix: string, security: Operation['security'], more: readonly ErrorCode[] = []) =>
+  (route: LedgerRoute): Operation => ({
+    ...asked,
+    tag: 'ledger',
+    security,
+    path: prefix + route.path,
+    summary: route.summary,
+    query: route.query ?? {},
+    answers: { 200: shownBy(route) },
+    refusals: [...new Set([...tabled, ...more, ...(route.refusals ?? [])])],
+  })
+
+const ledger: readonly Operation[] = [
+  ...ledgerRoutes.map(reading(ledgerPrefixes.own, 'key')),
+  ...ledgerRoutes.map(reading(ledgerPrefixes.named, 'admin', ['access_denied', 'not_found'])),
+  ...ledgerRoutes.filter(({ ofAll }) => ofAll).map(reading(ledgerPrefixes.all, 'admin', ['access_denied'])),
+]
+
 /** Every route of the edge. A server whose routes are others does not start. */
-export const operations: readonly Operation[] = [...answering, ...videos, ...others, ...adminRoutes.map(administration)]
+export const operations: readonly Operation[] = [
+  ...answering,
+  ...videos,
+  ...others,
+  ...ledger,
+  ...adminRoutes.map(administration),
+]

@@ -135,7 +135,8 @@ export class RateShare {
 
   /** What was leased too long ago must not be spent: it would come on top of a whole minute. */
   #expire(nowMs: number): void {
-    if (nowMs - this.#heldSinceMs < limits.rateLeaseMs) return
+    const agoMs = nowMs - this.#heldSinceMs
+    if (agoMs >= 0 && agoMs < limits.rateLeaseMs) return // A clock may be set back.
     this.#owed -= this.#held
     this.#held = 0
   }

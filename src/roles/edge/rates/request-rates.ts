@@ -77,7 +77,7 @@ export class RequestRates {
       throw this.#refuse(refused.reduce((one, other) => (one.waitMs <= other.waitMs ? one : other)))
     }
     rates.open(requestId, { ofAll, byModel })
-    this.#tell()
+    if (ofAll.length > 0 || this.#told.length > inForce.ofAll.length) this.#tell()
     if (refused.length === 0) return plan
     return { ...plan, candidates: plan.candidates.filter(({ model }) => byModel.has(model)) }
   }

@@ -30,7 +30,8 @@ export class SharedRecord<T extends object> {
 
   /** Whether nobody can have changed it long ago. */
   isFresh(): boolean {
-    return this.#parts.clock() - this.#knownAtMs <= limits.rateKnownMs
+    const agoMs = this.#parts.clock() - this.#knownAtMs
+    return agoMs >= 0 && agoMs <= limits.rateKnownMs // A clock may be set back.
   }
 
   async read(): Promise<void> {

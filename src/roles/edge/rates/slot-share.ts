@@ -29,7 +29,7 @@ const parse = (value: unknown): SlotsRecord => (isSlotsRecord(value) ? value : {
 
 /**
  * One limit of concurrent requests, which this edge shares with others. The record holds a place for each request before it begins, and
- * gets it back when it has ended; what comes meanwhile goes with the next write.
+ * gets it back when it has ended, or, where there are plenty, with the next sweeps; what comes meanwhile goes with the next write.
  */
 export class SlotShare {
   readonly #record: SharedRecord<SlotsRecord>
@@ -39,9 +39,12 @@ export class SlotShare {
   #used = 0
   /** Places of ours in the record that no write under way gives back. */
   #covered = 0
+  /** The most that were used at once since the last sweep, and between that and the one before. */
+  #most = 0
+  #mostBefore = 0
   #waiters: Waiter[] = []
   readonly #pump = new Pump({
-    hasWork: () => this.#waiters.length > 0 || this.#recorded() !== this.#used,
+    hasWork: () => this.#waiters.length > 0 || this.#recorded() < this.#used || this.#standing() > this.#kept(),
     step: () => this.#step(),
     fail: (fault) => this.#fail(fault),
   })
@@ -60,7 +63,7 @@ export class SlotShare {
     this.#max = max
     this.#usedAtMs = this.#clock()
     if (this.#waiters.length === 0 && this.#free() > 0) {
-      this.#used += 1
+      this.#use()
       return Promise.resolve(true)
     }
     return new Promise((resolve, reject) => {
@@ -76,19 +79,34 @@ export class SlotShare {
     void this.#pump.run()
   }
 
-  /** Renews what is used. */
+  /** Renews what is used, and gives back what was not used lately. */
   sweep(): void {
+    this.#mostBefore = this.#most
+    this.#most = this.#used
     void this.#pump.run()
   }
 
   /** Resolves when the record has all places back but those in use, or cannot be told. */
   close(): Promise<void> {
+    this.#mostBefore = 0
+    this.#most = 0
     return this.#pump.run()
   }
 
   get isIdle(): boolean {
     const isQuiet = this.#clock() - this.#usedAtMs > limits.rateIdleMs
-    return isQuiet && !this.#pump.isRunning && this.#used === 0 && this.#recorded() === 0
+    return isQuiet && !this.#pump.isRunning && this.#used === 0 && this.#standing() === 0
+  }
+
+  #use(): void {
+    this.#used += 1
+    this.#most = Math.max(this.#most, this.#used)
+  }
+
+  /** What is used, and of what was used lately a small part of the limit: the next requests need it, and the others do not. */
+  #kept(): number {
+    const spare = Math.floor(this.#max / limits.slotSpareDivisor)
+    return Math.max(this.#used, Math.min(Math.max(this.#most, this.#mostBefore), this.#used + spare))
   }
 
   #free(): number {
@@ -97,10 +115,13 @@ export class SlotShare {
 
   /** Places of ours that the record has, and will have for a while. */
   #recorded(): number {
+    return this.#standing(limits.slotLeaseMs - limits.slotRenewMs)
+  }
+
+  /** Places of ours that the record has for longer than `ms`. */
+  #standing(ms = 0): number {
     const holding = this.#record.value.slots[this.#holder]
-    return holding !== undefined && holding.untilMs - this.#clock() > limits.slotLeaseMs - limits.slotRenewMs
-      ? holding.slots
-      : 0
+    return holding !== undefined && holding.untilMs - this.#clock() > ms ? holding.slots : 0
   }
 
   /** What the record should be told is told with the next sweep. */
@@ -115,9 +136,11 @@ export class SlotShare {
     const [first] = this.#waiters
     if (first !== undefined && nowMs - first.sinceMs > limits.rateWaitMs) return this.#giveUp(first)
     if (first !== undefined && this.#free() > 0) return this.#serve()
-    const asked = { holder: this.#holder, used: this.#used, wanted: this.#used + this.#waiters.length }
+    const wanted = Math.max(this.#used + this.#waiters.length, this.#kept())
+    const asked = { holder: this.#holder, used: this.#used, wanted }
     const slots = slotsFor(this.#record.value.slots, nowMs, asked, this.#max)
-    if (slots !== this.#recorded() || slots > this.#covered) await this.#write(slots, nowMs)
+    const isRecorded = slots === this.#recorded() && slots === this.#standing()
+    if (!isRecorded || slots > this.#covered) await this.#write(slots, nowMs)
     else if (first !== undefined) await this.#whileFull(first, nowMs)
   }
 
@@ -139,7 +162,7 @@ export class SlotShare {
     while (this.#free() > 0) {
       const first = this.#waiters.shift()
       if (first === undefined) return
-      this.#used += 1
+      this.#use()
       first.resolve(true)
     }
   }

@@ -32,7 +32,6 @@ const open = async (
     durability: 'synced',
     monitoringUrl: server.monitoringUrl,
     create: true,
-    clock: Date.now,
     newId: v7,
     logger: keepingLogger(),
     ...own,

@@ -88,3 +88,24 @@ t.test('what cannot be learnt is refused, and no place is lost by it', async (t)
   await edge.close()
   t.same((await records.find('limit')).value, { slots: {} })
 })
+
+t.test('a busy edge of a large limit writes rarely, and keeps nothing that it does not use any more', async (t) => {
+  const records = new MemoryRates()
+  const edge = new SlotShare(records, 'limit', 'a', Date.now)
+  const max = 40 * limits.slotSpareDivisor
+  const take = (): Promise<boolean> => edge.take(max)
+  const atOnce = 20
+  await Promise.all(Array.from({ length: atOnce }, take))
+  const before = records.calls
+  for (let each = 0; each < 100; each += 1) {
+    edge.release()
+    await turn()
+    await take()
+  }
+  t.equal(records.calls, before)
+  for (let each = 0; each < atOnce; each += 1) edge.release()
+  edge.sweep()
+  edge.sweep()
+  await turn()
+  t.same((await records.find('limit')).value, { slots: {} }, 'all places are back')
+})

@@ -6,7 +6,7 @@ import { limits } from '../../../../limits.ts'
 import type { ChargeTrace } from '../../../../read-models/charge-trace.ts'
 import type { AtSequence } from '../../../../read-models/checkpoint.ts'
 import { within } from '../../../../within.ts'
-import { type EdgeMiddleware, keyOf } from '../../middleware/context.ts'
+import { type EdgeMiddleware, workspaceReadBy } from '../../middleware/context.ts'
 import type { EdgeReadModels } from '../../read-models.ts'
 import { Turns } from '../../turns.ts'
 import { fromTables, readTables } from '../read-tables.ts'
@@ -18,19 +18,19 @@ export interface ChargeParts {
   readonly frames: Pick<FrameSource, 'read'>
 }
 
-const chargePath = /^\/v1\/ledger\/charges\/([A-Za-z0-9_:-]{1,64})\/?$/i
+const chargePath = /\/ledger\/charges\/([A-Za-z0-9_:-]{1,64})(?:\/proof)?\/?$/i
 
-const unknown = (): GatewayError =>
+export const unknownCharge = (): GatewayError =>
   new GatewayError('not_found', 'No request or task of this workspace has this id, as far as the tables have followed.')
 
 /** What has not the form of an id names nothing. */
-const idIn = (path: string): string => {
+export const idIn = (path: string): string => {
   const id = chargePath.exec(path)?.[1]
-  if (id === undefined) throw unknown()
+  if (id === undefined) throw unknownCharge()
   return id
 }
 
-const logUnreadable = (cause?: unknown): GatewayError =>
+export const logUnreadable = (cause?: unknown): GatewayError =>
   new GatewayError('log_unavailable', 'The event log cannot be read right now. Try again shortly.', {
     cause,
     retryAfterSeconds: 1,
@@ -54,7 +54,7 @@ const explainTraced = async (
   }
 }
 
-/** GET /v1/ledger/charges/{id}: one charge explained, from the events of the log. */
+/** GET …/charges/{id}: one charge explained, from the events of the log. */
 export const showCharge = (parts: ChargeParts): EdgeMiddleware => {
   const turns = new Turns(limits.explainsAtOnceMax)
   return async (ctx) => {
@@ -62,10 +62,10 @@ export const showCharge = (parts: ChargeParts): EdgeMiddleware => {
     const id = idIn(ctx.path)
     const found = await fromTables(parts.readModels.findTrace(id))
     const trace = await readTables(ctx, Promise.resolve(found))
-    if (trace === undefined || trace.workspaceId !== keyOf(ctx).workspaceId) throw unknown()
+    if (trace === undefined || trace.workspaceId !== workspaceReadBy(ctx)) throw unknownCharge()
     const explaining = turns.take(() => explainTraced(parts, id, { value: trace, sequence: found.sequence }))
     const explanation = await within(explaining, limits.explainMs, () => logUnreadable())
-    if (explanation === null) throw unknown()
+    if (explanation === null) throw unknownCharge()
     ctx.body = explanation
   }
 }

@@ -2,7 +2,7 @@ import { formatUsd } from '../../../../domain/money.ts'
 import { limits } from '../../../../limits.ts'
 import type { ChargesWanted } from '../../../../read-models/charges.ts'
 import type { ListedCharge } from '../../../../read-models/listed-charges.ts'
-import { type EdgeContext, type EdgeMiddleware, keyOf } from '../../middleware/context.ts'
+import { type EdgeContext, type EdgeMiddleware, workspaceReadBy } from '../../middleware/context.ts'
 import type { EdgeReadModels } from '../../read-models.ts'
 import { readTables } from '../read-tables.ts'
 import { placeCursor } from './cursor.ts'
@@ -47,11 +47,11 @@ const shownCharge = (charge: ListedCharge) => ({
   total: formatUsd(charge.totalPicos),
 })
 
-/** GET /v1/ledger/charges: what was charged, for requests and video tasks, newest first. */
+/** GET …/charges: what was charged, for requests and video tasks, newest first. */
 export const listCharges =
   (readModels: EdgeReadModels): EdgeMiddleware =>
   async (ctx) => {
-    const { charges, next } = await readTables(ctx, readModels.listCharges(keyOf(ctx).workspaceId, wantedOf(ctx)))
+    const { charges, next } = await readTables(ctx, readModels.listCharges(workspaceReadBy(ctx), wantedOf(ctx)))
     ctx.body = {
       object: 'list',
       data: charges.map(shownCharge),

@@ -1,7 +1,7 @@
 import { formatUsd } from '../../../../domain/money.ts'
 import { limits } from '../../../../limits.ts'
 import type { OpenHold } from '../../../../read-models/holds.ts'
-import { type EdgeMiddleware, keyOf } from '../../middleware/context.ts'
+import { type EdgeMiddleware, workspaceReadBy } from '../../middleware/context.ts'
 import type { EdgeReadModels } from '../../read-models.ts'
 import { readTables } from '../read-tables.ts'
 import { textsCursor } from './cursor.ts'
@@ -27,13 +27,13 @@ const shownHold = ({ holdId, purpose, amountPicos, remainingPicos, deadline }: O
   deadline,
 })
 
-/** GET /v1/ledger/holds: what of the wallet's money is set aside. */
+/** GET …/holds: what of the wallet's money is set aside. */
 export const listHolds =
   (readModels: EdgeReadModels): EdgeMiddleware =>
   async (ctx) => {
     const { cursor: place, limit = limits.pageRows } = readQuery(ctx, known)
     const wanted = { after: place === undefined ? undefined : idIn(place), limit: limit + 1 }
-    const holds = await readTables(ctx, readModels.listHolds(keyOf(ctx).workspaceId, wanted))
+    const holds = await readTables(ctx, readModels.listHolds(workspaceReadBy(ctx), wanted))
     const page = holds.slice(0, limit)
     const last = page.at(-1)
     ctx.body = {

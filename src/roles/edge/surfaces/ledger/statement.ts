@@ -3,7 +3,7 @@ import { formatUsd } from '../../../../domain/money.ts'
 import { movementKinds } from '../../../../domain/wallet/evolve.ts'
 import { limits } from '../../../../limits.ts'
 import type { StatementWanted, WalletStanding } from '../../../../read-models/statement.ts'
-import { type EdgeContext, type EdgeMiddleware, keyOf } from '../../middleware/context.ts'
+import { type EdgeContext, type EdgeMiddleware, workspaceReadBy } from '../../middleware/context.ts'
 import type { EdgeReadModels } from '../../read-models.ts'
 import { readTables } from '../read-tables.ts'
 import { placeCursor } from './cursor.ts'
@@ -17,14 +17,16 @@ export const known = {
   from: parameters.instant,
   to: parameters.instant,
   kind: parameters.oneOf(movementKinds),
+  order: parameters.oneOf(['oldest', 'newest']),
   cursor: cursor.parameter,
   limit: parameters.limit,
 }
 
 const wantedOf = (ctx: EdgeContext): StatementWanted => {
-  const { from, to, kind, cursor, limit } = readQuery(ctx, known)
+  const { from, to, kind, order, cursor, limit } = readQuery(ctx, known)
   parameters.checkRange(from, to)
-  return { from: from ?? null, to: to ?? null, kind, readOn: cursor, limit: limit ?? limits.pageRows }
+  const range = { from: from ?? null, to: to ?? null }
+  return { ...range, kind, newestFirst: order === 'newest', readOn: cursor, limit: limit ?? limits.pageRows }
 }
 
 const shownStanding = ({ balancePicos, heldPicos }: WalletStanding) => ({
@@ -32,12 +34,12 @@ const shownStanding = ({ balancePicos, heldPicos }: WalletStanding) => ({
   held: formatUsd(heldPicos),
 })
 
-/** GET /v1/ledger/statement: every movement of the wallet, in the order of the log. */
+/** GET …/statement: every movement of the wallet, in the order of the log or newest first. */
 export const showStatement =
   (readModels: EdgeReadModels): EdgeMiddleware =>
   async (ctx) => {
     const wanted = wantedOf(ctx)
-    const page = await readTables(ctx, readModels.readStatement(keyOf(ctx).workspaceId, wanted))
+    const page = await readTables(ctx, readModels.readStatement(workspaceReadBy(ctx), wanted))
     ctx.body = {
       object: 'list',
       from: wanted.from,

@@ -3,7 +3,7 @@ import { formatUsd } from '../../../../domain/money.ts'
 import { limits } from '../../../../limits.ts'
 import { usageColumnNames, usageColumns } from '../../../../read-models/usage.table.ts'
 import { type UsageGroup, type UsageSums, type UsageWanted, usageGroups } from '../../../../read-models/usage.ts'
-import { type EdgeContext, type EdgeMiddleware, keyOf } from '../../middleware/context.ts'
+import { type EdgeContext, type EdgeMiddleware, workspaceReadBy } from '../../middleware/context.ts'
 import type { EdgeReadModels } from '../../read-models.ts'
 import { readTables } from '../read-tables.ts'
 import { textsCursor } from './cursor.ts'
@@ -51,14 +51,14 @@ const shownSums = (groupBy: readonly UsageGroup[], sums: UsageSums) => ({
   total: formatUsd(sums.totalPicos),
 })
 
-/** GET /v1/ledger/usage: what was used and charged, summed by day, model, key or surface. */
+/** GET …/usage: what was used and charged, summed by day, model, key or surface. */
 export const showUsage =
   (readModels: EdgeReadModels): EdgeMiddleware =>
   async (ctx) => {
     const wanted = wantedOf(ctx)
     const { groupBy, limit } = wanted
     const asked = { ...wanted, limit: limit + 1 }
-    const sums = await readTables(ctx, readModels.listUsage(keyOf(ctx).workspaceId, asked))
+    const sums = await readTables(ctx, readModels.listUsage(workspaceReadBy(ctx), asked))
     const page = sums.slice(0, limit)
     const last = page.at(-1)
     ctx.body = {

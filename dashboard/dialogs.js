@@ -1,0 +1,99 @@
+// @ts-check
+import { h, replace } from './dom.js'
+import { errorPanel } from './parts.js'
+
+/** @typedef {import('./dom.js').Child} Child */
+
+/**
+ * A dialog with a form: Escape and "Cancel" leave it, `confirm` does the work and closes it. A refusal is told in it.
+ *
+ * @param {{
+ *   title: string,
+ *   body: readonly Child[],
+ *   confirm: string,
+ *   isDangerous?: boolean,
+ *   work: () => Promise<void>,
+ * }} options
+ */
+export const ask = ({ title, body, confirm, isDangerous = false, work }) => {
+  const before = document.activeElement
+  const fault = h('div', { 'aria-live': 'assertive' })
+  const button = h('button', { type: 'submit', class: isDangerous ? 'danger' : 'primary' }, confirm)
+  const cancel = h('button', { type: 'button', click: () => dialog.close() }, 'Cancel')
+  const form = h(
+    'form',
+    { submit: (/** @type {Event} */ event) => void submit(event) },
+    h('h2', { id: 'dialog-title' }, title),
+    ...body,
+    fault,
+    h('div', { class: 'buttons' }, cancel, button),
+  )
+  const dialog = h('dialog', { 'aria-labelledby': 'dialog-title' }, form)
+  /** @param {Event} event */
+  const submit = async (event) => {
+    event.preventDefault()
+    button.disabled = true
+    try {
+      await work()
+      dialog.close()
+    } catch (refused) {
+      replace(fault, errorPanel(refused, null))
+    }
+    button.disabled = false
+  }
+  dialog.addEventListener('close', () => {
+    dialog.remove()
+    if (before instanceof HTMLElement) before.focus()
+  })
+  document.body.append(dialog)
+  dialog.showModal()
+  if (isDangerous) cancel.focus()
+}
+
+/**
+ * Shows a secret, this once. It is gone with the dialog.
+ *
+ * @param {string} title
+ * @param {string} secret
+ */
+export const showSecret = (title, secret) => {
+  const shown = h('input', {
+    type: 'text',
+    readonly: true,
+    'aria-label': 'Key',
+    class: 'secret',
+    autocomplete: 'off',
+    spellcheck: 'false',
+  })
+  shown.value = secret
+  const told = h('span', { role: 'status', class: 'muted' })
+  const copy = async () => {
+    shown.select()
+    try {
+      await navigator.clipboard.writeText(secret)
+      told.textContent = 'Copied.'
+    } catch {
+      told.textContent = 'It is selected: copy it with the keyboard.'
+    }
+  }
+  const dialog = h(
+    'dialog',
+    { 'aria-labelledby': 'dialog-title' },
+    h('h2', { id: 'dialog-title' }, title),
+    h('p', {}, 'The key is shown this once. Keep it where secrets are kept: nobody can show it again.'),
+    shown,
+    h(
+      'div',
+      { class: 'buttons' },
+      told,
+      h('button', { type: 'button', click: () => void copy() }, 'Copy'),
+      h('button', { type: 'button', class: 'primary', click: () => dialog.close() }, 'Done'),
+    ),
+  )
+  dialog.addEventListener('close', () => {
+    shown.value = ''
+    dialog.remove()
+  })
+  document.body.append(dialog)
+  dialog.showModal()
+}

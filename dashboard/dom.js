@@ -1,0 +1,64 @@
+// @ts-check
+
+/** @typedef {Node | string | number | null | false | undefined} Child */
+
+/**
+ * @param {HTMLElement} element
+ * @param {string} name
+ * @param {unknown} value
+ */
+const setProperty = (element, name, value) => {
+  if (value === null || value === undefined || value === false) return
+  if (typeof value === 'function') element.addEventListener(name, /** @type {EventListener} */ (value))
+  else element.setAttribute(name, value === true ? '' : String(value))
+}
+
+/**
+ * An element with attributes, listeners (where the value is a function) and children. Text is only ever text: nothing is parsed.
+ *
+ * @template {keyof HTMLElementTagNameMap} Tag
+ * @param {Tag} tag
+ * @param {Readonly<Record<string, unknown>>} [properties]
+ * @param {...Child} children
+ * @returns {HTMLElementTagNameMap[Tag]}
+ */
+export const h = (tag, properties = {}, ...children) => {
+  const element = document.createElement(tag)
+  for (const [name, value] of Object.entries(properties)) setProperty(element, name, value)
+  append(element, children)
+  return element
+}
+
+/**
+ * @param {Element} parent
+ * @param {readonly Child[]} children
+ */
+export const append = (parent, children) => {
+  for (const child of children)
+    if (child !== null && child !== undefined && child !== false)
+      parent.append(typeof child === 'number' ? String(child) : child)
+}
+
+/**
+ * @param {Element} parent
+ * @param {...Child} children
+ */
+export const replace = (parent, ...children) => {
+  parent.replaceChildren()
+  append(parent, children)
+}
+
+/** Resolves after so long, or at once when the view is left.
+ *
+ * @param {number} ms
+ * @param {AbortSignal} signal
+ * @returns {Promise<void>}
+ */
+export const pause = (ms, signal) =>
+  new Promise((resolve) => {
+    const timer = setTimeout(resolve, ms)
+    signal.addEventListener('abort', () => {
+      clearTimeout(timer)
+      resolve()
+    })
+  })

@@ -1,0 +1,220 @@
+// @ts-check
+/** How figures and times are written. Amounts come as exact decimals and stay so: none becomes a float to be shown. */
+
+const minus = '\u2212'
+/** As wide as a digit. */
+const figureSpace = '\u2007'
+const decimalsShown = 2
+const picoDigits = 12
+
+/** @param {string} text */
+const partsOf = (text) => {
+  const [, sign = '', whole = '0', fraction = ''] = /^(-?)(\d+)(?:\.(\d+))?$/.exec(text) ?? []
+  return { sign, whole, fraction }
+}
+
+/** @param {string} whole */
+const grouped = (whole) => whole.replace(/\B(?=(\d{3})+$)/g, ',')
+
+/** How many decimals an amount is shown with.
+ *
+ * @param {string} text
+ */
+export const decimalsOf = (text) => Math.max(decimalsShown, partsOf(text).fraction.length)
+
+/** `-1234.5` → `−1,234.50`: every digit, at least two decimals. What is no decimal stays as it is.
+ *
+ * @param {string} text
+ */
+export const money = (text) => {
+  if (!/^-?\d+(\.\d+)?$/.test(text)) return text
+  const { sign, whole, fraction } = partsOf(text)
+  return `${sign === '' ? '' : minus}${grouped(whole)}.${fraction.padEnd(decimalsShown, '0')}`
+}
+
+/** The same, filled up with blanks as wide as digits, so that a column's decimal points stand below each other.
+ *
+ * @param {string} text
+ * @param {number} decimals
+ */
+export const alignedMoney = (text, decimals) =>
+  money(text) + figureSpace.repeat(Math.max(0, decimals - decimalsOf(text)))
+
+/** @param {string} text */
+const picosOf = (text) => {
+  const { sign, whole, fraction } = partsOf(text)
+  const picos = BigInt(whole + fraction.slice(0, picoDigits).padEnd(picoDigits, '0'))
+  return sign === '' ? picos : -picos
+}
+
+/** The exact sum of decimal amounts.
+ *
+ * @param {readonly string[]} texts
+ */
+export const sumOf = (texts) => {
+  const picos = texts.reduce((sum, text) => sum + picosOf(text), 0n)
+  const digits = (picos < 0n ? -picos : picos).toString().padStart(picoDigits + 1, '0')
+  const fraction = digits.slice(-picoDigits).replace(/0+$/, '')
+  return `${picos < 0n ? '-' : ''}${digits.slice(0, -picoDigits)}${fraction === '' ? '' : `.${fraction}`}`
+}
+
+/** Negative, zero or positive, as the first amount is below, equal to or above the second.
+ *
+ * @param {string} one
+ * @param {string} other
+ */
+export const compareAmounts = (one, other) => {
+  const difference = picosOf(one) - picosOf(other)
+  return difference < 0n ? -1 : difference > 0n ? 1 : 0
+}
+
+/** Of a rate, which nobody needs to the last digit: two decimals, or two digits where it is below a cent; the rest is cut off.
+ *
+ * @param {string} text
+ */
+export const roughly = (text) => {
+  const { sign, whole, fraction } = partsOf(text)
+  const zeros = /^0*/.exec(fraction)?.[0].length ?? 0
+  const decimals = whole === '0' ? Math.max(decimalsShown, zeros + decimalsShown) : decimalsShown
+  return money(`${sign}${whole}.${fraction.slice(0, decimals).padEnd(decimals, '0')}`)
+}
+
+/** For drawing alone.
+ *
+ * @param {string} text
+ */
+export const lengthOf = (text) => Number(text)
+
+/** A whole number with its thousands told apart.
+ *
+ * @param {number | null} value
+ */
+export const count = (value) => (value === null ? '' : grouped(String(value)))
+
+/**
+ * @param {string} iso
+ * @param {{ locale?: string, timeZone?: string }} [where] the viewer's own where nothing is said
+ */
+export const localTime = (iso, where) => (where === undefined ? ownTime : timeFormat(where)).format(new Date(iso))
+
+/** @param {{ locale?: string, timeZone?: string }} where */
+const timeFormat = ({ locale, timeZone }) =>
+  new Intl.DateTimeFormat(locale, {
+    ...(timeZone === undefined ? {} : { timeZone }),
+    year: 'numeric',
+    month: 'short',
+    day: '2-digit',
+    hour: '2-digit',
+    minute: '2-digit',
+    second: '2-digit',
+    hourCycle: 'h23',
+  })
+/** Made once: a table writes hundreds of times. */
+const ownTime = timeFormat({})
+
+/** `22 Nov, 02:18`: where there is little room.
+ *
+ * @param {string} iso
+ */
+export const shortTime = (iso) => ownShortTime.format(new Date(iso))
+const ownShortTime = new Intl.DateTimeFormat(undefined, {
+  month: 'short',
+  day: '2-digit',
+  hour: '2-digit',
+  minute: '2-digit',
+  hourCycle: 'h23',
+})
+
+/** The day of an instant in the viewer's zone.
+ *
+ * @param {string} iso
+ * @param {{ locale?: string, timeZone?: string }} [where]
+ */
+export const localDay = (iso, { locale, timeZone } = {}) =>
+  new Intl.DateTimeFormat(locale, { ...(timeZone === undefined ? {} : { timeZone }), dateStyle: 'medium' }).format(
+    new Date(iso),
+  )
+
+/** `02:18:14`, in the viewer's zone.
+ *
+ * @param {string} iso
+ * @param {{ timeZone?: string }} [where]
+ */
+export const localClock = (iso, { timeZone } = {}) =>
+  new Intl.DateTimeFormat('en-GB', { ...(timeZone === undefined ? {} : { timeZone }), timeStyle: 'medium' }).format(
+    new Date(iso),
+  )
+
+/** `2026-11-22 00:51:02.123 UTC`
+ *
+ * @param {string} iso
+ */
+export const utcTime = (iso) => `${new Date(iso).toISOString().replace('T', ' ').replace('Z', '')} UTC`
+
+/** A day in UTC as a calendar day, wherever the viewer is.
+ *
+ * @param {string} day
+ * @param {string} [locale]
+ */
+export const dayText = (day, locale) =>
+  new Intl.DateTimeFormat(locale, { timeZone: 'UTC', weekday: 'short', day: '2-digit', month: 'short' }).format(
+    new Date(`${day}T00:00:00Z`),
+  )
+
+const units = /** @type {const} */ ([
+  ['day', 86_400_000],
+  ['hour', 3_600_000],
+  ['minute', 60_000],
+])
+
+/** `12 days`, in the largest unit of which there are at least two.
+ *
+ * @param {number} ms
+ */
+export const duration = (ms) => {
+  const [name, length] = units.find(([, each]) => ms >= 2 * each) ?? ['minute', 60_000]
+  const number = Math.floor(ms / length)
+  return number < 1 ? 'less than a minute' : `${grouped(String(number))} ${name}${number === 1 ? '' : 's'}`
+}
+
+/** How long the money lasts, in words.
+ *
+ * @param {Pick<import('./types.d.ts').Runway, 'spent' | 'until'>} runway
+ * @param {number} nowMs
+ */
+export const runwayText = ({ spent, until }, nowMs) => {
+  if (until === null) return picosOf(spent) > 0n ? 'More than ten years' : 'Nothing was spent lately'
+  const leftMs = Date.parse(until) - nowMs
+  return leftMs <= 0 ? 'Nothing is left' : `About ${duration(leftMs)}`
+}
+
+/** A long id in short; the whole is in the row's link and in the export.
+ *
+ * @param {string} id
+ */
+export const shortId = (id) => (id.length <= 22 ? id : `${id.slice(0, 12)}…${id.slice(-8)}`)
+
+/** `IN_PROGRESS`, `open_request` → `In progress`, `Open request`
+ *
+ * @param {string} word
+ */
+export const words = (word) => {
+  const text = word.replaceAll('_', ' ').toLowerCase()
+  return text.charAt(0).toUpperCase() + text.slice(1)
+}
+
+/** Midnights of the viewer's zone around the days that two date fields name, as instants; empty fields are absent.
+ *
+ * @param {string} from
+ * @param {string} to included
+ */
+export const rangeOf = (from, to) => {
+  const midnight = (/** @type {string} */ day, /** @type {number} */ later) => {
+    const [year = 0, month = 1, date = 1] = day.split('-').map(Number)
+    return new Date(year, month - 1, date + later).toISOString()
+  }
+  return {
+    ...(from === '' ? {} : { from: midnight(from, 0) }),
+    ...(to === '' ? {} : { to: midnight(to, 1) }),
+  }
+}

@@ -1,0 +1,271 @@
+// @ts-check
+import { h, replace } from './dom.js'
+import { errorPanel, field, select } from './parts.js'
+import { ApiError, readAll, signIn } from './session.js'
+import { charges } from './views/charges.js'
+import { findings } from './views/findings.js'
+import { health } from './views/health.js'
+import { keys } from './views/keys.js'
+import { overview } from './views/overview.js'
+import { spend } from './views/spend.js'
+import { statement } from './views/statement.js'
+import { tail } from './views/tail.js'
+import { videos } from './views/videos.js'
+import { workspaces } from './views/workspaces.js'
+
+/** @typedef {import('./session.js').Session} Session */
+/** @typedef {import('./views.d.ts').View} View */
+
+const ofWorkspace = [overview, spend, statement, charges, videos, tail, findings, health]
+const ofAll = [workspaces, tail, findings, health]
+
+const app = /** @type {HTMLElement} */ (document.getElementById('app'))
+
+/** What the address says after its `#`: never anything that is secret. */
+const placeIn = () => {
+  const parts = location.hash.replace(/^#\/?/, '').split('/').map(decodePart)
+  const [first = '', second = '', third = '', fourth = ''] = parts
+  return first === 'w'
+    ? { scope: second, view: third, parameter: fourth }
+    : { scope: null, view: first, parameter: second }
+}
+
+/** @param {string} part */
+const decodePart = (part) => {
+  try {
+    return decodeURIComponent(part)
+  } catch {
+    return part
+  }
+}
+
+const nextTheme = () => {
+  const { theme } = document.documentElement.dataset
+  const isDark = theme === undefined ? matchMedia('(prefers-color-scheme: dark)').matches : theme === 'dark'
+  return isDark ? 'light' : 'dark'
+}
+
+const themeSwitch = () => {
+  const button = h('button', { type: 'button', class: 'quiet' })
+  const tell = () => {
+    button.textContent = nextTheme() === 'dark' ? 'Dark' : 'Light'
+    button.setAttribute('aria-label', `Show in ${nextTheme()} colours`)
+  }
+  button.addEventListener('click', () => {
+    document.documentElement.dataset['theme'] = nextTheme()
+    tell()
+    document.dispatchEvent(new Event('themechange'))
+  })
+  tell()
+  return button
+}
+matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () =>
+  document.dispatchEvent(new Event('themechange')),
+)
+
+/** @param {unknown} [reason] why somebody must sign in again */
+const showSignIn = (reason) => {
+  document.title = 'Sign in · Ledger'
+  const secret = h('input', {
+    type: 'password',
+    autocomplete: 'off',
+    spellcheck: 'false',
+    autocapitalize: 'off',
+    required: true,
+  })
+  const fault = h('div', { 'aria-live': 'assertive' })
+  const button = h('button', { type: 'submit', class: 'primary' }, 'Sign in')
+  /** @param {Event} event */
+  const submit = async (event) => {
+    event.preventDefault()
+    const given = secret.value.trim()
+    button.disabled = true
+    try {
+      const session = await signIn(given, (refused) => showSignIn(refused))
+      secret.value = ''
+      openApp(session)
+    } catch (refused) {
+      replace(fault, refusedPanel(refused))
+      secret.focus()
+      secret.select()
+    }
+    button.disabled = false
+  }
+  leave()
+  replace(
+    app,
+    h('header', { class: 'top' }, h('span', { class: 'brand' }, 'Ledger'), h('span', { class: 'grow' }), themeSwitch()),
+    h(
+      'main',
+      { id: 'main', class: 'sign-in', tabindex: '-1' },
+      h('h1', {}, 'Sign in'),
+      h('p', { class: 'muted' }, 'With a key of your workspace, or with an administrator’s token for all of them.'),
+      h(
+        'form',
+        { submit: (/** @type {Event} */ event) => void submit(event) },
+        field('Key or admin token', secret),
+        fault,
+        button,
+      ),
+      h(
+        'p',
+        { class: 'muted small' },
+        'It stays in the memory of this page: no cookie, no storage, no address. A reload forgets it and asks again.',
+      ),
+    ),
+  )
+  if (reason !== undefined) replace(fault, refusedPanel(reason))
+  secret.focus()
+}
+
+/** @param {unknown} refused */
+const refusedPanel = (refused) =>
+  refused instanceof ApiError && refused.status === 401
+    ? h(
+        'div',
+        { class: 'notice bad', role: 'alert', 'data-status': 401 },
+        h('h2', {}, 'This key does not work'),
+        h('p', {}, refused.message),
+        h(
+          'p',
+          { class: 'muted' },
+          'It may be mistyped, expired or revoked. Whoever administers the gateway can issue another.',
+        ),
+      )
+    : errorPanel(refused, null)
+
+/** Ends what the view before still does. */
+let leaving = new AbortController()
+/** @type {(() => void) | null} */
+let onHash = null
+const leave = () => {
+  leaving.abort()
+  leaving = new AbortController()
+  if (onHash !== null) removeEventListener('hashchange', onHash)
+  onHash = null
+}
+
+/**
+ * @param {Session} session
+ * @param {string | null} scope
+ */
+const viewsOf = ({ isAdmin }, scope) => {
+  if (!isAdmin) return ofWorkspace
+  return scope === null ? ofAll : [...ofWorkspace, keys]
+}
+
+/**
+ * @param {Session} session
+ * @param {string | null} scope
+ * @returns {import('./views.d.ts').ViewContext['hrefTo']}
+ */
+const hrefFrom = (session, scope) => {
+  const prefix = session.isAdmin && scope !== null ? `#/w/${encodeURIComponent(scope)}` : '#'
+  return (view, parameter) => `${prefix}/${view}${parameter === undefined ? '' : `/${encodeURIComponent(parameter)}`}`
+}
+
+/** @param {Session} session */
+const openApp = (session) => {
+  leave()
+  const nav = h('nav', { id: 'nav', 'aria-label': 'Views' })
+  const main = h('main', { id: 'main', tabindex: '-1' })
+  const chooser = session.isAdmin ? workspaceChooser(session) : null
+  const menu = h(
+    'button',
+    { type: 'button', class: 'quiet menu', 'aria-expanded': 'false', 'aria-controls': 'nav' },
+    'Menu',
+  )
+  const openMenu = (/** @type {boolean} */ isOpen) => {
+    menu.setAttribute('aria-expanded', String(isOpen))
+    nav.classList.toggle('open', isOpen)
+  }
+  menu.addEventListener('click', () => openMenu(menu.getAttribute('aria-expanded') !== 'true'))
+  replace(
+    app,
+    h(
+      'header',
+      { class: 'top' },
+      menu,
+      h('span', { class: 'brand' }, 'Ledger'),
+      session.workspace === null ? null : h('span', { class: 'where' }, session.workspace.name),
+      chooser?.element ?? null,
+      h('span', { class: 'grow' }),
+      themeSwitch(),
+      h('button', { type: 'button', class: 'quiet', click: () => showSignIn() }, 'Sign out'),
+    ),
+    h('div', { class: 'frame' }, nav, main),
+  )
+
+  const show = () => {
+    leaving.abort()
+    leaving = new AbortController()
+    const { scope: asked, view: name, parameter } = placeIn()
+    const scope = session.isAdmin ? asked : null
+    const views = viewsOf(session, scope)
+    const view = views.find((each) => each.name === name) ?? /** @type {View} */ (views[0])
+    const hrefTo = hrefFrom(session, scope)
+    chooser?.choose(scope)
+    replace(
+      nav,
+      h(
+        'ul',
+        {},
+        ...views.map((each) =>
+          h('li', {}, h('a', { href: hrefTo(each.name), 'aria-current': each === view ? 'page' : null }, each.title)),
+        ),
+      ),
+    )
+    openMenu(false)
+    document.title = `${view.title} · Ledger`
+    const root = h('div', { class: `view ${view.name}` })
+    replace(main, root)
+    scrollTo(0, 0)
+    view.show({ session, scope, root, parameter, signal: leaving.signal, hrefTo })
+  }
+  const follow = () => {
+    show()
+    main.querySelector('h1')?.focus()
+  }
+  onHash = follow
+  addEventListener('hashchange', follow)
+  show()
+  main.querySelector('h1')?.focus()
+}
+
+/** @param {Session} session */
+const workspaceChooser = (session) => {
+  const control = select([['', 'All workspaces']])
+  control.setAttribute('aria-label', 'Workspace')
+  control.addEventListener('change', () => {
+    location.hash = control.value === '' ? '#/workspaces' : `#/w/${encodeURIComponent(control.value)}/overview`
+  })
+  let chosen = ''
+  const fill = async () => {
+    const all = /** @type {import('./types.d.ts').Workspace[]} */ (
+      await readAll((cursor) => session.get('/admin/v1/workspaces', { cursor, limit: 1000 }))
+    )
+    for (const { id, name } of all)
+      if (![...control.options].some(({ value }) => value === id)) control.append(h('option', { value: id }, name))
+    control.value = chosen
+  }
+  // The view of the workspaces tells what is wrong.
+  void fill().catch(() => undefined)
+  return {
+    element: h('div', { class: 'chooser' }, control),
+    /** @param {string | null} scope */
+    choose: (scope) => {
+      chosen = scope ?? ''
+      if (chosen !== '' && ![...control.options].some(({ value }) => value === chosen))
+        control.append(h('option', { value: chosen }, chosen))
+      control.value = chosen
+    },
+  }
+}
+
+/** The link to the content must not change which view is shown. */
+document.querySelector('.skip')?.addEventListener('click', (event) => {
+  event.preventDefault()
+  document.getElementById('main')?.focus()
+})
+
+showSignIn()

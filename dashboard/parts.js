@@ -1,0 +1,254 @@
+// @ts-check
+import { append, h, replace } from './dom.js'
+import {
+  alignedMoney,
+  decimalsOf,
+  localClock,
+  localDay,
+  localTime,
+  money,
+  shortId,
+  shortTime,
+  utcTime,
+  words,
+} from './format.js'
+import { ApiError } from './session.js'
+
+/** @typedef {import('./dom.js').Child} Child */
+
+/** As the style sheet has it. */
+export const isNarrow = () => matchMedia('(max-width: 768px)').matches
+
+/** An instant in the viewer's zone, with UTC on hover and for programs.
+ *
+ * @param {string | null} iso
+ */
+export const time = (iso) =>
+  iso === null
+    ? h('span', { class: 'muted' }, '–')
+    : h('time', { datetime: iso, title: utcTime(iso) }, isNarrow() ? shortTime(iso) : localTime(iso))
+
+/** The day of an instant in the viewer's zone, with UTC on hover.
+ *
+ * @param {string} iso
+ */
+export const day = (iso) => h('time', { datetime: iso, title: utcTime(iso) }, localDay(iso))
+
+/** The hour of an instant in the viewer's zone, with UTC on hover.
+ *
+ * @param {string} iso
+ */
+export const clock = (iso) => h('time', { datetime: iso, title: utcTime(iso) }, localClock(iso))
+
+/** @param {string} amount */
+export const usd = (amount) => h('span', { class: 'figure' }, money(amount))
+
+/**
+ * @param {string} word
+ * @param {'plain' | 'good' | 'bad' | 'busy'} [tone] told by the word too
+ */
+export const state = (word, tone = 'plain') => h('span', { class: `state ${tone}` }, words(word))
+
+/**
+ * @param {string} title
+ * @param {...Child} beside
+ */
+export const heading = (title, ...beside) =>
+  h('div', { class: 'heading' }, h('h1', { tabindex: '-1' }, title), ...beside)
+
+/** @param {readonly (readonly [name: string, ...value: Child[]])[]} pairs */
+export const facts = (pairs) =>
+  h(
+    'dl',
+    { class: 'facts' },
+    ...pairs.map(([name, ...value]) => h('div', {}, h('dt', {}, name), h('dd', {}, ...value))),
+  )
+
+/** @param {string} id @param {string} href */
+export const idLink = (id, href) => h('a', { href, title: id, class: 'id' }, shortId(id))
+
+/**
+ * @template Row
+ * @typedef {{ name: string, numeric?: boolean, className?: string, cell: (row: Row) => Child, amount?: (row: Row) => string }} Column
+ */
+
+/**
+ * The cell of a row; of amounts with as many decimals as its column has.
+ *
+ * @template Row
+ * @param {Column<Row>} column
+ * @param {Row} row
+ * @param {number} decimals
+ */
+export const cellOf = ({ numeric, className = '', cell, amount }, row, decimals) =>
+  h(
+    'td',
+    { class: `${numeric || amount ? 'number' : ''} ${className}`.trim() || null },
+    amount === undefined ? cell(row) : alignedMoney(amount(row), decimals),
+  )
+
+/**
+ * @template Row
+ * @param {Column<Row>} column
+ */
+export const headerOf = ({ name, numeric, className = '', amount }) =>
+  h('th', { scope: 'col', class: `${numeric || amount ? 'number' : ''} ${className}`.trim() || null }, name)
+
+/**
+ * How many decimals each column of amounts needs.
+ *
+ * @template Row
+ * @param {readonly Column<Row>[]} columns
+ * @param {readonly Row[]} rows
+ * @param {readonly number[]} [least]
+ */
+export const decimalsIn = (columns, rows, least = []) =>
+  columns.map(({ amount }, place) =>
+    amount === undefined ? 0 : rows.reduce((most, row) => Math.max(most, decimalsOf(amount(row))), least[place] ?? 0),
+  )
+
+/** @param {string} name */
+
+/**
+ * A small table, whole. It scrolls by itself where the page is narrow.
+ *
+ * @template Row
+ * @param {string} label
+ * @param {readonly Column<Row>[]} columns
+ * @param {readonly Row[]} rows
+ * @param {string} [empty]
+ */
+export const table = (label, columns, rows, empty = 'Nothing here.') => {
+  if (rows.length === 0) return h('p', { class: 'empty' }, empty)
+  const decimals = decimalsIn(columns, rows)
+  return h(
+    'div',
+    { class: 'table-scroll', role: 'region', 'aria-label': label, tabindex: '0' },
+    h(
+      'table',
+      {},
+      h('caption', { class: 'unseen' }, label),
+      h('thead', {}, h('tr', {}, ...columns.map(headerOf))),
+      h(
+        'tbody',
+        {},
+        ...rows.map((row) => h('tr', {}, ...columns.map((column, place) => cellOf(column, row, decimals[place] ?? 0)))),
+      ),
+    ),
+  )
+}
+
+const advice = /** @type {Readonly<Record<number, string>>} */ ({
+  0: 'Check that it runs and that this computer has a connection to it. Nothing was lost: what is shown is read from the log.',
+  403: 'This key may not do that.',
+  404: 'It may have been typed wrongly, or the tables have not followed the log that far yet.',
+  429: 'Too many requests were made with this key.',
+  503: 'Requests go on being served and billed; what was read will be here again shortly.',
+})
+
+const titles = /** @type {Readonly<Record<number, string>>} */ ({
+  0: 'The gateway cannot be reached',
+  403: 'Not allowed',
+  404: 'Nothing found',
+  429: 'Too many requests',
+  503: 'Not available right now',
+})
+
+/**
+ * What went wrong, what it means, and a way on.
+ *
+ * @param {unknown} fault
+ * @param {(() => void) | null} again
+ */
+export const errorPanel = (fault, again) => {
+  const { status, message, retryAfterSeconds } =
+    fault instanceof ApiError ? fault : new ApiError(500, 'The page failed to show this.')
+  const wait = retryAfterSeconds === null ? '' : ` It can be tried again in ${retryAfterSeconds} s.`
+  return h(
+    'div',
+    { class: 'notice bad', role: 'alert', 'data-status': status },
+    h('h2', {}, titles[status] ?? 'Something went wrong'),
+    h('p', {}, message + wait),
+    advice[status] === undefined ? null : h('p', { class: 'muted' }, advice[status]),
+    again === null ? null : h('button', { type: 'button', click: again }, 'Try again'),
+  )
+}
+
+const skeletonAfterMs = 150
+
+/** Lines where something will be, for what takes longer than a moment.
+ *
+ * @param {Element} root
+ */
+const showLoading = (root) => {
+  replace(
+    root,
+    h(
+      'div',
+      { class: 'skeleton', role: 'status' },
+      h('span', { class: 'unseen' }, 'Loading…'),
+      ...Array.from({ length: 5 }, () => h('div', { class: 'bar', 'aria-hidden': 'true' })),
+    ),
+  )
+}
+
+/**
+ * Reads, then shows; tells what went wrong and offers to try again.
+ *
+ * @template Answer
+ * @param {HTMLElement} root
+ * @param {AbortSignal} signal
+ * @param {() => Promise<Answer>} read
+ * @param {(answer: Answer) => readonly Child[]} show
+ */
+export const load = async (root, signal, read, show) => {
+  root.setAttribute('aria-busy', 'true')
+  const timer = setTimeout(() => showLoading(root), skeletonAfterMs)
+  try {
+    const answer = await read()
+    if (!signal.aborted) replace(root, ...show(answer))
+  } catch (fault) {
+    if (!signal.aborted)
+      replace(
+        root,
+        errorPanel(fault, () => void load(root, signal, read, show)),
+      )
+  } finally {
+    clearTimeout(timer)
+    root.removeAttribute('aria-busy')
+  }
+}
+
+/**
+ * A labelled control.
+ *
+ * @param {string} label
+ * @param {HTMLElement} control
+ * @param {string} [hint]
+ */
+export const field = (label, control, hint) => {
+  const id = control.id || `field-${crypto.randomUUID()}`
+  control.id = id
+  if (hint !== undefined) control.setAttribute('aria-describedby', `${id}-hint`)
+  return h(
+    'div',
+    { class: 'field' },
+    h('label', { for: id }, label),
+    control,
+    hint === undefined ? null : h('small', { id: `${id}-hint`, class: 'muted' }, hint),
+  )
+}
+
+/**
+ * @param {readonly (readonly [value: string, text: string])[]} options
+ * @param {string} [chosen]
+ */
+export const select = (options, chosen = '') =>
+  h('select', {}, ...options.map(([value, text]) => h('option', { value, selected: value === chosen }, text)))
+
+/** @param {...Child} children */
+export const section = (...children) => {
+  const element = h('section', {})
+  append(element, children)
+  return element
+}

@@ -1,0 +1,18 @@
+/** What a view is shown with. */
+export interface ViewContext {
+  session: import('./session.js').Session
+  /** Null: all workspaces. */
+  scope: string | null
+  root: HTMLElement
+  parameter: string
+  /** Aborted when the view is left. */
+  signal: AbortSignal
+  /** The address of another view of the same workspace. */
+  hrefTo: (view: string, parameter?: string) => string
+}
+
+export interface View {
+  name: string
+  title: string
+  show: (context: ViewContext) => void
+}

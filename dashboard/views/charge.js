@@ -1,0 +1,234 @@
+// @ts-check
+import { h, replace } from '../dom.js'
+import { count, money, words } from '../format.js'
+import { errorPanel, facts, heading, load, section, state, table, time, usd } from '../parts.js'
+import { download } from './statement.js'
+
+/** @typedef {import('../types.d.ts').Explanation} Explanation */
+/**
+ * @template Row
+ * @typedef {import('../parts.js').Column<Row>} Column
+ */
+
+const tones = /** @type {Readonly<Record<string, 'plain' | 'good' | 'bad' | 'busy'>>} */ ({
+  charged: 'good',
+  failed: 'bad',
+  open: 'busy',
+})
+
+/** @param {Explanation} told */
+const bill = ({ charge, net }) => {
+  if (charge === null) return [h('p', { class: 'empty' }, 'Nothing was charged.')]
+  /** @type {Column<(typeof charge.lines)[number]>[]} */
+  const columns = [
+    { name: 'Item', cell: ({ item }) => words(item) },
+    {
+      name: 'Quantity',
+      numeric: true,
+      cell: ({ quantity }) => (typeof quantity === 'number' ? count(quantity) : quantity),
+    },
+    { name: '× price, USD', cell: () => null, amount: ({ unit_price }) => unit_price },
+    { name: '= amount, USD', cell: () => null, amount: ({ amount }) => amount },
+  ]
+  const { equal = null } = /** @type {{ equal?: boolean | null }} */ (charge.recomputed ?? {})
+  return [
+    table('The bill, line by line', columns, charge.lines),
+    h(
+      'p',
+      { class: 'total' },
+      'Total ',
+      h('strong', { class: 'figure' }, money(charge.total)),
+      ' USD',
+      net === charge.total ? null : h('span', {}, ', after corrections ', usd(net), ' USD'),
+    ),
+    h(
+      'p',
+      { class: 'muted' },
+      equal === true
+        ? 'Computed again from the usage and the published price: the same, to the last digit.'
+        : equal === false
+          ? 'Computed again from the usage and the published price it comes out otherwise.'
+          : 'The price sheet is not there to compute it again.',
+    ),
+  ]
+}
+
+/** @param {Explanation} told */
+const price = ({ price: sheet }) =>
+  sheet === null
+    ? null
+    : section(
+        h('h2', {}, 'Price'),
+        facts([
+          ['Model', sheet.model],
+          ['In force from', time(sheet.effective_from)],
+          ['Version', h('span', { class: 'id', title: sheet.version }, sheet.version.slice(0, 16))],
+          ['Published in frame', count(sheet.sequence)],
+          ['Source', h('span', { class: 'breaks' }, sheet.source)],
+          ...Object.entries(sheet.per_million_tokens ?? {}).map(
+            ([name, amount]) => /** @type {const} */ ([`${words(name)}, per million`, usd(String(amount))]),
+          ),
+          ...(sheet.unit_price === null ? [] : [/** @type {const} */ (['Per unit', usd(sheet.unit_price)])]),
+        ]),
+      )
+
+/** @param {Explanation} told */
+const route = ({ attempts, progress }) => {
+  if (attempts !== undefined && attempts.length > 0)
+    return section(
+      h('h2', {}, 'Attempts'),
+      table(
+        'Attempts, in order',
+        /** @type {Column<(typeof attempts)[number]>[]} */ ([
+          { name: 'Model', cell: ({ model }) => model },
+          { name: 'Provider', cell: ({ provider }) => provider },
+          {
+            name: 'Outcome',
+            cell: ({ outcome, reason }) =>
+              state(reason === null ? outcome : `${outcome}: ${reason}`, outcome === 'served' ? 'good' : 'bad'),
+          },
+          { name: 'Status', numeric: true, cell: ({ status }) => status },
+          { name: 'Milliseconds', numeric: true, cell: ({ duration_ms }) => count(duration_ms) },
+        ]),
+        attempts,
+      ),
+    )
+  if (progress === undefined) return null
+  return section(
+    h('h2', {}, 'Progress'),
+    table(
+      'Progress of the video',
+      /** @type {Column<(typeof progress)[number]>[]} */ ([
+        { name: 'Time', cell: ({ at }) => time(at) },
+        { name: 'State', cell: ({ status }) => words(status) },
+        { name: 'Percent', numeric: true, cell: ({ percent }) => percent },
+      ]),
+      progress,
+      'The vendor has not said anything yet.',
+    ),
+  )
+}
+
+/** @param {Explanation} told */
+const wallet = ({ wallet: movements, adjustments }) => [
+  table(
+    'What it did to the wallet',
+    /** @type {Column<Explanation['wallet'][number]>[]} */ ([
+      { name: 'Time', cell: ({ at }) => time(at) },
+      { name: 'Kind', cell: ({ kind }) => words(kind) },
+      { name: 'Amount, USD', cell: () => null, amount: ({ amount }) => amount },
+      { name: 'Held, USD', cell: () => null, amount: ({ held }) => held },
+      { name: 'Balance before', cell: () => null, amount: ({ balance_before }) => balance_before },
+      { name: 'Balance after', cell: () => null, amount: ({ balance_after }) => balance_after },
+    ]),
+    movements,
+    'It has not moved the wallet.',
+  ),
+  ...adjustments.map(({ at, amount, reason, note }) =>
+    h('p', {}, 'Corrected by ', usd(amount), ` USD (${words(reason)}) at `, time(at), note === '' ? '' : `: ${note}`),
+  ),
+]
+
+/** @param {Explanation} told */
+const events = ({ events: told }) =>
+  table(
+    'Events of the log',
+    /** @type {Column<Explanation['events'][number]>[]} */ ([
+      { name: 'Frame', numeric: true, cell: ({ sequence }) => count(sequence) },
+      { name: 'Time', cell: ({ at }) => time(at) },
+      { name: 'Event', cell: ({ type, counts }) => (counts ? type : `${type} (came too late to count)`) },
+      {
+        name: 'Sealed by checkpoint',
+        numeric: true,
+        cell: ({ sealed_by }) => (sealed_by === null ? 'not yet' : count(sealed_by)),
+      },
+    ]),
+    told,
+  )
+
+/** @param {Explanation} told @param {import('../views.d.ts').ViewContext} context */
+const proof = ({ id, proof: { sequence, checkpoint, command } }, { session, scope, signal }) => {
+  const told = h('div', { 'aria-live': 'polite' })
+  const fetchProof = async () => {
+    try {
+      const file = await session.ledger(scope, `/charges/${encodeURIComponent(id)}/proof`, {}, signal)
+      download([`${JSON.stringify(file, null, 1)}\n`], 'application/json', `${id}.proof.json`)
+      replace(
+        told,
+        h(
+          'p',
+          { class: 'muted' },
+          'Check it with the public key alone: ',
+          h('code', {}, 'gateway verify --proof FILE --public-key KEY'),
+        ),
+      )
+    } catch (fault) {
+      replace(told, errorPanel(fault, null))
+    }
+  }
+  return [
+    h(
+      'p',
+      {},
+      checkpoint === null
+        ? `The charge stands in frame ${count(sequence)}, which no checkpoint seals yet: one does within a second.`
+        : `The charge stands in frame ${count(sequence)}, sealed by the checkpoint over the first ${count(checkpoint.size)} frames.`,
+    ),
+    h(
+      'p',
+      {},
+      h('button', { type: 'button', click: () => void fetchProof() }, 'Download the proof'),
+      ' ',
+      h('span', { class: 'muted' }, 'or ', h('code', {}, command)),
+    ),
+    told,
+  ]
+}
+
+/** @param {Explanation} told @param {import('../views.d.ts').ViewContext} context */
+const story = (told, context) => {
+  const { kind, key, asked, workspace, reservation, hold, complete } = told
+  return [
+    complete
+      ? null
+      : h('p', { class: 'notice' }, 'The tables are in part of an earlier release: the log may tell more.'),
+    facts([
+      ['What', kind === 'task' ? 'A video' : 'A request'],
+      ['State', state(told.state, tones[told.state] ?? 'plain')],
+      ['Workspace', workspace],
+      ['Key', h('span', { title: key.id }, key.name ?? key.id)],
+      ['Asked', asked === null ? '–' : time(String(asked['at']))],
+      ['Model asked for', String(asked?.['model'] ?? '–')],
+      ['Surface', words(String(asked?.['surface'] ?? '–'))],
+      ...(reservation ? [/** @type {const} */ (['Reserved', usd(reservation.reserved)])] : []),
+      ...(hold ? [/** @type {const} */ (['Held', usd(hold.amount)])] : []),
+    ]),
+    section(h('h2', {}, 'Bill'), ...bill(told)),
+    route(told),
+    price(told),
+    section(h('h2', {}, 'Wallet'), ...wallet(told)),
+    section(h('h2', {}, 'Events'), events(told)),
+    section(h('h2', {}, 'Proof'), ...proof(told, context)),
+  ]
+}
+
+/** One charge explained line by line.
+ *
+ * @param {import('../views.d.ts').ViewContext} context
+ */
+export const showCharge = (context) => {
+  const { session, scope, root, signal, parameter, hrefTo } = context
+  const body = h('div', { class: 'stack' })
+  root.append(
+    h('p', { class: 'small' }, h('a', { href: hrefTo('charges') }, '← All charges')),
+    heading('One charge, explained'),
+    h('p', { class: 'id breaks' }, parameter),
+    body,
+  )
+  void load(
+    body,
+    signal,
+    () => session.ledger(scope, `/charges/${encodeURIComponent(parameter)}`, {}, signal),
+    (/** @type {Explanation} */ told) => story(told, context),
+  )
+}

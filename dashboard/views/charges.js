@@ -1,0 +1,69 @@
+// @ts-check
+import { h, replace } from '../dom.js'
+import { count, words } from '../format.js'
+import { field, heading, idLink, select, time } from '../parts.js'
+import { virtualTable } from '../virtual-table.js'
+import { showCharge } from './charge.js'
+import { surfaces } from './spend.js'
+
+/** @typedef {import('../types.d.ts').Charge} Charge */
+
+/** @param {(view: string, parameter?: string) => string} hrefTo @returns {import('../parts.js').Column<Charge>[]} */
+const columnsOf = (hrefTo) => [
+  { name: 'Time', className: 'wide-time', cell: ({ at }) => time(at) },
+  { name: 'Charge', className: 'reference', cell: ({ id }) => idLink(id, hrefTo('charges', id)) },
+  { name: 'Model', className: 'name', cell: ({ model }) => h('span', { title: model }, model) },
+  { name: 'Surface', className: 'kind', cell: ({ surface }) => words(surface) },
+  { name: 'In', numeric: true, className: 'tokens', cell: ({ prompt_tokens }) => count(prompt_tokens) },
+  { name: 'Out', numeric: true, className: 'tokens', cell: ({ output_tokens }) => count(output_tokens) },
+  { name: 'USD', className: 'amount', cell: () => null, amount: ({ total }) => total },
+]
+
+/** @param {import('../views.d.ts').ViewContext} context */
+const showList = ({ session, scope, root, signal, hrefTo }) => {
+  const model = h('input', { type: 'text', placeholder: 'openai/gpt-5-mini', autocomplete: 'off', spellcheck: 'false' })
+  const surface = select([['', 'All surfaces'], ...surfaces.map((name) => /** @type {const} */ ([name, words(name)]))])
+  const id = h('input', { type: 'text', autocomplete: 'off', spellcheck: 'false' })
+  const rows = h('div')
+  const show = () => {
+    const query = { model: model.value.trim(), surface: surface.value, limit: 500 }
+    const { element } = virtualTable({
+      label: 'Charges',
+      columns: columnsOf(hrefTo),
+      read: (cursor) => session.ledger(scope, '/charges', { ...query, cursor }, signal),
+      signal,
+      empty: 'No charge here. What is answered is charged, and appears a moment later.',
+    })
+    replace(rows, element)
+  }
+  /** @param {Event} event */
+  const open = (event) => {
+    event.preventDefault()
+    if (id.value.trim() !== '') location.hash = hrefTo('charges', id.value.trim())
+  }
+  root.append(
+    heading('Charges'),
+    h(
+      'div',
+      { class: 'filters' },
+      field('Model', model),
+      field('Surface', surface),
+      h(
+        'form',
+        { class: 'joined', submit: open },
+        field('Explain by id', id),
+        h('button', { type: 'submit' }, 'Explain'),
+      ),
+    ),
+    rows,
+  )
+  for (const control of [model, surface]) control.addEventListener('change', show)
+  show()
+}
+
+/** @type {import('../views.d.ts').View} */
+export const charges = {
+  name: 'charges',
+  title: 'Charges',
+  show: (context) => (context.parameter === '' ? showList(context) : showCharge(context)),
+}

@@ -1,0 +1,114 @@
+// @ts-check
+import { h } from '../dom.js'
+import { localTime } from '../format.js'
+import { heading, idLink, load, section, table, time } from '../parts.js'
+
+/** @typedef {import('../types.d.ts').Finding} Finding */
+
+/** What each kind means, and what its amount is. */
+const kinds = /** @type {const} */ ([
+  [
+    'open_request',
+    'Requests without an end',
+    'Routed, past their deadline, and nobody recorded an end. The amount is what was reserved.',
+    'Reserved, USD',
+  ],
+  [
+    'overdue_hold',
+    'Holds past their deadline',
+    'The scheduler takes them back; one that stays here means that none runs.',
+    'Left, USD',
+  ],
+  [
+    'late_verdict',
+    'Late verdicts',
+    "The vendor's word on a video whose hold had ended. It is charged to nobody.",
+    'Would have cost, USD',
+  ],
+  [
+    'estimated_charge',
+    'Estimated charges',
+    'Counted with a tokenizer, since the provider told no usage; of the newest charges.',
+    'Charged, USD',
+  ],
+  [
+    'second_closing',
+    'Second closings',
+    'An end that came when the request had ended. It charges nothing.',
+    'Not charged, USD',
+  ],
+  [
+    'unrouted_closing',
+    'Ends of requests that were never routed',
+    'A bill without a request counts for nothing.',
+    'Not charged, USD',
+  ],
+  ['adjustment', 'Corrections', 'What reconciliations and undelivered answers put right.', 'Amount, USD'],
+])
+
+/** @param {Finding} finding @param {string | null} scope @param {import('../views.d.ts').ViewContext} context */
+const idOf = ({ kind, id }, scope, { session, hrefTo }) => {
+  const isExplained = kind !== 'adjustment' && kind !== 'overdue_hold' && (scope !== null || !session.isAdmin)
+  return isExplained ? idLink(id, hrefTo('charges', id)) : h('span', { class: 'id', title: id }, id)
+}
+
+/** @param {Finding} finding */
+const detailOf = ({ kind, detail }) => (kind === 'open_request' ? `deadline ${localTime(detail)}` : detail)
+
+/** @type {import('../views.d.ts').View} */
+export const findings = {
+  name: 'findings',
+  title: 'Findings',
+  show: (context) => {
+    const { session, scope, root, signal } = context
+    const body = h('div', { class: 'stack' })
+    root.append(
+      heading('Reconciliation findings'),
+      h(
+        'p',
+        { class: 'muted' },
+        'What the ledger tells by itself. To hold it against an invoice: ',
+        h('code', {}, 'gateway reconcile --provider … --file …'),
+      ),
+      body,
+    )
+    /** @param {{ data: Finding[], complete: boolean }} answer */
+    const show = ({ data, complete }) => {
+      if (data.length === 0)
+        return [
+          h(
+            'p',
+            { class: 'empty' },
+            'Nothing was found: every request has its one end, no hold is overdue, nothing was estimated or corrected.',
+          ),
+        ]
+      return [
+        complete
+          ? null
+          : h('p', { class: 'notice' }, 'There are more than are shown here; gateway reconcile lists them all.'),
+        ...kinds.flatMap(([kind, title, meaning, amount]) => {
+          const some = data.filter((each) => each.kind === kind)
+          if (some.length === 0) return []
+          /** @type {import('../parts.js').Column<Finding>[]} */
+          const columns = [
+            { name: 'Time', cell: ({ at }) => time(at) },
+            ...(scope === null && session.isAdmin
+              ? [{ name: 'Workspace', cell: (/** @type {Finding} */ { workspace }) => workspace }]
+              : []),
+            { name: 'What', cell: (finding) => idOf(finding, scope, context) },
+            { name: 'Detail', cell: detailOf },
+            { name: amount, cell: () => null, amount: (finding) => finding.amount },
+          ]
+          return [
+            section(
+              h('h2', {}, `${title} (${some.length})`),
+              h('p', { class: 'muted small' }, meaning),
+              table(title, columns, some),
+            ),
+          ]
+        }),
+      ]
+    }
+    void load(body, signal, () => session.ledger(scope, '/findings', {}, signal), show)
+  },
+}

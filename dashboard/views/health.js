@@ -1,0 +1,74 @@
+// @ts-check
+import { h, pause, replace } from '../dom.js'
+import { count, words } from '../format.js'
+import { errorPanel, facts, heading, section, state, table, time } from '../parts.js'
+
+/** @typedef {import('../types.d.ts').Health} Health */
+
+const againMs = 2_000
+
+/** @param {number | null} value @param {string} unit */
+const orUnknown = (value, unit) => (value === null ? 'not known' : `${count(value)} ${unit}`)
+
+/** @param {Health} health */
+const shown = ({ at, ready, checks, log, ledger, tables, sealed }) => [
+  h(
+    'p',
+    { class: 'runway' },
+    state(ready ? 'requests are served and recorded' : 'requests cannot be served', ready ? 'good' : 'bad'),
+    h('span', { class: 'muted' }, ' as of ', time(at)),
+  ),
+  facts([
+    ['Log ends at frame', orUnknown(log.sequence, '')],
+    [
+      'Ledger in memory',
+      log.sequence === null ? 'not known' : `${count(Math.max(0, log.sequence - ledger.sequence))} frames behind`,
+    ],
+    [
+      'Tables',
+      tables.sequence === null ? state('cannot be read', 'bad') : orUnknown(tables.behind_frames, 'frames behind'),
+    ],
+    ['Tables lag', tables.behind_seconds === null ? 'not known' : `${tables.behind_seconds.toFixed(1)} s`],
+    ['Sealed up to frame', count(sealed.size)],
+    ['Not sealed yet', `${count(sealed.unsealed_frames)} frames`],
+  ]),
+  section(
+    h('h2', {}, 'Checks'),
+    table(
+      'Checks',
+      /** @type {import('../parts.js').Column<readonly [string, { ok: boolean, reason?: string }]>[]} */ ([
+        { name: 'What', cell: ([name]) => words(name) },
+        { name: 'State', cell: ([, { ok }]) => state(ok ? 'as it must be' : 'not as it must be', ok ? 'good' : 'bad') },
+        { name: 'Why', cell: ([, { reason = '' }]) => reason },
+      ]),
+      Object.entries(checks),
+    ),
+  ),
+]
+
+/** @type {import('../views.d.ts').View} */
+export const health = {
+  name: 'health',
+  title: 'Health',
+  show: ({ session, scope, root, signal }) => {
+    const body = h('div', { class: 'stack' })
+    root.append(
+      heading('Health and lag'),
+      h('p', { class: 'muted small' }, 'Of the edge that answers this page; read again every two seconds.'),
+      body,
+    )
+    const follow = async () => {
+      while (!signal.aborted) {
+        try {
+          /** @type {Health} */
+          const now = await session.ledger(scope, '/health', {}, signal)
+          if (!signal.aborted) replace(body, ...shown(now))
+        } catch (fault) {
+          if (!signal.aborted) replace(body, errorPanel(fault, null))
+        }
+        await pause(againMs, signal)
+      }
+    }
+    void follow()
+  },
+}

@@ -1,0 +1,133 @@
+// @ts-check
+import { dayChart, daysBetween } from '../charts.js'
+import { h } from '../dom.js'
+import { dayText, duration, money, roughly, runwayText, sumOf, words } from '../format.js'
+import { day, facts, heading, idLink, load, section, table, time, usd } from '../parts.js'
+import { readAll } from '../session.js'
+
+/** @typedef {import('../types.d.ts').Wallet} Wallet */
+/** @typedef {import('../types.d.ts').Hold} Hold */
+/** @typedef {import('../types.d.ts').UsageRow} UsageRow */
+
+const chartDays = 30
+const dayMs = 86_400_000
+
+/** @param {number} daysBack */
+export const utcDay = (daysBack) => new Date(Date.now() - daysBack * dayMs).toISOString().slice(0, 10)
+
+/** Every day of a span, also those on which nothing was spent.
+ *
+ * @param {readonly UsageRow[]} rows
+ * @param {string} first
+ * @param {string} last
+ */
+export const everyDay = (rows, first, last) => {
+  const totals = new Map(rows.map(({ day, total }) => [day, total]))
+  return daysBetween(first, last).map((day) => ({ day, total: totals.get(day) ?? '0' }))
+}
+
+/** @param {Wallet} wallet */
+const runway = ({ runway: { since, spent, per_day, until }, available }) => {
+  const text = runwayText({ spent, until }, Date.now())
+  const pace =
+    per_day === '0'
+      ? null
+      : h('span', {}, `at the pace since ${dayText(since.slice(0, 10))}: ${roughly(per_day)} USD a day`)
+  return h(
+    'p',
+    { class: 'runway' },
+    h('strong', {}, text),
+    until !== null && Date.parse(until) > Date.now() ? h('span', {}, ', until ', day(until)) : null,
+    pace === null ? '' : h('span', { class: 'muted' }, ', ', pace),
+    available.startsWith('-') ? h('span', { class: 'state bad' }, ' Overdrawn') : null,
+  )
+}
+
+/** @param {Wallet} wallet */
+const figures = (wallet) => [
+  h(
+    'p',
+    { class: 'hero' },
+    h('span', { class: 'label' }, 'Available'),
+    h('span', { class: 'amount figure' }, money(wallet.available)),
+    h('span', { class: 'unit' }, 'USD'),
+  ),
+  runway(wallet),
+  facts([
+    ['Balance', usd(wallet.balance)],
+    ['Held', usd(wallet.held)],
+    ['Credit limit', usd(wallet.credit_limit)],
+    ['Paid in', usd(wallet.credits)],
+    ['Charged', usd(wallet.charges)],
+    ['Fees', usd(wallet.fees)],
+    ['Corrections', usd(wallet.adjustments)],
+    ['Lapsed', usd(wallet.lapsed)],
+  ]),
+]
+
+/** @param {Hold[]} holds @param {(view: string, parameter?: string) => string} hrefTo */
+const holdsTable = (holds, hrefTo) =>
+  table(
+    'Open holds',
+    /** @type {import('../parts.js').Column<Hold>[]} */ ([
+      {
+        name: 'Hold',
+        cell: ({ id, purpose }) =>
+          purpose === 'task'
+            ? idLink(id, hrefTo('charges', id))
+            : h('span', { class: 'id', title: id }, id.slice(0, 22)),
+      },
+      { name: 'For', cell: ({ purpose }) => (purpose === 'task' ? 'A video' : words(purpose)) },
+      { name: 'Set aside, USD', cell: () => null, amount: ({ amount }) => amount },
+      { name: 'Left, USD', cell: () => null, amount: ({ remaining }) => remaining },
+      { name: 'Until', cell: ({ deadline }) => time(deadline) },
+    ]),
+    holds,
+    'Nothing is set aside right now.',
+  )
+
+/** @type {import('../views.d.ts').View} */
+export const overview = {
+  name: 'overview',
+  title: 'Overview',
+  show: ({ session, scope, root, signal, hrefTo }) => {
+    const wallet = h('div', { class: 'stack' })
+    const spend = h('div')
+    const holds = h('div')
+    root.append(
+      heading('Overview'),
+      wallet,
+      section(h('h2', {}, `Spend, last ${chartDays} days`), spend),
+      section(h('h2', {}, 'Open holds'), holds),
+    )
+    const first = utcDay(chartDays - 1)
+    void load(wallet, signal, () => session.ledger(scope, '/wallet', {}, signal), figures)
+    void load(
+      spend,
+      signal,
+      () => readAll((cursor) => session.ledger(scope, '/usage', { group_by: 'day', from: first, cursor }, signal)),
+      (/** @type {UsageRow[]} */ rows) => {
+        const total = sumOf(rows.map((row) => row.total))
+        if (rows.length === 0)
+          return [
+            h(
+              'p',
+              { class: 'empty' },
+              'Nothing was spent in these days. Requests appear here a moment after they are answered.',
+            ),
+          ]
+        const label = `Spend by day in UTC over ${duration(chartDays * dayMs)}: ${money(total)} USD together. The view Spend has it as a table.`
+        return [
+          h('p', { class: 'muted' }, usd(total), ' USD together'),
+          dayChart(everyDay(rows, first, utcDay(0)), { label, signal }),
+        ]
+      },
+    )
+    void load(
+      holds,
+      signal,
+      () => readAll((cursor) => session.ledger(scope, '/holds', { cursor, limit: 1000 }, signal), 1_000),
+      (/** @type {Hold[]} */ found) => [holdsTable(found, hrefTo)],
+    )
+  },
+}

@@ -1,0 +1,40 @@
+// @ts-check
+import { h } from '../dom.js'
+import { heading, load, table } from '../parts.js'
+import { readAll } from '../session.js'
+
+/** @typedef {import('../types.d.ts').Workspace} Workspace */
+
+/** @type {import('../views.d.ts').View} */
+export const workspaces = {
+  name: 'workspaces',
+  title: 'Workspaces',
+  show: ({ session, root, signal }) => {
+    const body = h('div')
+    root.append(heading('Workspaces'), body)
+    void load(
+      body,
+      signal,
+      () => readAll((cursor) => session.get('/admin/v1/workspaces', { cursor, limit: 1000 }, signal)),
+      (/** @type {Workspace[]} */ all) => [
+        table(
+          'Every workspace with its wallet',
+          /** @type {import('../parts.js').Column<Workspace>[]} */ ([
+            {
+              name: 'Workspace',
+              className: 'name',
+              cell: ({ id, name }) => h('a', { href: `#/w/${encodeURIComponent(id)}/overview` }, name),
+            },
+            { name: 'Id', cell: ({ id }) => h('span', { class: 'id' }, id) },
+            { name: 'Balance, USD', cell: () => null, amount: ({ balance }) => balance },
+            { name: 'Held, USD', cell: () => null, amount: ({ held }) => held },
+            { name: 'Credit limit, USD', cell: () => null, amount: ({ credit_limit }) => credit_limit },
+            { name: 'Available, USD', cell: () => null, amount: ({ available }) => available },
+          ]),
+          all,
+          'No workspace is open yet: gateway workspace open, or POST /admin/v1/workspaces.',
+        ),
+      ],
+    )
+  },
+}

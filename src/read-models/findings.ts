@@ -1,0 +1,206 @@
+import { sql } from 'kysely'
+import type { Closing, Routed } from '../domain/ledger/requests.ts'
+import { parseUsd } from '../domain/money.ts'
+import { limits } from '../limits.ts'
+import { picosOf } from './columns.ts'
+import { restoredText } from './stored-text.ts'
+import type { ReadModels } from './tables.ts'
+
+export const findingKinds = [
+  'open_request',
+  'overdue_hold',
+  'late_verdict',
+  'estimated_charge',
+  'second_closing',
+  'unrouted_closing',
+  'adjustment',
+] as const
+export type FindingKind = (typeof findingKinds)[number]
+
+/** What a reconciliation looks at that is in the ledger alone, in picos. */
+export interface LedgerFinding {
+  readonly kind: FindingKind
+  readonly workspaceId: string
+  /** Of the request, task, hold or adjustment. */
+  readonly id: string
+  readonly time: Date
+  /** What is reserved, left, not charged, charged or corrected. */
+  readonly amountPicos: bigint
+  /** A deadline, an outcome, a model or a type of event. */
+  readonly detail: string
+}
+
+export interface FindingsWanted {
+  /** Null: of every workspace; then without estimated charges and adjustments, which are looked up by workspace. */
+  readonly workspaceId: string | null
+  /** A deadline before this instant is overdue. */
+  readonly overdueBefore: Date
+  /** Of each kind. */
+  readonly limit: number
+}
+
+type Find = (db: ReadModels, wanted: FindingsWanted) => Promise<readonly LedgerFinding[]>
+
+const ofWorkspace = (column: 'routed' | 'closing', workspaceId: string | null) =>
+  workspaceId === null
+    ? sql<boolean>`true`
+    : sql<boolean>`${sql.ref(column)} -> 'data' ->> 'workspaceId' = ${workspaceId}`
+
+const openRequestOf = ({ time, data }: Routed): LedgerFinding => ({
+  kind: 'open_request',
+  workspaceId: data.workspaceId,
+  id: data.requestId,
+  time: new Date(time),
+  amountPicos: parseUsd(data.reserved),
+  detail: data.deadline,
+})
+
+const findOpenRequests: Find = async (db, { workspaceId, overdueBefore, limit }) => {
+  const rows = await db
+    .selectFrom('open_requests')
+    .select('routed')
+    .where('routed', 'is not', null)
+    .where(sql<boolean>`(routed -> 'data' ->> 'deadline')::timestamptz < ${overdueBefore}`)
+    .where(ofWorkspace('routed', workspaceId))
+    .orderBy('sequence', 'desc')
+    .limit(limit)
+    .execute()
+  return rows.flatMap(({ routed }) => (routed === null ? [] : [openRequestOf(routed)]))
+}
+
+const findOverdueHolds: Find = async (db, { workspaceId, overdueBefore, limit }) => {
+  let query = db
+    .selectFrom('holds')
+    .select(['workspace_id', 'hold_id', 'purpose', 'remaining', 'deadline'])
+    .where('deadline', '<', overdueBefore)
+    .orderBy('deadline', 'desc')
+    .limit(limit)
+  if (workspaceId !== null) query = query.where('workspace_id', '=', workspaceId)
+  return (await query.execute()).map((row) => ({
+    kind: 'overdue_hold',
+    workspaceId: row.workspace_id,
+    id: row.hold_id,
+    time: row.deadline,
+    amountPicos: picosOf(row.remaining),
+    detail: row.purpose,
+  }))
+}
+
+const findLateVerdicts: Find = async (db, { workspaceId, limit }) => {
+  let query = db
+    .selectFrom('late_verdicts')
+    .select(['workspace_id', 'task_id', 'outcome', 'cost', 'time'])
+    .orderBy('sequence', 'desc')
+    .orderBy('event_index', 'desc')
+    .limit(limit)
+  if (workspaceId !== null) query = query.where('workspace_id', '=', workspaceId)
+  return (await query.execute()).map((row) => ({
+    kind: 'late_verdict',
+    workspaceId: row.workspace_id,
+    id: row.task_id,
+    time: row.time,
+    amountPicos: picosOf(row.cost),
+    detail: row.outcome,
+  }))
+}
+
+/** Among the newest bills alone: they have no index of their own. */
+const findEstimated: Find = async (db, { workspaceId, limit }) => {
+  if (workspaceId === null) return []
+  const newest = db
+    .selectFrom('usage_entries')
+    .select(['request_id', 'model', 'source', 'total', 'time'])
+    .where('workspace_id', '=', workspaceId)
+    .orderBy('sequence', 'desc')
+    .orderBy('event_index', 'desc')
+    .limit(limits.chargesScannedMax)
+  const rows = await db
+    .selectFrom(newest.as('newest'))
+    .selectAll()
+    .where('source', '=', 'estimated')
+    .orderBy('time', 'desc')
+    .limit(limit)
+    .execute()
+  return rows.map((row) => ({
+    kind: 'estimated_charge',
+    workspaceId,
+    id: row.request_id,
+    time: row.time,
+    amountPicos: picosOf(row.total),
+    detail: restoredText(row.model),
+  }))
+}
+
+const closingOf = ({ type, time, data }: Closing, hadEnded: boolean): LedgerFinding => ({
+  kind: hadEnded ? 'second_closing' : 'unrouted_closing',
+  workspaceId: data.workspaceId,
+  id: data.requestId,
+  time: new Date(time),
+  amountPicos: type === 'UsageRecorded' ? parseUsd(data.total) : 0n,
+  detail: type,
+})
+
+/** A closing that waits for its request is one of a moment: only what has waited is found. */
+const findClosings: Find = async (db, { workspaceId, overdueBefore, limit }) => {
+  const rows = await db
+    .selectFrom('open_requests')
+    .leftJoin('requests', 'requests.request_id', 'open_requests.request_id')
+    .select(['open_requests.closing', 'requests.request_id as ended'])
+    .where('closing', 'is not', null)
+    .where(sql<boolean>`(closing ->> 'time')::timestamptz < ${overdueBefore}`)
+    .where(ofWorkspace('closing', workspaceId))
+    .orderBy('open_requests.sequence', 'desc')
+    .limit(limit)
+    .execute()
+  return rows.flatMap(({ closing, ended }) => (closing === null ? [] : [closingOf(closing, ended !== null)]))
+}
+
+const findAdjustments: Find = async (db, { workspaceId, limit }) => {
+  if (workspaceId === null) return []
+  const rows = await db
+    .selectFrom('wallet_entries')
+    .select(['reference', 'amount', 'time'])
+    .where('workspace_id', '=', workspaceId)
+    .where('kind', '=', 'adjustment')
+    .where('kind', '<>', 'charge') // What is no charge has an index of its own.
+    .orderBy('sequence', 'desc')
+    .orderBy('event_index', 'desc')
+    .limit(limit)
+    .execute()
+  return rows.map((row) => ({
+    kind: 'adjustment',
+    workspaceId,
+    id: restoredText(row.reference),
+    time: row.time,
+    amountPicos: picosOf(row.amount),
+    detail: '',
+  }))
+}
+
+const everyFind = [
+  findOpenRequests,
+  findOverdueHolds,
+  findLateVerdicts,
+  findEstimated,
+  findClosings,
+  findAdjustments,
+] as const
+
+export interface LedgerFindings {
+  /** Newest first. */
+  readonly findings: readonly LedgerFinding[]
+  /** False where there are more of a kind than were asked for. */
+  readonly isComplete: boolean
+}
+
+/** Of one transaction. */
+export const listFindings = async (db: ReadModels, wanted: FindingsWanted): Promise<LedgerFindings> => {
+  const found: LedgerFinding[] = []
+  let isComplete = true
+  for (const find of everyFind) {
+    const some = await find(db, { ...wanted, limit: wanted.limit + 1 })
+    if (some.length > wanted.limit) isComplete = false
+    found.push(...some.slice(0, wanted.limit))
+  }
+  return { findings: found.toSorted((one, other) => other.time.getTime() - one.time.getTime()), isComplete }
+}

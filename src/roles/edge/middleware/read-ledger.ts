@@ -1,0 +1,21 @@
+import type { Accounts } from '../../../domain/accounts/accounts.ts'
+import { refusalOf } from '../../books.ts'
+import type { EdgeContext, EdgeMiddleware } from './context.ts'
+
+type NamedContext = EdgeContext & { readonly params: { readonly workspace?: string } }
+
+/** Behind who administers: reads the ledger of the workspace that the path names. Throws `not_found`. */
+export const readNamed =
+  ({ workspaces }: Pick<Accounts, 'workspaces'>) =>
+  (ctx: NamedContext, next: Parameters<EdgeMiddleware>[1]): Promise<void> => {
+    const { workspace = '' } = ctx.params
+    if (!workspaces.has(workspace)) throw refusalOf('workspace_unknown')
+    ctx.state.reads = workspace
+    return next()
+  }
+
+/** Behind who administers: reads the ledgers of all workspaces. */
+export const readAll = (): EdgeMiddleware => (ctx, next) => {
+  ctx.state.reads = null
+  return next()
+}

@@ -1,0 +1,62 @@
+import type { FrameSource } from '../../../../audit/frames.ts'
+import type { Ledger } from '../../../../domain/ledger/ledger.ts'
+import { limits } from '../../../../limits.ts'
+import { within } from '../../../../within.ts'
+import { allOk, type Checks } from '../../../health.ts'
+import type { Clock, EventLog } from '../../../role.ts'
+import type { EdgeMiddleware } from '../../middleware/context.ts'
+import type { EdgeReadModels } from '../../read-models.ts'
+import { readQuery } from './query.ts'
+
+export interface HealthParts {
+  readonly ready: () => Checks
+  readonly log: Pick<EventLog, 'lastSequence'>
+  readonly frames: Pick<FrameSource, 'read'>
+  readonly tail: { readonly ledger: Ledger }
+  readonly readModels: Pick<EdgeReadModels, 'findCheckpoint'>
+  readonly clock: Clock
+}
+
+/** Null where it is away or too slow: that is what is shown. */
+const orNull = <T>(asked: Promise<T>): Promise<T | null> =>
+  within<T | null>(asked, limits.healthMs, () => new Error('no answer')).catch(() => null)
+
+/** When a frame was stored, in milliseconds since the epoch. */
+const storedMsOf = async ({ frames }: HealthParts, sequence: number): Promise<number | null> => {
+  for await (const [frame] of frames.read(sequence, sequence)) if (frame !== undefined) return frame.storedMs
+  return null
+}
+
+const msPerSecond = 1_000
+
+/** How far the tables are behind: in frames, and since the first frame that they lack was stored. */
+const lagOf = async (parts: HealthParts, tables: number | null, last: number | null): Promise<object> => {
+  if (tables === null || last === null) return { behind_frames: null, behind_seconds: null }
+  if (tables >= last) return { behind_frames: 0, behind_seconds: 0 }
+  const storedMs = await orNull(storedMsOf(parts, tables + 1))
+  const behindMs = storedMs === null ? null : Math.max(0, parts.clock() - storedMs)
+  return { behind_frames: last - tables, behind_seconds: behindMs === null ? null : behindMs / msPerSecond }
+}
+
+/** GET …/health: whether requests can be served, and how far what is read is behind the log. */
+export const showLedgerHealth =
+  (parts: HealthParts): EdgeMiddleware =>
+  async (ctx) => {
+    readQuery(ctx, {})
+    const { readModels, log, tail, clock, ready } = parts
+    const tables = (await orNull(readModels.findCheckpoint()))?.sequence ?? null
+    const last = await orNull(log.lastSequence())
+    const checks = ready()
+    const { sequence, sealed } = tail.ledger
+    const size = sealed?.size ?? 0
+    ctx.body = {
+      object: 'health',
+      at: new Date(clock()).toISOString(),
+      ready: allOk(checks),
+      checks,
+      log: { sequence: last },
+      ledger: { sequence },
+      tables: { sequence: tables, ...(await lagOf(parts, tables, last)) },
+      sealed: { size, unsealed_frames: Math.max(0, sequence - size) },
+    }
+  }

@@ -1,0 +1,132 @@
+import type { ServerResponse } from 'node:http'
+import type { Applied } from '../../../../domain/ledger/ledger.ts'
+import { GatewayError } from '../../../../errors.ts'
+import { limits } from '../../../../limits.ts'
+import type { LedgerTail } from '../../../ledger-tail.ts'
+import type { EdgeBounds } from '../../bounds.ts'
+import { type ToldEvent, toldEvent } from './told-event.ts'
+
+export interface TailWanted {
+  /** Null: of every workspace. */
+  readonly workspaceId: string | null
+  /** Asked before anything is told. */
+  readonly mayGoOn: () => boolean
+}
+
+const headers = {
+  'Content-Type': 'text/event-stream; charset=utf-8',
+  'Cache-Control': 'no-store',
+  'X-Accel-Buffering': 'no',
+} as const
+
+const sseEvent = (name: string, data: object, id?: string): string =>
+  `${id === undefined ? '' : `id: ${id}\n`}event: ${name}\ndata: ${JSON.stringify(data)}\n\n`
+
+/** One reader. What it does not read in time is counted and not kept. */
+class LiveTail {
+  readonly ended: Promise<void>
+  readonly #response: ServerResponse
+  readonly #wanted: TailWanted
+  readonly #stallMs: number
+  readonly #keepAlive: NodeJS.Timeout
+  #isFull = false
+  #missed = 0
+
+  constructor(
+    response: ServerResponse,
+    wanted: TailWanted,
+    bounds: Pick<EdgeBounds, 'keepAliveCommentMs' | 'clientStallMs'>,
+  ) {
+    this.#response = response
+    this.#wanted = wanted
+    this.#stallMs = bounds.clientStallMs
+    this.ended = new Promise((resolve) => response.once('close', resolve))
+    this.#keepAlive = setInterval(() => this.#write(': keep-alive\n\n'), bounds.keepAliveCommentMs)
+    response.once('close', () => clearInterval(this.#keepAlive))
+    response.on('drain', () => this.#drained())
+  }
+
+  begin(sequence: number): void {
+    this.#response.writeHead(200, headers)
+    this.#write(sseEvent('position', { sequence }))
+  }
+
+  tell(events: readonly ToldEvent[]): void {
+    for (const event of events) {
+      const { workspaceId } = this.#wanted
+      if (workspaceId !== null && event.workspace !== workspaceId) continue
+      if (this.#isFull) this.#missed += 1
+      else this.#write(sseEvent('event', event, `${event.sequence}-${event.index}`))
+    }
+  }
+
+  /** `key`: it does not work any more; `stop`: this edge is stopped. */
+  end(reason: 'key' | 'stop'): void {
+    if (this.#response.writableEnded || this.#response.closed) return
+    clearInterval(this.#keepAlive)
+    this.#response.end(sseEvent('end', { reason }))
+  }
+
+  #write(text: string): void {
+    if (this.#response.writableEnded || this.#isFull) return
+    if (!this.#wanted.mayGoOn()) {
+      this.end('key')
+      return
+    }
+    this.#isFull = !this.#response.write(text)
+    // Of a reader that reads nothing at all.
+    if (this.#isFull) this.#response.setTimeout(this.#stallMs)
+  }
+
+  #drained(): void {
+    this.#isFull = false
+    this.#response.setTimeout(0)
+    const missed = this.#missed
+    this.#missed = 0
+    if (missed > 0) this.#write(sseEvent('missed', { events: missed }))
+  }
+}
+
+const tooMany = (): GatewayError =>
+  new GatewayError('concurrency_limit_exceeded', `${limits.tailsMax} tails are open at this edge already.`, {
+    retryAfterSeconds: 5,
+  })
+
+/** Those who follow the log at one edge. Nobody listens to the ledger while there are none. */
+export class LiveTails {
+  readonly #tail: Pick<LedgerTail, 'ledger' | 'onApplied'>
+  readonly #open = new Set<LiveTail>()
+  #unlisten: (() => void) | null = null
+
+  constructor(tail: Pick<LedgerTail, 'ledger' | 'onApplied'>) {
+    this.#tail = tail
+  }
+
+  /** Resolves when the reader is gone. Throws `concurrency_limit_exceeded`. */
+  open(response: ServerResponse, wanted: TailWanted, bounds: ConstructorParameters<typeof LiveTail>[2]): Promise<void> {
+    if (this.#open.size >= limits.tailsMax) throw tooMany()
+    const live = new LiveTail(response, wanted, bounds)
+    this.#open.add(live)
+    this.#unlisten ??= this.#tail.onApplied((applied) => this.#tell(applied))
+    response.once('close', () => this.#forget(live))
+    live.begin(this.#tail.ledger.sequence)
+    return live.ended
+  }
+
+  /** They would keep an edge from stopping. */
+  close(): void {
+    for (const live of this.#open) live.end('stop')
+  }
+
+  #tell(applied: readonly Applied[]): void {
+    const events = applied.map(toldEvent)
+    for (const live of this.#open) live.tell(events)
+  }
+
+  #forget(live: LiveTail): void {
+    this.#open.delete(live)
+    if (this.#open.size > 0) return
+    this.#unlisten?.()
+    this.#unlisten = null
+  }
+}

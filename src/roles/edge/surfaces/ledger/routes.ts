@@ -1,0 +1,131 @@
+import type { ErrorCode } from '../../../../errors.ts'
+import type { EdgeMiddleware } from '../../middleware/context.ts'
+import type { Operation, Shown } from '../../openapi/operation.ts'
+import { type ChargeParts, showCharge } from './charge.ts'
+import * as charges from './charges.ts'
+import { listFindings } from './findings.ts'
+import { type HealthParts, showLedgerHealth } from './health.ts'
+import * as holds from './holds.ts'
+import * as keys from './keys.ts'
+import { type ProofParts, showProof } from './proof.ts'
+import * as statement from './statement.ts'
+import { followLedger, type TailParts } from './tail.ts'
+import * as tasks from './tasks.ts'
+import * as usage from './usage.ts'
+import { showWallet, type WalletParts } from './wallet.ts'
+
+export type LedgerParts = ChargeParts & HealthParts & ProofParts & TailParts & WalletParts
+
+/** One line of the table of readings. */
+export interface LedgerRoute {
+  /** Behind whose ledger is read. */
+  readonly path: string
+  readonly summary: string
+  /** Of `schemas/responses`; null for a stream of server-sent events. */
+  readonly answer: string | null
+  readonly query?: NonNullable<Operation['query']>
+  /** Beyond those of every reading of the tables. */
+  readonly refusals?: readonly ErrorCode[]
+  /** Whether an administrator may read it of all workspaces at once. */
+  readonly ofAll?: true
+  readonly serve: (parts: LedgerParts) => EdgeMiddleware
+}
+
+/** The read API of the ledger, whole: of the workspace of a key, or of the one that an administrator names. */
+export const ledgerRoutes: readonly LedgerRoute[] = [
+  {
+    path: '/wallet',
+    summary: 'Balance, holds and how long the money lasts',
+    answer: 'ledger-wallet',
+    serve: showWallet,
+  },
+  {
+    path: '/usage',
+    summary: 'What was used and charged, summed by day, model, key or surface',
+    answer: 'ledger-usage',
+    query: usage.known,
+    serve: ({ readModels }) => usage.showUsage(readModels),
+  },
+  {
+    path: '/statement',
+    summary: 'Every movement of the wallet, in the order of the log or newest first',
+    answer: 'ledger-statement',
+    query: statement.known,
+    serve: ({ readModels }) => statement.showStatement(readModels),
+  },
+  {
+    path: '/holds',
+    summary: "What of the wallet's money is set aside",
+    answer: 'ledger-holds',
+    query: holds.known,
+    serve: ({ readModels }) => holds.listHolds(readModels),
+  },
+  {
+    path: '/charges',
+    summary: 'What was charged, newest first',
+    answer: 'ledger-charges',
+    query: charges.known,
+    serve: ({ readModels }) => charges.listCharges(readModels),
+  },
+  {
+    path: '/charges/:id',
+    summary: 'One charge explained, from the events of the log',
+    answer: 'ledger-charge',
+    refusals: ['not_found', 'log_unavailable'],
+    serve: showCharge,
+  },
+  {
+    path: '/charges/:id/proof',
+    summary: 'A file that proves one charge; to a key where its frame holds events of its workspace alone',
+    answer: 'ledger-proof',
+    refusals: ['not_found', 'access_denied', 'conflict', 'not_implemented', 'log_unavailable'],
+    serve: showProof,
+  },
+  {
+    path: '/tasks',
+    summary: 'Video tasks and their states, newest first',
+    answer: 'ledger-tasks',
+    query: tasks.known,
+    serve: tasks.listTasks,
+  },
+  {
+    path: '/keys',
+    summary: 'What the ids of keys stand for',
+    answer: 'ledger-keys',
+    query: keys.known,
+    serve: keys.listKeys,
+  },
+  {
+    path: '/findings',
+    summary: 'What a reconciliation looks at that is in the ledger alone: open, overdue, late, estimated, corrected',
+    answer: 'ledger-findings',
+    ofAll: true,
+    serve: listFindings,
+  },
+  {
+    path: '/health',
+    summary: 'Whether requests can be served, and how far what is read is behind the log',
+    answer: 'ledger-health',
+    ofAll: true,
+    serve: showLedgerHealth,
+  },
+  {
+    path: '/tail',
+    summary: 'What is written to the log from now on, as server-sent events',
+    answer: null,
+    refusals: ['concurrency_limit_exceeded'],
+    ofAll: true,
+    serve: followLedger,
+  },
+]
+
+/** What a reading answers. */
+export const shownBy = ({ answer }: LedgerRoute): Shown =>
+  answer === null ? { schema: null, streams: true } : { schema: { $ref: `responses/${answer}.json` } }
+
+/** Whose ledger is read: of the key's own workspace, of one that an administrator names, or of all. */
+export const ledgerPrefixes = {
+  own: '/v1/ledger',
+  named: '/admin/v1/workspaces/:workspace/ledger',
+  all: '/admin/v1/ledger',
+} as const

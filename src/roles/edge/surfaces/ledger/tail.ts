@@ -1,0 +1,28 @@
+import type { Accounts } from '../../../../domain/accounts/accounts.ts'
+import type { EdgeBounds } from '../../bounds.ts'
+import { type EdgeContext, type EdgeMiddleware, readBy } from '../../middleware/context.ts'
+import type { LiveTails } from './live-tails.ts'
+import { readQuery } from './query.ts'
+
+export interface TailParts {
+  readonly tails: LiveTails
+  readonly tail: { readonly ledger: { readonly accounts: Accounts } }
+  readonly bounds: Pick<EdgeBounds, 'keepAliveCommentMs' | 'clientStallMs'>
+}
+
+/** A key that is revoked meanwhile sees no more; an administrator goes on. */
+const mayGoOn =
+  ({ state }: EdgeContext, { keysBySha256 }: Accounts) =>
+  (): boolean =>
+    state.key === undefined || keysBySha256.has(state.key.sha256)
+
+/** GET …/tail: what is written to the log from now on, as server-sent events. */
+export const followLedger =
+  ({ tails, tail, bounds }: TailParts): EdgeMiddleware =>
+  async (ctx) => {
+    readQuery(ctx, {})
+    const wanted = { workspaceId: readBy(ctx), mayGoOn: mayGoOn(ctx, tail.ledger.accounts) }
+    const following = tails.open(ctx.res, wanted, bounds)
+    ctx.respond = false
+    await following
+  }

@@ -1,0 +1,61 @@
+import { parseInstant } from '../../../../domain/instant.ts'
+import type { Task } from '../../../../domain/video/task.ts'
+import { limits } from '../../../../limits.ts'
+import type { TaskPlace } from '../../../../read-models/tasks.ts'
+import { type EdgeMiddleware, workspaceReadBy } from '../../middleware/context.ts'
+import type { EdgeReadModels } from '../../read-models.ts'
+import { readTables } from '../read-tables.ts'
+import { textsCursor } from './cursor.ts'
+import * as parameters from './parameters.ts'
+import { readQuery, refusal } from './query.ts'
+
+const cursor = textsCursor('tasks')
+
+/** The parameters of its query. */
+export const known = { cursor: cursor.parameter, limit: parameters.limit }
+
+const placeIn = ([at = '', taskId, ...others]: readonly string[]): TaskPlace => {
+  const queuedAt = parseInstant(at)
+  if (queuedAt === null || taskId === undefined || parameters.key.read(taskId) === undefined || others.length > 0)
+    throw refusal('cursor', cursor.form)
+  return { queuedMs: queuedAt.getTime(), taskId }
+}
+
+const timeOf = (ms: number): string => new Date(ms).toISOString()
+const timeOrNull = (ms: number | null): string | null => (ms === null ? null : timeOf(ms))
+
+const shownTask = (task: Task) => ({
+  id: task.taskId,
+  kind: task.kind,
+  model: task.model,
+  key: task.keyId,
+  surface: task.surface,
+  status: task.status,
+  progress: task.progress,
+  held: task.held,
+  total: task.total,
+  source: task.source,
+  queued_at: timeOf(task.queuedMs),
+  submitted_at: timeOrNull(task.submittedMs),
+  finished_at: timeOrNull(task.finishedMs),
+  deadline: timeOf(task.deadlineMs),
+  external_task_id: task.externalTaskId,
+  fail_reason: task.failReason,
+})
+
+/** GET …/tasks: video tasks and their states, newest first. */
+export const listTasks =
+  ({ readModels }: { readonly readModels: EdgeReadModels }): EdgeMiddleware =>
+  async (ctx) => {
+    const { cursor: place, limit = limits.pageRows } = readQuery(ctx, known)
+    const wanted = { after: place === undefined ? undefined : placeIn(place), limit: limit + 1 }
+    const tasks = await readTables(ctx, readModels.listTasks(workspaceReadBy(ctx), wanted))
+    const page = tasks.slice(0, limit)
+    const last = page.at(-1)
+    const isMore = tasks.length > limit && last !== undefined
+    ctx.body = {
+      object: 'list',
+      data: page.map(shownTask),
+      next_cursor: isMore ? cursor.text([timeOf(last.queuedMs), last.taskId]) : null,
+    }
+  }

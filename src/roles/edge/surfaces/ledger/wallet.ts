@@ -1,0 +1,78 @@
+import { utcDayAt } from '../../../../domain/instant.ts'
+import { type Ledger, walletOf } from '../../../../domain/ledger/ledger.ts'
+import { formatUsd } from '../../../../domain/money.ts'
+import { runwayOf } from '../../../../domain/wallet/runway.ts'
+import { limits } from '../../../../limits.ts'
+import type { Standing } from '../../../../read-models/standing.ts'
+import type { WalletFigures } from '../../../../read-models/wallet.ts'
+import type { Clock } from '../../../role.ts'
+import { type EdgeMiddleware, workspaceReadBy } from '../../middleware/context.ts'
+import type { EdgeReadModels } from '../../read-models.ts'
+import { readTables } from '../read-tables.ts'
+import { readQuery } from './query.ts'
+
+export interface WalletParts {
+  readonly readModels: EdgeReadModels
+  readonly tail: { readonly ledger: Ledger }
+  readonly clock: Clock
+}
+
+const dayMs = 86_400_000
+
+/** Of a workspace that was opened a moment ago. */
+const nothingYet = (ledger: Ledger, workspaceId: string): WalletFigures => ({
+  workspaceId,
+  creditsPicos: 0n,
+  chargedPicos: 0n,
+  feesPicos: 0n,
+  adjustmentsPicos: 0n,
+  lapsedPicos: 0n,
+  balancePicos: 0n,
+  heldPicos: 0n,
+  creditLimitPicos: walletOf(ledger, workspaceId).creditLimitPicos,
+  availablePicos: walletOf(ledger, workspaceId).creditLimitPicos,
+})
+
+/** The pace is that since the first day on which anything was spent, of the last few. */
+const shownRunway = (
+  days: Standing['days'],
+  { availablePicos }: WalletFigures,
+  from: string,
+  nowMs: number,
+): object => {
+  const sinceMs = Date.parse(days[0]?.day ?? from)
+  const spentPicos = days.reduce((sum, each) => sum + each.spentPicos, 0n)
+  const { perDayPicos, untilMs } = runwayOf({ spentPicos, availablePicos, sinceMs, nowMs })
+  return {
+    since: new Date(sinceMs).toISOString(),
+    spent: formatUsd(spentPicos),
+    per_day: formatUsd(perDayPicos),
+    until: untilMs === null ? null : new Date(untilMs).toISOString(),
+  }
+}
+
+/** GET …/wallet: balance, holds and runway. */
+export const showWallet =
+  ({ readModels, tail, clock }: WalletParts): EdgeMiddleware =>
+  async (ctx) => {
+    readQuery(ctx, {})
+    const workspaceId = workspaceReadBy(ctx)
+    const nowMs = clock()
+    const from = utcDayAt(nowMs - (limits.runwayDays - 1) * dayMs)
+    const found = await readTables(ctx, readModels.findStanding(workspaceId, { from, daysMax: limits.runwayDays + 1 }))
+    const wallet = found?.wallet ?? nothingYet(tail.ledger, workspaceId)
+    ctx.body = {
+      object: 'wallet',
+      workspace: { id: workspaceId, name: tail.ledger.accounts.workspaces.get(workspaceId)?.name ?? workspaceId },
+      balance: formatUsd(wallet.balancePicos),
+      held: formatUsd(wallet.heldPicos),
+      available: formatUsd(wallet.availablePicos),
+      credit_limit: formatUsd(wallet.creditLimitPicos),
+      credits: formatUsd(wallet.creditsPicos),
+      charges: formatUsd(wallet.chargedPicos),
+      fees: formatUsd(wallet.feesPicos),
+      adjustments: formatUsd(wallet.adjustmentsPicos),
+      lapsed: formatUsd(wallet.lapsedPicos),
+      runway: shownRunway(found?.days ?? [], wallet, from, nowMs),
+    }
+  }

@@ -1,0 +1,80 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
+import type { Test } from 'tap'
+
+const places = [process.env['CHROMIUM_PATH'] ?? '', '/usr/bin/chromium']
+
+/** Null where none is installed. */
+export const findChromium = (): string | null => places.find((path) => path !== '' && existsSync(path)) ?? null
+
+export const withoutChromium = 'no Chromium here: install it, or name it in CHROMIUM_PATH'
+
+const flags = ['--no-sandbox', '--disable-gpu', '--disable-background-networking', '--disable-dev-shm-usage']
+
+/** One browser for a file of tests, with an empty profile. */
+export const openBrowser = async (t: Test, executablePath: string): Promise<Browser> => {
+  const browser = await chromium.launch({ executablePath, headless: true, args: flags })
+  t.teardown(() => browser.close())
+  return browser
+}
+
+export interface Visitor {
+  readonly context: BrowserContext
+  readonly page: Page
+  /** What the page said went wrong: errors, and what its policy refused. */
+  readonly complaints: string[]
+}
+
+interface VisitorOptions {
+  readonly width?: number
+  readonly theme?: 'light' | 'dark'
+}
+
+/** A visitor of their own: nothing of another's is there. */
+export const openVisitor = async (
+  t: Test,
+  browser: Browser,
+  { width = 1_280, theme = 'light' }: VisitorOptions = {},
+): Promise<Visitor> => {
+  const context = await browser.newContext({
+    viewport: { width, height: 900 },
+    colorScheme: theme,
+    locale: 'en-GB',
+    timezoneId: 'Europe/Berlin',
+    acceptDownloads: true,
+  })
+  t.teardown(() => context.close())
+  const page = await context.newPage()
+  page.setDefaultTimeout(20_000)
+  const complaints: string[] = []
+  page.on('pageerror', (fault) => complaints.push(String(fault)))
+  page.on('console', (message) => {
+    if (/Content Security Policy|Refused to/.test(message.text())) complaints.push(message.text())
+  })
+  return { context, page, complaints }
+}
+
+export const signIn = async (page: Page, url: string, secret: string): Promise<void> => {
+  await page.goto('about:blank')
+  await page.goto(`${url}/dashboard`)
+  await page.getByLabel('Key or admin token').fill(secret)
+  await page.getByRole('button', { name: 'Sign in' }).click()
+}
+
+export const goTo = (page: Page, name: string): Promise<void> =>
+  page.getByRole('navigation').getByRole('link', { name, exact: true }).click()
+
+/** Put in by the debugger, which the page's policy does not bind. */
+const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+
+interface AxeResult {
+  readonly violations: readonly { readonly id: string; readonly nodes: readonly { readonly target: unknown }[] }[]
+}
+
+/** What axe-core finds wrong with the page as it stands, in words. */
+export const axeViolations = async (page: Page): Promise<readonly string[]> => {
+  if (!(await page.evaluate(() => 'axe' in globalThis))) await page.evaluate(axeSource)
+  const { violations } = (await page.evaluate('axe.run()')) as AxeResult
+  return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ target }) => String(target)).join(', ')}`)
+}

@@ -1,0 +1,52 @@
+import { openOperatorPlatform } from '../../src/commands/platform.ts'
+import type { Fact } from '../../src/events/envelope.ts'
+import { type Account, runtime, type TestGateway } from '../gateway.ts'
+import { failed, routed, used } from '../roles/projector/facts.ts'
+import { quick } from '../video.ts'
+
+const dayMs = 86_400_000
+const factsPerFrame = 200
+const { queueLeaseMs } = quick.videoPoller
+
+/** Puts facts into the log as if they were said so long ago. */
+export const sayAgo = async (
+  { config }: Pick<TestGateway, 'config'>,
+  daysAgo: number,
+  facts: readonly Fact[],
+  walletOf: string | null = null,
+): Promise<void> => {
+  const clock = (): number => Date.now() - daysAgo * dayMs
+  const { log, stop } = await openOperatorPlatform(config, { ...runtime, clock }, { queueLeaseMs })
+  for (let first = 0; first < facts.length; first += factsPerFrame) {
+    const some = facts.slice(first, first + factsPerFrame)
+    await (walletOf === null ? log.append(some) : log.postToWallet(walletOf, some))
+  }
+  await stop()
+}
+
+export interface SeededRequest {
+  readonly id: string
+  readonly keyId: string
+  readonly model: string
+  readonly tokens: number
+  readonly surface?: 'chat' | 'messages' | 'responses'
+}
+
+/** A request and its bill, at 1 USD per million tokens. */
+export const requestFacts = (
+  { workspaceId }: Pick<Account, 'workspaceId'>,
+  { id: requestId, keyId, model, tokens, surface = 'chat' }: SeededRequest,
+): readonly Fact[] => {
+  const total = (tokens / 1_000_000).toFixed(6).replace(/0+$/, '').replace(/\.$/, '')
+  const lines = [{ item: 'input', quantity: tokens, unitPrice: '0.000001', amount: total }] as const
+  const common = { workspaceId, keyId, surface }
+  return [
+    routed(requestId, { ...common, model }),
+    used(requestId, { ...common, model, lines: [...lines], total, reserved: '0.05' }),
+  ]
+}
+
+export const failedFacts = (workspaceId: string, keyId: string, requestId: string): readonly Fact[] => [
+  routed(requestId, { workspaceId, keyId }),
+  failed(requestId, { workspaceId, keyId }),
+]

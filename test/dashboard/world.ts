@@ -1,0 +1,73 @@
+import { hash } from 'node:crypto'
+import type { Test } from 'tap'
+import { issueKey, openWorkspace } from '../../src/commands/accounts.ts'
+import { tablesOf } from '../../src/commands/platform.ts'
+import type { Fact } from '../../src/events/envelope.ts'
+import { until } from '../clients.ts'
+import { runtime, startTestGateway, type TestGateway } from '../gateway.ts'
+import { credited } from '../roles/projector/facts.ts'
+import { videoOptions } from '../video.ts'
+import { failedFacts, requestFacts, type SeededRequest, sayAgo } from './seed.ts'
+
+export const adminToken = 'a-token-of-ana-that-nobody-can-guess'
+export const spitefulName = '<script>document.title="taken"</script>'
+export const spitefulModel = 'openai/<img/src=x/onerror=document.title="taken">'
+
+export interface World extends TestGateway {
+  readonly url: string
+  readonly keyId: string
+  /** Of a second key, whose name is markup. */
+  readonly spitefulSecret: string
+}
+
+const models = ['openai/gpt-4o-mini', 'anthropic/claude-sonnet-5', 'openai/gpt-5-mini']
+const surfaces = ['chat', 'messages', 'responses'] as const
+const daysBack = [28, 24, 21, 17, 14, 12, 11, 9, 7, 6, 5, 4, 3, 2, 1]
+
+const requestsOf = (daysAgo: number, keyId: string): readonly SeededRequest[] =>
+  models.map((model, place) => ({
+    id: `request-${daysAgo}-${place}`,
+    keyId,
+    model,
+    tokens: 120_000 + ((daysAgo * 7_919 + place * 104_729) % 900_000),
+    surface: surfaces[place]!,
+  }))
+
+export const tablesCaughtUp = async ({ operator }: Pick<TestGateway, 'operator'>): Promise<void> => {
+  const { database } = tablesOf(operator.platform)
+  await until(async () => (await database.checkpoint()) >= (await operator.log.lastSequence()))
+}
+
+/** A whole gateway that seals its log, with a workspace that has spent for a month, an empty one, and an administrator. */
+export const openWorld = async (t: Test): Promise<World> => {
+  const admins = [{ name: 'ana', sha256: hash('sha256', adminToken) }]
+  const audit = { sealing: true, origin: 'gateway.test/ledger', signer: null, verifier: null, previous: [] }
+  const opened = await startTestGateway(t, videoOptions({}, { admins, audit }))
+  const { operator, account, gateway } = opened
+  const keyId = operator.tail.ledger.accounts.keysBySha256.get(hash('sha256', account.secret))!.keyId
+  const spiteful = await issueKey(operator, account.workspaceId, spitefulName, runtime.newId, runtime.randomText)
+  for (const daysAgo of daysBack)
+    await sayAgo(
+      opened,
+      daysAgo,
+      requestsOf(daysAgo, keyId).flatMap((each) => requestFacts(account, each)),
+    )
+  await sayAgo(opened, 0, [
+    ...requestFacts(account, { id: 'request-spiteful', keyId: spiteful.keyId, model: spitefulModel, tokens: 4_321 }),
+    ...failedFacts(account.workspaceId, keyId, 'request-failed'),
+  ])
+  await openWorkspace(operator, 'empty', 'Nothing yet', '0')
+  await tablesCaughtUp(opened)
+  return { ...opened, url: gateway.url, keyId, spitefulSecret: spiteful.secret }
+}
+
+/** A workspace with so many movements; its key. */
+export const openCrowd = async (world: World, movements: number): Promise<string> => {
+  const { secret } = await world.operator.openAccount('crowd', '1')
+  const facts: Fact[] = Array.from({ length: movements }, (_, place) =>
+    credited(`credit-${place}`, place % 3 === 0 ? '0.000001' : '0.5', 'crowd'),
+  )
+  await sayAgo(world, 0, facts, 'crowd')
+  await tablesCaughtUp(world)
+  return secret
+}
