@@ -23,7 +23,7 @@ const warmUp = 0.2
 /** Only a run that is long enough tells growth from noise. */
 const measuredRunsMin = 20_000
 /** What a process may hold more after the run than after its warm-up: keys, prices and tasks that the run made stay in its ledger. */
-const growthBytesMax = 48 * 1024 * 1024
+const growthBytesMax = 32 * 1024 * 1024
 const answerMs = 20_000
 const settledMs = 120_000
 const megabyte = 1024 * 1024

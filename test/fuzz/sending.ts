@@ -1,11 +1,28 @@
 import { connect } from 'node:net'
+import type { Readable } from 'node:stream'
+import { finished } from 'node:stream/promises'
 import { Agent, type Dispatcher } from 'undici'
 import type { Documented, Received, Sent } from '../openapi-client.ts'
 
 const connections = 32
 
-/** How long a server may be silent behind a whole answer whose end its bytes do not show. */
+/** How long a server may be silent behind what may be the end of its answer: some streams have none. */
 const silenceMs = 400
+
+/** What comes until the end, or until nothing more does. */
+const readStream = async (body: Readable): Promise<string> => {
+  const chunks: Buffer[] = []
+  const leave = (): void => void body.destroy()
+  let silence = setTimeout(leave, silenceMs)
+  body.on('data', (chunk: Buffer) => {
+    chunks.push(chunk)
+    clearTimeout(silence)
+    silence = setTimeout(leave, silenceMs)
+  })
+  await finished(body).catch(() => undefined)
+  clearTimeout(silence)
+  return Buffer.concat(chunks).toString()
+}
 
 /** Connections that are kept for requests as HTTP has them. */
 export class KeptConnections {
@@ -16,7 +33,7 @@ export class KeptConnections {
     this.#origin = origin
   }
 
-  /** Rejects where the answer is not whole within the bound. */
+  /** Rejects where the answer is not whole within the bound; a stream is left once it is silent. */
   async send({ method }: Documented, { path, headers, body }: Sent, withinMs: number): Promise<Received> {
     const response = await this.#agent.request({
       origin: this.#origin,
@@ -26,11 +43,10 @@ export class KeptConnections {
       body: body ?? null,
       signal: AbortSignal.timeout(withinMs),
     })
-    return {
-      status: response.statusCode,
-      contentType: String(response.headers['content-type'] ?? ''),
-      text: await response.body.text(),
-    }
+    const contentType = String(response.headers['content-type'] ?? '')
+    const isStream = contentType.startsWith('text/event-stream')
+    const text = await (isStream ? readStream(response.body) : response.body.text())
+    return { status: response.statusCode, contentType, text }
   }
 
   stop(): Promise<void> {

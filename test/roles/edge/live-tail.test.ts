@@ -91,6 +91,19 @@ t.test('it stays open while nothing happens', async (t) => {
   tail.leave()
 })
 
+t.test('whoever asks for the head alone has it, and follows nothing', async (t) => {
+  const { url } = await startEdge(t)
+  for (let asked = 0; asked <= limits.tailsMax; asked += 1) {
+    const response = await fetch(`${url}/v1/ledger/tail`, {
+      method: 'HEAD',
+      headers: { authorization: `Bearer ${secret}` },
+      signal: AbortSignal.timeout(30_000),
+    })
+    t.equal(response.status, 200)
+    t.match(response.headers.get('content-type'), 'text/event-stream')
+  }
+})
+
 t.test('so many follow at once and no more', async (t) => {
   const edge = await startEdge(t)
   const tails = await Promise.all(Array.from({ length: limits.tailsMax }, () => follow(ownTail(edge), secret)))

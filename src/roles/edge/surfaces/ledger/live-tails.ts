@@ -13,7 +13,8 @@ export interface TailWanted {
   readonly mayGoOn: () => boolean
 }
 
-const headers = {
+/** Of every tail. */
+export const tailHeaders = {
   'Content-Type': 'text/event-stream; charset=utf-8',
   'Cache-Control': 'no-store',
   'X-Accel-Buffering': 'no',
@@ -47,7 +48,7 @@ class LiveTail {
   }
 
   begin(sequence: number): void {
-    this.#response.writeHead(200, headers)
+    this.#response.writeHead(200, tailHeaders)
     this.#write(sseEvent('position', { sequence }))
   }
 

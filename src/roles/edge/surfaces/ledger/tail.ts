@@ -1,7 +1,7 @@
 import type { Accounts } from '../../../../domain/accounts/accounts.ts'
 import type { EdgeBounds } from '../../bounds.ts'
 import { type EdgeContext, type EdgeMiddleware, readBy } from '../../middleware/context.ts'
-import type { LiveTails } from './live-tails.ts'
+import { type LiveTails, tailHeaders } from './live-tails.ts'
 import { readQuery } from './query.ts'
 
 export interface TailParts {
@@ -16,11 +16,18 @@ const mayGoOn =
   (): boolean =>
     state.key === undefined || keysBySha256.has(state.key.sha256)
 
+/** Whoever asks for the head alone must not be kept waiting for an end that does not come. */
+const tellHead = (ctx: EdgeContext): void => {
+  ctx.status = 200
+  ctx.set(tailHeaders)
+}
+
 /** GET …/tail: what is written to the log from now on, as server-sent events. */
 export const followLedger =
   ({ tails, tail, bounds }: TailParts): EdgeMiddleware =>
   async (ctx) => {
     readQuery(ctx, {})
+    if (ctx.method === 'HEAD') return tellHead(ctx)
     const wanted = { workspaceId: readBy(ctx), mayGoOn: mayGoOn(ctx, tail.ledger.accounts) }
     const following = tails.open(ctx.res, wanted, bounds)
     ctx.respond = false
