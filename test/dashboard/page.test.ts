@@ -342,23 +342,24 @@ const accessible = (world: World, browser: Browser, theme: 'light' | 'dark') => 
   }
 }
 
-interface Measured {
-  readonly longest: number
-  readonly firstPaint: number
-}
-
-/** Watches what holds the page up, from its beginning. */
+/** Tasks that held the page up for 50 ms and longer, of the page's whole life; in milliseconds. */
 const watching = `
-  globalThis.longest = 0
+  globalThis.longTasks = []
   new PerformanceObserver((list) => {
-    for (const { duration } of list.getEntries()) globalThis.longest = Math.max(globalThis.longest, duration)
+    for (const { duration } of list.getEntries()) globalThis.longTasks.push(Math.round(duration))
   }).observe({ type: 'longtask', buffered: true })`
 
-const measured = (page: Page): Promise<Measured> =>
-  page.evaluate(`({
-    longest: globalThis.longest,
-    firstPaint: performance.getEntriesByName('first-contentful-paint')[0].startTime,
-  })`)
+const firstPaint = `performance.getEntriesByName('first-contentful-paint')[0].startTime`
+
+/** Seconds of a processor that the page's thread has worked: unlike the length of a task, they do not grow where others work too. */
+const workClock = async (page: Page): Promise<() => Promise<number>> => {
+  const session = await page.context().newCDPSession(page)
+  await session.send('Performance.enable', { timeDomain: 'threadTicks' })
+  return async () => {
+    const { metrics } = await session.send('Performance.getMetrics')
+    return metrics.find(({ name }) => name === 'TaskDuration')?.value ?? Number.NaN
+  }
+}
 
 /** To the end of what is loaded; answers with what the table tells of itself then. */
 const scrollDown = `(async () => {
@@ -372,29 +373,33 @@ const crowd = (world: World, browser: Browser) => async (t: Test) => {
   const secret = await openCrowd(world, crowdRows)
   const { page } = await openVisitor(t, browser)
   await page.addInitScript(watching)
+  const worked = await workClock(page)
   await page.goto(`${world.url}/dashboard#/statement`)
   await page.getByLabel('Key or admin token').fill(secret)
   const pressedMs = Date.now()
   await page.keyboard.press('Enter')
   await rowsOf(page).first().waitFor()
   const rowsMs = Date.now() - pressedMs
+  const workedBefore = await worked()
   let inDocument = 0
   let frames = 0
-  const beganMs = Date.now()
-  for (let told = ''; told !== '100,001 rows'; frames += 1) {
-    inDocument = Math.max(inDocument, await rowsOf(page).count())
+  for (let told: unknown = ''; told !== '100,001 rows'; frames += 1) {
+    if (frames % 20 === 0) inDocument = Math.max(inDocument, await rowsOf(page).count())
     told = await page.evaluate(scrollDown)
-    if (Date.now() - beganMs > 60_000 * patience) throw new Error(`only ${told}`)
   }
   t.match(await rowsOf(page).last().innerText(), 'test-credit', 'the first movement is the last row')
-  const { longest, firstPaint } = await measured(page)
+  const workMs = ((await worked()) - workedBefore) * 1_000
+  const longTasks: readonly number[] = await page.evaluate('longTasks')
+  const paintMs: number = await page.evaluate(firstPaint)
   t.comment(
-    `first paint ${Math.round(firstPaint)} ms, first rows ${rowsMs} ms after the key, longest task ${Math.round(longest)} ms, ` +
-      `${crowdRows} rows in ${frames} frames and ${Date.now() - beganMs} ms, at most ${inDocument} rows in the document`,
+    `first paint ${Math.round(paintMs)} ms, first rows ${rowsMs} ms after the key; ${crowdRows} rows in ${frames} frames of ` +
+      `${(workMs / frames).toFixed(1)} ms of work, ${longTasks.length} tasks of 50 ms and more, the longest ${Math.max(0, ...longTasks)} ms; ` +
+      `at most ${inDocument} rows in the document`,
   )
-  t.ok(firstPaint <= 1_000 * patience)
+  t.ok(paintMs <= 1_000 * patience)
   t.ok(rowsMs <= 1_000 * patience)
-  t.ok(longest <= 100 * patience)
+  t.ok(workMs / frames <= 1_000 / 60, 'a frame is done before the next one is due')
+  t.ok(longTasks.length <= frames / 4)
   t.ok(inDocument < 60)
 }
 

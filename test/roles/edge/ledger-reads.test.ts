@@ -31,20 +31,20 @@ const deadline = new Date(Date.now() + 3_600_000).toISOString()
 
 const postgres = await startPostgres(t)
 const projected = await openProjected(t, postgres)
-const now = new Date().toISOString()
-const log = new MemoryLog({ timeOf: () => now })
+/** Long enough ago for what waits to be found. */
+const said = new Date(Date.now() - 300_000).toISOString()
+const log = new MemoryLog({ timeOf: () => said })
 await log.append([opened(), opened('beta'), keyIssued('key-1'), pricePublished('v1')])
 await log.postToWallet(workspaceId, [credited('first', '100'), holdPlaced('hold-1', '2')])
-await log.append([routed('request-alone'), used('request-alone')])
-const fact = used('request-shared')
+await log.append([routed('request-alone'), used('request-alone'), pricePublished('v2')])
 await log.append([
   routed('request-shared'),
-  fact,
+  used('request-shared'),
   routed('request-of-beta', { workspaceId: 'beta' }),
   used('request-of-beta', { workspaceId: 'beta' }),
 ])
 await log.append([routed('request-estimated'), used('request-estimated', { source: 'estimated' })])
-await log.append([used('request-estimated', { total: '9', lines: [] })])
+await log.append([used('request-estimated', { total: '9', lines: [] }), used('request-unheard')])
 await log.append([routed('request-late'), routed('request-open', { deadline })])
 await log.postToWallet(workspaceId, [
   taskPlaced('task-1', {}, workspaceId),
@@ -161,6 +161,8 @@ t.test('what a reconciliation looks at', async (t) => {
     'open_request request-late',
     'overdue_hold hold-1',
     'overdue_hold task-1',
+    'second_closing request-estimated',
+    'unrouted_closing request-unheard',
   ])
   t.equal(complete, true)
   const everybody = await read('/admin/v1/ledger/findings', token)

@@ -36,9 +36,11 @@ const ofOthers = (): GatewayError =>
 
 const utf8 = new TextDecoder()
 
-/** A frame is proved whole; what others did in it is nothing for a workspace's key. */
-const isOf = ({ frame }: FoundEvent, workspaceId: string): boolean =>
-  decodeFrame(utf8.decode(frame.data)).events.every(({ data }) => isObject(data) && data['workspaceId'] === workspaceId)
+/** A frame is proved whole: what other workspaces did in it is nothing for a key. Prices and checkpoints are nobody's own. */
+const holdsOthers = ({ frame }: FoundEvent, workspaceId: string): boolean =>
+  decodeFrame(utf8.decode(frame.data)).events.some(
+    ({ data }) => isObject(data) && data['workspaceId'] !== undefined && data['workspaceId'] !== workspaceId,
+  )
 
 const found = async ({ frames }: ProofParts, id: string, { sequences }: ChargeTrace): Promise<FoundEvent | null> => {
   const [first] = sequences
@@ -74,7 +76,7 @@ export const showProof = (parts: ProofParts): EdgeMiddleware => {
     ctx.body = await turns.take(async () => {
       const event = await orUnreadable(found(parts, id, trace))
       if (event === null) throw unknownCharge()
-      if (ctx.state.admin === undefined && !isOf(event, workspaceId)) throw ofOthers()
+      if (ctx.state.admin === undefined && holdsOthers(event, workspaceId)) throw ofOthers()
       return orUnreadable(prove(parts, event, trace))
     })
     ctx.attachment(`${id}.proof.json`)
