@@ -41,8 +41,8 @@ const schemasOf = (projected: Projected) =>
 
 t.test('what was rebuilt equals what is live', async (t) => {
   const projected = await newProjected()
-  const log = await newLog(3_000)
-  await project(log, projected.store, 700)
+  const log = await newLog(1_000)
+  await project(log, projected.store, 300)
   const compared: string[] = []
   const report = await replay({
     log,
@@ -52,16 +52,16 @@ t.test('what was rebuilt equals what is live', async (t) => {
       if (progress.step === 'compared') compared.push(progress.comparison.table)
     },
   })
-  t.match(report, { sequence: 3_002, equal: true, swapped: false })
+  t.match(report, { sequence: 1_002, equal: true, swapped: false })
   t.same(
     compared,
     report.comparisons.map(({ table }) => table),
   )
   t.match(Object.fromEntries(report.comparisons.map(({ table, rows }) => [table, rows])), {
     checkpoint: 1,
-    requests: 3_000,
-    usage_entries: 2_700,
-    wallet_entries: 2_702,
+    requests: 1_000,
+    usage_entries: 900,
+    wallet_entries: 902,
     usage_by_day: 1,
     holds: 1,
   })
@@ -113,7 +113,7 @@ t.test('a row that differs, lacks or is too many is found, and a swap mends it',
 
 t.test('a swap under a projector that runs, and readers that read', async (t) => {
   const projected = await newProjected()
-  const log = await newLog(2_000)
+  const log = await newLog(600)
   const faults: unknown[] = []
   const heard = (fields: object): unknown => faults.push(fields)
   const logger = { ...silent, warn: heard, info: heard }
@@ -123,7 +123,7 @@ t.test('a swap under a projector that runs, and readers that read', async (t) =>
   const [before] = await projected.values("select 'checkpoint'::regclass::oid::text")
 
   let done = false
-  let requests = 2_000
+  let requests = 600
   const writing = (async () => {
     for (; !done; requests += 5) await projector.reached(await append(log, requests, requests + 5))
   })()

@@ -30,6 +30,7 @@ t.test('submitted at an edge, done by a video-poller, each with the rights of it
     external: externalOf('operator'),
     externalOf,
     counts: { 'video-poller': 2 },
+    apart: (role) => role === 'edge' || role === 'video-poller',
     config: { ...videoOptions().config, log: { name: 'GATEWAY', replicas: 3, durability: 'synced' } },
   })
   const { operator, urls } = deployment

@@ -22,6 +22,7 @@ import { type Ended, mainFile, programEnvironment, runProgram } from '../program
 import { randomOf } from '../random.ts'
 import { openProjected } from '../roles/projector/projecting.ts'
 
+const isLong = process.env['CHAOS_ROUNDS'] !== undefined
 const rounds = Number(process.env['CHAOS_ROUNDS'] ?? 2)
 const seed = Number(process.env['CHAOS_SEED'] ?? Date.now() % 1_000_000)
 const random = randomOf(seed)
@@ -37,7 +38,7 @@ const projected = await openProjected(t, postgres)
 const folder = await temporaryFolder(t)
 const archived = join(folder, 'archive')
 
-const written = sealedLog({ frames: 2_000, random: randomOf(91), eventsMax: 50, sealEveryMax: 60 })
+const written = sealedLog({ frames: isLong ? 2_000 : 1_000, random: randomOf(91), eventsMax: 50, sealEveryMax: 60 })
 const last = written.seals.at(-1)!.seal
 const known = [{ note: last.note, place: 'the last checkpoint' }]
 

@@ -10,7 +10,7 @@ import { videoOptions } from '../video.ts'
 
 const seed = Number(process.env['OPENAPI_SEED'] ?? Date.now() % 100_000)
 /** Invalid requests to each operation. */
-const runs = Number(process.env['OPENAPI_RUNS'] ?? 12)
+const runs = Number(process.env['OPENAPI_RUNS'] ?? 6)
 /** Until the tables have followed, and a video is made. */
 const followedMs = 60_000
 const signer = signerOf('gateway.test/ledger', Buffer.alloc(32, 7))

@@ -121,7 +121,7 @@ const upstream = async (t: Test, answer: RequestListener): Promise<Bench> => {
   })
   const address = server.address()
   if (address === null || typeof address === 'string') throw new Error('no port')
-  return startBench(t, { baseUrl: `http://127.0.0.1:${address.port}/v1`, questionMs: 300 })
+  return startBench(t, { baseUrl: `http://127.0.0.1:${address.port}/v1`, questionMs: 1_500 })
 }
 
 const saying =
