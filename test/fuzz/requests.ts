@@ -4,7 +4,7 @@ import type { documentedOperations } from '../documented-operations.ts'
 import { invalidOf } from '../invalid-input.ts'
 import type { Documented, Sent } from '../openapi-client.ts'
 import { randomOf } from '../random.ts'
-import { mutated, pick } from './mutations.ts'
+import { mutated, pick, type RawRequest } from './mutations.ts'
 
 type Random = () => number
 type World = Awaited<ReturnType<typeof documentedOperations>>
@@ -54,7 +54,16 @@ const asForm = (sent: Sent): Sent => ({
     .join('')}--${boundary}--\r\n`,
 })
 
+/** What the document does not tell of. */
+const pages = ['/dashboard', '/dashboard/', '/dashboard/index.html', '/dashboard/main.js', '/dashboard/vendor/uplot.js']
 const observed = ['/metrics', '/healthz', '/readyz', '/', '/metrics?x=1', '/../metrics']
+
+const bareGet = (targets: readonly string[], random: Random): RawRequest => ({
+  method: 'GET',
+  target: pick(random, targets),
+  headers: [],
+  body: Buffer.alloc(0),
+})
 
 /** Every request of a fuzz by its number alone: with the same seed the same, but for the ids of what was made to be asked for. */
 export class FuzzRequests {
@@ -83,7 +92,8 @@ export class FuzzRequests {
     const random = randomOf(this.#seed * 1_000_003 + index)
     const [operation, valid] = pick(random, random() < spendingShare ? this.#spending : this.#valid)
     const kind = random()
-    if (kind < 0.005) return { type: 'observe', bytes: mutated(this.#observing(random), random) }
+    if (kind < 0.005) return { type: 'observe', bytes: mutated(bareGet(observed, random), random) }
+    if (kind < 0.01) return { type: 'raw', bytes: mutated(bareGet(pages, random), random), leavesAfter: null }
     if (kind < 0.15) return { type: 'documented', operation, sent: this.#varied(operation, valid, random) }
     if (kind < 0.25 && operation.bodySchema !== null)
       return { type: 'documented', operation, sent: this.#withValues(valid, random) }
@@ -96,10 +106,6 @@ export class FuzzRequests {
     const bytes = mutated(rawOf(operation, base), random)
     const leavesAfter = random() < 0.08 ? Math.floor(random() * bytes.length * 1.5) : null
     return { type: 'raw', bytes, leavesAfter }
-  }
-
-  #observing(random: Random) {
-    return { method: 'GET', target: pick(random, observed), headers: [], body: Buffer.alloc(0) }
   }
 
   /** A request that is served, a stream and a named one among them. */

@@ -8,11 +8,14 @@ const connections = 32
 
 /** How long a server may be silent behind what may be the end of its answer: some streams have none. */
 const silenceMs = 400
+/** And how long it may go on: a tail of the ledger does as long as there is anything to tell. */
+const goesOnMs = 2_000
 
 /** What comes until the end, or until nothing more does. */
 const readStream = async (body: Readable): Promise<string> => {
   const chunks: Buffer[] = []
   const leave = (): void => void body.destroy()
+  const enough = setTimeout(leave, goesOnMs)
   let silence = setTimeout(leave, silenceMs)
   body.on('data', (chunk: Buffer) => {
     chunks.push(chunk)
@@ -20,6 +23,7 @@ const readStream = async (body: Readable): Promise<string> => {
     silence = setTimeout(leave, silenceMs)
   })
   await finished(body).catch(() => undefined)
+  clearTimeout(enough)
   clearTimeout(silence)
   return Buffer.concat(chunks).toString()
 }
@@ -76,12 +80,16 @@ export const exchangeBytes = (
     const chunks: Buffer[] = []
     let silence: NodeJS.Timeout | undefined
     let hung = false
-    const bound = setTimeout(() => {
+    let bound = setTimeout(() => {
       hung = true
       socket.destroy()
     }, withinMs)
     socket.on('error', () => undefined) // A server may close while bytes are on their way.
     socket.on('data', (chunk) => {
+      if (chunks.length === 0) {
+        clearTimeout(bound)
+        bound = setTimeout(() => socket.destroy(), goesOnMs)
+      }
       chunks.push(chunk)
       clearTimeout(silence)
       silence = setTimeout(() => socket.destroy(), silenceMs)
