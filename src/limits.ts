@@ -272,6 +272,7 @@ export const limits = {
   findingsPerKind: 100, // A person looks at them; a house in order has none.
   healthMs: 2_000, // For the log to be asked where it ends.
   tailsMax: 100, // Live tails of one edge: each is told of every event of its workspace.
+  tailsOfOneMax: 20, // Of them, those of one workspace: it leaves room for others.
   tailTextCharactersMax: 200, // Of one member of an event that a tail tells.
   dashboardFileBytesMax: 512 * 1024, // All are held in memory.
 
@@ -389,6 +390,7 @@ assertOrder('frameAckMs', 'closingAckMs')
 assertOrder('workspaceOpenRequestsMax', 'openRequestsMax')
 assertOrder('openRequestsMax', 'connectionsMax')
 assertOrder('openRequestsMax', 'upstreamConnectionsMax')
+assertOrder('tailsOfOneMax', 'tailsMax')
 assertOrder('probeMs', 'probeSilentMs')
 assertOrder('allowanceDrainMs', 'admissionWaitMs')
 assertOrder('slotRenewMs', 'slotLeaseMs')

@@ -7,8 +7,9 @@ import { errorPanel, facts, heading, section, state, table, time } from '../part
 
 const againMs = 2_000
 
-/** @param {number | null} value @param {string} unit */
-const orUnknown = (value, unit) => (value === null ? 'not known' : `${count(value)} ${unit}`)
+/** @param {number | null} value @param {string} [behind] */
+const frames = (value, behind = '') =>
+  value === null ? 'not known' : `${count(value)} ${value === 1 ? 'frame' : 'frames'}${behind}`
 
 /** @param {Health} health */
 const shown = ({ at, ready, checks, log, ledger, tables, sealed }) => [
@@ -19,18 +20,12 @@ const shown = ({ at, ready, checks, log, ledger, tables, sealed }) => [
     h('span', { class: 'muted' }, ' as of ', time(at)),
   ),
   facts([
-    ['Log ends at frame', orUnknown(log.sequence, '')],
-    [
-      'Ledger in memory',
-      log.sequence === null ? 'not known' : `${count(Math.max(0, log.sequence - ledger.sequence))} frames behind`,
-    ],
-    [
-      'Tables',
-      tables.sequence === null ? state('cannot be read', 'bad') : orUnknown(tables.behind_frames, 'frames behind'),
-    ],
+    ['Log ends at frame', log.sequence === null ? 'not known' : count(log.sequence)],
+    ['Ledger in memory', frames(log.sequence === null ? null : Math.max(0, log.sequence - ledger.sequence), ' behind')],
+    ['Tables', tables.sequence === null ? state('cannot be read', 'bad') : frames(tables.behind_frames, ' behind')],
     ['Tables lag', tables.behind_seconds === null ? 'not known' : `${tables.behind_seconds.toFixed(1)} s`],
     ['Sealed up to frame', count(sealed.size)],
-    ['Not sealed yet', `${count(sealed.unsealed_frames)} frames`],
+    ['Not sealed yet', frames(sealed.unsealed_frames)],
   ]),
   section(
     h('h2', {}, 'Checks'),

@@ -11,7 +11,7 @@ const linesMax = 500
 const announceMs = 5_000
 const againMs = 3_000
 const amounts = new Set(['amount', 'total', 'reserved', 'cost', 'held', 'price', 'creditLimit', 'includedCredit'])
-const charged = ['requestId', 'taskId']
+const charged = ['requestId', 'taskId', 'holdId']
 /** Of use to programs: the charge's own page has them. */
 const leftOut = new Set(['owner', 'allowanceId', 'priceVersion', 'deadline', 'vendorTaskId', 'level'])
 
@@ -29,7 +29,8 @@ const member = ([name, value]) =>
 const line = ({ sequence, type, time: at, workspace, actor, detail }, { scope, session, hrefTo }) => {
   const isOfAll = scope === null && session.isAdmin
   const id = charged.map((name) => detail[name]).find((value) => value !== undefined)
-  const link = id === undefined || isOfAll ? null : idLink(String(id), hrefTo('charges', String(id)))
+  const isExplained = id !== undefined && (detail['holdId'] === undefined || String(id).startsWith('task_'))
+  const link = !isExplained || isOfAll ? null : idLink(String(id), hrefTo('charges', String(id)))
   const others = Object.entries(detail).filter(
     ([name]) => !leftOut.has(name) && !(link !== null && charged.includes(name)),
   )

@@ -1,6 +1,6 @@
 // @ts-check
 import { h, pause, replace } from '../dom.js'
-import { heading, idLink, state, time } from '../parts.js'
+import { clock, heading, idLink, state, time } from '../parts.js'
 import { virtualTable } from '../virtual-table.js'
 
 /** @typedef {import('../types.d.ts').Task} Task */
@@ -28,11 +28,11 @@ const stateOf = ({ status, progress, fail_reason }) =>
 const columnsOf = (hrefTo) => [
   { name: 'Queued', className: 'wide-time', cell: ({ queued_at }) => time(queued_at) },
   { name: 'Video', className: 'reference', cell: ({ id }) => idLink(id, hrefTo('charges', id)) },
-  { name: 'State', className: 'name', cell: stateOf },
+  { name: 'State', className: 'status', cell: stateOf },
   { name: 'Model', className: 'kind', cell: ({ model }) => model },
-  { name: 'Ended', className: 'wide-time', cell: ({ finished_at }) => time(finished_at) },
-  { name: 'Held, USD', className: 'amount', cell: () => null, amount: ({ held }) => held },
-  { name: 'Charged, USD', className: 'amount', cell: () => null, amount: ({ total }) => total },
+  { name: 'Ended', className: 'tokens', cell: ({ finished_at }) => (finished_at === null ? '' : clock(finished_at)) },
+  { name: 'Held, USD', className: 'kind', cell: () => null, amount: ({ held }) => held },
+  { name: 'Charged, USD', className: 'kind', cell: () => null, amount: ({ total }) => total },
 ]
 
 /** @type {import('../views.d.ts').View} */

@@ -176,6 +176,8 @@ const videos = (world: World, browser: Browser) => async (t: Test) => {
     .last()
     .waitFor()
   t.equal(await page.locator('.virtual b').count(), 0, 'what a vendor says is text')
+  const narrowest = "Math.min(...[...document.querySelectorAll('.virtual th')].map(({ clientWidth }) => clientWidth))"
+  t.ok(Number(await page.evaluate(narrowest)) > 64, 'every column has its room')
   await page.getByRole('link', { name: ended.slice(-8) }).click()
   await page.getByText('A video', { exact: true }).waitFor()
 }

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import { get, type IncomingMessage } from 'node:http'
 import t from 'tap'
 import type { Fact } from '../../../src/events/envelope.ts'
 import { limits } from '../../../src/limits.ts'
@@ -83,6 +84,31 @@ t.test('an edge that stops does not wait for who follows it', async (t) => {
   t.match(tail.text, /event: end\ndata: \{"reason":"stop"\}/)
 })
 
+t.test('who reads too slowly is told how much was left out, and nothing is kept for them', async (t) => {
+  const edge = await startEdge(t)
+  const response = await new Promise<IncomingMessage>((resolve) =>
+    get(ownTail(edge), { headers: { authorization: `Bearer ${secret}` } }, resolve),
+  )
+  const frames = 100
+  const eventsOfFrame = 500
+  for (let frame = 0; frame < frames; frame += 1)
+    await edge.log.postToWallet(
+      workspaceId,
+      Array.from({ length: eventsOfFrame }, (_, place) => credited(`${'x'.repeat(150)}-${frame}-${place}`, '0.1')),
+    )
+  await edge.tail.reached(await edge.log.lastSequence())
+  let text = ''
+  response.setEncoding('utf8').on('data', (piece: string) => {
+    text += piece
+  })
+  await until(() => text.includes('event: missed'))
+  const missed = Number(/event: missed\ndata: \{"events":(\d+)\}/.exec(text)?.[1])
+  const told = text.split('event: event\n').length - 1
+  t.ok(missed > 0)
+  t.equal(told + missed, frames * eventsOfFrame)
+  response.destroy()
+})
+
 t.test('it stays open while nothing happens', async (t) => {
   const edge = await startEdge(t, { bounds: { keepAliveCommentMs: 20 } })
   const tail = await follow(ownTail(edge), secret)
@@ -93,7 +119,7 @@ t.test('it stays open while nothing happens', async (t) => {
 
 t.test('whoever asks for the head alone has it, and follows nothing', async (t) => {
   const { url } = await startEdge(t)
-  for (let asked = 0; asked <= limits.tailsMax; asked += 1) {
+  for (let asked = 0; asked <= limits.tailsOfOneMax; asked += 1) {
     const response = await fetch(`${url}/v1/ledger/tail`, {
       method: 'HEAD',
       headers: { authorization: `Bearer ${secret}` },
@@ -104,16 +130,18 @@ t.test('whoever asks for the head alone has it, and follows nothing', async (t) 
   }
 })
 
-t.test('so many follow at once and no more', async (t) => {
-  const edge = await startEdge(t)
-  const tails = await Promise.all(Array.from({ length: limits.tailsMax }, () => follow(ownTail(edge), secret)))
+t.test('so many of a workspace follow at once and no more, and others may still', async (t) => {
+  const edge = await startEdge(t, { admins })
+  const tails = await Promise.all(Array.from({ length: limits.tailsOfOneMax }, () => follow(ownTail(edge), secret)))
   const refused = await fetch(ownTail(edge), { headers: { authorization: `Bearer ${secret}` } })
   t.match({ status: refused.status, ...(await errorOf(refused)) }, { status: 429, code: 'concurrency_limit_exceeded' })
+  const other = await follow(`${edge.url}/admin/v1/ledger/tail`, token)
+  t.equal(other.status, 200)
   tails[0]!.leave()
   let again = await follow(ownTail(edge), secret)
   await until(async () => {
     if (again.status !== 200) again = await follow(ownTail(edge), secret)
     return again.status === 200
   })
-  for (const tail of [...tails, again]) tail.leave()
+  for (const tail of [...tails, again, other]) tail.leave()
 })

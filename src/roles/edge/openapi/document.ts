@@ -150,7 +150,7 @@ export const documentOf = (operations: readonly Operation[], read: (id: string) 
       title: 'Model gateway',
       version: '1',
       description:
-        'Every answer names its request in `X-Gateway-Request-Id`. A path that is not here is answered 404, another method 405, what is ' +
+        'Every answer names its request in `X-Gateway-Request-Id`. A path that is not here and no page of `/dashboard` is answered 404, another method 405, what is ' +
         'not HTTP 400, 408 or 431, each with the Error object.',
     },
     servers: [{ url: '/' }],

@@ -47,6 +47,10 @@ class LiveTail {
     response.on('drain', () => this.#drained())
   }
 
+  get workspaceId(): string | null {
+    return this.#wanted.workspaceId
+  }
+
   begin(sequence: number): void {
     this.#response.writeHead(200, tailHeaders)
     this.#write(sseEvent('position', { sequence }))
@@ -88,10 +92,10 @@ class LiveTail {
   }
 }
 
-const tooMany = (): GatewayError =>
-  new GatewayError('concurrency_limit_exceeded', `${limits.tailsMax} tails are open at this edge already.`, {
-    retryAfterSeconds: 5,
-  })
+const retryAfterSeconds = 5
+
+const tooMany = (most: number): GatewayError =>
+  new GatewayError('concurrency_limit_exceeded', `${most} tails are open already.`, { retryAfterSeconds })
 
 /** Those who follow the log at one edge. Nobody listens to the ledger while there are none. */
 export class LiveTails {
@@ -105,7 +109,7 @@ export class LiveTails {
 
   /** Resolves when the reader is gone. Throws `concurrency_limit_exceeded`. */
   open(response: ServerResponse, wanted: TailWanted, bounds: ConstructorParameters<typeof LiveTail>[2]): Promise<void> {
-    if (this.#open.size >= limits.tailsMax) throw tooMany()
+    this.#assertRoom(wanted)
     const live = new LiveTail(response, wanted, bounds)
     this.#open.add(live)
     this.#unlisten ??= this.#tail.onApplied((applied) => this.#tell(applied))
@@ -117,6 +121,12 @@ export class LiveTails {
   /** They would keep an edge from stopping. */
   close(): void {
     for (const live of this.#open) live.end('stop')
+  }
+
+  #assertRoom({ workspaceId }: TailWanted): void {
+    if (this.#open.size >= limits.tailsMax) throw tooMany(limits.tailsMax)
+    const ofOne = [...this.#open].filter((live) => live.workspaceId === workspaceId).length
+    if (ofOne >= limits.tailsOfOneMax) throw tooMany(limits.tailsOfOneMax)
   }
 
   #tell(applied: readonly Applied[]): void {
