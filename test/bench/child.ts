@@ -45,7 +45,9 @@ export const startProcess = (
   args: readonly string[] = [],
   flags: readonly string[] = [],
 ): BenchProcess => {
-  const child = fork(fileURLToPath(new URL(script, import.meta.url)), args, { execArgv: [...process.execArgv, ...flags] })
+  const child = fork(fileURLToPath(new URL(script, import.meta.url)), args, {
+    execArgv: [...process.execArgv, ...flags],
+  })
   return {
     pid: child.pid!,
     ask: (question) => {
