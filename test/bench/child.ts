@@ -36,9 +36,18 @@ const messageOf = async <Message>(child: ChildProcess): Promise<Message> => {
   }
 }
 
+/** Node's own, with which the Makefile starts the program. */
+export const programFlags = ['--max-semi-space-size=32'] as const
+
 /** Starts a script of this folder in a process of its own. */
-export const startProcess = (script: string, args: readonly string[] = []): BenchProcess => {
-  const child = fork(fileURLToPath(new URL(script, import.meta.url)), args)
+export const startProcess = (
+  script: string,
+  args: readonly string[] = [],
+  flags: readonly string[] = [],
+): BenchProcess => {
+  const child = fork(fileURLToPath(new URL(script, import.meta.url)), args, {
+    execArgv: [...process.execArgv, ...flags],
+  })
   return {
     pid: child.pid!,
     ask: (question) => {

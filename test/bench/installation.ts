@@ -4,11 +4,10 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { endChild } from './child.ts'
+import { endChild, programFlags } from './child.ts'
 import { benchModel, priceFile } from './price.ts'
 
-/** As the Makefile has it. */
-const program = ['--max-semi-space-size=32', fileURLToPath(new URL('../../src/main.ts', import.meta.url))]
+const program = [...programFlags, fileURLToPath(new URL('../../src/main.ts', import.meta.url))]
 const requestsPerMinute = 1_000_000_000 // The limiter works, and refuses nobody.
 
 /** The workspace that pays for the whole run. */

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { parseArgs } from 'node:util'
 import type { Addresses } from '../../src/infrastructure/embedded/embedded.ts'
 import { casesOf, labelOf, surfacesOf } from './cases.ts'
-import { type BenchProcess, type ServerAddress, startProcess } from './child.ts'
+import { type BenchProcess, programFlags, type ServerAddress, startProcess } from './child.ts'
 import { startGateway } from './gateway.ts'
 import { type Gateway, install } from './installation.ts'
 import { countAnswered, openBooks, type Reconciliation, reconcile } from './ledger.ts'
@@ -103,7 +103,7 @@ const measureAll = async (options: Options, stack: AsyncDisposableStack): Promis
   const { measured, delivered } = await measureCells(all.bench, options)
   const memory = { relay: peakMemoryBytes(all.relay.pid), gateway: peakMemoryBytes(all.gateway.pids['gateway']!) }
   const ledger = await check(all, delivered)
-  const traffic = stack.adopt(startProcess('projection.ts'), (each) => each.stop())
+  const traffic = stack.adopt(startProcess('projection.ts', [], programFlags), (each) => each.stop())
   const question: ProjectionQuestion = { addresses: all.addresses, events: options.events, pace }
   const projection = await traffic.ask<ProjectionRates>(question)
   const rows = rowsOf(measured, options.cases)

@@ -8,7 +8,7 @@ import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import type { Addresses } from '../../../src/infrastructure/embedded/embedded.ts'
-import { startProcess } from '../child.ts'
+import { programFlags, startProcess } from '../child.ts'
 import { startGateway } from '../gateway.ts'
 import { type Installation, install } from '../installation.ts'
 import { openBooks } from '../ledger.ts'
@@ -82,7 +82,7 @@ const runCommand = (
   })
 
 const rebuild = async (what: string, question: RebuildQuestion, copySeconds: number): Promise<Run> => {
-  const child = startProcess('audit/rebuild.ts')
+  const child = startProcess('audit/rebuild.ts', [], programFlags)
   const { seconds, peakBytes, equal } = await child.ask<Rebuilt>(question)
   await child.stop()
   return { what, seconds, peakBytes, right: equal, ofBare: `${(copySeconds / seconds).toFixed(2)} × a bare COPY` }

@@ -10,9 +10,9 @@ export const limitRate =
     if (limits === null) return next()
     const { requestId } = ctx.state
     const request = new RequestRates({ rates, limits, requestId, tell: (headers) => ctx.set(headers) })
-    await request.enter()
-    ctx.state.rates = request
     try {
+      await request.enter()
+      ctx.state.rates = request
       await next()
     } finally {
       request.leave()

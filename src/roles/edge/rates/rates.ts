@@ -1,5 +1,5 @@
 import { type Key, limitKeyOf } from '../../../domain/accounts/accounts.ts'
-import { limitsOf } from '../../../domain/accounts/limits.ts'
+import { type BindingLimits, limitsOf } from '../../../domain/accounts/limits.ts'
 import type { Closing } from '../../../domain/ledger/requests.ts'
 import { type RateLimit, type RateLimits, rateLimitsOf } from '../../../domain/rates/rate-limits.ts'
 import { limits } from '../../../limits.ts'
@@ -43,6 +43,12 @@ export interface OpenRequest {
   readonly byModel: ReadonlyMap<string, readonly Taken[]>
 }
 
+/** What was made of the limits of a key. */
+interface Known {
+  readonly binding: BindingLimits
+  readonly limits: RateLimits | null
+}
+
 const slotWaitMs = 1_000
 
 const nameOf = ({ scope, id, measure, model }: RateLimit): string => `${scope}:${id}:${measure}:${model ?? ''}`
@@ -52,6 +58,8 @@ const takenOf = ({ ofAll, byModel }: OpenRequest): readonly Taken[] => [...ofAll
 /** The rate limits of all callers, of which this edge has its share. */
 export class Rates {
   readonly #parts: RatesParts
+  /** By key, of those that asked since the last sweep. */
+  readonly #known = new Map<string, Known>()
   readonly #rates = new Map<string, RateShare>()
   readonly #slots = new Map<string, SlotShare>()
   readonly #open = new Map<string, OpenRequest & { readonly untilMs: number }>()
@@ -68,11 +76,16 @@ export class Rates {
 
   /** What limits a key; null where nothing does. */
   limitsOf({ workspaceId, keyId }: Key): RateLimits | null {
-    const { tail, requestsPerMinute } = this.#parts
-    const { accounts } = tail.ledger
-    const { workspace, key } = limitsOf(accounts, { workspaceId, keyId })
+    const { accounts } = this.#parts.tail.ledger
+    const binding = limitsOf(accounts, { workspaceId, keyId })
+    const { workspace, key } = binding
+    const known = this.#known.get(keyId)
+    if (known?.binding.workspace === workspace && known.binding.key === key) return known.limits
+    const { requestsPerMinute } = this.#parts
     const standing = requestsPerMinute === null ? workspace : { requestsPerMinute, ...workspace }
-    return rateLimitsOf({ workspace: standing, key }, workspaceId, limitKeyOf(accounts, keyId))
+    const limits = rateLimitsOf({ workspace: standing, key }, workspaceId, limitKeyOf(accounts, keyId))
+    this.#known.set(keyId, { binding, limits })
+    return limits
   }
 
   /** Takes units of a limit, of places one. Rejects with `log_unavailable` where the other edges' part cannot be learnt in time. */
@@ -133,7 +146,9 @@ export class Rates {
   #rateOf(limit: RateLimit): RateShare {
     const { records, clock } = this.#parts
     const name = nameOf(limit)
-    const share = this.#rates.get(name) ?? new RateShare(records, name, limit.max, clock)
+    const standing = this.#rates.get(name)
+    if (standing !== undefined) return standing
+    const share = new RateShare(records, name, limit.max, clock)
     this.#rates.set(name, share)
     return share
   }
@@ -164,6 +179,7 @@ export class Rates {
 
   #sweep(): void {
     const nowMs = this.#parts.clock()
+    this.#known.clear()
     for (const shares of [this.#rates, this.#slots])
       for (const [name, share] of shares) {
         share.sweep()

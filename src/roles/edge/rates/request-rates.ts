@@ -35,6 +35,7 @@ export class RequestRates {
   #slots: readonly Taken[] = []
   /** Of whose limits the caller is told. */
   #told: readonly RateLimit[]
+  #isTold = false
 
   constructor(parts: RequestRatesParts) {
     this.#parts = parts
@@ -44,7 +45,7 @@ export class RequestRates {
   /** Counts the request. Throws `rate_limit_exceeded` or `concurrency_limit_exceeded`, and takes nothing then. */
   async enter(): Promise<void> {
     const wanted = this.#parts.limits.ofAll.filter(({ measure }) => measure !== 'tokens')
-    const result = await this.#takeAll(wanted, () => 1).finally(() => this.#tell())
+    const result = await this.#takeAll(wanted, () => 1)
     if (isRefused(result)) throw refusal(result)
     this.#entered = result
     this.#keepSlots(result)
@@ -77,13 +78,14 @@ export class RequestRates {
       throw this.#refuse(refused.reduce((one, other) => (one.waitMs <= other.waitMs ? one : other)))
     }
     rates.open(requestId, { ofAll, byModel })
-    if (ofAll.length > 0 || this.#told.length > inForce.ofAll.length) this.#tell()
+    this.#tell()
     if (refused.length === 0) return plan
     return { ...plan, candidates: plan.candidates.filter(({ model }) => byModel.has(model)) }
   }
 
-  /** The request has ended. */
+  /** The request has ended, or was refused at once. */
   leave(): void {
+    if (!this.#isTold) this.#tell()
     giveBack(this.#slots)
     this.#slots = []
   }
@@ -153,6 +155,7 @@ export class RequestRates {
   }
 
   #tell(): void {
+    this.#isTold = true
     const viewsOf = (measure: RateLimit['measure']) =>
       this.#told.filter((limit) => limit.measure === measure).map((limit) => this.#parts.rates.view(limit))
     this.#parts.tell({
