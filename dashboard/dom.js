@@ -62,3 +62,24 @@ export const pause = (ms, signal) =>
       resolve()
     })
   })
+
+/** Signals one after the other: each ends the one before, and all end with the view.
+ *
+ * @param {AbortSignal} signal
+ * @returns {() => AbortSignal}
+ */
+export const renewed = (signal) => {
+  let current = new AbortController()
+  return () => {
+    current.abort()
+    current = new AbortController()
+    return AbortSignal.any([signal, current.signal])
+  }
+}
+
+/** A form of filters: nothing is sent anywhere.
+ *
+ * @param {...Child} fields
+ */
+export const filterForm = (...fields) =>
+  h('form', { class: 'filters', submit: (/** @type {Event} */ event) => event.preventDefault() }, ...fields)

@@ -9,119 +9,151 @@ const rowsBeyond = 12
 const rowsAhead = 400
 
 /**
- * A table that reads its rows page by page as they come into sight, and holds only those in sight in the document.
- *
  * @template Row
- * @param {{
+ * @typedef {{
  *   label: string,
  *   columns: readonly import('./parts.js').Column<Row>[],
  *   read: (cursor: string | undefined) => Promise<import('./types.d.ts').Page<Row>>,
  *   signal: AbortSignal,
  *   empty: string,
- * }} options
- * @returns {{ element: HTMLElement, ready: Promise<void> }} `ready` resolves with the first rows, or the reason why there are none
+ * }} Options
  */
-export const virtualTable = ({ label, columns, read, signal, empty }) => {
-  /** @type {Row[]} */
-  const rows = []
-  /** @type {string | null | undefined} */
-  let cursor
-  let isReading = false
-  let decimals = columns.map(() => 0)
-  /** The rows in the document. */
-  let shown = { first: -1, last: -1 }
 
-  const above = h('td', { colspan: columns.length })
-  const below = h('td', { colspan: columns.length })
-  const body = h('tbody')
-  const grid = h(
-    'table',
-    {},
-    h('caption', { class: 'unseen' }, label),
-    h('thead', {}, h('tr', { 'aria-rowindex': 1 }, ...columns.map(headerOf))),
-    h('tbody', { 'aria-hidden': 'true' }, h('tr', { class: 'space' }, above)),
-    body,
-    h('tbody', { 'aria-hidden': 'true' }, h('tr', { class: 'space' }, below)),
-  )
-  const scroller = h('div', { class: 'virtual', role: 'region', 'aria-label': label, tabindex: '0' }, grid)
-  const status = h('p', { class: 'muted small' })
-  const element = h('div', {}, scroller, status)
+/** Stands for the rows above or below those in the document.
+ *
+ * @param {HTMLTableCellElement} cell
+ */
+const space = (cell) => h('tbody', { 'aria-hidden': 'true' }, h('tr', { class: 'space' }, cell))
+
+/** @template Row */
+class VirtualTable {
+  /** @type {Options<Row>} */
+  #options
+  /** @type {Row[]} */
+  #rows = []
+  /** @type {string | null | undefined} */
+  #cursor
+  #isReading = false
+  #isDue = false
+  /** @type {readonly number[]} */
+  #decimals
+  /** The rows in the document. */
+  #shown = { first: -1, last: -1 }
+  #above
+  #below
+  #body = h('tbody')
+  #grid
+  #scroller
+  #status = h('p', { class: 'muted small' })
+  element
+
+  /** @param {Options<Row>} options */
+  constructor(options) {
+    const { label, columns, signal } = options
+    this.#options = options
+    this.#decimals = columns.map(() => 0)
+    this.#above = h('td', { colspan: columns.length })
+    this.#below = h('td', { colspan: columns.length })
+    this.#grid = h(
+      'table',
+      {},
+      h('caption', { class: 'unseen' }, label),
+      h('thead', {}, h('tr', { 'aria-rowindex': 1 }, ...columns.map(headerOf))),
+      space(this.#above),
+      this.#body,
+      space(this.#below),
+    )
+    this.#scroller = h('div', { class: 'virtual', role: 'region', 'aria-label': label, tabindex: '0' }, this.#grid)
+    this.element = h('div', {}, this.#scroller, this.#status)
+    this.#scroller.addEventListener('scroll', () => this.#drawSoon(), { passive: true })
+    const resized = new ResizeObserver(() => this.#drawSoon())
+    resized.observe(this.#scroller)
+    signal.addEventListener('abort', () => resized.disconnect())
+  }
+
+  async begin() {
+    await this.#readOn()
+    if (this.#cursor === null && this.#rows.length === 0)
+      replace(this.element, h('p', { class: 'empty' }, this.#options.empty))
+  }
 
   /** @param {number} place */
-  const rowAt = (place) => {
-    const row = /** @type {Row} */ (rows[place])
-    return h(
-      'tr',
-      { 'aria-rowindex': place + 2 },
-      ...columns.map((column, index) => cellOf(column, row, decimals[index] ?? 0)),
-    )
+  #rowAt(place) {
+    const row = /** @type {Row} */ (this.#rows[place])
+    const cells = this.#options.columns.map((column, index) => cellOf(column, row, this.#decimals[index] ?? 0))
+    return h('tr', { 'aria-rowindex': place + 2 }, ...cells)
   }
 
-  const draw = () => {
-    const first = Math.max(0, Math.floor(scroller.scrollTop / rowPixels) - rowsBeyond)
-    const last = Math.min(rows.length, Math.ceil((scroller.scrollTop + scroller.clientHeight) / rowPixels) + rowsBeyond)
-    if (last > rows.length - rowsAhead) void readOn()
-    if (first === shown.first && last === shown.last) return
-    shown = { first, last }
-    above.style.height = `${first * rowPixels}px`
-    below.style.height = `${(rows.length - last) * rowPixels}px`
-    body.replaceChildren(...Array.from({ length: last - first }, (_, place) => rowAt(first + place)))
+  #draw() {
+    const { scrollTop, clientHeight } = this.#scroller
+    const first = Math.max(0, Math.floor(scrollTop / rowPixels) - rowsBeyond)
+    const last = Math.min(this.#rows.length, Math.ceil((scrollTop + clientHeight) / rowPixels) + rowsBeyond)
+    if (last > this.#rows.length - rowsAhead) void this.#readOn()
+    if (first === this.#shown.first && last === this.#shown.last) return
+    this.#shown = { first, last }
+    this.#above.style.height = `${first * rowPixels}px`
+    this.#below.style.height = `${(this.#rows.length - last) * rowPixels}px`
+    this.#body.replaceChildren(...Array.from({ length: last - first }, (_, place) => this.#rowAt(first + place)))
   }
 
-  let isDue = false
-  const drawSoon = () => {
-    if (isDue) return
-    isDue = true
+  #drawSoon() {
+    if (this.#isDue) return
+    this.#isDue = true
     requestAnimationFrame(() => {
-      isDue = false
-      draw()
+      this.#isDue = false
+      this.#draw()
     })
   }
 
-  const tell = () => {
-    const more = cursor === null ? '' : ', more as you scroll'
-    status.textContent = `${count(rows.length)} ${rows.length === 1 ? 'row' : 'rows'}${more}`
-    grid.setAttribute('aria-rowcount', cursor === null ? String(rows.length + 1) : '-1')
-  }
-
   /** @param {import('./types.d.ts').Page<Row>} page */
-  const take = (page) => {
-    rows.push(...page.data)
-    cursor = page.next_cursor
-    decimals = decimalsIn(columns, page.data, decimals)
-    shown = { first: -1, last: -1 }
-    tell()
-    drawSoon()
+  #take({ data, next_cursor }) {
+    this.#rows.push(...data)
+    this.#cursor = next_cursor
+    this.#decimals = decimalsIn(this.#options.columns, data, this.#decimals)
+    this.#shown = { first: -1, last: -1 }
+    this.#tell()
+    this.#drawSoon()
   }
 
-  const readOn = async () => {
-    if (isReading || cursor === null || signal.aborted) return
-    isReading = true
+  #tell() {
+    const { length } = this.#rows
+    const isWhole = this.#cursor === null
+    this.#status.textContent = `${count(length)} ${length === 1 ? 'row' : 'rows'}${isWhole ? '' : ', more as you scroll'}`
+    this.#grid.setAttribute('aria-rowcount', isWhole ? String(length + 1) : '-1')
+  }
+
+  async #readOn() {
+    const { read, signal } = this.#options
+    if (this.#isReading || this.#cursor === null || signal.aborted) return
+    this.#isReading = true
     try {
-      const page = await read(cursor)
-      if (!signal.aborted) take(page)
+      const page = await read(this.#cursor)
+      if (!signal.aborted) this.#take(page)
+      this.#isReading = false
     } catch (fault) {
-      if (signal.aborted) return
-      replace(
-        status,
-        errorPanel(fault, () => {
-          isReading = false
-          void readOn()
-        }),
-      )
-      return // Not again before somebody asks for it.
+      // Not again before somebody asks for it.
+      if (!signal.aborted)
+        replace(
+          this.#status,
+          errorPanel(fault, () => this.#readAgain()),
+        )
     }
-    isReading = false
   }
 
-  const begin = async () => {
-    await readOn()
-    if (cursor === null && rows.length === 0) replace(element, h('p', { class: 'empty' }, empty))
+  #readAgain() {
+    this.#isReading = false
+    void this.#readOn()
   }
+}
 
-  scroller.addEventListener('scroll', drawSoon, { passive: true })
-  const resized = new ResizeObserver(drawSoon)
-  resized.observe(scroller)
-  signal.addEventListener('abort', () => resized.disconnect())
-  return { element, ready: begin() }
+/**
+ * A table that reads its rows page by page as they come into sight, and holds only those in sight in the document.
+ *
+ * @template Row
+ * @param {Options<Row>} options
+ * @returns {{ element: HTMLElement, ready: Promise<void> }} `ready` resolves with the first rows, or the reason why there are none
+ */
+export const virtualTable = (options) => {
+  const table = new VirtualTable(options)
+  return { element: table.element, ready: table.begin() }
 }

@@ -1,5 +1,5 @@
 // @ts-check
-import { h, replace } from '../dom.js'
+import { h, renewed, replace } from '../dom.js'
 import { count, words } from '../format.js'
 import { field, heading, idLink, select, time } from '../parts.js'
 import { virtualTable } from '../virtual-table.js'
@@ -25,13 +25,15 @@ const showList = ({ session, scope, root, signal, hrefTo }) => {
   const surface = select([['', 'All surfaces'], ...surfaces.map((name) => /** @type {const} */ ([name, words(name)]))])
   const id = h('input', { type: 'text', autocomplete: 'off', spellcheck: 'false' })
   const rows = h('div')
+  const nextSignal = renewed(signal)
   const show = () => {
+    const here = nextSignal()
     const query = { model: model.value.trim(), surface: surface.value, limit: 500 }
     const { element } = virtualTable({
       label: 'Charges',
       columns: columnsOf(hrefTo),
-      read: (cursor) => session.ledger(scope, '/charges', { ...query, cursor }, signal),
-      signal,
+      read: (cursor) => session.ledger(scope, '/charges', { ...query, cursor }, here),
+      signal: here,
       empty: 'No charge here. What is answered is charged, and appears a moment later.',
     })
     replace(rows, element)

@@ -1,6 +1,6 @@
 // @ts-check
 import { dayChart, share } from '../charts.js'
-import { h, replace } from '../dom.js'
+import { filterForm, h, renewed, replace } from '../dom.js'
 import { compareAmounts, count, dayText, money, sumOf, words } from '../format.js'
 import { field, heading, load, section, select, table, usd } from '../parts.js'
 import { readAll } from '../session.js'
@@ -66,77 +66,62 @@ const byGroup = (title, nameOf, rows) => {
   )
 }
 
+/** The controls, and what they say. */
+const filtersOf = () => {
+  const span = select(spans, '30')
+  const model = select([['', 'All models']])
+  const key = select([['', 'All keys']])
+  const surface = select([['', 'All surfaces'], ...surfaces.map((name) => /** @type {const} */ ([name, words(name)]))])
+  return {
+    model,
+    key,
+    controls: [span, model, key, surface],
+    form: filterForm(field('Days', span), field('Model', model), field('Key', key), field('Surface', surface)),
+    first: () => utcDay(Number(span.value) - 1),
+    query: () => ({ model: model.value, key: key.value, surface: surface.value }),
+  }
+}
+
 /** @type {import('../views.d.ts').View} */
 export const spend = {
   name: 'spend',
   title: 'Spend',
   show: ({ session, scope, root, signal }) => {
-    const span = select(spans, '30')
-    const model = select([['', 'All models']])
-    const key = select([['', 'All keys']])
-    const surface = select([
-      ['', 'All surfaces'],
-      ...surfaces.map((name) => /** @type {const} */ ([name, words(name)])),
-    ])
+    const { model, key, controls, form, first, query } = filtersOf()
     const results = h('div', { class: 'stack' })
-    root.append(
-      heading('Spend'),
-      h(
-        'form',
-        { class: 'filters', submit: (/** @type {Event} */ event) => event.preventDefault() },
-        field('Days', span),
-        field('Model', model),
-        field('Key', key),
-        field('Surface', surface),
-      ),
-      results,
-    )
+    const nextSignal = renewed(signal)
     /** @type {Map<string, string>} */
     const names = new Map()
-    const keyName = ({ key: id = '' }) => names.get(id) ?? id
-
-    /** @param {string} group @param {boolean} [everything] @returns {Promise<UsageRow[]>} */
-    const read = (group, everything = false) => {
-      const filters = everything ? {} : { model: model.value, key: key.value, surface: surface.value }
-      const query = { group_by: group, from: utcDay(Number(span.value) - 1), limit: 1000, ...filters }
-      return readAll((cursor) => session.ledger(scope, '/usage', { ...query, cursor }, signal))
+    const parts = /** @type {const} */ ([
+      ['Model', 'model', (/** @type {UsageRow} */ row) => row.model ?? ''],
+      ['Key', 'key', (/** @type {UsageRow} */ { key: id = '' }) => names.get(id) ?? id],
+      ['Surface', 'surface', (/** @type {UsageRow} */ row) => words(row.surface ?? '')],
+    ])
+    /** @param {string} group @param {Record<string, string>} [filters] @returns {Promise<UsageRow[]>} */
+    const read = (group, filters = query()) => {
+      const wanted = { group_by: group, from: first(), limit: 1000, ...filters }
+      return readAll((cursor) => session.ledger(scope, '/usage', { ...wanted, cursor }, signal))
     }
-    let shown = new AbortController()
     const show = () => {
-      shown.abort()
-      shown = new AbortController()
-      const here = AbortSignal.any([signal, shown.signal])
+      const here = nextSignal()
       const days = h('div')
-      const parts = /** @type {const} */ ([
-        ['Model', 'model', (/** @type {UsageRow} */ row) => row.model ?? ''],
-        ['Key', 'key', keyName],
-        ['Surface', 'surface', (/** @type {UsageRow} */ row) => words(row.surface ?? '')],
-      ])
-      const first = utcDay(Number(span.value) - 1)
       void load(
         days,
         here,
         () => read('day'),
-        (rows) => byDay(rows, first, here),
+        (rows) => byDay(rows, first(), here),
       )
-      replace(
-        results,
-        days,
-        h(
-          'div',
-          { class: 'columns' },
-          ...parts.map(([title, group, nameOf]) => {
-            const place = h('div')
-            void load(
-              place,
-              here,
-              () => read(group),
-              (rows) => [byGroup(title, nameOf, rows)],
-            )
-            return section(h('h2', {}, `By ${title.toLowerCase()}`), place)
-          }),
-        ),
-      )
+      const groups = parts.map(([title, group, nameOf]) => {
+        const place = h('div')
+        void load(
+          place,
+          here,
+          () => read(group),
+          (rows) => [byGroup(title, nameOf, rows)],
+        )
+        return section(h('h2', {}, `By ${title.toLowerCase()}`), place)
+      })
+      replace(results, days, h('div', { class: 'columns' }, ...groups))
     }
     const fillFilters = async () => {
       const keys = /** @type {Key[]} */ (
@@ -146,10 +131,10 @@ export const spend = {
         names.set(id, name)
         key.append(h('option', { value: id }, name))
       }
-      for (const row of await read('model', true))
-        model.append(h('option', { value: row.model ?? '' }, row.model ?? ''))
+      for (const row of await read('model', {})) model.append(h('option', { value: row.model ?? '' }, row.model ?? ''))
     }
-    for (const control of [span, model, key, surface]) control.addEventListener('change', show)
+    root.append(heading('Spend'), form, results)
+    for (const control of controls) control.addEventListener('change', show)
     // Names are of use and not needed.
     void fillFilters()
       .catch(() => undefined)

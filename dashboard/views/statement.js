@@ -1,7 +1,7 @@
 // @ts-check
 import { csvLine } from '../csv.js'
-import { h, replace } from '../dom.js'
-import { rangeOf, words } from '../format.js'
+import { filterForm, h, renewed, replace } from '../dom.js'
+import { count, rangeOf, words } from '../format.js'
 import { errorPanel, facts, field, heading, idLink, isNarrow, select, time, usd } from '../parts.js'
 import { virtualTable } from '../virtual-table.js'
 
@@ -60,100 +60,118 @@ const everyColumn = (hrefTo) => [
   { name: 'Balance, USD', className: 'amount', cell: () => null, amount: ({ balance_after }) => balance_after },
 ]
 
+/** @param {Statement} page */
+const sumsOf = ({ opening, closing }) =>
+  facts([
+    ['Opening balance', usd(opening.balance)],
+    ['Closing balance', usd(closing.balance)],
+    ['Held at the end', usd(closing.held)],
+  ])
+
+/** What is asked for, and the controls that say it. */
+const filtersOf = () => {
+  const from = h('input', { type: 'date' })
+  const to = h('input', { type: 'date' })
+  const kind = select([['', 'Every kind'], ...kinds.map((each) => /** @type {const} */ ([each, words(each)]))])
+  const order = select(
+    /** @type {const} */ ([
+      ['newest', 'Newest first'],
+      ['oldest', 'Oldest first'],
+    ]),
+    'newest',
+  )
+  return {
+    controls: [from, to, kind, order],
+    form: filterForm(field('From', from), field('To, included', to), field('Kind', kind), field('Order', order)),
+    query: () => ({ ...rangeOf(from.value, to.value), kind: kind.value, order: order.value }),
+  }
+}
+
+/**
+ * Every page of a query as CSV, every digit as it is in the ledger. Resolves with the number of rows; the file is saved unless the view was
+ * left.
+ *
+ * @param {(cursor: string | undefined) => Promise<Statement>} read
+ * @param {{ fileName: string, signal: AbortSignal, onRows: (rows: number) => void }} options
+ */
+const exportAll = async (read, { fileName, signal, onRows }) => {
+  const parts = [csvLine(exported)]
+  /** @type {string | undefined} */
+  let cursor
+  let rows = 0
+  do {
+    const page = await read(cursor)
+    parts.push(page.data.map((row) => csvLine(exported.map((name) => row[name]))).join(''))
+    rows += page.data.length
+    onRows(rows)
+    cursor = page.next_cursor ?? undefined
+  } while (cursor !== undefined && !signal.aborted)
+  if (!signal.aborted) download(parts, 'text/csv', fileName)
+  return rows
+}
+
+/** The button and what it says of its work.
+ *
+ * @param {(told: HTMLElement) => Promise<void>} work
+ */
+const exportButton = (work) => {
+  const told = h('p', { role: 'status', class: 'muted small' })
+  const button = h('button', { type: 'button' }, 'Export CSV')
+  const run = async () => {
+    button.disabled = true
+    try {
+      await work(told)
+    } catch (fault) {
+      replace(
+        told,
+        errorPanel(fault, () => void run()),
+      )
+    }
+    button.disabled = false
+  }
+  button.addEventListener('click', () => void run())
+  return { button, told }
+}
+
 /** @type {import('../views.d.ts').View} */
 export const statement = {
   name: 'statement',
   title: 'Statement',
   show: ({ session, scope, root, signal, hrefTo }) => {
-    const from = h('input', { type: 'date' })
-    const to = h('input', { type: 'date' })
-    const kind = select([['', 'Every kind'], ...kinds.map((each) => /** @type {const} */ ([each, words(each)]))])
-    const order = select(
-      [
-        ['newest', 'Newest first'],
-        ['oldest', 'Oldest first'],
-      ],
-      'newest',
-    )
+    const { controls, form, query } = filtersOf()
     const sums = h('div')
     const rows = h('div')
-    const told = h('p', { role: 'status', class: 'muted small' })
-    const button = h('button', { type: 'button' }, 'Export CSV')
-
-    const filters = () => ({ ...rangeOf(from.value, to.value), kind: kind.value, order: order.value })
-    /** @param {Record<string, string>} query @param {string | undefined} cursor @returns {Promise<Statement>} */
-    const read = (query, cursor) => session.ledger(scope, '/statement', { ...query, cursor, limit: pageRows }, signal)
-
-    /** @param {Statement} page */
-    const showSums = ({ opening, closing }) =>
-      replace(
-        sums,
-        facts([
-          ['Opening balance', usd(opening.balance)],
-          ['Closing balance', usd(closing.balance)],
-          ['Held at the end', usd(closing.held)],
-        ]),
-      )
+    const nextSignal = renewed(signal)
+    /** @param {Record<string, string>} wanted @returns {(cursor: string | undefined) => Promise<Statement>} */
+    const reading = (wanted) => (cursor) =>
+      session.ledger(scope, '/statement', { ...wanted, cursor, limit: pageRows }, signal)
 
     const show = () => {
-      const query = filters()
+      const here = nextSignal()
+      const read = reading(query())
       const { element } = virtualTable({
         label: 'Movements of the wallet',
         columns: columnsOf(hrefTo),
         read: async (cursor) => {
-          const page = await read(query, cursor)
-          if (cursor === undefined) showSums(page)
+          const page = await read(cursor)
+          if (cursor === undefined && !here.aborted) replace(sums, sumsOf(page))
           return page
         },
-        signal,
+        signal: here,
         empty: 'No movement in these days. Credits, charges and holds appear here a moment after they are written.',
       })
       replace(rows, element)
     }
-
-    const exportAll = async () => {
-      button.disabled = true
-      const query = filters()
-      const parts = [csvLine(exported)]
-      /** @type {string | undefined} */
-      let cursor
-      let lines = 0
-      try {
-        do {
-          const page = await read(query, cursor)
-          parts.push(page.data.map((row) => csvLine(exported.map((name) => row[name]))).join(''))
-          lines += page.data.length
-          told.textContent = `${lines} rows read…`
-          cursor = page.next_cursor ?? undefined
-        } while (cursor !== undefined && !signal.aborted)
-        if (!signal.aborted)
-          download(parts, 'text/csv', `statement-${scope ?? session.workspace?.id ?? 'workspace'}.csv`)
-        told.textContent = `${lines} rows exported, every digit as it is in the ledger.`
-      } catch (fault) {
-        replace(
-          told,
-          errorPanel(fault, () => void exportAll()),
-        )
+    const { button, told } = exportButton(async (status) => {
+      const fileName = `statement-${scope ?? session.workspace?.id ?? 'workspace'}.csv`
+      const onRows = (/** @type {number} */ read) => {
+        status.textContent = `${count(read)} rows read…`
       }
-      button.disabled = false
-    }
-
-    button.addEventListener('click', () => void exportAll())
-    root.append(
-      heading('Statement', button),
-      h(
-        'form',
-        { class: 'filters', submit: (/** @type {Event} */ event) => event.preventDefault() },
-        field('From', from),
-        field('To, included', to),
-        field('Kind', kind),
-        field('Order', order),
-      ),
-      told,
-      sums,
-      rows,
-    )
-    for (const control of [from, to, kind, order]) control.addEventListener('change', show)
+      const exportedRows = await exportAll(reading(query()), { fileName, signal, onRows })
+      status.textContent = `${count(exportedRows)} rows exported, every digit as it is in the ledger.`
+    })
+    root.append(heading('Statement', button), form, told, sums, rows)
+    for (const control of controls) control.addEventListener('change', show)
     show()
   },
 }

@@ -51,98 +51,116 @@ const line = ({ sequence, type, time: at, workspace, actor, detail }, { scope, s
   )
 }
 
+/** The lines of a tail: as many as are kept, drawn once a frame, and told aloud every few seconds. */
+class LiveList {
+  #context
+  #isPaused = false
+  #isDue = false
+  #sinceTold = 0
+  #missed = 0
+  /** @type {ToldEvent[]} */
+  #waiting = []
+  list = h('ol', { class: 'tail', 'aria-label': 'Events, newest first' })
+  status = h('p', { role: 'status', 'aria-live': 'polite', class: 'muted' }, 'Connecting…')
+  toggle = h('button', { type: 'button', 'aria-pressed': 'false' }, 'Pause')
+
+  /** @param {import('../views.d.ts').ViewContext} context */
+  constructor(context) {
+    this.#context = context
+    const timer = setInterval(() => this.#announce(), announceMs)
+    context.signal.addEventListener('abort', () => clearInterval(timer))
+    this.toggle.addEventListener('click', () => this.#pauseOrGoOn())
+  }
+
+  /** @param {string} name @param {string} data */
+  hear(name, data) {
+    const told = JSON.parse(data)
+    if (name === 'position') this.status.textContent = 'Live. Waiting for the next event.'
+    if (name === 'missed') this.#missed += told.events
+    if (name !== 'event') return
+    this.#sinceTold += 1
+    this.#waiting.push(told)
+    if (this.#waiting.length > 2 * linesMax) this.#waiting = this.#waiting.slice(-linesMax)
+    this.#drawSoon()
+  }
+
+  #drawSoon() {
+    if (this.#isDue || this.#isPaused) return
+    this.#isDue = true
+    requestAnimationFrame(() => {
+      this.#isDue = false
+      if (!this.#isPaused) this.#draw()
+    })
+  }
+
+  #draw() {
+    const fresh = this.#waiting.splice(0).slice(-linesMax).toReversed()
+    this.list.prepend(...fresh.map((event) => line(event, this.#context)))
+    while (this.list.children.length > linesMax) this.list.lastElementChild?.remove()
+  }
+
+  #announce() {
+    if (this.#isPaused || (this.#sinceTold === 0 && this.#missed === 0)) return
+    const events = `${count(this.#sinceTold)} ${this.#sinceTold === 1 ? 'event' : 'events'}`
+    const more = this.#missed === 0 ? '' : ` ${count(this.#missed)} came too fast to be shown.`
+    this.status.textContent = `Live. ${events} in the last ${announceMs / 1_000} s.${more}`
+    this.#sinceTold = 0
+    this.#missed = 0
+  }
+
+  #pauseOrGoOn() {
+    this.#isPaused = !this.#isPaused
+    this.toggle.setAttribute('aria-pressed', String(this.#isPaused))
+    this.toggle.textContent = this.#isPaused ? 'Go on' : 'Pause'
+    this.status.textContent = this.#isPaused ? 'Paused. Events are kept until you go on.' : 'Live.'
+    this.#drawSoon()
+  }
+}
+
+/** Reads the tail until its connection ends.
+ *
+ * @param {import('../views.d.ts').ViewContext} context
+ * @param {LiveList} lines
+ * @param {() => void} onOpen
+ */
+const read = async ({ session, scope, signal }, lines, onOpen) => {
+  const response = await session.stream(scope, '/tail', signal)
+  onOpen()
+  const take = eventReader((name, data) => lines.hear(name, data))
+  const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader()
+  for (let piece = await reader?.read(); piece !== undefined && !piece.done; piece = await reader?.read())
+    take(piece.value)
+}
+
 /** @type {import('../views.d.ts').View} */
 export const tail = {
   name: 'tail',
   title: 'Live tail',
   show: (context) => {
-    const { session, scope, root, signal } = context
-    const list = h('ol', { class: 'tail', 'aria-label': 'Events, newest first' })
-    const status = h('p', { role: 'status', 'aria-live': 'polite', class: 'muted' }, 'Connecting…')
+    const { root, signal } = context
+    const lines = new LiveList(context)
     const trouble = h('div')
-    const toggle = h('button', { type: 'button', 'aria-pressed': 'false' }, 'Pause')
     root.append(
-      heading('Live tail', toggle),
+      heading('Live tail', lines.toggle),
       h(
         'p',
         { class: 'muted small' },
         `What is written to the log from now on; the last ${linesMax} lines are kept here.`,
       ),
-      status,
+      lines.status,
       trouble,
-      list,
+      lines.list,
     )
-
-    let isPaused = false
-    let sinceTold = 0
-    let missed = 0
-    /** @type {ToldEvent[]} */
-    let waiting = []
-    let isDue = false
-
-    const draw = () => {
-      isDue = false
-      if (isPaused) return
-      const fresh = waiting.splice(0).slice(-linesMax).toReversed()
-      list.prepend(...fresh.map((event) => line(event, context)))
-      while (list.children.length > linesMax) list.lastElementChild?.remove()
-    }
-    const drawSoon = () => {
-      if (isDue) return
-      isDue = true
-      requestAnimationFrame(draw)
-    }
-    /** @param {string} name @param {string} data */
-    const hear = (name, data) => {
-      const told = JSON.parse(data)
-      if (name === 'position') status.textContent = 'Live. Waiting for the next event.'
-      if (name === 'missed') missed += told.events
-      if (name === 'end' && told.reason === 'key') throw new ApiError(401, 'The key does not work any more.')
-      if (name !== 'event') return
-      sinceTold += 1
-      waiting.push(told)
-      if (waiting.length > 2 * linesMax) waiting = waiting.slice(-linesMax)
-      if (!isPaused) drawSoon()
-    }
-    const announce = () => {
-      if (isPaused || (sinceTold === 0 && missed === 0)) return
-      const more = missed === 0 ? '' : ` ${count(missed)} came too fast to be shown.`
-      status.textContent = `Live. ${count(sinceTold)} ${sinceTold === 1 ? 'event' : 'events'} in the last ${announceMs / 1_000} s.${more}`
-      sinceTold = 0
-      missed = 0
-    }
-    const timer = setInterval(announce, announceMs)
-    signal.addEventListener('abort', () => clearInterval(timer))
-
-    toggle.addEventListener('click', () => {
-      isPaused = !isPaused
-      toggle.setAttribute('aria-pressed', String(isPaused))
-      toggle.textContent = isPaused ? 'Go on' : 'Pause'
-      status.textContent = isPaused ? 'Paused. Events are kept until you go on.' : 'Live.'
-      if (!isPaused) drawSoon()
-    })
-
-    const read = async () => {
-      const response = await session.stream(scope, '/tail', signal)
-      replace(trouble)
-      const take = eventReader(hear)
-      const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader()
-      for (let piece = await reader?.read(); piece !== undefined && !piece.done; piece = await reader?.read())
-        take(piece.value)
-    }
     const follow = async () => {
       while (!signal.aborted) {
         try {
-          await read()
-          status.textContent = 'The connection ended; connecting again.'
+          await read(context, lines, () => replace(trouble))
+          lines.status.textContent = 'The connection ended; connecting again.'
         } catch (fault) {
           if (signal.aborted) return
-          status.textContent = 'Not connected; trying again.'
-          replace(
-            trouble,
-            errorPanel(fault instanceof ApiError ? fault : new ApiError(0, 'The connection broke.'), null),
-          )
-          if (fault instanceof ApiError && (fault.status === 401 || fault.status === 403)) return
+          lines.status.textContent = 'Not connected; trying again.'
+          const told = fault instanceof ApiError ? fault : new ApiError(0, 'The connection broke.')
+          replace(trouble, errorPanel(told, null))
         }
         await pause(againMs, signal)
       }
