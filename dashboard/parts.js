@@ -219,6 +219,8 @@ export const load = async (root, signal, read, show) => {
   }
 }
 
+let fields = 0
+
 /**
  * A labelled control.
  *
@@ -227,7 +229,8 @@ export const load = async (root, signal, read, show) => {
  * @param {string} [hint]
  */
 export const field = (label, control, hint) => {
-  const id = control.id || `field-${crypto.randomUUID()}`
+  fields += 1
+  const id = control.id || `field-${fields}`
   control.id = id
   if (hint !== undefined) control.setAttribute('aria-describedby', `${id}-hint`)
   return h(

@@ -98,7 +98,15 @@ const startScheduler = async ({ config, platform, runtime, stack }: House, tail:
     import('./audit-keys.ts'),
   ])
   const sealing = sealingOf(config, runtime)
-  stack.push(await scheduler.start({ log: platform.log, tail, sealing, ...runtime }))
+  stack.push(
+    await scheduler.start({
+      log: platform.log,
+      tail,
+      sealing,
+      requestDeadlineMs: config.requestDeadlineMs,
+      ...runtime,
+    }),
+  )
 }
 
 /** The sandbox answers where nothing is configured; null where something is. */

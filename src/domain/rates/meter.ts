@@ -34,8 +34,8 @@ const burstDivisor = 30
 /** What is owed beyond so many minutes of a limit is forgiven: a mistake must not shut a caller out for a day. */
 const debtMinutesMax = 10
 
-/** Hosts' clocks differ by less. What is further ahead was written by a clock that has been set back since, and counts for nothing. */
-const aheadMsMax = 5_000
+/** Hosts' clocks differ by less. What is further ahead was written by a clock that has been set back since: it drains from now on. */
+const aheadMsMax = minuteMs
 
 /** Sums of fractions end a hair beside the whole. */
 const hair = 1e-6
@@ -48,7 +48,7 @@ export const burstOf = (perMinute: number): number => Math.max(1, perMinute / bu
 
 /** Drained up to now. A clock that is behind another's drains nothing, and takes no time back. */
 const drained = ({ level, atMs }: Meter, nowMs: number, perMinute: number): Meter => {
-  if (atMs - nowMs > aheadMsMax) return emptyMeter(nowMs)
+  if (atMs - nowMs > aheadMsMax) return { level, atMs: nowMs }
   if (atMs >= nowMs) return { level, atMs }
   return { level: Math.max(0, level - ((nowMs - atMs) * perMinute) / minuteMs), atMs: nowMs }
 }

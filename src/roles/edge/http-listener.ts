@@ -29,7 +29,7 @@ const openServer = (handler: RequestListener, bounds: EdgeBounds, newId: NewId):
     },
     handler,
   )
-  server.maxHeadersCount = bounds.headersCountMax
+  server.maxHeadersCount = 0 // It would drop what is beyond; `refuseAmbiguous` refuses it.
   server.maxConnections = bounds.connectionsMax
   limitAddresses(server, bounds.connectionsPerAddressMax)
   answerClientError(server, newId)

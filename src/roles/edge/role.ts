@@ -162,12 +162,15 @@ const start = async (parts: EdgeParts): Promise<RunningEdge> => {
     ready: () => ({ ...checksBeside(), ...checks() }),
   })
   const readings: Readings = async () => requestWatch.readings(await server.connections())
-  const stop = (): Promise<void> =>
-    stopWithin(bounds, { server, tails, openCalls, allowances, rates, inference, videoTasks, requestWatch })
+  const stop = (withdrawMs = bounds.withdrawMs): Promise<void> =>
+    stopWithin(
+      { ...bounds, withdrawMs },
+      { server, tails, openCalls, allowances, rates, inference, videoTasks, requestWatch },
+    )
   try {
-    return { ...(await server.listen(listen.host, listen.port)), checks, readings, stop }
+    return { ...(await server.listen(listen.host, listen.port)), checks, readings, stop: () => stop() }
   } catch (fault) {
-    await stop()
+    await stop(0)
     throw fault
   }
 }

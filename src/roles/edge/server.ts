@@ -193,7 +193,7 @@ const createApp = (parts: ServerParts, bounds: EdgeBounds, phase: () => Listener
   app.use(parts.requestWatch.watch)
   app.use(renderErrors(faults))
   app.use(normalizeTarget())
-  app.use(refuseAmbiguous())
+  app.use(refuseAmbiguous(bounds.headersCountMax))
   app.use(refusePipelined(bounds.pipelinedRequestsMax))
   app.use(refuseWhileStopping(phase))
   app.use(serveDashboard())

@@ -21,18 +21,22 @@ export interface SchedulerParts {
   readonly tail: LedgerTail
   /** Null: this process seals nothing. */
   readonly sealing: Pick<SealerParts, 'signer' | 'previous'> | null
+  readonly requestDeadlineMs: number
   readonly clock: Clock
+  /** Never jumps; the process's own where none is named. */
+  readonly steadyClock?: Clock
   readonly logger: Logger
 }
 
 /** A hold past its deadline is released, a key past its expiry revoked, a credit past its end lapses, a plan is renewed or ends with its period. */
-const startExpiry = ({ log, tail, clock, logger }: SchedulerParts): RunningRole => {
+const startExpiry = ({ log, tail, requestDeadlineMs, clock, steadyClock, logger }: SchedulerParts): RunningRole => {
+  const settleMs = Math.max(limits.clockSettleMs, 3 * requestDeadlineMs)
   const ends: Pick<LogOf<Expiring>, 'appendToWallet'> = log
   const writer = new WalletWriter(ends, tail)
   const overdue = overdueHolds(tail)
   const expiring = expiringKeys(tail)
   const due = new DueWallets(tail)
-  const settled = new SettledClock(clock)
+  const settled = new SettledClock(clock, settleMs, steadyClock)
   const trouble = new Trouble(logger)
   let ending: Promise<void> = Promise.resolve()
   let busy = false
@@ -42,8 +46,8 @@ const startExpiry = ({ log, tail, clock, logger }: SchedulerParts): RunningRole 
     logger.info({ workspaceId, holdId }, 'a hold past its deadline was released')
   }
 
-  const revoke = async ({ workspaceId, keyId }: Key): Promise<void> => {
-    await writer.executeAccount(workspaceId, { type: 'ExpireKey', keyId, nowMs: clock() })
+  const revoke = async ({ workspaceId, keyId }: Key, nowMs: number): Promise<void> => {
+    await writer.executeAccount(workspaceId, { type: 'ExpireKey', keyId, nowMs })
     logger.info({ workspaceId, keyId }, 'a key past its expiry was revoked')
   }
 
@@ -58,10 +62,10 @@ const startExpiry = ({ log, tail, clock, logger }: SchedulerParts): RunningRole 
   const endOverdue = async (): Promise<void> => {
     busy = true
     try {
-      const nowMs = clock()
+      const nowMs = settled.nowMs()
       await Promise.all([
-        ...overdue.at(settled.nowMs()).map(release),
-        ...expiring.at(nowMs).map(revoke),
+        ...overdue.at(nowMs).map(release),
+        ...expiring.at(nowMs).map((key) => revoke(key, nowMs)),
         ...due.at(nowMs).map(carryOut),
       ])
       trouble.ends({}, 'what time causes is stored again')

@@ -2,19 +2,21 @@ import { limits } from '../../limits.ts'
 import type { Clock } from '../role.ts'
 
 /**
- * The wall clock for deadlines of money that somebody may still be spending: when it is set forward, the time that nobody has lived counts
- * only once whatever was open then has had its time.
+ * The wall clock for whatever time does to money: when it is set forward, the time that nobody has lived counts only once the allowances that
+ * were open then have had their time. A clock that is wrong from the start is believed.
  */
 export class SettledClock {
   readonly #clock: Clock
+  readonly #settleMs: number
   readonly #steadyMs: () => number
   /** Of the wall clock from the steady one, as far as it is believed. */
   #offsetMs: number
   #aheadSinceMs: number | null = null
 
   /** `steadyMs` never jumps. */
-  constructor(clock: Clock, steadyMs: () => number = () => performance.now()) {
+  constructor(clock: Clock, settleMs: number, steadyMs: () => number = () => performance.now()) {
     this.#clock = clock
+    this.#settleMs = settleMs
     this.#steadyMs = steadyMs
     this.#offsetMs = clock() - steadyMs()
   }
@@ -26,7 +28,7 @@ export class SettledClock {
     if (offsetMs <= this.#offsetMs + limits.clockJumpMs) this.#believe(offsetMs)
     else {
       this.#aheadSinceMs ??= steadyMs
-      if (steadyMs - this.#aheadSinceMs >= limits.clockSettleMs) this.#believe(offsetMs)
+      if (steadyMs - this.#aheadSinceMs >= this.#settleMs) this.#believe(offsetMs)
     }
     return steadyMs + this.#offsetMs
   }

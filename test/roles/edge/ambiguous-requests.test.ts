@@ -61,6 +61,10 @@ t.test('what two readers can read differently is refused, and nothing behind it 
       'more headers than are looked at',
       chat([...Array.from({ length: 100 }, (_, at) => `x-${at}: y`), lengthOf, last]),
     ],
+    [
+      'a credential behind a hundred headers',
+      chat([lengthOf, last, ...Array.from({ length: 100 }, (_, at) => `x-${at}: y`), 'authorization: Bearer other']),
+    ],
     ['no host', requestOf(['X: y'], '', 'GET /healthz HTTP/1.1') + smuggled],
     ['a version that is none', get('GET /healthz HTTP/1.2') + smuggled],
     ['another protocol', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'],

@@ -201,6 +201,33 @@ t.test('more requests than there is room for, of all or of one workspace, are re
   }
 })
 
+t.test('a request whose client has left takes its room for as long as it goes on', async (t) => {
+  const { promise: goOn, resolve: finish } = Promise.withResolvers<void>()
+  const { promise: called, resolve: onCalled } = Promise.withResolvers<void>()
+  const { promise: gone, resolve: onGone } = Promise.withResolvers<void>()
+  const serve: Serve = async function* (call, bill, clientGone) {
+    onCalled()
+    clientGone.addEventListener('abort', () => onGone(), { once: true })
+    await goOn
+    yield* answerJson(call, bill)
+  }
+  const { post, url } = await startEdge(t, { serve, bounds: { workspaceOpenRequestsMax: 1 } })
+  const leave = new AbortController()
+  const left = fetch(`${url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${secret}`, 'content-type': 'application/json' },
+    body: JSON.stringify(plainAsk),
+    signal: leave.signal,
+  })
+  await called
+  leave.abort()
+  await t.rejects(left)
+  await gone
+  t.equal((await post(plainAsk)).status, 429)
+  finish()
+  while ((await post(plainAsk)).status !== 200) await pause(5)
+})
+
 t.test('what outlives the stop limit is broken off', async (t) => {
   const { promise: called, resolve: onCalled } = Promise.withResolvers<void>()
   const serve: Serve = async function* (call, _bill, clientGone) {

@@ -1,5 +1,6 @@
 import t, { type Test } from 'tap'
 import { initialLedger } from '../../../src/domain/ledger/ledger.ts'
+import { limits } from '../../../src/limits.ts'
 import { LedgerTail } from '../../../src/roles/ledger-tail.ts'
 import { expiringKeys } from '../../../src/roles/scheduler/expiring-keys.ts'
 import { scheduler } from '../../../src/roles/scheduler/role.ts'
@@ -49,7 +50,9 @@ t.test('two schedulers revoke a key once, and not before its time', async (t) =>
   let nowMs = expiryMs - 1
   for (let count = 0; count < 2; count += 1) {
     const tail = await openTail(t, log)
-    const running = await scheduler.start({ log, tail, sealing: null, clock: () => nowMs, logger: silent })
+    const clock = (): number => nowMs
+    const parts = { clock, steadyClock: clock, requestDeadlineMs: limits.requestDeadlineMs, logger: silent }
+    const running = await scheduler.start({ log, tail, sealing: null, ...parts })
     t.teardown(() => running.stop())
   }
   const tail = await openTail(t, log)

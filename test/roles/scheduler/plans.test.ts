@@ -3,6 +3,7 @@ import { initialLedger, walletOf } from '../../../src/domain/ledger/ledger.ts'
 import { formatUsd } from '../../../src/domain/money.ts'
 import { availablePicos, balancePicos } from '../../../src/domain/wallet/wallet.ts'
 import type { Fact } from '../../../src/events/envelope.ts'
+import { limits } from '../../../src/limits.ts'
 import { LedgerTail } from '../../../src/roles/ledger-tail.ts'
 import { DueWallets } from '../../../src/roles/scheduler/due-wallets.ts'
 import { scheduler } from '../../../src/roles/scheduler/role.ts'
@@ -41,7 +42,8 @@ const world = async (t: Test, ...facts: readonly Fact[]) => {
   }
   const start = async (): Promise<void> => {
     const running = await scheduler.start({
-      ...{ log, tail: await tailOf(), sealing: null, clock: () => time.nowMs, logger: silent },
+      ...{ log, tail: await tailOf(), sealing: null, logger: silent },
+      ...{ clock: () => time.nowMs, steadyClock: () => time.nowMs, requestDeadlineMs: limits.requestDeadlineMs },
     })
     t.teardown(() => running.stop())
   }

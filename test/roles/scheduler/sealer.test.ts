@@ -252,7 +252,8 @@ t.test('a checkpoint that cannot be built on ends the sealing loudly; holds expi
     await log.append([workspaceOpened()])
     await log.postToWallet('acme', [credited('one'), holdPlaced('hold-1')])
     await tail.reached(2)
-    const running = await scheduler.start({ log, tail, sealing: { signer, previous: [] }, clock: clock.now, logger })
+    const clocks = { clock: clock.now, steadyClock: clock.now, requestDeadlineMs: limits.requestDeadlineMs }
+    const running = await scheduler.start({ log, tail, sealing: { signer, previous: [] }, ...clocks, logger })
     await log.append([{ type: 'CheckpointSealed', data }])
     const errors = () => logger.lines.filter(({ level }) => level === 'error')
     await until(() => errors().length > 0)

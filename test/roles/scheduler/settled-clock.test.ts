@@ -9,6 +9,7 @@ const clocks = () => {
   let wallMs = Date.parse('2026-11-21T12:00:00Z')
   const settled = new SettledClock(
     () => wallMs,
+    limits.clockSettleMs,
     () => steadyMs,
   )
   return {

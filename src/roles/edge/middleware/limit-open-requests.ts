@@ -1,12 +1,16 @@
 import type { OpenRequests } from '../open-requests.ts'
 import { type EdgeMiddleware, keyOf } from './context.ts'
 
-/** Refuses at once what there is no room for. A request is open until its answer has left, or its client. */
+/** Refuses at once what there is no room for. A request is open until its answer or its client has left, and whatever was done for it is over. */
 export const limitOpenRequests =
   (requests: OpenRequests): EdgeMiddleware =>
-  (ctx, next) => {
+  async (ctx, next) => {
     const { workspaceId } = keyOf(ctx)
     requests.enter(workspaceId)
-    ctx.res.once('close', () => requests.leave(workspaceId))
-    return next()
+    const closed = new Promise<void>((resolve) => ctx.res.once('close', resolve))
+    try {
+      await next()
+    } finally {
+      void closed.then(() => requests.leave(workspaceId))
+    }
   }

@@ -29,16 +29,19 @@ const isFramedOddly = ({ headers, httpVersion }: IncomingMessage): boolean => {
   return coding !== undefined && (coding.toLowerCase() !== 'chunked' || httpVersion === '1.0')
 }
 
-const ambiguityIn = (request: IncomingMessage): string | null => {
+const ambiguityIn = (request: IncomingMessage, headersCountMax: number): string | null => {
+  if (request.rawHeaders.length > 2 * headersCountMax) return `The request has more than ${headersCountMax} headers.`
   const repeated = repeatedIn(request.rawHeaders)
   if (repeated !== null) return `The request has the header \`${repeated}\` twice.`
   return isFramedOddly(request) ? 'The only transfer coding that is understood is `chunked`.' : null
 }
 
-/** Throws `invalid_request` for what two readers can read differently, and ends the connection: the next request may begin elsewhere. */
-export const refuseAmbiguous = (): EdgeMiddleware => (ctx, next) => {
-  const ambiguity = ambiguityIn(ctx.req)
-  if (ambiguity === null) return next()
-  ctx.set('Connection', 'close')
-  throw new GatewayError('invalid_request', ambiguity)
-}
+/** Throws `invalid_request` for what two readers can read differently, and for more headers than so many, and ends the connection: the next request may begin elsewhere. */
+export const refuseAmbiguous =
+  (headersCountMax: number): EdgeMiddleware =>
+  (ctx, next) => {
+    const ambiguity = ambiguityIn(ctx.req, headersCountMax)
+    if (ambiguity === null) return next()
+    ctx.set('Connection', 'close')
+    throw new GatewayError('invalid_request', ambiguity)
+  }
