@@ -57,8 +57,9 @@ class EmbeddedServers {
   readonly #options: EmbeddedOptions
   readonly #servers = new Map<ServerName, ServerProcess>()
   #left: readonly ServerRecord[] = []
-  /** Ended by us, to be started anew. */
+  /** Being ended by us, to be started anew. */
   #ending: ServerProcess | null = null
+  #isLooking = false
   #healthTimer: NodeJS.Timeout | undefined
   #stopped: Promise<void> | null = null
 
@@ -132,24 +133,39 @@ class EmbeddedServers {
   /** Once the disk has room again, a nats-server that it was full under must be started anew: it writes no more by itself. */
   async #reviveNats(addresses: Addresses): Promise<void> {
     const server = this.#servers.get('nats')
-    if (this.#ending !== null || server === undefined) return
-    this.#ending = server
+    if (this.#isLooking || server === undefined) return
+    this.#isLooking = true
     try {
       const reason = await writeErrorOf(addresses)
       if (reason !== null && (await hasRoom(this.#folder))) await this.#startAnew(server, addresses, reason)
     } catch (fault) {
       this.#options.logger.error({ fault }, 'the embedded nats-server could not be started anew')
     } finally {
-      this.#ending = null
+      this.#isLooking = false
     }
   }
 
   async #startAnew(server: ServerProcess, addresses: Addresses, reason: string): Promise<void> {
     this.#options.logger.warn({ reason }, 'the embedded nats-server is started anew: its disk has room again')
-    await server.stop()
+    await this.#end(server)
     if (this.#stopped !== null) return
-    this.#watch(this.#spawn(server.command))
+    try {
+      this.#watch(this.#spawn(server.command))
+    } catch (fault) {
+      this.#childExited(await server.exited)
+      throw fault
+    }
     this.#writeRecord(addresses)
+  }
+
+  /** Its end is told to nobody. */
+  async #end(server: ServerProcess): Promise<void> {
+    this.#ending = server
+    try {
+      await server.stop()
+    } finally {
+      this.#ending = null
+    }
   }
 
   #childExited(exit: ServerExit): void {
