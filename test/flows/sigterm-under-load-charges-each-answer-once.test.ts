@@ -189,6 +189,7 @@ t.test('nothing hangs where NATS or PostgreSQL is away during the stop', { timeo
   t.match(await hanging, { complete: false })
   await nats.start()
   await postgres.start()
+  await until(() => operator.log.lastSequence().then(Boolean, () => false)) // Its connection comes back by itself.
   const charged = await chargedIn(operator)
   t.same([...charged.keys()], [answered.requestId], 'what was acknowledged stands, and nothing else')
 })
