@@ -271,6 +271,7 @@ export const limits = {
   runwayDays: 7, // Of what was spent: a week has its weekend.
   findingsPerKind: 100, // A person looks at them; a house in order has none.
   healthMs: 2_000, // For the log to be asked where it ends.
+  healthFreshMs: 1_000, // For which the age of what the tables lack is told again: to learn it takes a consumer of the log.
   tailsMax: 100, // Live tails of one edge: each is told of every event of its workspace.
   tailsOfOneMax: 20, // Of them, those of one workspace: it leaves room for others.
   tailTextCharactersMax: 200, // Of one member of an event that a tail tells.

@@ -69,26 +69,15 @@ const believedIn = (frame: RawFrame, verifiers: readonly Verifier[]): readonly B
   }
 }
 
-/** The first believed checkpoint in the log that lists the leaf of a sequence; null where none does yet. */
+/** The first believed checkpoint in the frames `from` to `to` that lists the leaf of a sequence; null where none does. */
 export const findSeal = async (
-  source: FrameSource,
-  sequence: number,
-  verifiers: readonly Verifier[],
-): Promise<Believed | null> => {
-  for await (const frames of source.read(sequence + 1, await source.lastSequence()))
-    for (const frame of frames)
-      for (const seal of believedIn(frame, verifiers)) if (seal.from < sequence && sequence <= seal.size) return seal
-  return null
-}
-
-/** The believed checkpoint over a sequence in the frame that holds it; null where there is none. */
-export const sealIn = async (
   source: Pick<FrameSource, 'read'>,
-  sealSequence: number,
   sequence: number,
   verifiers: readonly Verifier[],
+  from: number,
+  to: number,
 ): Promise<Believed | null> => {
-  for await (const frames of source.read(sealSequence, sealSequence))
+  for await (const frames of source.read(from, to))
     for (const frame of frames)
       for (const seal of believedIn(frame, verifiers)) if (seal.from < sequence && sequence <= seal.size) return seal
   return null

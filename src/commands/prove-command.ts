@@ -51,7 +51,7 @@ const sealFor = async (
   sequence: number,
   verifiers: readonly Verifier[],
 ): Promise<Seal> => {
-  const seal = await findSeal(source, sequence, verifiers)
+  const seal = await findSeal(source, sequence, verifiers, sequence + 1, await source.lastSequence())
   if (seal !== null) return seal
   if (lastSeal !== null && lastSeal.from < sequence && sequence <= lastSeal.size) return lastSeal
   throw new CommandError(`frame ${sequence} is not sealed yet by a checkpoint that is believed`)

@@ -4,7 +4,7 @@ import type { RoleName } from '../roles/role.ts'
 import { type Gateway, type GatewayBounds, type RunningProcess, startGateway, startRole } from './gateway.ts'
 import { exitCodes } from './report.ts'
 import type { Runtime } from './runtime.ts'
-import { untilTold } from './until-told.ts'
+import { listenForStop } from './until-told.ts'
 
 /** Nothing where nobody can ask. */
 const observeLine = (observeUrl: string | null): readonly string[] =>
@@ -47,7 +47,20 @@ const greeting = (gateway: Gateway): string => {
 const roleGreeting = ({ role, url, observeUrl }: RunningProcess): string =>
   [...observeLine(observeUrl), url === null ? `The ${role} works.` : `The ${role} answers at ${url}/v1`].join('\n')
 
-/** Runs the whole gateway, or one role of it, until SIGINT or SIGTERM; a second signal ends the process at once, with an exit code of its own. */
+/** Whatever does not stop, or does not even start, is ended. */
+const endInTime = ({ withdrawMs, drainMs }: Config, { logger }: Runtime): void => {
+  logger.info({}, 'stopping: requests in flight are finished')
+  const lastMs = withdrawMs + 3 * drainMs + limits.shutdownMs
+  setTimeout(() => {
+    logger.error(
+      { afterMs: lastMs },
+      'the gateway does not stop by itself: it is ended, and its successor finds the rest in the log',
+    )
+    process.exit(exitCodes.failed)
+  }, lastMs).unref()
+}
+
+/** Runs the whole gateway, or one role of it, until SIGINT or SIGTERM, also while it starts; a second signal ends the process at once, with an exit code of its own. */
 export const serve = async (
   config: Config,
   runtime: Runtime,
@@ -61,21 +74,13 @@ export const serve = async (
     logger.error({ fault }, 'the gateway cannot go on')
     process.exit(exitCodes.failed)
   }
+  const untilTold = listenForStop(() => endInTime(config, runtime))
   const running =
     role === undefined
       ? await startGateway(config, runtime, die, bounds)
       : await startRole(role, config, runtime, die, bounds)
   console.log('role' in running ? roleGreeting(running) : greeting(running))
   await untilTold()
-  logger.info({}, 'stopping: requests in flight are finished')
-  const lastMs = config.withdrawMs + 3 * config.drainMs + limits.shutdownMs
-  setTimeout(() => {
-    logger.error(
-      { afterMs: lastMs },
-      'the gateway does not stop by itself: it is ended, and its successor finds the rest in the log',
-    )
-    process.exit(exitCodes.failed)
-  }, lastMs).unref()
   await running.stop()
   logger.info({}, 'stopped')
 }

@@ -1,8 +1,10 @@
 import { hash } from 'node:crypto'
 import t from 'tap'
+import type { FrameSource } from '../../../src/audit/frames.ts'
 import { checkProof, readProof } from '../../../src/audit/proof.ts'
 import { Sealing } from '../../../src/audit/seal.ts'
 import { parseUsd } from '../../../src/domain/money.ts'
+import { limits } from '../../../src/limits.ts'
 import { signer, verifier } from '../../audit/sealed-log.ts'
 import { MemoryLog, rawFrameOf } from '../../memory-log.ts'
 import { startPostgres } from '../../postgres.ts'
@@ -191,6 +193,41 @@ t.test('what is not sealed yet, and what nobody can believe, is not proved', asy
   t.match({ status: refused.status, ...(await errorOf(refused)) }, { status: 409, code: 'conflict' })
   const keyless = await startEdge(t, { readModels, frames: log })
   t.equal((await get(`${own}/charges/request-alone/proof`, secret, keyless.url)).status, 501)
+})
+
+t.test('a proof that is given up keeps its turn until the log has answered', async (t) => {
+  const answered = Promise.withResolvers<void>()
+  let reads = 0
+  const frames: Pick<FrameSource, 'read'> = {
+    read: async function* (from, to) {
+      reads += 1
+      await answered.promise
+      yield* log.read(from, to)
+    },
+  }
+  const slow = await startEdge(t, { readModels, frames, verifiers: [verifier] })
+  const asked = Array.from({ length: limits.explainsAtOnceMax + 2 }, () =>
+    get(`${own}/charges/request-alone/proof`, secret, slow.url),
+  )
+  for (const { status } of await Promise.all(asked)) t.equal(status, 503)
+  t.equal(reads, limits.explainsAtOnceMax)
+  answered.resolve()
+  t.equal((await get(`${own}/charges/request-alone/proof`, secret, slow.url)).status, 200)
+})
+
+t.test('health: however many ask, the log is asked for few consumers', async (t) => {
+  let reads = 0
+  const frames: Pick<FrameSource, 'read'> = {
+    read: (from, to) => {
+      reads += 1
+      return log.read(from, to)
+    },
+  }
+  const findCheckpoint = async () => ({ sequence: 1, value: null })
+  const behind = await startEdge(t, { readModels: { findCheckpoint }, frames })
+  const asked = Array.from({ length: 40 }, () => read(`${own}/health`, secret, behind.url))
+  for (const { tables } of await Promise.all(asked)) t.ok(tables.behind_seconds >= 300)
+  t.ok(reads >= 1 && reads <= 4, `${reads} for 40`)
 })
 
 t.test('health: how far the tables are behind the log', async (t) => {

@@ -66,6 +66,24 @@ t.test('what is written is told to whom it concerns, and no secret of it', async
   every.leave()
 })
 
+t.test('who administers is told to administrators alone', async (t) => {
+  const edge = await startEdge(t, { admins })
+  const mine = await follow(ownTail(edge), secret)
+  const administered = await follow(`${edge.url}/admin/v1/workspaces/${workspaceId}/ledger/tail`, token)
+  const issued = await fetch(`${edge.url}/admin/v1/keys`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ workspace: workspaceId, name: 'another' }),
+  })
+  t.equal(issued.ok, true)
+  await until(() => mine.text.includes('KeyIssued') && administered.text.includes('KeyIssued'))
+  t.match(mine.text, /"type":"KeyIssued".*"actor":null/)
+  t.notMatch(mine.text, 'admin:ana')
+  t.match(administered.text, /"type":"KeyIssued".*"actor":"admin:ana"/)
+  mine.leave()
+  administered.leave()
+})
+
 t.test('a key that is revoked meanwhile is told nothing more', async (t) => {
   const edge = await startEdge(t)
   const tail = await follow(ownTail(edge), secret)

@@ -27,23 +27,41 @@ const storedMsOf = async ({ frames }: HealthParts, sequence: number): Promise<nu
   return null
 }
 
+type AskStored = (sequence: number) => Promise<number | null>
+
+/** Each question asks the log for a consumer: one is put at a time, and its answer serves all who ask meanwhile and shortly after it. */
+const sharing = (ask: AskStored): AskStored => {
+  let asked: Promise<number | null> | null = null
+  const forget = (): void => {
+    asked = null
+  }
+  return (sequence) => {
+    asked ??= ask(sequence).finally(() => setTimeout(forget, limits.healthFreshMs).unref())
+    return asked
+  }
+}
+
 const msPerSecond = 1_000
 
 /** How far the tables are behind: in frames, and since the first frame that they lack was stored. */
-const lagOf = async (parts: HealthParts, tables: number | null, last: number | null): Promise<object> => {
+const lagOf = async (
+  { askStored, clock }: { readonly askStored: AskStored; readonly clock: Clock },
+  tables: number | null,
+  last: number | null,
+): Promise<object> => {
   if (tables === null || last === null) return { behind_frames: null, behind_seconds: null }
   if (tables >= last) return { behind_frames: 0, behind_seconds: 0 }
-  const storedMs = await orNull(storedMsOf(parts, tables + 1))
-  const behindMs = storedMs === null ? null : Math.max(0, parts.clock() - storedMs)
+  const storedMs = await orNull(askStored(tables + 1))
+  const behindMs = storedMs === null ? null : Math.max(0, clock() - storedMs)
   return { behind_frames: last - tables, behind_seconds: behindMs === null ? null : behindMs / msPerSecond }
 }
 
 /** GET …/health: whether requests can be served, and how far what is read is behind the log. */
-export const showLedgerHealth =
-  (parts: HealthParts): EdgeMiddleware =>
-  async (ctx) => {
+export const showLedgerHealth = (parts: HealthParts): EdgeMiddleware => {
+  const { readModels, log, tail, clock, ready } = parts
+  const askStored = sharing((sequence) => storedMsOf(parts, sequence))
+  return async (ctx) => {
     readQuery(ctx, {})
-    const { readModels, log, tail, clock, ready } = parts
     const tables = (await orNull(readModels.findCheckpoint()))?.sequence ?? null
     const last = await orNull(log.lastSequence())
     const checks = ready()
@@ -56,7 +74,8 @@ export const showLedgerHealth =
       checks,
       log: { sequence: last },
       ledger: { sequence },
-      tables: { sequence: tables, ...(await lagOf(parts, tables, last)) },
+      tables: { sequence: tables, ...(await lagOf({ askStored, clock }, tables, last)) },
       sealed: { size, unsealed_frames: Math.max(0, sequence - size) },
     }
   }
+}

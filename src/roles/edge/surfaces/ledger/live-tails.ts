@@ -9,6 +9,8 @@ import { type ToldEvent, toldEvent } from './told-event.ts'
 export interface TailWanted {
   /** Null: of every workspace. */
   readonly workspaceId: string | null
+  /** Whether who administers is told. */
+  readonly tellsActors: boolean
   /** Asked before anything is told. */
   readonly mayGoOn: () => boolean
 }
@@ -58,10 +60,13 @@ class LiveTail {
 
   tell(events: readonly ToldEvent[]): void {
     for (const event of events) {
-      const { workspaceId } = this.#wanted
+      const { workspaceId, tellsActors } = this.#wanted
       if (workspaceId !== null && event.workspace !== workspaceId) continue
       if (this.#isFull) this.#missed += 1
-      else this.#write(sseEvent('event', event, `${event.sequence}-${event.index}`))
+      else
+        this.#write(
+          sseEvent('event', tellsActors ? event : { ...event, actor: null }, `${event.sequence}-${event.index}`),
+        )
     }
   }
 

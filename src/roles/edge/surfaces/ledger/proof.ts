@@ -1,4 +1,4 @@
-import { type FoundEvent, findEvent, sealIn } from '../../../../audit/find-frame.ts'
+import { type FoundEvent, findEvent, findSeal } from '../../../../audit/find-frame.ts'
 import type { FrameSource } from '../../../../audit/frames.ts'
 import type { Verifier } from '../../../../audit/note.ts'
 import { makeProof, type Proof } from '../../../../audit/proof.ts'
@@ -49,15 +49,23 @@ const found = async ({ frames }: ProofParts, id: string, { sequences }: ChargeTr
 }
 
 const prove = async ({ frames, verifiers }: ProofParts, event: FoundEvent, trace: ChargeTrace): Promise<Proof> => {
-  const place = trace.seals.get(event.frame.sequence)
-  const seal = place === undefined ? null : await sealIn(frames, place.sequence, event.frame.sequence, verifiers)
+  const at = trace.seals.get(event.frame.sequence)?.sequence
+  const seal = at === undefined ? null : await findSeal(frames, event.frame.sequence, verifiers, at, at)
   if (seal === null) throw notSealed()
   return makeProof(event.frame, event.indexInFrame, seal)
 }
 
-const orUnreadable = async <T>(reading: Promise<T>): Promise<T> => {
+const proveTraced = async (
+  parts: ProofParts,
+  id: string,
+  trace: ChargeTrace,
+  mayHandOut: (event: FoundEvent) => boolean,
+): Promise<Proof> => {
   try {
-    return await within(reading, limits.explainMs, () => logUnreadable())
+    const event = await found(parts, id, trace)
+    if (event === null) throw unknownCharge()
+    if (!mayHandOut(event)) throw ofOthers()
+    return await prove(parts, event, trace)
   } catch (fault) {
     throw fault instanceof GatewayError ? fault : logUnreadable(fault)
   }
@@ -73,12 +81,9 @@ export const showProof = (parts: ProofParts): EdgeMiddleware => {
     const trace = await readTables(ctx, parts.readModels.findTrace(id))
     if (trace === undefined || trace.workspaceId !== workspaceId) throw unknownCharge()
     if (parts.verifiers.length === 0) throw unverified()
-    ctx.body = await turns.take(async () => {
-      const event = await orUnreadable(found(parts, id, trace))
-      if (event === null) throw unknownCharge()
-      if (ctx.state.admin === undefined && holdsOthers(event, workspaceId)) throw ofOthers()
-      return orUnreadable(prove(parts, event, trace))
-    })
+    const mayHandOut = (event: FoundEvent): boolean => ctx.state.admin !== undefined || !holdsOthers(event, workspaceId)
+    const proving = turns.take(() => proveTraced(parts, id, trace, mayHandOut))
+    ctx.body = await within(proving, limits.explainMs, () => logUnreadable())
     ctx.attachment(`${id}.proof.json`)
     ctx.type = 'application/json'
   }

@@ -28,7 +28,11 @@ export const followLedger =
   async (ctx) => {
     readQuery(ctx, {})
     if (ctx.method === 'HEAD') return tellHead(ctx)
-    const wanted = { workspaceId: readBy(ctx), mayGoOn: mayGoOn(ctx, tail.ledger.accounts) }
+    const wanted = {
+      workspaceId: readBy(ctx),
+      tellsActors: ctx.state.admin !== undefined,
+      mayGoOn: mayGoOn(ctx, tail.ledger.accounts),
+    }
     const following = tails.open(ctx.res, wanted, bounds)
     ctx.respond = false
     await following

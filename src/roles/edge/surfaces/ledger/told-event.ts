@@ -13,6 +13,7 @@ export interface ToldEvent {
   /** Null for what is not one workspace's. */
   readonly workspace: string | null
   readonly subject: string
+  /** Told where an administrator reads. */
   readonly actor: string | null
   readonly detail: Detail
 }
