@@ -42,6 +42,7 @@ interface Slice {
 }
 
 interface Waiter extends Admission {
+  /** By `performance.now()`: a clock that is set refuses nobody. */
   readonly sinceMs: number
   readonly resolve: (reservation: Reservation) => void
   readonly reject: (refusal: GatewayError) => void
@@ -151,7 +152,7 @@ export class Allowances {
     if (slices.waiters.length === 0 && current !== null && this.#free(current) >= admission.wantedPicos)
       return Promise.resolve(this.#reserve(slices, current, admission, admission.wantedPicos))
     return new Promise((resolve, reject) => {
-      slices.waiters.push({ ...admission, sinceMs: this.#parts.clock(), resolve, reject })
+      slices.waiters.push({ ...admission, sinceMs: performance.now(), resolve, reject })
       this.#pump(slices)
     })
   }
@@ -384,7 +385,7 @@ export class Allowances {
   }
 
   #waitedMs({ sinceMs }: Waiter): number {
-    return this.#parts.clock() - sinceMs
+    return performance.now() - sinceMs
   }
 
   #serve(slices: SpenderSlices, waiter: Waiter, slice: Slice, reservedPicos: bigint): void {

@@ -9,6 +9,7 @@ import { SharedRecord } from './shared-record.ts'
 
 interface Waiter {
   readonly units: number
+  /** By `performance.now()`: a clock that is set refuses nobody. */
   readonly sinceMs: number
   readonly resolve: (waitMs: number | null) => void
   readonly reject: (fault: unknown) => void
@@ -70,7 +71,7 @@ export class RateShare {
       return Promise.resolve(null)
     }
     return new Promise((resolve, reject) => {
-      this.#waiters.push({ units, sinceMs: nowMs, resolve, reject })
+      this.#waiters.push({ units, sinceMs: performance.now(), resolve, reject })
       void this.#pump.run()
     })
   }
@@ -155,7 +156,7 @@ export class RateShare {
     const meter = settled(this.#record.value, nowMs, this.#owed, this.#perMinute)
     if (first === undefined) return this.#write(meter, 0, nowMs)
     if (first.units <= this.#held) return this.#serve()
-    if (nowMs - first.sinceMs > limits.rateWaitMs) return this.#giveUp(first)
+    if (performance.now() - first.sinceMs > limits.rateWaitMs) return this.#giveUp(first)
     const least = first.units - this.#held
     const ask = { held: this.#held, least, wanted: this.#wanted(least) }
     const decision = decide(meter, nowMs, ask, this.#perMinute)

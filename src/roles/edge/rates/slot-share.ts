@@ -9,6 +9,7 @@ import { Pump } from './pump.ts'
 import { SharedRecord } from './shared-record.ts'
 
 interface Waiter {
+  /** By `performance.now()`: a clock that is set refuses nobody. */
   readonly sinceMs: number
   readonly resolve: (taken: boolean) => void
   readonly reject: (fault: unknown) => void
@@ -67,7 +68,7 @@ export class SlotShare {
       return Promise.resolve(true)
     }
     return new Promise((resolve, reject) => {
-      this.#waiters.push({ sinceMs: this.#usedAtMs, resolve, reject })
+      this.#waiters.push({ sinceMs: performance.now(), resolve, reject })
       void this.#pump.run()
     })
   }
@@ -134,7 +135,7 @@ export class SlotShare {
   async #step(): Promise<void> {
     const nowMs = this.#clock()
     const [first] = this.#waiters
-    if (first !== undefined && nowMs - first.sinceMs > limits.rateWaitMs) return this.#giveUp(first)
+    if (first !== undefined && performance.now() - first.sinceMs > limits.rateWaitMs) return this.#giveUp(first)
     if (first !== undefined && this.#free() > 0) return this.#serve()
     const wanted = Math.max(this.#used + this.#waiters.length, this.#kept())
     const asked = { holder: this.#holder, used: this.#used, wanted }
@@ -170,7 +171,7 @@ export class SlotShare {
   /** An answer can be with its client before its place is back: who asks next at another edge must not be refused for that. */
   async #whileFull(first: Waiter, nowMs: number): Promise<void> {
     const othersHold = heldByOthers(this.#record.value.slots, this.#holder, nowMs) > 0
-    if (nowMs - first.sinceMs >= limits.slotPatienceMs && (this.#record.isFresh() || !othersHold)) {
+    if (performance.now() - first.sinceMs >= limits.slotPatienceMs && (this.#record.isFresh() || !othersHold)) {
       this.#waiters.shift()
       first.resolve(false)
       return
