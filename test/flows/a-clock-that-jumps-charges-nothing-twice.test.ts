@@ -21,6 +21,9 @@ const models = {
   long: 'long;output_tokens=40;chunk_delay_ms=80',
 }
 
+const clients = 4
+const jumps = [hourMs, -2 * hourMs, hourMs]
+
 t.test('the clock goes forward an hour, back two, and forward again', { timeout: 120_000 }, async (t) => {
   let aheadMs = 0
   const clock = (): number => Date.now() + aheadMs
@@ -63,7 +66,7 @@ t.test('the clock goes forward an hour, back two, and forward again', { timeout:
     again: true,
   })
 
-  const load = new Clients(4, async () => {
+  const load = new Clients(clients, async () => {
     const seen = await chat(url, streams, chatBody('openai/long', true, 40))
     await pause(20)
     return seen
@@ -83,7 +86,7 @@ t.test('the clock goes forward an hour, back two, and forward again', { timeout:
   await until(() => running.sandbox.totals().open >= 5)
   await until(() => few.journal.some(({ status }) => status === 200))
 
-  for (const jumpMs of [hourMs, -2 * hourMs, hourMs]) {
+  for (const jumpMs of jumps) {
     aheadMs += jumpMs
     t.comment(`the clock is ${aheadMs / hourMs} h ahead`)
     const before = [load.journal.length, few.journal.length] as const
@@ -113,10 +116,12 @@ t.test('the clock goes forward an hour, back two, and forward again', { timeout:
   t.equal(await netUsd(operator, 'films'), plainUsd)
   const journal = [...(await load.stop()), ...(await few.stop())]
   t.same(
-    [...new Set(journal.map(({ status }) => status))].filter((status) => status !== 200 && status !== 429),
+    [...new Set(journal.map(({ status }) => status))].filter((status) => ![200, 429, 502].includes(status!)),
     [],
-    'every request was served, or limited',
+    'every request was served, or limited, or met its deadline in the jump',
   )
+  const caught = journal.filter(({ status }) => status === 502)
+  t.ok(caught.length <= clients * jumps.length, `${caught.length} were between edge and proxy at that moment`)
   for (const workspaceId of ['streams', 'keyed', 'films', 'limited'])
     await until(async () => (await walletFigures(operator, workspaceId)).held === '0')
   await checkCharges(t, running)
