@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -153,9 +153,22 @@ export class NatsServer {
     await this.#process.stop(signal)
   }
 
+  /** What the store of a stopped server says of a consumer, for `putConsumer` to set it back to. */
+  consumerState(stream: string, consumer: string): Promise<Buffer> {
+    return readFile(this.#consumerFile(stream, consumer))
+  }
+
+  async putConsumer(stream: string, consumer: string, state: Buffer): Promise<void> {
+    await writeFile(this.#consumerFile(stream, consumer), state)
+  }
+
   /** Stops the server and removes its store. */
   async remove(): Promise<void> {
     await this.stop('SIGKILL')
     await rm(this.#folder, { recursive: true, force: true })
+  }
+
+  #consumerFile(stream: string, consumer: string): string {
+    return join(this.#folder, 'store/jetstream/$G/streams', stream, 'obs', consumer, 'o.dat')
   }
 }

@@ -11,6 +11,8 @@ export interface HeldItemParts {
   readonly link: Link
   readonly contents: QueueContents
   readonly health: QueueHealth
+  /** It is done; the server has yet to be told. */
+  readonly onEnding: (item: HeldItem) => void
   /** It is not held any more. */
   readonly onOver: (item: HeldItem) => void
 }
@@ -65,6 +67,7 @@ export class HeldItem implements WorkItem {
     const { contents, link } = this.#parts
     if (this.#state === 'over') return
     this.#state = 'ending'
+    this.#parts.onEnding(this)
     for (let attempt = 0; !(await this.#acknowledge()); attempt += 1) await link.backOff(attempt)
     this.#end()
     await contents.remove(this.#place).catch(() => {}) // Told of by the queue's health; a sweep removes them.

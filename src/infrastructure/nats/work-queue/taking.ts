@@ -34,6 +34,11 @@ export class Taking implements Taker {
   readonly #itemsMax: number
   readonly #onItem: (item: WorkItem) => void
   readonly #held = new Map<string, HeldItem>()
+  /**
+   * Done, but the server has not said so. They take no room: a server that was killed may have forgotten that it handed them out, and
+   * hears of none until it has done so again.
+   */
+  readonly #ending = new Map<string, HeldItem>()
   readonly #sweepTimer: NodeJS.Timeout
   #session: ItemSession | undefined
   /** Sessions that could not be started since the last that could. */
@@ -44,7 +49,7 @@ export class Taking implements Taker {
 
   constructor(parts: TakingParts, itemsMax: number, onItem: (item: WorkItem) => void) {
     this.#parts = parts
-    this.#itemParts = { ...parts, onOver: ({ id }) => this.#letGo(id) }
+    this.#itemParts = { ...parts, onEnding: (item) => this.#end(item), onOver: ({ id }) => this.#letGo(id) }
     this.#itemsMax = itemsMax
     this.#onItem = onItem
     this.#sweepTimer = setInterval(() => void this.#sweep(), limits.queueSweepMs)
@@ -123,7 +128,7 @@ export class Taking implements Taker {
 
   #receive(message: Msg): void {
     const id = message.subject.slice(this.#parts.consumer.queue.itemPrefix.length)
-    const held = this.#held.get(id)
+    const held = this.#held.get(id) ?? this.#ending.get(id)
     const reply = message.reply ?? ''
     if (held !== undefined) held.handedOutAgain(reply, deliveryOf(reply).deliveries)
     else if (this.#isOver || this.#held.size >= this.#itemsMax) this.#parts.connection.publish(reply, notDone(0))
@@ -138,8 +143,15 @@ export class Taking implements Taker {
     this.#onItem(item)
   }
 
+  #end(item: HeldItem): void {
+    this.#held.delete(item.id)
+    this.#ending.set(item.id, item)
+    this.#session?.fill()
+  }
+
   #letGo(id: string): void {
     this.#held.delete(id)
+    this.#ending.delete(id)
     this.#session?.fill()
   }
 
