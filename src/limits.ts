@@ -77,6 +77,7 @@ export const limits = {
   recentFramesBytesMax: 4 * 1024 * 1024, // A second of frames at full load, for the followers of the same process.
   followBufferBytesMax: 8 * 1024 * 1024, // Full frames would make the buffer a gigabyte.
   followPullFramesMax: 256, // Asked of the server at once: enough to hide the round trip.
+  followPullBytesMax: 8 * 1024 * 1024, // Of that: the server drops a connection that 64 MB wait for, and a process has several followers.
   followPullMs: 30_000, // Then the server ends the request and the next one is sent.
   followHeartbeatMs: 500, // The shortest that keeps a stall below logStalledMs.
   followStallMs: 1_500, // Neither a frame nor a heartbeat for so long: a fresh consumer is made.

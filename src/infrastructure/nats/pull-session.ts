@@ -33,6 +33,9 @@ export interface SessionParts {
 
 const heartbeatStatus = 100
 const requestEndedStatus = 408
+const conflictStatus = 409
+/** Of a request that is bounded in bytes: the next message would be too many, or all that were asked for have come. */
+const requestIsDone = /exceeds maxbytes|batch completed/i
 
 /**
  * One short-lived consumer that delivers the stream in order from one sequence on. Whatever disturbs it (a restart, a new leader, a lost
@@ -127,6 +130,7 @@ export class PullSession {
     this.#outstanding += batch
     const request = {
       batch,
+      max_bytes: limits.followPullBytesMax,
       expires: limits.followPullMs * nanosecondsInMs,
       idle_heartbeat: limits.followHeartbeatMs * nanosecondsInMs,
     }
@@ -173,7 +177,8 @@ export class PullSession {
 
   #receiveStatus(msg: Msg): void {
     const { code = 0, description = '' } = msg.headers ?? {}
-    if (code === requestEndedStatus) this.#outstanding -= Number(msg.headers?.get(JsHeaders.PendingMessagesHdr) ?? 0)
+    if (code === requestEndedStatus || (code === conflictStatus && requestIsDone.test(description)))
+      this.#outstanding -= Number(msg.headers?.get(JsHeaders.PendingMessagesHdr) ?? 0)
     else if (code !== heartbeatStatus) this.#lose(`${code} ${description}`)
   }
 
