@@ -1,18 +1,13 @@
 import { limits } from '../../limits.ts'
+import { serverHealth } from './server-health.ts'
 
 /** The check that shows it can be public. */
 const paths = / \/[^\s:]+/g
 
 const ask = async (monitoringUrl: string | undefined): Promise<string | null> => {
   if (monitoringUrl === undefined) return null
-  try {
-    const url = new URL('/healthz', monitoringUrl)
-    const response = await fetch(url, { signal: AbortSignal.timeout(limits.natsRequestMs) })
-    const { error } = (await response.json()) as { readonly error?: unknown }
-    return typeof error === 'string' ? error.replace(paths, '') : null
-  } catch {
-    return null // That the log is away is told without it.
-  }
+  const health = await serverHealth(monitoringUrl, limits.natsRequestMs) // That the log is away is told without it.
+  return health?.error?.replace(paths, '') ?? null
 }
 
 /**
