@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
+import type { Test } from 'tap'
 
 /** What a client saw of one request. */
 export interface Seen {
@@ -20,6 +21,13 @@ export const chatBody = (model: string, stream: boolean, maxTokens = 12): string
     messages: [{ role: 'user', content: 'Say a few words about money.' }],
   })
 
+const askChat = (url: string, secret: string, body: string): Promise<Response> =>
+  fetch(`${url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${secret}`, 'content-type': 'application/json' },
+    body,
+  })
+
 /** One chat request; never throws, since a broken connection is something a client sees too. */
 export const chat = async (url: string, secret: string, body: string): Promise<Seen> => {
   let requestId: string | null = null
@@ -27,11 +35,7 @@ export const chat = async (url: string, secret: string, body: string): Promise<S
   const askedMs = performance.now()
   const seen = (complete: boolean): Seen => ({ requestId, status, complete, tookMs: performance.now() - askedMs })
   try {
-    const response = await fetch(`${url}/v1/chat/completions`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${secret}`, 'content-type': 'application/json' },
-      body,
-    })
+    const response = await askChat(url, secret, body)
     requestId = response.headers.get('x-gateway-request-id')
     status = response.status
     const text = await response.text()
@@ -68,6 +72,29 @@ export class Clients {
       if (seen.status === null) await pause(20) // Nobody listens: the gateway is between two lives.
     }
   }
+}
+
+const refusedPauseMs = 50
+
+/** Eight clients of plain answers, until the end of the test at the latest, who wait a little when they are refused. */
+export const startClients = (t: Test, url: string, secret: string): Clients => {
+  const clients = new Clients(8, async () => {
+    const seen = await chat(url, secret, chatBody('openai/plain', false))
+    if (seen.status !== 200) await pause(refusedPauseMs)
+    return seen
+  })
+  t.teardown(async () => {
+    await clients.stop()
+  })
+  return clients
+}
+
+/** Whoever asks while nothing can be billed is told so, and when to ask again. */
+export const checkRefused = async (t: Test, url: string, secret: string): Promise<void> => {
+  const refused = await askChat(url, secret, chatBody('openai/plain', false))
+  t.equal(refused.status, 503)
+  t.ok(Number(refused.headers.get('retry-after')) >= 1)
+  t.match(await refused.json(), { error: { code: 'log_unavailable', type: 'api_error' } })
 }
 
 const lookAgainMsMin = 10

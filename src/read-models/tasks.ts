@@ -75,6 +75,16 @@ export interface TaskPage {
   readonly pageSize: number
 }
 
+/** A workspace's tasks of one kind, newest first. */
+const newestOf = (db: ReadModels, workspaceId: string, kind: Task['kind']) =>
+  db
+    .selectFrom('tasks')
+    .selectAll()
+    .where('workspace_id', '=', workspaceId)
+    .where('kind', '=', kind)
+    .orderBy('queued_at', 'desc')
+    .orderBy('task_id', 'desc')
+
 /** A page of a workspace's tasks of one kind, newest first. */
 export const listTasks = async (
   db: ReadModels,
@@ -82,13 +92,7 @@ export const listTasks = async (
   kind: Task['kind'],
   { page, pageSize }: TaskPage,
 ): Promise<readonly Task[]> => {
-  const rows = await db
-    .selectFrom('tasks')
-    .selectAll()
-    .where('workspace_id', '=', workspaceId)
-    .where('kind', '=', kind)
-    .orderBy('queued_at', 'desc')
-    .orderBy('task_id', 'desc')
+  const rows = await newestOf(db, workspaceId, kind)
     .offset((page - 1) * pageSize)
     .limit(pageSize)
     .execute()
@@ -115,14 +119,7 @@ export const listAllTasks = async (
 ): Promise<readonly Task[]> => {
   const found: Task[] = []
   for (const kind of videoKinds) {
-    let query = db
-      .selectFrom('tasks')
-      .selectAll()
-      .where('workspace_id', '=', workspaceId)
-      .where('kind', '=', kind)
-      .orderBy('queued_at', 'desc')
-      .orderBy('task_id', 'desc')
-      .limit(limit)
+    let query = newestOf(db, workspaceId, kind).limit(limit)
     if (after !== undefined)
       query = query.where(sql<boolean>`(queued_at, task_id) < (${new Date(after.queuedMs)}, ${after.taskId})`)
     found.push(...(await query.execute()).map(taskOf))

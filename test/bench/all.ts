@@ -5,11 +5,10 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { progress, runToEnd, temporaryFolder, writeJson } from './run.ts'
+import { placeOptions, progress, runToEnd, temporaryFolder, writeJson } from './run.ts'
 import { type Target, targetLine } from './table.ts'
 
 const benches = {
@@ -26,7 +25,7 @@ interface Found {
 }
 
 const { values: options } = parseArgs({
-  options: { json: { type: 'string', default: 'bench-results.json' }, folder: { type: 'string', default: tmpdir() } },
+  options: { ...placeOptions, json: { type: 'string', default: 'bench-results.json' } },
 })
 
 /** What a bench found; null where it did not come to its end. */

@@ -1,5 +1,6 @@
 /** What processes cost. */
 import { readRecord } from '../../src/infrastructure/embedded/record.ts'
+import type { LoadResult } from './asking.ts'
 import type { Gateway } from './installation.ts'
 import { cpuMicros, cpuMicrosWithChildren } from './procfs.ts'
 
@@ -20,3 +21,12 @@ export const spent = (before: Cpu, after: Cpu): Cpu =>
   Object.fromEntries(Object.entries(after).map(([name, micros]) => [name, micros - before[name]!]))
 
 export const total = (cpu: Cpu): number => Object.values(cpu).reduce((sum, micros) => sum + micros, 0)
+
+/** Microseconds for an answer, by process: of all rounds together, since the system counts in hundredths of a second. */
+export const cpuEachOf = (
+  measured: readonly { readonly result: Pick<LoadResult, 'answers'>; readonly cpu: Cpu }[],
+): Cpu => {
+  const answers = measured.reduce((sum, { result }) => sum + result.answers, 0)
+  const sumOf = (name: string): number => measured.reduce((sum, { cpu }) => sum + cpu[name]!, 0)
+  return Object.fromEntries(Object.keys(measured[0]!.cpu).map((name) => [name, sumOf(name) / answers]))
+}

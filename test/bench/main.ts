@@ -2,7 +2,6 @@
  * `make bench`: the gateway against a bare relay and against its own upstream, in turn, and then its ledger against the upstream's
  * own count. Exits with 1 when the ledger is wrong; targets are reported, not enforced.
  */
-import { tmpdir } from 'node:os'
 import { parseArgs } from 'node:util'
 import type { Addresses } from '../../src/infrastructure/embedded/embedded.ts'
 import { casesOf, labelOf, surfacesOf } from './cases.ts'
@@ -16,7 +15,7 @@ import { peakMemoryBytes } from './procfs.ts'
 import type { ProjectionQuestion, ProjectionRates } from './projection.ts'
 import { type Report, reportText, targetsOf } from './report.ts'
 import { type Bench, type Cell, measureRounds, rowsOf, ways } from './rounds.ts'
-import { numberOf, progress, runToEnd, temporaryFolder, writeJson } from './run.ts'
+import { numberOf, placeOptions, progress, runToEnd, temporaryFolder, writeJson } from './run.ts'
 
 const readOptions = () => {
   const { values } = parseArgs({
@@ -28,8 +27,7 @@ const readOptions = () => {
       events: { type: 'string', default: '200000' },
       peer: { type: 'string', multiple: true, default: [] },
       'upstream-port': { type: 'string', default: '0' }, // Named where peers are configured to it.
-      folder: { type: 'string', default: tmpdir() },
-      json: { type: 'string' },
+      ...placeOptions,
     },
   })
   const { seconds, rounds, connections, surfaces, events, peer, folder, json } = values

@@ -1,11 +1,11 @@
 import { availableParallelism } from 'node:os'
 import { type Case, comparedConnections, labelOf } from './cases.ts'
 import { chunksPerStream } from './content.ts'
-import { type Cpu, total } from './cpu.ts'
+import { type Cpu, cpuEachOf, total } from './cpu.ts'
 import { median } from './figures.ts'
 import { ledgerLine, type Reconciliation } from './ledger.ts'
 import type { ProjectionRates } from './projection.ts'
-import { type Cell, cellsOf, cpuEachOf, type Row } from './rounds.ts'
+import { type Cell, cellsOf, type Row } from './rounds.ts'
 import { megabytes, type Target, table, targetLine, whole } from './table.ts'
 
 /** All that a run has found. */
@@ -143,7 +143,8 @@ const cpuLines = ({ cells }: Report): readonly string[] =>
   [false, true].flatMap((stream) => {
     const own = cellsOf(cells, { route: 'chat', stream, connections: comparedConnections })
     const what = `${stream ? 'a stream' : 'a whole answer'} at ${comparedConnections} connections`
-    return own.length === 0 ? [] : [`CPU of ${what}: ${cpuText(cpuEachOf(own))}`]
+    const measured = own.map(({ results, cpu }) => ({ result: results.gateway, cpu }))
+    return own.length === 0 ? [] : [`CPU of ${what}: ${cpuText(cpuEachOf(measured))}`]
   })
 
 /** Anything but whole answers that the load met, by way and status. */

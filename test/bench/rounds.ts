@@ -122,10 +122,3 @@ export const rowsOf = (cells: readonly Cell[], cases: readonly Case[]): readonly
     const peers = Object.keys(own[0]?.results ?? {}).filter((name) => !ways.some((way) => way === name))
     return [...ways, ...peers].map((way) => rowOf(own, each, way))
   })
-
-/** Microseconds of CPU for a request, by process: of all rounds together, since the system counts in hundredths of a second. */
-export const cpuEachOf = (cells: readonly Cell[]): Cpu => {
-  const answers = cells.reduce((sum, { results }) => sum + results.gateway.answers, 0)
-  const sumOf = (name: string): number => cells.reduce((sum, { cpu }) => sum + cpu[name]!, 0)
-  return Object.fromEntries(Object.keys(cells[0]!.cpu).map((name) => [name, sumOf(name) / answers]))
-}

@@ -1,6 +1,10 @@
 /** What every bench does around its measuring. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+
+/** Where it works, and the file that it writes what it found to, where it is to. */
+export const placeOptions = { folder: { type: 'string', default: tmpdir() }, json: { type: 'string' } } as const
 
 /** Throws on what is not a number above zero. */
 export const numberOf = (text: string): number => {

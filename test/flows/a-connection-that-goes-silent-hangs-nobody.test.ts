@@ -4,7 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { limits } from '../../src/limits.ts'
 import { checkCharges } from '../bills.ts'
-import { Clients, chat, chatBody, until } from '../clients.ts'
+import { chatBody, startClients, until } from '../clients.ts'
 import { startExternalServers } from '../external-servers.ts'
 import { startTestGateway } from '../gateway.ts'
 import { beginStream, startHostileUpstream, wordsEvent } from '../hostile-upstream.ts'
@@ -98,14 +98,7 @@ t.test('the connections to NATS and PostgreSQL go silent under load', { timeout:
     config: { observe, external: { ...throughWire, databaseUrl: postgres.url } },
     operatorConfig: { external: direct },
   })
-  const clients = new Clients(8, async () => {
-    const seen = await chat(gateway.url, account.secret, chatBody('openai/plain', false))
-    if (seen.status !== 200) await pause(50)
-    return seen
-  })
-  t.teardown(async () => {
-    await clients.stop()
-  })
+  const clients = startClients(t, gateway.url, account.secret)
   await until(() => clients.journal.length > 30)
   await until(async () => (await healthAt(gateway.observeUrl, '/readyz')).httpStatus === 200)
 

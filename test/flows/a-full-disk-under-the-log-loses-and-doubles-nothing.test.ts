@@ -1,10 +1,9 @@
-import { setTimeout as pause } from 'node:timers/promises'
 import { jetstream, jetstreamManager } from '@nats-io/jetstream'
 import { connect, type NatsConnection } from '@nats-io/transport-node'
 import t, { type Test } from 'tap'
 import { residentBytes } from '../bench/procfs.ts'
 import { checkCharges } from '../bills.ts'
-import { Clients, chat, chatBody, until } from '../clients.ts'
+import { checkRefused, startClients, until } from '../clients.ts'
 import { type ExternalServers, startExternalServers } from '../external-servers.ts'
 import { type GatewayApart, startGatewayApart } from '../gateway-apart.ts'
 import { failing, healthAt, scrape } from '../metrics.ts'
@@ -21,14 +20,7 @@ interface Disk {
 }
 
 const endure = async (t: Test, { process: gateway, operator, account }: GatewayApart, disk: Disk): Promise<void> => {
-  const clients = new Clients(8, async () => {
-    const seen = await chat(gateway.url, account.secret, chatBody('openai/plain', false))
-    if (seen.status !== 200) await pause(50)
-    return seen
-  })
-  t.teardown(async () => {
-    await clients.stop()
-  })
+  const clients = startClients(t, gateway.url, account.secret)
   const statusesSince = (start: number): readonly (number | null)[] =>
     clients.journal.slice(start).map(({ status }) => status)
   await until(() => clients.journal.length > 30)
@@ -37,14 +29,7 @@ const endure = async (t: Test, { process: gateway, operator, account }: GatewayA
   await disk.fill()
   const full = clients.journal.length
   await until(() => statusesSince(full).filter((status) => status === 503).length > 50)
-  const refused = await fetch(`${gateway.url}/v1/chat/completions`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${account.secret}`, 'content-type': 'application/json' },
-    body: chatBody('openai/plain', false),
-  })
-  t.equal(refused.status, 503)
-  t.ok(Number(refused.headers.get('retry-after')) >= 1)
-  t.match(await refused.json(), { error: { code: 'log_unavailable' } })
+  await checkRefused(t, gateway.url, account.secret)
   await until(async () => disk.reason.test((await healthAt(gateway.observeUrl, '/readyz')).checks['log']?.reason ?? ''))
   const ready = await healthAt(gateway.observeUrl, '/readyz')
   t.equal(ready.httpStatus, 503)

@@ -5,6 +5,7 @@ import { connect } from 'node:net'
 import { dirname, join } from 'node:path'
 import { limits } from '../../limits.ts'
 import type { Logger } from '../../roles/role.ts'
+import { serverHealth } from '../nats/server-health.ts'
 import { pickPorts } from './free-ports.ts'
 import { writePrivateFile } from './private-file.ts'
 import { versionOf } from './run-as.ts'
@@ -74,27 +75,13 @@ jetstream {
 }
 `
 
-interface Health {
-  readonly status: string
-  readonly error?: string
-}
-
-/** Null where it does not answer. */
-const healthOf = async (monitoringUrl: string): Promise<Health | null> => {
-  try {
-    const response = await fetch(`${monitoringUrl}/healthz`, { signal: AbortSignal.timeout(limits.embeddedProbeMs) })
-    return (await response.json()) as Health
-  } catch {
-    return null // Not listening yet, or busy: asked again.
-  }
-}
-
-const isHealthy = async (monitoringUrl: string): Promise<boolean> => (await healthOf(monitoringUrl))?.status === 'ok'
+const isHealthy = async (monitoringUrl: string): Promise<boolean> =>
+  (await serverHealth(monitoringUrl, limits.embeddedProbeMs))?.status === 'ok'
 
 /** A stream whose disk was full is not written to any more until the server is started anew; null where there is none, else what it says. */
 export const writeErrorOf = async ({ natsMonitoringUrl }: NatsAddresses): Promise<string | null> => {
-  const { error } = (await healthOf(natsMonitoringUrl)) ?? {}
-  return error !== undefined && /write error/i.test(error) ? error : null
+  const error = (await serverHealth(natsMonitoringUrl, limits.embeddedProbeMs))?.error ?? ''
+  return /write error/i.test(error) ? error : null
 }
 
 /** Whether the store has room again, as far as a small file tells. */

@@ -202,7 +202,7 @@ const assemble = (options: LogOptions, names: LogNames, jsm: Parts['jsm']): Part
     link,
     recent,
     observer,
-    serverWord: () => serverWord(monitoringUrl),
+    serverWord: serverWord(monitoringUrl),
     logger,
     onFatal,
   })

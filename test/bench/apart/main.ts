@@ -3,13 +3,12 @@
  * the proxy apart; and then both ledgers against the upstream's own count. Exits with 1 when a ledger is wrong; targets are reported,
  * not enforced.
  */
-import { tmpdir } from 'node:os'
 import { parseArgs } from 'node:util'
 import { type BenchProcess, type ServerAddress, startProcess } from '../child.ts'
 import { startGateway } from '../gateway.ts'
 import { install } from '../installation.ts'
 import { countAnswered, openBooks, type Reconciliation, reconcile } from '../ledger.ts'
-import { numberOf, progress, runToEnd, temporaryFolder, writeJson } from '../run.ts'
+import { numberOf, placeOptions, progress, runToEnd, temporaryFolder, writeJson } from '../run.ts'
 import { type LargeStep, measureLarge } from './large.ts'
 import { type Report, reportText, targetsOf } from './report.ts'
 import { startRoles } from './roles.ts'
@@ -22,8 +21,7 @@ const readOptions = () => {
       seconds: { type: 'string', default: '2' },
       rounds: { type: 'string', default: '3' },
       connections: { type: 'string', default: '64,256' },
-      folder: { type: 'string', default: tmpdir() },
-      json: { type: 'string' },
+      ...placeOptions,
     },
   })
   const { seconds, rounds, connections, folder, json } = values

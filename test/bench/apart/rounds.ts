@@ -1,6 +1,6 @@
 import type { LoadResult } from '../asking.ts'
 import type { BenchProcess } from '../child.ts'
-import { type Cpu, cpuOf, spent, total } from '../cpu.ts'
+import { type Cpu, cpuEachOf, cpuOf, spent, total } from '../cpu.ts'
 import { median } from '../figures.ts'
 import type { Gateway } from '../installation.ts'
 import type { Books } from '../ledger.ts'
@@ -93,12 +93,6 @@ export interface Row {
   readonly p99Ms: number
   /** Microseconds a request: of all rounds together, since the system counts in hundredths of a second. */
   readonly cpuEach: Cpu
-}
-
-const cpuEachOf = (measured: readonly Measured[]): Cpu => {
-  const answers = measured.reduce((sum, { result }) => sum + result.answers, 0)
-  const sumOf = (name: string): number => measured.reduce((sum, { cpu }) => sum + cpu[name]!, 0)
-  return Object.fromEntries(Object.keys(measured[0]!.cpu).map((name) => [name, sumOf(name) / answers]))
 }
 
 const rowOf = (cells: readonly Cell[], way: Way): Row => {

@@ -4,7 +4,7 @@
  * on tables of its own. Exits with 1 when a command finds what is not there; targets are reported, not enforced.
  */
 import { execFile } from 'node:child_process'
-import { availableParallelism, tmpdir } from 'node:os'
+import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import type { Addresses } from '../../../src/infrastructure/embedded/embedded.ts'
@@ -14,7 +14,7 @@ import { type Installation, install } from '../installation.ts'
 import { openBooks } from '../ledger.ts'
 import { openBenchLog } from '../open-log.ts'
 import { peakMemoryBytes } from '../procfs.ts'
-import { numberOf, progress, runToEnd, temporaryFolder, writeJson } from '../run.ts'
+import { numberOf, placeOptions, progress, runToEnd, temporaryFolder, writeJson } from '../run.ts'
 import { megabytes, type Target, table, targetLine, whole } from '../table.ts'
 import { type HashPass, measureCopy, measureHash } from './baselines.ts'
 import { appendMixed } from './mixed-log.ts'
@@ -35,8 +35,7 @@ const readOptions = () => {
       rows: { type: 'string', default: '1000000' },
       samples: { type: 'string', default: '500' },
       lines: { type: 'string', default: '100000' },
-      folder: { type: 'string', default: tmpdir() },
-      json: { type: 'string' },
+      ...placeOptions,
     },
   })
   const { events, rows, samples, lines, folder, json } = values

@@ -3,7 +3,6 @@
  * in the same rounds; and then each ledger against the upstream's own count. Exits with 1 when a ledger is wrong; the target is reported,
  * not enforced.
  */
-import { tmpdir } from 'node:os'
 import { parseArgs } from 'node:util'
 import { pickPorts } from '../../../src/infrastructure/embedded/free-ports.ts'
 import type { LoadResult } from '../asking.ts'
@@ -15,7 +14,7 @@ import { type Gateway, installWith, payer, providersAt } from '../installation.t
 import { type Books, countAnswered, ledgerLine, openBooks, type Reconciliation, reconcile } from '../ledger.ts'
 import type { Load } from '../load.ts'
 import { benchModel, priceFile } from '../price.ts'
-import { numberOf, progress, runToEnd, temporaryFolder, writeJson } from '../run.ts'
+import { numberOf, placeOptions, progress, runToEnd, temporaryFolder, writeJson } from '../run.ts'
 import { type Target, table, targetLine, whole } from '../table.ts'
 
 const ways = ['off', 'on', 'keyed'] as const
@@ -31,8 +30,7 @@ const readOptions = () => {
       seconds: { type: 'string', default: '3' },
       rounds: { type: 'string', default: '3' },
       connections: { type: 'string', default: '64' },
-      folder: { type: 'string', default: tmpdir() },
-      json: { type: 'string' },
+      ...placeOptions,
     },
   })
   const { seconds, rounds, connections, folder, json } = values

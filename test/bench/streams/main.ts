@@ -3,7 +3,6 @@
  * chunks that pass, and then the ledger against the upstream's own count. Exits with 1 when the ledger is wrong; targets are reported, not
  * enforced.
  */
-import { tmpdir } from 'node:os'
 import { parseArgs } from 'node:util'
 import type { LoadResult } from '../asking.ts'
 import { type BenchProcess, type ServerAddress, startProcess } from '../child.ts'
@@ -14,7 +13,7 @@ import { countAnswered, ledgerLine, openBooks, type Reconciliation, reconcile } 
 import type { Load } from '../load.ts'
 import { growthOf, MemoryWatch } from '../memory.ts'
 import { benchModel } from '../price.ts'
-import { numberOf, progress, runToEnd, temporaryFolder, writeJson } from '../run.ts'
+import { numberOf, placeOptions, progress, runToEnd, temporaryFolder, writeJson } from '../run.ts'
 import { ordinaryShape } from '../shape.ts'
 import { type Target, table, targetLine, whole } from '../table.ts'
 
@@ -35,8 +34,7 @@ const readOptions = () => {
       streams: { type: 'string', default: '1000' },
       chunks: { type: 'string', default: '200' },
       rounds: { type: 'string', default: '3' },
-      folder: { type: 'string', default: tmpdir() },
-      json: { type: 'string' },
+      ...placeOptions,
     },
   })
   const { streams, chunks, rounds, folder, json } = values

@@ -3,7 +3,6 @@
  * their ends; then many open tasks in one video-poller. The ledger is checked after each against the vendor's own count. Exits with 1 when
  * it is wrong; targets are reported, not enforced.
  */
-import { tmpdir } from 'node:os'
 import { setTimeout as delay } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { openDatabase } from '../../../src/infrastructure/postgres/database.ts'
@@ -11,7 +10,7 @@ import { limits } from '../../../src/limits.ts'
 import { startRoles } from '../apart/roles.ts'
 import { type BenchProcess, type ServerAddress, startProcess } from '../child.ts'
 import { openBooks } from '../ledger.ts'
-import { numberOf, progress, runToEnd, temporaryFolder, writeJson } from '../run.ts'
+import { numberOf, placeOptions, progress, runToEnd, temporaryFolder, writeJson } from '../run.ts'
 import { openAccounts } from './accounts.ts'
 import { installVideo, startWhole } from './installation.ts'
 import { type Checked, checkHeld, checkSettled, countOpenTasks } from './ledger.ts'
@@ -29,8 +28,7 @@ const readOptions = () => {
       workspaces: { type: 'string', default: '1000' },
       tasks: { type: 'string', default: '10000' }, // Open at once.
       watch: { type: 'string', default: '30' }, // Seconds.
-      folder: { type: 'string', default: tmpdir() },
-      json: { type: 'string' },
+      ...placeOptions,
     },
   })
   const { seconds, rounds, connections, workspaces, tasks, watch, folder, json } = values

@@ -1,6 +1,7 @@
 import { limits } from '../../../../limits.ts'
 import type { AdminChange, ChangesWanted } from '../../../../read-models/admin-changes.ts'
 import { placeCursor } from '../ledger/cursor.ts'
+import { pageBody } from '../ledger/page-body.ts'
 import * as ledgerParameters from '../ledger/parameters.ts'
 import { readQuery } from '../ledger/query.ts'
 import { readTables } from '../read-tables.ts'
@@ -23,11 +24,8 @@ export const pageOfChanges = async (
 ): Promise<AdminAnswer> => {
   const limit = wanted.limit ?? limits.pageRows
   const found = await readTables(ctx, readModels.listAdminChanges({ ...wanted, limit: limit + 1 }))
-  const page = found.slice(0, limit)
-  const last = page.at(-1)
-  const isMore = found.length > limit && last !== undefined
-  const next = isMore ? cursor.text({ ...last, line: 0 }) : null
-  return { body: { object: 'list', data: page.map(shown), next_cursor: next } }
+  const page = pageBody(found, limit, shown, (last) => cursor.text({ ...last, line: 0 }))
+  return { body: { object: 'list', ...page } }
 }
 
 const cursor = placeCursor('events')

@@ -1,5 +1,6 @@
 import { limits } from '../../../../limits.ts'
 import { textsCursor } from '../ledger/cursor.ts'
+import { pageBody } from '../ledger/page-body.ts'
 import * as parameters from '../ledger/parameters.ts'
 
 /** One page of what stands in memory, in the order of its ids. */
@@ -21,10 +22,7 @@ export const pageOf = (list: string) => {
       const left = items
         .filter((item) => after === undefined || idOf(item) > after)
         .toSorted((one, other) => (idOf(one) < idOf(other) ? -1 : 1))
-      const page = left.slice(0, limit)
-      const last = page.at(-1)
-      const isMore = left.length > page.length && last !== undefined
-      return { object: 'list', data: page.map(shown), next_cursor: isMore ? cursor.text([idOf(last)]) : null }
+      return { object: 'list', ...pageBody(left, limit, shown, (last) => cursor.text([idOf(last)])) }
     },
   }
 }

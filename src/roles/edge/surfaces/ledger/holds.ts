@@ -5,6 +5,7 @@ import { type EdgeMiddleware, workspaceReadBy } from '../../middleware/context.t
 import type { EdgeReadModels } from '../../read-models.ts'
 import { readTables } from '../read-tables.ts'
 import { textsCursor } from './cursor.ts'
+import { pageBody } from './page-body.ts'
 import * as parameters from './parameters.ts'
 import { readQuery, refusal } from './query.ts'
 
@@ -34,11 +35,5 @@ export const listHolds =
     const { cursor: place, limit = limits.pageRows } = readQuery(ctx, known)
     const wanted = { after: place === undefined ? undefined : idIn(place), limit: limit + 1 }
     const holds = await readTables(ctx, readModels.listHolds(workspaceReadBy(ctx), wanted))
-    const page = holds.slice(0, limit)
-    const last = page.at(-1)
-    ctx.body = {
-      object: 'list',
-      data: page.map(shownHold),
-      next_cursor: holds.length > limit && last !== undefined ? cursor.text([last.holdId]) : null,
-    }
+    ctx.body = { object: 'list', ...pageBody(holds, limit, shownHold, ({ holdId }) => cursor.text([holdId])) }
   }

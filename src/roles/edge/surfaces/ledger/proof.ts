@@ -5,15 +5,11 @@ import { makeProof, type Proof } from '../../../../audit/proof.ts'
 import { GatewayError } from '../../../../errors.ts'
 import { decodeFrame } from '../../../../events/codec.ts'
 import { isObject } from '../../../../json.ts'
-import { limits } from '../../../../limits.ts'
 import type { ChargeTrace } from '../../../../read-models/charge-trace.ts'
-import { within } from '../../../../within.ts'
-import { type EdgeMiddleware, workspaceReadBy } from '../../middleware/context.ts'
+import type { EdgeMiddleware } from '../../middleware/context.ts'
 import type { EdgeReadModels } from '../../read-models.ts'
-import { Turns } from '../../turns.ts'
-import { readTables } from '../read-tables.ts'
-import { idIn, logUnreadable, unknownCharge } from './charge.ts'
-import { readQuery } from './query.ts'
+import { logTurns } from '../read-log.ts'
+import { findAskedTrace, unknownCharge } from './charge-trace.ts'
 
 export interface ProofParts {
   readonly readModels: EdgeReadModels
@@ -55,35 +51,18 @@ const prove = async ({ frames, verifiers }: ProofParts, event: FoundEvent, trace
   return makeProof(event.frame, event.indexInFrame, seal)
 }
 
-const proveTraced = async (
-  parts: ProofParts,
-  id: string,
-  trace: ChargeTrace,
-  mayHandOut: (event: FoundEvent) => boolean,
-): Promise<Proof> => {
-  try {
-    const event = await found(parts, id, trace)
-    if (event === null) throw unknownCharge()
-    if (!mayHandOut(event)) throw ofOthers()
-    return await prove(parts, event, trace)
-  } catch (fault) {
-    throw fault instanceof GatewayError ? fault : logUnreadable(fault)
-  }
-}
-
 /** GET …/charges/{id}/proof: a file that proves one charge with the log's public key and nothing else. */
 export const showProof = (parts: ProofParts): EdgeMiddleware => {
-  const turns = new Turns(limits.explainsAtOnceMax)
+  const readLog = logTurns()
   return async (ctx) => {
-    readQuery(ctx, {})
-    const id = idIn(ctx.path)
-    const workspaceId = workspaceReadBy(ctx)
-    const trace = await readTables(ctx, parts.readModels.findTrace(id))
-    if (trace === undefined || trace.workspaceId !== workspaceId) throw unknownCharge()
+    const { id, trace } = await findAskedTrace(ctx, parts.readModels)
     if (parts.verifiers.length === 0) throw unverified()
-    const mayHandOut = (event: FoundEvent): boolean => ctx.state.admin !== undefined || !holdsOthers(event, workspaceId)
-    const proving = turns.take(() => proveTraced(parts, id, trace, mayHandOut))
-    ctx.body = await within(proving, limits.explainMs, () => logUnreadable())
+    ctx.body = await readLog(async () => {
+      const event = await found(parts, id, trace)
+      if (event === null) throw unknownCharge()
+      if (ctx.state.admin === undefined && holdsOthers(event, trace.workspaceId)) throw ofOthers()
+      return prove(parts, event, trace)
+    })
     ctx.attachment(`${id}.proof.json`)
     ctx.type = 'application/json'
   }

@@ -6,6 +6,7 @@ import { type EdgeMiddleware, workspaceReadBy } from '../../middleware/context.t
 import type { EdgeReadModels } from '../../read-models.ts'
 import { readTables } from '../read-tables.ts'
 import { textsCursor } from './cursor.ts'
+import { pageBody } from './page-body.ts'
 import * as parameters from './parameters.ts'
 import { readQuery, refusal } from './query.ts'
 
@@ -43,6 +44,8 @@ const shownTask = (task: Task) => ({
   fail_reason: task.failReason,
 })
 
+const cursorOf = ({ queuedMs, taskId }: Task): string => cursor.text([timeOf(queuedMs), taskId])
+
 /** GET …/tasks: video tasks and their states, newest first. */
 export const listTasks =
   ({ readModels }: { readonly readModels: EdgeReadModels }): EdgeMiddleware =>
@@ -50,12 +53,5 @@ export const listTasks =
     const { cursor: place, limit = limits.pageRows } = readQuery(ctx, known)
     const wanted = { after: place === undefined ? undefined : placeIn(place), limit: limit + 1 }
     const tasks = await readTables(ctx, readModels.listTasks(workspaceReadBy(ctx), wanted))
-    const page = tasks.slice(0, limit)
-    const last = page.at(-1)
-    const isMore = tasks.length > limit && last !== undefined
-    ctx.body = {
-      object: 'list',
-      data: page.map(shownTask),
-      next_cursor: isMore ? cursor.text([timeOf(last.queuedMs), last.taskId]) : null,
-    }
+    ctx.body = { object: 'list', ...pageBody(tasks, limit, shownTask, cursorOf) }
   }

@@ -7,6 +7,7 @@ import { type EdgeContext, type EdgeMiddleware, workspaceReadBy } from '../../mi
 import type { EdgeReadModels } from '../../read-models.ts'
 import { readTables } from '../read-tables.ts'
 import { textsCursor } from './cursor.ts'
+import { pageBody } from './page-body.ts'
 import * as parameters from './parameters.ts'
 import { readQuery, refusal } from './query.ts'
 
@@ -59,12 +60,7 @@ export const showUsage =
     const { groupBy, limit } = wanted
     const asked = { ...wanted, limit: limit + 1 }
     const sums = await readTables(ctx, readModels.listUsage(workspaceReadBy(ctx), asked))
-    const page = sums.slice(0, limit)
-    const last = page.at(-1)
-    ctx.body = {
-      object: 'list',
-      group_by: groupBy,
-      data: page.map((each) => shownSums(groupBy, each)),
-      next_cursor: sums.length > limit && last !== undefined ? cursor.text(last.group) : null,
-    }
+    const shown = (each: UsageSums): object => shownSums(groupBy, each)
+    const page = pageBody(sums, limit, shown, ({ group }) => cursor.text(group))
+    ctx.body = { object: 'list', group_by: groupBy, ...page }
   }

@@ -1,0 +1,35 @@
+import { GatewayError } from '../../../../errors.ts'
+import type { ChargeTrace } from '../../../../read-models/charge-trace.ts'
+import { type EdgeContext, workspaceReadBy } from '../../middleware/context.ts'
+import type { EdgeReadModels } from '../../read-models.ts'
+import { readTables } from '../read-tables.ts'
+import { readQuery } from './query.ts'
+
+const chargePath = /\/ledger\/charges\/([A-Za-z0-9_:-]{1,64})(?:\/proof)?\/?$/i
+
+export const unknownCharge = (): GatewayError =>
+  new GatewayError('not_found', 'No request or task of this workspace has this id, as far as the tables have followed.')
+
+/** What has not the form of an id names nothing. */
+const idIn = (path: string): string => {
+  const id = chargePath.exec(path)?.[1]
+  if (id === undefined) throw unknownCharge()
+  return id
+}
+
+export interface AskedTrace {
+  readonly id: string
+  readonly trace: ChargeTrace
+  /** At which the tables stood. */
+  readonly sequence: number
+}
+
+/** Where the log tells of the charge that the path names. Throws `not_found` where the workspace that is read has no such charge. */
+export const findAskedTrace = async (ctx: EdgeContext, readModels: EdgeReadModels): Promise<AskedTrace> => {
+  readQuery(ctx, {})
+  const id = idIn(ctx.path)
+  const finding = readModels.findTrace(id)
+  const trace = await readTables(ctx, finding)
+  if (trace === undefined || trace.workspaceId !== workspaceReadBy(ctx)) throw unknownCharge()
+  return { id, trace, sequence: (await finding).sequence }
+}

@@ -1,0 +1,15 @@
+/**
+ * What the answer of a list holds of a page, and the cursor of the next one; null where this is the last. `rows` are those from the page's
+ * first on: more than the limit where a page follows.
+ */
+export const pageBody = <Row>(
+  rows: readonly Row[],
+  limit: number,
+  shown: (row: Row) => object,
+  cursorOf: (last: Row) => string,
+): { readonly data: readonly object[]; readonly next_cursor: string | null } => {
+  const page = rows.slice(0, limit)
+  const last = page.at(-1)
+  const isMore = rows.length > limit && last !== undefined
+  return { data: page.map(shown), next_cursor: isMore ? cursorOf(last) : null }
+}

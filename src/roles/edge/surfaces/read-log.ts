@@ -1,0 +1,29 @@
+import { GatewayError } from '../../../errors.ts'
+import { limits } from '../../../limits.ts'
+import { within } from '../../../within.ts'
+import { Turns } from '../turns.ts'
+
+const unreadable = (cause?: unknown): GatewayError =>
+  new GatewayError('log_unavailable', 'The event log cannot be read right now. Try again shortly.', {
+    cause,
+    retryAfterSeconds: 1,
+  })
+
+const fromLog = async <T>(read: () => Promise<T>): Promise<T> => {
+  try {
+    return await read()
+  } catch (fault) {
+    throw fault instanceof GatewayError ? fault : unreadable(fault)
+  }
+}
+
+/** What the stored log answers, to a few at once, in turn. Throws `log_unavailable` where it does not, or not in time. */
+export const logTurns = (): (<T>(read: () => Promise<T>) => Promise<T>) => {
+  const turns = new Turns(limits.explainsAtOnceMax)
+  return (read) =>
+    within(
+      turns.take(() => fromLog(read)),
+      limits.explainMs,
+      () => unreadable(),
+    )
+}
