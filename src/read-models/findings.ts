@@ -113,7 +113,7 @@ const findEstimated: Find = async (db, { workspaceId, limit }) => {
     .where('workspace_id', '=', workspaceId)
     .orderBy('sequence', 'desc')
     .orderBy('event_index', 'desc')
-    .limit(limits.chargesScannedMax)
+    .limit(limits.findingsBillsMax)
   const rows = await db
     .selectFrom(newest.as('newest'))
     .selectAll()
