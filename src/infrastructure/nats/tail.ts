@@ -28,7 +28,7 @@ export class Tail implements Follower {
   readonly #parts: TailParts
   readonly #onMessage: OnMessage
   readonly #ended = Promise.withResolvers<void>()
-  /** Messages that came while the reader was busy. */
+  /** Messages that the reader has not been handed yet. */
   readonly #buffer: LogMessage[] = []
   #bufferBytes = 0
   /** What the next message may be expected to have: as much as the largest of late. */
@@ -38,6 +38,8 @@ export class Tail implements Follower {
   #session: PullSession | undefined
   /** What the reader is busy with. */
   #inHand: Promise<void> | null = null
+  /** What is in the buffer is handed on at the end of this turn of the event loop. */
+  #isDue = false
   /** Sessions that could not be started since the last that could. */
   #attempt = 0
   #isOver = false
@@ -132,20 +134,28 @@ export class Tail implements Follower {
     this.#frameBytes = Math.max(message.data.length, this.#frameBytes * frameBytesKept)
     const expected = this.#received + 1
     this.#received = message.sequence
-    if (message.sequence !== expected)
-      this.#fail(
-        new LogFault(`sequence ${expected} is missing: ${message.sequence} came`, {
-          from: expected,
-          resumesAt: message.sequence,
-        }),
-      )
-    else if (this.#inHand === null) this.#hand(message)
-    else this.#keep(message)
+    if (message.sequence === expected) this.#keep(message)
+    else this.#failAtGap(expected, message.sequence)
+  }
+
+  #failAtGap(expected: number, came: number): void {
+    if (this.#inHand === null) this.#handNext()
+    this.#fail(new LogFault(`sequence ${expected} is missing: ${came} came`, { from: expected, resumesAt: came }))
   }
 
   #keep(message: LogMessage): void {
     this.#buffer.push(message)
     this.#bufferBytes += message.data.length
+    if (this.#inHand === null && !this.#isDue) this.#handSoon()
+  }
+
+  /** Acknowledgements that came with the message go first: somebody waits for them. */
+  #handSoon(): void {
+    this.#isDue = true
+    setImmediate(() => {
+      this.#isDue = false
+      this.#handNext()
+    })
   }
 
   /** A reader that answers at once costs no promise. */
