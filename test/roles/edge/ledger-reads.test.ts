@@ -6,6 +6,7 @@ import { Sealing } from '../../../src/audit/seal.ts'
 import { parseUsd } from '../../../src/domain/money.ts'
 import { limits } from '../../../src/limits.ts'
 import { signer, verifier } from '../../audit/sealed-log.ts'
+import { until } from '../../clients.ts'
 import { MemoryLog, rawFrameOf } from '../../memory-log.ts'
 import { startPostgres } from '../../postgres.ts'
 import {
@@ -195,25 +196,32 @@ t.test('what is not sealed yet, and what nobody can believe, is not proved', asy
   t.equal((await get(`${own}/charges/request-alone/proof`, secret, keyless.url)).status, 501)
 })
 
-t.test('a proof that is given up keeps its turn until the log has answered', async (t) => {
-  const answered = Promise.withResolvers<void>()
-  let reads = 0
-  const frames: Pick<FrameSource, 'read'> = {
-    read: async function* (from, to) {
-      reads += 1
-      await answered.promise
-      yield* log.read(from, to)
-    },
-  }
-  const slow = await startEdge(t, { readModels, frames, verifiers: [verifier] })
-  const asked = Array.from({ length: limits.explainsAtOnceMax + 2 }, () =>
-    get(`${own}/charges/request-alone/proof`, secret, slow.url),
-  )
-  for (const { status } of await Promise.all(asked)) t.equal(status, 503)
-  t.equal(reads, limits.explainsAtOnceMax)
-  answered.resolve()
-  t.equal((await get(`${own}/charges/request-alone/proof`, secret, slow.url)).status, 200)
-})
+t.test(
+  'a proof that is given up keeps its turn until the log has answered; one that waited in vain is not read for',
+  async (t) => {
+    const answered = Promise.withResolvers<void>()
+    const reads: string[] = []
+    const frames: Pick<FrameSource, 'read'> = {
+      read: async function* (from, to) {
+        reads.push(`${from}-${to}`)
+        await answered.promise
+        yield* log.read(from, to)
+      },
+    }
+    const slow = await startEdge(t, { readModels, frames, verifiers: [verifier] })
+    const ask = (id: string): Promise<Response> => get(`${own}/charges/${id}/proof`, secret, slow.url)
+    const asked = Array.from({ length: limits.explainsAtOnceMax }, () => ask('request-alone'))
+    await until(() => reads.length === limits.explainsAtOnceMax)
+    asked.push(ask('request-shared'), ask('request-shared'))
+    for (const { status } of await Promise.all(asked)) t.equal(status, 503)
+    t.equal(reads.length, limits.explainsAtOnceMax)
+    answered.resolve()
+    t.equal((await ask('request-alone')).status, 200)
+    const readUntilThen = new Set(reads.splice(0))
+    t.equal((await ask('request-alone')).status, 200)
+    t.same(readUntilThen, new Set(reads))
+  },
+)
 
 t.test('health: however many ask, the log is asked for few consumers', async (t) => {
   let reads = 0

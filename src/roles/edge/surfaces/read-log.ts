@@ -20,10 +20,12 @@ const fromLog = async <T>(read: () => Promise<T>): Promise<T> => {
 /** What the stored log answers, to a few at once, in turn. Throws `log_unavailable` where it does not, or not in time. */
 export const logTurns = (): (<T>(read: () => Promise<T>) => Promise<T>) => {
   const turns = new Turns(limits.explainsAtOnceMax)
-  return (read) =>
-    within(
-      turns.take(() => fromLog(read)),
-      limits.explainMs,
-      () => unreadable(),
-    )
+  return (read) => {
+    let isAwaited = true
+    const answer = turns.take(() => (isAwaited ? fromLog(read) : Promise.reject(unreadable())))
+    return within(answer, limits.explainMs, () => {
+      isAwaited = false
+      return unreadable()
+    })
+  }
 }
