@@ -11,7 +11,7 @@ FAULT_TESTS := $(wildcard test/flows/sigterm* test/flows/a-full-disk* test/flows
   test/flows/an-upstream-that* test/flows/a-flood* test/flows/a-client-of* test/infrastructure/embedded/full-disk*)
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check bench bench-apart bench-video bench-audit bench-guards bench-streams bench-all generate chaos faults tamper reconcile-seeds openapi-seeds properties fuzz
+.PHONY: help run test check bench bench-apart bench-video bench-audit bench-guards bench-streams bench-all generate chaos faults tamper reconcile-seeds openapi-seeds properties fuzz page
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  %-15s %s\n", $$1, $$2 }'
@@ -76,6 +76,9 @@ properties: node_modules/.installed ## The long form of the tests of properties:
 
 fuzz: node_modules/.installed ## The long form of the fuzz: FUZZ_RUNS (100000), FUZZ_SEED
 	FUZZ_RUNS=$${FUZZ_RUNS:-100000} tap -t 3600 test/flows/whatever-is-sent* $(ARGS)
+
+page: node_modules/.installed ## The long form of the dashboard's test: DASHBOARD_ROWS (100000)
+	DASHBOARD_ROWS=$${DASHBOARD_ROWS:-100000} tap -t 3600 test/dashboard/page* $(ARGS)
 
 generate: node_modules/.installed ## Write the types of the schemas
 	node schemas/generate.ts

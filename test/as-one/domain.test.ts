@@ -1,3 +1,3 @@
 import { runTogether } from '../run-together.ts'
 
-await runTogether('domain')
+await runTogether('test/domain/**/*.test.ts')

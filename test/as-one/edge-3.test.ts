@@ -1,3 +1,3 @@
 import { runTogether } from '../run-together.ts'
 
-await runTogether('roles/edge', { part: 2, of: 3 })
+await runTogether('test/roles/edge/**/*.test.ts', { part: 2, of: 3 })

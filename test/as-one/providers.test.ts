@@ -1,3 +1,3 @@
 import { runTogether } from '../run-together.ts'
 
-await runTogether('providers')
+await runTogether('test/providers/**/*.test.ts')

@@ -1,3 +1,3 @@
 import { runTogether } from '../run-together.ts'
 
-await runTogether('roles/proxy')
+await runTogether('test/roles/proxy/**/*.test.ts')

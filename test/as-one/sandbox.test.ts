@@ -1,3 +1,3 @@
 import { runTogether } from '../run-together.ts'
 
-await runTogether('sandbox')
+await runTogether('test/sandbox/**/*.test.ts')

@@ -17,10 +17,11 @@ const rounds = Number(process.env['CHAOS_ROUNDS'] ?? 0)
 const seed = Number(process.env['CHAOS_SEED'] ?? Date.now() % 100_000)
 const random = randomOf(seed)
 
-/** The short form shares the machine with other tests. */
-const clients = rounds === 0 ? 8 : 16
+/** The short form shares the machine with other tests: of fewer requests, slower ones, more are under way when a process is struck. */
+const clients = rounds === 0 ? 6 : 16
 /** Between a client's requests. */
 const thinkMs = rounds === 0 ? 200 : 0
+const upstreamMs = rounds === 0 ? 300 : 0
 /** Before a strike, and again behind it. */
 const answersOfEach = rounds === 0 ? 2 : 4
 const requestDeadlineMs = 20_000
@@ -76,14 +77,15 @@ t.test(
       externalOf: externalFor,
       counts: { edge: 2, proxy: 2, 'video-poller': 2, projector: 2, scheduler: 2 },
       apart: (_, index) => rounds > 0 || index === 0,
-      sheets: { 'openai/plain': sheetOf() },
+      models: { slow: `slow;delay_ms=${upstreamMs}` },
+      sheets: { 'openai/slow': sheetOf() },
       config: { requestDeadlineMs, log: { name: 'GATEWAY', replicas: 3, durability: 'synced' } },
     })
     const { operator } = deployment
     const { secret } = await operator.openAccount('acme', '1000')
     const anyUrl = (): string => deployment.urls[Math.floor(random() * deployment.urls.length)]!
     const load = new Clients(clients, async () => {
-      const seen = await chat(anyUrl(), secret, chatBody('openai/plain', random() < 0.5))
+      const seen = await chat(anyUrl(), secret, chatBody('openai/slow', random() < 0.5))
       await pause(seen.status === 200 ? thinkMs : 50)
       return seen
     })

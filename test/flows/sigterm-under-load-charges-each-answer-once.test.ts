@@ -63,6 +63,7 @@ t.test('SIGTERM under load, of each process in turn, and then of the last edge',
     external: direct,
     models,
     counts: { edge: 2, proxy: 2 },
+    apart: (role, index) => role !== 'proxy' || index === 0, // The other one stays.
     config: { drainMs, observe },
   })
   const { operator } = deployment
@@ -137,6 +138,7 @@ t.test('a second SIGTERM is quick, and loses nothing that was acknowledged', { t
   const deployment = await Deployment.start(t, {
     external: direct,
     models,
+    counts: { projector: 0, scheduler: 0, 'video-poller': 0 },
     config: { drainMs: 600_000, observe },
   })
   const { operator, urls, sandbox } = deployment
@@ -163,6 +165,7 @@ t.test('nothing hangs where NATS or PostgreSQL is away during the stop', { timeo
   const deployment = await Deployment.start(t, {
     external: direct,
     models,
+    apart: (role) => isLong || role !== 'proxy',
     config: { drainMs },
     bounds: { edge: { closingAckMs: 2_000, allowanceReturnMs: 1_000 }, proxy: { closingAckMs: 2_000 } },
   })

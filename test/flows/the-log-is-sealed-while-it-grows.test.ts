@@ -79,7 +79,7 @@ t.test('a gateway under load, twice: every frame is sealed within about a second
     secret ||= (await operator.openAccount('acme', '100')).secret
     const before = (await checkpointsOf(raw)).length
     const lateness = new Lateness()
-    const load = new Clients(8, () => chatThenPause(gateway.url, secret))
+    const load = new Clients(4, () => chatThenPause(gateway.url, secret))
     await until(async () => (await checkpointsOf(raw)).length >= before + 3)
     await load.stop()
     const loaded = await framesOf(raw)
@@ -131,7 +131,7 @@ t.test('two schedulers, and the one that seals is killed', { timeout: 240_000 },
   const { operator } = deployment
   const raw = operator.platform.log
   const { secret } = await operator.openAccount('acme', '100')
-  const load = new Clients(4, () => chatThenPause(deployment.urls[0]!, secret))
+  const load = new Clients(2, () => chatThenPause(deployment.urls[0]!, secret))
   t.teardown(() => load.stop())
   const sealsOn = async (): Promise<void> => {
     const last = await raw.lastSequence()

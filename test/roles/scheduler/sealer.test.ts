@@ -347,7 +347,7 @@ t.test('with NATS away it stops within its bound, and when NATS is back it goes 
   await until(() => watched.every(({ seen }) => seen.appends > 0)) // Into nothing.
   const stopMs = performance.now()
   await leaves.stop()
-  const tookMs = performance.now() - stopMs
+  const tookMs = Math.ceil(performance.now() - stopMs) // A timer may be early by a part of a millisecond.
   t.ok(tookMs >= limits.schedulerStopMs && tookMs < limits.schedulerStopMs + 500, `stopped in ${tookMs} ms`)
 
   await nats.start()

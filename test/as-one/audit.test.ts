@@ -1,0 +1,3 @@
+import { runTogether } from '../run-together.ts'
+
+await runTogether('test/audit/**/*.test.ts')

@@ -1,0 +1,3 @@
+import { runTogether } from '../run-together.ts'
+
+await runTogether('test/roles/projector/**/*.test.ts')

@@ -1,0 +1,4 @@
+import { runTogether } from '../run-together.ts'
+
+await runTogether('test/roles/*.test.ts')
+await runTogether('test/roles/{scheduler,video-poller}/**/*.test.ts')

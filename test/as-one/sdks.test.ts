@@ -1,0 +1,3 @@
+import { runTogether } from '../run-together.ts'
+
+await runTogether('test/flows/{agents-sdks,any-model,chat-with,messages-with,no-header,responses-with}*.test.ts')

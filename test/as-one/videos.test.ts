@@ -1,0 +1,5 @@
+import { runTogether } from '../run-together.ts'
+
+await runTogether(
+  'test/flows/{a-video-costs,a-video-from,a-video-is,a-video-task-moved,a-video-that,an-expired,whoever}*.test.ts',
+)

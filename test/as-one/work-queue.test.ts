@@ -1,0 +1,3 @@
+import { runTogether } from '../run-together.ts'
+
+await runTogether('test/infrastructure/nats/work-queue/**/*.test.ts')
