@@ -10,10 +10,11 @@ import { newVideo } from '../video.ts'
 import { axeViolations, findChromium, goTo, openBrowser, openVisitor, signIn, withoutChromium } from './browser.ts'
 import { adminToken, openCrowd, openWorld, spitefulModel, spitefulName, tablesCaughtUp, type World } from './world.ts'
 
-/** The long form, `make page`, has 100,000. */
+/** The long form, `make page`, has 100,000, and the machine for itself. */
 const crowdRows = Number(process.env['DASHBOARD_ROWS'] ?? 20_000)
-/** What the page promises on a machine that has time; the tests leave room for one that has little. */
-const patience = 4
+const isAlone = crowdRows >= 100_000
+/** What the page promises on a machine that has time; beside other tests it has little. */
+const patience = isAlone ? 1 : 4
 
 const rowsOf = (page: Page) => page.locator('.virtual tbody:not([aria-hidden]) tr')
 const heading = (page: Page, name: string) => page.getByRole('heading', { level: 1, name })
@@ -402,7 +403,7 @@ const crowd = (world: World, browser: Browser) => async (t: Test) => {
   t.ok(paintMs <= 1_000 * patience)
   t.ok(rowsMs <= 1_000 * patience)
   t.ok(workMs / frames <= 1_000 / 60, 'a frame is done before the next one is due')
-  t.ok(longTasks.length <= frames / 4)
+  if (isAlone) t.ok(longTasks.length <= frames / 4)
   t.ok(inDocument < 60)
 }
 
