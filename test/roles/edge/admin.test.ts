@@ -489,7 +489,14 @@ t.test('limits of a workspace and of its keys', async (t) => {
   }
   t.same(await ask('PUT', 'workspaces/acme/limits', pace), {
     status: 200,
-    body: { object: 'limits', workspace: 'acme', key: null, limits: pace },
+    body: {
+      object: 'limits',
+      workspace: 'acme',
+      key: null,
+      limits: pace,
+      in_force: pace,
+      sources: { requests_per_minute: 'own', models: 'own' },
+    },
   })
   const spend = { spend: { day: '1.50', total: '9' }, allowed_models: ['openai/*'] }
   const shown = { ...spend, spend: { day: '1.5', total: '9' } }
@@ -533,6 +540,29 @@ t.test('limits of a workspace and of its keys', async (t) => {
     said().map(({ type, actor }) => [type, actor]),
     Array.from({ length: 5 }, () => ['LimitsSet', 'admin:ana']),
   )
+})
+
+t.test('limits of a plan and of the configuration are shown where they bind', async (t) => {
+  const { ask } = await start(t, { requestsPerMinute: 1000 })
+  const at = 'workspaces/acme/limits'
+  const whole = async () => {
+    const { body } = await ask('GET', at)
+    return (body as { data: object[] }).data[0]
+  }
+  const bound = (limits: object, in_force: object, sources: object) => ({
+    ...{ object: 'limits', workspace: 'acme', key: null },
+    ...{ limits, in_force, sources },
+  })
+  t.same(await whole(), bound({}, { requests_per_minute: 1000 }, { requests_per_minute: 'configuration' }))
+  const limits = { requests_per_minute: 10, allowed_models: ['openai/*'], tokens_per_minute: 7 }
+  await ask('PUT', 'plans/pro', { price: '0', limits })
+  await ask('PUT', 'workspaces/acme/subscription', { plan: 'pro' })
+  const ofPlan = { requests_per_minute: 'plan', allowed_models: 'plan', tokens_per_minute: 'plan' }
+  t.same(await whole(), bound({}, limits, ofPlan))
+  const own = { tokens_per_minute: 9, concurrent_requests: 2 }
+  const both = bound(own, { ...limits, ...own }, { ...ofPlan, tokens_per_minute: 'own', concurrent_requests: 'own' })
+  t.same((await ask('PUT', at, own)).body, both)
+  t.same(await whole(), both)
 })
 
 t.test('a rotated key is still refused beyond the limit, and so is the one that it replaces', async (t) => {

@@ -20,6 +20,8 @@ export interface AdminParts extends KeySource {
   readonly configured: Catalog
   /** As it is now. */
   readonly catalog: () => Catalog
+  /** Of each workspace about which nothing else is said; null for no limit. */
+  readonly requestsPerMinute: number | null
   readonly clock: Clock
 }
 
