@@ -25,6 +25,11 @@ export const setLimits = async (books: Books, workspaceId: string, keyId: KeyId,
   return decision.facts.length > 0
 }
 
+/** The models that limits name. */
+export const modelsIn = ({ allowedModels = [], models = {} }: Limits): readonly string[] => [
+  ...new Set([...allowedModels, ...Object.keys(models)]),
+]
+
 /** What a key spent on the UTC day of an instant (milliseconds since the epoch), in its month and ever. */
 export const spentOf = (
   { tail }: Pick<Books, 'tail'>,

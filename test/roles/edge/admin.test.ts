@@ -565,6 +565,29 @@ t.test('limits of a plan and of the configuration are shown where they bind', as
   t.same(await whole(), both)
 })
 
+t.test('names that lead to no model are taken, and told', async (t) => {
+  const { ask } = await start(t)
+  const told = async (path: string, body: object): Promise<unknown> => {
+    const { status, body: answer } = await ask('PUT', path, body)
+    t.equal(status, 200, path)
+    return answer['warnings']
+  }
+  const nothing = [/^`openai\/nope` leads to no model yet/]
+  const candidates = ['plain', 'openai/nope', { model: 'openai/plain-2026-01-01' }]
+  t.match(await told('aliases/fast', { model: 'openai/nope' }), nothing)
+  t.match(await told('routers/mine', { candidates }), nothing)
+  const limits = { allowed_models: ['openai/*', 'openai/plain'], models: { 'openai/nope': { tokens_per_minute: 1 } } }
+  t.match(await told('workspaces/acme/limits', limits), nothing)
+  t.match(await told('plans/pro', { price: '1', limits }), nothing)
+  t.match(await told('workspaces/acme/keys/key-1/limits', { allowed_models: ['nope/x', 'nope/*'] }), [
+    /nope\/x/,
+    /nope\/\*/,
+  ])
+  t.equal(await told('aliases/fast', { model: 'openai/plain' }), undefined)
+  t.equal(await told('routers/mine', { candidates: ['plain', 'fast'] }), undefined)
+  t.equal(await told('workspaces/acme/limits', { allowed_models: ['openai/*', 'openai/plain'] }), undefined)
+})
+
 t.test('a rotated key is still refused beyond the limit, and so is the one that it replaces', async (t) => {
   const { edge, ask } = await start(t)
   const askWith = async (key: unknown) => {

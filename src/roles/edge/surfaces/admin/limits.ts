@@ -2,11 +2,19 @@ import type { LimitsInForce } from '../../../../domain/accounts/limits.ts'
 import { formatUsd, parseUsd } from '../../../../domain/money.ts'
 import type { Limits, Pace } from '../../../../events/types.ts'
 import type { Books } from '../../../books.ts'
-import { type StandingLimits, setLimits, spentOf, standingLimits, standingLimitsOf } from '../../../limits-changes.ts'
+import {
+  modelsIn,
+  type StandingLimits,
+  setLimits,
+  spentOf,
+  standingLimits,
+  standingLimitsOf,
+} from '../../../limits-changes.ts'
+import { warningsOf } from '../../../routing-changes.ts'
 import { readQuery } from '../ledger/query.ts'
 import { pageOf } from './page.ts'
 import type { SetLimitsRequest } from './requests.types.ts'
-import type { AdminAnswer, AdminCall, AdminParts } from './route.ts'
+import { type AdminAnswer, type AdminCall, type AdminParts, warned } from './route.ts'
 
 type PaceRequest = Pick<SetLimitsRequest, 'requests_per_minute' | 'tokens_per_minute' | 'concurrent_requests'>
 
@@ -104,7 +112,9 @@ const set = async (
 ): Promise<AdminAnswer> => {
   const { books, id: workspaceId } = call
   await setLimits(books, workspaceId, keyId, limits)
-  return { body: shown(call, parts)(standingLimitsOf(books, workspaceId, keyId, parts.requestsPerMinute)) }
+  const standing = standingLimitsOf(books, workspaceId, keyId, parts.requestsPerMinute)
+  const warnings = warningsOf(books, parts.catalog(), modelsIn(limits))
+  return { body: { ...shown(call, parts)(standing), ...warned(warnings) } }
 }
 
 export const setOfWorkspace = (call: AdminCall<SetLimitsRequest>, parts: AdminParts): Promise<AdminAnswer> =>

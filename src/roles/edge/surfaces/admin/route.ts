@@ -43,6 +43,10 @@ export interface AdminAnswer {
   readonly body: object
 }
 
+/** A member for what is done and may be a mistake; none where there is nothing to say. */
+export const warned = (warnings: readonly string[]): { readonly warnings?: readonly string[] } =>
+  warnings.length === 0 ? {} : { warnings }
+
 /** What a path names. */
 export interface Named {
   readonly id?: string
