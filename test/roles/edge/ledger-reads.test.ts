@@ -197,7 +197,9 @@ t.test('what is not sealed yet, and what nobody can believe, is not proved', asy
   const refused = await get(`${own}/charges/request-unsealed/proof`)
   t.match({ status: refused.status, ...(await errorOf(refused)) }, { status: 409, code: 'conflict' })
   const keyless = await startEdge(t, { readModels, frames: log })
-  t.equal((await get(`${own}/charges/request-alone/proof`, secret, keyless.url)).status, 501)
+  const impossible = await get(`${own}/charges/request-alone/proof`, secret, keyless.url)
+  t.equal(impossible.status, 501)
+  t.equal(impossible.headers.get('x-should-retry'), 'false')
 })
 
 t.test(
