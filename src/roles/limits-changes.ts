@@ -51,6 +51,7 @@ type Configured = number | null
 
 const isSome = (limits: Limits): boolean => Object.keys(limits).length > 0
 
+/** Of a workspace, or of one key in it, whether it has any or not. */
 export const standingLimitsOf = (
   { tail }: Pick<Books, 'tail'>,
   workspaceId: string,
