@@ -162,6 +162,8 @@ export interface Limits {
 export interface StandingLimits {
   key: string | null
   limits: Limits
+  in_force?: Limits
+  sources?: Partial<Record<keyof Limits, 'own' | 'plan' | 'configuration'>>
   spent?: { day: string; month: string; total: string }
 }
 

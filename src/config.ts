@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { type Document, parseDocument } from 'yaml'
+import { type Document, Lexer, parseDocument } from 'yaml'
 import { parseSigningKey } from './audit/keys.ts'
 import { parseVerifier, type Signer, type Verifier, verifierOf, verifierText } from './audit/note.ts'
 import { type PriceFile, problemsOfPriceFile } from './domain/pricing/price-file.ts'
@@ -315,14 +315,20 @@ const fillVariables = (value: unknown, path: string, filling: Filling): unknown 
   )
 }
 
-const bareVariable = /(?<=[:,[{]\s*)\$\{\w+\}(?=\s*(?:[,}\]]|$))/g
+const variableName = /^\w+$/
+/** What the lexer puts between the pieces of the text: a document, a broken flow and a scalar begin. */
+const lexerMarks: ReadonlySet<string> = new Set(['\u0002', '\u0018', '\u001f'])
 
-/** A bare `${NAME}` would open a map in YAML's flow style. Lines that have quotes of their own stay as they are. */
-const quoteVariables = (text: string): string =>
-  text
-    .split('\n')
-    .map((line) => (/["']/.test(line) ? line : line.replace(bareVariable, '"$&"')))
-    .join('\n')
+/** A bare `${NAME}` would open a map in YAML's flow style. Elsewhere, in quotes and in comments it is one piece of text. */
+const quoteVariables = (text: string): string => {
+  const tokens = [...new Lexer().lex(text)]
+  for (const at of tokens.keys()) {
+    const [dollar, open, , name = '', close] = tokens.slice(at, at + 5)
+    if (dollar === '$' && open === '{' && variableName.test(name) && close === '}')
+      tokens.splice(at, 5, '"', dollar, open, name, '}"')
+  }
+  return tokens.filter((token) => !lexerMarks.has(token)).join('')
+}
 
 const parseConfigFile = (file: string, variables: Variables, reader: Reader): ConfigFile => {
   const document = parseDocument(quoteVariables(readFileSync(file, 'utf8')), { prettyErrors: true })

@@ -263,7 +263,6 @@ export const limits = {
   pageRowsMax: 1_000, // Of one answer of a read model.
   pageRows: 100, // Where the caller names no number.
   chargesScannedMax: 5_000, // Of requests, and of tasks, that one page of filtered charges looks at: about 7 ms together.
-  findingsBillsMax: 10_000, // The newest, which are looked through for estimates.
   chargePlacesMax: 1_000, // Events of one task that are told: a vendor's state and percentage advance about a hundred times.
   statementChunkCharacters: 64 * 1024, // Written at once.
   explainMs: 5_000, // For the log to give the frames of one charge.

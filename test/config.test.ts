@@ -93,6 +93,25 @@ t.test('a role that misses a secret it needs says which', async (t) => {
   })
 })
 
+t.test('a variable needs no quotes, whatever stands beside it', (t) => {
+  const keyOf = (entry: string): string | undefined => {
+    const file = join(t.testdir({ 'gateway.yaml': `providers:\n  openai: ${entry}\n` }), 'gateway.yaml')
+    return readConfig({ MINE: `it's "one" #` }, { file, role: 'proxy' }).providers[0]?.apiKey
+  }
+  const flows = [
+    '{ dialect: openai, base_url: "https://api.openai.com/v1", api_key: ${MINE} }',
+    "{ api_key: ${MINE}, dialect: 'openai', base_url: https://api.openai.com/v1 } # ana's, { x: ${NOBODY} }",
+    '{dialect: openai, # it\'s [${NOBODY}]\n    base_url: "https://api.openai.com/v1","api_key":${MINE}}',
+    '{ dialect: openai, base_url: https://api.openai.com/v1, api_key: "${MINE}" }',
+    '\n    { dialect: openai, base_url: https://api.openai.com/v1, api_key:\n      ${MINE} }',
+    "\n    dialect: openai\n    base_url: 'https://api.openai.com/v1'\n    api_key: ${MINE} # { a: ${NOBODY} }",
+  ]
+  for (const flow of flows) t.equal(keyOf(flow), `it's "one" #`, flow)
+  const text = keyOf('{ dialect: openai, base_url: "https://api.openai.com/v1", api_key: "{ a: ${MINE} }" }')
+  t.equal(text, `{ a: it's "one" # }`, 'what is in quotes is a text')
+  t.end()
+})
+
 t.test('a key that stands in the file or the environment stays out of an edge', async (t) => {
   const provider = { dialect: 'openai', base_url: 'https://api.example/v1', api_key: 'sk-literal', models: { a: 'b' } }
   const file = fileWith(t, { providers: { mine: provider } })

@@ -28,7 +28,7 @@ const kinds = /** @type {const} */ ([
   [
     'estimated_charge',
     'Estimated charges',
-    'Counted with a tokenizer, since the provider told no usage; of the newest charges.',
+    'Counted with a tokenizer, since the provider told no usage.',
     'Charged, USD',
   ],
   [

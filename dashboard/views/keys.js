@@ -31,19 +31,26 @@ const spans = /** @type {const} */ (['day', 'month', 'total'])
 /** @param {string} iso of a `datetime-local` field, in the viewer's zone; empty for none */
 const instantOf = (iso) => (iso === '' ? undefined : new Date(iso).toISOString())
 
-/** @param {Limits} limits */
-const limitsText = (limits) => {
+/** @param {Limits} limits @param {StandingLimits['sources']} sources */
+const limitsText = (limits, sources = {}) => {
+  /** @param {keyof Limits} name */
+  const from = (name) =>
+    sources[name] === 'plan' ? ' (from the plan)' : sources[name] === 'configuration' ? ' (the default)' : ''
   const parts = [
     ...figures.flatMap(([name, title]) =>
-      limits[name] === undefined ? [] : [`${title.toLowerCase()} ${limits[name]}`],
+      limits[name] === undefined ? [] : [`${title.toLowerCase()} ${limits[name]}${from(name)}`],
     ),
     ...spans.flatMap((span) =>
       limits.spend?.[span] === undefined
         ? []
         : [`${money(limits.spend[span] ?? '')} USD ${span === 'total' ? 'ever' : `a ${span}`}`],
     ),
-    ...(limits.allowed_models === undefined ? [] : [`models ${limits.allowed_models.join(', ')}`]),
-    ...(limits.models === undefined ? [] : [`${Object.keys(limits.models).length} models of their own`]),
+    ...(limits.allowed_models === undefined
+      ? []
+      : [`models ${limits.allowed_models.join(', ')}${from('allowed_models')}`]),
+    ...(limits.models === undefined
+      ? []
+      : [`${Object.keys(limits.models).length} models of their own${from('models')}`]),
   ]
   return parts.length === 0 ? 'none' : parts.join(' · ')
 }
@@ -153,7 +160,13 @@ const editLimits = (title, { key, limits }, { session, scope }, again) => {
   ask({
     title,
     body: [
-      h('p', { class: 'muted' }, 'An empty field does not limit.'),
+      h(
+        'p',
+        { class: 'muted' },
+        key === null
+          ? "An empty field leaves it to the workspace's plan, or to the default; without them it does not limit."
+          : 'An empty field does not limit.',
+      ),
       ...numbers.map(({ label, input }) => field(label, input)),
       ...amounts.map(({ span, input }) => field(span === 'total' ? 'USD ever' : `USD in a ${span} of UTC`, input)),
       field('Models', allowed, 'One a line, <provider>/<model> or <provider>/*; empty for every model.'),
@@ -268,7 +281,7 @@ export const keys = {
       return [
         section(
           h('h2', {}, 'The workspace'),
-          h('p', {}, `Limits: ${limitsText(own.limits)} `),
+          h('p', {}, `Limits: ${limitsText(own.in_force ?? own.limits, own.sources)} `),
           h(
             'button',
             { type: 'button', click: () => editLimits('Limits of the workspace', own, context, again) },

@@ -1,16 +1,20 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
+import type { Config } from '../config.ts'
+import { setLimitsOf } from '../domain/accounts/limits.ts'
 import { parseUsd } from '../domain/money.ts'
 import type { Pace } from '../events/types.ts'
 import type { Books } from './accounts.ts'
-import { changeLimits, clearLimits, type LimitsChange, limitsInShort, limitsRecords } from './limits.ts'
+import { changeLimits, clearLimits, type LimitsChange, limitsInShort, limitsRecords, warnOfModels } from './limits.ts'
 import { type Output, printRecords } from './report.ts'
 import type { Runtime } from './runtime.ts'
 
+interface Session extends Books {
+  readonly runtime: Runtime
+  readonly config: Pick<Config, 'requestsPerMinute' | 'catalog'>
+}
+
 /** Runs one command on the log. */
-export type WithBooks = (
-  command: Command,
-  work: (session: Books & { readonly runtime: Runtime }) => Promise<void>,
-) => Promise<void>
+export type WithBooks = (command: Command, work: (session: Session) => Promise<void>) => Promise<void>
 
 const countMax = 1_000_000_000
 /** Not null, which the parser of options takes for an empty text. */
@@ -121,8 +125,9 @@ const changeOf = (options: SetOptions): LimitsChange => {
   }
 }
 
-const print = (books: Books, workspaceId: string, nowMs: number, { json }: Output): void => {
-  const records = limitsRecords(books, workspaceId, nowMs)
+const print = (session: Session, workspaceId: string, { json }: Output): void => {
+  const { config, runtime } = session
+  const records = limitsRecords(session, workspaceId, config.requestsPerMinute, runtime.clock())
   printRecords(json ? records.map((record) => ({ ...record })) : records.map(limitsInShort), { json })
 }
 
@@ -152,7 +157,8 @@ const registerSet = (group: Command, withBooks: WithBooks): void => {
       withBooks(command, async (session) => {
         const fresh = await changeLimits(session, id, options.key ?? null, changeOf(options))
         if (!fresh) console.error('the limits stood so already')
-        print(session, id, session.runtime.clock(), options)
+        warnOfModels(session, setLimitsOf(session.tail.ledger.accounts, id, options.key ?? null))
+        print(session, id, options)
       }),
     )
 }
@@ -163,10 +169,10 @@ export const registerLimits = (program: Command, withBooks: WithBooks): void => 
   registerSet(group, withBooks)
   group
     .command('show <workspace>')
-    .description('the limits of a workspace and of its keys, and what of them is spent')
+    .description('what limits a workspace, where that comes from, and its keys, and what of it is spent')
     .addOption(json())
     .action((id: string, options: Output, command: Command) =>
-      withBooks(command, async (session) => print(session, id, session.runtime.clock(), options)),
+      withBooks(command, async (session) => print(session, id, options)),
     )
   group
     .command('clear <workspace>')

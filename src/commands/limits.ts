@@ -1,9 +1,20 @@
-import { setLimitsOf } from '../domain/accounts/limits.ts'
+import type { Config } from '../config.ts'
+import { type LimitsInForce, setLimitsOf } from '../domain/accounts/limits.ts'
 import { formatUsd } from '../domain/money.ts'
+import { effectiveCatalog } from '../domain/routing/overlay.ts'
 import type { Limits, Pace, Spend } from '../events/types.ts'
-import { type KeyId, setLimits, spentOf, standingLimits } from '../roles/limits-changes.ts'
+import { type KeyId, modelsIn, setLimits, spentOf, standingLimits } from '../roles/limits-changes.ts'
+import { warningsOf } from '../roles/routing-changes.ts'
 import type { Books } from './accounts.ts'
-import { CommandError } from './report.ts'
+import { CommandError, printWarnings } from './report.ts'
+
+export interface Configured {
+  readonly config: Pick<Config, 'catalog'>
+}
+
+/** Tells of models in limits that nobody has. */
+export const warnOfModels = ({ tail, config }: Pick<Books, 'tail'> & Configured, limits: Limits): void =>
+  printWarnings(warningsOf({ tail }, effectiveCatalog(config.catalog, tail.ledger.routing), modelsIn(limits)))
 
 /** Each member that is named: a new limit, or null for none. */
 type Changes<T> = { readonly [Member in keyof T]?: T[Member] | null }
@@ -62,43 +73,67 @@ export interface LimitsRecord {
   readonly workspace: string
   /** Null for the limits of the workspace. */
   readonly key: KeyId
+  /** As they were set. */
   readonly limits: Limits
+  /** Of the workspace: what binds it. */
+  readonly in_force?: Limits
+  readonly sources?: LimitsInForce['sources']
   readonly spent_day?: string
   readonly spent_month?: string
   readonly spent_total?: string
 }
 
 /** Of the workspace, then of each of its working keys that has limits. */
-export const limitsRecords = (books: Books, workspaceId: string, nowMs: number): readonly LimitsRecord[] =>
-  standingLimits(books, workspaceId).map(({ keyId, limits }) => ({
+export const limitsRecords = (
+  books: Books,
+  workspaceId: string,
+  requestsPerMinute: number | null,
+  nowMs: number,
+): readonly LimitsRecord[] =>
+  standingLimits(books, workspaceId, requestsPerMinute).map(({ keyId, limits, inForce }) => ({
     workspace: workspaceId,
     key: keyId,
     limits,
+    ...(inForce === null ? {} : { in_force: inForce.limits, sources: inForce.sources }),
     ...(keyId === null ? {} : spentRecord(books, workspaceId, keyId, nowMs)),
   }))
 
 const spendText = (spent: string | undefined, limit: string | undefined): string =>
   limit === undefined ? '' : `${spent} of ${limit}`
 
-const paceText = ({ requestsPerMinute, tokensPerMinute, concurrentRequests }: Pace): string =>
-  [
-    ...(requestsPerMinute === undefined ? [] : [`${requestsPerMinute} requests/min`]),
-    ...(tokensPerMinute === undefined ? [] : [`${tokensPerMinute} tokens/min`]),
-    ...(concurrentRequests === undefined ? [] : [`${concurrentRequests} at once`]),
-  ].join(', ')
+type Sources = LimitsInForce['sources']
+
+/** What the workspace was not given itself says where it comes from. */
+const sourced = (text: string, source: Sources[keyof Sources]): string =>
+  text === '' || source === undefined || source === 'own' ? text : `${text} (${source})`
+
+const paceNames = {
+  requestsPerMinute: 'requests/min',
+  tokensPerMinute: 'tokens/min',
+  concurrentRequests: 'at once',
+} as const satisfies Record<keyof Pace, string>
+
+const paceText = (pace: Pace, sources: Sources = {}): string =>
+  (Object.keys(paceNames) as (keyof Pace)[])
+    .filter((member) => pace[member] !== undefined)
+    .map((member) => sourced(`${pace[member]} ${paceNames[member]}`, sources[member]))
+    .join(', ')
 
 const modelPaces = (models: Limits['models'] = {}): string =>
   Object.entries(models)
     .map(([model, pace]) => `${model}: ${paceText(pace)}`)
     .join('; ')
 
-/** For people: one line, USD. */
-export const limitsInShort = ({ key, limits, ...spent }: LimitsRecord) => ({
+const allowedText = ({ allowedModels }: Limits): string =>
+  allowedModels === undefined ? 'every' : allowedModels.join(' ') || 'none'
+
+/** For people: one line of what is in force, USD. */
+export const limitsInShort = ({ key, limits, in_force = limits, sources = {}, ...spent }: LimitsRecord) => ({
   key: key ?? '(workspace)',
   spend_day: spendText(spent.spent_day, limits.spend?.day),
   spend_month: spendText(spent.spent_month, limits.spend?.month),
   spend_total: spendText(spent.spent_total, limits.spend?.total),
-  pace: paceText(limits),
-  models: limits.allowedModels === undefined ? 'every' : limits.allowedModels.join(' ') || 'none',
-  model_paces: modelPaces(limits.models),
+  pace: paceText(in_force, sources),
+  models: sourced(allowedText(in_force), sources.allowedModels),
+  model_paces: sourced(modelPaces(in_force.models), sources.models),
 })

@@ -18,6 +18,11 @@ export interface Output {
   readonly json: boolean
 }
 
+/** To stderr, beside whatever is printed. */
+export const printWarnings = (warnings: readonly string[]): void => {
+  for (const warning of warnings) console.error(`warning: ${warning}`)
+}
+
 /** Prints a record or a list of records: JSON for programs, aligned columns for people. */
 export const printRecords = (records: readonly Readonly<Record<string, unknown>>[], { json }: Output): void => {
   if (json) {

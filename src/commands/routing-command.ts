@@ -1,9 +1,9 @@
 import { type Command, InvalidArgumentError, type Option } from 'commander'
 import { effectiveCatalog } from '../domain/routing/overlay.ts'
 import { type Catalog, candidateName, type RouterCandidate, type RouterRule } from '../domain/routing/plan.ts'
-import { setAlias, setRouter } from '../roles/routing-changes.ts'
+import { setAlias, setRouter, warningsOf } from '../roles/routing-changes.ts'
 import type { Session, WithBooks } from './register.ts'
-import { type Output, printRecords } from './report.ts'
+import { type Output, printRecords, printWarnings } from './report.ts'
 
 const catalogOf = ({ config, tail }: Session): Catalog => effectiveCatalog(config.catalog, tail.ledger.routing)
 
@@ -34,6 +34,8 @@ const routerRecords = (session: Session) => {
 }
 
 const told = (isNews: boolean): void => console.error(isNews ? 'set' : 'it was so before')
+const warn = (session: Session, names: readonly string[]): void =>
+  printWarnings(warningsOf(session, catalogOf(session), names))
 const toldUnset = (isNews: boolean): void =>
   console.error(isNews ? "the configuration's word counts again" : "nothing was set over the configuration's word")
 
@@ -45,7 +47,10 @@ const registerAlias = (program: Command, withBooks: WithBooks, json: () => Optio
     .command('set <alias> <model>')
     .description('let a bare name lead to <provider>/<model>')
     .action((name: string, model: string, _options: object, command: Command) =>
-      withBooks(command, async (session) => told(await setAlias(session, catalogOf(session), name, model))),
+      withBooks(command, async (session) => {
+        told(await setAlias(session, catalogOf(session), name, model))
+        warn(session, [model])
+      }),
     )
   alias
     .command('unset <alias>')
@@ -89,6 +94,7 @@ const registerRouter = (program: Command, withBooks: WithBooks, json: () => Opti
       withBooks(command, async (session) => {
         const rule: RouterRule = { candidates, order: options.weighted ? 'weighted' : 'listed' }
         told(await setRouter(session, catalogOf(session), name, rule))
+        warn(session, candidates.map(candidateName))
       }),
     )
   router

@@ -1,7 +1,6 @@
 import { sql } from 'kysely'
 import type { Closing, Routed } from '../domain/ledger/requests.ts'
 import { parseUsd } from '../domain/money.ts'
-import { limits } from '../limits.ts'
 import { picosOf } from './columns.ts'
 import { restoredText } from './stored-text.ts'
 import type { ReadModels } from './tables.ts'
@@ -31,7 +30,7 @@ export interface LedgerFinding {
 }
 
 export interface FindingsWanted {
-  /** Null: of every workspace; then without estimated charges and adjustments, which are looked up by workspace. */
+  /** Null: of every workspace. */
   readonly workspaceId: string | null
   /** A deadline before this instant is overdue. */
   readonly overdueBefore: Date
@@ -104,26 +103,18 @@ const findLateVerdicts: Find = async (db, { workspaceId, limit }) => {
   }))
 }
 
-/** Among the newest bills alone: they have no index of their own. */
 const findEstimated: Find = async (db, { workspaceId, limit }) => {
-  if (workspaceId === null) return []
-  const newest = db
+  let query = db
     .selectFrom('usage_entries')
-    .select(['request_id', 'model', 'source', 'total', 'time'])
-    .where('workspace_id', '=', workspaceId)
+    .select(['workspace_id', 'request_id', 'model', 'total', 'time'])
+    .where('source', '=', 'estimated')
     .orderBy('sequence', 'desc')
     .orderBy('event_index', 'desc')
-    .limit(limits.findingsBillsMax)
-  const rows = await db
-    .selectFrom(newest.as('newest'))
-    .selectAll()
-    .where('source', '=', 'estimated')
-    .orderBy('time', 'desc')
     .limit(limit)
-    .execute()
-  return rows.map((row) => ({
+  if (workspaceId !== null) query = query.where('workspace_id', '=', workspaceId)
+  return (await query.execute()).map((row) => ({
     kind: 'estimated_charge',
-    workspaceId,
+    workspaceId: row.workspace_id,
     id: row.request_id,
     time: row.time,
     amountPicos: picosOf(row.total),
@@ -156,20 +147,19 @@ const findClosings: Find = async (db, { workspaceId, overdueBefore, limit }) => 
 }
 
 const findAdjustments: Find = async (db, { workspaceId, limit }) => {
-  if (workspaceId === null) return []
-  const rows = await db
+  let query = db
     .selectFrom('wallet_entries')
-    .select(['reference', 'amount', 'time'])
-    .where('workspace_id', '=', workspaceId)
+    .select(['workspace_id', 'reference', 'amount', 'time'])
     .where('kind', '=', 'adjustment')
     .where('kind', '<>', 'charge') // What is no charge has an index of its own.
     .orderBy('sequence', 'desc')
     .orderBy('event_index', 'desc')
+    .orderBy('line', 'desc')
     .limit(limit)
-    .execute()
-  return rows.map((row) => ({
+  if (workspaceId !== null) query = query.where('workspace_id', '=', workspaceId)
+  return (await query.execute()).map((row) => ({
     kind: 'adjustment',
-    workspaceId,
+    workspaceId: row.workspace_id,
     id: restoredText(row.reference),
     time: row.time,
     amountPicos: picosOf(row.amount),

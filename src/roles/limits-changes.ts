@@ -1,4 +1,4 @@
-import { type LimitsRefusal, setLimitsOf } from '../domain/accounts/limits.ts'
+import { type LimitsInForce, type LimitsRefusal, limitsInForce, setLimitsOf } from '../domain/accounts/limits.ts'
 import { utcDayAt } from '../domain/instant.ts'
 import { walletOf } from '../domain/ledger/ledger.ts'
 import { type KeySpending, spendingOn } from '../domain/wallet/spending.ts'
@@ -25,6 +25,11 @@ export const setLimits = async (books: Books, workspaceId: string, keyId: KeyId,
   return decision.facts.length > 0
 }
 
+/** The models that limits name. */
+export const modelsIn = ({ allowedModels = [], models = {} }: Limits): readonly string[] => [
+  ...new Set([...allowedModels, ...Object.keys(models)]),
+]
+
 /** What a key spent on the UTC day of an instant (milliseconds since the epoch), in its month and ever. */
 export const spentOf = (
   { tail }: Pick<Books, 'tail'>,
@@ -35,16 +40,42 @@ export const spentOf = (
 
 export interface StandingLimits {
   readonly keyId: KeyId
+  /** As they were set. */
   readonly limits: Limits
+  /** Of a workspace; a key has its own alone, beside those of its workspace. */
+  readonly inForce: LimitsInForce | null
 }
+
+/** Of each workspace about which nothing else is said; null for no limit. */
+type Configured = number | null
 
 const isSome = (limits: Limits): boolean => Object.keys(limits).length > 0
 
+/** Of a workspace, or of one key in it, whether it has any or not. */
+export const standingLimitsOf = (
+  { tail }: Pick<Books, 'tail'>,
+  workspaceId: string,
+  keyId: KeyId,
+  requestsPerMinute: Configured,
+): StandingLimits => {
+  const { accounts } = tail.ledger
+  const configured = requestsPerMinute === null ? {} : { requestsPerMinute }
+  return {
+    keyId,
+    limits: setLimitsOf(accounts, workspaceId, keyId),
+    inForce: keyId === null ? limitsInForce(accounts, workspaceId, configured) : null,
+  }
+}
+
 /** Of the workspace, then of each of its working keys that has limits. Throws `not_found`. */
-export const standingLimits = (books: Pick<Books, 'tail'>, workspaceId: string): readonly StandingLimits[] => {
+export const standingLimits = (
+  books: Pick<Books, 'tail'>,
+  workspaceId: string,
+  requestsPerMinute: Configured,
+): readonly StandingLimits[] => {
   requireWorkspace(books, workspaceId)
   const { accounts } = books.tail.ledger
-  const standing = (keyId: KeyId): StandingLimits => ({ keyId, limits: setLimitsOf(accounts, workspaceId, keyId) })
+  const standing = (keyId: KeyId): StandingLimits => standingLimitsOf(books, workspaceId, keyId, requestsPerMinute)
   const ofKeys = [...accounts.keys.values()]
     .filter((key) => key.workspaceId === workspaceId && !key.revoked)
     .map(({ keyId }) => standing(keyId))

@@ -1,7 +1,17 @@
-import { type Catalog, candidateName, type RouterRule } from '../domain/routing/plan.ts'
+import { type Catalog, candidateName, namesOfNoModel, type RouterRule } from '../domain/routing/plan.ts'
 import { GatewayError, shownName } from '../errors.ts'
 import { limits } from '../limits.ts'
 import { type Books, say } from './books.ts'
+
+/** What is said of names that are allowed, since a price may follow, and that lead to nothing yet. */
+export const warningsOf = (
+  { tail }: Pick<Books, 'tail'>,
+  catalog: Catalog,
+  names: readonly string[],
+): readonly string[] =>
+  namesOfNoModel(catalog, tail.ledger.prices, names).map(
+    (name) => `\`${shownName(name)}\` leads to no model yet: its provider is not configured, or no price is published.`,
+  )
 
 const aliasPattern = /^[^/\s]{1,200}$/
 const routerPattern = /^[a-z0-9][a-z0-9-]{0,62}$/

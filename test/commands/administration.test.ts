@@ -43,6 +43,10 @@ t.test('workspaces, keys, aliases, routers and imported prices through the comma
   t.match(await gateway('key', 'expire', key, '2098-01-01'), { code: 0, err: /^set/ })
 
   t.match(await gateway('alias', 'set', 'quick', 'openai/gpt-4o-mini'), { code: 0, err: /^set/ })
+  t.match(await gateway('alias', 'set', 'slow', 'openai/nope'), {
+    code: 0,
+    err: /^set\nwarning: `openai\/nope` leads to no model yet/,
+  })
   t.match(await gateway('alias', 'set', 'quick', 'nobody/x'), { code: 1, err: /names no configured provider/ })
   t.match(
     (await gateway('alias', 'list', '--json')).out,

@@ -5,7 +5,7 @@ import { initialLedger } from '../../src/domain/ledger/ledger.ts'
 import { LedgerTail } from '../../src/roles/ledger-tail.ts'
 import { runtime } from '../gateway.ts'
 import { MemoryLog } from '../memory-log.ts'
-import { credited, keyIssued, opened, workspaceId } from '../roles/projector/facts.ts'
+import { credited, keyIssued, opened, planSubscribed, pricePublished, workspaceId } from '../roles/projector/facts.ts'
 
 const log = new MemoryLog()
 await log.append([opened(), keyIssued('key-1')])
@@ -14,10 +14,12 @@ const tail = new LedgerTail(initialLedger(), log)
 await tail.reached(await log.lastSequence())
 t.teardown(() => tail.stop())
 
+const catalog = { providers: new Map([['openai', { models: {} }]]), aliases: {}, routers: {} }
+
 /** What a command prints; throws what it is refused with. */
 const limits = async (...words: readonly string[]): Promise<string> => {
   const program = new Command().exitOverride().configureOutput({ writeErr: () => undefined })
-  registerLimits(program, (_command, work) => work({ log, tail, runtime }))
+  registerLimits(program, (_command, work) => work({ log, tail, runtime, config: { requestsPerMinute: 100, catalog } }))
   for (const command of program.commands.flatMap((group) => [group, ...group.commands]))
     command.exitOverride().configureOutput({ writeErr: () => undefined })
   const printed = t.capture(console, 'log')
@@ -61,6 +63,32 @@ t.test('what is named is changed, the rest stays', async (t) => {
   t.match(await limits('clear', 'acme', '--key', 'key-1'), /^lifted/)
   t.match(await limits('clear', 'acme', '--key', 'key-1'), /none/)
   t.notMatch(await limits('show', 'acme'), /key-1/)
+})
+
+t.test('what is in force is shown, with where it comes from', async (t) => {
+  t.match(await limits('show', 'acme'), /100 requests\/min \(configuration\)/)
+  const ofPlan = { requestsPerMinute: 10, allowedModels: ['openai/*'] }
+  const days = ['2026-01-01', '2099-01-01'] as const
+  await log.postToWallet(workspaceId, [planSubscribed('subscription-1', days, { limits: ofPlan })])
+  await tail.reached(await log.lastSequence())
+  await limits('set', 'acme', '--tokens-per-minute', '9')
+  t.match(await limits('show', 'acme'), /10 requests\/min \(plan\), 9 tokens\/min, .* openai\/\* \(plan\)/)
+  t.match(JSON.parse((await limits('show', 'acme', '--json')).split('\n')[0] ?? ''), {
+    in_force: { requestsPerMinute: 10, tokensPerMinute: 9 },
+    sources: { requestsPerMinute: 'plan', tokensPerMinute: 'own' },
+  })
+})
+
+t.test('a model that nobody has is allowed, with a warning', async (t) => {
+  await log.append([pricePublished('v1', '2099-01-01T00:00:00Z', 'openai/later')])
+  await tail.reached(await log.lastSequence())
+  const names = ['openai/later', 'openai/*', 'openai/later-2026-01-01', 'openai/nope', 'nope/x', 'nope/*']
+  const told = await limits('set', ...ofKey, ...names.flatMap((name) => ['--allow-model', name]))
+  t.same(
+    [...told.matchAll(/^warning: `(.*)` leads to no model yet/gm)].map(([, name]) => name),
+    ['openai/nope', 'nope/x', 'nope/*'],
+  )
+  t.notMatch(await limits('set', ...ofKey, '--any-model'), 'warning')
 })
 
 t.test('what makes no sense is refused, and nothing is set', async (t) => {

@@ -270,6 +270,16 @@ const administrator = (world: World, browser: Browser) => async (t: Test) => {
   await page.getByRole('button', { name: 'Set the limits' }).click()
   await page.getByText('requests a minute 60 · 0.000000000001 USD a day').waitFor()
 
+  const headers = { authorization: `Bearer ${adminToken}`, 'content-type': 'application/json' }
+  const put = (path: string, body: object) =>
+    fetch(`${url}/admin/v1/${path}`, { method: 'PUT', headers, body: JSON.stringify(body) })
+  await page.getByText('Limits: none').waitFor()
+  await put('plans/free', { price: '0', limits: { requests_per_minute: 600 } })
+  await put('workspaces/empty/subscription', { plan: 'free' })
+  await goTo(page, 'Overview')
+  await goTo(page, 'Keys and limits')
+  await page.getByText('Limits: requests a minute 600 (from the plan)').waitFor()
+
   await page.getByRole('button', { name: 'Rotate from the page' }).click()
   await page.getByLabel('Both work for, seconds').fill('0')
   await page.getByRole('button', { name: 'Rotate', exact: true }).click()

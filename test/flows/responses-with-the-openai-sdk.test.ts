@@ -390,6 +390,17 @@ t.test('the official SDK, over HTTP, on real servers', async (t) => {
     }
   })
 
+  t.test('what is not implemented is not asked again', async (t) => {
+    let asked = 0
+    const counting: typeof fetch = (input, init) => {
+      asked += 1
+      return fetch(input, init)
+    }
+    const patient = client.withOptions({ maxRetries: 2, fetch: counting })
+    await faultOf(patient.responses.create(ask('plain', { model: 'anthropic/plain' })))
+    t.equal(asked, 1)
+  })
+
   t.test('a stream that fails raises its error, numbered, and is billed for what was delivered', async (t) => {
     const { data: stream, request_id } = await client.responses.create({ ...ask('odd'), stream: true }).withResponse()
     const seen: number[] = []

@@ -1,6 +1,7 @@
 import t from 'tap'
 import { parseUsd } from '../../src/domain/money.ts'
 import { listKeys, listWorkspaces } from '../../src/read-models/accounts.ts'
+import { listFindings } from '../../src/read-models/findings.ts'
 import { listLateVerdicts } from '../../src/read-models/late-verdicts.ts'
 import { listPrices } from '../../src/read-models/prices.ts'
 import { findTask, listTasks } from '../../src/read-models/tasks.ts'
@@ -153,3 +154,31 @@ t.test('tasks', async (t) => {
   ])
   t.same(await listLateVerdicts(db, verdicts[0]), verdicts.slice(1))
 })
+
+t.test(
+  'an estimate and a correction are found behind any number of bills, by their workspace and by everybody',
+  async (t) => {
+    const log = new MemoryLog()
+    await log.append([opened('acme'), opened('beta')])
+    await log.append([routed('request-1'), used('request-1', { source: 'estimated', total: '0.5' })])
+    await log.postToWallet('acme', [adjusted('adjustment-1', '0.25')])
+    const projected = await openProjected(t, postgres)
+    await project(log, projected.store, 500)
+    await projected.query(`
+    create temp table bill as select * from usage_entries;
+    update bill set source = 'reported';
+    insert into usage_entries
+    select (jsonb_populate_record(bill, jsonb_build_object('sequence', 1000 + i))).* from bill, generate_series(1, 10100) i`)
+    const wanted = { overdueBefore: new Date(0), limit: 10 }
+    const acme = await listFindings(projected.database.db, { ...wanted, workspaceId: 'acme' })
+    t.match(acme, {
+      isComplete: true,
+      findings: [
+        { kind: 'adjustment', workspaceId: 'acme', id: 'adjustment-1', amountPicos: parseUsd('0.25') },
+        { kind: 'estimated_charge', workspaceId: 'acme', id: 'request-1', amountPicos: parseUsd('0.5') },
+      ],
+    })
+    t.same(await listFindings(projected.database.db, { ...wanted, workspaceId: null }), acme)
+    t.same((await listFindings(projected.database.db, { ...wanted, workspaceId: 'beta' })).findings, [])
+  },
+)

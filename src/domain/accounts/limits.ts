@@ -39,6 +39,30 @@ export const limitsOf = (
   }
 }
 
+/** Where a limit of a workspace comes from; a later one goes before those that are listed before it. */
+export const limitSources = ['configuration', 'plan', 'own'] as const
+export type LimitSource = (typeof limitSources)[number]
+
+/** What binds a workspace, and where each member comes from. */
+export interface LimitsInForce {
+  readonly limits: Limits
+  readonly sources: { readonly [Member in keyof Limits]?: LimitSource }
+}
+
+/** `configured` are those of every workspace about which nothing else is said. */
+export const limitsInForce = (accounts: Accounts, workspaceId: string, configured: Limits): LimitsInForce => {
+  const layers = {
+    configuration: configured,
+    plan: planLimitsOf(accounts, workspaceId) ?? noLimits,
+    own: setLimitsOf(accounts, workspaceId, null),
+  }
+  const sources = limitSources.flatMap((source) => Object.keys(layers[source]).map((member) => [member, source]))
+  return {
+    limits: { ...layers.configuration, ...layers.plan, ...layers.own },
+    sources: Object.fromEntries(sources),
+  }
+}
+
 /** `openai/*` is every model of `openai`; a model is its dated snapshots too. */
 const isListed = (allowed: readonly string[], model: string): boolean =>
   allowed.includes(model) || allowed.includes(withoutSnapshot(model)) || allowed.includes(everyOf(model))

@@ -142,6 +142,20 @@ const priceOf = (catalog: Catalog, prices: PriceBook, name: string, atMs: number
   return priceAt(prices, name, atMs) ?? (isRenamed(catalog, model) ? undefined : priceAt(prices, model, atMs))
 }
 
+/** `<provider>/*` is every model of one. */
+const everyOfProvider = /^[^/]+\/\*$/
+
+const canBeCalled = (catalog: Catalog, prices: PriceBook, name: string): boolean => {
+  if (locateModel(catalog, name) === undefined) return false
+  if (everyOfProvider.test(name)) return [...prices.keys()].some((model) => model.startsWith(name.slice(0, -1)))
+  const model = withoutSnapshot(name)
+  return prices.has(name) || (prices.has(model) && !isRenamed(catalog, model))
+}
+
+/** Those of the names, of models and aliases, that lead to no model of a configured provider with a price, in force or to come. */
+export const namesOfNoModel = (catalog: Catalog, prices: PriceBook, names: readonly string[]): readonly string[] =>
+  names.filter((name) => !everyModelId(catalog, [name]).some((model) => canBeCalled(catalog, prices, model)))
+
 const callableOf = (catalog: Catalog, prices: PriceBook, model: string, atMs: number): CallableModel | undefined => {
   const located = locateModel(catalog, model)
   const price = priceOf(catalog, prices, model, atMs)

@@ -1,3 +1,4 @@
+import { faultText } from '../../errors.ts'
 import { limits } from '../../limits.ts'
 import { type HttpClient, HttpFault } from '../../providers/http.ts'
 import { atMost } from '../../within.ts'
@@ -37,6 +38,20 @@ const outcomeOf = (status: number): CallbackOutcome => {
   return status === 410 ? 'gone' : 'failed'
 }
 
+/** How a try went, and why, in words without the address: its owner may have put a secret in it. */
+interface Tried {
+  readonly outcome: CallbackOutcome
+  readonly reason: string
+}
+
+const unsent = (fault: unknown): Tried => {
+  if (!(fault instanceof HttpFault)) return { outcome: 'failed', reason: 'it cannot be sent' }
+  if (fault.kind !== 'refused') return { outcome: 'failed', reason: fault.kind }
+  return { outcome: 'refused', reason: faultText(fault.cause) }
+}
+
+const hostOf = ({ url }: CallbackMessage): string | undefined => URL.parse(url)?.host
+
 /** Posts what waits in the callback queue. A slow receiver holds up others like it, and no task. */
 export class CallbackSender {
   readonly #parts: CallbackSenderParts
@@ -73,22 +88,26 @@ export class CallbackSender {
     try {
       const bytes = await item.bytes()
       const message = bytes === null ? null : decodeCallback(bytes)
-      if (message === null) logger.error({ taskId: item.id }, 'a callback is gone or cannot be read: it is dropped')
-      const outcome = message === null ? 'gone' : await this.#post(item.id, message)
-      if (message !== null) observer.callbackTried(outcome)
-      await this.#conclude(item, outcome)
+      if (message === null) {
+        logger.error({ taskId: item.id }, 'a callback is gone or cannot be read: it is dropped')
+        return await item.done()
+      }
+      const tried = await this.#post(item.id, message)
+      observer.callbackTried(tried.outcome)
+      await this.#conclude(item, message, tried)
     } catch (fault) {
       logger.warn({ fault, taskId: item.id }, 'a callback could not be handled; it is tried again')
       item.again(this.#delayMs(item.deliveries))
     }
   }
 
-  async #conclude(item: WorkItem, outcome: CallbackOutcome): Promise<void> {
+  async #conclude(item: WorkItem, message: CallbackMessage, { outcome, reason }: Tried): Promise<void> {
     const { bounds, logger } = this.#parts
     if (outcome === 'delivered' || outcome === 'gone') return item.done()
     const triesMax = outcome === 'refused' ? limits.callbackRefusedTriesMax : bounds.callbackTriesMax
     if (item.deliveries < triesMax) return item.again(this.#delayMs(item.deliveries))
-    logger.warn({ taskId: item.id, outcome }, 'a callback was not delivered and is given up')
+    const host = hostOf(message)
+    logger.warn({ taskId: item.id, outcome, host, reason }, 'a callback was not delivered and is given up')
     return item.done()
   }
 
@@ -98,7 +117,7 @@ export class CallbackSender {
     return bounds.callbackRetryMs * limits.callbackRetryFactor ** doublings * (1 + random() / 10)
   }
 
-  async #post(taskId: string, { url, workspaceId, body }: CallbackMessage): Promise<CallbackOutcome> {
+  async #post(taskId: string, { url, workspaceId, body }: CallbackMessage): Promise<Tried> {
     const { webhooks, clock, bounds } = this.#parts
     const timestamp = Math.floor(clock() / 1_000)
     try {
@@ -117,11 +136,11 @@ export class CallbackSender {
         firstByteTimeoutMs: bounds.callbackMs,
       })
       response.discard()
-      return outcomeOf(response.status)
+      return { outcome: outcomeOf(response.status), reason: `status ${response.status}` }
     } catch (fault) {
       // The fault may quote the address, in which its owner may have put a secret.
       if (!(fault instanceof HttpFault)) this.#parts.logger.error({ taskId }, 'a callback cannot be sent')
-      return fault instanceof HttpFault && fault.kind === 'refused' ? 'refused' : 'failed'
+      return unsent(fault)
     }
   }
 }

@@ -489,7 +489,14 @@ t.test('limits of a workspace and of its keys', async (t) => {
   }
   t.same(await ask('PUT', 'workspaces/acme/limits', pace), {
     status: 200,
-    body: { object: 'limits', workspace: 'acme', key: null, limits: pace },
+    body: {
+      object: 'limits',
+      workspace: 'acme',
+      key: null,
+      limits: pace,
+      in_force: pace,
+      sources: { requests_per_minute: 'own', models: 'own' },
+    },
   })
   const spend = { spend: { day: '1.50', total: '9' }, allowed_models: ['openai/*'] }
   const shown = { ...spend, spend: { day: '1.5', total: '9' } }
@@ -533,6 +540,52 @@ t.test('limits of a workspace and of its keys', async (t) => {
     said().map(({ type, actor }) => [type, actor]),
     Array.from({ length: 5 }, () => ['LimitsSet', 'admin:ana']),
   )
+})
+
+t.test('limits of a plan and of the configuration are shown where they bind', async (t) => {
+  const { ask } = await start(t, { requestsPerMinute: 1000 })
+  const at = 'workspaces/acme/limits'
+  const whole = async () => {
+    const { body } = await ask('GET', at)
+    return (body as { data: object[] }).data[0]
+  }
+  const bound = (limits: object, in_force: object, sources: object) => ({
+    ...{ object: 'limits', workspace: 'acme', key: null },
+    ...{ limits, in_force, sources },
+  })
+  t.same(await whole(), bound({}, { requests_per_minute: 1000 }, { requests_per_minute: 'configuration' }))
+  const limits = { requests_per_minute: 10, allowed_models: ['openai/*'], tokens_per_minute: 7 }
+  await ask('PUT', 'plans/pro', { price: '0', limits })
+  await ask('PUT', 'workspaces/acme/subscription', { plan: 'pro' })
+  const ofPlan = { requests_per_minute: 'plan', allowed_models: 'plan', tokens_per_minute: 'plan' }
+  t.same(await whole(), bound({}, limits, ofPlan))
+  const own = { tokens_per_minute: 9, concurrent_requests: 2 }
+  const both = bound(own, { ...limits, ...own }, { ...ofPlan, tokens_per_minute: 'own', concurrent_requests: 'own' })
+  t.same((await ask('PUT', at, own)).body, both)
+  t.same(await whole(), both)
+})
+
+t.test('names that lead to no model are taken, and told', async (t) => {
+  const { ask } = await start(t)
+  const told = async (path: string, body: object): Promise<unknown> => {
+    const { status, body: answer } = await ask('PUT', path, body)
+    t.equal(status, 200, path)
+    return answer['warnings']
+  }
+  const nothing = [/^`openai\/nope` leads to no model yet/]
+  const candidates = ['plain', 'openai/nope', { model: 'openai/plain-2026-01-01' }]
+  t.match(await told('aliases/fast', { model: 'openai/nope' }), nothing)
+  t.match(await told('routers/mine', { candidates }), nothing)
+  const limits = { allowed_models: ['openai/*', 'openai/plain'], models: { 'openai/nope': { tokens_per_minute: 1 } } }
+  t.match(await told('workspaces/acme/limits', limits), nothing)
+  t.match(await told('plans/pro', { price: '1', limits }), nothing)
+  t.match(await told('workspaces/acme/keys/key-1/limits', { allowed_models: ['nope/x', 'nope/*'] }), [
+    /nope\/x/,
+    /nope\/\*/,
+  ])
+  t.equal(await told('aliases/fast', { model: 'openai/plain' }), undefined)
+  t.equal(await told('routers/mine', { candidates: ['plain', 'fast'] }), undefined)
+  t.equal(await told('workspaces/acme/limits', { allowed_models: ['openai/*', 'openai/plain'] }), undefined)
 })
 
 t.test('a rotated key is still refused beyond the limit, and so is the one that it replaces', async (t) => {

@@ -133,13 +133,24 @@ t.test('a network that fails is tried again', async (t) => {
   t.equal(requests.length, 3)
 })
 
-t.test('an address that may not be called is tried once more', async (t) => {
-  const { queue, requests } = sending(t, () => {
-    throw new HttpFault('refused')
+t.test('an address that may not be called is tried once more, and told without its path and query', async (t) => {
+  const { queue, requests, lines } = sending(t, () => {
+    throw new HttpFault('refused', new Error('an address that is not public'))
   })
   await put(queue)
   await until(isPosted(queue))
   t.equal(requests.length, 2)
+  t.same(
+    lines.map((line) => JSON.parse(line)[0]),
+    [
+      {
+        taskId: 'task_1',
+        outcome: 'refused',
+        host: 'caller.example',
+        reason: 'an address that is not public',
+      },
+    ],
+  )
 })
 
 t.test('a callback that cannot be sent or read is given up', async (t) => {

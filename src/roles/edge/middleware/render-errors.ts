@@ -20,6 +20,7 @@ const renderError = (ctx: EdgeContext, error: GatewayError): void => {
   ctx.respond = true
   if (error.retryAfterSeconds !== undefined) ctx.set('Retry-After', String(error.retryAfterSeconds))
   if (error.repeats !== undefined) tellRepeated(ctx, error.repeats)
+  if (error.code === 'not_implemented') ctx.set('x-should-retry', 'false') // SDKs would ask again after any 5xx.
   ctx.status = error.status
   ctx.set('Content-Type', 'application/json')
   ctx.body = JSON.stringify(errorBodyAt(ctx.path, error, ctx.state.requestId))

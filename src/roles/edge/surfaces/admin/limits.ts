@@ -1,12 +1,20 @@
-import { setLimitsOf } from '../../../../domain/accounts/limits.ts'
+import type { LimitsInForce } from '../../../../domain/accounts/limits.ts'
 import { formatUsd, parseUsd } from '../../../../domain/money.ts'
 import type { Limits, Pace } from '../../../../events/types.ts'
 import type { Books } from '../../../books.ts'
-import { type StandingLimits, setLimits, spentOf, standingLimits } from '../../../limits-changes.ts'
+import {
+  modelsIn,
+  type StandingLimits,
+  setLimits,
+  spentOf,
+  standingLimits,
+  standingLimitsOf,
+} from '../../../limits-changes.ts'
+import { warningsOf } from '../../../routing-changes.ts'
 import { readQuery } from '../ledger/query.ts'
 import { pageOf } from './page.ts'
 import type { SetLimitsRequest } from './requests.types.ts'
-import type { AdminAnswer, AdminCall, AdminParts } from './route.ts'
+import { type AdminAnswer, type AdminCall, type AdminParts, warned } from './route.ts'
 
 type PaceRequest = Pick<SetLimitsRequest, 'requests_per_minute' | 'tokens_per_minute' | 'concurrent_requests'>
 
@@ -56,13 +64,33 @@ const spentShown = (books: Books, workspaceId: string, keyId: string, nowMs: num
   return { day: formatUsd(dayPicos), month: formatUsd(monthPicos), total: formatUsd(totalPicos) }
 }
 
+const sourcesShown = ({
+  requestsPerMinute,
+  tokensPerMinute,
+  concurrentRequests,
+  ...sources
+}: LimitsInForce['sources']) =>
+  withoutAbsent({
+    requests_per_minute: requestsPerMinute,
+    tokens_per_minute: tokensPerMinute,
+    concurrent_requests: concurrentRequests,
+    models: sources.models,
+    allowed_models: sources.allowedModels,
+  })
+
+const inForceShown = ({ limits, sources }: LimitsInForce): object => ({
+  in_force: shownLimits(limits),
+  sources: sourcesShown(sources),
+})
+
 const shown =
   ({ id: workspaceId, books }: AdminCall<unknown>, { clock }: AdminParts) =>
-  ({ keyId, limits }: StandingLimits): object => ({
+  ({ keyId, limits, inForce }: StandingLimits): object => ({
     object: 'limits',
     workspace: workspaceId,
     key: keyId,
     limits: shownLimits(limits),
+    ...(inForce === null ? {} : inForceShown(inForce)),
     ...(keyId === null ? {} : { spent: spentShown(books, workspaceId, keyId, clock()) }),
   })
 
@@ -72,7 +100,7 @@ const page = pageOf('limits')
 export const { known } = page
 
 export const list = (call: AdminCall<undefined>, parts: AdminParts): AdminAnswer => {
-  const found = standingLimits(call.books, call.id)
+  const found = standingLimits(call.books, call.id, parts.requestsPerMinute)
   return { body: page.show(found, ({ keyId }) => keyId ?? '', shown(call, parts), readQuery(call.ctx, known)) }
 }
 
@@ -84,8 +112,9 @@ const set = async (
 ): Promise<AdminAnswer> => {
   const { books, id: workspaceId } = call
   await setLimits(books, workspaceId, keyId, limits)
-  const standing = { keyId, limits: setLimitsOf(books.tail.ledger.accounts, workspaceId, keyId) }
-  return { body: shown(call, parts)(standing) }
+  const standing = standingLimitsOf(books, workspaceId, keyId, parts.requestsPerMinute)
+  const warnings = warningsOf(books, parts.catalog(), modelsIn(limits))
+  return { body: { ...shown(call, parts)(standing), ...warned(warnings) } }
 }
 
 export const setOfWorkspace = (call: AdminCall<SetLimitsRequest>, parts: AdminParts): Promise<AdminAnswer> =>

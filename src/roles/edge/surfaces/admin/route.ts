@@ -20,6 +20,8 @@ export interface AdminParts extends KeySource {
   readonly configured: Catalog
   /** As it is now. */
   readonly catalog: () => Catalog
+  /** Of each workspace about which nothing else is said; null for no limit. */
+  readonly requestsPerMinute: number | null
   readonly clock: Clock
 }
 
@@ -40,6 +42,10 @@ export interface AdminAnswer {
   readonly status?: 200 | 201
   readonly body: object
 }
+
+/** A member for what is done and may be a mistake; none where there is nothing to say. */
+export const warned = (warnings: readonly string[]): { readonly warnings?: readonly string[] } =>
+  warnings.length === 0 ? {} : { warnings }
 
 /** What a path names. */
 export interface Named {

@@ -1,10 +1,10 @@
-import type { RouterCandidate, RouterRule } from '../../../../domain/routing/plan.ts'
+import { candidateName, type RouterCandidate, type RouterRule } from '../../../../domain/routing/plan.ts'
 import { GatewayError } from '../../../../errors.ts'
-import { setAlias, setRouter } from '../../../routing-changes.ts'
+import { setAlias, setRouter, warningsOf } from '../../../routing-changes.ts'
 import { readQuery } from '../ledger/query.ts'
 import { pageOf } from './page.ts'
 import type { SetAliasRequest, SetRouterRequest } from './requests.types.ts'
-import type { AdminAnswer, AdminCall, AdminParts } from './route.ts'
+import { type AdminAnswer, type AdminCall, type AdminParts, warned } from './route.ts'
 
 export const aliasPage = pageOf('aliases')
 export const routerPage = pageOf('routers')
@@ -35,7 +35,8 @@ export const listAliases = (call: AdminCall<undefined>, parts: AdminParts): Admi
 
 export const putAlias = async (call: AdminCall<SetAliasRequest>, parts: AdminParts): Promise<AdminAnswer> => {
   await setAlias(call.books, parts.catalog(), call.id, call.body.model)
-  return { body: shownAlias(call, parts)(call.id) }
+  const warnings = warningsOf(call.books, parts.catalog(), [call.body.model])
+  return { body: { ...shownAlias(call, parts)(call.id), ...warned(warnings) } }
 }
 
 /** Gives the configuration's word back. */
@@ -70,7 +71,8 @@ export const listRouters = (call: AdminCall<undefined>, parts: AdminParts): Admi
 
 export const putRouter = async (call: AdminCall<SetRouterRequest>, parts: AdminParts): Promise<AdminAnswer> => {
   await setRouter(call.books, parts.catalog(), call.id, call.body)
-  return { body: shownRouter(call, parts)(call.id) }
+  const warnings = warningsOf(call.books, parts.catalog(), call.body.candidates.map(candidateName))
+  return { body: { ...shownRouter(call, parts)(call.id), ...warned(warnings) } }
 }
 
 /** Gives the configuration's word back. */

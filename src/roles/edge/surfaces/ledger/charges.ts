@@ -14,7 +14,7 @@ const cursor = placeCursor('charges')
 /** The parameters of its query. */
 export const known = {
   from: parameters.instant,
-  to: parameters.instant,
+  to: parameters.excluded(parameters.instant),
   model: parameters.model,
   key: parameters.key,
   surface: parameters.surface,

@@ -25,6 +25,12 @@ export const instant: Parameter<Date> = {
   },
 }
 
+/** The end of a range. */
+export const excluded = <Value>(end: Parameter<Value>): Parameter<Value> => ({
+  ...end,
+  form: `${end.form}, which is no longer in it`,
+})
+
 export const limit: Parameter<number> = {
   read: (text) => {
     const value = /^[0-9]{1,4}$/.test(text) ? Number(text) : 0

@@ -15,7 +15,7 @@ const cursor = placeCursor('statement')
 /** The parameters of its query. */
 export const known = {
   from: parameters.instant,
-  to: parameters.instant,
+  to: parameters.excluded(parameters.instant),
   kind: parameters.oneOf(movementKinds),
   order: parameters.oneOf(['oldest', 'newest']),
   cursor: cursor.parameter,

@@ -16,7 +16,7 @@ const cursor = textsCursor('usage')
 /** The parameters of its query. */
 export const known = {
   from: parameters.day,
-  to: parameters.day,
+  to: parameters.excluded(parameters.day),
   group_by: parameters.someOf(usageGroups),
   model: parameters.model,
   key: parameters.key,
