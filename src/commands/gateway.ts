@@ -92,13 +92,14 @@ const startTail = async ({ platform, runtime, onFatal, stack, observation }: Hou
   return tail
 }
 
-const startScheduler = async ({ config, platform, runtime, stack }: House, tail: LedgerTail): Promise<void> => {
+const startScheduler = async (house: House, tail: LedgerTail): Promise<void> => {
+  const { config, platform, runtime, stack, observation } = house
   const [{ scheduler }, { sealingOf }] = await Promise.all([
     import('../roles/scheduler/role.ts'),
     import('./audit-keys.ts'),
   ])
   const sealing = sealingOf(config, runtime)
-  stack.push(
+  const running = stack.push(
     await scheduler.start({
       log: platform.log,
       tail,
@@ -107,6 +108,7 @@ const startScheduler = async ({ config, platform, runtime, stack }: House, tail:
       ...runtime,
     }),
   )
+  observation.checkForLife('scheduler', () => running.checks())
 }
 
 /** The sandbox answers where nothing is configured; null where something is. */

@@ -25,6 +25,7 @@ export class Observation {
   readonly #metrics: PrometheusMetrics | null
   readonly #role: RoleName | 'gateway'
   readonly #checks = new Map<string, () => Checks>()
+  readonly #lifeChecks: (() => Checks)[] = []
   #watch: LogWatch | null = null
   #listener: OperatorListener | null = null
   #phase: Phase = 'starting'
@@ -51,6 +52,12 @@ export class Observation {
   /** What a role tells of itself counts for whether the process is ready. */
   check(name: string, checks: () => Checks): void {
     this.#checks.set(name, checks)
+  }
+
+  /** What a role never comes back from by itself counts for whether the process is worth keeping, too. */
+  checkForLife(name: string, checks: () => Checks): void {
+    this.check(name, checks)
+    this.#lifeChecks.push(checks)
   }
 
   /** Watches the log that the process stands on. */
@@ -95,7 +102,7 @@ export class Observation {
       role: this.#role,
       metrics: () => metrics.render(),
       metricsType: metrics.contentType,
-      alive: () => ({ process: this.#alive }),
+      alive: () => Object.assign({ process: this.#alive }, ...this.#lifeChecks.map((checks) => checks())),
       ready: () => this.#ready(),
     }
     this.#listener = new OperatorListener(told, logger)

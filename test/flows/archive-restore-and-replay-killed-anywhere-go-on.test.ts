@@ -111,7 +111,11 @@ t.test('a restore', { timeout: 280_000 }, async (t) => {
     if (await killed(['restore', archived, ...config], isAtWork)) kills += 1
   }
   t.comment(`${kills} of ${rounds} were killed; ${await log.lastSequence()} of ${last.size} frames stood`)
-  t.match(await run('restore', archived, ...config), { code: 0, out: /the log is the archive's, to the last of its/ })
+  t.match(await run('restore', archived, ...config), {
+    code: 0,
+    out: /the log is the archive's, to the last of its/,
+    err: /sealing goes on only by the key that signed the archive: configure the old `audit.signing_key`/,
+  })
   t.match(await verify({ source: log, verifiers: [verifier], known }), {
     total: 0,
     frames: last.size,
