@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readdirSync } from 'node:fs'
-import { writeFile } from 'node:fs/promises'
+import { cp, rm, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import t from 'tap'
@@ -101,6 +101,29 @@ t.test('an archive', { timeout: 280_000 }, async (t) => {
     out: new RegExp(`"sealed_to":${last.size},"root":"${last.root.replaceAll('+', '\\+')}"`),
   })
 })
+
+t.test(
+  'an archive that lacks a segment, or holds a part of one, is not taken for whole',
+  { timeout: 120_000 },
+  async (t) => {
+    const copy = join(folder, 'copy')
+    await cp(archived, copy, { recursive: true })
+    const [first] = (await ArchiveSource.open(copy)).manifest.segments.map(({ file }) => join(copy, file))
+    const words = ['archive', copy, ...source.config]
+    await truncate(first!, 100)
+    const cut =
+      /segment-damaged: .*0000000000000001-.*holds frames 1 to \d+, is damaged: it has 100 bytes, the manifest says/
+    t.match(await run(...words), {
+      code: 1,
+      out: cut,
+      err: /`gateway verify --archive .*copy` checks the contents too/,
+    })
+    await rm(first!)
+    const gone = await run(...words, '--json')
+    t.match(gone, { code: 1, out: /"finding":"segment-damaged","sequence":1,.*ENOENT/ })
+    t.match(gone.out, /"findings":1\}/)
+  },
+)
 
 t.test('a restore', { timeout: 280_000 }, async (t) => {
   const { log, config } = await logNamed('RESTORED')
