@@ -147,6 +147,16 @@ t.test('a restore', { timeout: 280_000 }, async (t) => {
   t.match(await run('restore', archived, ...source.config), { code: 1, err: /more than the archive's/ })
 })
 
+t.test('a replay of an archive that reaches further than the log', { timeout: 120_000 }, async (t) => {
+  const { config } = await logNamed('EMPTY')
+  for (const words of [[], ['--swap']])
+    t.match(await run('replay', '--archive', archived, ...words, ...config), {
+      code: 1,
+      out: '',
+      err: new RegExp(`nothing was rebuilt: the log ends at 0, the archive at ${last.size}; restore it first`),
+    })
+})
+
 t.test('a replay', { timeout: 280_000 }, async (t) => {
   const schemas = () => projected.values("select nspname from pg_namespace where nspname like 'ledger%' order by 1")
   await projected.query(`update checkpoint set sequence = ${await source.log.lastSequence()}`)
