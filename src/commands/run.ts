@@ -1,5 +1,6 @@
 import { Command, CommanderError, InvalidArgumentError } from 'commander'
 import { ConfigError } from '../config.ts'
+import { faultCode } from '../errors.ts'
 import { registerCommands } from './register.ts'
 import { exitCodes, UsageError } from './report.ts'
 
@@ -40,8 +41,19 @@ const tell = (fault: unknown): number => {
   return usedWrongly ? exitCodes.usage : exitCodes.failed
 }
 
+/** What a command does is done to its end, whether or not anybody still reads what it says. */
+const passOverGoneReader = (fault: Error): void => {
+  if (faultCode(fault) !== 'EPIPE') throw fault
+}
+
+const listenForGoneReaders = (): void => {
+  for (const stream of [process.stdout, process.stderr])
+    if (!stream.listeners('error').includes(passOverGoneReader)) stream.on('error', passOverGoneReader)
+}
+
 /** Runs the command that the words of a command line ask for, until it is over; a fault is told on standard error and is the exit code. */
 export const run = async (words: readonly string[]): Promise<void> => {
+  listenForGoneReaders()
   try {
     await createProgram().parseAsync(words, { from: 'user' })
   } catch (fault) {

@@ -124,7 +124,6 @@ export const registerStatement = (program: Command, configOf: ConfigOf): void =>
     .option('--archive <folder>', "read an archive in the log's place; no servers are needed")
     .option('--public-key <key>', 'the archive’s key, or a file with it (default: the configured one)', collect, [])
     .action(async (workspaceId: string, options: Options, command: Command) => {
-      process.stdout.on('error', () => {}) // Told by the write that fails.
       const shown = { workspaceId, range: rangeOf(options), format: formatOf(options) }
       const difference = await readFrom(barName('statement'), () => configOf(command), createRuntime('warn'), options, {
         tables: (platform) => showTables(platform, shown, options.check),
