@@ -38,7 +38,20 @@ t.test('workspaces, keys, aliases, routers and imported prices through the comma
   const { key } = JSON.parse(issued.out) as { key: string }
   t.match(await gateway('key', 'rotate', key), { code: 2, err: /--grace/ })
   const rotated = await gateway('key', 'rotate', key, '--grace', '3600', '--json', '--actor', 'ana')
-  t.match(JSON.parse(rotated.out), { replaces: key, secret: /^sk-/ })
+  const fresh = JSON.parse(rotated.out)
+  t.match(fresh, { replaces: key, secret: /^sk-/ })
+  const listed = (await gateway('key', 'list', 'demo', '--json')).out
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+  t.match(
+    listed.filter((each) => [key, fresh.key].includes(each.key)),
+    [
+      { key, spent_day: null, spent_month: null, spent_total: null, spent_with: fresh.key },
+      { key: fresh.key, spent_day: '0', spent_total: '0', spent_with: null },
+    ],
+    'what keys that share their limits spent together stands in one row',
+  )
   t.match(await gateway('key', 'rotate', key, '--grace', '0'), { code: 1, err: /rotated before/ })
   t.match(await gateway('key', 'expire', key, '2098-01-01'), { code: 0, err: /^set/ })
 
