@@ -76,10 +76,20 @@ t.test('workspaces, keys, aliases, routers and imported prices through the comma
   const chat = { litellm_provider: 'openai', mode: 'chat', max_output_tokens: 10, output_cost_per_token: 2e-6 }
   const ours = { ...chat, input_cost_per_token: 1e-6 }
   const theirs = { ...ours, input_cost_per_image: 1 }
-  await writeFile(table, JSON.stringify({ ours, theirs, far: { ...ours, litellm_provider: 'bedrock' } }))
+  await writeFile(table, JSON.stringify({ ours, theirs, far: { ...ours, litellm_provider: 'bedrock' }, bad: 1 }))
   const dry = await gateway('prices', 'import', table, '--dry-run')
   t.match(dry, { code: 0, out: /added +openai\/ours/, err: /^1 of providers that are not configured/ })
   t.match(dry.out, /unsupported +openai\/theirs +input_cost_per_image cannot be expressed/)
+  t.match(dry.out, /unsupported +bad +is no object/)
+  const empty = join(folder, 'empty.json')
+  for (const text of ['{}', '{"bad":1}', '{"bad":{"input_cost_per_token":1}}']) {
+    await writeFile(empty, text)
+    t.match(
+      await gateway('prices', 'import', empty, '--dry-run'),
+      { code: 2, out: '', err: /empty\.json holds no price: no member of it names its litellm_provider/ },
+      text,
+    )
+  }
   t.match(await gateway('prices', 'import', table, '--model', 'openai/theirs'), { code: 1, err: /openai\/theirs/ })
   t.match(await gateway('prices', 'import', table), { code: 0, err: /1 published/ })
 
