@@ -378,6 +378,11 @@ t.test('used wrongly', async (t) => {
     ['--check', '--from-log'],
   ])
     t.match(await command('statement', workspaceId, ...words), { code: 2, out: '' }, words.join(' '))
+  t.match(await command('statement', workspaceId, '--from', '2026-03-01', '--to', '2026-03-01'), {
+    code: 2,
+    out: '',
+    err: /--to is the first instant no longer in the statement, so from 2026-03-01T00:00:00.000Z to 2026-03-01T00:00:00.000Z there is nothing/,
+  })
 })
 
 t.test('an archive is told of when it is what was sealed', async (t) => {
