@@ -1,8 +1,14 @@
-import { Command, CommanderError, InvalidArgumentError } from 'commander'
+import { type AddHelpTextContext, Command, CommanderError, InvalidArgumentError } from 'commander'
 import { ConfigError } from '../config.ts'
 import { faultCode } from '../errors.ts'
 import { registerCommands } from './register.ts'
 import { exitCodes, UsageError } from './report.ts'
+
+/** Help for what is no command: commander shows the help around it, and not what is wrong. */
+const unknownCommand = ({ error, command }: AddHelpTextContext): string => {
+  const [word, name] = command.args
+  return error && word === 'help' && name !== undefined ? `error: unknown command '${name}'\n` : ''
+}
 
 const createProgram = (): Command => {
   const program = new Command('gateway')
@@ -15,6 +21,7 @@ const createProgram = (): Command => {
       'in whose name the log tells what a command changes (default: the user of the operating system)',
     )
     .showHelpAfterError('(add --help for usage)')
+    .addHelpText('beforeAll', unknownCommand)
     .exitOverride()
   registerCommands(program)
   return program

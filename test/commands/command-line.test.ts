@@ -164,5 +164,16 @@ t.test('usage', async (t) => {
   t.match(await startProgram(folder, folder, 'nonsense'), { code: 2, err: /nonsense/ })
   t.match(await startProgram(folder, folder, 'serve', '--port', 'http'), { code: 2, err: /port/ })
   t.match(await startProgram(folder, folder, 'nonsense'), { err: /unknown command/ })
+  for (const words of [
+    ['help', 'nope'],
+    ['key', 'help', 'nope'],
+  ])
+    t.match(
+      await startProgram(folder, folder, ...words),
+      { code: 2, out: '', err: /^error: unknown command 'nope'\n/ },
+      words.join(' '),
+    )
+  t.match(await startProgram(folder, folder, 'help', 'key'), { code: 0, out: /^Usage: gateway key/, err: '' })
+  t.match(await startProgram(folder, folder, 'key'), { code: 2, err: /^Usage: / })
   t.match(await startProgram(folder, folder, 'serve', '--config', 'none.yaml'), { code: 2, err: /no such file/ })
 })
