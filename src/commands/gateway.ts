@@ -20,6 +20,7 @@ import { openDemo } from './demo.ts'
 import { LocalCalls } from './local-calls.ts'
 import { Observation } from './observe.ts'
 import { openPlatform, openTail, type Platform, tablesOf } from './platform.ts'
+import { assertFree } from './ports.ts'
 import { publishUnknownPrices } from './prices.ts'
 import type { Runtime } from './runtime.ts'
 import { Stack } from './stack.ts'
@@ -382,6 +383,8 @@ const onPlatform = async <Started extends object>(
     ground.onFatal(fault)
   }
   try {
+    if (role === 'gateway' || role === 'edge')
+      await assertFree({ ...config.listen, settings: '--port, or `listen.port` of the configuration' })
     if (config.observe !== null) await observation.listen(config.observe, runtime.logger)
     const embedded = role === 'gateway' ? 'own' : 'running'
     const { queueLeaseMs } = bounds.videoPoller ?? {}

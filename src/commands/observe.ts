@@ -9,6 +9,7 @@ import type { LedgerTail } from '../roles/ledger-tail.ts'
 import { LogWatch, type WatchedLog } from '../roles/log-watch.ts'
 import { type Observer, type Readings, unobserved } from '../roles/observer.ts'
 import type { Logger, RoleName } from '../roles/role.ts'
+import { listeningAt } from './ports.ts'
 
 const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
   readonly version: string
@@ -107,7 +108,8 @@ export class Observation {
     }
     this.#listener = new OperatorListener(told, logger)
     const { host, port } = observe
-    if (port !== null) this.#url = await this.#listener.listen(host, port)
+    const settings = '--observe-port, or `observe.port` of the configuration'
+    if (port !== null) this.#url = await listeningAt({ host, port, settings }, this.#listener.listen(host, port))
     else this.#url = await listenSomewhere(this.#listener, host)
   }
 

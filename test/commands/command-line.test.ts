@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
+import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import t from 'tap'
 import { startGateway } from '../../src/commands/gateway.ts'
@@ -153,6 +154,23 @@ t.test('variables stand bare in flow style, as people write them', async (t) => 
   )
   const { providers } = readConfig({ SOME_KEY: 'k: "1"' }, { file })
   t.match(providers, [{ name: 'a', apiKey: 'k: "1"', baseUrl: 'https://x/v1', models: { m: 'n' } }])
+})
+
+t.test('a port that is taken: told with its setting, and nothing is started', async (t) => {
+  const folder = await temporaryFolder(t)
+  const taken = createServer()
+  t.teardown(() => taken.close())
+  await new Promise<void>((resolve) => taken.listen({ host: '127.0.0.1', port: 0 }, resolve))
+  const { port } = taken.address() as AddressInfo
+  const refusal = (setting: string) => ({
+    code: 1,
+    out: '',
+    err: new RegExp(`^port ${port} of 127\\.0\\.0\\.1 is taken by another process: choose another with ${setting}`),
+  })
+  const serving = (...words: readonly string[]) => gateway(folder, 'serve', ...words)
+  t.match(await serving('--port', String(port), '--observe-port', '0'), refusal('--port, or `listen.port`'))
+  t.match(await serving('--port', '0', '--observe-port', String(port)), refusal('--observe-port, or `observe.port`'))
+  t.notOk(existsSync(join(folder, 'data', 'nats')), 'nothing was started')
 })
 
 t.test('usage', async (t) => {
