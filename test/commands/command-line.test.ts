@@ -79,6 +79,10 @@ t.test('accounts, credit, keys and prices through the command line, beside a run
     'the shipped prices stand already',
   )
   t.match(await gateway(folder, 'prices', 'show', 'openai/gpt-4o-mini', '--json'), { code: 0, out: '"input":"0.15"' })
+  const many = await gateway(folder, 'prices', 'show', 'openai/gpt-5-mini')
+  t.match(many.out, /^image_generation_gpt-image-1_low_1024x1024 +0\.011$/m)
+  const widest = Math.max(...many.out.split('\n').map((line) => line.length))
+  t.ok(widest <= 200, `lines that can be read: ${widest} characters`)
   t.match(await gateway(folder, 'prices', 'show', 'gpt-4o-mini'), { code: 1, err: /no price of gpt-4o-mini/ })
   t.match(await gateway(folder, 'key', 'list', 'nobody'), { code: 1, err: /no such workspace/ })
   const file = join(folder, 'ours.json')
