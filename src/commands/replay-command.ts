@@ -33,9 +33,11 @@ const printReport = (
     })),
     output,
   )
-  for (const { table, shown } of comparisons)
+  for (const { table, columns, shown } of comparisons) {
+    if (shown.length > 0) console.error(`${table} has the columns (${columns.join(',')})`)
     for (const { live, rebuilt } of shown)
       console.error(`${table}\n  live:    ${live ?? '(no row)'}\n  rebuilt: ${rebuilt ?? '(no row)'}`)
+  }
   console.error(`compared at frame ${sequence}, where the live tables stand; the log ends at ${lastSequence}`)
   console.error(equal ? 'the rebuilt tables equal the live ones' : 'the rebuilt tables differ from the live ones')
   if (swapped) console.error('the rebuilt tables are in their place now')
