@@ -2,8 +2,6 @@
 import { run } from '../src/commands/run.ts'
 import { endOfOutput, type Wanted } from './program.ts'
 
-process.stdout.setMaxListeners(0) // Commands listen for its errors, each for itself.
-
 process.once('disconnect', () => process.exit())
 
 process.on('message', async ({ folder, words }: Wanted) => {

@@ -1,6 +1,7 @@
-import { type ChildProcess, execFile, fork } from 'node:child_process'
+import { type ChildProcess, execFile, fork, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import type { Socket } from 'node:net'
+import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 
 export const mainFile = fileURLToPath(new URL('../src/main.ts', import.meta.url))
@@ -28,6 +29,18 @@ export const startProgram = (folder: string, dataFolder: string, ...words: reado
     )
   })
 
+/** The same, with a reader of its output that goes before there is any, as `head` does. */
+export const startProgramUnread = async (
+  dataFolder: string,
+  ...words: readonly string[]
+): Promise<Pick<Ended, 'code' | 'err'>> => {
+  const child = spawn(process.execPath, [mainFile, ...words, '--data', dataFolder], { env: programEnvironment() })
+  child.stdin.end()
+  child.stdout.destroy()
+  const [err, [code]] = await Promise.all([text(child.stderr), once(child, 'exit')])
+  return { code: Number(code), err }
+}
+
 export interface Wanted {
   readonly folder: string
   readonly words: readonly string[]
@@ -37,12 +50,12 @@ export const endOfOutput = '\u0004'
 
 /** What a stream says until the end of one command's output, or its own. */
 const readOutput = async (stream: Socket): Promise<string> => {
-  let text = ''
+  let output = ''
   for await (const part of stream.iterator({ destroyOnReturn: false })) {
-    text += part
-    if (text.endsWith(endOfOutput)) return text.slice(0, -endOfOutput.length)
+    output += part
+    if (output.endsWith(endOfOutput)) return output.slice(0, -endOfOutput.length)
   }
-  return text
+  return output
 }
 
 /** A process that runs the program's commands, one at a time. */

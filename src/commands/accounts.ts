@@ -1,3 +1,4 @@
+import { limitKeyOf } from '../domain/accounts/accounts.ts'
 import { walletOf } from '../domain/ledger/ledger.ts'
 import { formatUsd, parseUsd } from '../domain/money.ts'
 import { lapsedByPicos } from '../domain/wallet/grants.ts'
@@ -111,11 +112,23 @@ export const workspaceRecord = ({ tail }: Books, workspaceId: string) => {
   }
 }
 
-/** Spent: USD on the UTC day of now, in its month and ever. */
+/** By the key whose limits they share, the last of keys that took each other's place: what they spent together stands in its row. */
+const spendersOf = ({ tail }: Books): ReadonlyMap<string, string> => {
+  const { accounts } = tail.ledger
+  const replaced = new Set([...accounts.keys.values()].map(({ replaces }) => replaces))
+  const last = [...accounts.keys.keys()].filter((keyId) => !replaced.has(keyId))
+  return new Map(last.map((keyId) => [limitKeyOf(accounts, keyId), keyId]))
+}
+
+const nothingSpent = { spent_day: null, spent_month: null, spent_total: null }
+
+/** Spent: USD on the UTC day of now, in its month and ever; of keys that were rotated once, in the row that `spent_with` names. */
 export const keyRecords = (books: Books, workspaceId: string | undefined, nowMs: number) => {
   const { tail } = books
   if (workspaceId !== undefined && !tail.ledger.accounts.workspaces.has(workspaceId))
     throw refusalOf('workspace_unknown')
+  const spenders = spendersOf(books)
+  const spenderOf = (keyId: string): string => spenders.get(limitKeyOf(tail.ledger.accounts, keyId)) ?? keyId
   return [...tail.ledger.accounts.keys.values()]
     .filter((key) => workspaceId === undefined || key.workspaceId === workspaceId)
     .map(({ keyId, workspaceId, name, prefix, revoked, expiresAtMs }) => ({
@@ -125,6 +138,8 @@ export const keyRecords = (books: Books, workspaceId: string | undefined, nowMs:
       prefix,
       state: revoked ? 'revoked' : 'works',
       expires_at: expiresAtMs === null ? null : new Date(expiresAtMs).toISOString(),
-      ...spentRecord(books, workspaceId, keyId, nowMs),
+      ...(spenderOf(keyId) === keyId
+        ? { ...spentRecord(books, workspaceId, keyId, nowMs), spent_with: null }
+        : { ...nothingSpent, spent_with: spenderOf(keyId) }),
     }))
 }

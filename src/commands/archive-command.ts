@@ -1,8 +1,10 @@
 import type { Command } from 'commander'
 import { type ArchiveReport, archive } from '../audit/archive.ts'
+import type { Finding } from '../audit/findings.ts'
 import type { Verifier } from '../audit/note.ts'
 import type { Config } from '../config.ts'
 import { ArchiveFolder } from '../infrastructure/archive/archive-folder.ts'
+import { limits } from '../limits.ts'
 import type { ConfigOf } from './audit-command.ts'
 import { printFindings } from './findings-report.ts'
 import { onServers } from './platform.ts'
@@ -22,10 +24,17 @@ const originOf = (verifiers: readonly Verifier[]): string => {
   return origin
 }
 
-const archiveLog = async (config: Config, folder: string, verifiers: readonly Verifier[]): Promise<ArchiveReport> => {
+interface Report extends ArchiveReport {
+  /** What was archived before and is not as it was left. */
+  readonly damaged: readonly Finding[]
+}
+
+/** What is new is archived also where what stands is damaged: it is safer there than nowhere. */
+const archiveLog = async (config: Config, folder: string, verifiers: readonly Verifier[]): Promise<Report> => {
   const target = await ArchiveFolder.open(folder, originOf(verifiers))
   try {
-    return await onServers(config, createRuntime('warn'), { readOnly: true }, ({ log }) =>
+    const damaged = await target.damaged()
+    const report = await onServers(config, createRuntime('warn'), { readOnly: true }, ({ log }) =>
       showing('archive', (progress) =>
         archive({
           source: log,
@@ -35,6 +44,7 @@ const archiveLog = async (config: Config, folder: string, verifiers: readonly Ve
         }),
       ),
     )
+    return { ...report, damaged }
   } finally {
     await target.close()
   }
@@ -42,19 +52,23 @@ const archiveLog = async (config: Config, folder: string, verifiers: readonly Ve
 
 const printReport = (
   folder: string,
-  { from, to, lastSequence, findings, total }: ArchiveReport,
+  { from, to, lastSequence, findings, total, damaged }: Report,
   output: Output,
 ): void => {
+  printFindings(damaged.slice(0, limits.verifyFindingsMax), damaged.length, output)
   printFindings(findings, total, output)
+  if (damaged.length > 0)
+    console.error(`\`gateway verify --archive ${folder}\` checks the contents too, and tells all that is damaged`)
   if (output.json) {
-    printRecords([{ archive: folder, from, to, log_ends_at: lastSequence, findings: total }], output)
+    printRecords([{ archive: folder, from, to, log_ends_at: lastSequence, findings: total + damaged.length }], output)
     return
   }
   console.log(to === from ? 'nothing new is sealed' : `frames ${from + 1} to ${to} were archived`)
-  console.log(`${folder} holds frames 1 to ${to}; the log ends at ${lastSequence}`)
+  const holds = damaged.length === 0 ? 'holds frames' : 'should hold frames'
+  console.log(`${folder} ${holds} 1 to ${to}; the log ends at ${lastSequence}`)
 }
 
-/** `gateway archive`: exit code 1 where the log does not go on as it was archived, or holds checkpoints that are not believed. */
+/** `gateway archive`: exit code 1 where the log does not go on as it was archived or holds checkpoints that are not believed, and where the archive lacks what it held. */
 export const registerArchive = (program: Command, configOf: ConfigOf): void => {
   program
     .command('archive <folder>')
@@ -69,6 +83,6 @@ export const registerArchive = (program: Command, configOf: ConfigOf): void => {
         verifiersFor(options.publicKey, () => config),
       )
       printReport(folder, report, options)
-      process.exitCode = report.total === 0 ? exitCodes.done : exitCodes.failed
+      process.exitCode = report.total + report.damaged.length === 0 ? exitCodes.done : exitCodes.failed
     })
 }

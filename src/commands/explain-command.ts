@@ -24,8 +24,8 @@ const evidenceByTables = async (platform: Platform, id: string): Promise<Evidenc
   return folding('explain', platform.log, (log) => collectEvidence(log, id))
 }
 
-const print = (explanation: Explanation, { json }: Output): void =>
-  console.log(json ? JSON.stringify(explanation) : explanationText(explanation))
+const print = (explanation: Explanation, { json }: Output, nowMs: number): void =>
+  console.log(json ? JSON.stringify(explanation) : explanationText(explanation, nowMs))
 
 /** `gateway explain`: exit code 1 for an id that nothing has, and for a charge that comes out otherwise when it is computed again. */
 export const registerExplain = (program: Command, configOf: ConfigOf): void => {
@@ -37,13 +37,14 @@ export const registerExplain = (program: Command, configOf: ConfigOf): void => {
     .option('--public-key <key>', 'the archive’s key, or a file with it (default: the configured one)', collect, [])
     .option('--json', 'one JSON object a line', false)
     .action(async (id: string, options: SourceOptions, command: Command) => {
-      const evidence = await readFrom('explain', () => configOf(command), createRuntime('warn'), options, {
+      const runtime = createRuntime('warn')
+      const evidence = await readFrom('explain', () => configOf(command), runtime, options, {
         tables: (platform) => evidenceByTables(platform, id),
         log: (log) => collectEvidence(log, id),
       })
       const explanation = explain(evidence)
       if (explanation === null) throw noSuchCharge(id, evidence.sequence)
-      print(explanation, options)
+      print(explanation, options, runtime.clock())
       if (explanation.charge?.recomputed.equal === false) process.exitCode = exitCodes.failed
     })
 }

@@ -155,8 +155,26 @@ const attemptRows = ({ attempts }: RequestExplanation): readonly string[] =>
     ]),
   )
 
-const endedLines = ({ ended, asked }: RequestExplanation): readonly string[] => {
-  if (ended === null) return [`nothing yet; the proxy gives up at ${asked?.deadline}`]
+const isPast = (instant: string, nowMs: number): boolean => Date.parse(instant) < nowMs
+
+/** Whose proxy died: nobody has told an end, and perhaps nobody will. */
+const unendedLines = ({ asked, reservation }: RequestExplanation, nowMs: number): readonly string[] => {
+  const deadline = asked?.deadline ?? ''
+  if (!isPast(deadline, nowMs)) return [`nothing yet; the proxy gives up at ${deadline}`]
+  const allowance = reservation?.allowance ?? null
+  return [
+    `nothing; the time of its proxy ended at ${deadline}, and no end has come`,
+    ...(allowance === null
+      ? []
+      : [
+          `what was set aside goes back with the allowance ${allowance}, at that hold's own deadline at the latest: GET /v1/ledger/holds lists it until then`,
+        ]),
+  ]
+}
+
+const endedLines = (told: RequestExplanation, nowMs: number): readonly string[] => {
+  const { ended } = told
+  if (ended === null) return unendedLines(told, nowMs)
   if (ended.served === null) return [`${ended.at} with ${ended.status} ${shownText(ended.outcome)}`]
   const { level, model, provider } = ended.served
   return [
@@ -178,19 +196,24 @@ const reservedLines = ({ reservation }: RequestExplanation): readonly string[] =
   return [`${reserved} USD${of}${beyond === '0' ? '' : `; the charge went ${beyond} USD beyond it`}`]
 }
 
-const requestSections = (told: RequestExplanation): readonly Section[] => [
+const requestSections = (told: RequestExplanation, nowMs: number): readonly Section[] => [
   ['asked', askedLines(told)],
   ['plan', planRows(told)],
   ['attempts', attemptRows(told)],
-  ['ended', endedLines(told)],
+  ['ended', endedLines(told, nowMs)],
   ['usage', usageLines(told)],
   ...priceSection(told.price),
   ...chargeSection(told.charge),
   ['reserved', reservedLines(told)],
 ]
 
-const taskEndLines = ({ ended, hold }: TaskExplanation): readonly string[] => {
-  if (ended === null) return [`nothing yet; the hold goes back at ${hold.deadline}`]
+const taskEndLines = ({ ended, hold }: TaskExplanation, nowMs: number): readonly string[] => {
+  if (ended === null)
+    return [
+      isPast(hold.deadline, nowMs)
+        ? `nothing; the hold's deadline was ${hold.deadline}, and a scheduler gives it back`
+        : `nothing yet; the hold goes back at ${hold.deadline}`,
+    ]
   const { at, outcome, deduction, source, reason, given_back, beyond } = ended
   return [
     `${at}, ${outcome}${reason === null || reason === outcome ? '' : `: ${shownText(reason)}`}`,
@@ -199,7 +222,7 @@ const taskEndLines = ({ ended, hold }: TaskExplanation): readonly string[] => {
   ]
 }
 
-const taskSections = (told: TaskExplanation): readonly Section[] => [
+const taskSections = (told: TaskExplanation, nowMs: number): readonly Section[] => [
   [
     'asked',
     [
@@ -213,7 +236,7 @@ const taskSections = (told: TaskExplanation): readonly Section[] => [
   ['held', [`${told.hold.amount} USD: at most ${told.hold.units_max} units at ${told.hold.unit_price} USD`]],
   ['submitted', told.submitted === null ? [] : [`${told.submitted.at} as ${shownText(told.submitted.vendor_task_id)}`]],
   ['progress', aligned(told.progress.map(({ at, status, percent }) => [at, status, `${percent} %`]))],
-  ['ended', taskEndLines(told)],
+  ['ended', taskEndLines(told, nowMs)],
   ...priceSection(told.price),
   ...chargeSection(told.charge),
   [
@@ -225,9 +248,10 @@ const taskSections = (told: TaskExplanation): readonly Section[] => [
   ],
 ]
 
-/** The story for a person, without what does not apply. */
-export const explanationText = (told: Explanation): string => {
-  const sections = [...(told.kind === 'request' ? requestSections(told) : taskSections(told)), ...endSections(told)]
+/** The story for a person, without what does not apply; `nowMs` tells which deadlines are past. */
+export const explanationText = (told: Explanation, nowMs: number): string => {
+  const story = told.kind === 'request' ? requestSections(told, nowMs) : taskSections(told, nowMs)
+  const sections = [...story, ...endSections(told)]
   const width = Math.max(...sections.map(([title]) => title.length)) + 2
   const lines = sections.flatMap(([title, texts]) =>
     texts.map((text, place) => `${(place === 0 ? title : '').padEnd(width)}${text}`),

@@ -20,6 +20,7 @@ import { openDemo } from './demo.ts'
 import { LocalCalls } from './local-calls.ts'
 import { Observation } from './observe.ts'
 import { openPlatform, openTail, type Platform, tablesOf } from './platform.ts'
+import { assertFree } from './ports.ts'
 import { publishUnknownPrices } from './prices.ts'
 import type { Runtime } from './runtime.ts'
 import { Stack } from './stack.ts'
@@ -92,13 +93,14 @@ const startTail = async ({ platform, runtime, onFatal, stack, observation }: Hou
   return tail
 }
 
-const startScheduler = async ({ config, platform, runtime, stack }: House, tail: LedgerTail): Promise<void> => {
+const startScheduler = async (house: House, tail: LedgerTail): Promise<void> => {
+  const { config, platform, runtime, stack, observation } = house
   const [{ scheduler }, { sealingOf }] = await Promise.all([
     import('../roles/scheduler/role.ts'),
     import('./audit-keys.ts'),
   ])
   const sealing = sealingOf(config, runtime)
-  stack.push(
+  const running = stack.push(
     await scheduler.start({
       log: platform.log,
       tail,
@@ -107,6 +109,7 @@ const startScheduler = async ({ config, platform, runtime, stack }: House, tail:
       ...runtime,
     }),
   )
+  observation.checkForLife('scheduler', () => running.checks())
 }
 
 /** The sandbox answers where nothing is configured; null where something is. */
@@ -380,6 +383,8 @@ const onPlatform = async <Started extends object>(
     ground.onFatal(fault)
   }
   try {
+    if (role === 'gateway' || role === 'edge')
+      await assertFree({ ...config.listen, settings: '--port, or `listen.port` of the configuration' })
     if (config.observe !== null) await observation.listen(config.observe, runtime.logger)
     const embedded = role === 'gateway' ? 'own' : 'running'
     const { queueLeaseMs } = bounds.videoPoller ?? {}

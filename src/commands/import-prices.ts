@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { namesProvider } from '../domain/pricing/litellm.ts'
 import { problemsOfPriceFile } from '../domain/pricing/price-file.ts'
 import type { PriceChange } from '../domain/pricing/price-import.ts'
 import { isObject, type JsonObject, parseJson } from '../json.ts'
@@ -24,10 +25,14 @@ const readText = (file: string): string => {
   }
 }
 
-/** Throws UsageError where the file holds no object of JSON. */
+/** Throws UsageError where the file holds no object of JSON, or none of its members is a price. */
 export const readTable = (file: string): JsonObject => {
   const table = parseJson(readText(file))
   if (!isObject(table)) throw new UsageError(`${file} is no JSON object, as LiteLLM's table is`)
+  if (!Object.values(table).some(namesProvider))
+    throw new UsageError(
+      `${file} holds no price: no member of it names its litellm_provider, as rows of LiteLLM's table do`,
+    )
   return table
 }
 
@@ -41,7 +46,9 @@ const changeInShort = ({ change, name, model, differences, leftOut }: PriceChang
   left_out: listed(leftOut, ({ field, reason }) => `${field} ${reason}`),
 })
 
-const isOfNoProvider = ({ model }: PriceChange): boolean => model === null
+/** The row of a provider that is not configured here; what is no row at all is always told. */
+const isOfOthers = ({ model, name }: PriceChange, table: JsonObject): boolean =>
+  model === null && namesProvider(table[name])
 
 /** Compares LiteLLM's table with what is in force, tells every difference, and publishes what is asked. */
 export const importPrices = async (session: Session, table: JsonObject, options: ImportOptions): Promise<void> => {
@@ -53,7 +60,7 @@ export const importPrices = async (session: Session, table: JsonObject, options:
     nowMs: session.runtime.clock(),
     effectiveFrom: from?.toISOString(),
   })
-  const shown = all ? changes : changes.filter((each) => !isOfNoProvider(each))
+  const shown = all ? changes : changes.filter((each) => !isOfOthers(each, table))
   printRecords(json ? shown.map(changeRecord) : shown.map(changeInShort), { json })
   if (shown.length < changes.length)
     console.error(`${changes.length - shown.length} of providers that are not configured are not shown: see --all`)

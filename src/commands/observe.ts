@@ -9,6 +9,7 @@ import type { LedgerTail } from '../roles/ledger-tail.ts'
 import { LogWatch, type WatchedLog } from '../roles/log-watch.ts'
 import { type Observer, type Readings, unobserved } from '../roles/observer.ts'
 import type { Logger, RoleName } from '../roles/role.ts'
+import { listeningAt } from './ports.ts'
 
 const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
   readonly version: string
@@ -25,6 +26,7 @@ export class Observation {
   readonly #metrics: PrometheusMetrics | null
   readonly #role: RoleName | 'gateway'
   readonly #checks = new Map<string, () => Checks>()
+  readonly #lifeChecks: (() => Checks)[] = []
   #watch: LogWatch | null = null
   #listener: OperatorListener | null = null
   #phase: Phase = 'starting'
@@ -51,6 +53,12 @@ export class Observation {
   /** What a role tells of itself counts for whether the process is ready. */
   check(name: string, checks: () => Checks): void {
     this.#checks.set(name, checks)
+  }
+
+  /** What a role never comes back from by itself counts for whether the process is worth keeping, too. */
+  checkForLife(name: string, checks: () => Checks): void {
+    this.check(name, checks)
+    this.#lifeChecks.push(checks)
   }
 
   /** Watches the log that the process stands on. */
@@ -95,12 +103,13 @@ export class Observation {
       role: this.#role,
       metrics: () => metrics.render(),
       metricsType: metrics.contentType,
-      alive: () => ({ process: this.#alive }),
+      alive: () => Object.assign({ process: this.#alive }, ...this.#lifeChecks.map((checks) => checks())),
       ready: () => this.#ready(),
     }
     this.#listener = new OperatorListener(told, logger)
     const { host, port } = observe
-    if (port !== null) this.#url = await this.#listener.listen(host, port)
+    const settings = '--observe-port, or `observe.port` of the configuration'
+    if (port !== null) this.#url = await listeningAt({ host, port, settings }, this.#listener.listen(host, port))
     else this.#url = await listenSomewhere(this.#listener, host)
   }
 

@@ -39,6 +39,14 @@ const videoInShort = ({ unit_price, units_per_second }: VideoSheet) => ({
   units_per_second: listed(units_per_second),
 })
 
+/** More of them would make a line that nobody can read. */
+const perCallShownMax = 4
+
+const perCallInShort = (rates: Readonly<Record<string, string>>): string => {
+  const count = Object.keys(rates).length
+  return count > perCallShownMax ? `${count} rates` : listed(rates)
+}
+
 const tokensInShort = ({ per_million_tokens, tiers = [], per_call = {} }: PriceSheet) => {
   const { input, cached_input, cache_write_5m, output } = per_million_tokens
   return {
@@ -47,7 +55,7 @@ const tokensInShort = ({ per_million_tokens, tiers = [], per_call = {} }: PriceS
     cache_write: cache_write_5m ?? '',
     output,
     tiers: tiers.map(({ prompt_tokens_above }) => `>${prompt_tokens_above}`).join(' '),
-    per_call: listed(per_call),
+    per_call: perCallInShort(per_call),
   }
 }
 
@@ -60,3 +68,9 @@ export const priceInShort = ({ price, inForce }: PriceRecord) => ({
   ...(price.video === undefined ? {} : videoInShort(price.video)),
   version: price.version,
 })
+
+/** What a call of each tool costs in USD, a line each; nothing where the short form has them all. */
+export const perCallRecords = ({ price }: PriceRecord) => {
+  const rates = Object.entries(price.sheet?.per_call ?? {})
+  return rates.length > perCallShownMax ? rates.map(([per_call, usd]) => ({ per_call, usd })) : []
+}

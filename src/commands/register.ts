@@ -24,7 +24,7 @@ import { type ImportOptions, importPrices, readTable } from './import-prices.ts'
 import { registerLimits } from './limits-command.ts'
 import { registerPlan } from './plan-command.ts'
 import { onServers, openTail, type Platform } from './platform.ts'
-import { priceInFull, priceInShort, priceRecords, publishPrices } from './prices.ts'
+import { perCallRecords, priceInFull, priceInShort, priceRecords, publishPrices } from './prices.ts'
 import { registerProve } from './prove-command.ts'
 import { registerReconcile } from './reconcile-command.ts'
 import { registerReplay } from './replay-command.ts'
@@ -257,6 +257,15 @@ const registerKey = (program: Command): void => {
     )
 }
 
+/** Of one model also each tool's price, those in force. */
+const printPrices = (records: ReturnType<typeof priceRecords>, model: string | undefined): void => {
+  const asText = { json: false }
+  printRecords(records.map(priceInShort), asText)
+  const calls = records.filter(({ inForce }) => inForce && model !== undefined).flatMap(perCallRecords)
+  if (calls.length > 0) console.log()
+  printRecords(calls, asText)
+}
+
 const registerPrices = (program: Command): void => {
   const prices = program.command('prices').description('publish, import and show price sheets')
   prices
@@ -299,7 +308,8 @@ const registerPrices = (program: Command): void => {
     .action((model: string | undefined, options: { json: boolean }, command: Command) =>
       withBooks(command, async (session) => {
         const records = priceRecords(session, model, session.runtime.clock())
-        printRecords(options.json ? records.map(priceInFull) : records.map(priceInShort), options)
+        if (options.json) printRecords(records.map(priceInFull), options)
+        else printPrices(records, model)
       }),
     )
 }

@@ -8,7 +8,7 @@ import { believed, onDatabase, onServers, type Platform, tablesOf } from './plat
 import { showing } from './progress.ts'
 import { collect } from './public-keys.ts'
 import { type ReplayParts, type ReplayReport, replay, UnknownTables } from './replay.ts'
-import { exitCodes, type Output, printRecords, UsageError } from './report.ts'
+import { CommandError, exitCodes, type Output, printRecords, UsageError } from './report.ts'
 import { createRuntime, type Runtime } from './runtime.ts'
 
 export interface ReplayOptions extends BelievedArchive {
@@ -33,9 +33,11 @@ const printReport = (
     })),
     output,
   )
-  for (const { table, shown } of comparisons)
+  for (const { table, columns, shown } of comparisons) {
+    if (shown.length > 0) console.error(`${table} has the columns (${columns.join(',')})`)
     for (const { live, rebuilt } of shown)
       console.error(`${table}\n  live:    ${live ?? '(no row)'}\n  rebuilt: ${rebuilt ?? '(no row)'}`)
+  }
   console.error(`compared at frame ${sequence}, where the live tables stand; the log ends at ${lastSequence}`)
   console.error(equal ? 'the rebuilt tables equal the live ones' : 'the rebuilt tables differ from the live ones')
   if (swapped) console.error('the rebuilt tables are in their place now')
@@ -45,9 +47,14 @@ const printReport = (
 const archiveFor = async (config: Config, options: ReplayOptions): Promise<ArchiveSource | null> =>
   options.archive === undefined ? null : openSealed(options.archive, () => config, options, 'nothing was rebuilt')
 
-/** The archive first, where there is one; the log goes on where it ends. */
+/** The archive first, where there is one; the log goes on where it ends. Throws CommandError where the log holds less: its tables would be compared with nothing. */
 const framesFrom = async (archive: ArchiveSource | null, { log }: Platform): Promise<ReplayParts['log']> => {
   if (archive === null) return log
+  const [end, logEnd] = [await archive.lastSequence(), await log.lastSequence()]
+  if (logEnd < end)
+    throw new CommandError(
+      `nothing was rebuilt: the log ends at ${logEnd}, the archive at ${end}; restore it first, with \`gateway restore\``,
+    )
   await assertContinues(archive, log)
   return logOfSource(new ArchiveThenLog(archive, log), believed)
 }

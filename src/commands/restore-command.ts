@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import type { Command } from 'commander'
 import type { FrameSource } from '../audit/frames.ts'
 import { restore } from '../audit/restore.ts'
@@ -29,6 +30,15 @@ const putBack = async (archive: FrameSource, { log, connect }: Platform, name: s
   }
 }
 
+/** A sealer builds on no checkpoint of a key that it does not know. */
+const keyHint = ({ external, dataFolder }: Config): string => {
+  const bring =
+    external === null
+      ? `bring audit/signing-key of the old data folder to ${join(dataFolder, 'audit')}`
+      : 'configure the old `audit.signing_key`'
+  return `sealing goes on only by the key that signed the archive: ${bring} before the gateway starts, or name the old public key in \`audit.previous_public_keys\`; else nothing new is sealed`
+}
+
 const restoreInto = (config: Config, source: ArchiveSource, options: BelievedArchive): Promise<number> =>
   onServers(config, createRuntime('warn'), {}, async (platform) => {
     const verifiers = verifiersFor(options.publicKey, () => config)
@@ -39,6 +49,7 @@ const restoreInto = (config: Config, source: ArchiveSource, options: BelievedArc
     if (options.json) printRecords([{ restored: frames, frames: found.frames, root: found.root }], options)
     else
       console.log(`${frames} frames were put back; the log is the archive's, to the last of its ${found.frames} frames`)
+    console.error(keyHint(config))
     return exitCodes.done
   })
 

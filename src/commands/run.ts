@@ -1,7 +1,14 @@
-import { Command, CommanderError, InvalidArgumentError } from 'commander'
+import { type AddHelpTextContext, Command, CommanderError, InvalidArgumentError } from 'commander'
 import { ConfigError } from '../config.ts'
+import { faultCode } from '../errors.ts'
 import { registerCommands } from './register.ts'
 import { exitCodes, UsageError } from './report.ts'
+
+/** Help for what is no command: commander shows the help around it, and not what is wrong. */
+const unknownCommand = ({ error, command }: AddHelpTextContext): string => {
+  const [word, name] = command.args
+  return error && word === 'help' && name !== undefined ? `error: unknown command '${name}'\n` : ''
+}
 
 const createProgram = (): Command => {
   const program = new Command('gateway')
@@ -14,6 +21,7 @@ const createProgram = (): Command => {
       'in whose name the log tells what a command changes (default: the user of the operating system)',
     )
     .showHelpAfterError('(add --help for usage)')
+    .addHelpText('beforeAll', unknownCommand)
     .exitOverride()
   registerCommands(program)
   return program
@@ -40,8 +48,19 @@ const tell = (fault: unknown): number => {
   return usedWrongly ? exitCodes.usage : exitCodes.failed
 }
 
+/** What a command does is done to its end, whether or not anybody still reads what it says. */
+const passOverGoneReader = (fault: Error): void => {
+  if (faultCode(fault) !== 'EPIPE') throw fault
+}
+
+const listenForGoneReaders = (): void => {
+  for (const stream of [process.stdout, process.stderr])
+    if (!stream.listeners('error').includes(passOverGoneReader)) stream.on('error', passOverGoneReader)
+}
+
 /** Runs the command that the words of a command line ask for, until it is over; a fault is told on standard error and is the exit code. */
 export const run = async (words: readonly string[]): Promise<void> => {
+  listenForGoneReaders()
   try {
     await createProgram().parseAsync(words, { from: 'user' })
   } catch (fault) {

@@ -42,6 +42,12 @@ const rangeOf = ({
   readonly to?: Date | null
 }): StatementRange => {
   if (from !== null && to !== null && from > to) throw new UsageError('--from is after --to')
+  if (from !== null && from.getTime() === to?.getTime()) {
+    const instant = from.toISOString()
+    throw new UsageError(
+      `--to is the first instant no longer in the statement, so from ${instant} to ${instant} there is nothing: for one day, --to is the day after`,
+    )
+  }
   return { from, to }
 }
 
@@ -112,7 +118,11 @@ export const registerStatement = (program: Command, configOf: ConfigOf): void =>
     .command('statement <workspace>')
     .description('opening balance, every movement and closing balance of a wallet')
     .option('--from <instant>', 'the first instant in it (default: the beginning)', instantOf)
-    .option('--to <instant>', 'the first instant no longer in it (default: none)', instantOf)
+    .option(
+      '--to <instant>',
+      'exclusive: the first instant no longer in it, such as the day after the last (default: none)',
+      instantOf,
+    )
     .addOption(new Option('--csv', 'RFC 4180').default(false).conflicts('json'))
     .option('--json', 'one JSON object a line', false)
     .addOption(
@@ -124,7 +134,6 @@ export const registerStatement = (program: Command, configOf: ConfigOf): void =>
     .option('--archive <folder>', "read an archive in the log's place; no servers are needed")
     .option('--public-key <key>', 'the archive’s key, or a file with it (default: the configured one)', collect, [])
     .action(async (workspaceId: string, options: Options, command: Command) => {
-      process.stdout.on('error', () => {}) // Told by the write that fails.
       const shown = { workspaceId, range: rangeOf(options), format: formatOf(options) }
       const difference = await readFrom(barName('statement'), () => configOf(command), createRuntime('warn'), options, {
         tables: (platform) => showTables(platform, shown, options.check),

@@ -203,7 +203,10 @@ t.test('a bill that does not follow from its usage and its sheet', async (t) => 
     await log.append([routed('request-1'), billed('request-1', changes)])
     const told = await explainFrom<RequestExplanation>(log, 'request-1')
     t.match(told.charge?.recomputed, expected, what)
-    t.match(explanationText(told), told.charge?.recomputed.equal === null ? /recomputed: not possible/ : /recomputed: /)
+    t.match(
+      explanationText(told, 0),
+      told.charge?.recomputed.equal === null ? /recomputed: not possible/ : /recomputed: /,
+    )
   }
 })
 
@@ -226,7 +229,7 @@ t.test('tiers and tools: the rates that were used', async (t) => {
   t.same(told.price?.per_call, { web_search: '0.01' })
   t.equal(told.charge?.recomputed.equal, true)
   t.match(
-    explanationText(told),
+    explanationText(told, 0),
     /USD per million tokens \(of prompts above 100 tokens\): input 5, output 20[\s\S]*web_search 0\.01/,
   )
 })
@@ -235,7 +238,7 @@ t.test('what counts, and what came when all was said', async (t) => {
   const log = await openedLog()
   await log.append([billed('request-1')])
   t.match(await explainFrom(log, 'request-1'), { state: 'open', asked: null, wallet: [], net: '0' })
-  t.match(explanationText(await explainFrom(log, 'request-1')), /is still open[\s\S]*not yet what was asked/)
+  t.match(explanationText(await explainFrom(log, 'request-1'), 0), /is still open[\s\S]*not yet what was asked/)
   await log.append([routed('request-1')])
   log.store(log.frames.at(-2)!)
   await log.append([failed('request-1')])
@@ -259,7 +262,7 @@ t.test('what counts, and what came when all was said', async (t) => {
   )
   t.match(told.wallet, [{ kind: 'charge', sequence: 4 }, { kind: 'adjustment' }, { kind: 'adjustment' }])
   t.equal(told.proof.checkpoint, null)
-  t.match(explanationText(told), /frame 3 is not sealed yet/)
+  t.match(explanationText(told, 0), /frame 3 is not sealed yet/)
 })
 
 t.test('an id that only a correction names is the id of nothing', async (t) => {
@@ -330,7 +333,7 @@ t.test('tasks, however they end', async (t) => {
   for (const [what, end, expected] of cases) {
     const told = await explainFrom<TaskExplanation>(await taskLog(end), 'task-1')
     t.match(told, expected, what)
-    t.match(explanationText(told), /^task task-1 /)
+    t.match(explanationText(told, 0), /^task task-1 /)
   }
   const wrong = await explainFrom<TaskExplanation>(await taskLog([settled()], '0.15'), 'task-1')
   t.same(wrong.charge?.recomputed.findings, ['the unit price is 0.14, in the price sheet v9 it is 0.15'])

@@ -38,7 +38,20 @@ t.test('workspaces, keys, aliases, routers and imported prices through the comma
   const { key } = JSON.parse(issued.out) as { key: string }
   t.match(await gateway('key', 'rotate', key), { code: 2, err: /--grace/ })
   const rotated = await gateway('key', 'rotate', key, '--grace', '3600', '--json', '--actor', 'ana')
-  t.match(JSON.parse(rotated.out), { replaces: key, secret: /^sk-/ })
+  const fresh = JSON.parse(rotated.out)
+  t.match(fresh, { replaces: key, secret: /^sk-/ })
+  const listed = (await gateway('key', 'list', 'demo', '--json')).out
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+  t.match(
+    listed.filter((each) => [key, fresh.key].includes(each.key)),
+    [
+      { key, spent_day: null, spent_month: null, spent_total: null, spent_with: fresh.key },
+      { key: fresh.key, spent_day: '0', spent_total: '0', spent_with: null },
+    ],
+    'what keys that share their limits spent together stands in one row',
+  )
   t.match(await gateway('key', 'rotate', key, '--grace', '0'), { code: 1, err: /rotated before/ })
   t.match(await gateway('key', 'expire', key, '2098-01-01'), { code: 0, err: /^set/ })
 
@@ -67,10 +80,20 @@ t.test('workspaces, keys, aliases, routers and imported prices through the comma
   const chat = { litellm_provider: 'openai', mode: 'chat', max_output_tokens: 10, output_cost_per_token: 2e-6 }
   const ours = { ...chat, input_cost_per_token: 1e-6 }
   const theirs = { ...ours, input_cost_per_image: 1 }
-  await writeFile(table, JSON.stringify({ ours, theirs, far: { ...ours, litellm_provider: 'bedrock' } }))
+  await writeFile(table, JSON.stringify({ ours, theirs, far: { ...ours, litellm_provider: 'bedrock' }, bad: 1 }))
   const dry = await gateway('prices', 'import', table, '--dry-run')
   t.match(dry, { code: 0, out: /added +openai\/ours/, err: /^1 of providers that are not configured/ })
   t.match(dry.out, /unsupported +openai\/theirs +input_cost_per_image cannot be expressed/)
+  t.match(dry.out, /unsupported +bad +is no object/)
+  const empty = join(folder, 'empty.json')
+  for (const text of ['{}', '{"bad":1}', '{"bad":{"input_cost_per_token":1}}']) {
+    await writeFile(empty, text)
+    t.match(
+      await gateway('prices', 'import', empty, '--dry-run'),
+      { code: 2, out: '', err: /empty\.json holds no price: no member of it names its litellm_provider/ },
+      text,
+    )
+  }
   t.match(await gateway('prices', 'import', table, '--model', 'openai/theirs'), { code: 1, err: /openai\/theirs/ })
   t.match(await gateway('prices', 'import', table), { code: 0, err: /1 published/ })
 

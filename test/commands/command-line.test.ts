@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
+import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import t from 'tap'
 import { startGateway } from '../../src/commands/gateway.ts'
@@ -78,6 +79,10 @@ t.test('accounts, credit, keys and prices through the command line, beside a run
     'the shipped prices stand already',
   )
   t.match(await gateway(folder, 'prices', 'show', 'openai/gpt-4o-mini', '--json'), { code: 0, out: '"input":"0.15"' })
+  const many = await gateway(folder, 'prices', 'show', 'openai/gpt-5-mini')
+  t.match(many.out, /^image_generation_gpt-image-1_low_1024x1024 +0\.011$/m)
+  const widest = Math.max(...many.out.split('\n').map((line) => line.length))
+  t.ok(widest <= 200, `lines that can be read: ${widest} characters`)
   t.match(await gateway(folder, 'prices', 'show', 'gpt-4o-mini'), { code: 1, err: /no price of gpt-4o-mini/ })
   t.match(await gateway(folder, 'key', 'list', 'nobody'), { code: 1, err: /no such workspace/ })
   const file = join(folder, 'ours.json')
@@ -155,6 +160,23 @@ t.test('variables stand bare in flow style, as people write them', async (t) => 
   t.match(providers, [{ name: 'a', apiKey: 'k: "1"', baseUrl: 'https://x/v1', models: { m: 'n' } }])
 })
 
+t.test('a port that is taken: told with its setting, and nothing is started', async (t) => {
+  const folder = await temporaryFolder(t)
+  const taken = createServer()
+  t.teardown(() => taken.close())
+  await new Promise<void>((resolve) => taken.listen({ host: '127.0.0.1', port: 0 }, resolve))
+  const { port } = taken.address() as AddressInfo
+  const refusal = (setting: string) => ({
+    code: 1,
+    out: '',
+    err: new RegExp(`^port ${port} of 127\\.0\\.0\\.1 is taken by another process: choose another with ${setting}`),
+  })
+  const serving = (...words: readonly string[]) => gateway(folder, 'serve', ...words)
+  t.match(await serving('--port', String(port), '--observe-port', '0'), refusal('--port, or `listen.port`'))
+  t.match(await serving('--port', '0', '--observe-port', String(port)), refusal('--observe-port, or `observe.port`'))
+  t.notOk(existsSync(join(folder, 'data', 'nats')), 'nothing was started')
+})
+
 t.test('usage', async (t) => {
   const folder = await temporaryFolder(t)
   t.match(await startProgram(folder, folder, '--help'), {
@@ -164,5 +186,16 @@ t.test('usage', async (t) => {
   t.match(await startProgram(folder, folder, 'nonsense'), { code: 2, err: /nonsense/ })
   t.match(await startProgram(folder, folder, 'serve', '--port', 'http'), { code: 2, err: /port/ })
   t.match(await startProgram(folder, folder, 'nonsense'), { err: /unknown command/ })
+  for (const words of [
+    ['help', 'nope'],
+    ['key', 'help', 'nope'],
+  ])
+    t.match(
+      await startProgram(folder, folder, ...words),
+      { code: 2, out: '', err: /^error: unknown command 'nope'\n/ },
+      words.join(' '),
+    )
+  t.match(await startProgram(folder, folder, 'help', 'key'), { code: 0, out: /^Usage: gateway key/, err: '' })
+  t.match(await startProgram(folder, folder, 'key'), { code: 2, err: /^Usage: / })
   t.match(await startProgram(folder, folder, 'serve', '--config', 'none.yaml'), { code: 2, err: /no such file/ })
 })

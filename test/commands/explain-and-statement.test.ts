@@ -207,7 +207,16 @@ t.test('a task: hold, vendor, settlement, and what came when all was said', asyn
 
 t.test('what is open says so, and what nobody has is refused', async (t) => {
   t.match(await explained(t, 'request-open'), { state: 'open', ended: null, charge: null, net: '0' })
-  t.match(explanationText(await explained(t, 'request-open')), /is still open[\s\S]*nothing yet/)
+  const open = await explained<RequestExplanation>(t, 'request-open')
+  const deadlineMs = Date.parse(open.asked!.deadline)
+  t.match(explanationText(open, deadlineMs), /is still open[\s\S]*nothing yet; the proxy gives up at/)
+  const later = explanationText(open, deadlineMs + 1)
+  t.match(later, new RegExp(`nothing; the time of its proxy ended at ${open.asked!.deadline}, and no end has come`))
+  t.equal(/goes back with the allowance/.test(later), open.reservation!.allowance !== null)
+  const task = await explained<TaskExplanation>(t, 'task-2')
+  const dueMs = Date.parse(task.hold.deadline)
+  t.match(explanationText(task, dueMs), /nothing yet; the hold goes back at/)
+  t.match(explanationText(task, dueMs + 1), /nothing; the hold's deadline was .*, and a scheduler gives it back/)
   t.match(await command('explain', 'nobody'), {
     code: 1,
     out: '',
@@ -238,7 +247,7 @@ t.test('the story as text', async (t) => {
   ])
     t.match(out, part)
   t.match(
-    explanationText(await explained<TaskExplanation>(t, 'task-1')),
+    explanationText(await explained<TaskExplanation>(t, 'task-1'), 0),
     /deducted by the vendor: 4\.5 units[\s\S]*charged to nobody/,
   )
 })
@@ -369,6 +378,11 @@ t.test('used wrongly', async (t) => {
     ['--check', '--from-log'],
   ])
     t.match(await command('statement', workspaceId, ...words), { code: 2, out: '' }, words.join(' '))
+  t.match(await command('statement', workspaceId, '--from', '2026-03-01', '--to', '2026-03-01'), {
+    code: 2,
+    out: '',
+    err: /--to is the first instant no longer in the statement, so from 2026-03-01T00:00:00.000Z to 2026-03-01T00:00:00.000Z there is nothing/,
+  })
 })
 
 t.test('an archive is told of when it is what was sealed', async (t) => {

@@ -99,6 +99,12 @@ t.test('a row that differs, lacks or is too many is found, and a swap mends it',
   const [keys, requests, usage, entries, ...others] = differing(report)
   t.match(keys, { table: 'keys', differences: 1, shown: [{ key: ['key-9'], live: /planted/, rebuilt: null }] })
   t.match(requests, { table: 'requests', differences: 1, shown: [{ key: ['request-7'], live: null, rebuilt: /^\(/ }] })
+  t.same(
+    keys?.columns,
+    await projected.values(
+      "select column_name from information_schema.columns where table_schema = 'ledger' and table_name = 'keys' order by ordinal_position",
+    ),
+  )
   t.match(usage, { table: 'usage_entries', rows: 0, differences: 45 })
   t.equal(usage?.shown.length, 20)
   t.match(entries, {

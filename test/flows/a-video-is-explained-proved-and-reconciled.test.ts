@@ -6,7 +6,7 @@ import { formatUsd, parseUsd } from '../../src/domain/money.ts'
 import { sandboxVideoKey } from '../../src/sandbox/server.ts'
 import { until } from '../clients.ts'
 import { startTestGateway } from '../gateway.ts'
-import { type Ended, runProgram } from '../program.ts'
+import { type Ended, runProgram, startProgramUnread } from '../program.ts'
 import { eventsOf, newVideo, quick, submitVideo, videoOptions, walletFigures } from '../video.ts'
 
 /** A hold is of 3 units at 0.14 USD. */
@@ -208,6 +208,13 @@ t.test("the vendor's own count is compared, and corrected once", { timeout: 120_
   const altered = { ...told, [ids.fractional]: '2.223456789' }
   t.same(classesIn(await reconcile(altered)), ['estimated 1 -0.07', 'token_drift 1 0.014'])
   t.same(await eventsOf(operator, 'AdjustmentPosted'), [], 'nothing is posted unless it is asked for')
+
+  const deductions = ['--format', 'vv-deductions', '--file', join(config.dataFolder, 'deductions.json')]
+  t.match(
+    await startProgramUnread(config.dataFolder, 'reconcile', '--provider', 'vv', ...deductions, '--json'),
+    { code: 1, err: '' },
+    'what nobody reads any more is no fault',
+  )
 
   const drift = { [ids.untold]: '3', [ids.fractional]: '2.223456789' }
   const posted = await reconcile(drift, '--post')

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readdirSync } from 'node:fs'
-import { writeFile } from 'node:fs/promises'
+import { cp, rm, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import t from 'tap'
@@ -102,6 +102,29 @@ t.test('an archive', { timeout: 280_000 }, async (t) => {
   })
 })
 
+t.test(
+  'an archive that lacks a segment, or holds a part of one, is not taken for whole',
+  { timeout: 120_000 },
+  async (t) => {
+    const copy = join(folder, 'copy')
+    await cp(archived, copy, { recursive: true })
+    const [first] = (await ArchiveSource.open(copy)).manifest.segments.map(({ file }) => join(copy, file))
+    const words = ['archive', copy, ...source.config]
+    await truncate(first!, 100)
+    const cut =
+      /segment-damaged: .*0000000000000001-.*holds frames 1 to \d+, is damaged: it has 100 bytes, the manifest says/
+    t.match(await run(...words), {
+      code: 1,
+      out: cut,
+      err: /`gateway verify --archive .*copy` checks the contents too/,
+    })
+    await rm(first!)
+    const gone = await run(...words, '--json')
+    t.match(gone, { code: 1, out: /"finding":"segment-damaged","sequence":1,.*ENOENT/ })
+    t.match(gone.out, /"findings":1\}/)
+  },
+)
+
 t.test('a restore', { timeout: 280_000 }, async (t) => {
   const { log, config } = await logNamed('RESTORED')
   let kills = 0
@@ -111,13 +134,27 @@ t.test('a restore', { timeout: 280_000 }, async (t) => {
     if (await killed(['restore', archived, ...config], isAtWork)) kills += 1
   }
   t.comment(`${kills} of ${rounds} were killed; ${await log.lastSequence()} of ${last.size} frames stood`)
-  t.match(await run('restore', archived, ...config), { code: 0, out: /the log is the archive's, to the last of its/ })
+  t.match(await run('restore', archived, ...config), {
+    code: 0,
+    out: /the log is the archive's, to the last of its/,
+    err: /sealing goes on only by the key that signed the archive: configure the old `audit.signing_key`/,
+  })
   t.match(await verify({ source: log, verifiers: [verifier], known }), {
     total: 0,
     frames: last.size,
     sealedTo: last.size,
   })
   t.match(await run('restore', archived, ...source.config), { code: 1, err: /more than the archive's/ })
+})
+
+t.test('a replay of an archive that reaches further than the log', { timeout: 120_000 }, async (t) => {
+  const { config } = await logNamed('EMPTY')
+  for (const words of [[], ['--swap']])
+    t.match(await run('replay', '--archive', archived, ...words, ...config), {
+      code: 1,
+      out: '',
+      err: new RegExp(`nothing was rebuilt: the log ends at 0, the archive at ${last.size}; restore it first`),
+    })
 })
 
 t.test('a replay', { timeout: 280_000 }, async (t) => {
@@ -135,4 +172,9 @@ t.test('a replay', { timeout: 280_000 }, async (t) => {
   t.match(await run(...words), { code: 0, err: /the rebuilt tables equal the live ones/ })
   t.same(await schemas(), ['ledger'])
   t.same(await projected.texts(), before)
+  await projected.query("update requests set status = 'x'")
+  const { code, err } = await run('replay', '--tables', 'requests', ...source.config)
+  t.equal(code, 1)
+  t.match(err, /^requests has the columns \(request_id,.*\)\nrequests\n {2}live: +\(/m)
+  t.equal(err.match(/has the columns/g)?.length, 1, 'they are named once')
 })

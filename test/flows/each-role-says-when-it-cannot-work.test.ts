@@ -1,10 +1,22 @@
 import t from 'tap'
+import { signerOf, verifierOf } from '../../src/audit/note.ts'
+import { Sealing } from '../../src/audit/seal.ts'
 import { chatBody, until } from '../clients.ts'
 import { startExternalServers } from '../external-servers.ts'
 import { failing, healthAt, scrape } from '../metrics.ts'
 import { startRolesTogether } from '../roles-together.ts'
 
 const observe = { host: '127.0.0.1', port: 0 }
+
+const signer = signerOf('gateway.test/ledger', Buffer.alloc(32, 7))
+const audit = { sealing: true, origin: signer.name, signer, verifier: verifierOf(signer), previous: [] }
+
+/** By a key that no scheduler knows. */
+const strangeCheckpoint = () => {
+  const sealing = new Sealing()
+  sealing.take({ sequence: 1, subject: 'journal.edge', id: '', storedMs: 0, data: Buffer.from('other') })
+  return sealing.seal(signerOf(signer.name, Buffer.alloc(32, 8)))
+}
 
 /** What each process says is wrong, by its role; a second one of a role behind it. */
 type Standing = Readonly<Record<string, readonly string[]>>
@@ -14,7 +26,7 @@ t.test('each role says when it cannot work, and why', { timeout: 180_000 }, asyn
   const together = await startRolesTogether(t, {
     external: direct,
     counts: { projector: 2 },
-    config: { observe, drainMs: 2_000 },
+    config: { observe, drainMs: 2_000, audit },
     models: { slow: 'slow;hang=1' },
   })
   const { processes, operator, urls } = together
@@ -93,6 +105,19 @@ t.test('each role says when it cannot work, and why', { timeout: 180_000 }, asyn
     await nats.start()
     await untilStanding(allReady)
     t.equal((await fetch(`${edgeUrl}/readyz`)).status, 200)
+  })
+
+  t.test('the log goes on from a key that nobody knows: the scheduler says that it seals no more', async (t) => {
+    await operator.log.append([{ type: 'CheckpointSealed', data: strangeCheckpoint() }])
+    const now = await untilStanding((each) => Object.keys(each).length > 0)
+    t.same(now, { scheduler: ['sealing'] })
+    t.same(await standing('/healthz'), { scheduler: ['sealing'] }, 'it does not come back by itself')
+    t.match(await healthAt(observeUrlOf('scheduler'), '/healthz'), {
+      httpStatus: 503,
+      status: 'failed',
+      checks: { sealing: { ok: false, reason: /the log is not sealed any further: .*gateway\.test\/ledger/ } },
+    })
+    t.equal((await fetch(`${edgeUrl}/readyz`)).status, 200, 'requests are served')
   })
 
   t.test('a process that was told to stop is not ready, while it finishes what it has', async (t) => {

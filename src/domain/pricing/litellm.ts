@@ -162,6 +162,10 @@ const sheetOf = (entry: Entry, reading: Reading, rates: Rates): PriceSheet => ({
   max_output_tokens: Number(entry['max_output_tokens']),
 })
 
+/** A row of LiteLLM's table does; what else stands in a table is no price. */
+export const namesProvider = (entry: unknown): boolean =>
+  isEntry(entry) && typeof entry['litellm_provider'] === 'string'
+
 /** `<provider>/<model>` as it is named here; null where no provider of ours is meant. */
 const modelOf = (name: string, { litellm_provider: theirs }: Entry, providers: ReadonlySet<string>): string | null => {
   if (typeof theirs !== 'string') return null
@@ -171,12 +175,10 @@ const modelOf = (name: string, { litellm_provider: theirs }: Entry, providers: R
 
 const readEntry = (name: string, entry: Entry, providers: ReadonlySet<string>): ImportedPrice => {
   const model = modelOf(name, entry, providers)
-  if (model === null)
-    return {
-      name,
-      model,
-      unsupported: [{ field: 'litellm_provider', reason: 'names no provider that is configured here' }],
-    }
+  if (model === null) {
+    const reason = namesProvider(entry) ? 'names no provider that is configured here' : 'is missing'
+    return { name, model, unsupported: [{ field: 'litellm_provider', reason }] }
+  }
   const reading = readFields(entry)
   const unsupported = problemsOf(entry, reading)
   if (unsupported.length > 0 || !isComplete(reading.rates)) return { name, model, unsupported }

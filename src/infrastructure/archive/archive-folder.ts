@@ -1,8 +1,10 @@
-import { mkdir, readdir } from 'node:fs/promises'
+import { mkdir, readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { ArchiveHead, ArchiveTarget } from '../../audit/archive.ts'
+import type { Finding } from '../../audit/findings.ts'
 import type { RawFrame } from '../../audit/frames.ts'
 import type { GrowingTree } from '../../audit/merkle.ts'
+import { faultText } from '../../errors.ts'
 import type { CheckpointSealed } from '../../events/types.ts'
 import { limits } from '../../limits.ts'
 import { type FolderLock, lockFile } from '../embedded/folder-lock.ts'
@@ -64,6 +66,16 @@ const removeInterrupted = async (folder: string, { size }: Manifest): Promise<vo
   await removeLeftovers(join(folder, segmentsFolder), (name) => (firstOfSegmentFile(name) ?? 0) > size)
 }
 
+/** What a look at a segment's file says against it; its content is not read. Null where nothing does. */
+const damageOf = async (folder: string, { file, file_bytes }: Segment): Promise<string | null> => {
+  try {
+    const { size } = await stat(join(folder, file))
+    return size === file_bytes ? null : `it has ${size} bytes, the manifest says ${file_bytes}`
+  } catch (fault) {
+    return faultText(fault)
+  }
+}
+
 /** An archive that is written to, by this process alone. Interrupted anywhere, it stands as the last manifest says. */
 export class ArchiveFolder implements ArchiveTarget {
   readonly #folder: string
@@ -107,6 +119,19 @@ export class ArchiveFolder implements ArchiveTarget {
 
   get bytes(): number {
     return this.#writer?.bytes ?? 0
+  }
+
+  /** Segments that are missing, or of another size than the manifest tells. */
+  async damaged(): Promise<readonly Finding[]> {
+    const findings: Finding[] = []
+    for (const segment of this.#manifest.segments) {
+      const { file, first, last } = segment
+      const damage = await damageOf(this.#folder, segment)
+      if (damage === null) continue
+      const text = `${join(this.#folder, file)}, which holds frames ${first} to ${last}, is damaged: ${damage}`
+      findings.push({ kind: 'segment-damaged', sequence: first, toSequence: last, text })
+    }
+    return findings
   }
 
   async write(frame: RawFrame): Promise<void> {

@@ -15,7 +15,9 @@ export interface TableComparison {
   /** Rows on the live side. */
   readonly rows: number
   readonly differences: number
-  /** The first of them, at most `limits.compareDifferencesMax`. */
+  /** Of the table, in the order in which a row's text has them. */
+  readonly columns: readonly string[]
+  /** The first of the differences, at most `limits.compareDifferencesMax`. */
   readonly shown: readonly Difference[]
   /** SHA-256 over the rebuilt rows in the order of their key, hex: what two rebuilds can be held against each other by. */
   readonly digest: string
@@ -23,6 +25,7 @@ export interface TableComparison {
 
 export interface ComparedTable {
   readonly name: string
+  readonly columns: readonly string[]
   readonly key: readonly KeyColumn[]
 }
 
@@ -36,8 +39,10 @@ type KeyedRow = readonly [row: string, ...key: readonly string[]]
 
 /** The tables of a connection's schema with their primary keys, a table without one too. */
 export const listTables = async (client: pg.ClientBase, except: string): Promise<readonly ComparedTable[]> => {
-  const { rows } = await client.query<{ name: string; key: readonly KeyColumn[] }>(
+  const { rows } = await client.query<ComparedTable>(
     `select t.relname as name,
+            (select json_agg(a.attname order by a.attnum) from pg_attribute a
+             where a.attrelid = t.oid and a.attnum > 0 and not a.attisdropped) as columns,
             coalesce((select json_agg(json_build_object('name', a.attname, 'type', format_type(a.atttypid, null))
                                       order by array_position(i.indkey::int2[], a.attnum))
                       from pg_index i
@@ -166,5 +171,5 @@ export const compareTable = async (
     if (shown.length < limits.compareDifferencesMax) shown.push(difference)
   })
   for (const side of sides) await side.close()
-  return { table: table.name, rows, differences, shown, digest: digest.digest('hex') }
+  return { table: table.name, rows, differences, columns: table.columns, shown, digest: digest.digest('hex') }
 }

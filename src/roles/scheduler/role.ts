@@ -3,6 +3,7 @@ import type { Key } from '../../domain/accounts/accounts.ts'
 import type { Hold } from '../../domain/wallet/wallet.ts'
 import { limits } from '../../limits.ts'
 import { atMost } from '../../within.ts'
+import type { WatchedRole } from '../health.ts'
 import type { LedgerTail } from '../ledger-tail.ts'
 import { manifests } from '../manifests.ts'
 import { type Clock, defineRole, type Logger, type LogOf, type RunningRole } from '../role.ts'
@@ -92,11 +93,12 @@ const startExpiry = ({ log, tail, requestDeadlineMs, clock, steadyClock, logger 
 }
 
 /** Whatever time causes: holds, keys, credits and plans whose time is over end, what is new in the log is sealed. */
-const start = async (parts: SchedulerParts): Promise<RunningRole> => {
+const start = async (parts: SchedulerParts): Promise<WatchedRole> => {
   const { sealing, tail } = parts
   const expiry = startExpiry(parts)
   const sealer = sealing === null ? null : startSealer({ ...parts, ...sealing, sealed: tail.ledger.sealed })
   return {
+    checks: () => (sealer === null ? {} : { sealing: sealer.check }),
     stop: async () => {
       await Promise.all([expiry.stop(), sealer?.stop()])
     },

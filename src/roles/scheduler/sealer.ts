@@ -9,6 +9,7 @@ import { faultText } from '../../errors.ts'
 import type { CheckpointSealed } from '../../events/types.ts'
 import { limits } from '../../limits.ts'
 import { atMost } from '../../within.ts'
+import { type Check, checked } from '../health.ts'
 import { eventsOf } from '../read-frame.ts'
 import type { Clock, Follower, Logger, LogOf, RunningRole } from '../role.ts'
 
@@ -70,6 +71,8 @@ class Sealer implements RunningRole {
   readonly #started: Promise<void>
   readonly #over = Promise.withResolvers<void>()
   #isOver = false
+  /** Why it gave up; null while it did not. */
+  #givenUp: string | null = null
   #sealing = new Sealing()
   #follower: Follower | null = null
   #timer: NodeJS.Timeout | undefined
@@ -89,6 +92,11 @@ class Sealer implements RunningRole {
     this.#verifiers = [verifierOf(parts.signer), ...parts.previous]
     this.#lastSealMs = parts.clock()
     this.#started = this.#start().catch((fault: unknown) => this.#fail(fault))
+  }
+
+  /** Whether what comes into the log is still sealed. */
+  get check(): Check {
+    return checked(this.#givenUp === null, `the log is not sealed any further: ${this.#givenUp}`)
   }
 
   async stop(): Promise<void> {
@@ -113,6 +121,7 @@ class Sealer implements RunningRole {
   #fail(fault: unknown): void {
     if (this.#isOver) return
     this.#end()
+    this.#givenUp = faultText(fault)
     const { logger } = this.#parts
     const complain = (): void =>
       logger.error({ fault, sealedTo: this.#sealing.sealedSize }, 'the log is not sealed any further')
@@ -186,5 +195,5 @@ class Sealer implements RunningRole {
   }
 }
 
-/** Seals the log from its last checkpoint on. What keeps it from that is told in our own log, and ends nothing else. */
-export const startSealer = (parts: SealerParts): RunningRole => new Sealer(parts)
+/** Seals the log from its last checkpoint on. What keeps it from that is told in our own log and by its check, and ends nothing else. */
+export const startSealer = (parts: SealerParts): Sealer => new Sealer(parts)

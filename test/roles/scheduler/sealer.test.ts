@@ -254,10 +254,12 @@ t.test('a checkpoint that cannot be built on ends the sealing loudly; holds expi
     await tail.reached(2)
     const clocks = { clock: clock.now, steadyClock: clock.now, requestDeadlineMs: limits.requestDeadlineMs }
     const running = await scheduler.start({ log, tail, sealing: { signer, previous: [] }, ...clocks, logger })
+    t.same(running.checks(), { sealing: { ok: true } })
     await log.append([{ type: 'CheckpointSealed', data }])
     const errors = () => logger.lines.filter(({ level }) => level === 'error')
     await until(() => errors().length > 0)
     t.match(errors(), [{ message: 'the log is not sealed any further', fields: { fault: { message } } }], name)
+    t.match(running.checks(), { sealing: { ok: false, reason: message } })
     clock.advance(longMs)
     await log.postToWallet('acme', [holdPlaced('hold-2')])
     clock.advance(Date.parse('2026-03-01T01:00:00.000Z'))
