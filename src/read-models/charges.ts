@@ -6,6 +6,7 @@ import {
   placeOfCharge,
 } from './listed-charges.ts'
 import { earlierOf, findSpan, isBefore, laterOf, type StatementPlace, type StatementRange } from './statement.ts'
+import { storedText } from './stored-text.ts'
 import type { ReadModels } from './tables.ts'
 
 export interface ChargesWanted extends ChargeFilter, StatementRange {
@@ -37,11 +38,23 @@ const merge = (found: readonly FoundCharges[], limit: number): ChargePage => {
   return { charges, next: end }
 }
 
+/** Whether anything was ever charged for a model: each charge is in the sums of its day. */
+const isCharged = async (db: ReadModels, workspaceId: string, model: string): Promise<boolean> => {
+  const found = await db
+    .selectFrom('usage_by_day')
+    .select('day')
+    .where('workspace_id', '=', workspaceId)
+    .where('model', '=', storedText(model))
+    .limit(1)
+    .executeTakeFirst()
+  return found !== undefined
+}
+
 /**
  * The charges of a range, of requests and of video tasks that succeeded, newest first: those whose movements are in the statement of the
  * range. Of one transaction, in which the tables stand at `sequence`. An index is kept for the key and for nothing else that they are
  * filtered by: a page looks at `limits.chargesScannedMax` of each kind, and so may have fewer charges than asked for, or none, while more
- * are left.
+ * are left. A model that has none is not looked for.
  */
 export const listCharges = async (
   db: ReadModels,
@@ -49,6 +62,8 @@ export const listCharges = async (
   { readOn, ...wanted }: ChargesWanted,
   sequence: number,
 ): Promise<ChargePage> => {
+  const { model } = wanted
+  if (model !== undefined && !(await isCharged(db, workspaceId, model))) return { charges: [], next: null }
   const { from, to } = await findSpan(db, workspaceId, wanted, sequence)
   const search = { ...wanted, workspaceId, from, to: readOn === undefined ? to : earlierOf(to, readOn) }
   const found: FoundCharges[] = []
