@@ -57,27 +57,21 @@ const standing = async (log: ReplayParts['log'], projected: Projected): Promise<
   await replay({ log, place: projected.place, swap: true })
 }
 
-type Batches = readonly [ofLog: number, ofArchive: number]
-
-/** Many events go once through either, in batches of their own. */
-const cases: readonly { readonly events: number; readonly batches: readonly Batches[] }[] = [
-  { events: 600, batches: [1, 2, 7, 100, 20_000].map((each) => [each, each] as const) },
-  { events: 21_000, batches: [[5_000, 20_000]] },
+const cases = [
+  { events: 600, batches: [1, 2, 7, 100, 20_000] },
+  { events: 21_000, batches: [5_000, 20_000] },
 ]
 
 for (const [index, { events, batches }] of cases.entries())
-  t.test(`the digests of ${events} events, in batches of ${batches.join(' and ')}`, { timeout: 280_000 }, async (t) => {
+  t.test(`the digests of ${events} events, in batches of ${batches.join(', ')}`, { timeout: 280_000 }, async (t) => {
     const log = sealedLog({ frames: events / 10, random: randomOf(51 + index), eventsMax: 20, sealEveryMax: 40 })
     const live = await liveLogOf(log, `DIGESTS${index}`)
     const source = new ArchiveThenLog(await archiveOf(log), live)
     const projected = await newProjected()
     await standing(live, projected)
     const digests: Readonly<Record<string, string>>[] = []
-    for (const [ofLog, ofArchive] of batches)
-      for (const [each, batchEventsMax] of [
-        [live, ofLog],
-        [logOfSource(source), ofArchive],
-      ] as const) {
+    for (const batchEventsMax of batches)
+      for (const each of [live, logOfSource(source)]) {
         const report = await replay({ log: each, place: projected.place, swap: false, batchEventsMax })
         t.ok(report.equal, `batches of ${batchEventsMax}`)
         digests.push(digestsOf(report))
