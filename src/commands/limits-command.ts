@@ -3,8 +3,10 @@ import type { Config } from '../config.ts'
 import { setLimitsOf } from '../domain/accounts/limits.ts'
 import { parseUsd } from '../domain/money.ts'
 import type { Pace } from '../events/types.ts'
+import { modelsIn } from '../roles/limits-changes.ts'
 import type { Books } from './accounts.ts'
-import { changeLimits, clearLimits, type LimitsChange, limitsInShort, limitsRecords, warnOfModels } from './limits.ts'
+import { warnOfNames } from './catalog.ts'
+import { changeLimits, clearLimits, type LimitsChange, limitsInShort, limitsRecords } from './limits.ts'
 import { type Output, printRecords } from './report.ts'
 import type { Runtime } from './runtime.ts'
 
@@ -157,7 +159,7 @@ const registerSet = (group: Command, withBooks: WithBooks): void => {
       withBooks(command, async (session) => {
         const fresh = await changeLimits(session, id, options.key ?? null, changeOf(options))
         if (!fresh) console.error('the limits stood so already')
-        warnOfModels(session, setLimitsOf(session.tail.ledger.accounts, id, options.key ?? null))
+        warnOfNames(session, modelsIn(setLimitsOf(session.tail.ledger.accounts, id, options.key ?? null)))
         print(session, id, options)
       }),
     )

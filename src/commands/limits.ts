@@ -1,20 +1,9 @@
-import type { Config } from '../config.ts'
 import { type LimitsInForce, setLimitsOf } from '../domain/accounts/limits.ts'
 import { formatUsd } from '../domain/money.ts'
-import { effectiveCatalog } from '../domain/routing/overlay.ts'
 import type { Limits, Pace, Spend } from '../events/types.ts'
-import { type KeyId, modelsIn, setLimits, spentOf, standingLimits } from '../roles/limits-changes.ts'
-import { warningsOf } from '../roles/routing-changes.ts'
+import { type KeyId, setLimits, spentOf, standingLimits } from '../roles/limits-changes.ts'
 import type { Books } from './accounts.ts'
-import { CommandError, printWarnings } from './report.ts'
-
-export interface Configured {
-  readonly config: Pick<Config, 'catalog'>
-}
-
-/** Tells of models in limits that nobody has. */
-export const warnOfModels = ({ tail, config }: Pick<Books, 'tail'> & Configured, limits: Limits): void =>
-  printWarnings(warningsOf({ tail }, effectiveCatalog(config.catalog, tail.ledger.routing), modelsIn(limits)))
+import { CommandError } from './report.ts'
 
 /** Each member that is named: a new limit, or null for none. */
 type Changes<T> = { readonly [Member in keyof T]?: T[Member] | null }

@@ -2,8 +2,9 @@ import { readFileSync } from 'node:fs'
 import { type Command, Option } from 'commander'
 import { type Period, periods } from '../domain/plans/period.ts'
 import type { Limits } from '../events/types.ts'
+import { modelsIn } from '../roles/limits-changes.ts'
 import { amountText, type Books } from './accounts.ts'
-import { type Configured, warnOfModels } from './limits.ts'
+import { type CatalogParts, warnOfNames } from './catalog.ts'
 import { cancelPlan, planRecords, publishPlan, subscribe, subscriptionRecords } from './plans.ts'
 import { printRecords, UsageError } from './report.ts'
 import type { Runtime } from './runtime.ts'
@@ -11,7 +12,7 @@ import type { Runtime } from './runtime.ts'
 /** Runs one command on a ledger that has caught up. */
 export type WithBooks = (
   command: Command,
-  work: (session: Books & Configured & { readonly runtime: Runtime }) => Promise<void>,
+  work: (session: Books & CatalogParts & { readonly runtime: Runtime }) => Promise<void>,
 ) => Promise<void>
 
 interface Json {
@@ -55,7 +56,7 @@ const registerPublish = (plan: Command, withBooks: WithBooks): void => {
       const terms = { planId, name, price, period, includedCredit, limits: readLimits(options.limitsFile) }
       return withBooks(command, async (session) => {
         if (!(await publishPlan(session, terms))) console.error('these terms stood already; nothing was published')
-        warnOfModels(session, terms.limits)
+        warnOfNames(session, modelsIn(terms.limits))
         printRecords(
           planRecords(session).filter((record) => record.plan === planId),
           options,

@@ -1,11 +1,9 @@
 import { type Command, InvalidArgumentError, type Option } from 'commander'
-import { effectiveCatalog } from '../domain/routing/overlay.ts'
-import { type Catalog, candidateName, type RouterCandidate, type RouterRule } from '../domain/routing/plan.ts'
-import { setAlias, setRouter, warningsOf } from '../roles/routing-changes.ts'
+import { candidateName, type RouterCandidate, type RouterRule } from '../domain/routing/plan.ts'
+import { setAlias, setRouter } from '../roles/routing-changes.ts'
+import { catalogOf, warnOfNames } from './catalog.ts'
 import type { Session, WithBooks } from './register.ts'
-import { type Output, printRecords, printWarnings } from './report.ts'
-
-const catalogOf = ({ config, tail }: Session): Catalog => effectiveCatalog(config.catalog, tail.ledger.routing)
+import { type Output, printRecords } from './report.ts'
 
 const sourceOf = (isSet: boolean): string => (isSet ? 'log' : 'configuration')
 
@@ -34,8 +32,6 @@ const routerRecords = (session: Session) => {
 }
 
 const told = (isNews: boolean): void => console.error(isNews ? 'set' : 'it was so before')
-const warn = (session: Session, names: readonly string[]): void =>
-  printWarnings(warningsOf(session, catalogOf(session), names))
 const toldUnset = (isNews: boolean): void =>
   console.error(isNews ? "the configuration's word counts again" : "nothing was set over the configuration's word")
 
@@ -49,7 +45,7 @@ const registerAlias = (program: Command, withBooks: WithBooks, json: () => Optio
     .action((name: string, model: string, _options: object, command: Command) =>
       withBooks(command, async (session) => {
         told(await setAlias(session, catalogOf(session), name, model))
-        warn(session, [model])
+        warnOfNames(session, [model])
       }),
     )
   alias
@@ -94,7 +90,7 @@ const registerRouter = (program: Command, withBooks: WithBooks, json: () => Opti
       withBooks(command, async (session) => {
         const rule: RouterRule = { candidates, order: options.weighted ? 'weighted' : 'listed' }
         told(await setRouter(session, catalogOf(session), name, rule))
-        warn(session, candidates.map(candidateName))
+        warnOfNames(session, candidates.map(candidateName))
       }),
     )
   router
