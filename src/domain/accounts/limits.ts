@@ -26,22 +26,27 @@ export interface BindingLimits {
   readonly key: Limits
 }
 
-/** Of a workspace, what was set of it goes before what its plan says, member by member. */
+/** What was set of a workspace goes before what its plan says, member by member. */
+const workspaceLimitsOf = (
+  accounts: Pick<Accounts, 'limits' | 'limitKeys' | 'subscriptions'>,
+  workspaceId: string,
+): Limits => {
+  const own = setLimitsOf(accounts, workspaceId, null)
+  const ofPlan = planLimitsOf(accounts, workspaceId)
+  return ofPlan === null ? own : { ...ofPlan, ...own }
+}
+
+/** What limits the requests of a key. */
 export const limitsOf = (
   accounts: Pick<Accounts, 'limits' | 'limitKeys' | 'subscriptions'>,
   { keyId, workspaceId }: Pick<Key, 'keyId' | 'workspaceId'>,
-): BindingLimits => {
-  const own = setLimitsOf(accounts, workspaceId, null)
-  const ofPlan = planLimitsOf(accounts, workspaceId)
-  return {
-    workspace: ofPlan === null ? own : { ...ofPlan, ...own },
-    key: setLimitsOf(accounts, workspaceId, keyId),
-  }
-}
+): BindingLimits => ({
+  workspace: workspaceLimitsOf(accounts, workspaceId),
+  key: setLimitsOf(accounts, workspaceId, keyId),
+})
 
-/** Where a limit of a workspace comes from; a later one goes before those that are listed before it. */
-export const limitSources = ['configuration', 'plan', 'own'] as const
-export type LimitSource = (typeof limitSources)[number]
+/** Where a limit of a workspace comes from. */
+export type LimitSource = 'configuration' | 'plan' | 'own'
 
 /** What binds a workspace, and where each member comes from. */
 export interface LimitsInForce {
@@ -51,16 +56,14 @@ export interface LimitsInForce {
 
 /** `configured` are those of every workspace about which nothing else is said. */
 export const limitsInForce = (accounts: Accounts, workspaceId: string, configured: Limits): LimitsInForce => {
-  const layers = {
-    configuration: configured,
-    plan: planLimitsOf(accounts, workspaceId) ?? noLimits,
-    own: setLimitsOf(accounts, workspaceId, null),
+  const own = setLimitsOf(accounts, workspaceId, null)
+  const said = workspaceLimitsOf(accounts, workspaceId)
+  const sourceOf = (member: string): LimitSource => {
+    if (member in own) return 'own'
+    return member in said ? 'plan' : 'configuration'
   }
-  const sources = limitSources.flatMap((source) => Object.keys(layers[source]).map((member) => [member, source]))
-  return {
-    limits: { ...layers.configuration, ...layers.plan, ...layers.own },
-    sources: Object.fromEntries(sources),
-  }
+  const limits = { ...configured, ...said }
+  return { limits, sources: Object.fromEntries(Object.keys(limits).map((member) => [member, sourceOf(member)])) }
 }
 
 /** `openai/*` is every model of `openai`; a model is its dated snapshots too. */
