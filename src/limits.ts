@@ -251,7 +251,7 @@ export const limits = {
   // Projector
   projectionBatchEventsMax: 5_000,
   projectionSliceEventsMax: 500, // A few milliseconds of folding; then others in the process have their turn.
-  projectionRestMs: 40, // Between commits: unseen on a dashboard, and most of what a commit costs.
+  projectionRestMs: 100, // Between commits: unseen on a dashboard, and most of what a commit costs.
   projectionRetryMs: 200,
   projectionRetryMaxMs: 5_000,
   projectionStandbyMs: 1_000, // A checkpoint that stands for so long while the log goes on has lost its projector.

@@ -74,6 +74,21 @@ const changeOf = (table: KeyedTable, names: readonly string[], merge: Merge | nu
   return `update set ${changes.join(', ')}`
 }
 
+/** By name; each is the same for ever. */
+const statements = new Map<string, string>()
+
+/** The server parses and plans a statement once for each connection, which costs it more than the few rows of a batch do. */
+const runPrepared = async (
+  client: pg.ClientBase,
+  name: string,
+  textOf: () => string,
+  values: readonly unknown[],
+): Promise<void> => {
+  const text = statements.get(name) ?? textOf()
+  statements.set(name, text)
+  await client.query({ name, text, values: [...values] })
+}
+
 /** Without `merge` the row that is there stays as it is; of several with one key the first is there. */
 const mergeRows = async (
   client: pg.ClientBase,
@@ -83,10 +98,12 @@ const mergeRows = async (
 ): Promise<void> => {
   if (rows.length === 0) return
   const names = Object.keys(columns[table])
-  await client.query(
-    `insert into ${table} (${names.join(', ')}) ${givenRows(table, names)}
+  await runPrepared(
+    client,
+    `${merge?.name ?? 'keep'} ${table}`,
+    () => `insert into ${table} (${names.join(', ')}) ${givenRows(table, names)}
      on conflict (${keys[table].join(', ')}) do ${changeOf(table, names, merge)}`,
-    [...arraysOf(names, rows)],
+    arraysOf(names, rows),
   )
 }
 
@@ -95,11 +112,13 @@ const insertRising = async (client: pg.ClientBase, table: KeyedTable, rows: read
   if (rows.length === 0) return
   const names = Object.keys(columns[table])
   const [key] = keys[table]
-  await client.query(
-    `insert into ${table} (${names.join(', ')})
+  await runPrepared(
+    client,
+    `rise ${table}`,
+    () => `insert into ${table} (${names.join(', ')})
      select * from (${givenRows(table, names)}) as rising
      where ${key} > coalesce((select max(${key}) from ${table}), '-infinity')`,
-    [...arraysOf(names, rows)],
+    arraysOf(names, rows),
   )
 }
 
@@ -107,9 +126,12 @@ const deleteRows = async (client: pg.ClientBase, table: KeyedTable, rows: readon
   if (rows.length === 0) return
   const key = keys[table]
   const same = key.map((name) => `${table}.${name} = gone.${name}`)
-  await client.query(`delete from ${table} using (${givenRows(table, key)}) as gone where ${same.join(' and ')}`, [
-    ...arraysOf(key, rows),
-  ])
+  await runPrepared(
+    client,
+    `delete ${table}`,
+    () => `delete from ${table} using (${givenRows(table, key)}) as gone where ${same.join(' and ')}`,
+    arraysOf(key, rows),
+  )
 }
 
 const tablesOf = <T extends object>(rows: T): readonly [keyof T, T[keyof T]][] =>
