@@ -249,14 +249,13 @@ export const limits = {
   correctionsPerPost: 256, // Below frameEventsMax.
 
   // Projector
-  projectionBatchEventsMax: 5_000,
+  projectionBatchEventsMax: 20_000, // With fewer the fold waits for the commit; with more it only takes memory.
   projectionSliceEventsMax: 500, // A few milliseconds of folding; then others in the process have their turn.
   projectionRestMs: 100, // Between commits: unseen on a dashboard, and most of what a commit costs.
   projectionRetryMs: 200,
   projectionRetryMaxMs: 5_000,
   projectionStandbyMs: 1_000, // A checkpoint that stands for so long while the log goes on has lost its projector.
   projectionLagMs: 5_000, // Tables that are further behind are told of.
-  rebuildBatchEventsMax: 20_000, // Nobody waits for a rebuild's rows; more only takes memory.
   copyRowsPerChunk: 500, // About 150 KB of text; the event loop turns between chunks.
   compareRowsPerRead: 1_000,
   compareDifferencesMax: 20, // Rows shown when a rebuilt table differs.

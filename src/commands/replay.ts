@@ -74,7 +74,7 @@ export const replay = (parts: ReplayParts): Promise<ReplayReport> => {
 
 /** Projects on from where the last call ended; what is in the tables is what is in the ledger. */
 const projecting = (
-  { log, batchEventsMax = limits.rebuildBatchEventsMax }: ReplayParts,
+  { log, batchEventsMax = limits.projectionBatchEventsMax }: ReplayParts,
   { store }: Rebuild,
   onProgress: (progress: ReplayProgress) => void,
 ): BringTo => {

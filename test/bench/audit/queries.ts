@@ -133,7 +133,7 @@ const fill = async (database: ReturnType<typeof openDatabase>, log: GeneratedLog
   const store = database.projectionStore()
   const { ledger } = await store.load()
   const fromMs = performance.now()
-  const bounds = { batchEventsMax: limits.rebuildBatchEventsMax, toSequence: log.frames }
+  const bounds = { batchEventsMax: limits.projectionBatchEventsMax, toSequence: log.frames }
   const { reason } = await new Stretch({ ledger, log, store, ...bounds }).ended
   if (reason !== 'reached') throw new Error(`the tables were not filled: ${reason}`)
   return log.events / ((performance.now() - fromMs) / 1_000)

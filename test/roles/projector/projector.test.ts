@@ -1,9 +1,9 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import t from 'tap'
-import { limits } from '../../../src/limits.ts'
 import type { ProjectionStore } from '../../../src/roles/projector/ports.ts'
 import { RefusedRows } from '../../../src/roles/projector/ports.ts'
 import { Projector } from '../../../src/roles/projector/projector.ts'
+import { Stretch } from '../../../src/roles/projector/stretch.ts'
 import { until } from '../../clients.ts'
 import { MemoryLog } from '../../memory-log.ts'
 import { startPostgres } from '../../postgres.ts'
@@ -219,37 +219,36 @@ t.test('tables of another log are never continued', async (t) => {
 })
 
 t.test('a slow database holds the log back: one batch commits, one gathers', async (t) => {
-  const projected = await newProjected()
+  const batchEventsMax = 500
+  const { store } = await newProjected()
   const log = await newLog()
-  const last = await append(log, 0, 8_000)
+  const toSequence = await append(log, 0, 800)
   const full = Promise.withResolvers<void>()
   const gate = Promise.withResolvers<void>()
   let handed = 0
-  const projector = new Projector({
+  const { ledger } = await store.load()
+  const { ended } = new Stretch({
+    ledger,
     log: {
-      lastSequence: () => log.lastSequence(),
       follow: (from, onFrame) =>
         log.follow(from, (frame) => {
           handed += frame.events.length
-          if (handed >= limits.projectionBatchEventsMax) full.resolve()
+          if (handed >= batchEventsMax) full.resolve()
           return onFrame(frame)
         }),
     },
     store: {
-      load: () => projected.store.load(),
-      checkpoint: () => projected.store.checkpoint(),
       apply: async (batch) => {
         await gate.promise
-        return projected.store.apply(batch)
+        return store.apply(batch)
       },
     },
-    logger: silent,
-    onFatal: (fault) => t.error(fault),
+    batchEventsMax,
+    toSequence,
   })
-  t.teardown(() => projector.stop())
   await full.promise
   for (let turns = 0; turns < 100; turns += 1) await turn()
-  t.ok(handed <= limits.projectionBatchEventsMax + 4, `${handed} events were handed over`)
+  t.ok(handed <= batchEventsMax + 4, `${handed} events were handed over`)
   gate.resolve()
-  await projector.reached(last)
+  t.match(await ended, { reason: 'reached' })
 })
