@@ -744,6 +744,23 @@ const observeFrom = ({ observe = {} }: ConfigFile, asked: number | 'off' | undef
   return port === 'off' ? null : { host: observe.host ?? '127.0.0.1', port }
 }
 
+const everyAddress = ['0.0.0.0', '::']
+
+/** One of the two would be refused with no word of the other. */
+const problemsOfPorts = (
+  listen: Config['listen'],
+  observe: Config['observe'],
+  role: ProcessRole,
+): readonly Problem[] => {
+  if (observe === null || !(role === 'gateway' || role === 'edge') || listen.port === 0) return []
+  const hosts = [listen.host, observe.host]
+  const meet = listen.host === observe.host || hosts.some((host) => everyAddress.includes(host))
+  if (!meet || listen.port !== observe.port) return []
+  return [
+    { path: 'observe.port', message: `is the port of the API, ${listen.port}: metrics and health have their own` },
+  ]
+}
+
 const msOf = (seconds: number | undefined): number | undefined => (seconds === undefined ? undefined : seconds * 1000)
 
 /** Every model is also known by its bare name, unless the file says which aliases there are. */
@@ -788,7 +805,10 @@ export const readConfig = (
   const isConfigured = file.providers !== undefined || knownProviders.some(({ variable }) => variables.has(variable))
   const isSandboxAllowed = file.sandbox ?? areEmbedded(addresses)
   const sandbox = !isConfigured && isSandboxAllowed
+  const listen = { host: file.listen?.host ?? '127.0.0.1', port: options.port ?? file.listen?.port ?? 8787 }
+  const observe = observeFrom(file, options.observePort)
   const problems = [
+    ...problemsOfPorts(listen, observe, role),
     ...problemsOfAudit,
     ...problemsOfTokens,
     ...problemsOfAddresses(addresses),
@@ -799,7 +819,7 @@ export const readConfig = (
   const external = externalFrom(file, addresses, folder)
   for (const secretFile of secretFilesOf(file, external, { folder, role })) variables.holds(secretFile)
   return Object.freeze({
-    listen: { host: file.listen?.host ?? '127.0.0.1', port: options.port ?? file.listen?.port ?? 8787 },
+    listen,
     dataFolder: resolve(options.dataFolder ?? env['GATEWAY_DATA'] ?? file.data_folder ?? 'data'),
     external,
     natsServerBin: env['NATS_SERVER_BIN'],
@@ -828,7 +848,7 @@ export const readConfig = (
     admins,
     logLevel: file.log_level ?? 'info',
     logRequests: file.log_requests ?? true,
-    observe: observeFrom(file, options.observePort),
+    observe,
     exposedFiles: variables.exposed,
   })
 }

@@ -404,6 +404,15 @@ t.test('where operators ask, and whether requests have lines', async (t) => {
   t.same(read({ observe: { port: 'off' } }, 0).observe, { host: '127.0.0.1', port: 0 }, 'the command line wins')
   t.equal(read({ observe: { port: 9000 } }, 'off').observe, null)
   t.equal(read({ log_requests: false }).logRequests, false)
+  for (const content of [
+    { listen: { port: 9000 }, observe: { port: 9000 } },
+    { listen: { host: '127.0.0.1', port: 9000 }, observe: { host: '0.0.0.0', port: 9000 } },
+  ])
+    t.match(thrownBy(() => read(content)).message, /observe\.port: is the port of the API, 9000/)
+  const apart = { listen: { host: '127.0.0.1', port: 9000 }, observe: { host: '127.0.0.2', port: 9000 } }
+  t.match(read(apart), apart)
+  t.match(read({ listen: { port: 0 }, observe: { port: 0 } }).observe, { port: 0 }, 'each takes a free one')
+
   const wrong = thrownBy(() => read({ observe: { port: 'of', hosts: [] } }))
   t.match(wrong, ConfigError)
   t.match(wrong.message, /observe\.port/)
