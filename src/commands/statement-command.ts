@@ -3,6 +3,7 @@ import type { LogToFold } from '../audit/fold.ts'
 import { type Statement, statementOfLog, statementOfTables } from '../audit/statement.ts'
 import { StatementComparison, StatementTotals } from '../audit/statement-totals.ts'
 import { parseInstant } from '../domain/instant.ts'
+import { faultCode } from '../errors.ts'
 import { limits } from '../limits.ts'
 import { hasWorkspace } from '../read-models/accounts.ts'
 import type { StatementRange } from '../read-models/statement.ts'
@@ -51,10 +52,13 @@ const rangeOf = ({
   return { from, to }
 }
 
-/** Resolves when the text is out: whoever reads slowly is waited for. Rejects where nobody reads any more. */
+/** What a write ends with once the reader has gone. */
+const goneCodes: readonly unknown[] = ['EPIPE', 'ERR_STREAM_DESTROYED']
+
+/** Resolves when the text is out: whoever reads slowly is waited for, and whoever has gone is not. */
 const write = (text: string): Promise<void> =>
   new Promise((resolve, reject) => {
-    process.stdout.write(text, (fault) => (fault ? reject(fault) : resolve()))
+    process.stdout.write(text, (fault) => (fault && !goneCodes.includes(faultCode(fault)) ? reject(fault) : resolve()))
   })
 
 /** No bar is drawn among the lines of a statement. */

@@ -19,7 +19,7 @@ import { MemorySource, sealedLog, verifier } from '../audit/sealed-log.ts'
 import { chatBody, until } from '../clients.ts'
 import { parseCsv } from '../csv.ts'
 import { sheetOf, startTestGateway, temporaryFolder } from '../gateway.ts'
-import { type Ended, runProgram } from '../program.ts'
+import { type Ended, runProgram, startProgramUnread } from '../program.ts'
 import { randomOf } from '../random.ts'
 import {
   lateVerdict,
@@ -340,6 +340,11 @@ t.test('consecutive statements join, wherever they are cut', async (t) => {
     parts.slice(1).map(({ opening }) => opening),
     parts.slice(0, -1).map(({ closing }) => closing),
   )
+})
+
+t.test('a statement that nobody reads any more is no fault', async (t) => {
+  const unread = await startProgramUnread(config.dataFolder, 'statement', workspaceId, '--check')
+  t.match(unread, { code: 0, err: /^checked: [^\n]+\n$/ }, 'and it is checked to its end')
 })
 
 t.test('as CSV, which parses back', async (t) => {
