@@ -249,13 +249,15 @@ export const limits = {
   correctionsPerPost: 256, // Below frameEventsMax.
 
   // Projector
-  projectionBatchEventsMax: 20_000, // With fewer the fold waits for the commit; with more it only takes memory.
+  projectionBatchEventsMax: 20_000, // With fewer the fold waits for the commit, with more for the memory's collection.
   projectionSliceEventsMax: 500, // A few milliseconds of folding; then others in the process have their turn.
-  projectionRestMs: 100, // Between commits: unseen on a dashboard, and most of what a commit costs.
+  projectionRestMs: 100, // Between commits: most of what a commit costs, and little to whoever waits for the tables.
+  tablesLookMs: 25, // Between looks at the checkpoint, for whoever does.
   projectionRetryMs: 200,
   projectionRetryMaxMs: 5_000,
-  projectionStandbyMs: 1_000, // A checkpoint that stands for so long while the log goes on has lost its projector.
+  projectionStandbyMs: 2_000, // A checkpoint that stands for so long, several full batches, while the log goes on has lost its projector.
   projectionLagMs: 5_000, // Tables that are further behind are told of.
+  mergeRowsPerStatement: 1_000, // Some 20 ms of making arrays for the widest table; then others have their turn.
   copyRowsPerChunk: 500, // About 150 KB of text; the event loop turns between chunks.
   compareRowsPerRead: 1_000,
   compareDifferencesMax: 20, // Rows shown when a rebuilt table differs.
@@ -392,6 +394,7 @@ assertOrder('workspaceOpenRequestsMax', 'openRequestsMax')
 assertOrder('openRequestsMax', 'connectionsMax')
 assertOrder('openRequestsMax', 'upstreamConnectionsMax')
 assertOrder('tailsOfOneMax', 'tailsMax')
+assertOrder('projectionRestMs', 'projectionStandbyMs')
 assertOrder('probeMs', 'probeSilentMs')
 assertOrder('allowanceDrainMs', 'admissionWaitMs')
 assertOrder('slotRenewMs', 'slotLeaseMs')

@@ -11,7 +11,7 @@ const awaitProjector = async (checkpoint: () => Promise<number>, sequence: numbe
   let at = await checkpoint()
   let movedMs = performance.now()
   while (at < sequence && performance.now() - movedMs < limits.projectionStandbyMs) {
-    await delay(limits.projectionRestMs)
+    await delay(limits.tablesLookMs)
     const before = at
     at = await checkpoint()
     if (at > before) movedMs = performance.now()

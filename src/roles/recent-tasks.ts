@@ -27,7 +27,7 @@ export interface RecentTasksParts {
 }
 
 /** Looks at how far the tables are, one rest of the projector apart. */
-const looksMax = Math.ceil(limits.logStalledMs / limits.projectionRestMs)
+const looksMax = Math.ceil(limits.logStalledMs / limits.tablesLookMs)
 
 interface Ended {
   readonly task: Task
@@ -130,7 +130,7 @@ export class RecentTasks {
   async #tablesReach(sequence: number): Promise<void> {
     for (let look = 0; look < looksMax; look += 1) {
       if (sequence === 0 || (await this.#parts.stored.checkpoint()) >= sequence) return
-      await delay(limits.projectionRestMs)
+      await delay(limits.tablesLookMs)
     }
     throw new Error(`the tables do not have frame ${sequence} yet`)
   }

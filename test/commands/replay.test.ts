@@ -154,6 +154,30 @@ t.test('a swap under a projector that runs, and readers that read', async (t) =>
   t.match(await replay({ log, place: projected.place, swap: false }), { equal: true })
 })
 
+t.test('a swap of chosen tables, and a change of one, under a connection whose statements are prepared', async (t) => {
+  const projected = await newProjected()
+  const log = await newLog(0)
+  const heard = (fields: object): void => void t.fail('the tables could not be written', fields)
+  const logger = { ...silent, warn: heard }
+  const projector = new Projector({ log, store: projected.store, logger, onFatal: heard })
+  t.teardown(() => projector.stop())
+  let requests = 0
+  const projectBatches = async (): Promise<void> => {
+    // From the sixth time on a statement keeps its plan.
+    for (const end = requests + 8; requests < end; requests += 1)
+      await projector.reached(await append(log, requests, requests + 1))
+  }
+  await projectBatches()
+  const tables = ['wallets', 'holds', 'usage_by_day', 'writers', 'movement_minutes']
+  t.match(await replay({ log, place: projected.place, swap: true, tables }), { equal: true, swapped: true })
+  await projectBatches()
+  await projected.query('alter table ledger.usage_by_day add column planted integer')
+  await projectBatches()
+  await projected.query('alter table ledger.usage_by_day drop column planted')
+  await projectBatches()
+  t.match(await replay({ log, place: projected.place, swap: false }), { equal: true })
+})
+
 t.test('a ledger that is being loaded keeps the swap waiting', async (t) => {
   const projected = await newProjected()
   const log = await newLog(20)

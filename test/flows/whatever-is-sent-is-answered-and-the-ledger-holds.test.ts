@@ -134,6 +134,7 @@ t.test(
     t.equal(await askUncounted(url, secret), 200)
     const startedMs = performance.now()
     await fuzz.send(0, runs * warmUp)
+    if (runs >= measuredRunsMin) await settle(gateway, operator)
     const before = await heldBytes(gateway)
     await fuzz.send(runs * warmUp, runs)
     const seconds = (performance.now() - startedMs) / 1_000

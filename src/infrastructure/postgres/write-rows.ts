@@ -64,8 +64,12 @@ const givenRows = (table: Table, names: readonly string[]): string => {
 /** The new value of a column that the row with the same key has already. */
 type Merge = (table: string, column: string) => string
 
-const replace: Merge = (_, column) => `${column} = excluded.${column}`
-const add: Merge = (table, column) => `${column} = ${table}.${column} + excluded.${column}`
+/** What becomes of the row with the same key. */
+const merges = {
+  keep: null,
+  replace: (_, column) => `${column} = excluded.${column}`,
+  add: (table, column) => `${column} = ${table}.${column} + excluded.${column}`,
+} as const satisfies { readonly [verb: string]: Merge | null }
 
 const changeOf = (table: KeyedTable, names: readonly string[], merge: Merge | null): string => {
   if (merge === null) return 'nothing'
@@ -74,37 +78,37 @@ const changeOf = (table: KeyedTable, names: readonly string[], merge: Merge | nu
   return `update set ${changes.join(', ')}`
 }
 
-/** By name; each is the same for ever. */
-const statements = new Map<string, string>()
-
-/** The server parses and plans a statement once for each connection, which costs it more than the few rows of a batch do. */
-const runPrepared = async (
-  client: pg.ClientBase,
-  name: string,
-  textOf: () => string,
-  values: readonly unknown[],
-): Promise<void> => {
-  const text = statements.get(name) ?? textOf()
-  statements.set(name, text)
-  await client.query({ name, text, values: [...values] })
+/** A text that is the same for ever has a name: the server parses it once for a connection, and soon plans it no more. */
+interface Statement {
+  readonly name?: string
+  readonly text: string
 }
 
-/** Without `merge` the row that is there stays as it is; of several with one key the first is there. */
+/** Runs it on some rows at a time, since their arrays are made in one turn of the event loop. */
+const runOnRows = async (
+  client: pg.ClientBase,
+  statement: Statement,
+  names: readonly string[],
+  rows: readonly Row[],
+): Promise<void> => {
+  for (let start = 0; start < rows.length; start += limits.mergeRowsPerStatement) {
+    const some = rows.slice(start, start + limits.mergeRowsPerStatement)
+    await client.query({ ...statement, values: [...arraysOf(names, some)] })
+  }
+}
+
+/** With `keep` several rows may have one key: the first of them stays. */
 const mergeRows = async (
   client: pg.ClientBase,
   table: KeyedTable,
   rows: readonly Row[],
-  merge: Merge | null,
+  verb: keyof typeof merges,
 ): Promise<void> => {
   if (rows.length === 0) return
   const names = Object.keys(columns[table])
-  await runPrepared(
-    client,
-    `${merge?.name ?? 'keep'} ${table}`,
-    () => `insert into ${table} (${names.join(', ')}) ${givenRows(table, names)}
-     on conflict (${keys[table].join(', ')}) do ${changeOf(table, names, merge)}`,
-    arraysOf(names, rows),
-  )
+  const text = `insert into ${table} (${names.join(', ')}) ${givenRows(table, names)}
+     on conflict (${keys[table].join(', ')}) do ${changeOf(table, names, merges[verb])}`
+  await runOnRows(client, { name: `${verb} ${table}`, text }, names, rows)
 }
 
 /** Those of the rows, in the order of their key, whose key is above every key that is there. */
@@ -112,26 +116,19 @@ const insertRising = async (client: pg.ClientBase, table: KeyedTable, rows: read
   if (rows.length === 0) return
   const names = Object.keys(columns[table])
   const [key] = keys[table]
-  await runPrepared(
-    client,
-    `rise ${table}`,
-    () => `insert into ${table} (${names.join(', ')})
+  const text = `insert into ${table} (${names.join(', ')})
      select * from (${givenRows(table, names)}) as rising
-     where ${key} > coalesce((select max(${key}) from ${table}), '-infinity')`,
-    arraysOf(names, rows),
-  )
+     where ${key} > coalesce((select max(${key}) from ${table}), '-infinity')`
+  await runOnRows(client, { name: `rise ${table}`, text }, names, rows)
 }
 
+/** Planned each time: how it is best done depends on how large the table is by then. */
 const deleteRows = async (client: pg.ClientBase, table: KeyedTable, rows: readonly Row[]): Promise<void> => {
   if (rows.length === 0) return
   const key = keys[table]
   const same = key.map((name) => `${table}.${name} = gone.${name}`)
-  await runPrepared(
-    client,
-    `delete ${table}`,
-    () => `delete from ${table} using (${givenRows(table, key)}) as gone where ${same.join(' and ')}`,
-    arraysOf(key, rows),
-  )
+  const text = `delete from ${table} using (${givenRows(table, key)}) as gone where ${same.join(' and ')}`
+  await runOnRows(client, { text }, key, rows)
 }
 
 const tablesOf = <T extends object>(rows: T): readonly [keyof T, T[keyof T]][] =>
@@ -141,8 +138,8 @@ const tablesOf = <T extends object>(rows: T): readonly [keyof T, T[keyof T]][] =
 export const writeRows = async (client: pg.ClientBase, rows: ProjectedRows): Promise<void> => {
   for (const [table, gone] of tablesOf(rows.deleted)) await deleteRows(client, table, gone)
   for (const [table, inserted] of tablesOf(rows.inserted)) await insertRows(client, table, inserted)
-  for (const [table, replaced] of tablesOf(rows.replaced)) await mergeRows(client, table, replaced, replace)
-  for (const [table, added] of tablesOf(rows.added)) await mergeRows(client, table, added, add)
-  for (const [table, first] of tablesOf(rows.first)) await mergeRows(client, table, first, null)
+  for (const [table, replaced] of tablesOf(rows.replaced)) await mergeRows(client, table, replaced, 'replace')
+  for (const [table, added] of tablesOf(rows.added)) await mergeRows(client, table, added, 'add')
+  for (const [table, first] of tablesOf(rows.first)) await mergeRows(client, table, first, 'keep')
   for (const [table, rising] of tablesOf(rows.rising)) await insertRising(client, table, rising)
 }

@@ -222,12 +222,13 @@ t.test('a slow database holds the log back: one batch commits, one gathers', asy
   const batchEventsMax = 500
   const { store } = await newProjected()
   const log = await newLog()
-  const toSequence = await append(log, 0, 800)
+  const last = await append(log, 0, 800)
   const full = Promise.withResolvers<void>()
   const gate = Promise.withResolvers<void>()
+  const reached = Promise.withResolvers<void>()
   let handed = 0
   const { ledger } = await store.load()
-  const { ended } = new Stretch({
+  const stretch = new Stretch({
     ledger,
     log: {
       follow: (from, onFrame) =>
@@ -244,11 +245,13 @@ t.test('a slow database holds the log back: one batch commits, one gathers', asy
       },
     },
     batchEventsMax,
-    toSequence,
+    onProjected: (sequence) => sequence === last && reached.resolve(),
   })
   await full.promise
   for (let turns = 0; turns < 100; turns += 1) await turn()
   t.ok(handed <= batchEventsMax + 4, `${handed} events were handed over`)
   gate.resolve()
-  t.match(await ended, { reason: 'reached' })
+  await reached.promise
+  stretch.stop()
+  t.match(await stretch.ended, { reason: 'stopped' })
 })

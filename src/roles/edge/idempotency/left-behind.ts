@@ -25,7 +25,7 @@ type Closed = NonNullable<Applied['closed']>
 type Charged = Extract<LeftBehind, { chargedUsd: string }>
 
 /** Looks at how far the tables are, one rest of the projector apart. */
-const looksMax = Math.ceil(limits.logStalledMs / limits.projectionRestMs)
+const looksMax = Math.ceil(limits.logStalledMs / limits.tablesLookMs)
 
 const unknown = (cause?: unknown): GatewayError =>
   new GatewayError(
@@ -89,7 +89,7 @@ export class LeftBehindRequests {
         const found = await this.#parts.readModels.findRequestEnd(requestId)
         if (found.value !== undefined) return found.value
         if (found.sequence >= sequence) return null
-        await delay(limits.projectionRestMs)
+        await delay(limits.tablesLookMs)
       }
     } catch (fault) {
       throw unknown(fault)
