@@ -2,6 +2,7 @@ import { mkdirSync } from 'node:fs'
 import { rm, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { connect } from 'node:net'
+import { availableParallelism } from 'node:os'
 import { dirname, join } from 'node:path'
 import { limits } from '../../limits.ts'
 import type { Logger } from '../../roles/role.ts'
@@ -115,6 +116,15 @@ const acceptsLogin = async (port: number, password: string): Promise<boolean> =>
   }
 }
 
+/**
+ * With all cores its scheduler looks for work on each that is idle for a moment: on two cores a quarter of its CPU, which the gateway
+ * beside it needs. And whatever secrets are in our environment are none of its business.
+ */
+const environment = {
+  PATH: '/usr/local/bin:/usr/bin:/bin',
+  GOMAXPROCS: String(Math.max(1, Math.floor(availableParallelism() / 2))),
+}
+
 const commandOf = (folder: string, binary: string, port: number): ServerCommand => ({
   name: 'nats',
   binary,
@@ -123,6 +133,7 @@ const commandOf = (folder: string, binary: string, port: number): ServerCommand 
   workingFolder: folder,
   logPath: join(folder, 'nats.log'),
   identity: {},
+  environment,
 })
 
 export interface NatsAddresses {
