@@ -1,3 +1,5 @@
+import { faultCode } from '../errors.ts'
+
 /** How a command ends: 0 done, 1 refused or failed, 2 used wrongly, 3 told to stop once more while it stopped. */
 export const exitCodes = { done: 0, failed: 1, usage: 2, endedAtOnce: 3 } as const
 
@@ -13,6 +15,9 @@ export class CommandError extends Error {
 export class UsageError extends CommandError {
   override readonly name = 'UsageError'
 }
+
+/** Whether a write failed because nobody reads any more, as after `| head`. */
+export const isGoneReader = (fault: unknown): boolean => faultCode(fault) === 'EPIPE'
 
 export interface Output {
   readonly json: boolean

@@ -1,8 +1,7 @@
 import { type AddHelpTextContext, Command, CommanderError, InvalidArgumentError } from 'commander'
 import { ConfigError } from '../config.ts'
-import { faultCode } from '../errors.ts'
 import { registerCommands } from './register.ts'
-import { exitCodes, UsageError } from './report.ts'
+import { exitCodes, isGoneReader, UsageError } from './report.ts'
 
 /** Help for what is no command: commander shows the help around it, and not what is wrong. */
 const unknownCommand = ({ error, command }: AddHelpTextContext): string => {
@@ -50,7 +49,7 @@ const tell = (fault: unknown): number => {
 
 /** What a command does is done to its end, whether or not anybody still reads what it says. */
 const passOverGoneReader = (fault: Error): void => {
-  if (faultCode(fault) !== 'EPIPE') throw fault
+  if (!isGoneReader(fault)) throw fault
 }
 
 const listenForGoneReaders = (): void => {

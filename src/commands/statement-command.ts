@@ -3,14 +3,13 @@ import type { LogToFold } from '../audit/fold.ts'
 import { type Statement, statementOfLog, statementOfTables } from '../audit/statement.ts'
 import { StatementComparison, StatementTotals } from '../audit/statement-totals.ts'
 import { parseInstant } from '../domain/instant.ts'
-import { faultCode } from '../errors.ts'
 import { limits } from '../limits.ts'
 import { hasWorkspace } from '../read-models/accounts.ts'
 import type { StatementRange } from '../read-models/statement.ts'
 import type { ConfigOf } from './audit-command.ts'
 import { type Platform, tablesOf } from './platform.ts'
 import { collect } from './public-keys.ts'
-import { CommandError, exitCodes, UsageError } from './report.ts'
+import { CommandError, exitCodes, isGoneReader, UsageError } from './report.ts'
 import { createRuntime } from './runtime.ts'
 import { folding, readFrom, type SourceOptions } from './sources.ts'
 import { csv, jsonLines, type StatementFormat, table } from './statement-formats.ts'
@@ -52,13 +51,10 @@ const rangeOf = ({
   return { from, to }
 }
 
-/** What a write ends with once the reader has gone. */
-const goneCodes: readonly unknown[] = ['EPIPE', 'ERR_STREAM_DESTROYED']
-
 /** Resolves when the text is out: whoever reads slowly is waited for, and whoever has gone is not. */
 const write = (text: string): Promise<void> =>
   new Promise((resolve, reject) => {
-    process.stdout.write(text, (fault) => (fault && !goneCodes.includes(faultCode(fault)) ? reject(fault) : resolve()))
+    process.stdout.write(text, (fault) => (fault && !isGoneReader(fault) ? reject(fault) : resolve()))
   })
 
 /** No bar is drawn among the lines of a statement. */
