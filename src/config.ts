@@ -251,7 +251,8 @@ const signsCallbacks = (role: ProcessRole): boolean => role === 'gateway' || rol
 /** A proxy asks for results whose URL has expired. */
 const callsVendors = (role: ProcessRole): boolean => signsCallbacks(role) || role === 'proxy'
 const readsDatabase = (role: ProcessRole): boolean => role !== 'proxy'
-const administers = (role: ProcessRole): boolean => role === 'gateway' || role === 'edge'
+const answersClients = (role: ProcessRole): boolean => role === 'gateway' || role === 'edge'
+const administers = answersClients
 const seals = (role: ProcessRole): boolean => role === 'gateway' || role === 'scheduler'
 
 interface Reader {
@@ -752,7 +753,7 @@ const problemsOfPorts = (
   observe: Config['observe'],
   role: ProcessRole,
 ): readonly Problem[] => {
-  if (observe === null || !(role === 'gateway' || role === 'edge') || listen.port === 0) return []
+  if (observe === null || !answersClients(role) || listen.port === 0) return []
   const hosts = [listen.host, observe.host]
   const meet = listen.host === observe.host || hosts.some((host) => everyAddress.includes(host))
   if (!meet || listen.port !== observe.port) return []
