@@ -200,6 +200,8 @@ t.test('with NATS stopped: 503, and nothing hangs', { timeout: 60_000 }, async (
   await until(async () => (await answered(asked)).status === 200)
   await until(async () => (await answered(kept)).isReplayed)
   t.equal((await answered(kept)).text, one.text)
+  // The operator's connection comes back by itself, and maybe after the gateways'.
+  await until(() => operator.log.lastSequence().then(Boolean, () => false))
   await until(async () => (await netUsd(operator, 'without-log')) === usdTimes(exactUsd, 2))
   await checkCharges(t, running)
 })
