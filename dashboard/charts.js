@@ -1,10 +1,10 @@
 // @ts-check
 import { h } from './dom.js'
-import { dayText, lengthOf, money } from './format.js'
+import { dayMs, dayText, lengthOf, money, utcDayAt } from './format.js'
 import uPlot from './vendor/uplot.js'
 
 const heightPixels = 220
-const daySeconds = 86_400
+const daySeconds = dayMs / 1_000
 
 /** @param {string} name */
 const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim()
@@ -13,7 +13,7 @@ const colour = (name) => getComputedStyle(document.documentElement).getPropertyV
 const secondsOf = (day) => Date.parse(`${day}T00:00:00Z`) / 1_000
 
 /** @param {number} seconds */
-const dayAt = (seconds) => new Date(seconds * 1_000).toISOString().slice(0, 10)
+const dayAt = (seconds) => utcDayAt(seconds * 1_000)
 
 /** Every day from the first to the last, both included.
  *
@@ -93,7 +93,7 @@ export const dayChart = (spent, { label, signal }) => {
   const tell = (chart) => {
     const at = chart.cursor.idx
     const day = at === null || at === undefined ? undefined : spent[at]
-    readout.textContent = day === undefined ? '\u00a0' : `${dayText(day.day)}: ${money(day.total)} USD`
+    readout.textContent = day === undefined ? '\u00a0' : `${dayText(day.day)} (UTC): ${money(day.total)} USD`
   }
   /** @type {uPlot | null} */
   let chart = null

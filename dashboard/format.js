@@ -161,8 +161,19 @@ export const dayText = (day, locale) =>
     new Date(`${day}T00:00:00Z`),
   )
 
+export const dayMs = 86_400_000
+
+/** The UTC day of an instant, `2026-11-22`.
+ *
+ * @param {number} epochMs
+ */
+export const utcDayAt = (epochMs) => new Date(epochMs).toISOString().slice(0, 10)
+
+/** The viewer's time zone by its name. */
+export const ownTimeZone = () => new Intl.DateTimeFormat().resolvedOptions().timeZone
+
 const units = /** @type {const} */ ([
-  ['day', 86_400_000],
+  ['day', dayMs],
   ['hour', 3_600_000],
   ['minute', 60_000],
 ])
@@ -203,18 +214,12 @@ export const words = (word) => {
   return text.charAt(0).toUpperCase() + text.slice(1)
 }
 
-/** Midnights of the viewer's zone around the days that two date fields name, as instants; empty fields are absent.
+/** The range of the read API for the UTC days of two date fields; empty fields are absent.
  *
  * @param {string} from
  * @param {string} to included
  */
-export const rangeOf = (from, to) => {
-  const midnight = (/** @type {string} */ day, /** @type {number} */ later) => {
-    const [year = 0, month = 1, date = 1] = day.split('-').map(Number)
-    return new Date(year, month - 1, date + later).toISOString()
-  }
-  return {
-    ...(from === '' ? {} : { from: midnight(from, 0) }),
-    ...(to === '' ? {} : { to: midnight(to, 1) }),
-  }
-}
+export const rangeOf = (from, to) => ({
+  ...(from === '' ? {} : { from }),
+  ...(to === '' ? {} : { to: utcDayAt(Date.parse(to) + dayMs) }),
+})

@@ -43,7 +43,7 @@ const limitsText = (limits, sources = {}) => {
     ...spans.flatMap((span) =>
       limits.spend?.[span] === undefined
         ? []
-        : [`${money(limits.spend[span] ?? '')} USD ${span === 'total' ? 'ever' : `a ${span}`}`],
+        : [`${money(limits.spend[span] ?? '')} USD ${span === 'total' ? 'ever' : `a UTC ${span}`}`],
     ),
     ...(limits.allowed_models === undefined
       ? []
@@ -168,7 +168,7 @@ const editLimits = (title, { key, limits }, { session, scope }, again) => {
           : 'An empty field does not limit.',
       ),
       ...numbers.map(({ label, input }) => field(label, input)),
-      ...amounts.map(({ span, input }) => field(span === 'total' ? 'USD ever' : `USD in a ${span} of UTC`, input)),
+      ...amounts.map(({ span, input }) => field(span === 'total' ? 'USD ever' : `USD in a UTC ${span}`, input)),
       field('Models', allowed, 'One a line, <provider>/<model> or <provider>/*; empty for every model.'),
     ],
     confirm: 'Set the limits',
@@ -193,8 +193,8 @@ const keysTable = (keys, { limits, today, month }, context, again) =>
       { name: 'Begins with', cell: ({ prefix }) => h('code', {}, prefix) },
       { name: 'State', cell: (key) => state(key.state, key.state === 'active' ? 'good' : 'plain') },
       { name: 'Expires', cell: ({ expires_at }) => (expires_at === null ? 'never' : time(expires_at)) },
-      { name: 'Today, USD', cell: () => null, amount: ({ id }) => today.get(id) ?? '0' },
-      { name: 'Month, USD', cell: () => null, amount: ({ id }) => month.get(id) ?? '0' },
+      { name: 'Today (UTC), USD', cell: () => null, amount: ({ id }) => today.get(id) ?? '0' },
+      { name: 'Month (UTC), USD', cell: () => null, amount: ({ id }) => month.get(id) ?? '0' },
       { name: 'Limits', className: 'wrap', cell: ({ id }) => limitsText(limits.get(id)?.limits ?? {}) },
       {
         name: 'Change',

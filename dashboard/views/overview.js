@@ -1,7 +1,7 @@
 // @ts-check
 import { dayChart, daysBetween } from '../charts.js'
 import { h } from '../dom.js'
-import { dayText, duration, money, roughly, runwayText, sumOf, words } from '../format.js'
+import { dayMs, dayText, duration, money, roughly, runwayText, sumOf, utcDayAt, words } from '../format.js'
 import { day, facts, heading, idLink, load, section, table, time, usd } from '../parts.js'
 import { readAll } from '../session.js'
 
@@ -10,10 +10,9 @@ import { readAll } from '../session.js'
 /** @typedef {import('../types.d.ts').UsageRow} UsageRow */
 
 const chartDays = 30
-const dayMs = 86_400_000
 
 /** @param {number} daysBack */
-export const utcDay = (daysBack) => new Date(Date.now() - daysBack * dayMs).toISOString().slice(0, 10)
+export const utcDay = (daysBack) => utcDayAt(Date.now() - daysBack * dayMs)
 
 /** Every day of a span, also those on which nothing was spent.
  *
@@ -32,7 +31,7 @@ const runway = ({ runway: { since, spent, per_day, until }, available }) => {
   const pace =
     per_day === '0'
       ? null
-      : h('span', {}, `at the pace since ${dayText(since.slice(0, 10))}: ${roughly(per_day)} USD a day`)
+      : h('span', {}, `at the pace since ${dayText(since.slice(0, 10))} (UTC): ${roughly(per_day)} USD a day`)
   return h(
     'p',
     { class: 'runway' },
@@ -97,7 +96,7 @@ export const overview = {
     root.append(
       heading('Overview'),
       wallet,
-      section(h('h2', {}, `Spend, last ${chartDays} days`), spend),
+      section(h('h2', {}, `Spend, last ${chartDays} days (UTC)`), spend),
       section(h('h2', {}, 'Open holds'), holds),
     )
     const first = utcDay(chartDays - 1)

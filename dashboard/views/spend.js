@@ -76,7 +76,7 @@ const filtersOf = () => {
     model,
     key,
     controls: [span, model, key, surface],
-    form: filterForm(field('Days', span), field('Model', model), field('Key', key), field('Surface', surface)),
+    form: filterForm(field('Days (UTC)', span), field('Model', model), field('Key', key), field('Surface', surface)),
     first: () => utcDay(Number(span.value) - 1),
     query: () => ({ model: model.value, key: key.value, surface: surface.value }),
   }

@@ -1,7 +1,7 @@
 // @ts-check
 import { csvLine } from '../csv.js'
 import { filterForm, h, renewed, replace } from '../dom.js'
-import { count, rangeOf, words } from '../format.js'
+import { count, ownTimeZone, rangeOf, words } from '../format.js'
 import { errorPanel, facts, field, heading, idLink, isNarrow, select, time, usd } from '../parts.js'
 import { virtualTable } from '../virtual-table.js'
 
@@ -68,10 +68,19 @@ const sumsOf = ({ opening, closing }) =>
     ['Held at the end', usd(closing.held)],
   ])
 
+/** @param {string} from @param {string} to */
+const rangeName = (from, to) => {
+  const ends = [...(from === '' ? [] : ['from', from]), ...(to === '' ? [] : ['to', to])]
+  return ends.length === 0 ? [] : [...ends, 'utc']
+}
+
+/** The days that the read API takes. */
+const dayField = () => h('input', { type: 'date', min: '1970-01-01', max: '9999-12-30' })
+
 /** What is asked for, and the controls that say it. */
 const filtersOf = () => {
-  const from = h('input', { type: 'date' })
-  const to = h('input', { type: 'date' })
+  const from = dayField()
+  const to = dayField()
   const kind = select([['', 'Every kind'], ...kinds.map((each) => /** @type {const} */ ([each, words(each)]))])
   const order = select(
     /** @type {const} */ ([
@@ -82,8 +91,15 @@ const filtersOf = () => {
   )
   return {
     controls: [from, to, kind, order],
-    form: filterForm(field('From', from), field('To, included', to), field('Kind', kind), field('Order', order)),
+    form: filterForm(
+      field('From (UTC)', from),
+      field('To, included (UTC)', to),
+      field('Kind', kind),
+      field('Order', order),
+    ),
     query: () => ({ ...rangeOf(from.value, to.value), kind: kind.value, order: order.value }),
+    fileName: (/** @type {string} */ workspace) =>
+      `${['statement', workspace, ...rangeName(from.value, to.value)].join('-')}.csv`,
   }
 }
 
@@ -138,7 +154,7 @@ export const statement = {
   name: 'statement',
   title: 'Statement',
   show: ({ session, scope, root, signal, hrefTo }) => {
-    const { controls, form, query } = filtersOf()
+    const { controls, form, query, fileName } = filtersOf()
     const sums = h('div')
     const rows = h('div')
     const nextSignal = renewed(signal)
@@ -163,14 +179,15 @@ export const statement = {
       replace(rows, element)
     }
     const { button, told } = exportButton(async (status) => {
-      const fileName = `statement-${scope ?? session.workspace?.id ?? 'workspace'}.csv`
+      const name = fileName(scope ?? session.workspace?.id ?? 'workspace')
       const onRows = (/** @type {number} */ read) => {
         status.textContent = `${count(read)} rows read…`
       }
-      const exportedRows = await exportAll(reading(query()), { fileName, signal, onRows })
+      const exportedRows = await exportAll(reading(query()), { fileName: name, signal, onRows })
       status.textContent = `${count(exportedRows)} rows exported, every digit as it is in the ledger.`
     })
-    root.append(heading('Statement', button), form, told, sums, rows)
+    const zones = `The days From and To are whole UTC days. Times in the table are in your time zone (${ownTimeZone()}), with UTC on hover.`
+    root.append(heading('Statement', button), form, h('p', { class: 'muted small' }, zones), told, sums, rows)
     for (const control of controls) control.addEventListener('change', show)
     show()
   },

@@ -29,19 +29,20 @@ export interface Visitor {
 interface VisitorOptions {
   readonly width?: number
   readonly theme?: 'light' | 'dark'
+  readonly timeZone?: string
 }
 
 /** A visitor of their own: nothing of another's is there. */
 export const openVisitor = async (
   t: Test,
   browser: Browser,
-  { width = 1_280, theme = 'light' }: VisitorOptions = {},
+  { width = 1_280, theme = 'light', timeZone = 'Europe/Berlin' }: VisitorOptions = {},
 ): Promise<Visitor> => {
   const context = await browser.newContext({
     viewport: { width, height: 900 },
     colorScheme: theme,
     locale: 'en-GB',
-    timezoneId: 'Europe/Berlin',
+    timezoneId: timeZone,
     acceptDownloads: true,
   })
   t.teardown(() => context.close())

@@ -77,11 +77,12 @@ t.test('times are those of the viewer, and of UTC where that is asked', async (t
   t.match(dayText('2026-11-21', 'en-GB'), /^Sat,? 21 Nov$/)
 })
 
-t.test('days of a filter are those of the viewer, the last one included', async (t) => {
+t.test('days of a filter are those of UTC, the last one included', async (t) => {
   t.same(rangeOf('', ''), {})
-  const { from, to } = rangeOf('2026-03-01', '2026-03-01')
-  t.equal(new Date(from ?? '').getHours(), 0)
-  t.equal(new Date(to ?? '').getDate(), 2)
+  t.same(rangeOf('2026-03-01', '2026-03-01'), { from: '2026-03-01', to: '2026-03-02' })
+  t.same(rangeOf('2027-12-31', ''), { from: '2027-12-31' })
+  t.same(rangeOf('', '2027-12-31'), { to: '2028-01-01' })
+  t.same(rangeOf('', '2028-02-28'), { to: '2028-02-29' })
 })
 
 t.test('how long the money lasts, in words', async (t) => {

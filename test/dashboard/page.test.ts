@@ -109,7 +109,7 @@ const spend = (world: World, browser: Browser) => async (t: Test) => {
   t.equal(await byModel.getByRole('row').count(), 2)
   await page.getByText('Days as a table').click()
   t.equal(await page.getByRole('table', { name: 'Spend by day, UTC' }).getByRole('row').count(), 16)
-  await page.getByLabel('Days', { exact: true }).selectOption('7')
+  await page.getByLabel('Days (UTC)', { exact: true }).selectOption('7')
   await page.getByText('for 6 requests').waitFor()
 }
 
@@ -266,9 +266,9 @@ const administrator = (world: World, browser: Browser) => async (t: Test) => {
 
   await page.getByRole('button', { name: 'Limits of from the page' }).click()
   await page.getByLabel('Requests a minute').fill('60')
-  await page.getByLabel('USD in a day of UTC').fill('0.000000000001')
+  await page.getByLabel('USD in a UTC day').fill('0.000000000001')
   await page.getByRole('button', { name: 'Set the limits' }).click()
-  await page.getByText('requests a minute 60 · 0.000000000001 USD a day').waitFor()
+  await page.getByText('requests a minute 60 · 0.000000000001 USD a UTC day').waitFor()
 
   const headers = { authorization: `Bearer ${adminToken}`, 'content-type': 'application/json' }
   const put = (path: string, body: object) =>
