@@ -53,7 +53,7 @@ const optionsOf = (width) => {
         grid: { show: false },
         space: 76,
         size: 32,
-        values: (_chart, splits) => splits.map((at) => dayText(dayAt(at))),
+        values: (_chart, splits) => splits.map((at) => dayText(dayAt(at), Date.now())),
         incrs: [1, 2, 7, 14, 28].map((days) => days * daySeconds),
       },
       {
@@ -93,7 +93,8 @@ export const dayChart = (spent, { label, signal }) => {
   const tell = (chart) => {
     const at = chart.cursor.idx
     const day = at === null || at === undefined ? undefined : spent[at]
-    readout.textContent = day === undefined ? '\u00a0' : `${dayText(day.day)} (UTC): ${money(day.total)} USD`
+    readout.textContent =
+      day === undefined ? '\u00a0' : `${dayText(day.day, Date.now())} (UTC): ${money(day.total)} USD`
   }
   /** @type {uPlot | null} */
   let chart = null

@@ -112,18 +112,40 @@ const timeFormat = ({ locale, timeZone }) =>
 /** Made once: a table writes hundreds of times. */
 const ownTime = timeFormat({})
 
-/** `22 Nov, 02:18`: where there is little room.
+/** Writes the year of a date only where it is not the current one.
+ *
+ * @param {string | undefined} locale
+ * @param {Intl.DateTimeFormatOptions} options
+ */
+const dateFormat = (locale, options) => {
+  const { timeZone } = options
+  const year = new Intl.DateTimeFormat('en', { ...(timeZone === undefined ? {} : { timeZone }), year: 'numeric' })
+  const ofThisYear = new Intl.DateTimeFormat(locale, options)
+  const ofOtherYear = new Intl.DateTimeFormat(locale, { ...options, year: 'numeric' })
+  /** @param {Date} date @param {number} nowMs */
+  return (date, nowMs) => (year.format(date) === year.format(nowMs) ? ofThisYear : ofOtherYear).format(date)
+}
+
+/** `22 Nov, 02:18`, or `22 Nov 2027, 02:18` in another year: where there is little room.
  *
  * @param {string} iso
+ * @param {number} nowMs
+ * @param {{ locale?: string, timeZone?: string }} [where]
  */
-export const shortTime = (iso) => ownShortTime.format(new Date(iso))
-const ownShortTime = new Intl.DateTimeFormat(undefined, {
-  month: 'short',
-  day: '2-digit',
-  hour: '2-digit',
-  minute: '2-digit',
-  hourCycle: 'h23',
-})
+export const shortTime = (iso, nowMs, where) =>
+  (where === undefined ? ownShortTime : shortTimeFormat(where))(new Date(iso), nowMs)
+
+/** @param {{ locale?: string, timeZone?: string }} where */
+const shortTimeFormat = ({ locale, timeZone }) =>
+  dateFormat(locale, {
+    ...(timeZone === undefined ? {} : { timeZone }),
+    month: 'short',
+    day: '2-digit',
+    hour: '2-digit',
+    minute: '2-digit',
+    hourCycle: 'h23',
+  })
+const ownShortTime = shortTimeFormat({})
 
 /** The day of an instant in the viewer's zone.
  *
@@ -151,15 +173,18 @@ export const localClock = (iso, { timeZone } = {}) =>
  */
 export const utcTime = (iso) => `${new Date(iso).toISOString().replace('T', ' ').replace('Z', '')} UTC`
 
-/** A day in UTC as a calendar day, wherever the viewer is.
+/** A day in UTC as a calendar day, wherever the viewer is: `Sun, 22 Nov`, with the year where that is another one.
  *
  * @param {string} day
+ * @param {number} nowMs
  * @param {string} [locale]
  */
-export const dayText = (day, locale) =>
-  new Intl.DateTimeFormat(locale, { timeZone: 'UTC', weekday: 'short', day: '2-digit', month: 'short' }).format(
-    new Date(`${day}T00:00:00Z`),
-  )
+export const dayText = (day, nowMs, locale) =>
+  (locale === undefined ? ownDay : dayFormat(locale))(new Date(`${day}T00:00:00Z`), nowMs)
+
+/** @param {string} [locale] */
+const dayFormat = (locale) => dateFormat(locale, { timeZone: 'UTC', weekday: 'short', day: '2-digit', month: 'short' })
+const ownDay = dayFormat()
 
 export const dayMs = 86_400_000
 

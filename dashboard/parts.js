@@ -26,7 +26,7 @@ export const isNarrow = () => matchMedia('(max-width: 768px)').matches
 export const time = (iso) =>
   iso === null
     ? h('span', { class: 'muted' }, '–')
-    : h('time', { datetime: iso, title: utcTime(iso) }, isNarrow() ? shortTime(iso) : localTime(iso))
+    : h('time', { datetime: iso, title: utcTime(iso) }, isNarrow() ? shortTime(iso, Date.now()) : localTime(iso))
 
 /** The day of an instant in the viewer's zone, with UTC on hover.
  *

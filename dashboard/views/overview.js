@@ -31,7 +31,11 @@ const runway = ({ runway: { since, spent, per_day, until }, available }) => {
   const pace =
     per_day === '0'
       ? null
-      : h('span', {}, `at the pace since ${dayText(since.slice(0, 10))} (UTC): ${roughly(per_day)} USD a day`)
+      : h(
+          'span',
+          {},
+          `at the pace since ${dayText(since.slice(0, 10), Date.now())} (UTC): ${roughly(per_day)} USD a day`,
+        )
   return h(
     'p',
     { class: 'runway' },

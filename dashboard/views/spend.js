@@ -33,7 +33,7 @@ const byDay = (rows, first, signal) => {
       table(
         'Spend by day, UTC',
         /** @type {import('../parts.js').Column<UsageRow>[]} */ ([
-          { name: 'Day (UTC)', cell: ({ day = '' }) => h('time', { datetime: day }, dayText(day)) },
+          { name: 'Day (UTC)', cell: ({ day = '' }) => h('time', { datetime: day }, dayText(day, Date.now())) },
           { name: 'Requests', numeric: true, cell: (row) => count(row.requests) },
           { name: 'Tokens in', numeric: true, cell: ({ tokens }) => count(tokens['prompt_total'] ?? 0) },
           { name: 'Tokens out', numeric: true, cell: ({ tokens }) => count(tokens['output_total'] ?? 0) },

@@ -66,6 +66,9 @@ export const signIn = async (page: Page, url: string, secret: string): Promise<v
 export const goTo = (page: Page, name: string): Promise<void> =>
   page.getByRole('navigation').getByRole('link', { name, exact: true }).click()
 
+export const toHash = (page: Page, hash: string): Promise<unknown> =>
+  page.evaluate(`location.hash = ${JSON.stringify(hash)}`)
+
 /** Put in by the debugger, which the page's policy does not bind. */
 const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 

@@ -7,7 +7,7 @@ import { until } from '../clients.ts'
 import { runtime, startTestGateway, type TestGateway } from '../gateway.ts'
 import { credited } from '../roles/projector/facts.ts'
 import { videoOptions } from '../video.ts'
-import { findChromium, goTo, openBrowser, openVisitor, signIn, withoutChromium } from './browser.ts'
+import { findChromium, goTo, openBrowser, openVisitor, signIn, toHash, withoutChromium } from './browser.ts'
 import { sayAgo } from './seed.ts'
 import { adminToken, tablesCaughtUp } from './world.ts'
 
@@ -24,6 +24,7 @@ const credits = [
   [`${nextDay}T00:00:00Z`, '16'],
   [`${nextDay}T06:00:00Z`, '32'],
 ] as const
+const expiresAtMs = Date.parse('2031-03-04T12:00:00Z')
 const timeZones = ['UTC', 'Pacific/Kiritimati', 'America/Los_Angeles', 'Asia/Kolkata']
 
 interface World extends TestGateway {
@@ -34,8 +35,9 @@ const openWorld = async (t: Test): Promise<World> => {
   const admins = [{ name: 'ana', sha256: hash('sha256', adminToken) }]
   const opened = await startTestGateway(t, videoOptions({}, { admins }))
   const { operator } = opened
+  const { newId, randomText } = runtime
   await openWorkspace(operator, workspaceId, 'Zones', '0')
-  const { secret } = await issueKey(operator, workspaceId, 'zoned', runtime.newId, runtime.randomText)
+  const { secret } = await issueKey(operator, workspaceId, 'zoned', newId, randomText, expiresAtMs)
   for (const [at, amount] of credits) {
     const daysAgo = (Date.now() - Date.parse(at)) / dayMs
     await sayAgo(opened, daysAgo, [credited(at, amount, workspaceId)], workspaceId)
@@ -81,6 +83,31 @@ const statementDays = (world: World, browser: Browser, timeZone: string) => asyn
   )
 }
 
+const isCut = `[...document.querySelectorAll('.virtual tbody .wide-time')].some(
+  ({ scrollWidth, clientWidth }) => scrollWidth > clientWidth)`
+
+const yearsOnPhone = (world: World, browser: Browser) => async (t: Test) => {
+  const { url } = world.gateway
+  const { page } = await openVisitor(t, browser, { width: 375 })
+  for (const [now, shown] of [
+    ['2026-11-22T12:00:00Z', '11 Mar, 07:00'],
+    ['2027-01-15T12:00:00Z', '11 Mar 2026, 07:00'],
+  ] as const) {
+    await page.clock.setFixedTime(now)
+    await signIn(page, url, world.secret)
+    await page.locator('.hero').waitFor()
+    await toHash(page, '#/statement')
+    const first = page.locator('.virtual tbody time').first()
+    await first.waitFor()
+    t.equal(await first.innerText(), shown)
+    t.notOk(await page.evaluate(isCut), 'the whole time has its room')
+  }
+  await signIn(page, url, adminToken)
+  await page.getByRole('heading', { name: 'Workspaces' }).waitFor()
+  await toHash(page, `#/w/${workspaceId}/keys`)
+  await page.getByText('04 Mar 2031, 13:00').waitFor()
+}
+
 const chromium = findChromium()
 
 t.test('days on the page', { skip: chromium === null && withoutChromium, timeout: 240_000 }, async (t) => {
@@ -88,4 +115,5 @@ t.test('days on the page', { skip: chromium === null && withoutChromium, timeout
   const browser = await openBrowser(t, chromium!)
   for (const timeZone of timeZones)
     await t.test(`a statement has days of UTC in ${timeZone}`, statementDays(world, browser, timeZone))
+  await t.test('a date of another year has its year on a phone', yearsOnPhone(world, browser))
 })

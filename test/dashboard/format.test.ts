@@ -15,6 +15,7 @@ import {
   roughly,
   runwayText,
   shortId,
+  shortTime,
   sumOf,
   utcTime,
   words,
@@ -74,7 +75,20 @@ t.test('times are those of the viewer, and of UTC where that is asked', async (t
   t.equal(localDay(iso, berlin), '22 Nov 2026')
   t.equal(localClock(iso, berlin), '00:30:05')
   t.equal(utcTime(iso), '2026-11-21 23:30:05.120 UTC')
-  t.match(dayText('2026-11-21', 'en-GB'), /^Sat,? 21 Nov$/)
+})
+
+t.test('a short date has its year where that is not the current one', async (t) => {
+  const berlin = { locale: 'en-GB', timeZone: 'Europe/Berlin' }
+  const newYearMs = Date.parse('2026-01-01T00:30:00Z')
+  const short = (iso: string, nowMs = newYearMs) => shortTime(iso, nowMs, berlin)
+  t.equal(short('2026-11-21T23:30:05Z'), '22 Nov, 00:30')
+  t.equal(short('2027-11-21T23:30:05Z'), '22 Nov 2027, 00:30')
+  t.equal(short('2025-12-31T22:59:59Z'), '31 Dec 2025, 23:59')
+  t.equal(short('2025-12-31T23:00:00Z'), '01 Jan, 00:00', 'the year is that of the zone')
+  t.equal(short('2025-12-31T22:00:00Z', Date.parse('2025-12-31T22:30:00Z')), '31 Dec, 23:00')
+  t.match(dayText('2026-11-21', newYearMs, 'en-GB'), /^Sat,? 21 Nov$/)
+  t.match(dayText('2025-12-31', newYearMs, 'en-GB'), /^Wed,? 31 Dec 2025$/)
+  t.match(dayText('2025-12-31', newYearMs - 3_600_000, 'en-GB'), /^Wed,? 31 Dec$/)
 })
 
 t.test('days of a filter are those of UTC, the last one included', async (t) => {

@@ -7,7 +7,16 @@ import { verifiersOfLog } from '../../src/commands/audit-keys.ts'
 import { chat, chatBody, until } from '../clients.ts'
 import { runtime } from '../gateway.ts'
 import { newVideo } from '../video.ts'
-import { axeViolations, findChromium, goTo, openBrowser, openVisitor, signIn, withoutChromium } from './browser.ts'
+import {
+  axeViolations,
+  findChromium,
+  goTo,
+  openBrowser,
+  openVisitor,
+  signIn,
+  toHash,
+  withoutChromium,
+} from './browser.ts'
 import { adminToken, openCrowd, openWorld, spitefulModel, spitefulName, tablesCaughtUp, type World } from './world.ts'
 
 /** The long form, `make page`, has 100,000, and the machine for itself. */
@@ -31,7 +40,6 @@ const everythingKept = `JSON.stringify([
 
 /** Everything that a page could keep, or give away in its address. */
 const kept = (page: Page): Promise<string> => page.evaluate(everythingKept)
-const toHash = (page: Page, hash: string): Promise<unknown> => page.evaluate(`location.hash = ${JSON.stringify(hash)}`)
 const focused = (page: Page, member: 'id' | 'textContent'): Promise<unknown> =>
   page.evaluate(`document.activeElement.${member}`)
 
