@@ -51,7 +51,7 @@ export const ask = ({ title, body, confirm, isDangerous = false, work }) => {
 }
 
 /**
- * Shows a secret, this once. It is gone with the dialog.
+ * Shows a secret, this once. It is gone with the dialog, which only "Done" closes; the browser asks before it leaves the page.
  *
  * @param {string} title
  * @param {string} secret
@@ -76,11 +76,14 @@ export const showSecret = (title, secret) => {
       told.textContent = 'It is selected: copy it with the keyboard.'
     }
   }
+  /** @param {Event} event */
+  const prevent = (event) => event.preventDefault()
   const dialog = h(
     'dialog',
-    { 'aria-labelledby': 'dialog-title' },
+    // Both: Chromium closes on a third Escape whatever a listener does, and not every browser has `closedby`.
+    { 'aria-labelledby': 'dialog-title', closedby: 'none', cancel: prevent },
     h('h2', { id: 'dialog-title' }, title),
-    h('p', {}, 'The key is shown this once. Keep it where secrets are kept: nobody can show it again.'),
+    h('p', {}, 'The key is shown only once. Store it where you keep secrets, then choose Done.'),
     shown,
     h(
       'div',
@@ -93,7 +96,9 @@ export const showSecret = (title, secret) => {
   dialog.addEventListener('close', () => {
     shown.value = ''
     dialog.remove()
+    removeEventListener('beforeunload', prevent)
   })
+  addEventListener('beforeunload', prevent)
   document.body.append(dialog)
   dialog.showModal()
 }

@@ -311,6 +311,57 @@ const administrator = (world: World, browser: Browser) => async (t: Test) => {
   await page.locator('.hero').waitFor()
 }
 
+const newSecret = (world: World, browser: Browser) => async (t: Test) => {
+  const { page } = await openVisitor(t, browser)
+  await signIn(page, world.url, adminToken)
+  await page.getByRole('link', { name: 'acme' }).click()
+  await goTo(page, 'Keys and limits')
+  await page.getByRole('button', { name: 'Issue a key' }).click()
+  await page.getByLabel('Name').fill('kept')
+  await page.route('**/admin/v1/keys', async (route) => {
+    await page.keyboard.press('Escape')
+    await route.continue()
+  })
+  await page.getByRole('button', { name: 'Issue', exact: true }).click()
+  const shown = page.getByLabel('Key', { exact: true })
+  await shown.waitFor()
+  const secret = await shown.inputValue()
+  t.same(await axeViolations(page), [])
+  const attempts: readonly (readonly [what: string, attempt: () => Promise<unknown>])[] = [
+    ['Escape', () => page.keyboard.press('Escape')],
+    ['Escape four times more', () => pressEscape(page, 4)],
+    ['a click outside', () => page.mouse.click(5, 5)],
+    ['Escape after it', () => page.keyboard.press('Escape')],
+    ['the way back', () => page.goBack()],
+    ['a reload that is called off', () => reloadCalledOff(page)],
+  ]
+  for (const [what, attempt] of attempts) {
+    await attempt()
+    t.ok(await page.getByRole('dialog').isVisible(), `${what} leaves the dialog open`)
+    t.equal(await shown.inputValue(), secret)
+  }
+  await page.getByRole('button', { name: 'Copy' }).focus()
+  await page.keyboard.press('Tab')
+  t.equal(await focused(page, 'textContent'), 'Done')
+  await page.keyboard.press('Enter')
+  t.equal(await page.getByRole('dialog').count(), 0)
+  t.notMatch(await kept(page), secret)
+  await page.reload()
+  await page.getByLabel('Key or admin token').waitFor()
+  t.pass('a reload asks nothing any more')
+}
+
+const pressEscape = async (page: Page, times: number): Promise<void> => {
+  for (let time = 0; time < times; time += 1) await page.keyboard.press('Escape')
+}
+
+/** The browser asks before it leaves the page, and the answer is to stay. */
+const reloadCalledOff = async (page: Page): Promise<void> => {
+  const asked = page.waitForEvent('dialog')
+  await page.evaluate('void setTimeout(() => location.reload())')
+  await (await asked).dismiss()
+}
+
 const keyboard = (world: World, browser: Browser) => async (t: Test) => {
   const { page } = await openVisitor(t, browser)
   await signIn(page, world.url, world.account.secret)
@@ -440,6 +491,7 @@ t.test('the dashboard', { skip: chromium === null && withoutChromium, timeout: 2
   await t.test('the live tail, and its pause', liveTail(world, browser))
   await t.test('what went wrong is said, with a way on', states(world, browser))
   await t.test('an empty workspace, its keys and limits', administrator(world, browser))
+  await t.test('a new secret is shown until it is acknowledged', newSecret(world, browser))
   await t.test('by keyboard alone', keyboard(world, browser))
   await t.test('nothing that axe-core finds, in light', accessible(world, browser, 'light'))
   await t.test('nothing that axe-core finds, in dark', accessible(world, browser, 'dark'))
