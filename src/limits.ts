@@ -208,6 +208,7 @@ export const limits = {
   schedulerStopMs: 2_000, // For an append under way; one that takes longer waits for a log that is away.
 
   // Audit
+  verifyUnsealedMs: 60_000, // A frame that no checkpoint seals for so long is not proven; sealers are done within seconds.
   verifyUnsealedFramesMax: 250_000, // Their hashes take about 80 MB; only a log that was sealed late has so many.
   verifyApartFramesMax: 16_384, // Frames out of place that may still be found elsewhere: four full checkpoints.
   verifyRecentFramesMax: 65_536, // A copy of a frame is known for one within so many.
@@ -396,6 +397,8 @@ assertOrder('openRequestsMax', 'upstreamConnectionsMax')
 assertOrder('tailsOfOneMax', 'tailsMax')
 assertOrder('projectionRestMs', 'projectionStandbyMs')
 assertOrder('probeMs', 'probeSilentMs')
+assertOrder('sealEveryMs', 'verifyUnsealedMs')
+assertOrder('sealStandbyMs', 'verifyUnsealedMs')
 assertOrder('allowanceDrainMs', 'admissionWaitMs')
 assertOrder('slotRenewMs', 'slotLeaseMs')
 assertOrder('slotLeaseMs', 'rateRecordMs')

@@ -20,6 +20,10 @@ export const checkpointsIn = (frame: Pick<RawFrame, 'data'>): readonly Checkpoin
         .map((stored) => readEvent(stored).data as CheckpointSealed)
     : []
 
+/** Throws where the frame cannot be read. */
+export const holdsOnlyCheckpoints = (frame: Pick<RawFrame, 'data'>): boolean =>
+  mayHoldCheckpoint(frame) && storedEventsOf(frame.data).every(({ type }) => type === 'CheckpointSealed')
+
 /** A checkpoint that one of those asked has signed, and its tree. */
 export interface Believed extends Seal {
   readonly tree: GrowingTree

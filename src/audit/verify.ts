@@ -11,6 +11,7 @@ import { GrowingTree, type Hash, rootOfPeaks } from './merkle.ts'
 import type { Verifier } from './note.ts'
 import { type KnownCheckpoint, Published } from './published.ts'
 import { treeOf } from './seal.ts'
+import { findUnproven } from './unproven.ts'
 
 export interface VerifyParts {
   readonly source: FrameSource
@@ -23,8 +24,15 @@ export interface VerifyParts {
   readonly checkEvents?: (frame: RawFrame) => void
   /** Found frames that are kept one by one while no checkpoint speaks for them. */
   readonly unsealedFramesMax?: number
+  /**
+   * Reads the clock that stores the frames: how long one waits for its checkpoint is measured by that. Without it the source gets no more
+   * checkpoints, and no frame may wait.
+   */
+  readonly readClock?: () => Promise<number>
   readonly onProgress?: (sequence: number, lastSequence: number) => void
 }
+
+export type Verdict = 'proven' | 'tampered' | 'not_proven'
 
 export interface Verification {
   /** Frames that were read. */
@@ -35,6 +43,8 @@ export interface Verification {
   readonly root: string | null
   /** Frames behind the last checkpoint, which nothing speaks for yet. No finding: there are always some. */
   readonly unsealed: number
+  /** Why it is not proven that nothing was changed, in sentences; none where it is, and where something was found. */
+  readonly unproven: readonly string[]
   /** Checkpoints that were believed; of these, old ones that nothing was left to hold them against. */
   readonly checkpoints: number
   readonly uncompared: number
@@ -58,6 +68,13 @@ interface Look {
 }
 
 const rangeText = (from: number, to: number): string => (from === to ? `frame ${from}` : `frames ${from} to ${to}`)
+
+/** What contradicts a checkpoint outweighs what is missing. */
+export const verdictOf = ({ total, unproven }: Pick<Verification, 'total' | 'unproven'>): Verdict => {
+  if (total > 0) return 'tampered'
+  return unproven.length === 0 ? 'proven' : 'not_proven'
+}
+
 const copyOf = (tree: GrowingTree): GrowingTree => new GrowingTree(tree.size, tree.peaks)
 
 /** Takes the frames of a log one after the other, and remembers a bounded number of them. */
@@ -109,7 +126,7 @@ class Verifying {
     this.#findings.add({ kind, sequence: from, toSequence: to, text: message })
   }
 
-  async end(): Promise<Verification> {
+  async end(): Promise<Omit<Verification, 'unproven'>> {
     this.#takeLastCheckpoint()
     while (this.#deferred.length > 0) this.#force()
     this.#alignment.settle()
@@ -377,8 +394,9 @@ class Verifying {
  * log that was sealed late some twice. The same log gives the same findings. Rejects with what keeps the source from answering.
  */
 export const verify = async (parts: VerifyParts): Promise<Verification> => {
-  const { source, onProgress } = parts
+  const { source, onProgress, readClock } = parts
   const verifying = new Verifying(parts)
+  const nowMs = (await readClock?.()) ?? null // Before the end is: what is stored between the two is not late.
   const last = await source.lastSequence()
   let faults = 0
   for (let next = 1; next <= last; ) {
@@ -398,5 +416,7 @@ export const verify = async (parts: VerifyParts): Promise<Verification> => {
       next = fault.resumesAt
     }
   }
-  return verifying.end()
+  const found = await verifying.end()
+  const log = { source, sealedTo: found.sealedTo, lastSequence: last, nowMs }
+  return { ...found, unproven: found.total > 0 ? [] : await findUnproven(log) }
 }

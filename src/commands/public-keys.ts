@@ -28,7 +28,9 @@ const namedKey = (named: string): Verifier => {
 export const verifiersFor = (named: readonly string[], config: () => Config): readonly Verifier[] => {
   const verifiers = named.length > 0 ? named.map(namedKey) : verifiersOfLog(config())
   if (verifiers.length > 0) return verifiers
-  throw new UsageError('no public key: name the log’s with --public-key, or configure it as audit.public_key')
+  throw new UsageError(
+    'no public key: name the log’s with --public-key, or configure it as audit.public_key; without one nothing is proven, and a log that never had one is not sealed',
+  )
 }
 
 /** Collects an option that may be named several times. */

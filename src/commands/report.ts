@@ -1,7 +1,7 @@
 import { faultCode } from '../errors.ts'
 
-/** How a command ends: 0 done, 1 refused or failed, 2 used wrongly, 3 told to stop once more while it stopped. */
-export const exitCodes = { done: 0, failed: 1, usage: 2, endedAtOnce: 3 } as const
+/** How a command ends: 0 done, 1 refused or failed, 2 used wrongly, 3 stopped by a second signal, 4 not proven (`verify`). */
+export const exitCodes = { done: 0, failed: 1, usage: 2, endedAtOnce: 3, notProven: 4 } as const
 
 /** A command's refusal, shown as one line without a stack; exit code 1. */
 export class CommandError extends Error {

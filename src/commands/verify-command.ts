@@ -3,7 +3,7 @@ import type { Command } from 'commander'
 import { NoteFault, type Verifier, verifierText } from '../audit/note.ts'
 import { checkProof, type Proof, ProofFault, readProof } from '../audit/proof.ts'
 import type { KnownCheckpoint } from '../audit/published.ts'
-import type { Verification, VerifyParts } from '../audit/verify.ts'
+import { type Verdict, type Verification, type VerifyParts, verdictOf } from '../audit/verify.ts'
 import type { Config } from '../config.ts'
 import { ArchiveSource } from '../infrastructure/archive/archive-source.ts'
 import { parseManifest } from '../infrastructure/archive/manifest.ts'
@@ -34,7 +34,9 @@ const checkpointsIn = (file: string): readonly KnownCheckpoint[] => {
   return segments.map((segment) => ({ note: segment.checkpoint, place: `${file} (${segment.file})` }))
 }
 
-type Source = Pick<VerifyParts, 'source' | 'lastCheckpoint'> & { readonly known: readonly KnownCheckpoint[] }
+type Source = Pick<VerifyParts, 'source' | 'lastCheckpoint' | 'readClock'> & {
+  readonly known: readonly KnownCheckpoint[]
+}
 
 const onArchive = async <T>(folder: string, work: (source: Source) => Promise<T>): Promise<T> => {
   const source = await ArchiveSource.open(folder, { salvage: true })
@@ -42,16 +44,16 @@ const onArchive = async <T>(folder: string, work: (source: Source) => Promise<T>
 }
 
 const onLog = <T>(config: Config, work: (source: Source) => Promise<T>): Promise<T> =>
-  onServers(config, createRuntime('warn'), { readOnly: true }, ({ log }) => work({ source: log, known: [] }))
+  onServers(config, createRuntime('warn'), { readOnly: true }, ({ log }) =>
+    work({ source: log, known: [], readClock: () => log.serverTimeMs() }),
+  )
 
 const checkEvents: VerifyParts['checkEvents'] = ({ subject, data }) =>
   assertBelongs(eventsOf(data), standingOf(subject), believed)
 
-const recordOf = ({
-  findings: _shown,
-  counts: _counts,
-  ...found
-}: Verification): Readonly<Record<string, unknown>> => ({
+const recordOf = (found: Verification): Readonly<Record<string, unknown>> => ({
+  verdict: verdictOf(found),
+  reasons: found.unproven,
   frames: found.frames,
   checkpoints: found.checkpoints,
   sealed_to: found.sealedTo,
@@ -60,16 +62,29 @@ const recordOf = ({
   findings: found.total,
 })
 
+const conclusion = ({ total, unproven }: Verification): readonly string[] => {
+  if (total > 0) return [`${total} findings`]
+  if (unproven.length > 0) return unproven.map((reason) => `not proven: ${reason}`)
+  return ['nothing that is sealed was changed']
+}
+
+const exitCodeOf: Readonly<Record<Verdict, number>> = {
+  proven: exitCodes.done,
+  tampered: exitCodes.failed,
+  not_proven: exitCodes.notProven,
+}
+
 const printVerification = (found: Verification, output: Output): void => {
   printFindings(found.findings, found.total, output)
   if (output.json) {
     printRecords([recordOf(found)], output)
     return
   }
-  const { frames, checkpoints, sealedTo, unsealed, total } = found
-  console.log(`${frames} frames were read, and ${checkpoints} checkpoints believed; frames 1 to ${sealedTo} are sealed`)
-  if (unsealed > 0) console.log(`not sealed yet: ${unsealed} behind them`)
-  console.log(total === 0 ? 'nothing that is sealed was changed' : `${total} findings`)
+  const { frames, checkpoints, sealedTo, unsealed } = found
+  const sealed = sealedTo === 0 ? 'none of them is sealed' : `frames 1 to ${sealedTo} are sealed`
+  console.log(`${frames} frames were read, and ${checkpoints} checkpoints believed; ${sealed}`)
+  if (unsealed > 0 && sealedTo > 0) console.log(`not sealed yet: ${unsealed} behind them`)
+  for (const line of conclusion(found)) console.log(line)
 }
 
 /** Frames that are only hashed live for a moment, outside V8's heap, which by itself it would search for every 64 MB of them. */
@@ -87,7 +102,7 @@ const verifyFrames = async (config: () => Config, options: Options): Promise<num
     )
   const found = await (options.archive === undefined ? onLog(config(), work) : onArchive(options.archive, work))
   printVerification(found, options)
-  return found.total === 0 ? exitCodes.done : exitCodes.failed
+  return exitCodeOf[verdictOf(found)]
 }
 
 const members = ['requestId', 'taskId', 'workspaceId', 'model', 'surface', 'priceVersion', 'total', 'amount'] as const
@@ -134,7 +149,15 @@ const assertAlone = ({ archive, checkpoint, events }: Options): void => {
     throw new UsageError('--proof is checked by itself: without --archive, --checkpoint and --events')
 }
 
-/** `gateway verify`: exit code 0 where nothing that is sealed was changed, 1 where something is found. */
+const exitCodeHelp = `
+Exit codes:
+  0  proven: nothing that is sealed was changed, and all that has to be sealed is
+  1  tampered: something contradicts a checkpoint; each finding is printed
+  2  used wrongly, or no public key is known
+  4  not proven: there is no checkpoint, or a frame is unsealed for over ${limits.verifyUnsealedMs / 1_000} s by its server's clock
+`
+
+/** `gateway verify`. */
 export const registerVerify = (program: Command, configOf: ConfigOf): void => {
   program
     .command('verify')
@@ -152,6 +175,7 @@ export const registerVerify = (program: Command, configOf: ConfigOf): void => {
     .option('--proof <file>', 'check a proof made by `gateway prove`, without log or database')
     .option('--events', 'also check every event against its schema, which takes longer', false)
     .option('--json', 'one JSON object a line', false)
+    .addHelpText('after', exitCodeHelp)
     .action(async (options: Options, command: Command) => {
       const config = (): Config => configOf(command)
       if (options.proof === undefined) {

@@ -3,7 +3,7 @@ import type { Finding } from '../../src/audit/findings.ts'
 import type { FrameSource, RawFrame } from '../../src/audit/frames.ts'
 import { signerOf, verifierOf } from '../../src/audit/note.ts'
 import { readSeal, Sealing } from '../../src/audit/seal.ts'
-import { type Verification, type VerifyParts, verify } from '../../src/audit/verify.ts'
+import { type Verification, type VerifyParts, verdictOf, verify } from '../../src/audit/verify.ts'
 import { encodeFrame } from '../../src/events/codec.ts'
 import { sealEvent } from '../../src/events/envelope.ts'
 import { limits } from '../../src/limits.ts'
@@ -53,6 +53,52 @@ t.test('the same log gives the same findings, however its frames come', async (t
   const other = await verify({ source: new MemorySource(renumbered(frames), 1_000), verifiers: [verifier] })
   t.same(one, other)
   t.ok(one.total > 0)
+})
+
+t.test('what no checkpoint seals for over a minute is not proven', async (t) => {
+  const [earlier, newest] = log.seals.slice(-2) as [(typeof log.seals)[0], (typeof log.seals)[0]]
+  const overMs = limits.verifyUnsealedMs + 1
+  const on = (frames: readonly RawFrame[], afterMs: number, parts: Partial<VerifyParts> = {}) =>
+    check(frames, { readClock: async () => frames.at(-1)!.storedMs + afterMs, ...parts })
+  const sealed = log.frames.slice(0, last.size)
+  const complete = [...sealed, log.frames[newest.sequence - 1]!].map((frame, place) => ({
+    ...frame,
+    sequence: place + 1,
+  }))
+  const cut = log.frames.slice(0, newest.sequence - 1) // Its last checkpoint but one seals a part of it.
+  const first = cut[earlier.seal.size]!
+  const published = { known: [{ note: last.note, place: 'a file' }] }
+  const cases: readonly (readonly [string, readonly RawFrame[], number, Partial<VerifyParts>, RegExp | null])[] = [
+    ['a checkpoint needs none', complete, 24 * 3_600_000, {}, null],
+    ['written just now', cut, 1_000, {}, null],
+    [
+      'the newest checkpoint is gone',
+      cut,
+      overMs,
+      {},
+      new RegExp(`seals frame ${first.sequence}; .*stored at .* s ago`),
+    ],
+    ['and they are folded', cut, overMs, { unsealedFramesMax: 2 }, new RegExp(`seals frame ${first.sequence};`)],
+    ['a published one seals them', sealed, overMs, published, null],
+    ['a clock set back', cut, -24 * 3_600_000, {}, /86\d{3} s ahead of the server's clock/],
+    ['all are gone, just now', forged(5), 0, {}, /no checkpoint with the signature of a known key/],
+    ['all are gone', forged(5), overMs, {}, /no checkpoint with the signature of a known key/],
+  ]
+  for (const [name, frames, afterMs, parts, reason] of cases) {
+    const found = await on(frames, afterMs, parts)
+    t.match(found, { total: 0, unproven: reason === null ? [] : [reason] }, name)
+    t.equal(found.unproven.length, reason === null ? 0 : 1, name)
+    t.equal(verdictOf(found), reason === null ? 'proven' : 'not_proven', name)
+  }
+  t.match(
+    await check(cut),
+    { unproven: [`no checkpoint seals frame ${first.sequence}`] },
+    'nothing waits in an archive',
+  )
+  const changed = cut.map((frame) => (frame.sequence === 3 ? { ...frame, subject: 'journal.proxy' } : frame))
+  const found = await on(changed, overMs)
+  t.match(found, { total: 1, unproven: [] })
+  t.equal(verdictOf(found), 'tampered', 'a contradiction outweighs what is missing')
 })
 
 t.test('another key', async (t) => {

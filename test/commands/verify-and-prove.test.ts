@@ -4,9 +4,14 @@ import t, { type Test } from 'tap'
 import { archive } from '../../src/audit/archive.ts'
 import type { RawFrame } from '../../src/audit/frames.ts'
 import { verifierOf, verifierText } from '../../src/audit/note.ts'
+import { restore } from '../../src/audit/restore.ts'
 import { ArchiveFolder } from '../../src/infrastructure/archive/archive-folder.ts'
-import { MemorySource, sealedLog, stranger, verifier } from '../audit/sealed-log.ts'
+import { connectNats } from '../../src/infrastructure/nats/connect.ts'
+import { openRawWriter } from '../../src/infrastructure/nats/raw-writer.ts'
+import { MemorySource, renumbered, sealedLog, stranger, verifier } from '../audit/sealed-log.ts'
 import { temporaryFolder } from '../gateway.ts'
+import { openOn } from '../infrastructure/nats/open.ts'
+import { NatsServer } from '../infrastructure/nats/server.ts'
 import { runProgram } from '../program.ts'
 import { randomOf } from '../random.ts'
 
@@ -31,6 +36,56 @@ const place = async (t: Test, frames: readonly RawFrame[] = log.frames, verifier
   const verifying = (...words: readonly string[]) => run('verify', '--archive', archived, '--public-key', key, ...words)
   return { folder, archived, published, run, verifying }
 }
+
+const sealSequences = new Set(log.seals.map(({ sequence }) => sequence))
+const withoutSeals = renumbered(log.frames.filter(({ sequence }) => !sealSequences.has(sequence)))
+
+/** Logs on a server, and `verify` on each of them. */
+const openLogs = async (t: Test) => {
+  const server = await NatsServer.create({ syncAlways: false })
+  t.teardown(() => server.remove())
+  const folder = await temporaryFolder(t)
+  const nats = { url: server.url, monitoring_url: server.monitoringUrl }
+  return async (name: string, frames: readonly RawFrame[], audit: object = { public_key: key }) => {
+    const opened = await openOn(server, { name, role: 'operator', durability: 'relaxed' })
+    const connection = await connectNats({ url: server.url, name: 'fill' })
+    const writer = openRawWriter(connection, name)
+    if (frames.length > 0) await restore({ archive: new MemorySource(frames, 100), log: opened.log, writer })
+    await connection.close()
+    await opened.close()
+    const file = join(folder, `${name}.yaml`)
+    const database_url = 'postgres://nobody@127.0.0.1:1/none' // Nothing is read from it.
+    await writeFile(file, JSON.stringify({ log: { name, durability: 'relaxed' }, database_url, nats, audit }))
+    return (...words: readonly string[]) => runProgram(folder, folder, 'verify', '--config', file, ...words)
+  }
+}
+
+t.test('a log without checkpoints is not proven, and exit code 4', async (t) => {
+  const logOf = await openLogs(t)
+  const sealed = await logOf('SEALED', log.frames)
+  t.match(await sealed(), { code: 0, out: /nothing that is sealed was changed/ })
+  t.match(JSON.parse((await sealed('--json')).out), { verdict: 'proven', reasons: [], findings: 0 })
+
+  const removed = await logOf('REMOVED', withoutSeals)
+  const found = await removed()
+  t.match(found, { code: 4, out: /none of them is sealed\nnot proven: no checkpoint/ })
+  t.notMatch(found.out, /nothing that is sealed was changed/)
+  const { code, out } = await removed('--json')
+  t.equal(code, 4)
+  const reasons = [/no checkpoint/]
+  t.match(JSON.parse(out), { verdict: 'not_proven', reasons, findings: 0, sealed_to: 0, frames: withoutSeals.length })
+  t.match(await (await logOf('EMPTY', []))(), { code: 4, out: /not proven: no checkpoint/ })
+
+  const keyless = await logOf('KEYLESS', withoutSeals, { sealing: false })
+  t.match(await keyless(), { code: 2, err: /no public key: .*without one nothing is proven/ })
+  t.match(await keyless('--public-key', key), { code: 4, out: /not proven: no checkpoint/ })
+  t.match(await removed('--help'), { code: 0, out: /0 .*proven[\s\S]*1 [\s\S]*2 [\s\S]*4 .*not proven/ })
+})
+
+t.test('an archive without a frame is not proven', async (t) => {
+  const { verifying } = await place(t, withoutSeals)
+  t.match(await verifying(), { code: 4, out: /not proven: no checkpoint/ })
+})
 
 t.test('a clean archive', async (t) => {
   const { verifying, published, archived, folder, run } = await place(t)

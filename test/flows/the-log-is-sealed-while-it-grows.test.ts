@@ -14,7 +14,7 @@ import { Clients, chat, chatBody, type Seen, until } from '../clients.ts'
 import { prepareDataFolder } from '../clusters.ts'
 import { Deployment } from '../deployment.ts'
 import { startExternalServers } from '../external-servers.ts'
-import { configOf, type Operator, openOperator, runtime, temporaryFolder } from '../gateway.ts'
+import { configOf, type Operator, openOperator, runtime, startTestGateway, temporaryFolder } from '../gateway.ts'
 import { checkpointsAmong, checkpointsOf, checkSealed, framesOf, newsAmong, sealedAfterMs } from '../sealing.ts'
 
 const origin = 'gateway.test/ledger'
@@ -153,4 +153,16 @@ t.test('two schedulers, and the one that seals is killed', { timeout: 240_000 },
   t.ok(writers >= 2, `${checkpoints.length} checkpoints of ${writers} schedulers over ${frames.length} frames`)
   t.pass(`no frame waited for longer than ${Math.max(...sealedAfterMs(frames, checkpoints[0]!.size))} ms`)
   t.notMatch(deployment.logged, /not sealed/)
+})
+
+t.test('a gateway that is stopped leaves a log that is sealed to its end', { timeout: 60_000 }, async (t) => {
+  const { direct } = await startExternalServers(t)
+  const signer = signerOf(origin, Buffer.alloc(32, 7))
+  const audit = { sealing: true, origin, signer, verifier: verifierOf(signer), previous: [] }
+  const { gateway, operator, account } = await startTestGateway(t, { config: { external: direct, audit } })
+  t.match(await chat(gateway.url, account.secret, chatBody('openai/plain', false)), { status: 200 })
+  await gateway.stop()
+  const frames = await framesOf(operator.platform.log)
+  checkSealed(t, frames, [verifierOf(signer)])
+  t.ok(isSealed(frames), `the last of ${frames.length} frames with news is sealed`)
 })

@@ -1,4 +1,4 @@
-import { jetstream, jetstreamManager, type StreamState } from '@nats-io/jetstream'
+import { jetstream, jetstreamManager, type StreamInfo } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/transport-node'
 import type { RawFrame, RawFrames } from '../../audit/frames.ts'
 import { GatewayError } from '../../errors.ts'
@@ -59,6 +59,8 @@ export interface OpenLog extends EventLog, RawFrames {
   readonly refusal: string | null
   /** Asks the server, like `lastSequence`. */
   size(): Promise<LogSize>
+  /** By the server's clock, which the frames' store times are read from, in milliseconds since the epoch; asks the server. */
+  serverTimeMs(): Promise<number>
   /** Takes no more facts, waits for those under way so many milliseconds, rejects the rest with `log_unavailable` and stops the followers. */
   close(withinMs: number): Promise<void>
 }
@@ -129,12 +131,18 @@ class NatsLog implements OpenLog {
   }
 
   async lastSequence(): Promise<number> {
-    return (await this.#state()).last_seq
+    return (await this.#info()).state.last_seq
   }
 
   async size(): Promise<LogSize> {
-    const { last_seq, bytes } = await this.#state()
+    const { last_seq, bytes } = (await this.#info()).state
     return { frames: last_seq, bytes }
+  }
+
+  async serverTimeMs(): Promise<number> {
+    const { ts } = await this.#info()
+    if (ts === undefined) throw new Error('the server of the event log does not report its time')
+    return Date.parse(ts)
   }
 
   oldestUnacknowledgedMs(): number {
@@ -158,10 +166,10 @@ class NatsLog implements OpenLog {
     return tail
   }
 
-  async #state(): Promise<StreamState> {
+  async #info(): Promise<StreamInfo> {
     const { jsm, link, names } = this.#parts
     try {
-      return (await link.whileUp(() => jsm.streams.info(names.stream))).state
+      return await link.whileUp(() => jsm.streams.info(names.stream))
     } catch (cause) {
       throw new GatewayError('log_unavailable', 'The event log does not answer.', { cause })
     }

@@ -100,7 +100,8 @@ const start = async (parts: SchedulerParts): Promise<WatchedRole> => {
   return {
     checks: () => (sealer === null ? {} : { sealing: sealer.check }),
     stop: async () => {
-      await Promise.all([expiry.stop(), sealer?.stop()])
+      await expiry.stop() // What it stores last is sealed too.
+      await sealer?.stop()
     },
   }
 }

@@ -84,6 +84,8 @@ class Sealer implements RunningRole {
   #appending: Promise<void> | null = null
   /** The last checkpoint could not be stored. */
   #isRefused = false
+  /** The frame that a stop waits for. */
+  #awaited: { readonly sequence: number; readonly taken: () => void } | null = null
   /** Bytes hashed since others had their turn. */
   #slice = 0
 
@@ -99,9 +101,39 @@ class Sealer implements RunningRole {
     return checked(this.#givenUp === null, `the log is not sealed any further: ${this.#givenUp}`)
   }
 
+  /** Seals what the log holds by now: a log whose gateway was stopped is sealed to its end. */
   async stop(): Promise<void> {
+    await atMost(this.#finish(), limits.schedulerStopMs)
     this.#end()
-    await atMost(Promise.all([this.#started, this.#appending, this.#follower?.stop()]), limits.schedulerStopMs)
+    void this.#follower?.stop()
+  }
+
+  async #finish(): Promise<void> {
+    await this.#started
+    if (!this.#isOver) await this.#sealRest().catch((fault: unknown) => this.#warnUnsealed(fault))
+    this.#end()
+    await Promise.all([this.#appending, this.#follower?.stop()])
+  }
+
+  async #sealRest(): Promise<void> {
+    const last = await this.#parts.log.lastSequence()
+    await Promise.race([this.#taken(last), this.#over.promise])
+    const news = this.#lastNews // What others store meanwhile is sealed by the next sealer.
+    while (!this.#isOver && this.#sealing.sealedSize < news) {
+      await this.#seal()
+      if (this.#isRefused) return
+    }
+  }
+
+  #taken(sequence: number): Promise<void> {
+    if (this.#sealing.size >= sequence) return Promise.resolve()
+    const { promise, resolve } = Promise.withResolvers<void>()
+    this.#awaited = { sequence, taken: resolve }
+    return promise
+  }
+
+  #warnUnsealed(fault: unknown): void {
+    if (!this.#isOver) this.#parts.logger.warn({ fault }, 'the last frames are not sealed: the next start seals them')
   }
 
   async #start(): Promise<void> {
@@ -136,6 +168,7 @@ class Sealer implements RunningRole {
     const { checkpoints, isNews } = heardIn(frame)
     if (isNews) this.#lastNews = frame.sequence
     for (const checkpoint of checkpoints) this.#meet(checkpoint, frame)
+    if (this.#awaited !== null && this.#awaited.sequence <= frame.sequence) this.#awaited.taken()
     if (this.#sealing.unsealed >= limits.sealLeavesMax) return this.#makeRoom()
     this.#slice += frame.data.length
     if (this.#slice < limits.sealSliceBytesMax) return undefined

@@ -129,6 +129,40 @@ t.test('what is new is sealed; checkpoints alone are not new', async (t) => {
   t.same(sealer.logger.lines, [])
 })
 
+t.test('a stop seals what is stored by then, and once', async (t) => {
+  const log = new MemoryLog()
+  for (let index = 0; index < 3; index += 1) await log.append([workspaceOpened()])
+  await start(t, log).stop()
+  t.match(await verified(t, log), [{ size: 3, sequence: 4 }])
+  await start(t, log, { sealed: { size: 3, sequence: 4 } }).stop()
+  t.equal(log.frames.length, 4, 'where nothing is new there is nothing to seal')
+
+  const { log: watched, seen } = watch(log)
+  const busy = {
+    ...watched,
+    append: (facts: Parameters<typeof watched.append>[0]) => {
+      void log.append([workspaceOpened()]) // Others go on writing.
+      return watched.append(facts)
+    },
+  }
+  await log.append([workspaceOpened()])
+  await start(t, busy, { sealed: { size: 3, sequence: 4 } }).stop()
+  t.equal(seen.appends, 1)
+  t.match((await verified(t, log)).at(-1), { size: 5 })
+
+  const refusing = watch(log)
+  const refused = start(t, {
+    ...refusing.log,
+    append: async () => {
+      refusing.seen.appends += 1
+      throw new GatewayError('log_unavailable', 'The event log is closed.')
+    },
+  })
+  await refused.stop()
+  t.equal(refusing.seen.appends, 1, 'what is not stored is left to the next start')
+  t.match(refused.logger.lines, [{ level: 'warn', message: /was not stored/ }])
+})
+
 t.test('a log that was never sealed is sealed in pieces', { timeout: 60_000 }, async (t) => {
   const relaxed = await NatsServer.create({ syncAlways: false })
   t.teardown(() => relaxed.remove())

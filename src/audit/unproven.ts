@@ -1,0 +1,47 @@
+import { limits } from '../limits.ts'
+import { holdsOnlyCheckpoints } from './checkpoints-in.ts'
+import type { FrameSource, RawFrame } from './frames.ts'
+
+/** A log in which nothing contradicts its checkpoints. */
+export interface UncontradictedLog {
+  readonly source: Pick<FrameSource, 'read'>
+  /** The frames up to here are sealed. */
+  readonly sealedTo: number
+  readonly lastSequence: number
+  /** By the clock that stored the frames; null for a source to which no checkpoint is added any more. */
+  readonly nowMs: number | null
+}
+
+const msPerSecond = 1_000
+const neverSealed =
+  'no checkpoint with the signature of a known key seals any frame: the log was never sealed, or its checkpoints were removed'
+
+/** A store time ahead of the clock is no excuse. */
+const isOverdue = ({ storedMs }: RawFrame, nowMs: number | null): boolean =>
+  nowMs === null || Math.abs(nowMs - storedMs) > limits.verifyUnsealedMs
+
+/** A checkpoint needs none: its signature proves it. */
+const findOverdue = async ({ source, sealedTo, lastSequence, nowMs }: UncontradictedLog): Promise<RawFrame | null> => {
+  for await (const frames of source.read(sealedTo + 1, lastSequence))
+    for (const frame of frames) if (isOverdue(frame, nowMs) && !holdsOnlyCheckpoints(frame)) return frame
+  return null
+}
+
+const ageText = (ageMs: number): string => {
+  const seconds = Math.round(Math.abs(ageMs) / msPerSecond)
+  return ageMs < 0 ? `${seconds} s ahead of the server's clock` : `${seconds} s ago`
+}
+
+const overdueText = ({ sequence, storedMs }: RawFrame, nowMs: number | null): string => {
+  const unsealed = `no checkpoint seals frame ${sequence}`
+  if (nowMs === null) return unsealed
+  const stored = `it was stored at ${new Date(storedMs).toISOString()}, ${ageText(nowMs - storedMs)}`
+  return `${unsealed}; ${stored}, and while a scheduler runs none waits for ${limits.verifyUnsealedMs / msPerSecond} s`
+}
+
+/** Why a log is not proven to be what was written, in sentences; none where it is proven. */
+export const findUnproven = async (log: UncontradictedLog): Promise<readonly string[]> => {
+  if (log.sealedTo === 0) return [neverSealed]
+  const overdue = await findOverdue(log)
+  return overdue === null ? [] : [overdueText(overdue, log.nowMs)]
+}
