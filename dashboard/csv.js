@@ -1,7 +1,7 @@
 // @ts-check
 
-/** What a spreadsheet would take for the beginning of a formula, ASCII or full width. */
-const formula = /^[=+\-@\t\r\n\uff0b\uff0d\uff1d\uff20]/
+/** What a spreadsheet evaluates, also in full width, and behind apostrophes that are not ours: the guard can be taken off again. */
+const formula = /^'*(?:[\t\r\n]|\s*[=+\-@\uff0b\uff0d\uff1d\uff20])/
 const decimal = /^-?\d+(\.\d+)?$/
 
 /**

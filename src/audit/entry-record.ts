@@ -13,4 +13,5 @@ export const entryRecord = (entry: StatementEntry) => ({
   held: formatUsd(entry.heldPicos),
   balance_after: formatUsd(entry.balanceAfterPicos),
   held_after: formatUsd(entry.heldAfterPicos),
+  note: entry.note,
 })

@@ -1,7 +1,7 @@
 import type { Key } from '../domain/accounts/accounts.ts'
 import type { Event } from '../events/envelope.ts'
 import type { ChargeTrace } from '../read-models/charge-trace.ts'
-import type { StatementEntry } from '../read-models/statement.ts'
+import type { WalletEntry } from '../read-models/statement.ts'
 import { eventsOf, unreadable } from '../roles/read-frame.ts'
 import { type Evidence, type FoundSheet, keyIdIn, sheetNamedIn, type ToldEvent, tellsOf } from './evidence.ts'
 import type { FrameSource, RawFrame } from './frames.ts'
@@ -43,7 +43,7 @@ const readEvents = (frame: RawFrame): readonly Event[] => {
   }
 }
 
-const movementsAt = ({ movements }: ChargeTrace, sequence: number, index: number): readonly StatementEntry[] =>
+const movementsAt = ({ movements }: ChargeTrace, sequence: number, index: number): readonly WalletEntry[] =>
   movements.filter((entry) => entry.sequence === sequence && entry.eventIndex === index)
 
 const toldIn = (frame: RawFrame, id: string, trace: ChargeTrace): readonly ToldEvent[] => {

@@ -1,4 +1,5 @@
 import { initialLedger, type Ledger } from '../domain/ledger/ledger.ts'
+import type { Event } from '../events/envelope.ts'
 import { limits } from '../limits.ts'
 import { atCheckpoint } from '../read-models/checkpoint.ts'
 import {
@@ -58,6 +59,8 @@ const standingAfter = ({ balanceAfterPicos, heldAfterPicos }: StatementEntry): W
   heldPicos: heldAfterPicos,
 })
 
+const noteOf = (event: Event): string => (event.type === 'WalletCredited' ? event.data.note : '')
+
 /** Every movement of a workspace's wallet from the first frame on. */
 async function* movementsOf(
   log: LogToFold,
@@ -68,7 +71,7 @@ async function* movementsOf(
     for (const { event, sequence, index, movements } of applied)
       for (const [line, movement] of movements.entries())
         if (movement.workspaceId === workspaceId)
-          yield { ...movement, sequence, eventIndex: index, line, time: new Date(event.time) }
+          yield { ...movement, sequence, eventIndex: index, line, time: new Date(event.time), note: noteOf(event) }
 }
 
 /** The movements before an instant, taken; answers with the wallet after them, and with the first behind them. */

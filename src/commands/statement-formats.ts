@@ -1,5 +1,6 @@
 import { entryRecord } from '../audit/entry-record.ts'
 import type { KindSums } from '../audit/statement-totals.ts'
+import { csvLine } from '../csv.ts'
 import { formatUsd } from '../domain/money.ts'
 import type { StatementEntry, StatementRange, WalletStanding } from '../read-models/statement.ts'
 import { shownText } from './explanation-text.ts'
@@ -63,20 +64,12 @@ export const jsonLines: StatementFormat = {
 
 const columns = [
   ...(['at', 'sequence', 'event_index', 'line', 'kind', 'reference'] as const),
-  ...(['amount', 'held', 'balance_after', 'held_after'] as const),
+  ...(['amount', 'held', 'balance_after', 'held_after', 'note'] as const),
 ] as const
 
 type Cells = Partial<Readonly<Record<(typeof columns)[number], string | number>>>
 
-const needsQuotes = /[",\r\n]/
-
-/** A field of RFC 4180. */
-const field = (value: string | number): string => {
-  const text = String(value)
-  return needsQuotes.test(text) ? `"${text.replaceAll('"', '""')}"` : text
-}
-
-const record = (cells: Cells): string => `${columns.map((column) => field(cells[column] ?? '')).join(',')}\r\n`
+const record = (cells: Cells): string => csvLine(columns.map((column) => cells[column] ?? ''))
 
 const balanceRecord = (kind: string, at: Date | null, { balancePicos, heldPicos }: WalletStanding): string =>
   record({
@@ -92,7 +85,7 @@ export const csv = (): StatementFormat => {
   return {
     head: (head) => {
       to = head.to
-      return `${columns.join(',')}\r\n${balanceRecord('opening', head.from, head.opening)}`
+      return `${csvLine(columns)}${balanceRecord('opening', head.from, head.opening)}`
     },
     entry: (entry) => record(entryRecord(entry)),
     foot: ({ closing }) => balanceRecord('closing', to, closing),
@@ -101,22 +94,19 @@ export const csv = (): StatementFormat => {
 
 const widths = { at: 24, sequence: 10, kind: 10, amount: 18, held: 18, balance_after: 18, held_after: 18 } as const
 
-const row = (cells: Readonly<Record<keyof typeof widths, string>>, reference: string): string => {
+const row = (cells: Readonly<Record<keyof typeof widths, string>>, ...texts: readonly string[]): string => {
   const { at, sequence, kind, ...amounts } = cells
   const words = [at.padEnd(widths.at), sequence.padStart(widths.sequence), kind.padEnd(widths.kind)]
   const figures = Object.entries(amounts).map(([name, text]) => text.padStart(widths[name as keyof typeof widths]))
-  return `${[...words, ...figures, reference].join('  ').trimEnd()}\n`
+  return `${[...words, ...figures, ...texts].join('  ').trimEnd()}\n`
 }
 
 const balanceRow = (kind: string, { balancePicos, heldPicos }: WalletStanding): string =>
-  row(
-    {
-      ...{ at: '', sequence: '', kind, amount: '', held: '' },
-      balance_after: formatUsd(balancePicos),
-      held_after: formatUsd(heldPicos),
-    },
-    '',
-  )
+  row({
+    ...{ at: '', sequence: '', kind, amount: '', held: '' },
+    balance_after: formatUsd(balancePicos),
+    held_after: formatUsd(heldPicos),
+  })
 
 const titles = {
   ...{ at: 'time', sequence: 'frame', kind: 'kind', amount: 'amount', held: 'held' },
@@ -139,10 +129,11 @@ const finality = (isFinal: boolean, sequence: number): string =>
 /** Columns for people. */
 export const table: StatementFormat = {
   head: (head) =>
-    `Statement of ${head.workspaceId} in USD, ${rangeText(head)}\n\n${row(titles, 'reference')}${balanceRow('opening', head.opening)}`,
+    `Statement of ${head.workspaceId} in USD, ${rangeText(head)}\n\n${row(titles, 'reference', 'note')}${balanceRow('opening', head.opening)}`,
   entry: (entry) => {
-    const { at, sequence, kind, reference, amount, held, balance_after, held_after } = entryRecord(entry)
-    return row({ at, sequence: String(sequence), kind, amount, held, balance_after, held_after }, shownText(reference))
+    const { at, sequence, kind, reference, amount, held, balance_after, held_after, note } = entryRecord(entry)
+    const cells = { at, sequence: String(sequence), kind, amount, held, balance_after, held_after }
+    return row(cells, shownText(reference), shownText(note))
   },
   foot: ({ closing, sums, isFinal, sequence }) =>
     `${balanceRow('closing', closing)}\n${sumTitle}${sums.map(sumLine).join('')}\n${finality(isFinal, sequence)}`,

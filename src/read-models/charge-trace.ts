@@ -3,7 +3,7 @@ import type { Key } from '../domain/accounts/accounts.ts'
 import { limits } from '../limits.ts'
 import { keyOf } from './accounts.ts'
 import { findSealFor } from './seals.ts'
-import { entryOf, type StatementEntry } from './statement.ts'
+import { entryOf, type WalletEntry } from './statement.ts'
 import { storedText } from './stored-text.ts'
 import type { ReadModels } from './tables.ts'
 
@@ -15,7 +15,7 @@ export interface ChargeTrace {
   /** False where an earlier release wrote of it, so that some of its events may stand elsewhere. */
   readonly isWhole: boolean
   /** What its events did to the wallet, in the order of the log. */
-  readonly movements: readonly StatementEntry[]
+  readonly movements: readonly WalletEntry[]
   /** The first checkpoint over a frame, by the frame's sequence; without those that none covers yet. */
   readonly seals: ReadonlyMap<number, SealPlace>
 }
@@ -83,7 +83,7 @@ const findMovements = async (
   db: ReadModels,
   workspaceId: string,
   places: readonly Place[],
-): Promise<readonly StatementEntry[]> => {
+): Promise<readonly WalletEntry[]> => {
   const moving = places.filter(({ eventIndex }) => eventIndex !== null)
   if (moving.length === 0) return []
   const tuples = moving.map(({ sequence, eventIndex }) => sql`(${BigInt(sequence)}::int8, ${eventIndex}::int4)`)

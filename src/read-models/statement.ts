@@ -6,7 +6,7 @@ import type { ReadModels } from './tables.ts'
 import type { WalletEntryTable } from './wallet.table.ts'
 
 /** One movement of a wallet and how the wallet stood after it, in picos. */
-export interface StatementEntry {
+export interface WalletEntry {
   readonly sequence: number
   readonly eventIndex: number
   readonly line: number
@@ -20,8 +20,13 @@ export interface StatementEntry {
   readonly time: Date
 }
 
+export interface StatementEntry extends WalletEntry {
+  /** What was remarked with a credit; empty for every other movement. */
+  readonly note: string
+}
+
 /** Where an entry stands. */
-export type StatementPlace = Pick<StatementEntry, 'sequence' | 'eventIndex' | 'line'>
+export type StatementPlace = Pick<WalletEntry, 'sequence' | 'eventIndex' | 'line'>
 
 /** Instants; null leaves that end open. */
 export interface StatementRange {
@@ -127,7 +132,7 @@ export const findStandingBefore = async (
   return row === undefined ? nothing : { balancePicos: picosOf(row.balance_after), heldPicos: picosOf(row.held_after) }
 }
 
-export const entryOf = (row: Selectable<WalletEntryTable>): StatementEntry => ({
+export const entryOf = (row: Selectable<WalletEntryTable>): WalletEntry => ({
   sequence: Number(row.sequence),
   eventIndex: row.event_index,
   line: row.line,
@@ -157,6 +162,19 @@ export interface EntriesWanted extends StatementSpan {
   readonly limit: number
 }
 
+type CreditDetail = Readonly<Record<string, unknown>> | null
+
+/** Of what was said administratively in the same event; read whole, since PostgreSQL takes no U+0000 out of JSON. */
+const creditDetail = sql<CreditDetail>`case when wallet_entries.kind = 'credit' then (
+  select detail from admin_changes
+  where admin_changes.sequence = wallet_entries.sequence and admin_changes.event_index = wallet_entries.event_index
+) end`
+
+const noteIn = (detail: CreditDetail): string => {
+  const note = detail?.['note']
+  return typeof note === 'string' ? note : ''
+}
+
 /** The first entries of a span, in the order of the log, or the last ones, newest first. */
 export const listEntries = async (
   db: ReadModels,
@@ -167,6 +185,7 @@ export const listEntries = async (
   let query = db
     .selectFrom('wallet_entries')
     .selectAll()
+    .select(creditDetail.as('credit_detail'))
     .where('workspace_id', '=', workspaceId)
     .where(sql<boolean>`${place} >= ${placeOf(from)} and ${place} < ${placeOf(to)}`)
     .orderBy('sequence', direction)
@@ -176,7 +195,7 @@ export const listEntries = async (
   if (kind !== undefined) query = query.where('kind', '=', kind)
   // What is no charge is rare, and has an index of its own.
   if (kind !== undefined && kind !== 'charge') query = query.where('kind', '<>', 'charge')
-  return (await query.execute()).map(entryOf)
+  return (await query.execute()).map((row) => ({ ...entryOf(row), note: noteIn(row.credit_detail) }))
 }
 
 export interface StatementWanted extends StatementRange {

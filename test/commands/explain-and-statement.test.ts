@@ -6,9 +6,10 @@ import type { Explanation, RequestExplanation, TaskExplanation } from '../../src
 import { verifierText } from '../../src/audit/note.ts'
 import { statementOfLog, statementOfTables } from '../../src/audit/statement.ts'
 import { StatementComparison, StatementTotals } from '../../src/audit/statement-totals.ts'
-import { workspaceRecord } from '../../src/commands/accounts.ts'
+import { creditWallet, workspaceRecord } from '../../src/commands/accounts.ts'
 import { explanationText } from '../../src/commands/explanation-text.ts'
 import { tablesOf } from '../../src/commands/platform.ts'
+import { csvText } from '../../src/csv.ts'
 import { formatUsd, parseUsd } from '../../src/domain/money.ts'
 import type { Fact } from '../../src/events/envelope.ts'
 import { ArchiveFolder } from '../../src/infrastructure/archive/archive-folder.ts'
@@ -352,8 +353,8 @@ t.test('as CSV, which parses back', async (t) => {
   const { code, out } = await command('statement', workspaceId, '--csv', '--to', '2100-01-01')
   t.equal(code, 0)
   const [head, opening, ...records] = parseCsv(out)
-  t.equal(head?.join(), 'at,sequence,event_index,line,kind,reference,amount,held,balance_after,held_after')
-  t.equal(opening?.join(), ',,,,opening,,,,0,0')
+  t.equal(head?.join(), 'at,sequence,event_index,line,kind,reference,amount,held,balance_after,held_after,note')
+  t.equal(opening?.join(), ',,,,opening,,,,0,0,')
   t.match(records.at(-1), [
     '2100-01-01T00:00:00.000Z',
     '',
@@ -372,6 +373,54 @@ t.test('as CSV, which parses back', async (t) => {
       formatUsd(entry.balanceAfterPicos),
     ]),
   )
+})
+
+const notes = [
+  ...['a remark', '', '=HYPERLINK("http://x")', '+1', '-2+3', '@SUM(A1)', '\tx', '\rx', '-1.50', "'=1", ' =1', '＝1'],
+  ...['say "hi", or not', 'two\r\nlines', 'a NUL \0, half a pair \ud800', 'Grüße 請求書 🧾', 'x'.repeat(2_000)],
+]
+
+t.test('the note of a credit is in every format of its statement', async (t) => {
+  const { secret } = await operator.openAccount('gamma', '0')
+  for (const [place, note] of notes.entries()) await creditWallet(operator, 'gamma', '1', `=${place}`, note)
+  const credited = await command('credit', 'gamma', '1', '--reference', 'by command', '--note', 'of the command')
+  t.equal(credited.code, 0)
+  const all = [...notes, 'of the command']
+  const notesIn = (out: string): readonly unknown[] =>
+    out
+      .trimEnd()
+      .split('\n')
+      .slice(1, -1)
+      .map((line) => JSON.parse(line).note)
+  for (const words of [[], ['--from-log']])
+    t.same(notesIn((await command('statement', 'gamma', '--json', ...words)).out), all, `JSON ${words}`)
+  t.match(await command('statement', 'gamma', '--check'), { code: 0, err: /checked: every movement/ })
+
+  const byHttp = await fetch(`${gateway.url}/v1/ledger/statement`, { headers: { authorization: `Bearer ${secret}` } })
+  const { data } = (await byHttp.json()) as { data: { note: string }[] }
+  t.same(
+    data.map(({ note }) => note),
+    all,
+    'the read API',
+  )
+
+  const [head, ...records] = parseCsv((await command('statement', 'gamma', '--csv')).out)
+  const column = head!.indexOf('note')
+  t.same(
+    records.slice(1, -1).map((record) => csvText(record[column] ?? '')),
+    all.map((note) => note.toWellFormed()),
+    'CSV',
+  )
+  const evaluated = records.flat().filter((field) => /^\s*[=+\-@\t\r＝]/.test(field))
+  t.same(evaluated, ['-1.50'], 'a spreadsheet evaluates none')
+
+  const { out } = await command('statement', 'gamma')
+  const lines = out.split('\n')
+  t.match(lines[2], /reference +note$/)
+  t.match(lines[4], / {2}=0 {2}a remark$/)
+  t.match(out, / {2}=13 {2}"two\\r\\nlines"\n/)
+  t.match(out, / {2}by command {2}of the command\n/)
+  t.notMatch(out, /[\0\t\r]/, 'a terminal obeys none')
 })
 
 t.test('used wrongly', async (t) => {

@@ -1,0 +1,19 @@
+const decimal = /^-?\d+(\.\d+)?$/
+
+// What a spreadsheet evaluates, also in full width, and behind apostrophes that are not ours.
+const formula = /^'*(?:[\t\r\n]|\s*[=+\-@\uff0b\uff0d\uff1d\uff20])/
+const guardedFormula = /^'+(?:[\t\r\n]|\s*[=+\-@\uff0b\uff0d\uff1d\uff20])/
+const needsQuotes = /[",\r\n]/
+
+/** Numbers stay numbers; other text that a spreadsheet would evaluate goes behind an apostrophe. */
+const csvField = (value: string | number): string => {
+  const text = String(value)
+  const guarded = formula.test(text) && !decimal.test(text) ? `'${text}` : text
+  return needsQuotes.test(guarded) ? `"${guarded.replaceAll('"', '""')}"` : guarded
+}
+
+/** A record of RFC 4180, with its line end. */
+export const csvLine = (values: readonly (string | number)[]): string => `${values.map(csvField).join(',')}\r\n`
+
+/** The text that `csvLine` wrote, from a field without its quotes. */
+export const csvText = (field: string): string => (guardedFormula.test(field) ? field.slice(1) : field)
