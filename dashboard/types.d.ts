@@ -55,6 +55,8 @@ export interface Movement {
   held: string
   balance_after: string
   held_after: string
+  /** Of a credit; empty for every other movement. */
+  note: string
 }
 
 export interface Statement extends Page<Movement> {

@@ -12,6 +12,8 @@ const kinds = ['credit', 'charge', 'excess', 'fee', 'adjustment', 'lapse', 'hold
 const charged = new Set(['charge', 'excess'])
 /** @param {Movement} movement */
 const isExplained = ({ kind, reference }) => charged.has(kind) || reference.startsWith('task_')
+/** @param {Movement} movement */
+const textOf = ({ reference, note }) => (note === '' ? reference : `${reference} · ${note}`)
 const pageRows = 500
 
 const exported = /** @type {const} */ ([
@@ -25,6 +27,7 @@ const exported = /** @type {const} */ ([
   'held',
   'balance_after',
   'held_after',
+  'note',
 ])
 
 /** @param {BlobPart[]} parts @param {string} type @param {string} name */
@@ -53,7 +56,7 @@ const everyColumn = (hrefTo) => [
     cell: (movement) =>
       isExplained(movement)
         ? idLink(movement.reference, hrefTo('charges', movement.reference))
-        : h('span', { title: movement.reference }, movement.reference),
+        : h('span', { title: textOf(movement) }, textOf(movement)),
   },
   { name: 'Amount, USD', className: 'amount', cell: () => null, amount: ({ amount }) => amount },
   { name: 'Held, USD', className: 'amount', cell: () => null, amount: ({ held }) => held },

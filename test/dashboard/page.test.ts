@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import type { Browser, Page } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { checkProof, readProof } from '../../src/audit/proof.ts'
-import { issueKey } from '../../src/commands/accounts.ts'
+import { creditWallet, issueKey } from '../../src/commands/accounts.ts'
 import { verifiersOfLog } from '../../src/commands/audit-keys.ts'
 import { chat, chatBody, until } from '../clients.ts'
 import { runtime } from '../gateway.ts'
@@ -122,6 +122,8 @@ const spend = (world: World, browser: Browser) => async (t: Test) => {
 }
 
 const statement = (world: World, browser: Browser) => async (t: Test) => {
+  await creditWallet(world.operator, world.account.workspaceId, '1', '=1+1', '=HYPERLINK("http://x")')
+  await tablesCaughtUp(world)
   const { page } = await openVisitor(t, browser)
   await signIn(page, world.url, world.account.secret)
   await goTo(page, 'Statement')
@@ -130,15 +132,17 @@ const statement = (world: World, browser: Browser) => async (t: Test) => {
   t.match(await time.getAttribute('title'), /^\d{4}-\d{2}-\d{2} .* UTC$/)
   t.match(await time.getAttribute('datetime'), /Z$/)
   await page.getByLabel('Kind').selectOption('credit')
-  await page.getByText('1 row', { exact: true }).waitFor()
-  t.match(await rowsOf(page).first().innerText(), /Credit\s+test-credit\s+100\.00/)
+  await page.getByText('2 rows', { exact: true }).waitFor()
+  t.match(await rowsOf(page).first().innerText(), /Credit\s+=1\+1 · =HYPERLINK\("http:\/\/x"\)\s+1\.00/)
+  t.match(await rowsOf(page).nth(1).innerText(), /Credit\s+test-credit\s+100\.00/)
   const saved = page.waitForEvent('download')
   await page.getByRole('button', { name: 'Export CSV' }).click()
   const download = await saved
   t.equal(download.suggestedFilename(), 'statement-acme.csv')
-  const [head, line, end] = (await readFile(await download.path(), 'utf8')).split('\r\n')
-  t.equal(head, 'at,sequence,event_index,line,kind,reference,amount,held,balance_after,held_after')
-  t.match(line, /^\d{4}-.*Z,\d+,0,0,credit,test-credit,100,0,[0-9.]+,[0-9.]+$/)
+  const [head, guarded, line, end] = (await readFile(await download.path(), 'utf8')).split('\r\n')
+  t.equal(head, 'at,sequence,event_index,line,kind,reference,amount,held,balance_after,held_after,note')
+  t.match(guarded, /,credit,'=1\+1,1,0,[0-9.]+,[0-9.]+,"'=HYPERLINK\(""http:\/\/x""\)"$/)
+  t.match(line, /^\d{4}-.*Z,\d+,0,0,credit,test-credit,100,0,[0-9.]+,[0-9.]+,$/)
   t.equal(end, '')
 }
 
