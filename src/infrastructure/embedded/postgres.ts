@@ -45,10 +45,9 @@ export const findPostgres = async (
   target = `${process.platform}-${process.arch}`,
 ): Promise<PostgresBinaries> => {
   const folder = binariesFolder(target)
-  const identity = await databaseIdentity([folder, dataFolder])
-  const binaries = { postgres: join(folder, 'postgres'), initdb: join(folder, 'initdb'), identity }
-  await versionOf(binaries.postgres, identity)
-  return binaries
+  const postgres = join(folder, 'postgres')
+  await versionOf(postgres)
+  return { postgres, initdb: join(folder, 'initdb'), identity: await databaseIdentity(postgres, dataFolder) }
 }
 
 const clusterFolder = (folder: string): string => join(folder, 'postgres')

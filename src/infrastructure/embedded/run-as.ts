@@ -13,9 +13,14 @@ const databaseUser = 'postgres'
 export interface Identity {
   readonly uid?: number
   readonly gid?: number
-  /** The child may pass folders that are closed to its user, such as a checkout in root's home. */
-  readonly passesClosedFolders?: boolean
+  /** Lets the child pass folders that are closed to its user, such as a checkout in root's home. */
+  readonly capability?: Capability
 }
+
+type Capability = 'dac_read_search' | 'dac_override'
+
+// The one that permits less comes first; a container of Docker's has the second alone.
+const capabilities: readonly Capability[] = ['dac_read_search', 'dac_override']
 
 interface Start {
   readonly file: string
@@ -23,18 +28,23 @@ interface Start {
   readonly user: { readonly uid?: number; readonly gid?: number }
 }
 
-const passing = '+dac_override,+dac_read_search'
+/**
+ * Without `no_setuid_fixup` the change of the user drops the capability before the file is executed, and access(2), by which initdb and
+ * postgres look for their own files, ignores it.
+ */
+const withCapability = (uid: number, gid: number, capability: Capability): readonly string[] => {
+  const only = `-all,+${capability}`
+  return [
+    ...['--securebits=+no_setuid_fixup', `--reuid=${uid}`, `--regid=${gid}`, '--clear-groups', '--no-new-privs'],
+    ...[`--inh-caps=${only}`, `--ambient-caps=${only}`, `--bounding-set=${only}`],
+  ]
+}
 
 /** How a command is started as an identity. */
-export const startAs = ({ uid, gid, passesClosedFolders }: Identity, file: string, args: readonly string[]): Start => {
+export const startAs = ({ uid, gid, capability }: Identity, file: string, args: readonly string[]): Start => {
   if (uid === undefined || gid === undefined) return { file, args, user: {} }
-  if (passesClosedFolders !== true) return { file, args, user: { uid, gid } }
-  const user = [`--reuid=${uid}`, `--regid=${gid}`, '--clear-groups']
-  return {
-    file: 'setpriv',
-    args: [...user, `--inh-caps=${passing}`, `--ambient-caps=${passing}`, file, ...args],
-    user: {},
-  }
+  if (capability === undefined) return { file, args, user: { uid, gid } }
+  return { file: 'setpriv', args: [...withCapability(uid, gid, capability), file, ...args], user: {} }
 }
 
 const idOf = async (flag: '-u' | '-g'): Promise<number> => Number((await run('id', [flag, databaseUser])).stdout)
@@ -54,25 +64,9 @@ const createUser = async (): Promise<Identity> => {
   }
 }
 
-const canEnter = async (identity: Identity, folder: string): Promise<boolean> => {
-  const { file, args, user } = startAs(identity, '/bin/sh', ['-c', 'cd -- "$1"', 'sh', folder])
-  return run(file, [...args], { ...user, cwd: '/' }).then(
-    () => true,
-    () => false,
-  )
-}
-
-/**
- * PostgreSQL refuses to run as root: then it runs as the user `postgres`, who is created where missing. Where that user cannot enter
- * all of `folders`, it gets the capability to, if the system can grant it.
- */
-export const databaseIdentity = async (folders: readonly string[]): Promise<Identity> => {
-  if (process.getuid?.() !== 0) return {}
-  const user = await findUser().catch(createUser)
-  const entered = await Promise.all(folders.map((folder) => canEnter(user, folder)))
-  if (!entered.includes(false)) return user
-  const capable = { ...user, passesClosedFolders: true }
-  return (await canEnter(capable, '/')) ? capable : user
+const wordsOf = (fault: unknown): string => {
+  const said = fault instanceof Error && 'stderr' in fault ? String(fault.stderr).trim() : ''
+  return said === '' ? String(fault) : said
 }
 
 const closedFolder = (path: string): string | null => {
@@ -90,24 +84,54 @@ const unreachable = (path: string, cause?: unknown): Error => {
   )
 }
 
-/** Throws an error that names the folder in the way when the identity cannot enter `folder`. */
-export const mustEnter = async (identity: Identity, folder: string): Promise<void> => {
-  if (!(await canEnter(identity, folder))) throw unreachable(folder)
+const notGranted = (fault: unknown): Error =>
+  faultCode(fault) === 'ENOENT'
+    ? new Error('setpriv, which could let it pass, is not installed: it is part of util-linux', { cause: fault })
+    : new Error(`setpriv (util-linux) cannot grant it ${capabilities.join(' or ')}: ${wordsOf(fault)}`)
+
+/** What keeps an identity from running `binary` in `folder`; null when nothing does. */
+const obstacleTo = async (identity: Identity, binary: string, folder: string): Promise<unknown> => {
+  const words = ['-c', 'cd -- "$1" && exec "$2" --version', 'sh', folder, binary]
+  const { file, args, user } = startAs(identity, '/bin/sh', words)
+  try {
+    await run(file, [...args], { ...user, cwd: '/', timeout: limits.startMs })
+    return null
+  } catch (error) {
+    return error
+  }
 }
 
-const refusal = (binary: string, error: unknown): Error => {
-  if (faultCode(error) === 'ENOENT') return new Error(`there is no ${binary}`, { cause: error })
-  if (faultCode(error) === 'EACCES') return unreachable(binary, error)
-  const said = error instanceof Error && 'stderr' in error ? String(error.stderr).trim() : String(error)
-  return new Error(`${binary} does not run here: ${said}`, { cause: error })
+/**
+ * PostgreSQL refuses to run as root: then it runs as the user `postgres`, who is created where missing. Where that user cannot reach
+ * `binary` or `folder`, it gets a capability to. Throws an error that names the folder in the way when the system grants none.
+ */
+export const databaseIdentity = async (binary: string, folder: string): Promise<Identity> => {
+  if (process.getuid?.() !== 0) return {}
+  const user = await findUser().catch(createUser)
+  if ((await obstacleTo(user, binary, folder)) === null) return user
+  let obstacle: unknown
+  for (const capability of capabilities) {
+    obstacle = await obstacleTo({ ...user, capability }, binary, folder)
+    if (obstacle === null) return { ...user, capability }
+  }
+  const path = [binary, folder].find((each) => closedFolder(each) !== null) ?? binary
+  throw unreachable(path, notGranted(obstacle))
+}
+
+/** Throws an error that names the folder in the way when the identity cannot enter `folder`. */
+export const mustEnter = async (identity: Identity, folder: string): Promise<void> => {
+  const { file, args, user } = startAs(identity, '/bin/sh', ['-c', 'cd -- "$1"', 'sh', folder])
+  await run(file, [...args], { ...user, cwd: '/' }).catch(() => {
+    throw unreachable(folder)
+  })
 }
 
 /** What `binary --version` prints; throws an error that says why it cannot be run. */
-export const versionOf = async (binary: string, identity: Identity = {}): Promise<string> => {
+export const versionOf = async (binary: string): Promise<string> => {
   try {
-    const { file, args, user } = startAs(identity, binary, ['--version'])
-    return (await run(file, [...args], { ...user, cwd: '/', timeout: limits.startMs })).stdout.trim()
+    return (await run(binary, ['--version'], { cwd: '/', timeout: limits.startMs })).stdout.trim()
   } catch (error) {
-    throw refusal(binary, error)
+    if (faultCode(error) === 'ENOENT') throw new Error(`there is no ${binary}`, { cause: error })
+    throw new Error(`${binary} does not run here: ${wordsOf(error)}`, { cause: error })
   }
 }

