@@ -296,6 +296,7 @@ export const limits = {
   startMs: 30_000, // For each embedded server to answer.
   withdrawMs: 0, // Between a stopping edge's 503 at /readyz and its last new connection: none, unless a load balancer looks there.
   stopMs: 15_000, // For requests in flight at shutdown, and then for what they cost to be recorded.
+  signalEchoMs: 500, // npm passes on the Ctrl-C that the terminal has sent to all: so soon it is the same one, and no second.
   lastAnswerMs: 2_000, // For what a stopping edge or proxy broke off to be counted, and for the error to reach its caller.
   shutdownMs: 60_000, // For everything to stop; then the process ends, and its successor finds the rest in the log.
   embeddedRecoveryMs: 600_000, // After a kill a server reads its whole store before it answers; one that ends is noticed at once.

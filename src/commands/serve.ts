@@ -60,7 +60,7 @@ const endInTime = ({ withdrawMs, drainMs }: Config, { logger }: Runtime): void =
   }, lastMs).unref()
 }
 
-/** Runs the whole gateway, or one role of it, until SIGINT or SIGTERM, also while it starts; a second signal ends the process at once, with an exit code of its own. */
+/** Runs the whole gateway, or one role of it, until SIGINT or SIGTERM, also while it starts; a second one later ends the process at once, with an exit code of its own. */
 export const serve = async (
   config: Config,
   runtime: Runtime,

@@ -1,19 +1,25 @@
+import { limits } from '../limits.ts'
 import { exitCodes } from './report.ts'
 
 const longMs = 2 ** 31 - 1
 
 /**
  * Listens for SIGINT and SIGTERM from now on: before anything is started that must be stopped again. `onTold` is called at the first of
- * them; what is returned resolves then, and keeps the process alive until then. A second ends the process at once.
+ * them; what is returned resolves then, and keeps the process alive until then. A second ends the process at once, but for one that
+ * follows the first within `signalEchoMs`.
  */
-export const listenForStop = (onTold = (): void => {}): (() => Promise<void>) => {
+export const listenForStop = (
+  onTold = (): void => {},
+  nowMs = (): number => performance.now(),
+): (() => Promise<void>) => {
   const told = Promise.withResolvers<void>()
-  let signals = 0
+  let toldMs: number | null = null
   const onSignal = (): void => {
-    signals += 1
-    if (signals > 1) process.exit(exitCodes.endedAtOnce)
-    onTold()
-    told.resolve()
+    if (toldMs === null) {
+      toldMs = nowMs()
+      onTold()
+      told.resolve()
+    } else if (nowMs() - toldMs > limits.signalEchoMs) process.exit(exitCodes.endedAtOnce)
   }
   process.on('SIGINT', onSignal)
   process.on('SIGTERM', onSignal)
