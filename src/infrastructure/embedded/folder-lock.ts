@@ -1,6 +1,7 @@
 import { chmodSync, existsSync, mkdirSync, realpathSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { createPrivateFile, ownerOnly } from './private-file.ts'
 import { isAlive } from './processes.ts'
 import { readRecord } from './record.ts'
 
@@ -46,6 +47,12 @@ export const lockFile = (path: string, whenBusy: (cause: unknown) => Error): Fol
   return { release: () => heldLocks.delete(database) && database.close() }
 }
 
-/** Takes the exclusive lock of a data folder; throws when another process holds it. */
-export const lockFolder = (folder: string): FolderLock =>
-  lockFile(join(folder, 'lock.sqlite'), (cause) => inUse(folder, cause))
+/** Takes the exclusive lock of a data folder; throws when another process holds it. No other user may: who can read the file can lock it. */
+export const lockFolder = (folder: string): FolderLock => {
+  const path = join(folder, 'lock.sqlite')
+  // Not opened and closed here where there is one: that would drop a lock of this process.
+  if (!existsSync(path)) createPrivateFile(path, '')
+  const lock = lockFile(path, (cause) => inUse(folder, cause))
+  for (const file of [path, `${path}-journal`]) if (existsSync(file)) chmodSync(file, ownerOnly)
+  return lock
+}

@@ -2,7 +2,7 @@ import { closeSync, fsyncSync, linkSync, openSync, renameSync, rmSync, writeFile
 import { dirname } from 'node:path'
 import { faultCode } from '../../errors.ts'
 
-const ownerOnly = 0o600
+export const ownerOnly = 0o600
 
 const synced = (path: string, flags: string, work: (file: number) => void = () => {}): void => {
   const file = openSync(path, flags, ownerOnly)
