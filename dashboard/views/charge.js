@@ -85,7 +85,10 @@ const route = ({ attempts, progress }) => {
           {
             name: 'Outcome',
             cell: ({ outcome, reason }) =>
-              state(reason === null ? outcome : `${outcome}: ${reason}`, outcome === 'served' ? 'good' : 'bad'),
+              state(
+                reason === null ? outcome : `${outcome}: ${reason}`,
+                outcome === 'failed' ? 'bad' : outcome === 'served' ? 'good' : 'plain',
+              ),
           },
           { name: 'Status', numeric: true, cell: ({ status }) => status },
           { name: 'Milliseconds', numeric: true, cell: ({ duration_ms }) => count(duration_ms) },

@@ -1,4 +1,4 @@
-import type { PriceSheet, Usage } from '../events/types.ts'
+import type { Attempt, PriceSheet, Usage } from '../events/types.ts'
 import type { UsageColumn } from '../read-models/usage.table.ts'
 import type { Recomputed } from './recompute.ts'
 
@@ -49,7 +49,7 @@ export interface RequestExplanation extends Explained {
   readonly attempts: readonly {
     readonly model: string
     readonly provider: string
-    readonly outcome: 'served' | 'failed'
+    readonly outcome: Attempt['outcome']
     readonly status: number | null
     readonly reason: string | null
     readonly duration_ms: number

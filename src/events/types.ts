@@ -708,7 +708,7 @@ export interface RequestFailed {
   readonly attempts: Attempt[]
 }
 /**
- * One call upstream.
+ * One candidate of the plan, in its order: a call upstream, or one that was passed over.
  */
 export interface Attempt {
   /**
@@ -716,7 +716,10 @@ export interface Attempt {
    */
   readonly model: string
   readonly provider: string
-  readonly outcome: 'served' | 'failed'
+  /**
+   * passed_over: the candidate could not be asked for what the request says, and no call was made.
+   */
+  readonly outcome: 'served' | 'failed' | 'passed_over'
   readonly status: number | null
   readonly reason: string | null
   readonly durationMs: number
@@ -1032,7 +1035,7 @@ export interface ChargeLine {
   readonly amount: string
 }
 /**
- * One call upstream.
+ * One candidate of the plan, in its order: a call upstream, or one that was passed over.
  */
 /**
  * Money in.

@@ -9,7 +9,7 @@ import type {
 import t, { type Test } from 'tap'
 import { billOf, checkReservations, plainCost, startBilling } from '../bills.ts'
 import { until } from '../clients.ts'
-import { sheetOf, startTestGateway, type TestGateway } from '../gateway.ts'
+import { configOf, sheetOf, startTestGateway, type TestGateway } from '../gateway.ts'
 import { problemsOfResponse, problemsOfResponsesEvent } from '../reference/responses-contract.ts'
 import { namedEvent, startScriptedUpstream } from '../scripted-upstream.ts'
 
@@ -48,9 +48,17 @@ const sheets = {
   'openai/cached': sheetOf({
     per_million_tokens: { input: '2', cached_input: '0.2', cache_write_5m: '2.5', output: '8' },
   }),
+  'grok/plain': sheetOf(),
   'anthropic/plain': sheetOf(),
   'gemini/plain': sheetOf(),
   'google/plain': sheetOf(),
+}
+/** As `gateway/auto` is where nothing is configured: one of Google's stands between the two that this surface has. */
+const routers = {
+  auto: { candidates: ['openai/down', 'gemini/plain', 'grok/plain'] },
+  google: { candidates: ['gemini/plain', 'openai/plain'] },
+  failing: { candidates: ['anthropic/plain', 'openai/down', 'gemini/plain'] },
+  absent: { candidates: ['anthropic/plain', 'gemini/plain'] },
 }
 
 type Ask = Omit<ResponseCreateParamsNonStreaming, 'stream'>
@@ -131,7 +139,8 @@ const resultsOf = ({ output }: Response): ResponseInputItem[] =>
   )
 
 t.test('the official SDK, over HTTP, on real servers', async (t) => {
-  const running = await startTestGateway(t, { models, sheets })
+  const catalog = { ...configOf('', '', { models }).catalog, routers }
+  const running = await startTestGateway(t, { models, sheets, config: { catalog } })
   const { sandbox, operator } = running
   const client = clientOf(running)
 
@@ -388,6 +397,37 @@ t.test('the official SDK, over HTTP, on real servers', async (t) => {
       t.ok(fault instanceof kind, JSON.stringify(expected))
       t.match(fault, { ...expected, requestID: String })
     }
+  })
+
+  t.test('routers and chains pass over what is not available here', async (t) => {
+    const router = async (name: string) => {
+      const before = sandbox.calls().length
+      const { response, request_id } = await client.responses.create(ask('plain', { model: name })).withResponse()
+      const { attempts } = await billOf(running, request_id)
+      const resolved = response.headers.get('x-gateway-resolved-model')
+      const told = attempts.map(({ model, outcome, reason }) => [model, outcome, reason].join(' ').trim())
+      return { resolved, told, asked: sandbox.calls().length - before }
+    }
+    t.same(await router('gateway/auto'), {
+      resolved: 'grok/plain',
+      told: ['openai/down failed status_503', 'gemini/plain passed_over not_implemented', 'grok/plain served'],
+      asked: 2,
+    })
+    t.same(await router('gateway/google'), {
+      resolved: 'openai/plain',
+      told: ['gemini/plain passed_over not_implemented', 'openai/plain served'],
+      asked: 1,
+    })
+    const extra_body = { models: ['anthropic/plain', 'gemini/plain', 'openai/plain'], route: 'fallback' }
+    const { response } = await client.responses.create({ ...ask('down'), ...{ extra_body } }).withResponse()
+    t.equal(response.headers.get('x-gateway-fallback-level'), '2')
+    t.equal(response.headers.get('x-gateway-fallback-model'), 'openai/plain')
+    const rows: readonly (readonly [string, object])[] = [
+      ['gateway/failing', { status: 502, code: 'fallback_exhausted' }],
+      ['gateway/absent', { status: 501, code: 'not_implemented' }],
+    ]
+    for (const [model, expected] of rows)
+      t.match(await faultOf(client.responses.create(ask('plain', { model }))), expected)
   })
 
   t.test('what is not implemented is not asked again', async (t) => {

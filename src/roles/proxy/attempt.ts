@@ -1,6 +1,6 @@
 import { GatewayError } from '../../errors.ts'
 import { limits } from '../../limits.ts'
-import type { Answer, Dialect, StreamRelay, Target } from '../../providers/dialect.ts'
+import type { Answer, Dialect, StreamRelay, Target, UpstreamRequest } from '../../providers/dialect.ts'
 import { dialects } from '../../providers/dialects.ts'
 import { type HttpClient, HttpFault, type HttpResponse } from '../../providers/http.ts'
 import type { Provider, Providers } from '../../providers/provider.ts'
@@ -10,9 +10,9 @@ import {
   blamesCaller,
   type Failure,
   httpFailure,
+  passedOver,
   rateLimitFailure,
   refusalFailure,
-  refused,
   retryAfterSecondsOf,
   statusFailure,
   upstreamErrorOf,
@@ -36,6 +36,12 @@ export interface Spoken {
   readonly target: Target
 }
 
+/** A candidate's request, before it is sent. */
+export interface Prepared extends Spoken {
+  readonly type: 'prepared'
+  readonly request: UpstreamRequest
+}
+
 export interface WholeAnswer extends Spoken {
   readonly response: HttpResponse
   readonly type: 'whole'
@@ -52,9 +58,14 @@ export interface OpenStream extends Spoken {
   readonly first: Uint8Array | null
 }
 
-export type Tried = WholeAnswer | OpenStream | { readonly type: 'failed'; readonly failure: Failure }
+interface Failed {
+  readonly type: 'failed'
+  readonly failure: Failure
+}
 
-const failed = (failure: Failure): Tried => ({ type: 'failed', failure })
+export type Tried = WholeAnswer | OpenStream | Failed
+
+const failed = (failure: Failure): Failed => ({ type: 'failed', failure })
 
 /** The whole body; null when it has more than `bytesMax`. */
 export const readBody = async ({ body }: HttpResponse, bytesMax: number): Promise<Uint8Array | null> => {
@@ -119,13 +130,13 @@ export const readFailure = async (spoken: Spoken, response: HttpResponse, nowMs:
   return statusFailure(status)
 }
 
-const request = async (
+const send = async (
   { http, clock, observer, firstByteMs, wholeAnswerMs, idleMs }: AttemptParts,
-  spoken: Spoken,
+  { request: { url, headers, body }, dialect, target }: Prepared,
   call: AnswerCall,
   signal: AbortSignal,
 ): Promise<Tried> => {
-  const { url, headers, body } = spoken.dialect.buildRequest(spoken.target, call)
+  const spoken = { dialect, target }
   const askedMs = performance.now()
   observer.upstreamCalled(spoken.target.provider.name, 'answer')
   const response = await http.request({
@@ -154,28 +165,41 @@ export const targetOf = (provider: Provider, { model, upstreamModel, sheet }: Ca
 const notImplemented = ({ model }: Candidate, { surface }: AnswerCall): GatewayError =>
   new GatewayError('not_implemented', `The model \`${model}\` is not available on the ${surface} surface.`)
 
+/** What one candidate is asked; a failure where it cannot be asked, which costs no upstream call. */
+export const prepare = (
+  { providers, clock }: AttemptParts,
+  call: AnswerCall,
+  candidate: Candidate,
+): Prepared | Failed => {
+  const provider = providers.get(candidate.provider)
+  if (provider === undefined) return failed({ status: null, reason: 'provider_not_configured' })
+  const dialect = dialects[provider.dialect][call.surface]
+  if (dialect === undefined) return failed(passedOver(notImplemented(candidate, call)))
+  const target = targetOf(provider, candidate, clock())
+  try {
+    return { type: 'prepared', dialect, target, request: dialect.buildRequest(target, call) }
+  } catch (fault) {
+    if (fault instanceof GatewayError) return failed(passedOver(fault))
+    throw fault
+  }
+}
+
 /** Asks one candidate. A failure that is the upstream's is an answer here; only faults of our own are thrown. */
 export const attempt = async (
   parts: AttemptParts,
+  prepared: Prepared,
   call: AnswerCall,
-  candidate: Candidate,
   signal: AbortSignal,
 ): Promise<Tried> => {
-  const provider = parts.providers.get(candidate.provider)
-  if (provider === undefined) return failed({ status: null, reason: 'provider_not_configured' })
-  const dialect = dialects[provider.dialect][call.surface]
-  if (dialect === undefined) return failed(refused(notImplemented(candidate, call)))
-  const spoken = { dialect, target: targetOf(provider, candidate, parts.clock()) }
   const fail = (failure: Failure): Tried => {
-    parts.observer.upstreamFailed(provider.name, 'answer', upstreamErrorOf(failure))
+    parts.observer.upstreamFailed(prepared.target.provider.name, 'answer', upstreamErrorOf(failure))
     return failed(failure)
   }
   try {
-    const tried = await request(parts, spoken, call, signal)
+    const tried = await send(parts, prepared, call, signal)
     return tried.type === 'failed' ? fail(tried.failure) : tried
   } catch (fault) {
     if (fault instanceof HttpFault) return fail(httpFailure(fault))
-    if (fault instanceof GatewayError) return failed(refused(fault)) // By us, and nothing was asked.
     throw fault
   }
 }

@@ -5,10 +5,18 @@ import type { Attempt, UsageRecorded } from '../../events/types.ts'
 import { HttpFault } from '../../providers/http.ts'
 import type { EndableCall, OpenCalls } from '../open-calls.ts'
 import type { AnswerCall, AnswerPart, Candidate } from '../role.ts'
-import { type AttemptParts, attempt, type OpenStream, type WholeAnswer } from './attempt.ts'
+import {
+  type AttemptParts,
+  attempt,
+  type OpenStream,
+  type Prepared,
+  prepare,
+  type Tried,
+  type WholeAnswer,
+} from './attempt.ts'
 import { type Bill, failureFact, usageFact } from './billing.ts'
 import { Closing, type ClosingParts } from './closing.ts'
-import { brokenOff, type Failure, type Stop, verdict } from './failure.ts'
+import { brokenOff, type Failure, type Stop, type Unserved, verdict } from './failure.ts'
 
 export type RunParts = AttemptParts & ClosingParts
 
@@ -75,29 +83,31 @@ export class CallRun implements EndableCall {
 
   /** Tries the candidates in order. When none answers, throws what the caller is told, recorded. */
   async serve(): Promise<Serving<WholeAnswer | OpenStream>> {
-    const failures: Failure[] = []
-    let failedAt: { level: number; model: string } | undefined
+    const unserved: Unserved[] = []
     for (const candidate of this.#call.candidates) {
       if (this.#isOver()) break
-      const before = this.#attempts.at(-1)
-      if (before !== undefined) this.#parts.observer.fellBack(before.provider)
       const askedMs = this.#parts.clock()
-      const answered = await attempt(this.#parts, this.#call, candidate, this.#cancel.signal)
+      const prepared = prepare(this.#parts, this.#call, candidate)
+      const answered = prepared.type === 'failed' ? prepared : await this.#ask(prepared)
       if (answered.type !== 'failed') return { candidate, askedMs, answered }
       const { failure } = answered
-      failures.push(failure)
-      failedAt = { level: candidate.level, model: candidate.model }
-      const reason = failure.reason === 'aborted' ? this.#stopped : failure.reason
-      this.#attempts.push(this.#attemptOf(candidate, askedMs, 'failed', failure.status, reason))
+      unserved.push({ candidate, failure })
+      this.#attempts.push(this.#failedAttempt(candidate, askedMs, failure))
       this.#logFailure(candidate, failure)
       if (failure.refusal !== undefined) break
     }
     const stopped = this.#stopped ?? (this.#clientGone.aborted ? 'client_gone' : null)
-    return this.#fail(verdict(this.#call, { failures, stopped, failedAt }))
+    return this.#fail(verdict(this.#call, { unserved, stopped }))
   }
 
-  #logFailure({ model, provider }: Candidate, { reason, status, detail, refusal }: Failure): void {
-    if (refusal !== undefined || reason === 'aborted') return
+  #ask(prepared: Prepared): Promise<Tried> {
+    const before = this.#attempts.findLast(({ outcome }) => outcome === 'failed')
+    if (before !== undefined) this.#parts.observer.fellBack(before.provider)
+    return attempt(this.#parts, prepared, this.#call, this.#cancel.signal)
+  }
+
+  #logFailure({ model, provider }: Candidate, { reason, status, detail, refusal, unaskable }: Failure): void {
+    if (refusal !== undefined || unaskable !== undefined || reason === 'aborted') return
     const { requestId } = this.#call
     this.#parts.logger.warn({ requestId, model, provider, status, reason, detail }, 'a provider did not serve')
   }
@@ -287,6 +297,11 @@ export class CallRun implements EndableCall {
   #servedAttempt({ candidate, askedMs, answered }: Serving<WholeAnswer | OpenStream>): Attempt {
     const { status } = answered.response
     return this.#attemptOf(candidate, askedMs, 'served', status, this.#brokenBy)
+  }
+
+  #failedAttempt(candidate: Candidate, askedMs: number, { status, reason, unaskable }: Failure): Attempt {
+    const outcome = unaskable === undefined ? 'failed' : 'passed_over'
+    return this.#attemptOf(candidate, askedMs, outcome, status, reason === 'aborted' ? this.#stopped : reason)
   }
 
   #attemptOf(

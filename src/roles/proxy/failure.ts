@@ -1,10 +1,17 @@
-import { clientGoneError, type ErrorCode, type ErrorDetails, errorTable, GatewayError } from '../../errors.ts'
+import {
+  clientGoneError,
+  type ErrorCode,
+  type ErrorDetails,
+  errorTable,
+  failureReason,
+  GatewayError,
+} from '../../errors.ts'
 import { limits } from '../../limits.ts'
 import type { Refusal } from '../../providers/dialect.ts'
 import type { HttpFault } from '../../providers/http.ts'
 import { withoutKeys } from '../../providers/scrub.ts'
 import type { UpstreamError } from '../observer.ts'
-import type { RoutedCall } from '../role.ts'
+import type { Candidate, RoutedCall } from '../role.ts'
 
 /** Why a candidate did not serve. */
 export interface Failure {
@@ -18,6 +25,14 @@ export interface Failure {
   readonly retryAfterSeconds?: number
   /** The caller's request is at fault: no other candidate is tried. */
   readonly refusal?: GatewayError
+  /** Why we could not ask the candidate: no upstream call was made, and the next one is tried. */
+  readonly unaskable?: GatewayError
+}
+
+/** A candidate that did not serve, and why. */
+export interface Unserved {
+  readonly candidate: Pick<Candidate, 'level' | 'model'>
+  readonly failure: Failure
 }
 
 const accountStatuses: readonly number[] = [401, 402, 403]
@@ -96,8 +111,15 @@ export const upstreamErrorOf = ({ reason, status }: Failure): UpstreamError => {
   return status >= 500 ? 'status_5xx' : 'status_4xx'
 }
 
-/** What we refuse ourselves, before the upstream is asked. */
+/** What we refuse ourselves. */
 export const refused = (refusal: GatewayError): Failure => ({ status: null, reason: 'refused', refusal })
+
+/** A candidate that we cannot ask for what the request says, or not on its surface. */
+export const passedOver = (unaskable: GatewayError): Failure => ({
+  status: null,
+  reason: failureReason(unaskable),
+  unaskable,
+})
 
 /** An upstream's 4xx as the caller sees it: its status, its scrubbed message, its code where that is one of ours. */
 export const refusalFailure = (status: number, said: Refusal): Failure => {
@@ -112,9 +134,8 @@ export const refusalFailure = (status: number, said: Refusal): Failure => {
 export type Stop = 'client_gone' | 'deadline' | 'shutdown'
 
 export interface Tries {
-  readonly failures: readonly Failure[]
+  readonly unserved: readonly Unserved[]
   readonly stopped: Stop | null
-  readonly failedAt: ErrorDetails['failedAt']
 }
 
 const rateLimited = (failures: readonly Failure[], details: ErrorDetails): GatewayError => {
@@ -156,14 +177,31 @@ export const brokenOff = (stopped: Stop | null, delivered: boolean, brokenBy: st
   }
 }
 
-/** What the caller is told when no candidate served. The last failure decides; 429 only where every candidate was rate-limited. */
-export const verdict = (call: RoutedCall, { failures, stopped, failedAt }: Tries): GatewayError => {
-  const details: ErrorDetails = failedAt === undefined ? {} : { failedAt }
-  const last = failures.at(-1)
+/** Of several refusals of ours one that says what to change is of more use than that a surface is missing. */
+const firstUnaskable = (unserved: readonly Unserved[]): Unserved | undefined =>
+  unserved.find(({ failure }) => failure.unaskable !== undefined && failure.unaskable.status < 500) ?? unserved[0]
+
+const detailsOf = (deciding: Unserved | undefined): ErrorDetails => {
+  if (deciding === undefined) return {}
+  const { level, model } = deciding.candidate
+  return { failedAt: { level, model } }
+}
+
+/**
+ * What the caller is told when no candidate served. The last failure of one that was asked decides; 429 only where every one of these
+ * was rate-limited. Where none could be asked, it is why.
+ */
+export const verdict = (call: RoutedCall, { unserved, stopped }: Tries): GatewayError => {
+  const asked = unserved.filter(({ failure }) => failure.unaskable === undefined)
+  const deciding = asked.at(-1) ?? firstUnaskable(unserved)
+  const details = detailsOf(deciding)
+  const last = deciding?.failure
   if (last?.refusal !== undefined) return withDetails(last.refusal, details)
   if (stopped === 'client_gone') return clientGoneError()
   if (stopped === 'deadline') return timedOut(details)
   if (stopped === 'shutdown') return stopping(details)
+  if (last?.unaskable !== undefined) return withDetails(last.unaskable, details)
+  const failures = asked.map(({ failure }) => failure)
   if (failures.length > 0 && failures.every(({ retryAfterSeconds }) => retryAfterSeconds !== undefined))
     return rateLimited(failures, details)
   if (call.chain || call.candidates.length > 1)

@@ -120,8 +120,7 @@ class Asking implements EndableCall {
     const { failure } = replied
     this.#logFailure(candidate, failure)
     const alone = { ...this.#call, candidates: [candidate], chain: false }
-    const { level, model } = candidate
-    throw verdict(alone, { failures: [failure], stopped: this.#stopped, failedAt: { level, model } })
+    throw verdict(alone, { unserved: [{ candidate, failure }], stopped: this.#stopped })
   }
 
   #stop(why: Stop): void {

@@ -4,10 +4,12 @@ import { limits } from '../../../src/limits.ts'
 import {
   blamesCaller,
   type Failure,
+  passedOver,
   rateLimitFailure,
   refusalFailure,
   retryAfterSecondsOf,
   statusFailure,
+  type Unserved,
   verdict,
 } from '../../../src/roles/proxy/failure.ts'
 import { callOf } from './forwarding.ts'
@@ -38,11 +40,13 @@ t.test('Retry-After', async (t) => {
 
 const limited = (seconds: number): Failure => rateLimitFailure(null, seconds)
 const failedAt = { level: 0, model: 'openai/a' }
+const unservedOf = (failures: readonly Failure[]): readonly Unserved[] =>
+  failures.map((failure) => ({ candidate: failedAt, failure }))
 const judge = (
   failures: readonly Failure[],
   models: string | readonly string[] = 'openai/a',
   chain = models !== 'openai/a',
-) => verdict(callOf(models, { chain }), { failures, stopped: null, failedAt })
+) => verdict(callOf(models, { chain }), { unserved: unservedOf(failures), stopped: null })
 
 t.test('the verdict', async (t) => {
   const two = ['openai/a', 'openai/b']
@@ -68,6 +72,18 @@ t.test('the verdict', async (t) => {
   }
 })
 
+t.test('candidates that could not be asked decide only where none was', async (t) => {
+  const two = ['openai/a', 'openai/b']
+  const over = passedOver(new GatewayError('unsupported_parameter', 'Not n.', { param: 'n' }))
+  const refusal = { status: 400, code: 'unsupported_parameter', param: 'n' }
+  t.match(judge([over]), refusal)
+  t.match(judge([passedOver(new GatewayError('not_implemented', 'Not here.')), over], two), refusal)
+  t.match(judge([over, limited(9)], two), { status: 429, retryAfterSeconds: 9 })
+  t.match(judge([statusFailure(503), over], two), { status: 502, code: 'fallback_exhausted' })
+  const stopped = verdict(callOf(two), { unserved: unservedOf([over]), stopped: 'shutdown' })
+  t.match(stopped, { status: 503 }, 'the other one might have been asked')
+})
+
 t.test('what is passed on', async (t) => {
   const pass = (status: number, code: string | null, message = 'm', param: string | null = null) =>
     refusalFailure(status, { code, message, param })
@@ -90,7 +106,7 @@ t.test('what is passed on', async (t) => {
     const failure = pass(400, null, message)
     t.strictSame([failure.refusal, failure.reason], [undefined, 'account'])
   }
-  const error = verdict(callOf('openai/a'), { failures: [pass(400, null)], stopped: null, failedAt })
+  const error = verdict(callOf('openai/a'), { unserved: unservedOf([pass(400, null)]), stopped: null })
   t.ok(error instanceof GatewayError)
   t.strictSame(error.failedAt, failedAt)
 })

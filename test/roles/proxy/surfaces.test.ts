@@ -187,11 +187,116 @@ for (const [surface, failing, serving] of chains)
       },
     )
 
-t.test('what the next candidate cannot be asked is refused, and nothing is billed', async (t) => {
+/** What the provider of a surface cannot be asked, by the provider; it is asked of `asking` all the same. */
+const unasked: {
+  readonly [S in Surface]: {
+    readonly body: JsonObject
+    readonly asking: string
+    readonly passed: readonly (readonly [id: string, reason: string])[]
+  }
+} = {
+  chat: {
+    body: { n: 2 },
+    asking: 'openai',
+    passed: [
+      ['anthropic/p', 'unsupported_parameter'],
+      ['google/p', 'unsupported_parameter'],
+    ],
+  },
+  messages: {
+    body: { mcp_servers: [{ type: 'url', name: 'm', url: 'https://mcp.example/sse' }] },
+    asking: 'anthropic',
+    passed: [
+      ['openai/p', 'unsupported_parameter'],
+      ['google/p', 'unsupported_parameter'],
+    ],
+  },
+  responses: {
+    body: {},
+    asking: 'openai',
+    passed: [
+      ['google/p', 'not_implemented'],
+      ['gemini/p', 'not_implemented'],
+      ['anthropic/p', 'not_implemented'],
+    ],
+  },
+}
+
+const attemptOf = ([id, reason]: readonly [id: string, reason: string]) => ({
+  model: id,
+  outcome: 'passed_over',
+  status: null,
+  reason,
+})
+
+for (const surface of ['chat', 'messages', 'responses'] as const)
+  for (const stream of [false, true]) {
+    const { body, asking, passed } = unasked[surface]
+    const ids = passed.map(([id]) => id)
+    const listed = passed.map(attemptOf)
+    const how = `${surface}, ${stream ? 'stream' : 'whole'}`
+
+    t.test(`candidates that cannot be asked are passed over, wherever they stand (${how})`, async (t) => {
+      for (const before of [...ids.keys(), ids.length]) {
+        const [first, then] = [ids.slice(0, before), ids.slice(before)]
+        const bench = await startBench(t)
+        const served = await askOn(bench, surface, [...first, `${asking}/z`, ...then], { stream, body })
+        t.equal(served.error, null)
+        t.match(served.head, { level: before, model: `${asking}/z` })
+        const attempts = [...listed.slice(0, before), { model: `${asking}/z`, outcome: 'served', status: 200 }]
+        t.match(billOf(t, bench), { level: before, attempts })
+        t.equal(billOf(t, bench).attempts.length, before + 1)
+        t.equal(bench.sandbox.calls().length, 1, 'nobody else was asked')
+      }
+    })
+
+    t.test(`behind one that fails the next that can be asked serves (${how})`, async (t) => {
+      const bench = await startBench(t)
+      const served = await askOn(bench, surface, [`${asking}/a;status=503`, ...ids, `${asking}/z`], { stream, body })
+      t.match(served, { error: null, head: { level: ids.length + 1, model: `${asking}/z` } })
+      t.match(billOf(t, bench).attempts, [{ outcome: 'failed', status: 503 }, ...listed, { outcome: 'served' }])
+      t.equal(bench.sandbox.calls().length, 2)
+    })
+
+    t.test(`once any was asked, its failure decides (${how})`, async (t) => {
+      const rows: readonly (readonly [string, object])[] = [
+        ['status=503', { status: 502, code: 'fallback_exhausted' }],
+        ['status=429;retry_after=7', { status: 429, code: 'rate_limit_exceeded', retryAfterSeconds: 7 }],
+        ['status=400;error_message=odd', { status: 400, code: 'invalid_request', message: /odd/ }],
+      ]
+      for (const [fault, expected] of rows)
+        for (const before of [0, 1, ids.length]) {
+          const [first, then] = [ids.slice(0, before), ids.slice(before)]
+          const bench = await startBench(t)
+          const { error } = await askOn(bench, surface, [...first, `${asking}/a;${fault}`, ...then], { stream, body })
+          t.match(error, { ...expected, failedAt: { level: before, model: `${asking}/a` } }, `${fault} at ${before}`)
+          t.match(failureOf(t, bench), {
+            status: error?.status,
+            attempts: [...listed.slice(0, before), { outcome: 'failed' }],
+          })
+          t.equal(bench.sandbox.calls().length, 1)
+        }
+    })
+
+    t.test(`only where none can be asked is the refusal ours (${how})`, async (t) => {
+      const bench = await startBench(t)
+      const { error } = await askOn(bench, surface, ids, { stream, body })
+      t.match(error, { code: passed[0]?.[1], failedAt: { level: 0, model: ids[0] } })
+      t.match(failureOf(t, bench), { status: error?.status, reason: passed[0]?.[1], attempts: listed })
+      t.equal(bench.sandbox.calls().length, 0)
+    })
+  }
+
+t.test('of several refusals of ours the first decides that says what to change', async (t) => {
   const bench = await startBench(t)
-  const { error } = await askOn(bench, 'chat', ['openai/a;status=500', 'anthropic/b'], { body: { n: 2 } })
-  t.match(error, { status: 400, code: 'unsupported_parameter', param: 'n', failedAt: { level: 1 } })
-  t.match(failureOf(t, bench), { status: 400, attempts: [{ status: 500 }, { status: null, reason: 'refused' }] })
+  const body = { tools: [{ type: 'x_search' }] }
+  const { error } = await askOn(bench, 'responses', ['anthropic/a', 'openai/b', 'xai/c'], { body })
+  t.match(error, { status: 400, param: 'tools[0].type', failedAt: { level: 1, model: 'openai/b' } })
+  t.match(failureOf(t, bench).attempts, [
+    { reason: 'not_implemented' },
+    { reason: 'unsupported_parameter' },
+    { reason: 'unsupported_parameter' },
+  ])
 })
 
 t.test('responses on a dialect without them', async (t) => {
