@@ -84,13 +84,14 @@ t.test('the official SDK, over HTTP, on real servers', async (t) => {
     for (const chunk of chunks) t.same(problemsOfChatChunk(chunk), [])
     t.same(chunks.at(-1)?.choices, [])
     t.ok(chunks.at(-1)?.usage?.total_tokens)
+    t.ok(chunks.slice(0, -1).every(({ usage }) => usage === null))
 
     const silent = await client.chat.completions.create({ model: 'plain', messages: ask, stream: true }).withResponse()
     const quiet = []
     for await (const chunk of silent.data) quiet.push(chunk)
     t.notOk(
-      quiet.some((chunk) => chunk.usage),
-      'a client that did not ask sees no usage',
+      quiet.some((chunk) => 'usage' in chunk),
+      'a client that did not ask sees no such member',
     )
     t.ok(quiet.every((chunk) => chunk.choices.length > 0))
     t.match(

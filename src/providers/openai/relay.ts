@@ -5,9 +5,12 @@ import { EventRelay, joined } from '../event-relay.ts'
 import type { SseEvent } from '../sse.ts'
 import { DeliveredText } from './delivered.ts'
 import { readUsage, searchCalls, usageOnWire } from './usage.ts'
+import { withoutUsage } from './without-usage.ts'
 
 const doneData = '[DONE]'
 const doneEvent = Buffer.from(`data: ${doneData}\n\n`)
+
+const withoutMember = ({ usage: _usage, ...chunk }: JsonObject): JsonObject => chunk
 
 const asEvent = (json: JsonObject): Uint8Array => Buffer.from(`data: ${JSON.stringify(json)}\n\n`)
 
@@ -70,8 +73,9 @@ export class ChatRelay extends EventRelay {
     const usage = chunk['usage']
     if (choices.length > 0) this.#delivered.add(choices, 'delta')
     if (isObject(usage)) this.#noteUsage(usage)
-    if (!isObject(usage) || this.#wantsUsage) this.#keepRaw(event)
-    else this.#keepWithoutUsage(chunk, choices.length > 0)
+    if (usage === undefined || this.#wantsUsage) this.#keepRaw(event)
+    else if (isObject(usage) && choices.length === 0) this.#rawKept = false
+    else this.#keepWithoutUsage(event, chunk)
   }
 
   #takeTail(event: SseEvent): void {
@@ -83,9 +87,11 @@ export class ChatRelay extends EventRelay {
     this.keep(event.raw)
   }
 
-  #keepWithoutUsage({ usage: _usage, ...chunk }: JsonObject, hasChoices: boolean): void {
-    this.#rawKept = false
-    if (hasChoices) this.keep(asEvent(chunk))
+  /** Clients that did not ask expect no such member, not even null. */
+  #keepWithoutUsage({ raw }: SseEvent, chunk: JsonObject): void {
+    const rest = withoutUsage(raw)
+    this.#rawKept = rest !== null
+    for (const bytes of rest ?? [asEvent(withoutMember(chunk))]) this.keep(bytes)
   }
 
   #startsWith(chunk: JsonObject): boolean {

@@ -4,6 +4,7 @@ import { noUsage } from '../../../src/domain/usage/usage.ts'
 import type { JsonObject } from '../../../src/json.ts'
 import { ChatRelay } from '../../../src/providers/openai/relay.ts'
 import type { Profile } from '../../../src/providers/provider.ts'
+import { propertyRuns } from '../../property-runs.ts'
 import { askedOf, targetOf } from './target.ts'
 
 const event = (value: JsonObject): string => `data: ${JSON.stringify(value)}\n\n`
@@ -59,8 +60,85 @@ t.test('usage beside choices is stripped, the chunk stays', async (t) => {
   const both = chunk({ content: 'x' }, 'stop', { usage })
   t.equal(relayed([both + done]).text, chunk({ content: 'x' }, 'stop'))
   t.equal(relayed([both + done], wantsUsage).text, both)
-  const noFigures = chunk({ content: 'x' }, 'stop', { usage: null })
-  t.equal(relayed([noFigures + done]).text, noFigures, 'null tells nothing: the bytes stay')
+})
+
+t.test('a caller that did not ask for usage is given no such member, and every other byte as it came', async (t) => {
+  const begun = chunk({ role: 'assistant', content: '' })
+  const choices = '"choices":[{"index":0,"delta":{"content":"x"},"finish_reason":null}]'
+  const said = '"choices":[{"index":0,"delta":{"content":"\\"usage\\":null,\\"usage\\": null}"},"finish_reason":null}]'
+  const nested = '"choices":[{"index":0,"delta":{"usage":null,"a":{"usage":null}},"logprobs":null}]'
+  const table: readonly [name: string, data: string, without: string][] = [
+    ['last', `{"id":"1",${choices},"usage":null}`, `{"id":"1",${choices}}`],
+    ['before more', `{${choices},"usage":null,"obfuscation":"a}{"}`, `{${choices},"obfuscation":"a}{"}`],
+    ['first', `{"usage":null,"id":"1",${choices}}`, `{"id":"1",${choices}}`],
+    ['spaces', `{ "id": "1", ${choices} , "usage" : null }`, `{ "id": "1", ${choices} }`],
+    ['tabs, before more', `{"id":"1",\t"usage":\tnull,\t${choices}}`, `{"id":"1",\t\t${choices}}`],
+    ['said by the model', `{"id":"1",${said}}`, `{"id":"1",${said}}`],
+    ['said by the model too', `{"id":"1",${said},"usage":null}`, `{"id":"1",${said}}`],
+    ['deeper down too', `{${nested},"usage":null}`, `{${nested}}`],
+    ['deeper down', `{${nested}}`, `{${nested}}`],
+    ['as text', `{${choices},"a":"usage","usage":null,"b":"x"}`, `{${choices},"a":"usage","b":"x"}`],
+    ['behind an odd key', `{${choices},"a\\"usage":null,"usage":null}`, `{${choices},"a\\"usage":null}`],
+    ['behind a backslash', `{${choices},"a":"\\\\","usage":null}`, `{${choices},"a":"\\\\"}`],
+    [
+      'odd figures',
+      `{"created":1.0,"n":9007199254740993,${choices},"usage":null}`,
+      `{"created":1.0,"n":9007199254740993,${choices}}`,
+    ],
+    ['escapes', `{"id":"\\u00e9\\/ é🙂",${choices},"usage":null}`, `{"id":"\\u00e9\\/ é🙂",${choices}}`],
+    [
+      'no choices',
+      '{"choices":[],"prompt_filter_results":[],"usage":null}',
+      '{"choices":[],"prompt_filter_results":[]}',
+    ],
+    ['no figures', `{${choices},"usage":0}`, `{${choices}}`],
+    [
+      'figures beside choices',
+      `{"n":1.0,${choices},"usage":{"prompt_tokens":5,"completion_tokens":2}}`,
+      `{"n":1.0,${choices}}`,
+    ],
+    ['another spelling', `{${choices},"us\\u0061ge":null}`, `{${choices}}`],
+    ['figures deeper down behind it', `{"usage":null,${nested}}`, `{${nested}}`],
+    ['text behind it', `{"usage":null,${choices},"a":"usage"}`, `{${choices},"a":"usage"}`],
+  ]
+  for (const [name, data, without] of table)
+    for (const lineEnd of ['\n', '\r\n', '\r']) {
+      const end = lineEnd + lineEnd
+      const opening = begun.replaceAll('\n', lineEnd)
+      const given = relayed([`${opening}data: ${data}${end}`]).text.slice(opening.length)
+      const isRewritten = /spelling|behind it$/.test(name)
+      t.equal(given, `data: ${without}${isRewritten ? '\n\n' : end}`, name)
+      t.equal(relayed([`${opening}data: ${data}${end}`], wantsUsage).text, `${opening}data: ${data}${end}`, name)
+    }
+})
+
+t.test('whatever a chunk holds, it loses its usage and nothing else', async () => {
+  const member = (value: unknown): string => `"usage":${JSON.stringify(value)}`
+  const spaced = fc.constantFrom('', ' ', '\t', '  ')
+  const made = fc.record({
+    members: fc.dictionary(
+      fc.string({ unit: 'binary' }).filter((name) => name !== 'usage' && name !== 'error'),
+      fc.jsonValue(),
+      { maxKeys: 5 },
+    ),
+    usage: fc.constantFrom(null, null, 0, 'none', [], usage),
+    at: fc.nat(),
+    before: spaced,
+    after: spaced,
+  })
+  fc.assert(
+    fc.property(made, ({ members, usage, at, before, after }) => {
+      const parts = Object.entries({ ...members, choices: [{ delta: members }] }).map(
+        ([key, value]) => `${JSON.stringify(key)}:${JSON.stringify(value)}`,
+      )
+      const place = at % (parts.length + 1)
+      const all = [...parts.slice(0, place), `${before}${member(usage)}${after}`, ...parts.slice(place)]
+      const given = relayed([`${hello}data: {${all.join()}}\n\n`]).text.slice(hello.length)
+      const data = given.slice('data: '.length).trimEnd()
+      return data.replaceAll(/[ \t]/g, '') === `{${parts.join()}}`.replaceAll(/[ \t]/g, '')
+    }),
+    propertyRuns(500),
+  )
 })
 
 t.test('usage that is repeated is cumulative: the last counts', async (t) => {
@@ -75,7 +153,7 @@ t.test('usage that is repeated is cumulative: the last counts', async (t) => {
 t.test('any cut gives the same bytes', async () => {
   const crlf = (text: string): string => text.replaceAll('\n', '\r\n')
   const cr = (text: string): string => text.replaceAll('\n', '\r')
-  const full = `: keep-alive\n\n${chunk({ content: 'naïve 🙂' })}${chunk({ content: 'b' }, null, { usage })}${finish}${usageChunk}: late\n\n${done}`
+  const full = `: keep-alive\n\n${chunk({ content: 'naïve 🙂' })}${chunk({ content: 'b' }, null, { usage })}${chunk({ content: 'c' }, null, { usage: null })}${finish}${usageChunk}: late\n\n${done}`
   const variants = [full, crlf(full), cr(full)].map((text) => Buffer.from(text))
   fc.assert(
     fc.property(fc.constantFrom(...variants), fc.array(fc.nat(), { maxLength: 20 }), (bytes, places) => {
