@@ -1,3 +1,4 @@
+import type { JsonObject } from './json.ts'
 import { limits } from './limits.ts'
 
 /** Every way the gateway says no. One table below turns a code into what the wire shows. */
@@ -102,6 +103,8 @@ export interface ErrorDetails {
   readonly failedAt?: { readonly level: number; readonly model: string }
   /** Of an idempotency key: the request that it stands for, and whether it is of use to ask again. */
   readonly repeats?: { readonly requestId: string; readonly askAgain: boolean }
+  /** `error.details` of the messages surface: the official SDKs branch on its `error_code`. */
+  readonly details?: JsonObject
 }
 
 /** An error that its caller can be told. Anything else that is thrown is a fault of ours and shows as 500. */
@@ -114,6 +117,7 @@ export class GatewayError extends Error {
   readonly retryAfterSeconds: number | undefined
   readonly failedAt: ErrorDetails['failedAt']
   readonly repeats: ErrorDetails['repeats']
+  readonly details: JsonObject | undefined
 
   constructor(code: ErrorCode, message: string, details: ErrorDetails = {}) {
     super(message, { cause: details.cause })
@@ -124,6 +128,7 @@ export class GatewayError extends Error {
     this.retryAfterSeconds = details.retryAfterSeconds
     this.failedAt = details.failedAt
     this.repeats = details.repeats
+    this.details = details.details
   }
 }
 

@@ -1,4 +1,5 @@
 import Anthropic from '@anthropic-ai/sdk'
+import { betaTool } from '@anthropic-ai/sdk/helpers/beta/json-schema'
 import t from 'tap'
 import { billOf, plainCost, startBilling } from '../bills.ts'
 import { until } from '../clients.ts'
@@ -32,6 +33,7 @@ const sheets = {
   }),
   'anthropic/searcher': sheetOf({ per_call: { web_search: '0.01' } }),
   'gemini/mute': sheetOf(),
+  'gemini/plain': sheetOf(),
 }
 
 type Ask = Anthropic.MessageCreateParamsNonStreaming
@@ -119,6 +121,28 @@ t.test('the official SDK, over HTTP, on real servers', async (t) => {
       t.equal(after.stop_reason, 'end_turn')
     }
     t.equal((await bills(t)).length, 4)
+  })
+
+  t.test('the tool runner, which begins with a thread, goes on without one on every upstream', async (t) => {
+    for (const model of ['anthropic/plain', 'openai/plain', 'gemini/plain']) {
+      const bills = await startBilling(running)
+      const asked: unknown[] = []
+      const weather = betaTool({
+        name: 'weather',
+        description: 'Tells the weather.',
+        inputSchema: { type: 'object', properties: { place: { type: 'string' } }, required: ['place'] },
+        run: (input) => {
+          asked.push(input)
+          return 'sunny'
+        },
+      })
+      for (const stream of [false, true]) {
+        const message = await client.beta.messages.toolRunner({ ...ask('plain'), model, tools: [weather], stream })
+        t.match(message, { stop_reason: 'end_turn', content: [{ text: 'You said: Which way is north?' }] }, model)
+      }
+      t.equal(asked.length, 2)
+      t.equal((await bills(t)).length, 4)
+    }
   })
 
   t.test('structured output', async (t) => {

@@ -88,6 +88,7 @@ const fieldsOf = (fault: unknown): object =>
         type: fault.type,
         retryAfterSeconds: fault.retryAfterSeconds,
         failedAt: fault.failedAt,
+        details: fault.details,
       }
     : {}
 
@@ -150,6 +151,7 @@ export const callsContract = (t: Test, open: OpenTransport): void => {
       status: 418,
       retryAfterSeconds: 7,
       failedAt: { level: 1, model: 'openai/gpt-4o' },
+      details: { error_code: 'a_word' },
     })
     const bare = new GatewayError('upstream_stream_interrupted', 'broken off')
     const dispatch = await serving(t, async function* ({ stream }) {

@@ -1,7 +1,7 @@
 import { isObject, type JsonObject, parseJson } from '../../json.ts'
 import type { AnswerFault, Asked, Target, UpstreamRequest } from '../dialect.ts'
 import { postTo } from './endpoint.ts'
-import { refuseFiles } from './references.ts'
+import { refuseAccountReferences } from './references.ts'
 import { ownMessages } from './request.ts'
 
 /** What the endpoint takes; it refuses a request with any other field. */
@@ -26,7 +26,7 @@ export const countTokensRequest = (
   target: Target,
   { body, headers }: Pick<Asked, 'body' | 'headers'>,
 ): UpstreamRequest => {
-  refuseFiles(body)
+  refuseAccountReferences(body)
   const counted = { ...countedBody(body), messages: ownMessages(body['messages']), model: target.upstreamModel }
   return postTo(target, '/messages/count_tokens', counted, { stream: false, headers })
 }

@@ -6,7 +6,7 @@ import { readContent, readInstructions } from './read-blocks.ts'
 import { readToolChoice, readTools } from './read-tools.ts'
 
 /** What only the maker of the format offers, and what would be missed if it were left out. */
-const refusedFields = ['mcp_servers', 'container', 'context_management', 'compaction', 'thread', 'fallbacks'] as const
+const refusedFields = ['mcp_servers', 'container', 'context_management', 'compaction', 'fallbacks'] as const
 
 const refuseForeign = (body: JsonObject): void => {
   for (const field of refusedFields)

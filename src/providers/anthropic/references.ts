@@ -1,3 +1,4 @@
+import { GatewayError } from '../../errors.ts'
 import { isObject, type JsonObject, listOf, objectOf } from '../../json.ts'
 import { keptByProvider } from '../canonical/refuse.ts'
 import { isGiven } from './given.ts'
@@ -15,12 +16,28 @@ const refuseInBlock = (block: JsonObject, path: string): void => {
   refuseInBlocks(source['content'], `${path}.source.content`)
 }
 
-/**
- * Throws `unsupported_parameter` with the path of a file that a request names by its id: every workspace shares the gateway's account at
- * the provider, and nothing tells whose it is.
- */
-export const refuseFiles = ({ system, messages }: JsonObject): void => {
+const refuseFiles = ({ system, messages }: JsonObject): void => {
   refuseInBlocks(system, 'system')
   for (const [index, message] of listOf(messages).entries())
     refuseInBlocks(objectOf(message)['content'], `messages[${index}].content`)
+}
+
+/**
+ * Throws `unsupported_parameter` for a conversation that the provider would keep in the gateway's account. The tool runners of the
+ * official SDKs begin with one, and send the whole conversation instead where the error has these details.
+ */
+export const refuseThread = ({ thread }: JsonObject): void => {
+  if (!isGiven(thread)) return
+  const message = '`thread` is not available: send the whole conversation with every request.'
+  const details = { error_code: 'thread_unsupported_request', unsupported: ['thread'] }
+  throw new GatewayError('unsupported_parameter', message, { param: 'thread', details })
+}
+
+/**
+ * Throws `unsupported_parameter` where a request names what the provider keeps: a thread, or a file by its id. Every workspace shares the
+ * gateway's account at the provider, and nothing tells whose it is.
+ */
+export const refuseAccountReferences = (body: JsonObject): void => {
+  refuseThread(body)
+  refuseFiles(body)
 }

@@ -4,7 +4,7 @@ import type { Asked, Target, UpstreamRequest } from '../dialect.ts'
 import { fitBudget } from './budget.ts'
 import { postTo } from './endpoint.ts'
 import { isGiven } from './given.ts'
-import { refuseFiles } from './references.ts'
+import { refuseAccountReferences } from './references.ts'
 import { refuseUnpricedTools } from './tools.ts'
 
 type Draft = Record<string, unknown>
@@ -12,7 +12,6 @@ type Draft = Record<string, unknown>
 /** Each names something that costs what no sheet says, or that another workspace may have left with the provider. */
 const refusedFields: readonly (readonly [field: string, why: string])[] = [
   ['fallbacks', 'is not available: name a chain in models instead'],
-  ['thread', 'is not available'],
   ['container', 'is not available'],
 ]
 
@@ -65,7 +64,7 @@ export const ownMessages = (messages: unknown): unknown =>
 
 const bodyOf = (target: Target, { body, stream, outputCap }: Asked): Draft => {
   refuseUnpriced(body, target)
-  refuseFiles(body)
+  refuseAccountReferences(body)
   // `auto`, the default, takes the priority tier where our account has one: the sheet prices the standard tier alone.
   const draft: Draft = { ...body, model: target.upstreamModel, stream, service_tier: 'standard_only' }
   // Fast inference has another price; null and `standard` are the default.

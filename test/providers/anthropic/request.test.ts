@@ -61,7 +61,11 @@ t.test('nothing is asked for that costs more than the sheet says', async (t) => 
     code: 'unsupported_parameter',
     param: 'fallbacks',
   })
-  t.throws(() => sent({ thread: { type: 'create' } }), { code: 'unsupported_parameter', param: 'thread' })
+  t.throws(() => sent({ thread: { type: 'create' } }), {
+    code: 'unsupported_parameter',
+    param: 'thread',
+    details: { error_code: 'thread_unsupported_request', unsupported: ['thread'] },
+  })
   t.throws(() => sent({ container: 'container_1' }), { code: 'unsupported_parameter', param: 'container' })
   t.doesNotThrow(() => sent({ container: null, fallbacks: [] }))
 })

@@ -39,8 +39,8 @@ export const decodeHead = (payload: Uint8Array): Head => {
 
 /** All of a fault but its cause, which stays with the logs of the process that met it. */
 export const encodeFault = (fault: GatewayError): Buffer => {
-  const { code, message, param, status, retryAfterSeconds, failedAt } = fault
-  return encodeJson({ code, message, param, status, retryAfterSeconds, failedAt })
+  const { code, message, param, status, retryAfterSeconds, failedAt, details } = fault
+  return encodeJson({ code, message, param, status, retryAfterSeconds, failedAt, details })
 }
 
 const codeOf = (value: unknown): ErrorCode =>
@@ -51,11 +51,12 @@ const failedAtOf = (value: unknown): Pick<ErrorDetails, 'failedAt'> => {
   return typeof level === 'number' && typeof model === 'string' ? { failedAt: { level, model } } : {}
 }
 
-const detailsOf = ({ param, status, retryAfterSeconds, failedAt }: JsonObject): ErrorDetails => ({
+const detailsOf = ({ param, status, retryAfterSeconds, failedAt, details }: JsonObject): ErrorDetails => ({
   ...(typeof param === 'string' ? { param } : {}),
   ...(typeof status === 'number' ? { status } : {}),
   ...(typeof retryAfterSeconds === 'number' ? { retryAfterSeconds } : {}),
   ...failedAtOf(failedAt),
+  ...(isObject(details) ? { details } : {}),
 })
 
 /** Throws where the payload is not JSON. */

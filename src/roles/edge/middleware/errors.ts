@@ -28,7 +28,13 @@ const messagesTypeOf = ({ code }: GatewayError): string => {
 /** The error of the Messages format, with the members of the Error object that it leaves out. */
 export const messagesErrorBody = (error: GatewayError, requestId: string) => ({
   type: 'error',
-  error: { type: messagesTypeOf(error), message: error.message, code: codeOf(error), param: error.param },
+  error: {
+    type: messagesTypeOf(error),
+    message: error.message,
+    code: codeOf(error),
+    param: error.param,
+    details: error.details,
+  },
   request_id: requestId,
 })
 

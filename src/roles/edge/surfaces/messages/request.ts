@@ -1,9 +1,16 @@
 import { isObject, type JsonObject } from '../../../../json.ts'
+import { refuseThread } from '../../../../providers/anthropic/references.ts'
 import { requestReader, withoutRouting } from '../request.ts'
 import type { MessagesRequest } from './request.types.ts'
 
-/** The body as a messages request. */
-export const readMessagesRequest = requestReader<MessagesRequest>('requests/messages-request.v1.json')
+const read = requestReader<MessagesRequest>('requests/messages-request.v1.json')
+
+/** The body as a messages request. A thread is refused here, since no model of the surface has one. */
+export const readMessagesRequest = (value: unknown): MessagesRequest => {
+  const request = read(value)
+  refuseThread(request)
+  return request
+}
 
 /** The body as a request whose tokens are only counted: it limits no answer. */
 export const readCountRequest = (value: unknown): MessagesRequest =>

@@ -107,6 +107,30 @@ t.test('what is wrong with a body, in the words of the surface', async (t) => {
   t.equal(edge.calls.length, 0)
 })
 
+t.test('a thread is refused, whatever the model, with what the official SDKs look for', async (t) => {
+  const edge = await startEdge(t)
+  const threads = [{ type: 'create' }, { type: 'continue', previous_message_id: 'msg_1' }]
+  for (const thread of threads)
+    for (const path of ['/v1/messages', '/v1/messages/count_tokens']) {
+      const response = await post(edge, { ...ask, thread }, version, path)
+      t.match(
+        { status: response.status, ...(await errorOf(response)) },
+        {
+          status: 400,
+          type: 'error',
+          error: {
+            type: 'invalid_request_error',
+            code: 'unsupported_parameter',
+            param: 'thread',
+            details: { error_code: 'thread_unsupported_request', unsupported: ['thread'] },
+          },
+        },
+      )
+    }
+  t.equal(edge.calls.length, 0)
+  t.equal((await post(edge, { ...ask, thread: null })).status, 200)
+})
+
 t.test('the version', async (t) => {
   const edge = await startEdge(t)
   const rows: readonly Record<string, string>[] = [{}, { 'anthropic-version': 'latest' }, { 'api-version': '2023-6-1' }]
