@@ -74,6 +74,24 @@ const messagesBoth = async (client: Anthropic, request: MessagesAsk): Promise<re
 const textOf = ({ content }: Anthropic.Message): string =>
   content.map((block) => (block.type === 'text' ? block.text : '')).join('')
 
+/** What a provider is sent for an agent's instructions behind its question. */
+const sentByAgent = (provider: string): object => {
+  const asked = 'Which way is north?'
+  if (provider === 'gemini')
+    return {
+      systemInstruction: { parts: [{ text: 'Be an agent.' }] },
+      contents: [{ role: 'user', parts: [{ text: asked }, { text: 'Be quick.' }] }],
+    }
+  return {
+    messages: [
+      { role: 'system', content: 'Be an agent.' },
+      { role: 'user', content: asked },
+      { role: provider === 'google' ? 'user' : 'system', content: 'Be quick.' },
+    ],
+    user: undefined,
+  }
+}
+
 t.test('any model on chat and messages, over HTTP, on real servers', async (t) => {
   const running = await startTestGateway(t, { models, sheets })
   const openai = openaiOf(running)
@@ -178,6 +196,14 @@ t.test('any model on chat and messages, over HTTP, on real servers', async (t) =
         for (const { usage } of await chatBoth(t, openai, ask('mute'))) t.ok(usage?.completion_tokens)
       })
 
+      t.test('a chat of instructions alone is answered', async (t) => {
+        for (const role of ['system', 'developer'] as const) {
+          const messages = [{ role, content: 'Which way is north?' }]
+          for (const { choices } of await chatBoth(t, openai, ask('plain', { messages })))
+            t.equal(choices[0]?.message.content, answer)
+        }
+      })
+
       t.test('cut events change nothing', async (t) => {
         const bills = await startBilling(running)
         for (const { choices } of await chatBoth(t, openai, ask('cut'))) t.equal(choices[0]?.message.content, answer)
@@ -241,6 +267,26 @@ t.test('any model on chat and messages, over HTTP, on real servers', async (t) =
           t.equal(after.stop_reason, 'end_turn')
         }
         t.equal((await bills(t)).length, 4)
+      })
+
+      t.test('what an agent sends with every turn', async (t) => {
+        const bills = await startBilling(running)
+        const cache_control = { type: 'ephemeral' as const }
+        const agents: Partial<Anthropic.Beta.MessageCreateParamsNonStreaming> = {
+          betas: ['context-management-2025-06-27', 'effort-2025-11-24'],
+          cache_control,
+          context_management: { edits: [{ type: 'clear_thinking_20251015', keep: 'all' }] },
+          metadata: { user_id: JSON.stringify({ device_id: 'd'.repeat(64), session_id: 's'.repeat(36) }) },
+          mcp_servers: [],
+          output_config: { effort: 'high', task_budget: { type: 'tokens', total: 20_000 } },
+          thinking: { type: 'adaptive', display: 'summarized' },
+          system: [{ type: 'text', text: 'Be an agent.', cache_control }],
+          messages: [...question, { role: 'system', content: [{ type: 'text', text: 'Be quick.', cache_control }] }],
+        }
+        const { content } = await anthropic.beta.messages.create({ ...ask('plain'), ...agents })
+        t.match(content.at(-1), { type: 'text', text: /^You said: / })
+        t.match(running.sandbox.calls().at(-1)?.body, sentByAgent(provider))
+        t.equal((await bills(t)).length, 1)
       })
 
       t.test('structured output, images, thinking', async (t) => {

@@ -7,7 +7,6 @@ import type {
   TextPart,
   ToolCallPart,
   ToolResultPart,
-  Turn,
 } from '../canonical/conversation.ts'
 import { invalid, unsupported } from '../canonical/refuse.ts'
 import { shown } from './given.ts'
@@ -122,11 +121,22 @@ const readToolUse = (place: Place): ToolCallPart => ({
   cached: readCacheMark(place.block),
 })
 
-const resultReaders: ReadonlyMap<unknown, (place: Place) => readonly ResultPart[]> = new Map([
+/** What a tool that looks for tools has found: they are all offered from the start. */
+const readToolReference = (place: Place): TextPart =>
+  textPart(`The tool \`${requiredText(place, 'tool_name')}\` can be called now.`)
+
+type ResultReader = (place: Place) => readonly ResultPart[]
+
+const contentReaders: ReadonlyMap<unknown, ResultReader> = new Map([
   ['text', (place: Place): readonly ResultPart[] => [readText(place)]],
   ['image', (place: Place) => [readImage(place)]],
   ['document', readDocument],
   ['search_result', (place: Place) => [readSearchResult(place)]],
+])
+
+const resultReaders: ReadonlyMap<unknown, ResultReader> = new Map([
+  ...contentReaders,
+  ['tool_reference', (place: Place) => [readToolReference(place)]],
 ])
 
 const readResultContent = ({ block, path }: Place): readonly ResultPart[] => {
@@ -156,7 +166,7 @@ const readToolResult = (place: Place): ToolResultPart => {
 const nothing: BlockReader = () => []
 
 const userReaders: ReadonlyMap<unknown, BlockReader> = new Map<unknown, BlockReader>([
-  ...resultReaders,
+  ...contentReaders,
   ['tool_result', (place) => [readToolResult(place)]],
 ])
 
@@ -181,7 +191,7 @@ const unknownBlock = ({ block, path }: Place): Error =>
 
 /** The parts of a message's content. Throws `unsupported_parameter` or `invalid_value` with the field's path. */
 export const readContent = (
-  role: Turn['role'],
+  role: 'user' | 'assistant',
   content: unknown,
   path: string,
   callIds: ReadonlySet<string>,
@@ -197,13 +207,18 @@ export const readContent = (
   })
 }
 
-/** Instructions: a text, or a list of text blocks. */
-export const readInstructions = (content: unknown, path: string): readonly TextPart[] => {
+/** Instructions: a text, or a list of text blocks, and of blocks of the types `wordless`, which are left to others. */
+export const readInstructions = (
+  content: unknown,
+  path: string,
+  wordless: readonly unknown[] = [],
+): readonly TextPart[] => {
   if (typeof content === 'string') return content === '' ? [] : [textPart(content)]
-  return listOf(content).map((block, index) => {
+  return listOf(content).flatMap((block, index) => {
     const place = { block: objectOf(block), path: `${path}[${index}]`, callIds: new Set<string>() }
-    if (place.block['type'] !== 'text') throw unknownBlock(place)
-    return readText(place)
+    const type = place.block['type']
+    if (type !== 'text' && !wordless.includes(type)) throw unknownBlock(place)
+    return type === 'text' ? [readText(place)] : []
   })
 }
 

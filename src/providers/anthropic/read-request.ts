@@ -3,10 +3,11 @@ import type { AnswerFormat, Conversation, Part, Reasoning, TextPart, Turn } from
 import { invalid, unsupported } from '../canonical/refuse.ts'
 import { isGiven, shown } from './given.ts'
 import { readContent, readInstructions } from './read-blocks.ts'
+import { changedTools, toolChangeTypes } from './read-tool-changes.ts'
 import { readToolChoice, readTools } from './read-tools.ts'
 
-/** What only the maker of the format offers, and what would be missed if it were left out. */
-const refusedFields = ['mcp_servers', 'container', 'context_management', 'compaction', 'fallbacks'] as const
+/** What only the maker of the format offers, and what would be missed if it were left out. All other such members are left out. */
+const refusedFields = ['mcp_servers', 'container', 'compaction', 'fallbacks'] as const
 
 const refuseForeign = (body: JsonObject): void => {
   for (const field of refusedFields)
@@ -23,7 +24,6 @@ interface Told {
 const callIdsOf = (parts: readonly Part[]): readonly string[] =>
   parts.flatMap((part) => (part.type === 'tool_call' ? [part.id] : []))
 
-/** Instructions may also come as messages, but only before all turns: no other format has them in between. */
 const readMessages = (messages: readonly unknown[]): Told => {
   const system: TextPart[] = []
   const turns: Turn[] = []
@@ -31,9 +31,11 @@ const readMessages = (messages: readonly unknown[]): Told => {
   for (const [index, message] of messages.entries()) {
     const { role, content } = objectOf(message)
     const path = `messages[${index}]`
-    if (role === 'system' && turns.length === 0) system.push(...readInstructions(content, `${path}.content`))
-    else if (role === 'system') throw unsupported(`${path}.role`, 'system must stand before all other messages')
-    else if (role !== 'user' && role !== 'assistant') throw invalid(`${path}.role`, 'user or assistant is required')
+    if (role === 'system') {
+      const instructions = readInstructions(content, `${path}.content`, toolChangeTypes)
+      if (turns.length === 0) system.push(...instructions)
+      else if (instructions.length > 0) turns.push({ role, parts: instructions })
+    } else if (role !== 'user' && role !== 'assistant') throw invalid(`${path}.role`, 'user or assistant is required')
     else {
       const parts = readContent(role, content, `${path}.content`, callIds)
       for (const id of callIdsOf(parts)) callIds.add(id)
@@ -92,11 +94,14 @@ const userOf = (body: JsonObject): string | null => {
 /** Reads a Messages request: see ClientFormat. What only tunes the maker's own service is left out. */
 export const readRequest = (body: JsonObject): Conversation => {
   refuseForeign(body)
-  const { system, turns } = readMessages(listOf(body['messages']))
+  const messages = listOf(body['messages'])
+  const { system, turns } = readMessages(messages)
+  const { tools, webSearch } = readTools(body['tools'])
   return {
     system: [...readInstructions(body['system'], 'system'), ...system],
     turns,
-    ...readTools(body['tools']),
+    tools: changedTools(tools, messages),
+    webSearch,
     ...readToolChoice(body['tool_choice']),
     outputTokensMax: numberOrNull(body['max_tokens']),
     temperature: numberOrNull(body['temperature']),

@@ -9,7 +9,7 @@ type Choice = Pick<Conversation, 'toolChoice' | 'parallelToolCalls'>
 
 const textsOf = (value: unknown): readonly string[] => listOf(value).filter((each) => typeof each === 'string')
 
-const readTool = (tool: JsonObject, path: string): ToolDefinition => {
+export const readTool = (tool: JsonObject, path: string): ToolDefinition => {
   const { name, description, input_schema: schema, strict } = tool
   if (typeof name !== 'string' || name === '') throw invalid(`${path}.name`, 'a string is required')
   return {

@@ -13,7 +13,7 @@ import { unsupported } from '../canonical/refuse.ts'
 import { inputOf } from './read-blocks.ts'
 
 export interface Message {
-  readonly role: Turn['role']
+  readonly role: 'user' | 'assistant'
   readonly content: readonly JsonObject[]
 }
 
@@ -99,11 +99,15 @@ const resultsFirst = (content: readonly JsonObject[]): readonly JsonObject[] => 
   ...content.filter((block) => !isResult(block)),
 ]
 
-/** Turns of one role that follow each other become one. Throws `unsupported_parameter` for audio. */
+/**
+ * Turns of one role that follow each other become one; instructions in between stand in the words of the user, since not every model
+ * takes them as such. Throws `unsupported_parameter` for audio.
+ */
 export const writeMessages = (turns: readonly Turn[]): readonly Message[] => {
   const messages: Message[] = []
-  for (const { role, parts } of turns) {
-    const content = parts.flatMap(writePart)
+  for (const turn of turns) {
+    const role = turn.role === 'assistant' ? 'assistant' : 'user'
+    const content = turn.parts.flatMap(writePart)
     if (content.length === 0) continue
     const last = messages.at(-1)
     if (last?.role !== role) messages.push({ role, content: resultsFirst(content) })

@@ -22,9 +22,12 @@ export interface Conversation {
   readonly user: string | null
 }
 
-/** Consecutive turns may be of one role: what a format does with them is its own matter. */
+/**
+ * Consecutive turns may be of one role: what a format does with them is its own matter. A turn of the role `system` has texts alone:
+ * instructions that hold from there on.
+ */
 export interface Turn {
-  readonly role: 'user' | 'assistant'
+  readonly role: 'user' | 'assistant' | 'system'
   readonly parts: readonly Part[]
 }
 

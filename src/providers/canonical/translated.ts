@@ -2,6 +2,7 @@ import type { Usage } from '../../domain/usage/usage.ts'
 import { isObject, type JsonObject, parseJson } from '../../json.ts'
 import { contradicts } from '../delivered.ts'
 import type { Answer, AnswerFault, Asked, Dialect, Target } from '../dialect.ts'
+import type { Conversation, Part } from './conversation.ts'
 import { DeliveredReply } from './delivered.ts'
 import { countUsage } from './estimate.ts'
 import type { ClientFormat, Served, UpstreamFormat } from './format.ts'
@@ -19,6 +20,14 @@ const deliveredBy = (reply: Reply): DeliveredReply => {
   delivered.addReply(reply)
   return delivered
 }
+
+const isSaid = (part: Part): boolean => part.type !== 'text' || part.text !== ''
+
+/** OpenAI answers instructions alone; others want a turn, so that they become the words of the user. */
+const withTurn = (conversation: Conversation): Conversation =>
+  conversation.turns.some(({ parts }) => parts.some(isSaid))
+    ? conversation
+    : { ...conversation, system: [], turns: [{ role: 'user', parts: conversation.system }] }
 
 const withToolCalls = (usage: Usage, implied: Usage['toolCalls']): Usage =>
   Object.keys(implied).length === 0 ? usage : { ...usage, toolCalls: { ...implied, ...usage.toolCalls } }
@@ -46,7 +55,7 @@ export const translated = (client: ClientFormat, upstream: UpstreamFormat): Dial
   }
 
   return {
-    buildRequest: (target, asked) => upstream.writeRequest(client.readRequest(asked.body), target, asked),
+    buildRequest: (target, asked) => upstream.writeRequest(withTurn(client.readRequest(asked.body)), target, asked),
     readAnswer,
     completeAnswer: (answer, counted, target, asked) => {
       const reply = upstream.readReply(target, answer.json)

@@ -126,13 +126,13 @@ const signed = ({ role, parts }: Content): Content => {
   }
 }
 
-/** `contents`. Throws `invalid_value` for a result without its call, `unsupported_parameter` for what is given by URL. */
+/** `contents`; instructions in between stand in the words of the user. Throws `invalid_value` for a result without its call, `unsupported_parameter` for what is given by URL. */
 export const contentsFor = (turns: readonly Turn[], upstreamModel: string): readonly Content[] => {
   const generation = generationOf(upstreamModel)
   const names: CallNames = new Map()
   const contents = turns.map(
     ({ role, parts }): Content => ({
-      role: role === 'user' ? 'user' : 'model',
+      role: role === 'assistant' ? 'model' : 'user',
       parts: parts.flatMap((part) => partsFor(part, names, generation)),
     }),
   )

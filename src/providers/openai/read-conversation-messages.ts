@@ -88,9 +88,8 @@ class Transcript implements Messages {
     this.#results = null
   }
 
-  /** Instructions in the middle hold from there on: they keep their place, in the words of the user. */
   #instruct(texts: readonly TextPart[]): void {
-    if (this.turns.length > 0) this.#push('user', texts)
+    if (this.turns.length > 0) this.#push('system', texts)
     else for (const text of texts) this.system.push(text)
   }
 

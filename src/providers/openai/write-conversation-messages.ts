@@ -76,7 +76,15 @@ const mediaMessages = (results: readonly ToolResultPart[], profile: Profile): re
   return content.length === 0 ? [] : [{ role: 'user', content }]
 }
 
-const userMessage = ({ parts }: Turn, profile: Profile): readonly JsonObject[] => {
+/** Every chat upstream reads instructions as a text. */
+const instructionMessage = (parts: readonly Part[], role: 'system' | 'user'): readonly JsonObject[] => {
+  const texts = parts.map((part) => (part.type === 'text' ? part.text : '')).filter((text) => text !== '')
+  return texts.length === 0 ? [] : [{ role, content: texts.join(paragraph) }]
+}
+
+/** Gemini's chat endpoint has instructions before all else, and nowhere in between. */
+const userMessage = ({ role, parts }: Turn, profile: Profile): readonly JsonObject[] => {
+  if (role === 'system') return instructionMessage(parts, profile === 'gemini' ? 'user' : 'system')
   const content = parts.filter(isContent)
   return content.length === 0 ? [] : [{ role: 'user', content: contentOf(content, profile) }]
 }
@@ -91,26 +99,22 @@ const userMessages = (turns: readonly Turn[], profile: Profile): readonly JsonOb
   ]
 }
 
-/** Turns of one role that follow each other. */
+const isAnswer = (turn: Turn | undefined): boolean => turn?.role === 'assistant'
+
+/** Turns of the model that follow each other, and all that stands between two such runs. */
 const runsOf = (turns: readonly Turn[]): readonly (readonly Turn[])[] => {
   const runs: Turn[][] = []
   for (const turn of turns) {
     const run = runs.at(-1)
-    if (run?.[0]?.role === turn.role) run.push(turn)
+    if (run !== undefined && isAnswer(run[0]) === isAnswer(turn)) run.push(turn)
     else runs.push([turn])
   }
   return runs
 }
 
-/** Every chat upstream knows one message of the role `system`, as a text. */
-const systemMessages = ({ system }: Conversation): readonly JsonObject[] => {
-  const content = system.map(({ text }) => text).join(paragraph)
-  return content === '' ? [] : [{ role: 'system', content }]
-}
-
 export const writeMessages = (conversation: Conversation, profile: Profile): readonly JsonObject[] => [
-  ...systemMessages(conversation),
+  ...instructionMessage(conversation.system, 'system'),
   ...runsOf(conversation.turns).flatMap((run) =>
-    run[0]?.role === 'assistant' ? assistantMessages(run, profile) : userMessages(run, profile),
+    isAnswer(run[0]) ? assistantMessages(run, profile) : userMessages(run, profile),
   ),
 ]

@@ -71,9 +71,12 @@ const webSearchOf = (webSearch: WebSearch | null, upstreamModel: string): JsonOb
   return searchOptionsOf(webSearch)
 }
 
+/** OpenAI refuses a longer one, and what agents say of theirs is longer. */
+const userCharactersMax = 64
+
 /** Gemini's chat endpoint refuses members that it does not know. */
 const userOf = (user: string | null, profile: Profile): JsonObject =>
-  profile === 'gemini' ? {} : present('user', user)
+  profile === 'gemini' || (user ?? '').length > userCharactersMax ? {} : present('user', user)
 
 const bodyOf = (conversation: Conversation, { provider, upstreamModel }: Target, asking: Asking): JsonObject => {
   const { profile } = provider

@@ -56,6 +56,76 @@ t.test('instructions in blocks and as messages', async (t) => {
   t.equal(turns.length, 1)
 })
 
+t.test('instructions between the messages keep their place', async (t) => {
+  const { system, turns } = read({
+    messages: [
+      { role: 'system', content: 'first' },
+      user({ type: 'text', text: 'Hi' }),
+      { role: 'system', content: [{ type: 'text', text: 'late', cache_control: { type: 'ephemeral' } }] },
+      assistant({ type: 'text', text: 'Ho' }),
+      { role: 'system', content: [], output_config: { effort: 'low' } },
+      { role: 'system', content: 'last', clear_at: 'next_user_message' },
+    ],
+  })
+  t.strictSame(system, [textOf('first')])
+  t.strictSame(turns, [
+    { role: 'user', parts: [textOf('Hi')] },
+    { role: 'system', parts: [textOf('late', '5m')] },
+    { role: 'assistant', parts: [textOf('Ho')] },
+    { role: 'system', parts: [textOf('last')] },
+  ])
+})
+
+t.test('what only the maker of the format can do, and an answer does without, is left out', async (t) => {
+  const table: readonly JsonObject[] = [
+    { context_management: { edits: [{ type: 'clear_thinking_20251015', keep: 'all' }] } },
+    { cache_control: { type: 'ephemeral' } },
+    { output_config: { task_budget: { type: 'tokens', total: 20_000 } } },
+    { speed: 'fast', diagnostics: { previous_message_id: 'msg_1' }, betas: ['a'], novelty: { any: [1] } },
+    { mcp_servers: [], container: null, fallbacks: null, compaction: null, context_management: null },
+    { inference_geo: 'global', service_tier: 'standard_only' },
+  ]
+  for (const body of table) t.strictSame(read(body), conversationOf(), JSON.stringify(body))
+  t.strictSame(read({ tools: [{ name: 'f', defer_loading: true, eager_input_streaming: true }] }).tools, [
+    { name: 'f', description: null, parameters: null, strict: null, cached: null },
+  ])
+})
+
+t.test('tools that are found, added and withdrawn on the way', async (t) => {
+  const search = { type: 'tool_use', id: 'toolu_1', name: 'ToolSearch', input: {} }
+  const found = { type: 'tool_result', tool_use_id: 'toolu_1', content: [{ type: 'tool_reference', tool_name: 'g' }] }
+  const change = (type: 'tool_addition' | 'tool_removal', tool: JsonObject): JsonObject => ({ type, tool })
+  const named = (name: string): JsonObject => ({ type: 'tool_reference', name })
+  const { tools, turns } = read({
+    tools: [{ name: 'f' }, { name: 'g', defer_loading: true }, { name: 'h' }],
+    messages: [
+      user({ type: 'text', text: 'Hi' }),
+      assistant(search),
+      user(found),
+      {
+        role: 'system',
+        content: [
+          change('tool_removal', named('f')),
+          change('tool_removal', named('h')),
+          change('tool_addition', { type: 'tool_definition', definition: { name: 'i', description: 'new' } }),
+          { type: 'text', text: 'Tools have changed.' },
+        ],
+      },
+      { role: 'system', content: [change('tool_addition', named('h')), change('tool_addition', named('absent'))] },
+    ],
+  })
+  t.same(
+    tools.map(({ name, description }) => [name, description]),
+    [
+      ['g', null],
+      ['i', 'new'],
+      ['h', null],
+    ],
+  )
+  t.match(turns[2], { parts: [{ type: 'tool_result', parts: [textOf('The tool `g` can be called now.')] }] })
+  t.strictSame(turns.slice(3), [{ role: 'system', parts: [textOf('Tools have changed.')] }])
+})
+
 t.test('what a user shows', async (t) => {
   const [parts] = partsOf(
     user(
@@ -193,7 +263,8 @@ t.test('what has no counterpart is refused by its name', async (t) => {
   const table: readonly [JsonObject, string][] = [
     [{ mcp_servers: [{ url: 'u' }] }, 'mcp_servers'],
     [{ container: 'c' }, 'container'],
-    [{ context_management: { edits: [] } }, 'context_management'],
+    [{ compaction: { type: 'summarize' } }, 'compaction'],
+    [{ fallbacks: [{ model: 'm' }] }, 'fallbacks'],
     [{ inference_geo: 'us' }, 'inference_geo'],
     [{ tools: [{ name: 'f' }, { type: 'code_execution_20250825' }] }, 'tools[1].type'],
     [{ tools: [{ type: 'bash_20250124', name: 'bash' }] }, 'tools[0].type'],
@@ -207,13 +278,39 @@ t.test('what has no counterpart is refused by its name', async (t) => {
     [{ messages: [assistant({ type: 'compaction', content: 'x' })] }, 'messages[0].content[0].type'],
     [{ messages: [assistant({ type: 'constructor' })] }, 'messages[0].content[0].type'],
     [{ messages: [user(call)] }, 'messages[0].content[0].type'],
-    [{ messages: [user(), { role: 'system', content: 'late' }] }, 'messages[1].role'],
+    [{ messages: [user(), { role: 'system', content: [{ type: 'image' }] }] }, 'messages[1].content[0].type'],
+    [
+      {
+        messages: [
+          user(),
+          {
+            role: 'system',
+            content: [
+              { type: 'tool_addition', tool: { type: 'tool_definition', definition: { type: 'mcp_toolset' } } },
+            ],
+          },
+        ],
+      },
+      'messages[1].content[0].tool.definition.type',
+    ],
+    [
+      {
+        messages: [
+          user(),
+          {
+            role: 'system',
+            content: [{ type: 'tool_addition', tool: { type: 'mcp_toolset_reference', server_name: 's' } }],
+          },
+        ],
+      },
+      'messages[1].content[0].tool.type',
+    ],
     [{ system: [{ type: 'image' }] }, 'system[0].type'],
     [
       {
         messages: [
           assistant(call),
-          user({ type: 'tool_result', tool_use_id: 'toolu_1', content: [{ type: 'tool_reference' }] }),
+          user({ type: 'tool_result', tool_use_id: 'toolu_1', content: [{ type: 'browser_state' }] }),
         ],
       },
       'messages[1].content[0].content[0].type',

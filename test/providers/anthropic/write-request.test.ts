@@ -62,6 +62,17 @@ t.test('the output limit: the caller, the sheet, the wallet', async (t) => {
   t.equal(write({ outputTokensMax: 50 }, undefined, 70)['max_tokens'], 50)
 })
 
+t.test('instructions between the messages keep their place, in the words of the user', async (t) => {
+  const { messages } = write({
+    turns: [user(text('a')), { role: 'system', parts: [text('b')] }, assistant(text('c')), user(text('d'))],
+  })
+  t.match(messages, [
+    { role: 'user', content: [{ text: 'a' }, { text: 'b' }] },
+    { role: 'assistant', content: [{ text: 'c' }] },
+    { role: 'user', content: [{ text: 'd' }] },
+  ])
+})
+
 t.test('turns of one role are one, results come first, and what is empty is left out', async (t) => {
   const { messages } = write({
     turns: [

@@ -34,7 +34,7 @@ const plain: UpstreamFormat = {
   writeRequest: (conversation, target, asking) => ({
     url: target.provider.baseUrl,
     headers: {},
-    body: JSON.stringify({ turns: conversation.turns.length, ...asking }),
+    body: JSON.stringify({ turns: conversation.turns.length, conversation, ...asking }),
   }),
   readReply: (_target, json) => (isReply(json) ? json : { fault: 'no_parts' }),
   openReader: () => new PlainReader(),
@@ -60,6 +60,23 @@ t.test('a request goes through the canonical form, once for each upstream', asyn
   t.match(JSON.parse(body), { turns: 1, stream: true, outputCap: 50 })
   t.throws(() => dialect.buildRequest(target, askedOf({ n: 2 })), { code: 'unsupported_parameter', param: 'n' })
   t.throws(() => dialect.buildRequest(target, askedOf({ n: 2 })), GatewayError)
+})
+
+t.test('instructions alone are sent as the words of the user', async (t) => {
+  const sent = (messages: readonly JsonObject[]): unknown =>
+    JSON.parse(dialect.buildRequest(target, askedOf({ messages })).body).conversation
+  const instructions = [
+    { role: 'system', content: 'Be kind.' },
+    { role: 'developer', content: 'Say hello.' },
+  ]
+  const parts = [{ text: 'Be kind.' }, { text: 'Say hello.' }]
+  t.match(sent(instructions), { system: [], turns: [{ role: 'user', parts }] })
+  t.match(sent([...instructions, { role: 'user', content: '' }]), { system: [], turns: [{ role: 'user', parts }] })
+  for (const role of ['user', 'assistant'])
+    t.match(sent([...instructions, { role, content: 'Hi' }]), {
+      system: parts,
+      turns: [{ role, parts: [{ text: 'Hi' }] }],
+    })
 })
 
 t.test('a refusal names no field: it would be one of the upstream’s format', async (t) => {

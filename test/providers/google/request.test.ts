@@ -102,6 +102,21 @@ t.test('the system and the settings', async (t) => {
   )
 })
 
+t.test('instructions between the messages keep their place, in the words of the user', async (t) => {
+  const turns: readonly Turn[] = [
+    user(text('Hi')),
+    { role: 'system', parts: [text('One')] },
+    assistant(call('c', 'find')),
+    { role: 'system', parts: [text('Two')] },
+    user(result('c', text('x'))),
+  ]
+  t.match(contentsOf(turns, 'gemini-2.5-flash'), [
+    { role: 'user', parts: [{ text: 'Hi' }, { text: 'One' }] },
+    { role: 'model', parts: [{ functionCall: { name: 'find' } }] },
+    { role: 'user', parts: [{ functionResponse: { name: 'find' } }, { text: 'Two' }] },
+  ])
+})
+
 t.test('the output cap', async (t) => {
   const table: readonly [number | null, number | null, number | undefined][] = [
     [null, null, undefined],

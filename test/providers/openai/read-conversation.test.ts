@@ -107,7 +107,7 @@ t.test('web search', async (t) => {
     t.strictSame(readConversation(bodyOf({ web_search_options: options })), conversation({ webSearch }))
 })
 
-t.test('instructions: those before all turns are the system, later ones keep their place as the user’s', async (t) => {
+t.test('instructions: those before all turns are the system, later ones keep their place', async (t) => {
   const read = readMessages(
     { role: 'system', content: 'One' },
     { role: 'developer', content: [{ type: 'text', text: 'Two' }] },
@@ -117,7 +117,8 @@ t.test('instructions: those before all turns are the system, later ones keep the
     { role: 'system', content: '' },
   )
   t.strictSame(read.system, [text('One'), text('Two')])
-  t.strictSame(read.turns, [user(text('Hi')), user(text('Three')), assistant(text('Yes'))])
+  const three = { role: 'system', parts: [text('Three')] }
+  t.strictSame(read.turns, [user(text('Hi')), three, assistant(text('Yes'))])
 })
 
 t.test('parts of a user message', async (t) => {

@@ -107,6 +107,8 @@ t.test('settings', async (t) => {
     [{ reasoning: { type: 'budget', tokens: 2_049 } }, { reasoning_effort: 'high' }],
     [{ user: 'u' }, { user: 'u' }],
     [{ user: 'u' }, {}, { profile: 'gemini' }],
+    [{ user: 'u'.repeat(64) }, { user: 'u'.repeat(64) }],
+    [{ user: 'u'.repeat(65) }, {}],
     [{ toolChoice: { type: 'auto' }, parallelToolCalls: false }, {}],
     [
       { tools: [tool, bare], toolChoice: { type: 'tool', name: 'find' }, parallelToolCalls: false },
@@ -144,6 +146,28 @@ t.test('settings', async (t) => {
 t.test('one system message', async (t) => {
   const { messages } = sent({ system: [text('One'), { ...text('Two'), cached: '1h' }] })
   t.strictSame(messages, [{ role: 'system', content: 'One\n\nTwo' }, hi])
+})
+
+t.test('instructions keep their place; Gemini’s endpoint knows none after the first message', async (t) => {
+  const turns: readonly Turn[] = [
+    user(text('Hi')),
+    { role: 'system', parts: [text('One'), text('Two')] },
+    assistant(toolCall('c', 'find')),
+    { role: 'system', parts: [text('Three')] },
+    user(toolResult('c', text('x')), text('And?')),
+    { role: 'system', parts: [] },
+  ]
+  const expected = (role: string) => [
+    hi,
+    { role, content: 'One\n\nTwo' },
+    { role: 'assistant', content: null, tool_calls: [call('c')] },
+    { role: 'tool', tool_call_id: 'c', content: 'x' },
+    { role, content: 'Three' },
+    { role: 'user', content: 'And?' },
+  ]
+  t.strictSame(messagesOf(turns), expected('system'))
+  t.strictSame(messagesOf(turns, 'xai'), expected('system'))
+  t.strictSame(messagesOf(turns, 'gemini'), expected('user'))
 })
 
 const document = (source: Extract<Part, { type: 'document' }>['source'], title: string | null = null): Part => ({

@@ -1,0 +1,55 @@
+import { type JsonObject, listOf, objectOf, textOf } from '../../json.ts'
+import type { ToolDefinition } from '../canonical/conversation.ts'
+import { unsupported } from '../canonical/refuse.ts'
+import { shown } from './given.ts'
+import { readTool } from './read-tools.ts'
+
+/** Blocks of a system message that change the tools. */
+export const toolChangeTypes: readonly unknown[] = ['tool_addition', 'tool_removal']
+
+interface Change {
+  readonly block: JsonObject
+  readonly path: string
+}
+
+const changesIn = (message: unknown, index: number): readonly Change[] => {
+  const { role, content } = objectOf(message)
+  if (role !== 'system') return []
+  return listOf(content)
+    .map((block, place) => ({ block: objectOf(block), path: `messages[${index}].content[${place}]` }))
+    .filter(({ block }) => toolChangeTypes.includes(block['type']))
+}
+
+const readDefinition = (definition: JsonObject, path: string): ToolDefinition => {
+  const type = definition['type'] ?? 'custom'
+  if (type === 'custom') return readTool(definition, path)
+  throw unsupported(`${path}.type`, `'${shown(type)}' is not available for this model`)
+}
+
+/** The tool that a change adds; undefined for the name of one that is not known. */
+const addedBy = ({ block, path }: Change, known: ReadonlyMap<string, ToolDefinition>): ToolDefinition | undefined => {
+  const { type, name, definition } = objectOf(block['tool'])
+  if (type === 'tool_definition') return readDefinition(objectOf(definition), `${path}.tool.definition`)
+  if (type === 'tool_reference') return known.get(textOf(name))
+  throw unsupported(`${path}.tool.type`, `'${shown(type)}' is not available for this model`)
+}
+
+/** The tools that are left after all changes in the conversation: other formats have one list for a whole request. */
+export const changedTools = (
+  declared: readonly ToolDefinition[],
+  messages: readonly unknown[],
+): readonly ToolDefinition[] => {
+  const changes = messages.flatMap(changesIn)
+  if (changes.length === 0) return declared
+  const known = new Map(declared.map((tool) => [tool.name, tool]))
+  const offered = new Map(known)
+  for (const change of changes) {
+    const { type, tool } = change.block
+    const added = type === 'tool_addition' ? addedBy(change, known) : undefined
+    if (type === 'tool_removal') offered.delete(textOf(objectOf(tool)['name']))
+    if (added === undefined) continue
+    known.set(added.name, added)
+    offered.set(added.name, added)
+  }
+  return [...offered.values()]
+}
