@@ -29,6 +29,13 @@ const withTurn = (conversation: Conversation): Conversation =>
     ? conversation
     : { ...conversation, system: [], turns: [{ role: 'user', parts: conversation.system }] }
 
+/** Agents ask every model for the same length, and upstreams refuse more than theirs can write. */
+const withinSheet = (conversation: Conversation, { sheet }: Target): Conversation => {
+  const { outputTokensMax } = conversation
+  if (outputTokensMax === null || outputTokensMax <= sheet.max_output_tokens) return conversation
+  return { ...conversation, outputTokensMax: sheet.max_output_tokens }
+}
+
 const withToolCalls = (usage: Usage, implied: Usage['toolCalls']): Usage =>
   Object.keys(implied).length === 0 ? usage : { ...usage, toolCalls: { ...implied, ...usage.toolCalls } }
 
@@ -55,7 +62,8 @@ export const translated = (client: ClientFormat, upstream: UpstreamFormat): Dial
   }
 
   return {
-    buildRequest: (target, asked) => upstream.writeRequest(withTurn(client.readRequest(asked.body)), target, asked),
+    buildRequest: (target, asked) =>
+      upstream.writeRequest(withinSheet(withTurn(client.readRequest(asked.body)), target), target, asked),
     readAnswer,
     completeAnswer: (answer, counted, target, asked) => {
       const reply = upstream.readReply(target, answer.json)

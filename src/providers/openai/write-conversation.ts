@@ -4,7 +4,7 @@ import type { Asking } from '../canonical/format.ts'
 import { unsupported } from '../canonical/refuse.ts'
 import type { Target, UpstreamRequest } from '../dialect.ts'
 import type { Profile } from '../provider.ts'
-import { leastEffortOf } from './least-effort.ts'
+import { effortFor, leastEffortOf } from './effort.ts'
 import { capFieldOf, chatCall } from './request.ts'
 import { isSearchModel, refuseUnpricedSearch } from './usage.ts'
 import { writeMessages } from './write-conversation-messages.ts'
@@ -27,7 +27,7 @@ const effortOfBudget = (tokens: number): string => {
 }
 
 /** `off` is said aloud: a model that would think all the same must not cost what the caller declined. */
-const effortOf = (reasoning: Reasoning | null, upstreamModel: string): string | null => {
+const wantedEffort = (reasoning: Reasoning | null, upstreamModel: string): string | null => {
   switch (reasoning?.type) {
     case undefined:
       return null
@@ -40,6 +40,9 @@ const effortOf = (reasoning: Reasoning | null, upstreamModel: string): string | 
       return reasoning.effort
   }
 }
+
+const effortOf = ({ reasoning, tools }: Conversation, upstreamModel: string): string | null =>
+  effortFor(upstreamModel, wantedEffort(reasoning, upstreamModel), tools.length > 0)
 
 const formatOf = (format: AnswerFormat): JsonObject => {
   switch (format.type) {
@@ -80,7 +83,7 @@ const userOf = (user: string | null, profile: Profile): JsonObject =>
 
 const bodyOf = (conversation: Conversation, { provider, upstreamModel }: Target, asking: Asking): JsonObject => {
   const { profile } = provider
-  const { temperature, topP, stopSequences, format, reasoning, webSearch, user } = conversation
+  const { temperature, topP, stopSequences, format, webSearch, user } = conversation
   return {
     model: upstreamModel,
     messages: writeMessages(conversation, profile),
@@ -90,7 +93,7 @@ const bodyOf = (conversation: Conversation, { provider, upstreamModel }: Target,
     ...present('top_p', topP),
     ...(stopSequences.length === 0 ? {} : { stop: stopSequences }),
     ...formatOf(format),
-    ...present('reasoning_effort', effortOf(reasoning, upstreamModel)),
+    ...present('reasoning_effort', effortOf(conversation, upstreamModel)),
     ...webSearchOf(webSearch, upstreamModel),
     ...userOf(user, profile),
     ...(asking.stream ? { stream: true, stream_options: { include_usage: true } } : {}),

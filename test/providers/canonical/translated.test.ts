@@ -79,6 +79,15 @@ t.test('instructions alone are sent as the words of the user', async (t) => {
     })
 })
 
+t.test('no more output is asked for than the model has', async (t) => {
+  const sent = (max_tokens: number | undefined): unknown =>
+    JSON.parse(dialect.buildRequest(target, askedOf({ max_tokens })).body).conversation.outputTokensMax
+  const { max_output_tokens } = target.sheet
+  t.equal(sent(max_output_tokens + 1), max_output_tokens)
+  t.equal(sent(10), 10)
+  t.equal(sent(undefined), null)
+})
+
 t.test('a refusal names no field: it would be one of the upstream’s format', async (t) => {
   t.strictSame(dialect.readRefusal(target.provider, bytesOf({})), { message: 'no', code: 'invalid_value', param: null })
   const silent = translated(chatClient, { ...plain, readRefusal: () => null })

@@ -127,7 +127,7 @@ const dropped = fc.record(
 const body: fc.Arbitrary<JsonObject> = fc
   .tuple(fc.option(filled), fc.array(round, { minLength: 1, maxLength: 3 }), fc.option(toolSettings), settings)
   .map(([system, rounds, tools, more]) => ({
-    model: 'gpt-5.4-mini',
+    model: 'gpt-5.1',
     messages: [...(system === null ? [] : [{ role: 'system', content: system }]), ...rounds.flat()],
     ...tools,
     ...more,
@@ -135,7 +135,7 @@ const body: fc.Arbitrary<JsonObject> = fc
 
 const translatedBody = (asked: JsonObject): JsonObject =>
   JSON.parse(
-    chatUpstream.writeRequest(chatClient.readRequest(asked), targetOf('openai', 'gpt-5.4-mini'), {
+    chatUpstream.writeRequest(chatClient.readRequest(asked), targetOf('openai', 'gpt-5.1'), {
       stream: false,
       outputCap: null,
     }).body,

@@ -76,6 +76,7 @@ t.test('settings', async (t) => {
   const schema = { type: 'object' }
   const tool = { name: 'find', description: 'd', parameters: schema, strict: true, cached: '5m' } as const
   const bare = { name: 'now', description: null, parameters: null, strict: null, cached: null }
+  const reasoner = { model: 'gpt-5.1' }
   const toolOnWire = {
     type: 'function',
     function: { name: 'find', description: 'd', parameters: schema, strict: true },
@@ -95,16 +96,16 @@ t.test('settings', async (t) => {
       { format: { type: 'schema', name: 'n', description: null, schema, strict: null } },
       { response_format: { type: 'json_schema', json_schema: { name: 'n', schema } } },
     ],
-    [{ reasoning: { type: 'effort', effort: 'xhigh' } }, { reasoning_effort: 'xhigh' }],
+    [{ reasoning: { type: 'effort', effort: 'xhigh' } }, { reasoning_effort: 'xhigh' }, reasoner],
     [{ reasoning: { type: 'off' } }, {}],
     [{ reasoning: { type: 'off' } }, { reasoning_effort: 'none' }, { model: 'gpt-5.4-mini' }],
-    [{ reasoning: { type: 'adaptive', effort: 'max' } }, { reasoning_effort: 'max' }],
-    [{ reasoning: { type: 'adaptive', effort: null } }, {}],
-    [{ reasoning: { type: 'budget', tokens: 1_024 } }, { reasoning_effort: 'low' }],
-    [{ reasoning: { type: 'budget', tokens: 1_280 } }, { reasoning_effort: 'low' }],
-    [{ reasoning: { type: 'budget', tokens: 1_281 } }, { reasoning_effort: 'medium' }],
-    [{ reasoning: { type: 'budget', tokens: 2_048 } }, { reasoning_effort: 'medium' }],
-    [{ reasoning: { type: 'budget', tokens: 2_049 } }, { reasoning_effort: 'high' }],
+    [{ reasoning: { type: 'adaptive', effort: 'max' } }, { reasoning_effort: 'max' }, reasoner],
+    [{ reasoning: { type: 'adaptive', effort: null } }, {}, reasoner],
+    [{ reasoning: { type: 'budget', tokens: 1_024 } }, { reasoning_effort: 'low' }, reasoner],
+    [{ reasoning: { type: 'budget', tokens: 1_280 } }, { reasoning_effort: 'low' }, reasoner],
+    [{ reasoning: { type: 'budget', tokens: 1_281 } }, { reasoning_effort: 'medium' }, reasoner],
+    [{ reasoning: { type: 'budget', tokens: 2_048 } }, { reasoning_effort: 'medium' }, reasoner],
+    [{ reasoning: { type: 'budget', tokens: 2_049 } }, { reasoning_effort: 'high' }, reasoner],
     [{ user: 'u' }, { user: 'u' }],
     [{ user: 'u' }, {}, { profile: 'gemini' }],
     [{ user: 'u'.repeat(64) }, { user: 'u'.repeat(64) }],
@@ -142,6 +143,42 @@ t.test('settings', async (t) => {
     t.strictSame(rest, expected, JSON.stringify(given))
   }
 })
+
+t.test(
+  'OpenAI is asked for no effort that it refuses: of no model that does not reason, and beside functions',
+  async (t) => {
+    const tools = [{ name: 'now', description: null, parameters: null, strict: null, cached: null }]
+    const high = { type: 'adaptive', effort: 'high' } as const
+    const table: readonly [
+      string,
+      alone: string | undefined,
+      withTools: string | undefined,
+      untold: string | undefined,
+    ][] = [
+      ['gpt-4o-mini', undefined, undefined, undefined],
+      ['gpt-4.1', undefined, undefined, undefined],
+      ['gpt-5-chat-latest', undefined, undefined, undefined],
+      ['gpt-5-mini', 'high', 'high', undefined],
+      ['gpt-5.1', 'high', 'high', undefined],
+      ['gpt-5.4', 'high', 'none', 'none'],
+      ['gpt-5.6-sol-2026-09-01', 'high', 'none', 'none'],
+      ['gpt-6-luna', 'high', 'none', 'none'],
+      ['gpt-6-astra', 'high', 'high', undefined],
+      ['o3', 'high', 'high', undefined],
+      ['someones-model', 'high', 'high', undefined],
+    ]
+    for (const [model, ...efforts] of table)
+      t.same(
+        [
+          sent({ reasoning: high }, { model }),
+          sent({ reasoning: high, tools }, { model }),
+          sent({ tools }, { model }),
+        ].map(({ reasoning_effort }) => reasoning_effort),
+        efforts,
+        model,
+      )
+  },
+)
 
 t.test('one system message', async (t) => {
   const { messages } = sent({ system: [text('One'), { ...text('Two'), cached: '1h' }] })

@@ -16,3 +16,16 @@ const table: readonly (readonly [RegExp, string])[] = [
 /** Null for a model that does not reason, or of which we do not know what it takes: it is told nothing then. */
 export const leastEffortOf = (upstreamModel: string): string | null =>
   table.find(([pattern]) => pattern.test(upstreamModel))?.[1] ?? null
+
+/** OpenAI refuses an effort of these. */
+const withoutReasoning = /^(?:gpt-3\.5|gpt-4|gpt-5-chat)/
+
+/** From these on OpenAI takes functions on its chat endpoint only where no reasoning is asked for, and told so. Read 2026-11. */
+const reasonsWithoutFunctions = /^gpt-(?:5\.(?:[4-9]|\d\d)|[6-9])/
+
+/** The effort that a model of OpenAI's can be asked for on chat in place of the one that is wanted. */
+export const effortFor = (upstreamModel: string, wanted: string | null, hasFunctions: boolean): string | null => {
+  if (withoutReasoning.test(upstreamModel)) return null
+  const canBeNone = leastEffortOf(upstreamModel) === 'none'
+  return hasFunctions && canBeNone && reasonsWithoutFunctions.test(upstreamModel) ? 'none' : wanted
+}

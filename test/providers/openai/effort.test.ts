@@ -1,5 +1,5 @@
 import t from 'tap'
-import { leastEffortOf } from '../../../src/providers/openai/least-effort.ts'
+import { leastEffortOf } from '../../../src/providers/openai/effort.ts'
 
 t.test('the least effort that a model knows', async (t) => {
   const table: readonly [string, string | null][] = [
