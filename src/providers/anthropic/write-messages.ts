@@ -104,14 +104,14 @@ const resultsFirst = (content: readonly JsonObject[]): readonly JsonObject[] => 
  * takes them as such. Throws `unsupported_parameter` for audio.
  */
 export const writeMessages = (turns: readonly Turn[]): readonly Message[] => {
-  const messages: Message[] = []
+  const messages: { readonly role: Message['role']; readonly content: JsonObject[] }[] = []
   for (const turn of turns) {
     const role = turn.role === 'assistant' ? 'assistant' : 'user'
     const content = turn.parts.flatMap(writePart)
     if (content.length === 0) continue
     const last = messages.at(-1)
-    if (last?.role !== role) messages.push({ role, content: resultsFirst(content) })
-    else messages.splice(-1, 1, { role, content: resultsFirst([...last.content, ...content]) })
+    if (last?.role === role) for (const block of content) last.content.push(block)
+    else messages.push({ role, content })
   }
-  return messages
+  return messages.map(({ role, content }) => ({ role, content: resultsFirst(content) }))
 }

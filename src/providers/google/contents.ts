@@ -99,11 +99,11 @@ const partsFor = (part: Part, names: CallNames, generation: number): readonly Js
 
 /** Consecutive contents of one role are one, so that all results of parallel calls stand together. */
 const merged = (contents: readonly Content[]): readonly Content[] => {
-  const joined: Content[] = []
-  for (const content of contents) {
+  const joined: { readonly role: Content['role']; readonly parts: JsonObject[] }[] = []
+  for (const { role, parts } of contents) {
     const last = joined.at(-1)
-    if (last?.role !== content.role) joined.push(content)
-    else joined[joined.length - 1] = { ...last, parts: [...last.parts, ...content.parts] }
+    if (last?.role === role) for (const part of parts) last.parts.push(part)
+    else joined.push({ role, parts: [...parts] })
   }
   return joined
 }

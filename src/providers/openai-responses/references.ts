@@ -3,12 +3,14 @@ import { keptByProvider } from '../canonical/refuse.ts'
 import { reasoningTextOf } from './delivered.ts'
 import { inlineIdsOf, namesContainer } from './input-ids.ts'
 
-/** Something of the gateway's own account at the provider that a request names, by its path. */
-type Found = string | null
+/** The paths of what a request names of the gateway's own account at the provider. Copied at each level that tools nest, so only what is found. */
+type Found = readonly string[]
 
 const isGiven = (value: unknown): boolean => value !== undefined && value !== null
 
-const given = (value: unknown, path: string): readonly Found[] => [isGiven(value) ? path : null]
+const foundIf = (isFound: boolean, path: string): Found => (isFound ? [path] : [])
+
+const given = (value: unknown, path: string): Found => foundIf(isGiven(value), path)
 
 const isItemReference = ({ type, role, id }: JsonObject): boolean =>
   type === 'item_reference' || (!isGiven(type) && !isGiven(role) && isGiven(id))
@@ -23,12 +25,12 @@ const holdsItself: ReadonlyMap<unknown, (item: JsonObject) => boolean> = new Map
 const isMereReference = (item: JsonObject): boolean =>
   isItemReference(item) || (isGiven(item['id']) && holdsItself.get(item['type'])?.(item) === false)
 
-const filesOf = (parts: unknown, path: string): readonly Found[] =>
+const filesOf = (parts: unknown, path: string): Found =>
   listOf(parts).flatMap((part, index) => given(objectOf(part)['file_id'], `${path}[${index}].file_id`))
 
-const inItem = (item: JsonObject, path: string): readonly Found[] => [
-  isMereReference(item) ? path : null,
-  namesContainer(item) && textOf(item['code']) === '' ? `${path}.container_id` : null,
+const inItem = (item: JsonObject, path: string): Found => [
+  ...foundIf(isMereReference(item), path),
+  ...foundIf(namesContainer(item) && textOf(item['code']) === '', `${path}.container_id`),
   ...given(objectOf(item['environment'])['container_id'], `${path}.environment.container_id`),
   ...filesOf(item['content'], `${path}.content`),
   ...filesOf(item['output'], `${path}.output`),
@@ -36,37 +38,33 @@ const inItem = (item: JsonObject, path: string): readonly Found[] => [
   ...inTools(item['tools'], `${path}.tools`),
 ]
 
-const inContainer = (container: unknown, path: string): readonly Found[] => {
+const inContainer = (container: unknown, path: string): Found => {
   if (typeof container === 'string') return [path]
-  return listOf(objectOf(container)['file_ids']).length > 0 ? [`${path}.file_ids`] : []
+  return foundIf(listOf(objectOf(container)['file_ids']).length > 0, `${path}.file_ids`)
 }
 
 const storeTools: readonly unknown[] = ['file_search', 'collections_search']
 
-const inTool = (tool: JsonObject, path: string): readonly Found[] => [
-  storeTools.includes(tool['type']) ? `${path}.type` : null,
+const inTool = (tool: JsonObject, path: string): Found => [
+  ...foundIf(storeTools.includes(tool['type']), `${path}.type`),
   ...inContainer(tool['container'], `${path}.container`),
   ...given(tool['tunnel_id'], `${path}.tunnel_id`),
   ...given(objectOf(tool['input_image_mask'])['file_id'], `${path}.input_image_mask.file_id`),
 ]
 
-const inEach = (
-  values: unknown,
-  path: string,
-  look: (value: JsonObject, path: string) => readonly Found[],
-): readonly Found[] =>
+const inEach = (values: unknown, path: string, look: (value: JsonObject, path: string) => Found): Found =>
   listOf(values).flatMap((value, index) => (isObject(value) ? look(value, `${path}[${index}]`) : []))
 
-const inTools = (tools: unknown, path: string): readonly Found[] =>
+const inTools = (tools: unknown, path: string): Found =>
   inEach(tools, path, (tool, toolPath) => [...inTool(tool, toolPath), ...inTools(tool['tools'], `${toolPath}.tools`)])
 
 /** An approval answers a request that stands in the input, or in the answer that the request goes on from. */
-const inApprovals = ({ input, previous_response_id: previous }: JsonObject): readonly Found[] => {
+const inApprovals = ({ input, previous_response_id: previous }: JsonObject): Found => {
   if (typeof previous === 'string') return []
   const inlineIds = inlineIdsOf(input)
-  return inEach(input, 'input', ({ type, approval_request_id: id }, path) => [
-    type === 'mcp_approval_response' && !inlineIds.has(id) ? `${path}.approval_request_id` : null,
-  ])
+  return inEach(input, 'input', ({ type, approval_request_id: id }, path) =>
+    foundIf(type === 'mcp_approval_response' && !inlineIds.has(id), `${path}.approval_request_id`),
+  )
 }
 
 /**
@@ -76,15 +74,14 @@ const inApprovals = ({ input, previous_response_id: previous }: JsonObject): rea
  */
 export const refuseAccountReferences = (body: JsonObject): void => {
   const { conversation, prompt, input, tools } = body
-  const found = [
+  const [param] = [
     ...given(conversation, 'conversation'),
     ...given(prompt, 'prompt'),
     ...inEach(input, 'input', inItem),
     ...inTools(tools, 'tools'),
     ...inApprovals(body),
   ]
-  const param = found.find((path) => path !== null)
-  if (typeof param === 'string') throw keptByProvider(param)
+  if (param !== undefined) throw keptByProvider(param)
 }
 
 /**
