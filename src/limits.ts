@@ -2,6 +2,7 @@
 export const limits = {
   // Requests
   requestBodyBytesMax: 20 * 1024 * 1024, // Images and audio travel inline; OpenAI's own bound is 20 MB an image.
+  jsonMembersMax: 100_000, // Members and elements, at any depth: each is validated, copied and written anew while all other requests wait.
   jsonDepthMax: 128, // No real request nests deeper; a serialiser's stack must not overflow.
   formPartsMax: 256, // Of a video's form: the native format has some thirty members, and lists of a few items.
   shownNameCharactersMax: 100, // Of a name of the caller's that a message shows: it may have megabytes.

@@ -1,5 +1,7 @@
+import { hash } from 'node:crypto'
 import { connect } from 'node:net'
 import t from 'tap'
+import { limits } from '../../../src/limits.ts'
 import { errorOf, plainAsk, revokedSecret, secret, startEdge } from './edge-fixture.ts'
 
 const authorization = `Bearer ${secret}`
@@ -343,6 +345,40 @@ t.test('a body over the limit', async (t) => {
   const [head] = (await new Promise<Buffer>((resolve) => socket.once('data', resolve))).toString().split('\r\n')
   t.equal(head, 'HTTP/1.1 413 Payload Too Large', 'answered before the body came')
   t.equal((await post(plainAsk)).status, 200)
+})
+
+t.test('a body of more members and elements than the limit, wherever a body is read', async (t) => {
+  const admins = [{ name: 'ops', sha256: hash('sha256', 'admin-token') }]
+  const { post, calls, queued } = await startEdge(t, { admins })
+  const rows: readonly (readonly [path: string, headers?: Record<string, string>])[] = [
+    ['/v1/chat/completions'],
+    ['/v1/messages', { 'anthropic-version': '2023-06-01' }],
+    ['/v1/messages/count_tokens', { 'anthropic-version': '2023-06-01' }],
+    ['/v1/responses'],
+    ['/v1/video/generations'],
+    ['/v1/videos'],
+    ['/vv/v1/videos/text2video'],
+    ['/admin/v1/workspaces', { authorization: 'Bearer admin-token' }],
+  ]
+  const ones = Array.from({ length: limits.jsonMembersMax + 1 }, () => 1)
+  const names = Object.fromEntries(ones.map((one, place) => [`k${place}`, one]))
+  for (const [path, headers] of rows)
+    for (const many of [ones, names]) {
+      const refused = await post({ model: 'openai/plain', many }, headers, path)
+      const text = await refused.text()
+      t.equal(refused.status, 413, path)
+      t.match(text, /more than 100000 members and elements\. Send fewer/, path)
+      t.match(text, /request_too_large|"code":1200/, path)
+    }
+  const metadata = JSON.stringify({ names })
+  t.match(await errorOf(await post({ model: 'vv/v3', prompt: 'A cat.', metadata }, {}, '/v1/video/generations')), {
+    code: 'request_too_large',
+  })
+  t.equal(calls.length + queued.size, 0)
+
+  const most = ones.slice(0, -7)
+  t.equal((await post({ ...plainAsk, most })).status, 200, 'as many as there may be, with those around them')
+  t.equal((await post({ ...plainAsk, most: [...most, 1] })).status, 413)
 })
 
 t.test('the rate', async (t) => {

@@ -2,9 +2,9 @@ import { isUtf8 } from 'node:buffer'
 import type { IncomingHttpHeaders } from 'node:http'
 import { GatewayError, shownName } from '../../../errors.ts'
 import { limits } from '../../../limits.ts'
+import { type JsonBounds, scanJson } from '../../../scan-json.ts'
 import type { EdgeMiddleware, ReceivedJson } from './context.ts'
 import { readBody } from './read-body.ts'
-import { scanJson } from './scan-json.ts'
 
 const jsonType = /^application\/(?:[\w.!#$&^-]+\+)?json$/
 const charset = /;\s*charset\s*=\s*"?([^\s;"]+)/i
@@ -27,12 +27,24 @@ const requireJson = (headers: IncomingHttpHeaders): void => {
   refuseEncoded(headers)
 }
 
-/** The value of a body. Throws `invalid_json`, also for what parsers pass over: a nest without bound, a name given twice. */
+const jsonBounds: JsonBounds = { depthMax: limits.jsonDepthMax, membersMax: limits.jsonMembersMax }
+
+const tooManyMembers = (): GatewayError =>
+  new GatewayError(
+    'request_too_large',
+    `The request body has more than ${jsonBounds.membersMax} members and elements. Send fewer messages, parts or tools in one request.`,
+  )
+
+/**
+ * The value of a body. Throws `invalid_json`, also for what parsers pass over: a nest without bound, a name given twice; and
+ * `request_too_large` for more members and elements than a body may have.
+ */
 export const parseJson = (bytes: Buffer): unknown => {
   if (!isUtf8(bytes)) throw invalidJson('The request body is not valid UTF-8.')
   const text = bytes.toString()
-  const { tooDeep, duplicate } = scanJson(text, limits.jsonDepthMax)
-  if (tooDeep) throw invalidJson(`The request body nests deeper than ${limits.jsonDepthMax} levels.`)
+  const { tooDeep, tooMany, duplicate } = scanJson(text, jsonBounds)
+  if (tooMany) throw tooManyMembers()
+  if (tooDeep) throw invalidJson(`The request body nests deeper than ${jsonBounds.depthMax} levels.`)
   if (duplicate !== null)
     throw invalidJson(`The request body has ${JSON.stringify(shownName(duplicate))} twice in one object.`)
   return parse(text)

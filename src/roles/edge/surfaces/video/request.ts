@@ -37,6 +37,7 @@ const parseMetadata = (text: string): unknown => {
   try {
     return parseJson(Buffer.from(text))
   } catch (cause) {
+    if (cause instanceof GatewayError && cause.code === 'request_too_large') throw cause
     throw badMetadata('must be an object, or one as JSON text', cause)
   }
 }

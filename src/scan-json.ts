@@ -45,33 +45,47 @@ const nameAt = (text: string, from: number, to: number): string => {
   }
 }
 
+export interface JsonBounds {
+  readonly depthMax: number
+  /** Members and elements at all levels; an object or a list without any counts as if it had one. */
+  readonly membersMax: number
+}
+
 export interface JsonFindings {
   readonly tooDeep: boolean
+  readonly tooMany: boolean
   /** The first name that one object has twice. */
   readonly duplicate: string | null
 }
 
+const nothing: JsonFindings = { tooDeep: false, tooMany: false, duplicate: null }
+
 /** What a JSON parser does not tell, up to the first finding. Takes any text: whether it is JSON at all is left to the parser. */
-export const scanJson = (text: string, depthMax: number): JsonFindings => {
+export const scanJson = (text: string, { depthMax, membersMax }: JsonBounds): JsonFindings => {
   const open: (Set<string> | null)[] = []
   let names: Set<string> | null = null
   let nameIsNext = false
+  let members = 0
   for (let at = 0; at < text.length; at += 1) {
     const character = text.charCodeAt(at)
     if (character === quote) {
       const end = endOfString(text, at + 1)
       if (nameIsNext && names !== null) {
         const name = nameAt(text, at + 1, end)
-        if (names.has(name)) return { tooDeep: false, duplicate: name }
+        if (names.has(name)) return { ...nothing, duplicate: name }
         names.add(name)
         nameIsNext = false
       }
       at = end
     } else if (character === comma) {
+      members += 1
+      if (members > membersMax) return { ...nothing, tooMany: true }
       nameIsNext = names !== null
     } else if (character === openBrace || character === openBracket) {
+      members += 1
+      if (members > membersMax) return { ...nothing, tooMany: true }
       open.push(names)
-      if (open.length > depthMax) return { tooDeep: true, duplicate: null }
+      if (open.length > depthMax) return { ...nothing, tooDeep: true }
       nameIsNext = character === openBrace
       names = nameIsNext ? new Set() : null
     } else if (character === closeBrace || character === closeBracket) {
@@ -79,5 +93,5 @@ export const scanJson = (text: string, depthMax: number): JsonFindings => {
       nameIsNext = false
     }
   }
-  return { tooDeep: false, duplicate: null }
+  return nothing
 }
