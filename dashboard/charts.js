@@ -1,6 +1,6 @@
 // @ts-check
 import { h } from './dom.js'
-import { dayMs, dayText, lengthOf, money, utcDayAt } from './format.js'
+import { dayMs, dayText, lengthOf, money, shortDay, utcDayAt } from './format.js'
 import uPlot from './vendor/uplot.js'
 
 const heightPixels = 220
@@ -26,21 +26,39 @@ export const daysBetween = (first, last) => {
   return days
 }
 
+const axisFont = '12px system-ui, sans-serif'
+const labelGapPixels = 12
+
+/** The width of the widest text of an axis.
+ *
+ * @param {readonly string[]} texts
+ */
+const widestPixels = (texts) => {
+  const context = h('canvas').getContext('2d')
+  if (context === null) return 0
+  context.font = axisFont
+  return Math.ceil(Math.max(0, ...texts.map((text) => context.measureText(text).width)))
+}
+
 /** What canvas draws, in the colours of the theme.
  *
  * @param {number} width
+ * @param {readonly string[]} days
  * @returns {uPlot.Options}
  */
-const optionsOf = (width) => {
+const optionsOf = (width, days) => {
+  const labelOf = (/** @type {string} */ day) => shortDay(day, Date.now())
+  const dayPixels = widestPixels(days.map(labelOf))
   const axis = {
     stroke: () => colour('--muted-drawn'),
     grid: { stroke: () => colour('--rule-drawn'), width: 1 },
     ticks: { show: false },
-    font: '12px system-ui, sans-serif',
+    font: axisFont,
   }
   return {
     width,
     height: heightPixels,
+    padding: [null, dayPixels / 2, null, null],
     cursor: { y: false, drag: { x: false, y: false } },
     legend: { show: false },
     scales: {
@@ -51,14 +69,15 @@ const optionsOf = (width) => {
       {
         ...axis,
         grid: { show: false },
-        space: 76,
+        space: dayPixels + labelGapPixels,
         size: 32,
-        values: (_chart, splits) => splits.map((at) => dayText(dayAt(at), Date.now())),
-        incrs: [1, 2, 7, 14, 28].map((days) => days * daySeconds),
+        gap: 8,
+        values: (_chart, splits) => splits.map((at) => labelOf(dayAt(at))),
+        incrs: [1, 2, 7, 14, 28, 56, 91, 182, 364].map((step) => step * daySeconds),
       },
       {
         ...axis,
-        size: (_chart, values) => 12 + 7 * Math.max(1, ...(values ?? []).map((value) => value.length)),
+        size: (_chart, values) => Math.max(dayPixels / 2, labelGapPixels + widestPixels(values ?? [])),
         values: (_chart, splits) => splits.map((at) => String(Number(at.toPrecision(6)))),
       },
     ],
@@ -96,12 +115,13 @@ export const dayChart = (spent, { label, signal }) => {
     readout.textContent =
       day === undefined ? '\u00a0' : `${dayText(day.day, Date.now())} (UTC): ${money(day.total)} USD`
   }
+  const days = spent.map(({ day }) => day)
   /** @type {uPlot | null} */
   let chart = null
   const drawn = new ResizeObserver(() => {
     const width = Math.floor(holder.clientWidth)
     if (width === 0) return
-    if (chart === null) chart = new uPlot({ ...optionsOf(width), hooks: { setCursor: [tell] } }, data, holder)
+    if (chart === null) chart = new uPlot({ ...optionsOf(width, days), hooks: { setCursor: [tell] } }, data, holder)
     else chart.setSize({ width, height: heightPixels })
   })
   drawn.observe(holder)

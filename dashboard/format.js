@@ -186,6 +186,14 @@ export const dayText = (day, nowMs, locale) =>
 const dayFormat = (locale) => dateFormat(locale, { timeZone: 'UTC', weekday: 'short', day: '2-digit', month: 'short' })
 const ownDay = dayFormat()
 
+/** A day in UTC without its weekday: `22 Nov`, with the year where that is another one.
+ *
+ * @param {string} day
+ * @param {number} nowMs
+ */
+export const shortDay = (day, nowMs) => ownShortDay(new Date(`${day}T00:00:00Z`), nowMs)
+const ownShortDay = dateFormat(undefined, { timeZone: 'UTC', day: '2-digit', month: 'short' })
+
 export const dayMs = 86_400_000
 
 /** The UTC day of an instant, `2026-11-22`.

@@ -30,18 +30,19 @@ interface VisitorOptions {
   readonly width?: number
   readonly theme?: 'light' | 'dark'
   readonly timeZone?: string
+  readonly locale?: string
 }
 
 /** A visitor of their own: nothing of another's is there. */
 export const openVisitor = async (
   t: Test,
   browser: Browser,
-  { width = 1_280, theme = 'light', timeZone = 'Europe/Berlin' }: VisitorOptions = {},
+  { width = 1_280, theme = 'light', timeZone = 'Europe/Berlin', locale = 'en-GB' }: VisitorOptions = {},
 ): Promise<Visitor> => {
   const context = await browser.newContext({
     viewport: { width, height: 900 },
     colorScheme: theme,
-    locale: 'en-GB',
+    locale,
     timezoneId: timeZone,
     acceptDownloads: true,
   })

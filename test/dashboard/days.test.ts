@@ -108,6 +108,100 @@ const yearsOnPhone = (world: World, browser: Browser) => async (t: Test) => {
   await page.getByText('04 Mar 2031, 13:00').waitFor()
 }
 
+interface Label {
+  readonly text: string
+  readonly left: number
+  readonly right: number
+  readonly top: number
+  readonly bottom: number
+}
+
+interface Drawn {
+  readonly labels: readonly Label[]
+  readonly width: number
+  readonly height: number
+}
+
+/** Keeps what a chart writes since it was last cleared, and where. */
+const keepingLabels = `(() => {
+  const { clearRect, fillText } = CanvasRenderingContext2D.prototype
+  globalThis.drawn = { labels: [] }
+  CanvasRenderingContext2D.prototype.clearRect = function (...area) {
+    globalThis.drawn = { labels: [], width: this.canvas.width, height: this.canvas.height }
+    return clearRect.apply(this, area)
+  }
+  CanvasRenderingContext2D.prototype.fillText = function (text, x, y) {
+    const box = this.measureText(text)
+    globalThis.drawn.labels.push({
+      text,
+      left: x - box.actualBoundingBoxLeft,
+      right: x + box.actualBoundingBoxRight,
+      top: y - box.actualBoundingBoxAscent,
+      bottom: y + box.actualBoundingBoxDescent,
+    })
+    return fillText.call(this, text, x, y)
+  }
+})()`
+
+const gapPixels = 4
+const isNear = (one: Label, other: Label): boolean =>
+  one.left < other.right + gapPixels &&
+  other.left < one.right + gapPixels &&
+  one.top < other.bottom &&
+  other.top < one.bottom
+
+/** What is wrong with the labels of a chart, in words. */
+const faultsOf = ({ labels, width, height }: Drawn): readonly string[] => {
+  const cut = labels.filter(({ left, right, top, bottom }) => left < 0 || right > width || top < 0 || bottom > height)
+  const pairs = labels.flatMap((one, place) =>
+    labels.slice(place + 1).flatMap((other) => (isNear(one, other) ? [`${one.text} | ${other.text}`] : [])),
+  )
+  return [
+    ...cut.map(({ text }) => `${text} is cut`),
+    ...pairs.map((pair) => `${pair} overlap`),
+    ...(labels.every(({ text }) => Number.isFinite(Number(text))) ? ['no day has a label'] : []),
+  ]
+}
+
+const amounts = ['0.000000000001', '0.0000012', '1.5', '123456789.12']
+
+const routeUsage = (page: Page, amountOf: () => string, lastDay: string): Promise<unknown> =>
+  page.route(/\/usage\?.*group_by=day/, (route) => {
+    const first = Date.parse(new URL(route.request().url()).searchParams.get('from')!)
+    const length = (Date.parse(lastDay) - first) / dayMs + 1
+    const data = Array.from({ length }, (_, place) => ({
+      day: new Date(first + place * dayMs).toISOString().slice(0, 10),
+      requests: 1,
+      tokens: {},
+      total: amountOf(),
+    }))
+    return route.fulfill({ json: { data, next_cursor: null } })
+  })
+
+const axisLabels = (world: World, browser: Browser, width: number, locale: string) => async (t: Test) => {
+  const { page } = await openVisitor(t, browser, { width, locale })
+  const lastDay = '2027-01-15'
+  let amount = '1'
+  await page.clock.setFixedTime(`${lastDay}T12:00:00Z`)
+  await page.addInitScript(keepingLabels)
+  await routeUsage(page, () => amount, lastDay)
+  await signIn(page, world.gateway.url, world.secret)
+  await page.locator('.hero').waitFor()
+  await toHash(page, '#/spend')
+  await page.locator('.chart canvas').waitFor()
+  for (amount of amounts)
+    for (const span of ['7', '30', '90', '365']) {
+      await page.evaluate('globalThis.drawn.labels = []')
+      await page.getByLabel('Days (UTC)').selectOption(span)
+      let drawn: Drawn | null = null
+      await until(async () => {
+        drawn = await page.evaluate('globalThis.drawn')
+        return drawn !== null && drawn.labels.length > 0
+      })
+      t.same(faultsOf(drawn!), [], `${span} days of ${amount} USD`)
+    }
+}
+
 const chromium = findChromium()
 
 t.test('days on the page', { skip: chromium === null && withoutChromium, timeout: 240_000 }, async (t) => {
@@ -116,4 +210,11 @@ t.test('days on the page', { skip: chromium === null && withoutChromium, timeout
   for (const timeZone of timeZones)
     await t.test(`a statement has days of UTC in ${timeZone}`, statementDays(world, browser, timeZone))
   await t.test('a date of another year has its year on a phone', yearsOnPhone(world, browser))
+  for (const [width, locale] of [
+    [320, 'en-GB'],
+    [375, 'de-DE'],
+    [1_280, 'en-GB'],
+    [1_280, 'pt-BR'],
+  ] as const)
+    await t.test(`no labels overlap in ${width} pixels, ${locale}`, axisLabels(world, browser, width, locale))
 })
