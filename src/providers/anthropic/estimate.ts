@@ -20,17 +20,22 @@ const contentText = (content: unknown): string =>
   typeof content === 'string' ? content : listOf(content).filter(isObject).map(blockText).join('')
 
 /** The text that a provider makes tokens of; images and PDF are not counted. */
-const promptTexts = ({ body }: Asked): readonly string[] => [
+const promptTexts = (body: JsonObject): readonly string[] => [
   contentText(body['system']),
   ...listOf(body['messages']).map((message) => contentText(objectOf(message)['content'])),
   jsonText(body['tools']),
   jsonText(objectOf(body['output_config'])['format']),
 ]
 
-const countPrompt = async (asked: Asked): Promise<number> =>
-  (await countTokens(promptTexts(asked).join(''))) + listOf(asked.body['messages']).length * messageTokens
+/** Tokens of a request's prompt as a tokenizer counts them, and what wraps its messages. */
+export const countMessagesPrompt = async (body: JsonObject): Promise<number> =>
+  (await countTokens(promptTexts(body).join(''))) + listOf(body['messages']).length * messageTokens
 
 /** Usage counted by a tokenizer, for an answer whose upstream told none. */
 export const countUsage = async (_target: Target, asked: Asked, delivered: Delivered): Promise<Usage> => {
-  return usageOf({ total: await countPrompt(asked) }, await countOutput(delivered), delivered.toolCalls ?? {})
+  return usageOf(
+    { total: await countMessagesPrompt(asked.body) },
+    await countOutput(delivered),
+    delivered.toolCalls ?? {},
+  )
 }

@@ -4,6 +4,7 @@ import { limits } from '../../limits.ts'
 import { messagesClient } from '../../providers/anthropic/client-format.ts'
 import { countTokensRequest, readTokenCount } from '../../providers/anthropic/count-tokens.ts'
 import { anthropicMessages } from '../../providers/anthropic/dialect.ts'
+import { countMessagesPrompt } from '../../providers/anthropic/estimate.ts'
 import { countPrompt } from '../../providers/canonical/estimate.ts'
 import type { Target } from '../../providers/dialect.ts'
 import { type HttpClient, HttpFault, type HttpResponse } from '../../providers/http.ts'
@@ -51,6 +52,9 @@ const failed = (failure: Failure): Replied => ({ failure })
 const unusable = ({ status }: HttpResponse, reason: string): Replied => failed({ status, reason })
 
 const tellCount = (tokens: number): Replied => ({ bytes: Buffer.from(JSON.stringify({ input_tokens: tokens })) })
+
+/** What an upstream answers at an address that it does not have. */
+const absentStatuses: readonly number[] = [404, 405, 501]
 
 const notConfigured = failed({ status: null, reason: 'provider_not_configured' })
 
@@ -171,11 +175,15 @@ class Asking implements EndableCall {
     return tellResults(await vendor.query(kind, vendorTaskId, this.#cancel.signal))
   }
 
-  /** Only the maker of the format counts for us; for other models a tokenizer does. */
+  /** Upstreams of the format count, where they have that; for all others a tokenizer does. */
   async #countTokens(target: Target): Promise<Replied> {
     const { body } = this.#call
     if (target.provider.dialect !== 'anthropic') return tellCount(await countPrompt(messagesClient.readRequest(body)))
     const response = await this.#request({ ...countTokensRequest(target, this.#call), method: 'POST' })
+    if (absentStatuses.includes(response.status)) {
+      response.discard()
+      return tellCount(await countMessagesPrompt(body))
+    }
     const spoken = { dialect: anthropicMessages, target }
     if (!isSuccess(response)) return failed(await readFailure(spoken, response, this.#parts.clock()))
     const bytes = await readBody(response, limits.upstreamErrorBodyBytesMax)

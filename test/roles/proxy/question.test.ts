@@ -171,6 +171,24 @@ t.test('failures: one attempt, no other candidate', async (t) => {
   }
 })
 
+t.test('where an upstream of the format has no count, ours is the answer', async (t) => {
+  for (const status of [404, 405, 501])
+    for (const body of [leak, '<html>']) {
+      const bench = await upstream(t, saying(status, body))
+      const tools = [{ name: 'f', input_schema: { type: 'object' } }]
+      const messages = [
+        { role: 'user', content: 'one two three' },
+        { role: 'system', content: [{ type: 'text', text: 'four' }] },
+      ]
+      const { head, text, error } = await put(bench, 'anthropic/m', count, { body: { system, tools, messages } })
+      t.equal(error, null)
+      t.match(head, { contentType: 'application/json', model: 'anthropic/m' })
+      const expected = (await countTokens(`${system}one two threefour${JSON.stringify(tools)}`)) + 2 * 3
+      t.same(JSON.parse(text), { input_tokens: expected }, `${status} ${body}`)
+      await leftNothing(t, bench)
+    }
+})
+
 t.test('a provider that is not configured', async (t) => {
   const bench = await startBench(t)
   t.match((await put(bench, 'nobody/m', get('r'))).error, { status: 502, code: 'upstream_error' })
