@@ -19,6 +19,12 @@ const awaitProjector = async (checkpoint: () => Promise<number>, sequence: numbe
   return at
 }
 
+/** The log may have grown since its end was asked for, and the tables with it. */
+const assertWithin = async ({ log }: Platform, at: number): Promise<void> => {
+  const last = await log.lastSequence()
+  if (at > last) throw new ForeignTables(`the tables stand at sequence ${at}, but the log ends at ${last}`)
+}
+
 /** Brings the tables to where the log ends now: by waiting for the projector that runs, or, where none does, by its work in this process. */
 export const catchUp = async (platform: Platform, runtime: Runtime): Promise<void> => {
   const { log } = platform
@@ -29,8 +35,8 @@ export const catchUp = async (platform: Platform, runtime: Runtime): Promise<voi
     place.url,
     awaitProjector(() => database.checkpoint(), last),
   )
-  if (at > last) throw new ForeignTables(`the tables stand at sequence ${at}, but the log ends at ${last}`)
-  if (at === last) return
+  if (at > last) await assertWithin(platform, at)
+  if (at >= last) return
   // What ends it is told by `reached` too.
   const running = await projector.start({ log, store: database.projectionStore(), ...runtime, onFatal: () => {} })
   await running.reached(last).finally(() => running.stop())

@@ -7,6 +7,7 @@ import { verifierText } from '../../src/audit/note.ts'
 import { statementOfLog, statementOfTables } from '../../src/audit/statement.ts'
 import { StatementComparison, StatementTotals } from '../../src/audit/statement-totals.ts'
 import { creditWallet, workspaceRecord } from '../../src/commands/accounts.ts'
+import { catchUp } from '../../src/commands/catch-up.ts'
 import { explanationText } from '../../src/commands/explanation-text.ts'
 import { tablesOf } from '../../src/commands/platform.ts'
 import { csvText } from '../../src/csv.ts'
@@ -19,7 +20,7 @@ import { forgeArchive } from '../audit/archive-forgery.ts'
 import { MemorySource, sealedLog, verifier } from '../audit/sealed-log.ts'
 import { chatBody, until } from '../clients.ts'
 import { parseCsv } from '../csv.ts'
-import { sheetOf, startTestGateway, temporaryFolder } from '../gateway.ts'
+import { runtime, sheetOf, startTestGateway, temporaryFolder } from '../gateway.ts'
 import { type Ended, runProgram, startProgramUnread } from '../program.ts'
 import { randomOf } from '../random.ts'
 import {
@@ -117,6 +118,7 @@ await operator.openAccount('beta', '1')
 
 const unsealed = async (): Promise<boolean> =>
   (operator.tail.ledger.sealed?.size ?? 0) < operator.tail.ledger.sequence - 1
+await operator.caughtUp()
 await until(async () => !(await unsealed()))
 
 const overHttp = async (id: string): Promise<Response> =>
@@ -414,13 +416,26 @@ t.test('the note of a credit is in every format of its statement', async (t) => 
   const evaluated = records.flat().filter((field) => /^\s*[=+\-@\t\r＝]/.test(field))
   t.same(evaluated, ['-1.50'], 'a spreadsheet evaluates none')
 
-  const { out } = await command('statement', 'gamma')
+  const { out, code, err } = await command('statement', 'gamma')
+  t.same({ code, err }, { code: 0, err: '' })
   const lines = out.split('\n')
   t.match(lines[2], /reference +note$/)
   t.match(lines[4], / {2}=0 {2}a remark$/)
   t.match(out, / {2}=13 {2}"two\\r\\nlines"\n/)
   t.match(out, / {2}by command {2}of the command\n/)
   t.notMatch(out, /[\0\t\r]/, 'a terminal obeys none')
+})
+
+t.test('tables that are ahead of where the log ended before are no other log’s', async (t) => {
+  const { platform, log } = operator
+  const grown = [1]
+  const growing = { ...platform.log, lastSequence: async () => grown.shift() ?? log.lastSequence() }
+  await t.resolves(catchUp({ ...platform, log: growing }, runtime))
+  const shorter = { ...platform.log, lastSequence: async () => 1 }
+  await t.rejects(
+    catchUp({ ...platform, log: shorter }, runtime),
+    /the tables stand at sequence \d+, but the log ends at 1/,
+  )
 })
 
 t.test('used wrongly', async (t) => {
