@@ -11,7 +11,7 @@ FAULT_TESTS := $(wildcard test/flows/sigterm* test/flows/a-full-disk* test/flows
   test/flows/an-upstream-that* test/flows/a-flood* test/flows/a-client-of* test/infrastructure/embedded/full-disk*)
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check bench bench-apart bench-video bench-audit bench-guards bench-streams bench-all generate chaos faults tamper reconcile-seeds openapi-seeds properties fuzz page
+.PHONY: help run test check bench bench-apart bench-video bench-audit bench-guards bench-streams bench-all generate clients chaos faults tamper reconcile-seeds openapi-seeds properties fuzz page
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  %-15s %s\n", $$1, $$2 }'
@@ -55,6 +55,9 @@ bench-streams: node_modules/.installed ## Measure many streams open at once agai
 
 bench-all: node_modules/.installed ## Every bench one after another, and all that they found in bench-results.json
 	node test/bench/all.ts $(ARGS)
+
+clients: node_modules/.installed ## Claude Code and the tool runners of the Anthropic SDKs, fetched from npm and PyPI, each in sessions with tools on GPT models
+	node test/clients/main.ts
 
 chaos: node_modules/.installed ## The long forms of the kill tests
 	CHAOS_ROUNDS=$${CHAOS_ROUNDS:-10} tap -t 3600 -j 1 test/flows/*kill* test/flows/*stopped* test/flows/three-edges* test/infrastructure/embedded/killed-gateway* $(ARGS)

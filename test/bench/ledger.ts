@@ -57,6 +57,15 @@ export class Books {
     }))
   }
 
+  /** Requests that were routed and have no end yet, or the other way around. */
+  async openRequests(): Promise<number> {
+    const { count } = await this.#database.db
+      .selectFrom('open_requests')
+      .select(({ fn }) => fn.countAll<bigint>().as('count'))
+      .executeTakeFirstOrThrow()
+    return Number(count)
+  }
+
   /** What the wallet in the tables was charged, 1e-12 USD. */
   async chargedPicos(workspaceId: string): Promise<bigint> {
     const { charges } = await this.#database.db

@@ -20,8 +20,15 @@ const problemsBy =
   (value: unknown): readonly string[] =>
     validate(value) ? [] : (validate.errors ?? []).map(textOf)
 
+/** OpenAI refuses a request with a member that its description does not have. */
+const validateKnown = ajv.compile({
+  $ref: 'openai-chat#/$defs/CreateChatCompletionRequest',
+  unevaluatedProperties: false,
+})
+
 /** What OpenAI's description finds wrong, one text a problem; empty where all is right. */
 export const problemsOfChatRequest = problemsBy(validatorOf('CreateChatCompletionRequest'))
+export const problemsOfKnownChatRequest = problemsBy(validateKnown)
 export const problemsOfChatResponse = problemsBy(validatorOf('CreateChatCompletionResponse'))
 /** Of one parsed `data:` of a stream, `[DONE]` apart. */
 export const problemsOfChatChunk = problemsBy(validatorOf('CreateChatCompletionStreamResponse'))
