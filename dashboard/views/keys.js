@@ -193,8 +193,8 @@ const keysTable = (keys, { limits, today, month }, context, again) =>
       { name: 'Begins with', cell: ({ prefix }) => h('code', {}, prefix) },
       { name: 'State', cell: (key) => state(key.state, key.state === 'active' ? 'good' : 'plain') },
       { name: 'Expires', cell: ({ expires_at }) => (expires_at === null ? 'never' : time(expires_at)) },
-      { name: 'Today (UTC), USD', cell: () => null, amount: ({ id }) => today.get(id) ?? '0' },
-      { name: 'Month (UTC), USD', cell: () => null, amount: ({ id }) => month.get(id) ?? '0' },
+      { name: 'Today (UTC), USD', className: 'days', cell: () => null, amount: ({ id }) => today.get(id) ?? '0' },
+      { name: 'Month (UTC), USD', className: 'days', cell: () => null, amount: ({ id }) => month.get(id) ?? '0' },
       { name: 'Limits', className: 'wrap', cell: ({ id }) => limitsText(limits.get(id)?.limits ?? {}) },
       {
         name: 'Change',
