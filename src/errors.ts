@@ -101,6 +101,8 @@ export interface ErrorDetails {
   readonly status?: number
   /** The last candidate that was tried, for the headers of the error. */
   readonly failedAt?: { readonly level: number; readonly model: string }
+  /** Of a response that failed within its stream: the members that its upstream sent, scrubbed. */
+  readonly failedResponse?: JsonObject
   /** Of an idempotency key: the request that it stands for, and whether it is of use to ask again. */
   readonly repeats?: { readonly requestId: string; readonly askAgain: boolean }
   /** `error.details` of the messages surface: the official SDKs branch on its `error_code`. */
@@ -116,6 +118,7 @@ export class GatewayError extends Error {
   readonly type: ErrorType
   readonly retryAfterSeconds: number | undefined
   readonly failedAt: ErrorDetails['failedAt']
+  readonly failedResponse: ErrorDetails['failedResponse']
   readonly repeats: ErrorDetails['repeats']
   readonly details: JsonObject | undefined
 
@@ -127,6 +130,7 @@ export class GatewayError extends Error {
     this.type = errorTable[code].type
     this.retryAfterSeconds = details.retryAfterSeconds
     this.failedAt = details.failedAt
+    this.failedResponse = details.failedResponse
     this.repeats = details.repeats
     this.details = details.details
   }

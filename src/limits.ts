@@ -50,7 +50,9 @@ export const limits = {
   upstreamBufferBytesMax: 256 * 1024, // Read ahead of a slow client; then its upstream is paused.
   upstreamDrainBytesMax: 64 * 1024, // What is left of an answer is read so that the connection can be used again, up to here.
   upstreamDrainMs: 1_000,
+  upstreamFailedEventMs: 1_000, // After an error within a stream: its failed response comes with it, or not at all.
   upstreamMessageCharactersMax: 2_000, // Of an upstream's error message that is passed on.
+  failedResponseCharactersMax: 64 * 1024, // It goes to an edge with its error, in one message.
   upstreamOutputItemsMax: 4_096, // Of a response: a research answer has hundreds; text of any more is kept with the last.
   upstreamChoicesMax: 128, // OpenAI's own bound of `n`; text of any more is counted with the last.
   replyToolCallsMax: 128, // Of a translated stream: OpenAI's own bound of tools, and that of its SDK.

@@ -81,6 +81,10 @@ export interface StreamRelay {
   readonly delivered: Delivered
   /** As of an Answer; known from the first event on. */
   readonly storedId?: string | null
+  /** The failed response that the upstream sent, on a surface whose streams end with one: see ErrorDetails. */
+  readonly failedResponse?: JsonObject | null
+  /** The upstream has sent an error, and its failed response may follow. */
+  readonly isFailing?: boolean
   push(bytes: Uint8Array): Uint8Array | null
   /** The upstream has closed the stream. */
   end(): Uint8Array | null

@@ -16,12 +16,16 @@ const providers = ['openai', 'grok', 'gemini', 'anthropic']
 const sheets = Object.fromEntries(
   providers.map((provider) => [`${provider}/plain`, sheetOf({ max_output_tokens: 64_000, context_tokens: 200_000 })]),
 )
+const models = {
+  limited:
+    'limited;stream_error=9;failed;error_code=rate_limit_exceeded;error_message=Rate limit reached. Please try again in 11.054s.',
+}
 const prompt = 'Which way is north?'
 const answer = 'You said: Which way is north?'
 const place = z.object({ place: z.string() })
 
 t.test('agents, over HTTP, on real servers', async (t) => {
-  const running = await startTestGateway(t, { sheets })
+  const running = await startTestGateway(t, { sheets, models })
   const { gateway, account } = running
   const baseURL = `${gateway.url}/v1`
   const apiKey = account.secret
@@ -73,6 +77,20 @@ t.test('agents, over HTTP, on real servers', async (t) => {
       t.same(asked, ['sandbox', 'sandbox'])
       t.equal((await bills(t)).length, 6)
     })
+
+  t.test('the Vercel AI SDK: a response that fails within its stream', async (t) => {
+    const model = openai.responses('openai/limited')
+    const { fullStream } = streamText({ model, prompt, maxRetries: 0, onError() {} })
+    const errors: unknown[] = []
+    const types: string[] = []
+    for await (const part of fullStream) {
+      types.push(part.type)
+      if (part.type === 'error') errors.push(part.error)
+      if (part.type === 'finish') t.equal(part.finishReason, 'error')
+    }
+    t.match(errors, [{ message: /broke off/ }], 'it reads both events, and reports one error')
+    t.ok(types.includes('text-delta') && types.includes('finish'))
+  })
 
   const configuration = { baseURL }
   const langchain: readonly (readonly [string, Required<Pick<BaseChatModel, 'bindTools'>> & BaseChatModel])[] = [

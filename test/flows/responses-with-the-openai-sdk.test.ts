@@ -7,6 +7,7 @@ import type {
   ResponseStreamEvent,
 } from 'openai/resources/responses/responses'
 import t, { type Test } from 'tap'
+import { sandboxOrganisation } from '../../src/sandbox/server.ts'
 import { billOf, checkReservations, plainCost, startBilling } from '../bills.ts'
 import { until } from '../clients.ts'
 import { configOf, sheetOf, startTestGateway, type TestGateway } from '../gateway.ts'
@@ -27,6 +28,8 @@ const models = {
   odd: 'odd;stream_error=9',
   failed: 'failed;failed',
   torn: 'torn;stream_error=4',
+  limited:
+    'limited;stream_error=9;failed;error_code=rate_limit_exceeded;error_message=Rate limit reached. Please try again in 11.054s;leak=Details',
   maker: 'maker;tool_calls=1',
 }
 const perCall = {
@@ -453,6 +456,33 @@ t.test('the official SDK, over HTTP, on real servers', async (t) => {
     t.match(await billOf(running, request_id), { outcome: 'interrupted', source: 'estimated' })
   })
 
+  t.test('agents read the reason, and how long to wait, from the failed response', async (t) => {
+    const asking = (signal: AbortSignal): Promise<globalThis.Response> =>
+      fetch(`${running.gateway.url}/v1/responses`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${running.account.secret}`, 'content-type': 'application/json' },
+        body: JSON.stringify({ ...ask('limited', { instructions: 'Be brief.' }), stream: true }),
+        signal,
+      })
+    const text = await (await asking(AbortSignal.timeout(10_000))).text()
+    const events = [...text.matchAll(/^data: (.*)$/gm)].map(([, data = '']) => JSON.parse(data))
+    for (const event of events) t.same(notOfFormat(problemsOfResponsesEvent(event)), [], event.type)
+    t.same(
+      events.map(({ sequence_number }) => sequence_number),
+      events.map((_, index) => index),
+    )
+    const [created] = events
+    const [error, failed] = events.slice(-2)
+    t.match(error, { type: 'error', code: 'upstream_stream_interrupted', error: { type: 'upstream_error' } })
+    const { response } = failed
+    t.match(failed, { type: 'response.failed', response: { status: 'failed', error: { code: 'rate_limit_exceeded' } } })
+    t.match(response, { id: created.response.id, instructions: 'Be brief.', output: [] })
+    t.match(response.error.message, /Please try again in 11\.054s .*\[redacted\].*\[redacted\].*\[redacted\]/)
+    for (const secret of ['sk-upstream-secret', sandboxOrganisation, '127.0.0.1'])
+      t.notOk(text.includes(secret), secret)
+    t.equal(text.match(/\n\n$/)?.length, 1)
+  })
+
   t.test('a client that leaves pays for what it got', async (t) => {
     const { data: stream, request_id } = await client.responses.create({ ...ask('slow'), stream: true }).withResponse()
     let words = 0
@@ -508,8 +538,17 @@ t.test('what nobody knows yet goes through as it comes; an error of ours takes t
   })
   const text = await answered.text()
   t.ok(text.startsWith(events.join('')))
-  const [, data = ''] = text.slice(events.join('').length).split('data: ')
-  t.match(JSON.parse(data), { type: 'error', sequence_number: 3, code: 'upstream_stream_interrupted' })
-  t.same(problemsOfResponsesEvent(JSON.parse(data)), [])
+  const own = [...text.slice(events.join('').length).matchAll(/^data: (.*)$/gm)].map(([, data = '']) =>
+    JSON.parse(data),
+  )
+  t.match(own, [
+    { type: 'error', sequence_number: 3, code: 'upstream_stream_interrupted' },
+    {
+      type: 'response.failed',
+      sequence_number: 4,
+      response: { id: 'resp_1', status: 'failed', error: { code: 'upstream_stream_interrupted' } },
+    },
+  ])
+  for (const event of own) t.same(problemsOfResponsesEvent(event), [])
   t.match(await billOf(running, answered.headers.get('x-request-id')), { outcome: 'interrupted', source: 'estimated' })
 })

@@ -89,6 +89,7 @@ const fieldsOf = (fault: unknown): object =>
         retryAfterSeconds: fault.retryAfterSeconds,
         failedAt: fault.failedAt,
         details: fault.details,
+        failedResponse: fault.failedResponse,
       }
     : {}
 
@@ -153,7 +154,9 @@ export const callsContract = (t: Test, open: OpenTransport): void => {
       failedAt: { level: 1, model: 'openai/gpt-4o' },
       details: { error_code: 'a_word' },
     })
-    const bare = new GatewayError('upstream_stream_interrupted', 'broken off')
+    const bare = new GatewayError('upstream_stream_interrupted', 'broken off', {
+      failedResponse: { id: 'resp_1', error: { code: 'server_error', message: 'Grüezi' }, usage: null },
+    })
     const dispatch = await serving(t, async function* ({ stream }) {
       if (!stream) throw refusal
       yield head

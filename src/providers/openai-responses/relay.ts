@@ -6,6 +6,7 @@ import type { SseEvent } from '../sse.ts'
 import { sseEvent } from '../sse-event.ts'
 import { storedIdOf, withUsage } from './answer.ts'
 import { DeliveredOutput } from './delivered.ts'
+import { readErrorEvent, readFailedResponse } from './failure.ts'
 import { StreamedTools } from './streamed-tools.ts'
 import { readUsage } from './usage.ts'
 
@@ -34,6 +35,7 @@ export class ResponsesRelay extends EventRelay {
   readonly #delivered: DeliveredOutput
   #reportedUsage: Usage | null = null
   #storedId: string | null = null
+  #failedResponse: JsonObject | null = null
   #terminal: Terminal | null = null
 
   constructor(target: Target, asked: Asked) {
@@ -61,6 +63,15 @@ export class ResponsesRelay extends EventRelay {
     return this.#storedId
   }
 
+  get failedResponse(): JsonObject | null {
+    return this.#failedResponse
+  }
+
+  /** After an error its failed response comes. */
+  get isFailing(): boolean {
+    return this.state === 'open' && this.#failedResponse !== null
+  }
+
   override closing(counted: Usage | null): Uint8Array {
     if (this.#terminal === null) throw new Error('a stream is closed after its last event has come')
     const { raw, event } = this.#terminal
@@ -71,15 +82,22 @@ export class ResponsesRelay extends EventRelay {
   /** What stands behind the end, such as a `[DONE]`, goes no further. */
   protected override take(event: SseEvent): void {
     if (this.state !== 'open') return
-    if (event.data === null) this.keep(event.raw)
+    if (event.data === null) this.#takeBlank(event)
     else if (event.data === doneData) this.breakEarly()
     else this.#takeEvent(event, parseJson(event.data))
   }
 
+  /** Comments do not put off the end of a stream that fails. */
+  #takeBlank({ raw, tail }: SseEvent): void {
+    if (this.isFailing && !tail) this.breakEarly()
+    else this.keep(raw)
+  }
+
   #takeEvent(event: SseEvent, json: unknown): void {
     if (!isObject(json)) this.break('not_json')
-    else if (json['type'] === 'error' || json['error'] || event.name === 'error') this.break('error_in_stream')
-    else if (json['type'] === 'response.failed') this.#fail(json)
+    else if (json['type'] === 'response.failed') this.#fail(objectOf(json['response']))
+    else if (this.isFailing) this.breakEarly()
+    else if (json['type'] === 'error' || json['error'] || event.name === 'error') this.#takeError(json)
     else if (!this.answering && !this.#startsWith(textOf(json['type']))) this.break('not_a_responses_stream')
     else this.#relay(event, json)
   }
@@ -114,10 +132,23 @@ export class ResponsesRelay extends EventRelay {
     this.finish()
   }
 
+  #takeError(json: JsonObject): void {
+    if (this.answering) this.#failedResponse = readErrorEvent(json, this.#target.provider)
+    else this.break('error_in_stream')
+  }
+
   /** What failed before it began costs nothing; what failed later may tell its cost. */
-  #fail(json: JsonObject): void {
-    if (this.answering) this.#noteUsage(objectOf(json['response']))
+  #fail(response: JsonObject): void {
+    if (this.answering) {
+      this.#noteUsage(response)
+      this.#failedResponse = { ...this.#failedResponse, ...readFailedResponse(response, this.#target.provider) }
+    }
     this.break('response_failed')
+  }
+
+  protected override breakEarly(): void {
+    if (this.isFailing) this.break('error_in_stream')
+    else super.breakEarly()
   }
 
   #noteUsage(response: JsonObject): void {

@@ -92,7 +92,7 @@ const routes = (parts: ServerParts, bounds: EdgeBounds, faults: FaultTeller): Ro
   const version = requireVersion()
   const surface = { inference, keys, bounds, logger, faults }
   const submits = { videoTasks, keys, logger }
-  const responses = { ...surface, owners: parts.responseOwners }
+  const responses = { ...surface, owners: parts.responseOwners, clock }
   const models = { catalog, prices: tail.ledger.prices, accounts: tail.ledger.accounts, clock }
 
   const router = new Router<EdgeState, object>()

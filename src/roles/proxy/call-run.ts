@@ -2,7 +2,10 @@ import type { Usage } from '../../domain/usage/usage.ts'
 import { clientGoneError, GatewayError } from '../../errors.ts'
 import type { FactOf } from '../../events/envelope.ts'
 import type { Attempt, UsageRecorded } from '../../events/types.ts'
+import { limits } from '../../limits.ts'
+import type { StreamRelay } from '../../providers/dialect.ts'
 import { HttpFault } from '../../providers/http.ts'
+import { within } from '../../within.ts'
 import type { EndableCall, OpenCalls } from '../open-calls.ts'
 import type { AnswerCall, AnswerPart, Candidate } from '../role.ts'
 import {
@@ -35,6 +38,12 @@ const headOf = ({ candidate, answered }: Serving<WholeAnswer | OpenStream>): Hea
   level: candidate.level,
   model: candidate.model,
 })
+
+/** After an error the failed response comes at once, or never. */
+const readNext = (relay: StreamRelay, chunks: OpenStream['chunks']): ReturnType<OpenStream['chunks']['next']> =>
+  relay.isFailing === true
+    ? within(chunks.next(), limits.upstreamFailedEventMs, () => new HttpFault('timeout'))
+    : chunks.next()
 
 /** What was told before the answer ended may lag behind what was delivered: the larger output counts. None told is none reported. */
 const settleUsage = (told: Usage | null, counted: Usage): Pick<Bill, 'usage' | 'source'> => {
@@ -147,11 +156,12 @@ export class CallRun implements EndableCall {
   /** The next bytes for the client; null when these upstream bytes hold none. */
   async read({ relay, chunks }: OpenStream): Promise<Uint8Array | null> {
     try {
-      const { done, value } = await chunks.next()
+      const { done, value } = await readNext(relay, chunks)
       if (this.#stopped !== null) return null
       return done === true ? relay.end() : relay.push(value)
     } catch (fault) {
       if (!(fault instanceof HttpFault)) throw fault
+      if (relay.isFailing === true) return relay.end()
       this.#brokenBy = fault.kind
       return null
     }
@@ -161,7 +171,8 @@ export class CallRun implements EndableCall {
   async closeStream({ relay }: OpenStream): Promise<AnswerPart> {
     if (this.#stopped === 'client_gone') throw clientGoneError()
     const counted = await this.#acknowledged()
-    if (this.#brokenBy !== null) throw brokenOff(this.#stopped, this.#released, this.#brokenBy)
+    if (this.#brokenBy !== null)
+      throw brokenOff(this.#stopped, this.#released, this.#brokenBy, relay.failedResponse ?? null)
     return { type: 'bytes', bytes: relay.closing(counted) }
   }
 

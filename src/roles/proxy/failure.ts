@@ -6,6 +6,7 @@ import {
   failureReason,
   GatewayError,
 } from '../../errors.ts'
+import type { JsonObject } from '../../json.ts'
 import { limits } from '../../limits.ts'
 import type { Refusal } from '../../providers/dialect.ts'
 import type { HttpFault } from '../../providers/http.ts'
@@ -160,8 +161,16 @@ const stopping = (details: ErrorDetails = {}): GatewayError =>
     retryAfterSeconds: 1,
   })
 
-/** What the caller is told of an open stream that ended early. `delivered`: a part of it is out. `brokenBy`: how, where nobody stopped it. */
-export const brokenOff = (stopped: Stop | null, delivered: boolean, brokenBy: string | null = null): GatewayError => {
+/**
+ * The error of an open stream that ended early. `delivered`: a part of it is out. `brokenBy`: how, where it was not stopped by us;
+ * `failedResponse`: the upstream's own, where it sent one.
+ */
+export const brokenOff = (
+  stopped: Stop | null,
+  delivered: boolean,
+  brokenBy: string | null = null,
+  failedResponse: JsonObject | null = null,
+): GatewayError => {
   switch (stopped) {
     case 'client_gone':
       return clientGoneError()
@@ -173,7 +182,9 @@ export const brokenOff = (stopped: Stop | null, delivered: boolean, brokenBy: st
     case null:
       if (brokenBy === 'timeout')
         return new GatewayError('upstream_timeout', 'The upstream provider fell silent before the answer was complete.')
-      return new GatewayError('upstream_stream_interrupted', 'The upstream provider broke off the answer.')
+      return new GatewayError('upstream_stream_interrupted', 'The upstream provider broke off the answer.', {
+        ...(failedResponse === null ? {} : { failedResponse }),
+      })
   }
 }
 

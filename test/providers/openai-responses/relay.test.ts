@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { noUsage } from '../../../src/domain/usage/usage.ts'
-import { isObject, type JsonObject, parseJson } from '../../../src/json.ts'
+import { isObject, type JsonObject, objectOf, parseJson } from '../../../src/json.ts'
 import { limits } from '../../../src/limits.ts'
 import { countUsage } from '../../../src/providers/openai-responses/estimate.ts'
 import { ResponsesRelay } from '../../../src/providers/openai-responses/relay.ts'
@@ -182,6 +182,79 @@ t.test('a stream breaks', async (t) => {
     t.strictSame([relay.answering, relay.state, relay.fault, given], [true, 'broken', fault, begun], fault)
     t.notOk(relay.isFinished)
   }
+})
+
+const limited = {
+  code: 'rate_limit_exceeded',
+  message:
+    'Rate limit reached for gpt-5 in organization org-AAA1 on tokens per min (TPM): Limit 30000, Used 22999. Please try again in 11.054s. Visit https://platform.openai.com/account/rate-limits.',
+}
+const limitedText =
+  'Rate limit reached for gpt-5 in organization [redacted] on tokens per min (TPM): Limit 30000, Used 22999. Please try again in 11.054s. Visit [redacted]'
+const lateFailure = (more: JsonObject = {}): JsonObject => ({
+  ...failed,
+  response: { ...failed.response, error: limited, output: [messageOf('secret.example')], ...more },
+})
+const crlf = (text: string): string => text.replaceAll('\n', '\r\n')
+const lateError = { ...error, error: { ...limited, type: 'tokens', param: null } }
+
+t.test('the failed response of the upstream is kept for the client, scrubbed', async (t) => {
+  const begun = textOf(events.slice(0, 5))
+  const own = lateFailure()['response']
+  const scrubbed = { ...objectOf(own), error: { code: limited.code, message: limitedText } }
+  const alone = { error: scrubbed.error }
+  const flat = { type: 'error', ...limited, param: null }
+  const table: readonly (readonly [
+    name: string,
+    pieces: readonly string[],
+    fault: string,
+    failure: JsonObject | null,
+  ])[] = [
+    ['the response alone', [begun + sse(lateFailure())], 'response_failed', scrubbed],
+    ['behind an error', [begun + sse(lateError) + sse(lateFailure())], 'response_failed', scrubbed],
+    ['in pieces', [begun + sse(lateError), sse(lateFailure())], 'response_failed', scrubbed],
+    [
+      'with a cut line end',
+      [`${begun}${crlf(sse(lateError)).slice(0, -1)}`, `\n${sse(lateFailure())}`],
+      'response_failed',
+      scrubbed,
+    ],
+    ['an error, and a comment', [begun + sse(lateError), ': wait\n\n', sse(lateFailure())], 'error_in_stream', alone],
+    ['the error alone', [begun + sse(lateError)], 'error_in_stream', alone],
+    ['a flat error', [begun + sse(flat)], 'error_in_stream', alone],
+    ['a needless end', [begun + sse(lateError), 'data: [DONE]\n\n'], 'error_in_stream', alone],
+    ['an error, and more', [begun + sse(lateError) + begun], 'error_in_stream', alone],
+    ['two errors', [begun + sse(lateError) + sse(flat)], 'error_in_stream', alone],
+    [
+      'an empty error',
+      [begun + sse({ type: 'error' })],
+      'error_in_stream',
+      { error: { code: 'server_error', message: String } },
+    ],
+    ['before it began', [head + sse(lateFailure())], 'response_failed', null],
+    ['an early end', [begun], 'ended_early', null],
+  ]
+  for (const [name, pieces, fault, failure] of table) {
+    const { relay } = relayed(pieces)
+    t.equal(relay.fault, fault, name)
+    if (failure === null) t.equal(relay.failedResponse, null, name)
+    else t.match(relay.failedResponse, failure, name)
+  }
+  const waiting = new ResponsesRelay(targetOf(), askedOf({}, true))
+  waiting.push(Buffer.from(begun + sse(lateError)))
+  t.strictSame([waiting.state, waiting.isFailing], ['open', true], 'its response is about to come')
+})
+
+t.test('of a failed response that is too large only the failure is kept', async (t) => {
+  const begun = textOf(events.slice(0, 5))
+  const instructions = 'x'.repeat(limits.failedResponseCharactersMax)
+  const { relay } = relayed([begun + sse(lateFailure({ instructions, usage: usageOf(5, 2) }))])
+  t.strictSame(relay.failedResponse, {
+    id: 'resp_1',
+    error: { code: limited.code, message: limitedText },
+    incomplete_details: null,
+    usage: usageOf(5, 2),
+  })
 })
 
 t.test('a broken stream is billed for the tools and the words that came', async (t) => {

@@ -39,8 +39,8 @@ export const decodeHead = (payload: Uint8Array): Head => {
 
 /** All of a fault but its cause, which stays with the logs of the process that met it. */
 export const encodeFault = (fault: GatewayError): Buffer => {
-  const { code, message, param, status, retryAfterSeconds, failedAt, details } = fault
-  return encodeJson({ code, message, param, status, retryAfterSeconds, failedAt, details })
+  const { code, message, param, status, retryAfterSeconds, failedAt, details, failedResponse } = fault
+  return encodeJson({ code, message, param, status, retryAfterSeconds, failedAt, details, failedResponse })
 }
 
 const codeOf = (value: unknown): ErrorCode =>
@@ -51,12 +51,13 @@ const failedAtOf = (value: unknown): Pick<ErrorDetails, 'failedAt'> => {
   return typeof level === 'number' && typeof model === 'string' ? { failedAt: { level, model } } : {}
 }
 
-const detailsOf = ({ param, status, retryAfterSeconds, failedAt, details }: JsonObject): ErrorDetails => ({
+const detailsOf = ({ param, status, retryAfterSeconds, failedAt, details, failedResponse }: JsonObject): ErrorDetails => ({
   ...(typeof param === 'string' ? { param } : {}),
   ...(typeof status === 'number' ? { status } : {}),
   ...(typeof retryAfterSeconds === 'number' ? { retryAfterSeconds } : {}),
   ...failedAtOf(failedAt),
   ...(isObject(details) ? { details } : {}),
+  ...(isObject(failedResponse) ? { failedResponse } : {}),
 })
 
 /** Throws where the payload is not JSON. */

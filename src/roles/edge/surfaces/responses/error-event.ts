@@ -1,4 +1,6 @@
 import type { GatewayError } from '../../../../errors.ts'
+import type { JsonObject } from '../../../../json.ts'
+import { sseEvent } from '../../../../providers/sse-event.ts'
 import { errorBody } from '../../middleware/errors.ts'
 
 /**
@@ -8,5 +10,12 @@ import { errorBody } from '../../middleware/errors.ts'
 export const responsesErrorEvent = (failure: GatewayError, sequence: number): string => {
   const { error } = errorBody(failure)
   const { code, message, param } = error
-  return `event: error\ndata: ${JSON.stringify({ type: 'error', sequence_number: sequence, code, message, param, error })}\n\n`
+  return sseEvent({ type: 'error', sequence_number: sequence, code, message, param, error })
+}
+
+/** The end of a response that failed: agents read the reason from it, and how long to wait. `begun`: the response as it began. */
+export const failedResponseEvent = (failure: GatewayError, begun: JsonObject, sequence: number): string => {
+  const error = { code: failure.code, message: failure.message }
+  const response = { ...begun, error, ...failure.failedResponse, status: 'failed' }
+  return sseEvent({ type: 'response.failed', sequence_number: sequence, response })
 }

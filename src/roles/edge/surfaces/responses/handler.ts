@@ -1,4 +1,5 @@
 import { GatewayError } from '../../../../errors.ts'
+import type { Clock } from '../../../role.ts'
 import { candidateAt } from '../../inference.ts'
 import { type EdgeContext, type EdgeMiddleware, jsonOf, keyOf } from '../../middleware/context.ts'
 import type { ResponseOwners } from '../../response-owners.ts'
@@ -12,6 +13,7 @@ import { ResponsesVoice } from './voice.ts'
 
 export interface ResponsesParts extends SurfaceParts {
   readonly owners: ResponseOwners
+  readonly clock: Clock
 }
 
 /** POST /v1/responses */
@@ -29,7 +31,11 @@ export const createResponse =
       request,
       plan,
       demand: demandOf(request, bytesLength, parts.inference.hasOpenAIHabits(plan)),
-      voice: new ResponsesVoice(),
+      voice: new ResponsesVoice({
+        requestId: ctx.state.requestId,
+        model: request.model,
+        createdSeconds: Math.floor(parts.clock() / 1_000),
+      }),
     })
   }
 

@@ -114,7 +114,8 @@ t.test('an error within a stream is numbered, and the official SDK raises it', a
   }
   const { url, post } = await startEdge(t, { serve })
   const text = await (await post({ ...ask, stream: true }, {}, path)).text()
-  t.match(text.split('\n\n').at(-2), /^event: error\ndata: \{"type":"error","sequence_number":2,/)
+  t.match(text.split('\n\n').at(-3), /^event: error\ndata: \{"type":"error","sequence_number":2,/)
+  t.match(text.split('\n\n').at(-2), /^event: response.failed\ndata: \{"type":"response.failed","sequence_number":3,/)
   const client = new OpenAI({ baseURL: `${url}/v1`, apiKey: secret, maxRetries: 0 })
   const stream = await client.responses.create({ ...ask, stream: true })
   const reading = async (): Promise<void> => {

@@ -1,0 +1,26 @@
+import { isObject, type JsonObject, textOf } from '../../json.ts'
+import { limits } from '../../limits.ts'
+import type { Provider } from '../provider.ts'
+import { refusalText, wordOf } from '../refusal-text.ts'
+
+/** Members that are of the failure; the client got the others at the start of the stream. */
+const essentials = ['id', 'error', 'incomplete_details', 'usage'] as const
+
+/** The error of a failed response, without keys, hosts and names of our account. */
+const scrubError = ({ code, message }: JsonObject, provider: Provider): JsonObject => ({
+  code: wordOf(code) ?? 'server_error',
+  message: refusalText(textOf(message), provider),
+})
+
+/** The failed response as far as an `error` event has it, in either spelling. */
+export const readErrorEvent = (event: JsonObject, provider: Provider): JsonObject => ({
+  error: scrubError(isObject(event['error']) ? event['error'] : event, provider),
+})
+
+/** A failed response, scrubbed; only its essentials where it is too large to go to an edge. */
+export const readFailedResponse = (response: JsonObject, provider: Provider): JsonObject => {
+  const { error, ...rest } = response
+  const failed: JsonObject = isObject(error) ? { ...rest, error: scrubError(error, provider) } : rest
+  if (JSON.stringify(failed).length <= limits.failedResponseCharactersMax) return failed
+  return Object.fromEntries(essentials.filter((name) => name in failed).map((name) => [name, failed[name]]))
+}
