@@ -717,7 +717,7 @@ export interface Attempt {
   readonly model: string
   readonly provider: string
   /**
-   * passed_over: the candidate could not be asked for what the request says, and no call was made.
+   * passed_over: the candidate could not be asked for this request, and no call was made.
    */
   readonly outcome: 'served' | 'failed' | 'passed_over'
   readonly status: number | null

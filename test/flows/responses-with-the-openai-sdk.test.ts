@@ -56,7 +56,7 @@ const sheets = {
   'gemini/plain': sheetOf(),
   'google/plain': sheetOf(),
 }
-/** As `gateway/auto` is where nothing is configured: one of Google's stands between the two that this surface has. */
+/** `auto` is like the default router: of its three models, this surface lacks the second, one of Google's. */
 const routers = {
   auto: { candidates: ['openai/down', 'gemini/plain', 'grok/plain'] },
   google: { candidates: ['gemini/plain', 'openai/plain'] },
@@ -408,17 +408,17 @@ t.test('the official SDK, over HTTP, on real servers', async (t) => {
       const { response, request_id } = await client.responses.create(ask('plain', { model: name })).withResponse()
       const { attempts } = await billOf(running, request_id)
       const resolved = response.headers.get('x-gateway-resolved-model')
-      const told = attempts.map(({ model, outcome, reason }) => [model, outcome, reason].join(' ').trim())
-      return { resolved, told, asked: sandbox.calls().length - before }
+      const tried = attempts.map(({ model, outcome, reason }) => [model, outcome, reason].join(' ').trim())
+      return { resolved, tried, asked: sandbox.calls().length - before }
     }
     t.same(await router('gateway/auto'), {
       resolved: 'grok/plain',
-      told: ['openai/down failed status_503', 'gemini/plain passed_over not_implemented', 'grok/plain served'],
+      tried: ['openai/down failed status_503', 'gemini/plain passed_over not_implemented', 'grok/plain served'],
       asked: 2,
     })
     t.same(await router('gateway/google'), {
       resolved: 'openai/plain',
-      told: ['gemini/plain passed_over not_implemented', 'openai/plain served'],
+      tried: ['gemini/plain passed_over not_implemented', 'openai/plain served'],
       asked: 1,
     })
     const extra_body = { models: ['anthropic/plain', 'gemini/plain', 'openai/plain'], route: 'fallback' }

@@ -16,7 +16,7 @@ const startsWith = (bytes: Uint8Array, at: number, expected: Uint8Array): boolea
   return true
 }
 
-/** Where the last string that reads so begins; -1 where there is none. Within a text its quotes are escaped. */
+/** Where the last string `usage` begins; -1 where there is none. Within a longer string its quotes are escaped. */
 const lastKey = (bytes: Uint8Array): number => {
   for (let at = bytes.length - key.length; at > field.length; at -= 1)
     if (bytes[at] === quote && bytes[at - 1] !== backslash && startsWith(bytes, at, key)) return at
@@ -64,8 +64,8 @@ const valueEnd = (bytes: Uint8Array, from: number): number => {
 }
 
 /**
- * An event whose data is an object, without that object's member `usage`: what stands before it and behind it, as it came. Null where the
- * member cannot be told by its name from the event's end.
+ * An event whose data is an object, without that object's member `usage`: the bytes before and behind the member, as they came. Null where
+ * the last `usage` of the event is not proved to be that member.
  */
 export const withoutUsage = (event: Uint8Array): readonly [Uint8Array, Uint8Array] | null => {
   const start = lastKey(event)

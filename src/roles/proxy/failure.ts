@@ -115,7 +115,7 @@ export const upstreamErrorOf = ({ reason, status }: Failure): UpstreamError => {
 /** What we refuse ourselves. */
 export const refused = (refusal: GatewayError): Failure => ({ status: null, reason: 'refused', refusal })
 
-/** A candidate that we cannot ask for what the request says, or not on its surface. */
+/** A candidate that cannot be asked for this request, or not on its surface. */
 export const passedOver = (unaskable: GatewayError): Failure => ({
   status: null,
   reason: failureReason(unaskable),
@@ -188,7 +188,7 @@ export const brokenOff = (
   }
 }
 
-/** Of several refusals of ours one that says what to change is of more use than that a surface is missing. */
+/** Of several refusals of ours, one that names what to change is of more use than a missing surface. */
 const firstUnaskable = (unserved: readonly Unserved[]): Unserved | undefined =>
   unserved.find(({ failure }) => failure.unaskable !== undefined && failure.unaskable.status < 500) ?? unserved[0]
 
@@ -199,8 +199,8 @@ const detailsOf = (deciding: Unserved | undefined): ErrorDetails => {
 }
 
 /**
- * What the caller is told when no candidate served. The last failure of one that was asked decides; 429 only where every one of these
- * was rate-limited. Where none could be asked, it is why.
+ * The error of a request that no candidate served. The last failure of one that was asked decides; 429 only where every one of these
+ * was rate-limited. Where none could be asked, our own refusal is it.
  */
 export const verdict = (call: RoutedCall, { unserved, stopped }: Tries): GatewayError => {
   const asked = unserved.filter(({ failure }) => failure.unaskable === undefined)

@@ -65,7 +65,8 @@ t.test('usage beside choices is stripped, the chunk stays', async (t) => {
 t.test('a caller that did not ask for usage is given no such member, and every other byte as it came', async (t) => {
   const begun = chunk({ role: 'assistant', content: '' })
   const choices = '"choices":[{"index":0,"delta":{"content":"x"},"finish_reason":null}]'
-  const said = '"choices":[{"index":0,"delta":{"content":"\\"usage\\":null,\\"usage\\": null}"},"finish_reason":null}]'
+  const written =
+    '"choices":[{"index":0,"delta":{"content":"\\"usage\\":null,\\"usage\\": null}"},"finish_reason":null}]'
   const nested = '"choices":[{"index":0,"delta":{"usage":null,"a":{"usage":null}},"logprobs":null}]'
   const table: readonly [name: string, data: string, without: string][] = [
     ['last', `{"id":"1",${choices},"usage":null}`, `{"id":"1",${choices}}`],
@@ -73,8 +74,8 @@ t.test('a caller that did not ask for usage is given no such member, and every o
     ['first', `{"usage":null,"id":"1",${choices}}`, `{"id":"1",${choices}}`],
     ['spaces', `{ "id": "1", ${choices} , "usage" : null }`, `{ "id": "1", ${choices} }`],
     ['tabs, before more', `{"id":"1",\t"usage":\tnull,\t${choices}}`, `{"id":"1",\t\t${choices}}`],
-    ['said by the model', `{"id":"1",${said}}`, `{"id":"1",${said}}`],
-    ['said by the model too', `{"id":"1",${said},"usage":null}`, `{"id":"1",${said}}`],
+    ['in the text of the model', `{"id":"1",${written}}`, `{"id":"1",${written}}`],
+    ['in the text of the model too', `{"id":"1",${written},"usage":null}`, `{"id":"1",${written}}`],
     ['deeper down too', `{${nested},"usage":null}`, `{${nested}}`],
     ['deeper down', `{${nested}}`, `{${nested}}`],
     ['as text', `{${choices},"a":"usage","usage":null,"b":"x"}`, `{${choices},"a":"usage","b":"x"}`],

@@ -187,7 +187,7 @@ for (const [surface, failing, serving] of chains)
       },
     )
 
-/** What the provider of a surface cannot be asked, by the provider; it is asked of `asking` all the same. */
+/** By surface: a request for which `asking` can be asked, and `passed` cannot. */
 const unasked: {
   readonly [S in Surface]: {
     readonly body: JsonObject
@@ -236,7 +236,7 @@ for (const surface of ['chat', 'messages', 'responses'] as const)
     const listed = passed.map(attemptOf)
     const how = `${surface}, ${stream ? 'stream' : 'whole'}`
 
-    t.test(`candidates that cannot be asked are passed over, wherever they stand (${how})`, async (t) => {
+    t.test(`candidates that cannot be asked are passed over, in any position (${how})`, async (t) => {
       for (const before of [...ids.keys(), ids.length]) {
         const [first, then] = [ids.slice(0, before), ids.slice(before)]
         const bench = await startBench(t)
@@ -246,7 +246,7 @@ for (const surface of ['chat', 'messages', 'responses'] as const)
         const attempts = [...listed.slice(0, before), { model: `${asking}/z`, outcome: 'served', status: 200 }]
         t.match(billOf(t, bench), { level: before, attempts })
         t.equal(billOf(t, bench).attempts.length, before + 1)
-        t.equal(bench.sandbox.calls().length, 1, 'nobody else was asked')
+        t.equal(bench.sandbox.calls().length, 1, 'no other was asked')
       }
     })
 
@@ -287,7 +287,7 @@ for (const surface of ['chat', 'messages', 'responses'] as const)
     })
   }
 
-t.test('of several refusals of ours the first decides that says what to change', async (t) => {
+t.test('of several refusals of ours the first decides that names what to change', async (t) => {
   const bench = await startBench(t)
   const body = { tools: [{ type: 'x_search' }] }
   const { error } = await askOn(bench, 'responses', ['anthropic/a', 'openai/b', 'xai/c'], { body })
