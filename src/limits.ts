@@ -2,6 +2,7 @@
 export const limits = {
   // Requests
   requestBodyBytesMax: 20 * 1024 * 1024, // Images and audio travel inline; OpenAI's own bound is 20 MB an image.
+  unfundedBodyBytesMax: 256 * 1024, // Of a workspace whose money is spent: room for what is free, and for repeats of what was paid.
   jsonMembersMax: 100_000, // Members and elements, at any depth: each is validated, copied and written anew while all other requests wait.
   jsonDepthMax: 128, // No real request nests deeper; a serialiser's stack must not overflow.
   formPartsMax: 256, // Of a video's form: the native format has some thirty members, and lists of a few items.
@@ -391,6 +392,7 @@ const assertOrder = (earlier: keyof typeof limits, later: keyof typeof limits): 
   if (limits[earlier] >= limits[later]) throw new Error(`limits: ${earlier} must be below ${later}`)
 }
 
+assertOrder('unfundedBodyBytesMax', 'requestBodyBytesMax')
 assertOrder('upstreamFirstByteMs', 'upstreamWholeAnswerMs')
 assertOrder('upstreamWholeAnswerMs', 'requestDeadlineMs')
 assertOrder('upstreamIdleMs', 'requestDeadlineMs')

@@ -97,6 +97,9 @@ export const balancePicos = (wallet: WalletDraft): bigint =>
 export const availablePicos = (wallet: WalletDraft): bigint =>
   balancePicos(wallet) + wallet.creditLimitPicos - wallet.heldPicos
 
+/** Whether neither balance nor credit limit leaves anything; money that is merely held is there. */
+export const isUnfunded = (wallet: WalletDraft): boolean => balancePicos(wallet) + wallet.creditLimitPicos <= 0n
+
 export const spendingOf = (wallet: WalletDraft, keyId: string): KeySpending =>
   wallet.spendings.get(limitKeyOf(wallet, keyId)) ?? noSpending
 

@@ -14,6 +14,7 @@ import type { IdempotencyKeys } from './idempotency/idempotency-keys.ts'
 import type { Inference } from './inference.ts'
 import { authenticate } from './middleware/authenticate.ts'
 import { type AdminIdentity, authenticateAdmin } from './middleware/authenticate-admin.ts'
+import { boundAt, boundByMoney } from './middleware/body-bound.ts'
 import type { EdgeContext, EdgeMiddleware, EdgeState } from './middleware/context.ts'
 import { FaultTeller } from './middleware/errors.ts'
 import { readJson } from './middleware/json-body.ts'
@@ -87,7 +88,8 @@ const routes = (parts: ServerParts, bounds: EdgeBounds, faults: FaultTeller): Ro
   const recorded = requireLog(inference)
   const few = limitOpenRequests(new OpenRequests(bounds))
   const limited = limitRate(rates)
-  const json = readJson(bounds.requestBodyBytesMax)
+  const bodyBound = boundByMoney(tail.ledger, bounds.requestBodyBytesMax)
+  const json = readJson(bodyBound)
   const called = [authenticated, few, recorded, limited]
   const version = requireVersion()
   const surface = { inference, keys, bounds, logger, faults }
@@ -104,7 +106,7 @@ const routes = (parts: ServerParts, bounds: EdgeBounds, faults: FaultTeller): Ro
   router.delete('/v1/responses/:id', ...called, askForResponse('delete_response', responses))
   router.post('/v1/video/generations', ...called, json, submitGeneration(submits))
   router.get('/v1/video/generations/:id', authenticated, showGeneration(videoTasks))
-  router.post('/v1/videos', ...called, readJsonOrForm(bounds.requestBodyBytesMax), createVideo(submits))
+  router.post('/v1/videos', ...called, readJsonOrForm(bodyBound), createVideo(submits))
   router.get('/v1/videos/:id', authenticated, retrieveVideo(videoTasks))
   router.get('/v1/videos/:id/content', authenticated, downloadVideo(videoTasks))
   for (const kind of videoKinds) {
@@ -121,7 +123,7 @@ const routes = (parts: ServerParts, bounds: EdgeBounds, faults: FaultTeller): Ro
     showSubscription(readModels),
   )
   serveLedger(router, parts, bounds, authenticated)
-  serveAdministration(router, parts, { recorded, json })
+  serveAdministration(router, parts, { recorded, json: readJson(boundAt(bounds.requestBodyBytesMax)) })
   router.get('/healthz', showHealth())
   router.get('/readyz', showReadiness(parts.ready))
   router.get('/openapi.json', showOpenapi())

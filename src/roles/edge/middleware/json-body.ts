@@ -3,7 +3,8 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { GatewayError, shownName } from '../../../errors.ts'
 import { limits } from '../../../limits.ts'
 import { type JsonBounds, scanJson } from '../../../scan-json.ts'
-import type { EdgeMiddleware, ReceivedJson } from './context.ts'
+import type { BodyBound, BodyBoundOf } from './body-bound.ts'
+import type { EdgeContext, EdgeMiddleware, ReceivedJson } from './context.ts'
 import { readBody } from './read-body.ts'
 
 const jsonType = /^application\/(?:[\w.!#$&^-]+\+)?json$/
@@ -59,16 +60,16 @@ const parse = (text: string): unknown => {
   }
 }
 
-const receive = async (request: Parameters<typeof readBody>[0], bytesMax: number): Promise<ReceivedJson> => {
-  const bytes = await readBody(request, bytesMax)
+const receive = async (ctx: EdgeContext, bound: BodyBound): Promise<ReceivedJson> => {
+  const bytes = await readBody(ctx.req, bound)
   return { value: parseJson(bytes), bytesLength: bytes.length }
 }
 
-/** Reads the body as JSON. Throws `unsupported_media_type`, `request_too_large` or `invalid_json`. */
+/** Reads the body as JSON. Throws `unsupported_media_type`, what its bound says, `request_too_large` or `invalid_json`. */
 export const readJson =
-  (bytesMax: number): EdgeMiddleware =>
+  (boundOf: BodyBoundOf): EdgeMiddleware =>
   async (ctx, next) => {
     requireJson(ctx.req.headers)
-    ctx.state.json = await receive(ctx.req, bytesMax)
+    ctx.state.json = await receive(ctx, boundOf(ctx))
     await next()
   }

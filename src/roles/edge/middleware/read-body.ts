@@ -1,13 +1,11 @@
 import type { IncomingMessage } from 'node:http'
 import { GatewayError } from '../../../errors.ts'
-
-const tooLarge = (bytesMax: number): GatewayError =>
-  new GatewayError('request_too_large', `The request body is larger than ${bytesMax} bytes.`)
+import type { BodyBound } from './body-bound.ts'
 
 const endedEarly = (): GatewayError =>
   new GatewayError('invalid_request', 'The connection ended before the request body did.')
 
-const collect = (request: IncomingMessage, bytesMax: number): Promise<Buffer> =>
+const collect = (request: IncomingMessage, { bytesMax, refusal }: BodyBound): Promise<Buffer> =>
   new Promise((resolve, reject) => {
     const chunks: Buffer[] = []
     let bytes = 0
@@ -21,7 +19,7 @@ const collect = (request: IncomingMessage, bytesMax: number): Promise<Buffer> =>
       leave()
       // The rest is thrown away as it comes, within the request's time-out: a closed connection would take the answer with it.
       request.resume()
-      reject(tooLarge(bytesMax))
+      reject(refusal())
     }
     const finish = (): void => {
       leave()
@@ -35,8 +33,8 @@ const collect = (request: IncomingMessage, bytesMax: number): Promise<Buffer> =>
     request.on('error', () => undefined) // `close` follows.
   })
 
-/** The whole body. Throws `request_too_large`, without reading anything where the length is announced. */
-export const readBody = (request: IncomingMessage, bytesMax: number): Promise<Buffer> => {
+/** The whole body. Throws the refusal of its bound, without reading anything where the length is announced. */
+export const readBody = (request: IncomingMessage, bound: BodyBound): Promise<Buffer> => {
   const announced = Number(request.headers['content-length'] ?? 0)
-  return announced > bytesMax ? Promise.reject(tooLarge(bytesMax)) : collect(request, bytesMax)
+  return announced > bound.bytesMax ? Promise.reject(bound.refusal()) : collect(request, bound)
 }

@@ -2,6 +2,7 @@ import { MIMEType } from 'node:util'
 import { GatewayError, shownName } from '../../../../errors.ts'
 import type { JsonObject } from '../../../../json.ts'
 import { limits } from '../../../../limits.ts'
+import type { BodyBoundOf } from '../../middleware/body-bound.ts'
 import type { EdgeMiddleware } from '../../middleware/context.ts'
 import { readJson, refuseEncoded } from '../../middleware/json-body.ts'
 import { readBody } from '../../middleware/read-body.ts'
@@ -92,13 +93,13 @@ const objectOfForm = async (form: FormData): Promise<JsonObject> => {
 }
 
 /** Reads the body as JSON, or as the form that OpenAI's clients send with or without a file. Throws as `readJson` does. */
-export const readJsonOrForm = (bytesMax: number): EdgeMiddleware => {
-  const json = readJson(bytesMax)
+export const readJsonOrForm = (boundOf: BodyBoundOf): EdgeMiddleware => {
+  const json = readJson(boundOf)
   return async (ctx, next) => {
     const { 'content-type': contentType = '' } = ctx.req.headers
     if (!formType.test(contentType)) return json(ctx, next)
     refuseEncoded(ctx.req.headers)
-    const bytes = await readBody(ctx.req, bytesMax)
+    const bytes = await readBody(ctx.req, boundOf(ctx))
     ctx.state.json = { value: await objectOfForm(await parseForm(bytes, contentType)), bytesLength: bytes.length }
     await next()
   }

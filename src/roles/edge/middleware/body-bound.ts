@@ -1,0 +1,37 @@
+import { type Ledger, walletOf } from '../../../domain/ledger/ledger.ts'
+import { isUnfunded } from '../../../domain/wallet/wallet.ts'
+import { GatewayError } from '../../../errors.ts'
+import { limits } from '../../../limits.ts'
+import { type EdgeContext, keyOf } from './context.ts'
+
+/** How large a body may be, and what is said of a larger one. */
+export interface BodyBound {
+  readonly bytesMax: number
+  readonly refusal: () => GatewayError
+}
+
+export type BodyBoundOf = (ctx: EdgeContext) => BodyBound
+
+const tooLarge = (bytesMax: number): GatewayError =>
+  new GatewayError('request_too_large', `The request body is larger than ${bytesMax} bytes.`)
+
+/** The bound of everybody. */
+export const boundAt = (bytesMax: number): BodyBoundOf => {
+  const bound: BodyBound = { bytesMax, refusal: () => tooLarge(bytesMax) }
+  return () => bound
+}
+
+const unfunded: BodyBound = {
+  bytesMax: limits.unfundedBodyBytesMax,
+  refusal: () =>
+    new GatewayError(
+      'insufficient_user_quota',
+      `The workspace has no money left, and its requests may have ${limits.unfundedBodyBytesMax} bytes until it has. Add credit and try again.`,
+    ),
+}
+
+/** That of everybody, and a small one for a workspace whose money is spent: what cannot be paid is not read. */
+export const boundByMoney = (ledger: Ledger, bytesMax: number): BodyBoundOf => {
+  const ordinary = boundAt(bytesMax)
+  return (ctx) => (isUnfunded(walletOf(ledger, keyOf(ctx).workspaceId)) ? unfunded : ordinary(ctx))
+}
