@@ -41,6 +41,7 @@ export const limits = {
   upstreamFirstByteMs: 120_000, // Of a stream: reasoning models think before the first byte.
   upstreamWholeAnswerMs: 300_000, // Without a stream the first byte comes with the last; another candidate still has as long.
   upstreamIdleMs: 300_000, // Between two pieces of an answer: some models think between the first event and the next, as long as a whole answer takes.
+  closingUsageMs: 5_000, // For the usage of a stream whose client has left when all else had come: providers send it behind the last piece, at once.
   upstreamQuestionMs: 30_000, // A count, or an answer that is kept: nothing is generated.
   upstreamBodyBytesMax: 64 * 1024 * 1024, // Generated audio and images come inline.
   upstreamErrorBodyBytesMax: 64 * 1024,
@@ -396,6 +397,7 @@ assertOrder('unfundedBodyBytesMax', 'requestBodyBytesMax')
 assertOrder('upstreamFirstByteMs', 'upstreamWholeAnswerMs')
 assertOrder('upstreamWholeAnswerMs', 'requestDeadlineMs')
 assertOrder('upstreamIdleMs', 'requestDeadlineMs')
+assertOrder('closingUsageMs', 'stopMs')
 assertOrder('frameAckMs', 'closingAckMs')
 assertOrder('workspaceOpenRequestsMax', 'openRequestsMax')
 assertOrder('openRequestsMax', 'connectionsMax')

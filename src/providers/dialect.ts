@@ -77,6 +77,8 @@ export interface StreamRelay {
   readonly fault: string | null
   /** Every answer asked for has come to its end: what usage was told by then is final. */
   readonly isFinished: boolean
+  /** Nothing more is to be said, as far as can be known: what is awaited is the end, and the usage with it. */
+  readonly contentIsOver: boolean
   readonly reportedUsage: Usage | null
   readonly delivered: Delivered
   /** As of an Answer; known from the first event on. */

@@ -42,6 +42,7 @@ export abstract class EventRelay implements StreamRelay {
   }
 
   abstract get isFinished(): boolean
+  abstract get contentIsOver(): boolean
   abstract get reportedUsage(): Usage | null
   abstract get delivered(): Delivered
   abstract closing(counted: Usage | null): Uint8Array

@@ -17,6 +17,8 @@ export interface HttpResponse {
   readonly headers: Readonly<Record<string, string | string[] | undefined>>
   /** Read once. A reader that stops reading stops the upstream. Throws HttpFault. */
   readonly body: AsyncIterable<Uint8Array>
+  /** Takes, in order, what has come of the body and was not read. Not while a read is under way. */
+  takeArrived(): readonly Uint8Array[]
   /** Nobody reads the rest: what is left is taken in the background within bounds, so that the connection can be used again. */
   discard(): void
 }

@@ -257,21 +257,25 @@ export const callsContract = (t: Test, open: OpenTransport): void => {
     t.same(seen, ['shutdown', 'shutdown'])
   })
 
-  t.test('an edge that stops ends also what a client has left and a proxy reads to its end', async (t) => {
-    const seen: string[] = []
-    const dispatch = await serving(t, untilEnded(seen))
-    const openCalls = new OpenCalls()
-    const gone = new AbortController()
-    const answer = dispatch(routedCall({ stream: false }), gone.signal, openCalls)[Symbol.asyncIterator]()
-    await answer.next()
-    const rest = answer.next().catch((fault: unknown) => fault)
-    gone.abort()
-    await until(() => seen.length === 1)
-    openCalls.shutDown()
-    await until(() => seen.length === 2)
-    t.same(seen, ['client gone', 'shutdown'])
-    t.ok(await rest)
-  })
+  for (const stream of [true, false])
+    t.test(
+      `an edge that stops ends also what a client has left and a proxy reads on (stream: ${stream})`,
+      async (t) => {
+        const seen: string[] = []
+        const dispatch = await serving(t, untilEnded(seen))
+        const openCalls = new OpenCalls()
+        const gone = new AbortController()
+        const answer = dispatch(routedCall({ stream }), gone.signal, openCalls)[Symbol.asyncIterator]()
+        await answer.next()
+        const rest = answer.next().catch((fault: unknown) => fault)
+        gone.abort()
+        await until(() => seen.length === 1)
+        openCalls.shutDown()
+        await until(() => seen.length === 2)
+        t.same(seen, ['client gone', 'shutdown'])
+        t.ok(await rest)
+      },
+    )
 
   t.test('a reader that returns early ends the upstream', async (t) => {
     let ended = false

@@ -59,7 +59,13 @@ export class Exchange implements Dispatcher.DispatchHandler, AsyncIterableIterat
     headers: Record<string, string | string[] | undefined>,
   ): void {
     if (status < 200) return
-    this.#head.resolve({ status, headers, body: this, discard: () => this.discard() })
+    this.#head.resolve({
+      status,
+      headers,
+      body: this,
+      takeArrived: () => this.takeArrived(),
+      discard: () => this.discard(),
+    })
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Uint8Array): void {
@@ -86,7 +92,7 @@ export class Exchange implements Dispatcher.DispatchHandler, AsyncIterableIterat
     const value = this.#chunks.shift()
     if (value !== undefined) {
       this.#bufferedBytes -= value.byteLength
-      if (this.#bufferedBytes === 0 && !this.#finished) this.#controller?.resume()
+      if (this.#bufferedBytes === 0) this.#resume()
       return Promise.resolve({ done: false, value })
     }
     if (this.#fault !== null) return Promise.reject(this.#fault)
@@ -94,6 +100,14 @@ export class Exchange implements Dispatcher.DispatchHandler, AsyncIterableIterat
     this.#waiter = Promise.withResolvers()
     if (this.#firstByteTimer === undefined) this.#expectMore()
     return this.#waiter.promise
+  }
+
+  takeArrived(): readonly Uint8Array[] {
+    const chunks = this.#chunks
+    this.#chunks = []
+    this.#bufferedBytes = 0
+    this.#resume()
+    return chunks
   }
 
   return(): Promise<Chunk> {
@@ -108,6 +122,10 @@ export class Exchange implements Dispatcher.DispatchHandler, AsyncIterableIterat
     if (this.#finished) return
     this.#drainTimer ??= setTimeout(() => this.#fail(new HttpFault('timeout')), limits.upstreamDrainMs)
     this.#controller?.resume()
+  }
+
+  #resume(): void {
+    if (!this.#finished) this.#controller?.resume()
   }
 
   /** A reader that does not wait, waits for nobody. */

@@ -6,6 +6,7 @@ import { EventRelay } from '../event-relay.ts'
 import type { SseEvent } from '../sse.ts'
 import { sseEvent } from '../sse-event.ts'
 import { DeliveredBlocks } from './delivered.ts'
+import { StreamedBlocks } from './streamed-blocks.ts'
 import { finalUsageOnWire, mergeUsage, readUsage, readUsageSoFar, tellsOutput } from './usage.ts'
 
 const stopEvent = sseEvent({ type: 'message_stop' })
@@ -40,6 +41,7 @@ const isError = (json: JsonObject, name: string | null): boolean =>
 /** Relays a messages stream: see StreamRelay. Every event is read once; its bytes go on as they came. */
 export class MessagesRelay extends EventRelay {
   readonly #delivered = new DeliveredBlocks()
+  readonly #blocks = new StreamedBlocks()
   #started = false
   /** All that the usage of the events says, merged. */
   #usage: JsonObject = {}
@@ -53,6 +55,10 @@ export class MessagesRelay extends EventRelay {
     if (!this.#outputTold || !(this.#stopped || this.state === 'done')) return false
     const told = readUsage(this.#usage)
     return told === null || !contradicts(told, this.#delivered)
+  }
+
+  override get contentIsOver(): boolean {
+    return this.#stopped || this.#blocks.areOver
   }
 
   /** Before the end the input that the start tells, with the searches that were seen to succeed. */
@@ -118,6 +124,7 @@ export class MessagesRelay extends EventRelay {
     }
     // An overloaded provider says so right behind the start: whatever else comes is an answer.
     this.answer()
+    this.#blocks.note(json)
     if (type === 'content_block_start') this.#delivered.addBlock(objectOf(json['content_block']))
     else if (type === 'content_block_delta') this.#delivered.addDelta(objectOf(json['delta']))
     else if (type === 'message_delta') this.#readEnd(json)

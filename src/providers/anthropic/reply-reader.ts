@@ -7,6 +7,7 @@ import { readCitation } from './citation.ts'
 import { isSearchResult, searchCalls } from './delivered.ts'
 import { bareId } from './read-reply.ts'
 import { stopReason } from './stop-reason.ts'
+import { StreamedBlocks } from './streamed-blocks.ts'
 import { mergeUsage, readUsage, readUsageSoFar, tellsOutput } from './usage.ts'
 
 type Events = readonly ReplyEvent[]
@@ -19,6 +20,7 @@ const signatureEvents = (signature: unknown): Events =>
 
 /** Reads Messages events: see ReplyReader. Blocks of the provider's own tools say nothing. */
 export class MessagesReader implements ReplyReader {
+  readonly #blocks = new StreamedBlocks()
   #usage: JsonObject = {}
   /** A call whose arguments are still to come. */
   #callIsBare = false
@@ -36,6 +38,10 @@ export class MessagesReader implements ReplyReader {
     return this.#isFinished
   }
 
+  get contentIsOver(): boolean {
+    return this.#isFinished || this.#blocks.areOver
+  }
+
   read({ data, name }: SseEvent): Events | AnswerFault {
     if (data === null) return []
     const json = parseJson(data)
@@ -45,6 +51,7 @@ export class MessagesReader implements ReplyReader {
   }
 
   #readMessage(json: JsonObject): Events {
+    this.#blocks.note(json)
     switch (json['type']) {
       case 'message_start':
         return this.#readStart(objectOf(json['message']))

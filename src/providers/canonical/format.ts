@@ -55,4 +55,6 @@ export interface ReplyReader {
   readonly isDone: boolean
   /** True once `stop` was read: an end without a closing event is an end all the same. */
   readonly isFinished: boolean
+  /** Nothing more is to be said, as far as can be known: true at the latest when `isFinished` is. */
+  readonly contentIsOver: boolean
 }

@@ -42,6 +42,10 @@ export class TranslatedRelay extends EventRelay {
     return isOver && (told === null || (this.#usageIsFinal && !contradicts(told, this.#delivered)))
   }
 
+  override get contentIsOver(): boolean {
+    return this.#reader.contentIsOver
+  }
+
   /** Before the end the figures so far, with the built-in calls that were seen. */
   override get reportedUsage(): Usage | null {
     const told = this.#reportedUsage

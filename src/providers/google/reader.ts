@@ -60,6 +60,10 @@ export class GenerateContentReader implements ReplyReader {
     return this.#finished
   }
 
+  get contentIsOver(): boolean {
+    return this.#finished
+  }
+
   get usage(): Usage | null {
     return readUsage(this.#rawUsage, this.#grounding)
   }

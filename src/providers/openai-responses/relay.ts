@@ -7,6 +7,7 @@ import { sseEvent } from '../sse-event.ts'
 import { storedIdOf, withUsage } from './answer.ts'
 import { DeliveredOutput } from './delivered.ts'
 import { readErrorEvent, readFailedResponse } from './failure.ts'
+import { StreamedItems } from './streamed-items.ts'
 import { StreamedTools } from './streamed-tools.ts'
 import { readUsage } from './usage.ts'
 
@@ -33,6 +34,7 @@ export class ResponsesRelay extends EventRelay {
   readonly #asked: Asked
   readonly #tools: StreamedTools
   readonly #delivered: DeliveredOutput
+  readonly #items = new StreamedItems()
   #reportedUsage: Usage | null = null
   #storedId: string | null = null
   #failedResponse: JsonObject | null = null
@@ -49,6 +51,10 @@ export class ResponsesRelay extends EventRelay {
   /** A failed response is at its end too, and may tell what it cost. */
   override get isFinished(): boolean {
     return this.state === 'done' || this.#reportedUsage !== null
+  }
+
+  override get contentIsOver(): boolean {
+    return this.#items.areOver
   }
 
   override get reportedUsage(): Usage | null {
@@ -124,6 +130,7 @@ export class ResponsesRelay extends EventRelay {
     else if (type === 'response.output_item.added' || type === 'response.output_item.done')
       this.#delivered.setItem(index, item)
     this.#tools.note(json)
+    this.#items.note(json)
   }
 
   #end(event: SseEvent, json: JsonObject, response: JsonObject): void {

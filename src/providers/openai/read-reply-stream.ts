@@ -33,6 +33,10 @@ export class ChatReplyReader implements ReplyReader {
     return this.#finished
   }
 
+  get contentIsOver(): boolean {
+    return this.#finished
+  }
+
   read({ data, name }: SseEvent): readonly ReplyEvent[] | AnswerFault {
     if (data === null) return []
     try {

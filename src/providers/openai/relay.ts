@@ -35,8 +35,13 @@ export class ChatRelay extends EventRelay {
   }
 
   override get isFinished(): boolean {
+    return this.state === 'done' || this.contentIsOver
+  }
+
+  /** Every choice has its finish reason. */
+  override get contentIsOver(): boolean {
     const asked = this.#asked.body['n']
-    return this.state === 'done' || this.#delivered.finishedChoices >= (typeof asked === 'number' ? asked : 1)
+    return this.#delivered.finishedChoices >= (typeof asked === 'number' ? asked : 1)
   }
 
   override get reportedUsage(): Usage | null {

@@ -29,6 +29,8 @@ export interface AttemptParts {
   readonly wholeAnswerMs: number
   /** Between two pieces of either. */
   readonly idleMs: number
+  /** For the usage of a stream whose client left when all else had come. */
+  readonly closingUsageMs: number
 }
 
 export interface Spoken {

@@ -40,7 +40,7 @@ const headOf = ({ candidate, answered }: Serving<WholeAnswer | OpenStream>): Hea
 })
 
 /** After an error the failed response comes at once, or never. */
-const readNext = (relay: StreamRelay, chunks: OpenStream['chunks']): ReturnType<OpenStream['chunks']['next']> =>
+const nextChunk = (relay: StreamRelay, chunks: OpenStream['chunks']): ReturnType<OpenStream['chunks']['next']> =>
   relay.isFailing === true
     ? within(chunks.next(), limits.upstreamFailedEventMs, () => new HttpFault('timeout'))
     : chunks.next()
@@ -72,6 +72,10 @@ export class CallRun implements EndableCall {
   }
   #stopped: Stop | null = null
   #streaming: Serving<OpenStream> | null = null
+  /** Under way for the reader. */
+  #reading: Promise<Uint8Array | null> | null = null
+  /** From the moment when the client of a stream left. */
+  #readingOn: Promise<void> | null = null
   /** Why the upstream's stream ended early. */
   #brokenBy: string | null = null
   #released = false
@@ -143,33 +147,33 @@ export class CallRun implements EndableCall {
 
   /** False once no more bytes may be given out; marks them given out otherwise. */
   release(bytes: Uint8Array | null): bytes is Uint8Array {
+    if (this.#stopped !== null) return false
     this.#concludeStream(bytes !== null)
-    if (bytes === null || this.#stopped !== null) return false
+    if (bytes === null) return false
     this.#released = true
     return true
   }
 
   get streamIsOver(): boolean {
-    return this.#closing.begun
+    return this.#closing.begun || this.#stopped !== null
   }
 
   /** The next bytes for the client; null when these upstream bytes hold none. */
-  async read({ relay, chunks }: OpenStream): Promise<Uint8Array | null> {
+  async read(stream: OpenStream): Promise<Uint8Array | null> {
+    this.#reading = this.#readNext(stream)
     try {
-      const { done, value } = await readNext(relay, chunks)
-      if (this.#stopped !== null) return null
-      return done === true ? relay.end() : relay.push(value)
-    } catch (fault) {
-      if (!(fault instanceof HttpFault)) throw fault
-      if (relay.isFailing === true) return relay.end()
-      this.#brokenBy = fault.kind
-      return null
+      return await this.#reading
+    } finally {
+      this.#reading = null
     }
   }
 
   /** The end of the stream, once its bill is acknowledged. Throws where the stream has no good end. */
   async closeStream({ relay }: OpenStream): Promise<AnswerPart> {
-    if (this.#stopped === 'client_gone') throw clientGoneError()
+    if (this.#stopped === 'client_gone') {
+      await this.#readingOn
+      throw clientGoneError()
+    }
     const counted = await this.#acknowledged()
     if (this.#brokenBy !== null)
       throw brokenOff(this.#stopped, this.#released, this.#brokenBy, relay.failedResponse ?? null)
@@ -178,7 +182,8 @@ export class CallRun implements EndableCall {
 
   /** A fault of ours still ends the call in the log. */
   recordFault(): void {
-    if (!this.#closing.begun) this.#say(failureFact(this.#call, new GatewayError('internal_error', ''), this.#attempts))
+    if (this.#closing.begun || this.#readingOn !== null) return
+    this.#say(failureFact(this.#call, new GatewayError('internal_error', ''), this.#attempts))
   }
 
   /** The edge or the proxy stops: what was delivered is billed now, what has not come is not waited for. */
@@ -187,11 +192,16 @@ export class CallRun implements EndableCall {
     this.#endWithoutReader()
   }
 
-  /** Always called. A reader that left without a word is a client that is gone. */
-  end(): void {
+  /** Always called; resolves when nothing is read any more. A reader that left without a word is a client that is gone. */
+  async end(): Promise<void> {
+    if (!this.#closing.begun) this.#stop('client_gone')
+    if (this.#readingOn === null) this.#leave()
+    else await this.#readingOn
+  }
+
+  #leave(): void {
     if (this.#ended) return
     this.#ended = true
-    if (!this.#closing.begun) this.#stop('client_gone')
     this.#disarm()
     this.#clientGone.removeEventListener('abort', this.#onClientGone)
     this.#parts.inFlight.leave(this)
@@ -200,7 +210,7 @@ export class CallRun implements EndableCall {
 
   /** The reader may never come back for the rest: what is owed to the log counts by itself. */
   #endWithoutReader(): void {
-    if (this.#closing.begun) this.end()
+    if (this.#closing.begun) this.#leave()
   }
 
   #isOver(): boolean {
@@ -211,11 +221,54 @@ export class CallRun implements EndableCall {
     clearTimeout(this.#deadlineTimer)
   }
 
+  /** What stops a call after its client has left ends what is read on. */
   #stop(why: Stop): void {
-    if (this.#stopped !== null || this.#closing.begun) return
-    this.#stopped = why
+    if (this.#closing.begun || (this.#stopped !== null && why === 'client_gone')) return
+    this.#stopped ??= why
+    if (why === 'client_gone' && this.#streaming !== null) this.#readingOn = this.#readOn(this.#streaming)
+    else this.#cut(this.#stopped)
+  }
+
+  #cut(why: Stop): void {
     this.#cancel.abort()
     if (this.#streaming !== null) this.#sayStopped(this.#streaming, why)
+  }
+
+  /** The client of a stream has left, and its reader may not come back: where only the end is awaited, the upstream's own figure is moments away. */
+  async #readOn({ answered }: Serving<OpenStream>): Promise<void> {
+    const bound = setTimeout(() => this.#stop('deadline'), this.#parts.closingUsageMs)
+    try {
+      if (!this.#awaitsEnd(answered)) return this.#cut('client_gone')
+      await this.#reading
+      for (this.#concludeStream(false); !this.#closing.begun; this.#concludeStream(false))
+        await this.#readNext(answered)
+    } catch (fault) {
+      const { requestId } = this.#call
+      this.#parts.logger.error({ fault, requestId }, 'the end of an answer that its client has left could not be read')
+      this.#stop('deadline')
+    } finally {
+      clearTimeout(bound)
+      this.#leave()
+    }
+  }
+
+  /** What has come and was not read yet was said too. */
+  #awaitsEnd({ relay, response }: OpenStream): boolean {
+    if (this.#reading === null) for (const chunk of response.takeArrived()) relay.push(chunk)
+    return relay.contentIsOver || relay.state !== 'open'
+  }
+
+  async #readNext({ relay, chunks }: OpenStream): Promise<Uint8Array | null> {
+    try {
+      const { done, value } = await nextChunk(relay, chunks)
+      if (this.#closing.begun) return null
+      return done === true ? relay.end() : relay.push(value)
+    } catch (fault) {
+      if (!(fault instanceof HttpFault)) throw fault
+      if (relay.isFailing === true) return relay.end()
+      this.#brokenBy = fault.kind
+      return null
+    }
   }
 
   #say(fact: Parameters<Closing['say']>[0]): void {
@@ -250,10 +303,12 @@ export class CallRun implements EndableCall {
     this.#brokenBy ??= relay.fault
     if (this.#brokenBy === null && relay.state === 'open') return
     this.#disarm()
+    const hasLeft = this.#stopped === 'client_gone'
     if (this.#brokenBy === null) {
       response.discard()
       this.#noteWhole(serving)
-      this.#say(this.#bill(serving, 'completed', relay.reportedUsage))
+      if (hasLeft) this.#sayDelivered(serving, 'client_gone', this.#released)
+      else this.#say(this.#bill(serving, 'completed', relay.reportedUsage))
     } else {
       this.#cancel.abort()
       this.#parts.observer.upstreamFailed(
@@ -261,7 +316,7 @@ export class CallRun implements EndableCall {
         'answer',
         this.#brokenBy === 'timeout' ? 'timeout' : 'broken_off',
       )
-      this.#sayDelivered(serving, 'interrupted', this.#released || hasBytes)
+      this.#sayDelivered(serving, hasLeft ? 'client_gone' : 'interrupted', this.#released || hasBytes)
     }
   }
 

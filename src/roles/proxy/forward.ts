@@ -30,6 +30,7 @@ export interface ForwardParts {
   readonly firstByteMs?: number
   readonly wholeAnswerMs?: number
   readonly idleMs?: number
+  readonly closingUsageMs?: number
   readonly closingAckMs?: number
   readonly questionMs?: number
 }
@@ -45,6 +46,7 @@ export const createForward = (parts: ForwardParts): Dispatch => {
     firstByteMs: limits.upstreamFirstByteMs,
     wholeAnswerMs: limits.upstreamWholeAnswerMs,
     idleMs: limits.upstreamIdleMs,
+    closingUsageMs: limits.closingUsageMs,
     closingAckMs: limits.closingAckMs,
     questionMs: limits.upstreamQuestionMs,
     vendorTurns: new VendorTurns(parts.clock),
@@ -79,6 +81,6 @@ async function* forward(
     run.recordFault()
     throw fault
   } finally {
-    run.end()
+    await run.end()
   }
 }

@@ -20,7 +20,10 @@ export interface ServedCalls extends RunningRole {
 }
 
 /** Other bounds than those of `limits.ts`, for a test. */
-export type ProxyBounds = Pick<ForwardParts, 'firstByteMs' | 'wholeAnswerMs' | 'idleMs' | 'closingAckMs' | 'questionMs'>
+export type ProxyBounds = Pick<
+  ForwardParts,
+  'firstByteMs' | 'wholeAnswerMs' | 'idleMs' | 'closingUsageMs' | 'closingAckMs' | 'questionMs'
+>
 
 export interface ProxyParts extends Omit<ForwardParts, 'inFlight'> {
   readonly calls: CallSource

@@ -19,6 +19,7 @@ const isEvent = (value: unknown): value is ReplyEvent => typeof objectOf(value)[
 class PlainReader implements ReplyReader {
   isDone = false
   isFinished = false
+  contentIsOver = false
 
   read({ data }: { readonly data: string | null }): readonly ReplyEvent[] | { readonly fault: string } {
     const event = parseJson(data ?? '')

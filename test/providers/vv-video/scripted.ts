@@ -40,6 +40,7 @@ const responseOf = (scripted: Scripted): HttpResponse => ({
   status: scripted.status ?? 200,
   headers: scripted.headers ?? {},
   body: chunksOf(scripted),
+  takeArrived: () => [],
   discard: () => undefined,
 })
 

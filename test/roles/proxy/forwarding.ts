@@ -26,6 +26,7 @@ export interface Bench {
 export interface BenchOptions {
   readonly firstByteMs?: number
   readonly wholeAnswerMs?: number
+  readonly closingUsageMs?: number
   readonly closingAckMs?: number
   readonly questionMs?: number
   /** In place of the sandbox. */

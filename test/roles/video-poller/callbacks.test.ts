@@ -27,7 +27,7 @@ const sending = (t: Test, answer: Answer, bounds: { callbackMs?: number; callbac
     requests.push(asked)
     nowMs += 60_000
     const status = await answer(asked, requests.length)
-    return { status, headers: {}, body: (async function* () {})(), discard: () => undefined }
+    return { status, headers: {}, body: (async function* () {})(), takeArrived: () => [], discard: () => undefined }
   }
   const sender = new CallbackSender({
     callbacks: queue,

@@ -51,7 +51,13 @@ export interface Ordered {
 /** Every receiver says yes. */
 const friendly: Webhooks = {
   http: {
-    request: async () => ({ status: 204, headers: {}, body: (async function* () {})(), discard: () => undefined }),
+    request: async () => ({
+      status: 204,
+      headers: {},
+      body: (async function* () {})(),
+      takeArrived: () => [],
+      discard: () => undefined,
+    }),
   },
   secretOf: () => 'whsec_c2VjcmV0',
 }

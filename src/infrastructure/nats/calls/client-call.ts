@@ -195,10 +195,10 @@ export class ClientCall implements AsyncIterableIterator<AnswerPart, undefined>,
   #leave(): void {
     // Whether a proxy has the call decides who records its end, and will be known in a moment.
     if (this.#state === 'opening') return
-    const isReadToItsEnd = this.#state === 'answering' && !this.#call.stream
+    const isTaken = this.#state === 'answering'
     this.#arrived = []
     this.#giveUp(clientGoneError(), clientGoneUntaken())
-    if (isReadToItsEnd && this.#link !== null && this.#openCalls !== undefined)
+    if (isTaken && this.#link !== null && this.#openCalls !== undefined)
       this.#link.calls.set(this.#number, new LeftCall(this.#link, this.#number, this.#openCalls))
   }
 

@@ -51,7 +51,14 @@ const failedAtOf = (value: unknown): Pick<ErrorDetails, 'failedAt'> => {
   return typeof level === 'number' && typeof model === 'string' ? { failedAt: { level, model } } : {}
 }
 
-const detailsOf = ({ param, status, retryAfterSeconds, failedAt, details, failedResponse }: JsonObject): ErrorDetails => ({
+const detailsOf = ({
+  param,
+  status,
+  retryAfterSeconds,
+  failedAt,
+  details,
+  failedResponse,
+}: JsonObject): ErrorDetails => ({
   ...(typeof param === 'string' ? { param } : {}),
   ...(typeof status === 'number' ? { status } : {}),
   ...(typeof retryAfterSeconds === 'number' ? { retryAfterSeconds } : {}),

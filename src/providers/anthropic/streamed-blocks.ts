@@ -1,0 +1,22 @@
+import { type JsonObject, objectOf, textOf } from '../../json.ts'
+
+/** With which a message may end. What was thought, searched or run is answered from, so more follows it. */
+const lastTypes: readonly string[] = ['text', 'tool_use']
+
+/** Follows the blocks of a streamed message, which come one after another. */
+export class StreamedBlocks {
+  #lastType = ''
+  #areOver = false
+
+  /** The last one has ended, and may be the message's last: its end comes at once, or another block. */
+  get areOver(): boolean {
+    return this.#areOver
+  }
+
+  note({ type, content_block: block }: JsonObject): void {
+    if (type === 'content_block_start') {
+      this.#lastType = textOf(objectOf(block)['type'])
+      this.#areOver = false
+    } else if (type === 'content_block_stop') this.#areOver = lastTypes.includes(this.#lastType)
+  }
+}

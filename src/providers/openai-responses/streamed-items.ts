@@ -1,0 +1,36 @@
+import { isObject, type JsonObject, textOf } from '../../json.ts'
+import { limits } from '../../limits.ts'
+import { itemTypeOf } from './tool-calls.ts'
+
+/** With which an answer may end: calls that the client makes are the last of it. What was thought, searched or run is answered from. */
+const lastTypes: readonly string[] = [
+  'message',
+  'function_call',
+  'custom_tool_call',
+  'computer_call',
+  'local_shell_call',
+  'apply_patch_call',
+  'mcp_approval_request',
+  'image_generation_call',
+]
+
+/** A comment on the way says so. */
+const mayBeLast = (item: JsonObject): boolean => lastTypes.includes(itemTypeOf(item)) && item['phase'] !== 'commentary'
+
+/** Follows the items of a streamed answer, and their parts. */
+export class StreamedItems {
+  readonly #open = new Set<unknown>()
+  #lastMayBeLast = false
+
+  /** All that began have ended, and the last one may be the answer's last: its end comes at once, or another item. */
+  get areOver(): boolean {
+    return this.#lastMayBeLast && this.#open.size === 0
+  }
+
+  note({ type, output_index: index, item }: JsonObject): void {
+    const name = textOf(type)
+    if (isObject(item)) this.#lastMayBeLast = mayBeLast(item)
+    if (name.endsWith('.done')) this.#open.delete(index)
+    else if (name.endsWith('.added') && this.#open.size < limits.upstreamOutputItemsMax) this.#open.add(index)
+  }
+}
