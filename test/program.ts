@@ -8,10 +8,14 @@ export const mainFile = fileURLToPath(new URL('../src/main.ts', import.meta.url)
 const hostFile = fileURLToPath(new URL('program-host.ts', import.meta.url))
 const outputBytesMax = 64 * 1024 * 1024
 
+/** What configures the program where the tests are run: with a key there it would ask a real provider. */
+const configuring = /^((OPENAI|ANTHROPIC|XAI|GEMINI)_API_KEY|DATABASE_URL|NATS_(MONITORING_)?URL|GATEWAY_\w+)(_FILE)?$/
+
 /** What the program would find outside a test: the test runner's loader costs each start half a second of CPU. */
 export const programEnvironment = (more: Readonly<Record<string, string>> = {}): NodeJS.ProcessEnv => {
   const { NODE_OPTIONS: _ofTheRunner, ...environment } = process.env
-  return { ...environment, ...more }
+  const found = Object.entries(environment).filter(([name]) => !configuring.test(name))
+  return { ...Object.fromEntries(found), ...more }
 }
 
 export interface Ended {
@@ -101,10 +105,14 @@ class Host {
 
 const idle: Host[] = []
 
-/** Runs a command of the program to its end, on the servers of a data folder, in a process that may have run others: a start costs more than most commands. */
-export const runProgram = async (folder: string, dataFolder: string, ...words: readonly string[]): Promise<Ended> => {
+/** Runs a command of the program to its end in a process that may have run others: a start costs more than most commands. */
+export const runWords = async (folder: string, words: readonly string[]): Promise<Ended> => {
   const host = idle.pop() ?? new Host()
-  const ended = await host.run({ folder, words: [...words, '--data', dataFolder] })
+  const ended = await host.run({ folder, words })
   if (host.isAlive) idle.push(host)
   return ended
 }
+
+/** The same on the servers of a data folder. */
+export const runProgram = (folder: string, dataFolder: string, ...words: readonly string[]): Promise<Ended> =>
+  runWords(folder, [...words, '--data', dataFolder])
