@@ -3,6 +3,9 @@ export const limits = {
   // Requests
   requestBodyBytesMax: 20 * 1024 * 1024, // Images and audio travel inline; OpenAI's own bound is 20 MB an image.
   unfundedBodyBytesMax: 256 * 1024, // Of a workspace whose money is spent: room for what is free, and for repeats of what was paid.
+  discardsMax: 64, // Connections on which an answered request goes on sending its body; beyond, the one that waited longest is ended.
+  discardPiecesMax: 4, // In one turn, of all of these, 64 KB each: with the next line 25 MB/s, some 5 % of a core.
+  discardTurnMs: 10,
   jsonMembersMax: 100_000, // Members and elements, at any depth: each is validated, copied and written anew while all other requests wait.
   jsonDepthMax: 128, // No real request nests deeper; a serialiser's stack must not overflow.
   formPartsMax: 256, // Of a video's form: the native format has some thirty members, and lists of a few items.

@@ -5,6 +5,7 @@ import type { NewId } from '../role.ts'
 import type { EdgeBounds } from './bounds.ts'
 import { answerClientError } from './client-error.ts'
 import { limitAddresses } from './limit-addresses.ts'
+import { UnreadBodies } from './unread-bodies.ts'
 
 /** `leaving` takes requests and lets each response end its connection; `stopping` takes none. */
 export type ListenerPhase = 'open' | 'leaving' | 'stopping'
@@ -39,6 +40,7 @@ const openServer = (handler: RequestListener, bounds: EdgeBounds, newId: NewId):
 /** The HTTP server of an edge, with its bounds. */
 export class HttpListener {
   readonly #server: Server
+  readonly #unread: UnreadBodies
   #closed: Promise<void> | null = null
   #isLeaving = false
 
@@ -48,6 +50,7 @@ export class HttpListener {
       bounds,
       newId,
     )
+    this.#unread = new UnreadBodies(this.#server)
   }
 
   /** Resolves once connections are taken; port 0 takes a free one. Rejects where the port is taken. */
@@ -96,7 +99,10 @@ export class HttpListener {
 
   async #close(): Promise<void> {
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()))
-    const closeIdle = setInterval(() => this.#server.closeIdleConnections(), idleCheckMs)
+    const closeIdle = setInterval(() => {
+      this.#unread.close()
+      this.#server.closeIdleConnections()
+    }, idleCheckMs)
     await closed
     clearInterval(closeIdle)
   }

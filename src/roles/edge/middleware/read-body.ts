@@ -17,8 +17,7 @@ const collect = (request: IncomingMessage, { bytesMax, refusal }: BodyBound): Pr
       chunks.push(chunk)
       if (bytes <= bytesMax) return
       leave()
-      // The rest is thrown away as it comes, within the request's time-out: a closed connection would take the answer with it.
-      request.resume()
+      request.pause() // Until it is answered: see `UnreadBodies`.
       reject(refusal())
     }
     const finish = (): void => {
