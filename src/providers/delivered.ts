@@ -25,8 +25,8 @@ export class CollectedText implements Delivered {
     return {}
   }
 
-  get isEmpty(): boolean {
-    return this.#characters === 0
+  get characters(): number {
+    return this.#characters + this.#charactersBeyond
   }
 
   protected say(text: string): void {
@@ -46,5 +46,5 @@ export class CollectedText implements Delivered {
 }
 
 /** No output for an answer that says something: then what it says is counted. */
-export const contradicts = (usage: Usage, delivered: CollectedText): boolean =>
-  usage.outputTotal === 0 && !delivered.isEmpty
+export const contradicts = (usage: Usage, delivered: Delivered): boolean =>
+  usage.outputTotal === 0 && delivered.characters > 0

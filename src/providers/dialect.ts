@@ -37,6 +37,8 @@ export interface Delivered {
   readonly reasoningTexts: readonly string[]
   /** Characters beyond the bound of what is kept. */
   readonly charactersBeyond: number
+  /** Of all that was said, kept or not. */
+  readonly characters: number
   /** Calls of built-in tools that had ended by then, where the answer itself tells of them. */
   readonly toolCalls?: Usage['toolCalls']
 }
@@ -75,7 +77,7 @@ export interface StreamRelay {
   readonly answering: boolean
   /** Why it broke. */
   readonly fault: string | null
-  /** Every answer asked for has come to its end: what usage was told by then is final. */
+  /** Every answer asked for has come to its end, and nothing was said behind the usage that was told: it is final. */
   readonly isFinished: boolean
   /** Nothing more is to be said, as far as can be known: what is awaited is the end, and the usage with it. */
   readonly contentIsOver: boolean

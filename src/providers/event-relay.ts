@@ -24,6 +24,8 @@ export abstract class EventRelay implements StreamRelay {
   #state: StreamRelay['state'] = 'open'
   #fault: string | null = null
   #answering = false
+  /** Said when usage was told last; null before. */
+  #charactersTold: number | null = null
   /** What may go to the client. */
   #ready: Uint8Array[] = []
   /** Of what came before the first event that is an answer, and of what is withheld. */
@@ -87,6 +89,16 @@ export abstract class EventRelay implements StreamRelay {
   protected keep(bytes: Uint8Array): void {
     this.#ready.push(bytes)
     if (!this.#answering) this.hold(bytes.length)
+  }
+
+  /** Usage was told that is of all that was said until now. */
+  protected noteUsageTold(): void {
+    this.#charactersTold = this.delivered.characters
+  }
+
+  /** Nothing was said since. */
+  protected get isUsageOfAll(): boolean {
+    return this.#charactersTold === this.delivered.characters
   }
 
   /** Counts what is held back, which is bounded. */

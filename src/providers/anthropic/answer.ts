@@ -1,6 +1,5 @@
 import type { Usage } from '../../domain/usage/usage.ts'
 import { isObject, parseJson } from '../../json.ts'
-import { contradicts } from '../delivered.ts'
 import type { Answer, AnswerFault, Asked, Target } from '../dialect.ts'
 import { DeliveredBlocks } from './delivered.ts'
 import { readUsage, usageOnWire } from './usage.ts'
@@ -17,8 +16,7 @@ export const readAnswer = (_target: Target, _asked: Asked, body: Uint8Array): An
   if (!Array.isArray(content)) return { fault: 'no_content' }
   const delivered = new DeliveredBlocks()
   for (const block of content) if (isObject(block)) delivered.addBlock(block)
-  const told = readUsage(json['usage'])
-  return { json, reportedUsage: told !== null && contradicts(told, delivered) ? null : told, delivered }
+  return { json, reportedUsage: readUsage(json['usage']), delivered }
 }
 
 /** Every answer carries a usage, also where the upstream told none. */

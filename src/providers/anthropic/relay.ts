@@ -1,6 +1,5 @@
 import type { Usage } from '../../domain/usage/usage.ts'
 import { isObject, type JsonObject, objectOf, parseJson } from '../../json.ts'
-import { contradicts } from '../delivered.ts'
 import type { Delivered } from '../dialect.ts'
 import { EventRelay } from '../event-relay.ts'
 import type { SseEvent } from '../sse.ts'
@@ -50,23 +49,18 @@ export class MessagesRelay extends EventRelay {
   #stopped = false
   #withheld: Withheld[] = []
 
-  /** An end without figures, or with ones that cannot be, is none: the output is counted then. */
+  /** An end without figures is none. */
   override get isFinished(): boolean {
-    if (!this.#outputTold || !(this.#stopped || this.state === 'done')) return false
-    const told = readUsage(this.#usage)
-    return told === null || !contradicts(told, this.#delivered)
+    return (this.state === 'done' || this.#stopped) && this.isUsageOfAll
   }
 
   override get contentIsOver(): boolean {
     return this.#stopped || this.#blocks.areOver
   }
 
-  /** Before the end the input that the start tells, with the searches that were seen to succeed. */
+  /** Before the end the input that the start tells. */
   override get reportedUsage(): Usage | null {
-    const told = this.#outputTold ? readUsage(this.#usage) : readUsageSoFar(this.#usage)
-    if (told === null || this.isFinished) return told
-    const searches = Math.max(told.toolCalls['web_search'] ?? 0, this.#delivered.toolCalls['web_search'] ?? 0)
-    return searches === 0 ? told : { ...told, toolCalls: { web_search: searches } }
+    return this.#outputTold ? readUsage(this.#usage) : readUsageSoFar(this.#usage)
   }
 
   override get delivered(): Delivered {
@@ -132,7 +126,10 @@ export class MessagesRelay extends EventRelay {
 
   #readEnd(json: JsonObject): void {
     this.#usage = mergeUsage(this.#usage, json['usage'])
-    if (tellsOutput(json)) this.#outputTold = true
+    if (tellsOutput(json)) {
+      this.#outputTold = true
+      this.noteUsageTold()
+    }
     if (typeof objectOf(json['delta'])['stop_reason'] === 'string') this.#stopped = true
   }
 

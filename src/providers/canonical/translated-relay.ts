@@ -1,5 +1,4 @@
 import type { Usage } from '../../domain/usage/usage.ts'
-import { contradicts } from '../delivered.ts'
 import type { Delivered } from '../dialect.ts'
 import { EventRelay } from '../event-relay.ts'
 import type { SseEvent } from '../sse.ts'
@@ -10,13 +9,6 @@ import type { ReplyEvent } from './reply.ts'
 /** Before the first other event another candidate may still serve. */
 const isContent = ({ type }: ReplyEvent): boolean => type !== 'start' && type !== 'usage' && type !== 'built_in_calls'
 
-const outputTypes: readonly ReplyEvent['type'][] = ['text', 'thinking', 'redacted_thinking', 'tool_call', 'arguments']
-
-const larger = (told: Usage['toolCalls'], seen: Usage['toolCalls']): Usage['toolCalls'] => ({
-  ...told,
-  ...Object.fromEntries(Object.entries(seen).map(([tool, calls]) => [tool, Math.max(calls, told[tool] ?? 0)])),
-})
-
 /** Reads a stream in the upstream's format and writes it in the client's: see StreamRelay. */
 export class TranslatedRelay extends EventRelay {
   readonly #reader: ReplyReader
@@ -24,8 +16,6 @@ export class TranslatedRelay extends EventRelay {
   readonly #billed: (told: Usage) => Usage
   readonly #delivered = new DeliveredReply()
   #reportedUsage: Usage | null = null
-  /** No output came behind it. */
-  #usageIsFinal = false
 
   /** `billed` adds to a usage what the upstream charges for without telling. */
   constructor(reader: ReplyReader, writer: ReplyWriter, billed: (told: Usage) => Usage) {
@@ -35,22 +25,17 @@ export class TranslatedRelay extends EventRelay {
     this.#billed = billed
   }
 
-  /** Usage that was told at the start, or before more came, is none of the end: the output is counted then. */
+  /** Usage that was told at the start alone is none of the end. */
   override get isFinished(): boolean {
-    const told = this.#reportedUsage
-    const isOver = this.state === 'done' || this.#reader.isFinished
-    return isOver && (told === null || (this.#usageIsFinal && !contradicts(told, this.#delivered)))
+    return (this.state === 'done' || this.#reader.isFinished) && this.isUsageOfAll
   }
 
   override get contentIsOver(): boolean {
     return this.#reader.contentIsOver
   }
 
-  /** Before the end the figures so far, with the built-in calls that were seen. */
   override get reportedUsage(): Usage | null {
-    const told = this.#reportedUsage
-    if (told === null || this.isFinished) return told
-    return { ...told, toolCalls: larger(told.toolCalls, this.#delivered.toolCalls) }
+    return this.#reportedUsage
   }
 
   override get delivered(): Delivered {
@@ -83,8 +68,7 @@ export class TranslatedRelay extends EventRelay {
   #note(event: ReplyEvent): void {
     if (isContent(event)) this.answer()
     if (event.type === 'usage' || event.type === 'start') this.#noteUsage(event.usage)
-    if (event.type === 'usage') this.#usageIsFinal = true
-    else if (outputTypes.includes(event.type)) this.#usageIsFinal = false
+    if (event.type === 'usage') this.noteUsageTold()
     this.#delivered.addEvent(event)
   }
 

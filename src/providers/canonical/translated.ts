@@ -1,6 +1,5 @@
 import type { Usage } from '../../domain/usage/usage.ts'
 import { isObject, type JsonObject, parseJson } from '../../json.ts'
-import { contradicts } from '../delivered.ts'
 import type { Answer, AnswerFault, Asked, Dialect, Target } from '../dialect.ts'
 import type { Conversation, Part } from './conversation.ts'
 import { DeliveredReply } from './delivered.ts'
@@ -49,7 +48,7 @@ export const translated = (client: ClientFormat, upstream: UpstreamFormat): Dial
 
   const answerOf = (target: Target, asked: Asked, json: JsonObject, reply: Reply): Answer => {
     const delivered = deliveredBy(reply)
-    if (reply.usage === null || contradicts(reply.usage, delivered)) return { json, reportedUsage: null, delivered }
+    if (reply.usage === null) return { json, reportedUsage: null, delivered }
     const reportedUsage = withToolCalls(reply.usage, impliedBy(target, asked))
     return { json, reportedUsage, delivered, body: written(target, asked, reply, reportedUsage) }
   }

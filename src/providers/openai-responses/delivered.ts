@@ -61,6 +61,10 @@ export class DeliveredOutput implements Delivered {
     return [...this.#items.values()].reduce((sum, { beyond }) => sum + beyond, 0)
   }
 
+  get characters(): number {
+    return this.#characters + this.charactersBeyond
+  }
+
   get toolCalls(): NonNullable<Delivered['toolCalls']> {
     return this.#toolCalls() ?? {}
   }

@@ -161,7 +161,8 @@ export class ResponsesRelay extends EventRelay {
   #noteUsage(response: JsonObject): void {
     this.#tools.conclude(response)
     this.#reportedUsage = readUsage(response['usage'], this.#target.provider.profile, this.#tools.calls)
-    if (this.#reportedUsage === null)
+    // The last event may be the only one that says what the output was.
+    if ((this.#reportedUsage?.outputTotal ?? 0) === 0)
       for (const [index, item] of listOf(response['output']).entries())
         if (isObject(item)) this.#delivered.setItem(index, item)
   }

@@ -42,6 +42,10 @@ export class DeliveredText implements Delivered {
     return [...this.#choices.values()].map(({ reasoning }) => reasoning)
   }
 
+  get characters(): number {
+    return this.#characters + this.charactersBeyond
+  }
+
   /** How many answers have told that they are finished; -1 while one that began has not. */
   get finishedChoices(): number {
     let finished = 0

@@ -35,7 +35,7 @@ export class ChatRelay extends EventRelay {
   }
 
   override get isFinished(): boolean {
-    return this.state === 'done' || this.contentIsOver
+    return (this.state === 'done' || this.contentIsOver) && this.isUsageOfAll
   }
 
   /** Every choice has its finish reason. */
@@ -110,7 +110,10 @@ export class ChatRelay extends EventRelay {
   /** Cumulative where it is repeated: the last one counts. */
   #noteUsage(raw: JsonObject): void {
     const { profile } = this.#target.provider
-    this.#reportedUsage = readUsage(raw, profile, searchCalls(this.#target, this.#asked)) ?? this.#reportedUsage
+    const told = readUsage(raw, profile, searchCalls(this.#target, this.#asked))
+    if (told === null) return
+    this.#reportedUsage = told
+    this.noteUsageTold()
   }
 
   #end(event: SseEvent): void {
@@ -125,7 +128,7 @@ export class ChatRelay extends EventRelay {
 
   /** Some upstreams close without a closing event: every answer finished is an end all the same. */
   protected override conclude(): void {
-    if (this.isFinished) this.finish()
+    if (this.contentIsOver) this.finish()
     else this.breakEarly()
   }
 

@@ -3,6 +3,7 @@ import { clientGoneError, GatewayError } from '../../errors.ts'
 import type { FactOf } from '../../events/envelope.ts'
 import type { Attempt, UsageRecorded } from '../../events/types.ts'
 import { limits } from '../../limits.ts'
+import { contradicts } from '../../providers/delivered.ts'
 import type { StreamRelay } from '../../providers/dialect.ts'
 import { HttpFault } from '../../providers/http.ts'
 import { within } from '../../within.ts'
@@ -17,9 +18,10 @@ import {
   type Tried,
   type WholeAnswer,
 } from './attempt.ts'
-import { type Bill, failureFact, usageFact } from './billing.ts'
+import { failureFact, usageFact } from './billing.ts'
 import { Closing, type ClosingParts } from './closing.ts'
 import { brokenOff, type Failure, type Stop, type Unserved, verdict } from './failure.ts'
+import { settleUsage } from './settle-usage.ts'
 
 export type RunParts = AttemptParts & ClosingParts
 
@@ -44,16 +46,6 @@ const nextChunk = (relay: StreamRelay, chunks: OpenStream['chunks']): ReturnType
   relay.isFailing === true
     ? within(chunks.next(), limits.upstreamFailedEventMs, () => new HttpFault('timeout'))
     : chunks.next()
-
-/** What was told before the answer ended may lag behind what was delivered: the larger output counts. None told is none reported. */
-const settleUsage = (told: Usage | null, counted: Usage): Pick<Bill, 'usage' | 'source'> => {
-  if (told === null) return { usage: counted, source: 'estimated' }
-  const covers = told.outputTotal > 0 && told.outputTotal >= counted.outputTotal
-  if (covers && told.promptTotal > 0) return { usage: told, source: 'reported' }
-  const input = told.promptTotal > 0 ? told : counted
-  const { outputTotal, outputReasoning, outputAudio, outputImage } = counted
-  return { usage: { ...input, outputTotal, outputReasoning, outputAudio, outputImage }, source: 'estimated' }
-}
 
 /** One routed call, from its first candidate to its one closing event. */
 export class CallRun implements EndableCall {
@@ -336,7 +328,8 @@ export class CallRun implements EndableCall {
     const attempts = [...this.#attempts, this.#servedAttempt(serving)]
     const bill = { candidate, outcome, attempts, storedId }
     const isFinal = answered.type === 'whole' || answered.relay.isFinished
-    if (reported !== null && isFinal) return usageFact(this.#call, { ...bill, usage: reported, source: 'reported' })
+    if (reported !== null && isFinal && !contradicts(reported, delivered))
+      return usageFact(this.#call, { ...bill, usage: reported, source: 'reported' })
     return dialect
       .countUsage(target, this.#call, delivered)
       .then((counted) => usageFact(this.#call, { ...bill, ...settleUsage(reported, counted) }))

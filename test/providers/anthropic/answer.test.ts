@@ -39,7 +39,7 @@ t.test('what is no answer', async (t) => {
 
 t.test('a usage that is missing or cannot be is counted', async (t) => {
   const content = [{ type: 'text', text: 'Hi' }]
-  for (const told of [null, 'many', {}, { input_tokens: 5 }, { input_tokens: 5, output_tokens: 0 }])
+  for (const told of [null, 'many', {}, { input_tokens: 5 }, { input_tokens: 5, output_tokens: -1 }])
     t.equal(answerOf(content, told).reportedUsage, null, JSON.stringify(told))
 })
 

@@ -158,10 +158,10 @@ t.test('a stream breaks', async (t) => {
   }
 })
 
-t.test('an interrupted stream tells the searches that were seen', async (t) => {
+t.test('an interrupted stream knows the searches that were seen', async (t) => {
   const found = block(0, { type: 'web_search_tool_result', tool_use_id: 's', content: [] })
   const failed = block(1, { type: 'web_search_tool_result', tool_use_id: 's', content: { error_code: 'unavailable' } })
-  t.strictSame(relayed([start + found + failed]).relay.reportedUsage?.toolCalls, { web_search: 1 })
+  t.strictSame(relayed([start + found + failed]).relay.delivered.toolCalls, { web_search: 1 })
   const told = endWith({ usage: { output_tokens: 5, server_tool_use: { web_search_requests: 0 } } })
   t.strictSame(
     relayed([start + found + told + stop]).relay.reportedUsage?.toolCalls,
@@ -195,11 +195,12 @@ t.test('an end without usage waits for ours', async (t) => {
   t.equal(closingOf(whole, counted), endWith({ usage }) + ping + stop)
 })
 
-t.test('figures that cannot be are counted instead', async (t) => {
-  const silent = relayed([start + text('a') + endWith({ usage: { output_tokens: 0 } }) + stop]).relay
-  t.strictSame([silent.state, silent.isFinished, silent.reportedUsage?.promptTotal], ['done', false, 125])
-  const empty = relayed([start + endWith({ usage: { output_tokens: 0 } }) + stop]).relay
-  t.strictSame([empty.state, empty.isFinished], ['done', true], 'nothing said is nothing')
+t.test('usage is final where nothing was said behind it', async (t) => {
+  const told = endWith({ usage: { output_tokens: 5 } })
+  const last = relayed([start + text('a') + told + stop]).relay
+  t.strictSame([last.state, last.isFinished, last.reportedUsage?.outputTotal], ['done', true, 5])
+  const early = relayed([start + told + text('a') + endWith({}) + stop]).relay
+  t.strictSame([early.state, early.isFinished, early.reportedUsage?.outputTotal], ['done', false, 5])
 })
 
 t.test('the start tells the input; what it tells of the output is none yet', async (t) => {

@@ -27,7 +27,7 @@ t.test('beyond the bound the count goes on in proportion', async (t) => {
 })
 
 t.test('prompt and answer', async (t) => {
-  const delivered = { texts: ['Hello there'], reasoningTexts: ['Let me think'], charactersBeyond: 8 }
+  const delivered = { texts: ['Hello there'], reasoningTexts: ['Let me think'], charactersBeyond: 8, characters: 32 }
   const body = {
     messages: [
       { role: 'system', content: 'Be brief' },

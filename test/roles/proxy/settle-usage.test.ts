@@ -1,0 +1,34 @@
+import t from 'tap'
+import { noUsage, type Usage } from '../../../src/domain/usage/usage.ts'
+import { settleUsage } from '../../../src/roles/proxy/settle-usage.ts'
+
+const usageOf = (prompt: number, output: number, toolCalls: Usage['toolCalls'] = {}): Usage => ({
+  ...noUsage,
+  inputUncached: prompt,
+  promptTotal: prompt,
+  outputTotal: output,
+  toolCalls,
+})
+
+const counted = usageOf(10, 30)
+
+t.test('usage that may not be that of the whole answer', async (t) => {
+  const table: readonly [string, Usage | null, Usage, 'reported' | 'estimated'][] = [
+    ['none', null, counted, 'estimated'],
+    ['zeros', usageOf(0, 0), counted, 'estimated'],
+    ['no output', usageOf(12, 0), usageOf(12, 30), 'estimated'],
+    ['less output than was said', usageOf(12, 29), usageOf(12, 30), 'estimated'],
+    ['as much as was said', usageOf(12, 30), usageOf(12, 30), 'reported'],
+    ['more than was said', usageOf(12, 900), usageOf(12, 900), 'reported'],
+    ['no input', usageOf(0, 900), counted, 'estimated'],
+  ]
+  for (const [name, told, usage, source] of table) t.same(settleUsage(told, counted), { usage, source }, name)
+})
+
+t.test('for each built-in tool the larger number of calls counts', async (t) => {
+  const seen = usageOf(10, 30, { web_search: 2, x_search: 1 })
+  for (const output of [0, 900]) {
+    const { usage } = settleUsage(usageOf(12, output, { web_search: 1, code_run: 3 }), seen)
+    t.same(usage.toolCalls, { web_search: 2, x_search: 1, code_run: 3 })
+  }
+})
