@@ -56,15 +56,15 @@ export interface JsonFindings {
   readonly tooMany: boolean
   /** The first name that one object has twice. */
   readonly duplicate: string | null
+  readonly members: number
 }
 
-const nothing: JsonFindings = { tooDeep: false, tooMany: false, duplicate: null }
-
-/** What a JSON parser does not tell, up to the first finding. Takes any text: whether it is JSON at all is left to the parser. */
+/** What a JSON parser does not tell, up to what is too deep or too many. Takes any text: whether it is JSON at all is left to the parser. */
 export const scanJson = (text: string, { depthMax, membersMax }: JsonBounds): JsonFindings => {
   const open: (Set<string> | null)[] = []
   let names: Set<string> | null = null
   let nameIsNext = false
+  let duplicate: string | null = null
   let members = 0
   for (let at = 0; at < text.length; at += 1) {
     const character = text.charCodeAt(at)
@@ -72,20 +72,19 @@ export const scanJson = (text: string, { depthMax, membersMax }: JsonBounds): Js
       const end = endOfString(text, at + 1)
       if (nameIsNext && names !== null) {
         const name = nameAt(text, at + 1, end)
-        if (names.has(name)) return { ...nothing, duplicate: name }
+        if (names.has(name)) duplicate ??= name
         names.add(name)
         nameIsNext = false
       }
       at = end
     } else if (character === comma) {
       members += 1
-      if (members > membersMax) return { ...nothing, tooMany: true }
+      if (members > membersMax) break
       nameIsNext = names !== null
     } else if (character === openBrace || character === openBracket) {
       members += 1
-      if (members > membersMax) return { ...nothing, tooMany: true }
       open.push(names)
-      if (open.length > depthMax) return { ...nothing, tooDeep: true }
+      if (members > membersMax || open.length > depthMax) break
       nameIsNext = character === openBrace
       names = nameIsNext ? new Set() : null
     } else if (character === closeBrace || character === closeBracket) {
@@ -93,5 +92,5 @@ export const scanJson = (text: string, { depthMax, membersMax }: JsonBounds): Js
       nameIsNext = false
     }
   }
-  return nothing
+  return { tooDeep: open.length > depthMax, tooMany: members > membersMax, duplicate, members }
 }

@@ -56,6 +56,17 @@ t.test('members and elements', async (t) => {
   t.equal(scanJson(','.repeat(1_000_000), bounds).tooMany, true)
 })
 
+t.test('how many there are, also behind a name that is there twice', async (t) => {
+  const rows: readonly (readonly [text: string, members: number])[] = [
+    ['1', 0],
+    ['{"a":1,"a":[1,2]}', 4],
+    ['{"a":{},"b":[]}', 4],
+    ['[" , ",1]', 2],
+  ]
+  for (const [text, members] of rows) t.equal(scanJson(text, bounds).members, members, text)
+  t.equal(scanJson(`{"a":1,"a":${nested(depthMax)}}`, bounds).tooDeep, true)
+})
+
 t.test('finds nothing in what a serialiser writes, and the name that is put in again', async () => {
   const value = fc.jsonValue({ maxDepth: 4 })
   fc.assert(fc.property(value, (each) => scanJson(JSON.stringify(each, null, 1), wide).duplicate === null))

@@ -1,6 +1,7 @@
 import { isObject, type JsonObject, listOf, objectOf, parseJson, textOf } from '../../json.ts'
 import type { Conversation, Part, TextPart, ToolCallPart, ToolResultPart, Turn } from '../canonical/conversation.ts'
 import { invalid, unsupported } from '../canonical/refuse.ts'
+import { refuseLargeArguments } from './argument-bounds.ts'
 import { readContent, readTexts, textPart } from './read-conversation-parts.ts'
 import { readSignature } from './signature.ts'
 
@@ -126,6 +127,7 @@ class Transcript implements Messages {
 }
 
 export const readMessages = (messages: readonly unknown[]): Messages => {
+  refuseLargeArguments(messages)
   const transcript = new Transcript()
   messages.forEach((message, index) => {
     transcript.add(objectOf(message), index)

@@ -1,6 +1,7 @@
 import t from 'tap'
 import { GatewayError } from '../../../src/errors.ts'
 import type { JsonObject } from '../../../src/json.ts'
+import { limits } from '../../../src/limits.ts'
 import type { Conversation } from '../../../src/providers/canonical/conversation.ts'
 import { readConversation } from '../../../src/providers/openai/read-conversation.ts'
 import { assistant, conversation, image, text, toolCall, toolResult, user } from '../canonical/parts.ts'
@@ -320,4 +321,32 @@ t.test('what has no canonical form is refused with its field', async (t) => {
     [of(calling({ id: 'a', type: 'custom' })), 'unsupported_parameter', 'messages[0].tool_calls[0].type'],
   ]
   for (const [more, code, param] of table) t.strictSame(refusalOf(bodyOf(more)), { code, param, status: 400 }, param)
+})
+
+t.test('arguments have the bounds of a body, all together', async (t) => {
+  const list = (elements: number): string => `{"a":[${Array.from({ length: elements }, () => 1)}]}`
+  const most = limits.jsonMembersMax - 1
+  const half = limits.jsonMembersMax / 2
+  const path = 'messages[0].tool_calls[0].function.arguments'
+  t.equal(refusalOf(bodyOf({ messages: [calling(call('a', 'f', list(most)))] })), null)
+  t.match(refusalOf(bodyOf({ messages: [calling(call('a', 'f', list(most + 1)))] })), {
+    code: 'request_too_large',
+    status: 413,
+    param: path,
+  })
+  t.match(refusalOf(bodyOf({ messages: [calling(call('a', 'f', list(half))), calling(call('b', 'f', list(half)))] })), {
+    code: 'request_too_large',
+    param: 'messages[1].tool_calls[0].function.arguments',
+  })
+  const deep = (levels: number): string => `{"a":1,"a":${'['.repeat(levels)}${']'.repeat(levels)}}`
+  t.equal(refusalOf(bodyOf({ messages: [calling(call('a', 'f', deep(limits.jsonDepthMax - 1)))] })), null)
+  t.match(refusalOf(bodyOf({ messages: [calling(call('a', 'f', deep(10_000)))] })), {
+    code: 'invalid_value',
+    status: 400,
+    param: path,
+  })
+  t.match(
+    refusalOf(bodyOf({ messages: [{ role: 'assistant', function_call: { name: 'f', arguments: deep(10_000) } }] })),
+    { code: 'invalid_value', param: 'messages[0].function_call.arguments' },
+  )
 })

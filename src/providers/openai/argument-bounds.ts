@@ -1,0 +1,43 @@
+import { GatewayError } from '../../errors.ts'
+import { isObject, type JsonObject, listOf, objectOf, textOf } from '../../json.ts'
+import { limits } from '../../limits.ts'
+import { scanJson } from '../../scan-json.ts'
+import { invalid } from '../canonical/refuse.ts'
+
+interface ArgumentText {
+  readonly text: string
+  readonly path: string
+}
+
+const argumentsIn = ({ tool_calls, function_call }: JsonObject, path: string): readonly ArgumentText[] => [
+  ...listOf(tool_calls).map((call, place) => ({
+    text: textOf(objectOf(objectOf(call)['function'])['arguments']),
+    path: `${path}.tool_calls[${place}].function.arguments`,
+  })),
+  ...(isObject(function_call)
+    ? [{ text: textOf(function_call['arguments']), path: `${path}.function_call.arguments` }]
+    : []),
+]
+
+const tooMany = (param: string): GatewayError =>
+  new GatewayError(
+    'request_too_large',
+    `The arguments of the request's tool calls have more than ${limits.jsonMembersMax} members and elements together. Send fewer or smaller calls in one request.`,
+    { param },
+  )
+
+/**
+ * Arguments are JSON in a text, which was only a string to the bounds of the body. What is parsed of them has the same bounds, all of a
+ * request together. Throws `request_too_large`, or `invalid_value` for a nest without bound.
+ */
+export const refuseLargeArguments = (messages: readonly unknown[]): void => {
+  const { jsonDepthMax: depthMax } = limits
+  let membersMax: number = limits.jsonMembersMax
+  for (const [index, message] of messages.entries())
+    for (const { text, path } of argumentsIn(objectOf(message), `messages[${index}]`)) {
+      const { tooDeep, tooMany: hasTooMany, members } = scanJson(text, { depthMax, membersMax })
+      if (hasTooMany) throw tooMany(path)
+      if (tooDeep) throw invalid(path, `must not nest deeper than ${depthMax} levels`)
+      membersMax -= members
+    }
+}
