@@ -17,6 +17,8 @@ export class RequestTrace {
   admittedMs: number | null = null
   routedMs: number | null = null
   endedMs: number | null = null
+  /** The connection went before the answer had its end. */
+  isCut = false
   server: Server | null = null
   taskId: string | undefined
   /** Its end is in the ledger. */
@@ -51,6 +53,11 @@ export class RequestTrace {
   /** The log has it. */
   routed(): void {
     this.routedMs = performance.now()
+  }
+
+  ended(isCut: boolean): void {
+    this.endedMs = performance.now()
+    this.isCut = isCut
   }
 
   /** A video, by the model that its task was taken for. */

@@ -39,8 +39,8 @@ const surfaceOf = (route: string | null): ObservedSurface => {
 
 const statuses: Readonly<Record<number, ObservedStatus>> = { 1: '1xx', 2: '2xx', 3: '3xx', 4: '4xx', 5: '5xx' }
 
-const statusOf = ({ res }: EdgeContext): ObservedStatus =>
-  res.writableFinished ? (statuses[Math.floor(res.statusCode / 100)] ?? '5xx') : 'cut'
+const statusOf = ({ ctx, trace }: Watched): ObservedStatus =>
+  trace.isCut ? 'cut' : (statuses[Math.floor(ctx.res.statusCode / 100)] ?? '5xx')
 
 const isStream = ({ res }: EdgeContext): boolean =>
   res.headersSent && String(res.getHeader('content-type') ?? '').startsWith('text/event-stream')
@@ -105,18 +105,19 @@ export class RequestWatch {
     const watched = this.#open.get(requestId)
     if (watched === undefined) return
     this.#open.delete(requestId)
-    watched.trace.endedMs = performance.now()
+    watched.trace.ended(!watched.ctx.res.writableFinished)
     this.#observe(watched)
     if (!this.#parts.requestLines) return
     if (watched.trace.routedMs === null || watched.trace.isClosed) this.#write(watched)
     else this.#unclosed.set(requestId, watched)
   }
 
-  #observe({ ctx, trace }: Watched): void {
+  #observe(watched: Watched): void {
+    const { ctx, trace } = watched
     const { observer } = this.#parts
     const { startedMs, authenticatedMs, admittedMs, routedMs, endedMs } = trace
     const surface = surfaceOf(routeOf(ctx))
-    observer.requestEnded(surface, statusOf(ctx), ((endedMs ?? startedMs) - startedMs) / 1_000)
+    observer.requestEnded(surface, statusOf(watched), ((endedMs ?? startedMs) - startedMs) / 1_000)
     if (authenticatedMs === null || admittedMs === null) return
     observer.stageEnded('admit', surface, (admittedMs - authenticatedMs) / 1_000)
     if (routedMs !== null) observer.stageEnded('route', surface, (routedMs - admittedMs) / 1_000)
@@ -132,7 +133,7 @@ export class RequestWatch {
 
   #write({ ctx, trace }: Watched): void {
     const { logger } = this.#parts
-    const { requestId, startedMs, endedMs, server, taskId, charge, code, bytes } = trace
+    const { requestId, startedMs, endedMs, isCut, server, taskId, charge, code, bytes } = trace
     const route = routeOf(ctx)
     const surface = surfaceOf(route)
     const line = {
@@ -145,8 +146,7 @@ export class RequestWatch {
       ...server,
       taskId,
       stream: isStream(ctx),
-      status: ctx.res.statusCode,
-      cut: ctx.res.writableFinished ? undefined : true,
+      ...(isCut ? { cut: true } : { status: ctx.res.statusCode }),
       ms: Math.round((endedMs ?? startedMs) - startedMs),
       bytes,
       chargeUsd: charge,

@@ -1,7 +1,18 @@
+import { connect } from 'node:net'
 import t from 'tap'
-import { GatewayError } from '../../../src/errors.ts'
+import { clientGoneError, GatewayError } from '../../../src/errors.ts'
 import { until } from '../../clients.ts'
-import { type LogLine, plainAsk, type Serve, startEdge, streamHead, type TestEdge, textBytes } from './edge-fixture.ts'
+import {
+  jsonHead,
+  type LogLine,
+  plainAsk,
+  type Serve,
+  secret,
+  startEdge,
+  streamHead,
+  type TestEdge,
+  textBytes,
+} from './edge-fixture.ts'
 
 const linesOf = ({ logged }: TestEdge): readonly LogLine[] => logged.filter(({ message }) => message === 'request')
 
@@ -76,6 +87,7 @@ t.test('a stream that breaks off, a client that leaves', async (t) => {
     if (call.body['user'] !== 'leaves') throw new GatewayError('upstream_stream_interrupted', 'It broke off.')
     await new Promise<void>((gone) => clientGone.addEventListener('abort', () => gone()))
     resolve()
+    throw clientGoneError()
   }
   const edge = await startEdge(t, { requestLines: true, serve })
   const broken = await lineOf(edge, () => edge.post({ ...plainAsk, stream: true }))
@@ -84,7 +96,53 @@ t.test('a stream that breaks off, a client that leaves', async (t) => {
   await response.body?.cancel()
   await left
   await until(() => linesOf(edge).length === 2)
-  t.match(linesOf(edge)[1]?.fields, { status: 200, cut: true })
+  const { fields } = linesOf(edge)[1]!
+  t.match(fields, { cut: true, stream: true, bytes: Number })
+  t.same([Object(fields).status, Object(fields).code], [undefined, undefined], 'it had no answer as a whole')
+})
+
+t.test('a client that leaves before its answer', async (t) => {
+  const { promise: called, resolve: onCalled } = Promise.withResolvers<void>()
+  const serve: Serve = async function* (_call, _bill, clientGone) {
+    onCalled()
+    await new Promise<void>((gone) => clientGone.addEventListener('abort', () => gone()))
+    yield* []
+    throw clientGoneError()
+  }
+  const edge = await startEdge(t, { requestLines: true, serve })
+  const head = (length: number): string =>
+    `POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${secret}\r\nContent-Type: application/json\r\nContent-Length: ${length}\r\n\r\n`
+  const body = JSON.stringify(plainAsk)
+  for (const [what, sent, isServed] of [
+    ['in the middle of its body', head(1_000) + body, Promise.resolve()],
+    ['while the provider answers', head(body.length) + body, called],
+  ] as const) {
+    const before = linesOf(edge).length
+    const socket = connect(edge.port, '127.0.0.1')
+    await new Promise<void>((resolve) => socket.write(sent, () => resolve()))
+    await isServed
+    socket.destroy()
+    await until(() => linesOf(edge).length > before)
+    const { fields } = linesOf(edge)[before]!
+    t.match(fields, { cut: true, route: '/v1/chat/completions', workspaceId: 'acme' }, what)
+    t.same([Object(fields).status, Object(fields).code], [undefined, undefined], what)
+  }
+})
+
+t.test('a client that leaves in the middle of a whole answer', async (t) => {
+  const serve: Serve = async function* (call, bill) {
+    await bill()
+    yield jsonHead(call)
+    yield { type: 'bytes', bytes: Buffer.alloc(40_000_000, ' ') }
+  }
+  const edge = await startEdge(t, { requestLines: true, serve })
+  const response = await edge.post(plainAsk)
+  t.equal(response.status, 200)
+  await response.body?.cancel()
+  await until(() => linesOf(edge).length === 1)
+  const { fields } = linesOf(edge)[0]!
+  t.match(fields, { cut: true, chargeUsd: '0.00002' })
+  t.equal(Object(fields).status, undefined)
 })
 
 t.test('health checks are told at debug, and nothing where no lines are wanted', async (t) => {

@@ -10,6 +10,7 @@ const tellRepeated = (ctx: EdgeContext, { requestId, askAgain }: NonNullable<Gat
 }
 
 const renderError = (ctx: EdgeContext, error: GatewayError): void => {
+  if (ctx.res.closed) return // Its client went first.
   ctx.state.trace.code = error.code
   if (ctx.res.headersSent) {
     // Half an answer is out: only a broken connection can still tell that it is no whole one.

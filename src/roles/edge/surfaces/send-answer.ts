@@ -26,7 +26,7 @@ const relayEvents = async (ctx: EdgeContext, { head, bytes }: Answer, parts: Ans
   } catch (fault) {
     if (!stream.begun) throw fault
     const error = parts.faults.tellable(fault, ctx.state.requestId)
-    ctx.state.trace.code = error.code
+    if (!stream.clientGone) ctx.state.trace.code = error.code
     stream.fail(error)
   }
   stream.end()
