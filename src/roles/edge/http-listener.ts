@@ -27,10 +27,12 @@ const openServer = (handler: RequestListener, bounds: EdgeBounds, newId: NewId):
       keepAliveTimeout: bounds.idleConnectionMs,
       maxHeaderSize: bounds.headersBytesMax,
       insecureHTTPParser: false, // Whatever Node was started with.
+      requireHostHeader: false, // Its refusal has no body and no id; `refuseAmbiguous` refuses it.
     },
     handler,
   )
   server.maxHeadersCount = 0 // It would drop what is beyond; `refuseAmbiguous` refuses it.
+  server.on('checkExpectation', (...exchange) => server.emit('request', ...exchange)) // As with the host: `refuseExpectation`.
   server.maxConnections = bounds.connectionsMax
   limitAddresses(server, bounds.connectionsPerAddressMax)
   answerClientError(server, newId)

@@ -23,6 +23,7 @@ import { limitRate } from './middleware/limit-rate.ts'
 import { normalizeTarget } from './middleware/normalize-target.ts'
 import { readAll, readNamed } from './middleware/read-ledger.ts'
 import { refuseAmbiguous } from './middleware/refuse-ambiguous.ts'
+import { refuseExpectation } from './middleware/refuse-expectation.ts'
 import { refusePipelined } from './middleware/refuse-pipelined.ts'
 import { refuseUnrouted } from './middleware/refuse-unrouted.ts'
 import { refuseWhileStopping } from './middleware/refuse-while-stopping.ts'
@@ -196,6 +197,7 @@ const createApp = (parts: ServerParts, bounds: EdgeBounds, phase: () => Listener
   app.use(renderErrors(faults))
   app.use(normalizeTarget())
   app.use(refuseAmbiguous(bounds.headersCountMax))
+  app.use(refuseExpectation())
   app.use(refusePipelined(bounds.pipelinedRequestsMax))
   app.use(refuseWhileStopping(phase))
   app.use(serveDashboard())

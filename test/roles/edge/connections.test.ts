@@ -60,6 +60,34 @@ t.test('a slow request to the messages surface ends in the words of that surface
   t.match(JSON.parse(body), { type: 'error', error: { type: 'invalid_request_error' }, request_id: String })
 })
 
+t.test(
+  'a request without host, and one that expects what there is not, end with an error object and an id',
+  async (t) => {
+    const { port, logged } = await startEdge(t, { requestLines: true })
+    const rest = 'Connection: close\r\n\r\n'
+    const rows: readonly (readonly [bytes: string, status: number, words: RegExp])[] = [
+      [`GET /healthz HTTP/1.1\r\n${rest}`, 400, /`Host`/],
+      [`POST /v1/messages HTTP/1.1\r\n${rest}`, 400, /`Host`.*"request_id"/],
+      [`GET /healthz HTTP/1.1\r\nHost: x\r\nExpect: a-pony\r\n${rest}`, 417, /`100-continue`/],
+      [`POST /v1/messages HTTP/1.1\r\nHost: x\r\nExpect: 200-ok\r\nContent-Length: 9\r\n${rest}`, 417, /"request_id"/],
+    ]
+    for (const [bytes, status, words] of rows) {
+      const [head = '', body = ''] = (await exchange(port, bytes)).split('\r\n\r\n')
+      t.ok(head.startsWith(`HTTP/1.1 ${status} `), `${bytes.split('\r\n')[0]}: ${head.split('\r\n')[0]}`)
+      const [, requestId] = /x-gateway-request-id: (\S+)/i.exec(head) ?? []
+      t.match(head, new RegExp(`\\bx-request-id: ${requestId}`, 'i'))
+      t.match(JSON.parse(body), { error: { type: 'invalid_request_error', code: null } })
+      t.match(body, words)
+      t.match(logged.at(-1), { message: 'request', fields: { requestId, status } })
+    }
+    t.match(await exchange(port, `GET /healthz HTTP/1.0\r\n${rest}`), /^HTTP\/1\.1 200 /, 'which needs no host')
+    t.match(
+      await exchange(port, `GET /healthz HTTP/1.1\r\nHost: x\r\nExpect: 100-Continue\r\n${rest}`),
+      /^HTTP\/1\.1 100 Continue\r\n\r\nHTTP\/1\.1 200 /,
+    )
+  },
+)
+
 t.test('an upload that is given up', async (t) => {
   const { port, post, logged } = await startEdge(t)
   const socket = connect(port, '127.0.0.1')

@@ -31,6 +31,7 @@ const isFramedOddly = ({ headers, httpVersion }: IncomingMessage): boolean => {
 
 const ambiguityIn = (request: IncomingMessage, headersCountMax: number): string | null => {
   if (request.rawHeaders.length > 2 * headersCountMax) return `The request has more than ${headersCountMax} headers.`
+  if (request.headers.host === undefined && request.httpVersion !== '1.0') return 'The request has no header `Host`.'
   const repeated = repeatedIn(request.rawHeaders)
   if (repeated !== null) return `The request has the header \`${repeated}\` twice.`
   return isFramedOddly(request) ? 'The only transfer coding that is understood is `chunked`.' : null
