@@ -4,7 +4,7 @@ import { dirname, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type Document, Lexer, parseDocument } from 'yaml'
 import { parseSigningKey } from './audit/keys.ts'
-import { parseVerifier, type Signer, type Verifier, verifierOf, verifierText } from './audit/note.ts'
+import { parseVerifier, type Signer, type Verifier, deriveVerifier, verifierText } from './audit/note.ts'
 import { type PriceFile, problemsOfPriceFile } from './domain/pricing/price-file.ts'
 import { type Catalog, type CatalogProvider, candidateName } from './domain/routing/plan.ts'
 import { faultText } from './errors.ts'
@@ -12,8 +12,8 @@ import { limits } from './limits.ts'
 import type { ProviderDialect } from './providers/provider.ts'
 import type { VendorCredential, VideoVendorConfig } from './providers/vv-video/vendor.ts'
 import type { ProcessRole } from './roles/role.ts'
-import { validatorOf } from './schema-validation.ts'
-import { type Environment, Variables } from './secret-files.ts'
+import { getValidator } from './schema-validation.ts'
+import { type Environment, EnvironmentVariables } from './secret-files.ts'
 
 export type { Environment }
 
@@ -190,16 +190,16 @@ type Entry = ProviderEntry | VendorEntry
 const isVendor = (entry: Entry): entry is VendorEntry => entry.dialect === videoDialect
 
 /** What is wrong at a path of a file. */
-export interface Problem {
+export interface ConfigProblem {
   readonly path: string
   readonly message: string
 }
 
 /** Every mistake of a configuration or price file at once. */
 export class ConfigError extends Error {
-  readonly problems: readonly Problem[]
+  readonly problems: readonly ConfigProblem[]
 
-  constructor(file: string, problems: readonly Problem[]) {
+  constructor(file: string, problems: readonly ConfigProblem[]) {
     super(
       [
         `${file}: ${problems.length} ${problems.length === 1 ? 'problem' : 'problems'}`,
@@ -267,7 +267,7 @@ const memberOf = (value: unknown, name: string): unknown =>
     : undefined
 
 /** Tells of a path of the file whether a secret stands there that this process does not use. */
-const secretsOfOthers = (content: unknown, { role, signs }: Reader): ((path: string) => boolean) => {
+const createUnusedSecretFilter = (content: unknown, { role, signs }: Reader): ((path: string) => boolean) => {
   const providers = memberOf(content, 'providers')
   return (path) => {
     if (path === 'callbacks.secret') return !signs
@@ -287,13 +287,13 @@ const passwordInAddress = /:\/\/[^/\s]*:[^/\s]*@/
 
 interface Filling {
   readonly file: string
-  readonly variables: Variables
-  readonly isOfOthers: (path: string) => boolean
-  readonly problems: Problem[]
+  readonly variables: EnvironmentVariables
+  readonly isUnusedSecret: (path: string) => boolean
+  readonly problems: ConfigProblem[]
 }
 
 const fillText = (text: string, path: string, { file, variables, problems }: Filling): string => {
-  if (!text.includes('${') && (secretPath.test(path) || passwordInAddress.test(text))) variables.holds(file)
+  if (!text.includes('${') && (secretPath.test(path) || passwordInAddress.test(text))) variables.noteSecretFile(file)
   return text.replace(/\$\{([A-Za-z_][A-Za-z0-9_]*)\}/g, (match, name: string) => {
     const found = variables.read(name)
     if (found === undefined) problems.push({ path, message: `the environment variable ${name} is not set` })
@@ -303,8 +303,8 @@ const fillText = (text: string, path: string, { file, variables, problems }: Fil
 
 /** Fills `${NAME}` in every text of the file; a variable that is not set is a problem at its path. */
 const fillVariables = (value: unknown, path: string, filling: Filling): unknown => {
-  const { isOfOthers } = filling
-  if (isOfOthers(path)) return value
+  const { isUnusedSecret: isUnusedSecret } = filling
+  if (isUnusedSecret(path)) return value
   if (typeof value === 'string') return fillText(value, path, filling)
   if (Array.isArray(value)) return value.map((each, index) => fillVariables(each, `${path}[${index}]`, filling))
   if (typeof value !== 'object' || value === null) return value
@@ -331,18 +331,18 @@ const quoteVariables = (text: string): string => {
   return tokens.filter((token) => !lexerMarks.has(token)).join('')
 }
 
-const parseConfigFile = (file: string, variables: Variables, reader: Reader): ConfigFile => {
+const parseConfigFile = (file: string, variables: EnvironmentVariables, reader: Reader): ConfigFile => {
   const document = parseDocument(quoteVariables(readFileSync(file, 'utf8')), { prettyErrors: true })
   const [broken] = document.errors // The others follow from the first.
   if (broken !== undefined)
     throw new ConfigError(file, [{ path: '', message: `not YAML: ${broken.message.split('\n')[0]}` }])
-  const problems: Problem[] = []
+  const problems: ConfigProblem[] = []
   if (!readsDatabase(reader.role)) document.delete('database_url')
   const found = contentOf(document, file)
-  const filled = fillVariables(found, '', { file, variables, isOfOthers: secretsOfOthers(found, reader), problems })
+  const filled = fillVariables(found, '', { file, variables, isUnusedSecret: createUnusedSecretFilter(found, reader), problems })
   problems.push(
     ...variables.problems,
-    ...validatorOf('config.json', { every: true })(filled),
+    ...getValidator('config.json', { allErrors: true })(filled),
     ...problemsOfKeys(filled),
   )
   if (problems.length > 0) throw new ConfigError(file, problems)
@@ -365,7 +365,7 @@ const withoutEmptyProviders = ({ providers, ...content }: ConfigFile): ConfigFil
   providers === undefined || Object.keys(providers).length === 0 ? content : { ...content, providers }
 
 /** Every dialect has its own way to say who asks. */
-const problemsOfKeys = (content: unknown): readonly Problem[] =>
+const problemsOfKeys = (content: unknown): readonly ConfigProblem[] =>
   Object.entries(memberOf(content, 'providers') ?? {}).flatMap(([name, entry]) => {
     const has = (member: string): boolean => memberOf(entry, member) !== undefined
     const problems = memberOf(entry, 'dialect') === videoDialect ? vendorKeyProblems(has) : providerKeyProblems(has)
@@ -394,10 +394,10 @@ const vendorKeyProblems = (has: (member: string) => boolean): readonly KeyProble
 }
 
 /** Aliases and routers must lead to a provider that is configured. */
-const problemsOfNames = ({ providers, aliases = {}, routers = {} }: ConfigFile): readonly Problem[] => {
+const problemsOfNames = ({ providers, aliases = {}, routers = {} }: ConfigFile): readonly ConfigProblem[] => {
   if (providers === undefined) return []
   const known = (model: string): boolean => Object.hasOwn(providers, model.slice(0, model.indexOf('/')))
-  const unknown = (path: string, model: string): Problem => ({
+  const unknown = (path: string, model: string): ConfigProblem => ({
     path,
     message: `\`${model}\` names no configured provider`,
   })
@@ -420,7 +420,7 @@ const problemsOfNames = ({ providers, aliases = {}, routers = {} }: ConfigFile):
 /** Reads and checks a price file. Throws ConfigError with every mistake. */
 export const readPriceFile = (file: string): PriceFile => {
   const parsed = parseJsonFile(file)
-  const problems = validatorOf('price-file.json', { every: true })(parsed)
+  const problems = getValidator('price-file.json', { allErrors: true })(parsed)
   if (problems.length > 0) throw new ConfigError(file, problems)
   const mistakes = problemsOfPriceFile(parsed as PriceFile)
   if (mistakes.length > 0) throw new ConfigError(file, mistakes)
@@ -436,20 +436,20 @@ const parseJsonFile = (file: string): unknown => {
 }
 
 /** How a provider counts where the configuration does not say. */
-export const profileOf = (name: string): UsageProfile => defaultProfiles[name] ?? 'openai'
+export const resolveProfile = (name: string): UsageProfile => defaultProfiles[name] ?? 'openai'
 
 /** What a provider of a well-known name speaks. */
-export const dialectOf = (name: string): ProviderDialect =>
+export const resolveDialect = (name: string): ProviderDialect =>
   knownProviders.find((provider) => provider.name === name)?.dialect ?? 'openai'
 
 /** Where a provider's models can be asked; Google's imitation of OpenAI's chat has nothing else of it. */
-export const surfacesOf = (
+export const resolveSurfaces = (
   dialect: ProviderDialect,
   profile: UsageProfile,
 ): NonNullable<CatalogProvider['surfaces']> =>
   dialect === 'openai' && profile !== 'gemini' ? ['chat', 'messages', 'responses'] : ['chat', 'messages']
 
-const withKeysFrom = (variables: Variables): Readonly<Record<string, ProviderEntry>> =>
+const withKeysFrom = (variables: EnvironmentVariables): Readonly<Record<string, ProviderEntry>> =>
   Object.fromEntries(
     knownProviders
       .filter(({ variable }) => variables.has(variable))
@@ -458,7 +458,7 @@ const withKeysFrom = (variables: Variables): Readonly<Record<string, ProviderEnt
 
 const urlOf = ({ base_url }: AnyEntry): string => base_url.replace(/\/+$/, '')
 
-const providersFrom = (file: ConfigFile, variables: Variables, role: ProcessRole): readonly ProviderConfig[] => {
+const providersFrom = (file: ConfigFile, variables: EnvironmentVariables, role: ProcessRole): readonly ProviderConfig[] => {
   if (!callsUpstream(role)) return []
   return Object.entries(file.providers ?? withKeysFrom(variables)).flatMap(([name, entry]) =>
     isVendor(entry)
@@ -467,7 +467,7 @@ const providersFrom = (file: ConfigFile, variables: Variables, role: ProcessRole
           {
             name,
             dialect: entry.dialect,
-            profile: entry.profile ?? profileOf(name),
+            profile: entry.profile ?? resolveProfile(name),
             baseUrl: urlOf(entry),
             apiKey: entry.api_key,
             models: entry.models ?? {},
@@ -493,13 +493,13 @@ const videoVendorsFrom = ({ providers = {} }: ConfigFile, role: ProcessRole): re
 const catalogProviderOf = (name: string, entry: Entry): CatalogProvider => {
   const { models = {} } = entry
   if (isVendor(entry)) return { models, surfaces: ['video'] }
-  const { dialect, profile = profileOf(name) } = entry
-  return { models, surfaces: surfacesOf(dialect, profile), profile }
+  const { dialect, profile = resolveProfile(name) } = entry
+  return { models, surfaces: resolveSurfaces(dialect, profile), profile }
 }
 
 const catalogProviderNamed = (name: string): CatalogProvider => {
-  const profile = profileOf(name)
-  return { models: {}, surfaces: surfacesOf(dialectOf(name), profile), profile }
+  const profile = resolveProfile(name)
+  return { models: {}, surfaces: resolveSurfaces(resolveDialect(name), profile), profile }
 }
 
 /** Under this name the sandbox plays a video vendor. */
@@ -548,7 +548,7 @@ interface Addresses {
   readonly monitoring: Address | undefined
 }
 
-const addressesFrom = (file: ConfigFile, variables: Variables, role: ProcessRole): Addresses => {
+const addressesFrom = (file: ConfigFile, variables: EnvironmentVariables, role: ProcessRole): Addresses => {
   const addressAt = (variable: string, path: string, inFile: string | undefined): Address | undefined => {
     const inEnvironment = variables.read(variable)
     if (inEnvironment !== undefined) return { path: variable, text: inEnvironment }
@@ -597,12 +597,12 @@ const isMonitoring = (text: string): boolean => {
 const encoding = 'what is special in a user or password is percent-encoded, as # is by %23'
 
 /** Tells where an address stands, and never its text. */
-const problemsOfAddresses = ({ database, nats, monitoring }: Addresses): readonly Problem[] => {
+const problemsOfAddresses = ({ database, nats, monitoring }: Addresses): readonly ConfigProblem[] => {
   const check = (
     address: Address | undefined,
     isRight: (text: string) => boolean,
     message: string,
-  ): readonly Problem[] => (address === undefined || isRight(address.text) ? [] : [{ path: address.path, message }])
+  ): readonly ConfigProblem[] => (address === undefined || isRight(address.text) ? [] : [{ path: address.path, message }])
   const areNatsServers = (text: string): boolean => text.split(',').every((each) => isNatsServer(each.trim()))
   return [
     ...check(database, isDatabase, `must be a postgres:// or postgresql:// URL; ${encoding}`),
@@ -613,7 +613,7 @@ const problemsOfAddresses = ({ database, nats, monitoring }: Addresses): readonl
 
 const areEmbedded = ({ database, nats }: Addresses): boolean => database === undefined && nats === undefined
 
-const problemsOfServers = (addresses: Addresses, role: ProcessRole): readonly Problem[] => {
+const problemsOfServers = (addresses: Addresses, role: ProcessRole): readonly ConfigProblem[] => {
   const { database, nats } = addresses
   if (areEmbedded(addresses) || (nats !== undefined && (database !== undefined || !readsDatabase(role)))) return []
   const message = 'set both DATABASE_URL and NATS_URL, or neither for embedded servers'
@@ -621,7 +621,7 @@ const problemsOfServers = (addresses: Addresses, role: ProcessRole): readonly Pr
 }
 
 /** A deployment whose keys were forgotten must not answer with the sandbox's text, and bill it. */
-const problemsOfProviders = (isConfigured: boolean, isSandboxAllowed: boolean): readonly Problem[] => {
+const problemsOfProviders = (isConfigured: boolean, isSandboxAllowed: boolean): readonly ConfigProblem[] => {
   if (isConfigured || isSandboxAllowed) return []
   const variables = knownProviders.map(({ variable }) => variable).join(', ')
   const message = `none is configured: set one of ${variables}, or name them in the file; \`sandbox: true\` answers without any`
@@ -657,7 +657,7 @@ const secretFilesOf = (
 }
 
 /** What the text at a path holds; null, and a problem, where it holds nothing of the kind. */
-const parsedAt = <T>(path: string, problems: Problem[], parse: () => T): T | null => {
+const parsedAt = <T>(path: string, problems: ConfigProblem[], parse: () => T): T | null => {
   try {
     return parse()
   } catch (fault) {
@@ -670,7 +670,7 @@ interface AuditReading {
   readonly folder: string
   readonly role: ProcessRole
   readonly logName: string
-  readonly problems: Problem[]
+  readonly problems: ConfigProblem[]
 }
 
 const signerFrom = (
@@ -689,12 +689,12 @@ const signerFrom = (
 }
 
 /** The keys must belong together: what is signed with one is checked with the other. */
-const problemsOfPublicKey = (verifier: Verifier | null, origin: string, signer: Signer | null): readonly Problem[] => {
+const problemsOfPublicKey = (verifier: Verifier | null, origin: string, signer: Signer | null): readonly ConfigProblem[] => {
   const path = 'audit.public_key'
   if (verifier === null) return []
   if (verifier.name !== origin) return [{ path, message: `is of the log ${verifier.name}, not of ${origin}` }]
-  if (signer === null || verifierOf(signer).publicKey.equals(verifier.publicKey)) return []
-  return [{ path, message: `is not that of the signing key, which is ${verifierText(verifierOf(signer))}` }]
+  if (signer === null || deriveVerifier(signer).publicKey.equals(verifier.publicKey)) return []
+  return [{ path, message: `is not that of the signing key, which is ${verifierText(deriveVerifier(signer))}` }]
 }
 
 const auditFrom = ({ audit = {} }: ConfigFile, reading: AuditReading): AuditConfig => {
@@ -709,14 +709,14 @@ const auditFrom = ({ audit = {} }: ConfigFile, reading: AuditReading): AuditConf
     sealing,
     origin,
     signer,
-    verifier: signer === null ? verifier : verifierOf(signer),
+    verifier: signer === null ? verifier : deriveVerifier(signer),
     previous: previous.flatMap(
       (text, place) => parsedAt(`audit.previous_public_keys[${place}]`, problems, () => parseVerifier(text)) ?? [],
     ),
   }
 }
 
-const problemsOfAdmins = (tokens: NonNullable<NonNullable<ConfigFile['admin']>['tokens']>): readonly Problem[] =>
+const problemsOfAdmins = (tokens: NonNullable<NonNullable<ConfigFile['admin']>['tokens']>): readonly ConfigProblem[] =>
   tokens.flatMap(({ name, token }, index) => {
     const path = `admin.tokens[${index}]`
     const before = tokens.slice(0, index)
@@ -733,7 +733,7 @@ const problemsOfAdmins = (tokens: NonNullable<NonNullable<ConfigFile['admin']>['
 const adminsFrom = (
   { admin: { tokens = [] } = {} }: ConfigFile,
   role: ProcessRole,
-  problems: Problem[],
+  problems: ConfigProblem[],
 ): readonly Administrator[] => {
   if (!administers(role)) return []
   problems.push(...problemsOfAdmins(tokens))
@@ -752,7 +752,7 @@ const problemsOfPorts = (
   listen: Config['listen'],
   observe: Config['observe'],
   role: ProcessRole,
-): readonly Problem[] => {
+): readonly ConfigProblem[] => {
   if (observe === null || !answersClients(role) || listen.port === 0) return []
   const hosts = [listen.host, observe.host]
   const meet = listen.host === observe.host || hosts.some((host) => everyAddress.includes(host))
@@ -788,7 +788,7 @@ export const readConfig = (
   } = {},
 ): Config => {
   const { role = 'gateway', callbackSecret = signsCallbacks(role) } = options
-  const variables = new Variables(env)
+  const variables = new EnvironmentVariables(env)
   const named = options.file ?? env['GATEWAY_CONFIG']
   const source = named ?? defaultConfigFile
   if (named !== undefined && !existsSync(named)) throw new ConfigError(named, [{ path: '', message: 'no such file' }])
@@ -799,9 +799,9 @@ export const readConfig = (
   const addresses = addressesFrom(file, variables, role)
   if (variables.problems.length > 0) throw new ConfigError('the environment', variables.problems)
   const logName = file.log?.name ?? 'GATEWAY'
-  const problemsOfAudit: Problem[] = []
+  const problemsOfAudit: ConfigProblem[] = []
   const audit = auditFrom(file, { folder, role, logName, problems: problemsOfAudit })
-  const problemsOfTokens: Problem[] = []
+  const problemsOfTokens: ConfigProblem[] = []
   const admins = adminsFrom(file, role, problemsOfTokens)
   const isConfigured = file.providers !== undefined || knownProviders.some(({ variable }) => variables.has(variable))
   const isSandboxAllowed = file.sandbox ?? areEmbedded(addresses)
@@ -818,7 +818,7 @@ export const readConfig = (
   ]
   if (problems.length > 0) throw new ConfigError('the configuration', problems)
   const external = externalFrom(file, addresses, folder)
-  for (const secretFile of secretFilesOf(file, external, { folder, role })) variables.holds(secretFile)
+  for (const secretFile of secretFilesOf(file, external, { folder, role })) variables.noteSecretFile(secretFile)
   return Object.freeze({
     listen,
     dataFolder: resolve(options.dataFolder ?? env['GATEWAY_DATA'] ?? file.data_folder ?? 'data'),

@@ -13,7 +13,7 @@ const csvField = (value: string | number): string => {
 }
 
 /** A record of RFC 4180, with its line end. */
-export const csvLine = (values: readonly (string | number)[]): string => `${values.map(csvField).join(',')}\r\n`
+export const formatCsvLine = (values: readonly (string | number)[]): string => `${values.map(csvField).join(',')}\r\n`
 
 /** The text that `csvLine` wrote, from a field without its quotes. */
-export const csvText = (field: string): string => (guardedFormula.test(field) ? field.slice(1) : field)
+export const unguardCsvText = (field: string): string => (guardedFormula.test(field) ? field.slice(1) : field)

@@ -104,7 +104,7 @@ export interface ErrorDetails {
   /** Of a response that failed within its stream: the members that its upstream sent, scrubbed. */
   readonly failedResponse?: JsonObject
   /** Of an idempotency key: the request that it stands for, and whether it is of use to ask again. */
-  readonly repeats?: { readonly requestId: string; readonly askAgain: boolean }
+  readonly repeats?: { readonly requestId: string; readonly isRetryable: boolean }
   /** `error.details` of the messages surface: the official SDKs branch on its `error_code`. */
   readonly details?: JsonObject
 }
@@ -155,7 +155,7 @@ export const clientGoneError = (): GatewayError =>
   new GatewayError('invalid_request', 'The client closed the connection before it was answered.', { status: 499 })
 
 /** A name that a caller made up, as much of it as a message shows. */
-export const shownName = (name: string): string => name.slice(0, limits.shownNameCharactersMax).toWellFormed()
+export const truncateName = (name: string): string => name.slice(0, limits.shownNameCharactersMax).toWellFormed()
 
 /** What a system call or a library calls its fault, such as `ENOENT`; undefined where it has no such name. */
 export const faultCode = (fault: unknown): unknown =>

@@ -66,7 +66,7 @@ export const limits = {
   deliveredCharactersMax: 4 * 1024 * 1024, // Of a stream's text kept for an estimate; the rest is counted by its length.
   estimateCharactersMax: 256 * 1024, // A tokenizer's time is ours: beyond this the count is extrapolated.
   estimateSliceCharacters: 512, // The tokenizer is quadratic in a run without spaces: 60,000 CJK characters took 13 s.
-  estimateBreatheCharacters: 16 * 1024, // Other requests get their turn after so many.
+  estimateYieldCharacters: 16 * 1024, // Other requests get their turn after so many.
 
   // The log
   frameEventsMax: 512, // 512 events of 1 KB stay well below the server's 1 MB.
@@ -156,13 +156,13 @@ export const limits = {
   adminChangeMs: 10_000, // For a change to be stored and applied; an import of hundreds of prices is some frames.
   adminTokenCharactersMin: 32, // Nobody guesses so many.
   priceEntryBytesMax: 16 * 1024, // Of one row of a price file: the longest that is shipped has 5 KB.
-  houseFactsPerFrame: 24, // Prices of that size fit into frameBytesMax.
+  globalFactsPerFrame: 24, // Prices of that size fit into frameBytesMax.
 
   // Rates
   rateLeaseMs: 1_000, // Units that an edge leased and did not spend go back; the burst of a limit leaves room for so much.
   rateLeaseAheadMs: 250, // An edge leases for so long ahead: a busy one asks four times a second.
   rateLeaseDivisor: 40, // No lease is above 2.5 % of a limit: what lies unused somewhere stays below the 5 % that may.
-  rateKnownMs: 100, // A refusal rests on what was read or written so recently; a storm of them costs ten questions a second.
+  rateCacheMs: 100, // A refusal rests on what was read or written so recently; a storm of them costs ten questions a second.
   rateWaitMs: 2_000, // What cannot be learnt by then is refused with 503: the log is away too.
   rateSweepMs: 250, // How late unused leases go back, and tokens that were used are told.
   rateIdleMs: 10_000, // A limit that nobody asks for is forgotten by the edge.
@@ -191,16 +191,16 @@ export const limits = {
   outcomeRetryMs: 250, // Before a key is let go once more, whose store was away.
   outcomeLeaseMs: 20_000, // What a dead edge had claimed is taken over after so long; most requests end before they renew.
   outcomeRenewMs: 10_000, // Before the lease ends it is renewed: a lost renewal must not end a living one's.
-  outcomeAgainSecondsMax: 10, // Whoever repeats a request that runs waits for as long as that has run, up to here.
+  outcomeRetryAfterSecondsMax: 10, // Whoever repeats a request that runs waits for as long as that has run, up to here.
   outcomeRacesMax: 8, // Each means that another request with the key made progress.
 
   // Stored responses
   responseOwnersMax: 50_000, // That the tables may not have yet, with their owners: about 10 MB, and minutes of a busy edge.
 
   // Tasks
-  freshResultsMs: 3_000, // For a vendor to sign a result anew; then the poll is answered with the URL as it was.
-  freshResultsAgainMs: 10_000, // A vendor that did not is left alone with the task for so long.
-  freshResultsMax: 1_000, // Tasks whose URLs were signed anew: 1 KB each, 130 KB at the very worst.
+  resultRefreshMs: 3_000, // For a vendor to sign a result anew; then the poll is answered with the URL as it was.
+  resultRefreshRetryMs: 10_000, // A vendor that did not is left alone with the task for so long.
+  refreshedResultsMax: 1_000, // Tasks whose URLs were signed anew: 1 KB each, 130 KB at the very worst.
   endedTasksMax: 10_000, // That the tables may not have yet: about 25 MB; without them, the last minutes of a busy edge.
 
   // Scheduler
@@ -218,14 +218,14 @@ export const limits = {
   // Audit
   verifyUnsealedMs: 60_000, // A frame that no checkpoint seals for so long is not proven; sealers are done within seconds.
   verifyUnsealedFramesMax: 250_000, // Their hashes take about 80 MB; only a log that was sealed late has so many.
-  verifyApartFramesMax: 16_384, // Frames out of place that may still be found elsewhere: four full checkpoints.
+  verifyMisplacedFramesMax: 16_384, // Frames out of place that may still be found elsewhere: four full checkpoints.
   verifyRecentFramesMax: 65_536, // A copy of a frame is known for one within so many.
   verifyRecentSealsMax: 8, // Two sealers at once are no further apart.
   verifyDeferredSealsMax: 4, // Checkpoints that stand before frames they need.
-  verifyMarksMax: 65_536, // Checkpoints that are held against frames when these are read once more; about 10 MB.
+  verifyPendingCheckpointsMax: 65_536, // Checkpoints that are held against frames when these are read once more; about 10 MB.
   verifyFindingsMax: 200, // Shown; of the rest the number is told.
   verifyFaultsMax: 1_000, // Stretches that cannot be read; a source with more is given up.
-  knownCheckpointsBytesMax: 64 * 1024 * 1024, // A file of published checkpoints: those of 200,000 segments.
+  publishedCheckpointsBytesMax: 64 * 1024 * 1024, // A file of published checkpoints: those of 200,000 segments.
   publicKeyBytesMax: 4_096,
   proofBytesMax: 64 * 1024 * 1024, // A frame and a few dozen hashes.
   archiveSegmentBytesMin: 32 * 1024 * 1024, // Of frames, about 3 MB compressed; then the segment ends at the next checkpoint.
@@ -237,7 +237,7 @@ export const limits = {
   restoreFramesInFlightMax: 256, // Enough to hide the round trip.
   restoreBytesInFlightMax: 16 * 1024 * 1024,
   restoreAckMs: 30_000, // A full window behind a disk that takes 100 ms to sync.
-  restoreTroublesMax: 20, // In a row, without a frame stored between them.
+  restoreFailuresMax: 20, // In a row, without a frame stored between them.
 
   // Reconciliation
   invoiceRecordCharactersMax: 1024 * 1024, // One line of a CSV file.
@@ -261,7 +261,7 @@ export const limits = {
   projectionBatchEventsMax: 20_000, // With fewer the fold waits for the commit, with more for the memory's collection.
   projectionSliceEventsMax: 500, // A few milliseconds of folding; then others in the process have their turn.
   projectionRestMs: 100, // Between commits: most of what a commit costs, and little to whoever waits for the tables.
-  tablesLookMs: 25, // Between looks at the checkpoint, for whoever does.
+  tablesPollMs: 25, // Between looks at the checkpoint, for whoever does.
   projectionRetryMs: 200,
   projectionRetryMaxMs: 5_000,
   projectionStandbyMs: 2_000, // A checkpoint that stands for so long, several full batches, while the log goes on has lost its projector.
@@ -293,9 +293,9 @@ export const limits = {
   observePort: 9464, // Where exporters of OpenTelemetry serve Prometheus, too.
   probeMs: 1_000, // How late it is noticed that the log or the database is away.
   probeSilentMs: 3_000, // A question without an answer for so long: it is away.
-  lagLooksMax: 3_600, // Ends of the log that a follower has not reached, an hour of them.
+  lagSamplesMax: 3_600, // Ends of the log that a follower has not reached, an hour of them.
   scrapeMs: 2_000, // For what the servers are asked at a scrape; then its figures are left out.
-  troubleMs: 60_000, // Between two lines of the same trouble.
+  warningRepeatMs: 60_000, // Between two lines of the same trouble.
   requestLineWaitMs: 1_000, // A request's line waits so long for its charge to be in the ledger.
   requestLineSweepMs: 250,
   faultCausesMax: 6, // Shown in a line of our log.
@@ -356,7 +356,7 @@ export const limits = {
   vendorSubmitsMax: 16, // In flight, for each account: each holds a request of up to 20 MB.
   vendorSubmitsInRowMax: 3, // Then a poll that waits has its turn.
   vendorCallsLateMs: 50, // A timer that fires late costs an account no calls, up to here.
-  vendorTroubleMs: 60_000, // Between two lines that tell of the same account's trouble.
+  vendorWarningRepeatMs: 60_000, // Between two lines that tell of the same account's trouble.
   payloadReadsMax: 8, // At once; each may have 20 MB.
   callbackMs: 15_000, // One attempt.
   callbackTriesMax: 5, // Over about an hour, with the two that follow.

@@ -1,4 +1,4 @@
 #!/usr/bin/env -S node --max-semi-space-size=32
-import { run } from './commands/run.ts'
+import { runCommandLine } from './commands/run.ts'
 
-await run(process.argv.slice(2))
+await runCommandLine(process.argv.slice(2))

@@ -3,7 +3,7 @@ import { Ajv, type ErrorObject, MissingRefError, type ValidateFunction } from 'a
 import formats from 'ajv-formats'
 import type { JsonObject } from './json.ts'
 
-export interface Problem {
+export interface SchemaProblem {
   /** Where it is: `messages[0].content`; empty for the value as a whole. */
   readonly path: string
   /** What is wrong there, to be read after the path: `is required`. */
@@ -14,10 +14,10 @@ export interface Problem {
 
 export interface ValidationOptions {
   /** Report every problem, for a file that a person mends. Without it the check ends at the first one, which is fast. */
-  readonly every?: boolean
+  readonly allErrors?: boolean
 }
 
-export type Validator = (value: unknown) => readonly Problem[]
+export type Validator = (value: unknown) => readonly SchemaProblem[]
 
 const options = {
   ...{ strict: true, strictTypes: false, strictTuples: false, strictRequired: false },
@@ -28,7 +28,7 @@ const compilers = { first: new Ajv(options), every: new Ajv({ ...options, allErr
 for (const compiler of Object.values(compilers)) formats.default(compiler)
 
 const schemasUrl = new URL('../schemas/', import.meta.url)
-const fine: readonly Problem[] = Object.freeze([])
+const noProblems: readonly SchemaProblem[] = Object.freeze([])
 const composites: ReadonlySet<string> = new Set(['anyOf', 'oneOf', 'allOf', 'if', 'not'])
 
 const memberOf = (error: ErrorObject): string => {
@@ -59,7 +59,7 @@ const messageOf = (error: ErrorObject): string => {
   }
 }
 
-const problemOf = (error: ErrorObject): Problem => ({
+const problemOf = (error: ErrorObject): SchemaProblem => ({
   path: pathOf(error),
   message: messageOf(error),
   keyword: error.keyword,
@@ -68,7 +68,7 @@ const problemOf = (error: ErrorObject): Problem => ({
 const depthOf = (error: ErrorObject): number => error.instancePath.split('/').length
 
 /** The deepest comes first: where alternatives failed, the one that matched furthest is the one that was meant. */
-const problemsOf = (errors: readonly ErrorObject[]): readonly Problem[] => {
+const problemsOf = (errors: readonly ErrorObject[]): readonly SchemaProblem[] => {
   const leaves = errors.filter((error) => !composites.has(error.keyword))
   return (leaves.length > 0 ? leaves : errors).toSorted((a, b) => depthOf(b) - depthOf(a)).map(problemOf)
 }
@@ -97,20 +97,20 @@ const validators = { first: new Map<string, Validator>(), every: new Map<string,
  * needed. `schemaId` is its path below `schemas/`, which is its `$id` too: `events/UsageRecorded.v1.json`. The result is empty when the value
  * is valid. Throws when there is no such schema.
  */
-export const validatorOf = (schemaId: string, { every = false }: ValidationOptions = {}): Validator => {
-  const kind = every ? 'every' : 'first'
+export const getValidator = (schemaId: string, { allErrors: allErrors = false }: ValidationOptions = {}): Validator => {
+  const kind = allErrors ? 'every' : 'first'
   const known = validators[kind].get(schemaId)
   if (known !== undefined) return known
   if (!schemaExists(schemaId)) throw new Error(`there is no schema ${schemaId}`)
   let validate: ValidateFunction | null = null
   const validator: Validator = (value) => {
     validate ??= compile(schemaId, compilers[kind])
-    return validate(value) ? fine : problemsOf(validate.errors ?? [])
+    return validate(value) ? noProblems : problemsOf(validate.errors ?? [])
   }
   validators[kind].set(schemaId, validator)
   return validator
 }
 
 /** Problems as one line for a log or an error message. */
-export const problemsText = (problems: readonly Problem[]): string =>
+export const problemsText = (problems: readonly SchemaProblem[]): string =>
   problems.map(({ path, message }) => (path === '' ? message : `${path} ${message}`)).join('; ')

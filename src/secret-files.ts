@@ -4,7 +4,7 @@ import { faultCode } from './errors.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
-interface Trouble {
+interface VariableProblem {
   readonly path: string
   readonly message: string
 }
@@ -12,31 +12,31 @@ interface Trouble {
 const othersRead = 0o004
 const othersEnter = 0o001
 
-const lets = (path: string, bit: number): boolean => (statSync(path).mode & bit) !== 0
+const hasMode = (path: string, bit: number): boolean => (statSync(path).mode & bit) !== 0
 
 const canBeEntered = (folder: string): boolean =>
-  lets(folder, othersEnter) && (folder === dirname(folder) || canBeEntered(dirname(folder)))
+  hasMode(folder, othersEnter) && (folder === dirname(folder) || canBeEntered(dirname(folder)))
 
 /** Whether every user of this machine can read a file: by its own mode and those of all folders above it. */
 const isReadByAll = (file: string): boolean => {
   const real = realpathSync(file)
-  return lets(real, othersRead) && canBeEntered(dirname(real))
+  return hasMode(real, othersRead) && canBeEntered(dirname(real))
 }
 
 /**
  * The variables of an environment, each by itself or as the content of the file that `<NAME>_FILE` names, as secrets are mounted. What is
  * wrong with these is collected, since all mistakes of a configuration are told at once.
  */
-export class Variables {
+export class EnvironmentVariables {
   readonly #env: Environment
-  readonly #problems: Trouble[] = []
+  readonly #problems: VariableProblem[] = []
   readonly #exposed = new Set<string>()
 
   constructor(env: Environment) {
     this.#env = env
   }
 
-  get problems(): readonly Trouble[] {
+  get problems(): readonly VariableProblem[] {
     return this.#problems
   }
 
@@ -60,7 +60,7 @@ export class Variables {
   }
 
   /** Notes that a file holds a secret. One that cannot be looked at is told of by whoever reads it. */
-  holds(file: string): void {
+  noteSecretFile(file: string): void {
     try {
       if (isReadByAll(file)) this.#exposed.add(file)
     } catch {}
@@ -69,7 +69,7 @@ export class Variables {
   #contentOf(name: string, file: string): string {
     try {
       const content = readFileSync(file, 'utf8').replace(/\r?\n$/, '')
-      this.holds(file)
+      this.noteSecretFile(file)
       return content === '' ? this.#fail(name, `the file ${file} is empty`) : content
     } catch (fault) {
       return this.#fail(name, `the file ${file} cannot be read: ${faultCode(fault)}`)

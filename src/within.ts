@@ -1,5 +1,5 @@
 /** Settles as the work does, or resolves after `timeoutMs`. */
-export const atMost = async (work: Promise<unknown>, timeoutMs: number): Promise<void> => {
+export const waitAtMost = async (work: Promise<unknown>, timeoutMs: number): Promise<void> => {
   let timer: NodeJS.Timeout | undefined
   const timeout = new Promise<void>((resolve) => {
     timer = setTimeout(resolve, timeoutMs)
@@ -12,7 +12,7 @@ export const atMost = async (work: Promise<unknown>, timeoutMs: number): Promise
 }
 
 /** Settles as the promise does, or, when that takes longer than `timeoutMs`, rejects with what `late` makes. */
-export const within = <T>(promise: Promise<T>, timeoutMs: number, late: () => Error): Promise<T> =>
+export const withTimeout = <T>(promise: Promise<T>, timeoutMs: number, late: () => Error): Promise<T> =>
   new Promise((resolve, reject) => {
     const timer = setTimeout(() => reject(late()), timeoutMs)
     const settling =

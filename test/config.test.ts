@@ -6,8 +6,8 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
 import { signingKeyText } from '../src/audit/keys.ts'
-import { signerOf, verifierOf, verifierText } from '../src/audit/note.ts'
-import { ConfigError, readConfig, surfacesOf } from '../src/config.ts'
+import { createSigner, deriveVerifier, verifierText } from '../src/audit/note.ts'
+import { ConfigError, readConfig, resolveSurfaces } from '../src/config.ts'
 import { limits } from '../src/limits.ts'
 import { dialects } from '../src/providers/dialects.ts'
 import { roleNames } from '../src/roles/role.ts'
@@ -236,8 +236,8 @@ t.test('callbacks have a secret, or servers that keep one', async (t) => {
 
 t.test('the surfaces of a provider are those that its dialect has', async (t) => {
   for (const dialect of ['openai', 'anthropic', 'google'] as const)
-    t.same(surfacesOf(dialect, 'openai'), Object.keys(dialects[dialect]), dialect)
-  t.same(surfacesOf('openai', 'gemini'), ['chat', 'messages'])
+    t.same(resolveSurfaces(dialect, 'openai'), Object.keys(dialects[dialect]), dialect)
+  t.same(resolveSurfaces('openai', 'gemini'), ['chat', 'messages'])
 })
 
 t.test('limits in seconds, and their bounds', async (t) => {
@@ -330,10 +330,10 @@ t.test('a password that YAML takes for an alias is not shown', async (t) => {
   t.notMatch(fault.message, /cret/)
 })
 
-const publicKeyOf = (name: string, byte = 7): string => verifierText(verifierOf(signerOf(name, Buffer.alloc(32, byte))))
+const publicKeyOf = (name: string, byte = 7): string => verifierText(deriveVerifier(createSigner(name, Buffer.alloc(32, byte))))
 
 t.test('the key that seals the log: as text or in a file, for the roles that seal', async (t) => {
-  const pem = String(signerOf('any', seed).privateKey.export({ type: 'pkcs8', format: 'pem' }))
+  const pem = String(createSigner('any', seed).privateKey.export({ type: 'pkcs8', format: 'pem' }))
   const files = { seed: `${signingKeyText(seed)}\n`, pem }
   const origin = 'example.com/log'
   for (const role of ['scheduler', 'gateway', 'edge', 'operator'] as const)

@@ -1,4 +1,4 @@
-import { listOf, objectOf, textOf } from '../src/json.ts'
+import { asArray, asObject, asText } from '../src/json.ts'
 import type { Credentials } from './invalid-input.ts'
 import { type Documented, OpenApiClient, type Received, type Sent } from './openapi-client.ts'
 
@@ -19,7 +19,7 @@ export interface DocumentedGateway {
 /** Asks a gateway for its document, and makes what its operations are asked for. */
 export const documentedOperations = async ({ url, secret, adminToken, workspaceId }: DocumentedGateway) => {
   const document = await fetch(`${url}/openapi.json`).then((response) => response.json())
-  const client = new OpenApiClient(url, objectOf(document))
+  const client = new OpenApiClient(url, asObject(document))
   const bearers: Readonly<Record<string, string>> = { key: `Bearer ${secret}`, adminToken: `Bearer ${adminToken}` }
 
   const adminHeaders = { authorization: bearers['adminToken'] ?? '', 'content-type': 'application/json' }
@@ -31,7 +31,7 @@ export const documentedOperations = async ({ url, secret, adminToken, workspaceI
     ...Object.fromEntries(
       parameters
         .filter((each) => each.in === 'header' && each.required)
-        .map(({ name, schema }) => [name, String(listOf(schema['examples'])[0])]),
+        .map(({ name, schema }) => [name, String(asArray(schema['examples'])[0])]),
     ),
   })
   const bodyOf = ({ bodyExample, bodySchema, name }: Documented): Pick<Sent, 'body'> => {
@@ -96,9 +96,9 @@ export const documentedOperations = async ({ url, secret, adminToken, workspaceI
     if (!template.includes('{')) return template
     const [, make] = resources.find(([path]) => written.startsWith(path)) ?? []
     if (make === undefined) throw new Error(`nobody knows what ${name} is asked for`)
-    const id = textOf(await make())
+    const id = asText(await make())
     const path = template.replace(/\{id\}/, id)
-    return path.includes('{key}') ? path.replace('{key}', textOf(await keyIn(id))) : path
+    return path.includes('{key}') ? path.replace('{key}', asText(await keyIn(id))) : path
   }
   const validOf = async (operation: Documented): Promise<Sent> => ({
     path: await pathOf(operation),

@@ -2,11 +2,11 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Test } from 'tap'
-import { type Books, creditWallet, issueKey, openWorkspace } from '../src/commands/accounts.ts'
+import { type CommandContext, creditWallet, issueKey, openWorkspace } from '../src/commands/accounts.ts'
 import { type Gateway, type GatewayBounds, startGateway } from '../src/commands/gateway.ts'
 import { openOperatorPlatform, openTail, type Platform } from '../src/commands/platform.ts'
 import { createRuntime, type Runtime } from '../src/commands/runtime.ts'
-import { type Config, surfacesOf } from '../src/config.ts'
+import { type Config, resolveSurfaces } from '../src/config.ts'
 import type { PriceFile } from '../src/domain/pricing/price-file.ts'
 import type { CatalogProvider } from '../src/domain/routing/plan.ts'
 import type { Event } from '../src/events/envelope.ts'
@@ -85,11 +85,11 @@ export const configOf = (
   sandbox: false,
   catalog: {
     providers: new Map<string, CatalogProvider>([
-      ['openai', { models, surfaces: surfacesOf('openai', 'openai'), profile: 'openai' }],
-      ['grok', { models, surfaces: surfacesOf('openai', 'xai'), profile: 'xai' }],
-      ['google', { models, surfaces: surfacesOf('openai', 'gemini'), profile: 'gemini' }],
-      ['gemini', { models, surfaces: surfacesOf('google', 'gemini'), profile: 'gemini' }],
-      ['anthropic', { models, surfaces: surfacesOf('anthropic', 'openai'), profile: 'openai' }],
+      ['openai', { models, surfaces: resolveSurfaces('openai', 'openai'), profile: 'openai' }],
+      ['grok', { models, surfaces: resolveSurfaces('openai', 'xai'), profile: 'xai' }],
+      ['google', { models, surfaces: resolveSurfaces('openai', 'gemini'), profile: 'gemini' }],
+      ['gemini', { models, surfaces: resolveSurfaces('google', 'gemini'), profile: 'gemini' }],
+      ['anthropic', { models, surfaces: resolveSurfaces('anthropic', 'openai'), profile: 'openai' }],
       ['vv', { models: {}, surfaces: ['video'] }],
     ]),
     aliases: { plain: 'openai/plain' },
@@ -129,15 +129,15 @@ export interface Account {
 }
 
 /** A second process's view of the log: what an operator's command sees. */
-export class Operator implements Books {
+export class Operator implements CommandContext {
   readonly platform: Platform
-  readonly tail: Books['tail']
-  readonly log: Books['log']
+  readonly tail: CommandContext['tail']
+  readonly log: CommandContext['log']
   readonly #events: Event[] = []
   #readTo = 0
   #reading: Promise<readonly Event[]> = Promise.resolve([])
 
-  constructor(platform: Platform, tail: Books['tail']) {
+  constructor(platform: Platform, tail: CommandContext['tail']) {
     this.platform = platform
     this.tail = tail
     this.log = platform.log

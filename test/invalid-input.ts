@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, objectOf } from '../src/json.ts'
+import { isObject, type JsonObject, asObject } from '../src/json.ts'
 import type { Documented, DocumentedParameter, OpenApiClient, Sent } from './openapi-client.ts'
 
 type Random = () => number
@@ -71,7 +71,7 @@ const changedAt = (value: unknown, [step, ...rest]: readonly (string | number)[]
     const items = value.map((each, index) => (index === step ? changedAt(each, rest, put) : each))
     return items.filter((each) => each !== without)
   }
-  const members = { ...objectOf(value), [step]: changedAt(objectOf(value)[step], rest, put) }
+  const members = { ...asObject(value), [step]: changedAt(asObject(value)[step], rest, put) }
   return Object.fromEntries(Object.entries(members).filter(([, each]) => each !== without))
 }
 
@@ -88,9 +88,9 @@ const beyond = (random: Random, { minimum, maximum, maxLength, maxItems, enum: w
 }
 
 const memberOf = (client: OpenApiClient, schema: JsonObject, random: Random): readonly [string, JsonObject] => {
-  const members = Object.entries(objectOf(client.resolved(schema)['properties']))
+  const members = Object.entries(asObject(client.resolved(schema)['properties']))
   const [name, member] = members.length === 0 ? ['unknown', {}] : pick(random, members)
-  return [name, client.resolved(objectOf(member))]
+  return [name, client.resolved(asObject(member))]
 }
 
 const changedBody = (client: OpenApiClient, schema: JsonObject, valid: unknown, random: Random): unknown => {

@@ -1,7 +1,7 @@
 import { request } from 'node:http'
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
-import { isObject, type JsonObject, listOf, objectOf, textOf } from '../src/json.ts'
+import { isObject, type JsonObject, asArray, asObject, asText } from '../src/json.ts'
 
 /** An operation as the document tells it, and nothing that it does not tell. */
 export interface Documented {
@@ -42,7 +42,7 @@ export interface Received {
 
 const methods: ReadonlySet<string> = new Set(['get', 'post', 'put', 'patch', 'delete'])
 
-const jsonIn = (holder: unknown): JsonObject => objectOf(objectOf(objectOf(holder)['content'])['application/json'])
+const jsonIn = (holder: unknown): JsonObject => asObject(asObject(asObject(holder)['content'])['application/json'])
 
 const jsonSchemaIn = (holder: unknown): JsonObject | null => {
   const { schema } = jsonIn(holder)
@@ -50,9 +50,9 @@ const jsonSchemaIn = (holder: unknown): JsonObject | null => {
 }
 
 const parameterOf = (value: unknown): DocumentedParameter => {
-  const { name, in: place, required, schema } = objectOf(value)
+  const { name, in: place, required, schema } = asObject(value)
   if (place !== 'path' && place !== 'query' && place !== 'header') throw new Error(`a parameter in ${place}`)
-  return { name: textOf(name), in: place, required: required === true, schema: objectOf(schema) }
+  return { name: asText(name), in: place, required: required === true, schema: asObject(schema) }
 }
 
 /** The schema that a reference leads to; any other schema itself. */
@@ -60,26 +60,26 @@ const resolvedIn = (document: JsonObject, schema: JsonObject): JsonObject => {
   const { $ref: reference } = schema
   if (typeof reference !== 'string') return schema
   const names = reference.slice('#/'.length).split('/')
-  return resolvedIn(document, objectOf(names.reduce<unknown>((at, name) => objectOf(at)[name], document)))
+  return resolvedIn(document, asObject(names.reduce<unknown>((at, name) => asObject(at)[name], document)))
 }
 
 const exampleIn = (document: JsonObject, holder: unknown): unknown => {
   const { example, schema } = jsonIn(holder)
-  return example ?? listOf(resolvedIn(document, objectOf(schema))['examples'])[0]
+  return example ?? asArray(resolvedIn(document, asObject(schema))['examples'])[0]
 }
 
 const operationOf = (document: JsonObject, template: string, method: string, value: unknown): Documented => {
-  const { parameters, requestBody, security, responses } = objectOf(value)
+  const { parameters, requestBody, security, responses } = asObject(value)
   return {
     name: `${method.toUpperCase()} ${template}`,
     method: method.toUpperCase(),
     template,
-    parameters: listOf(parameters).map(parameterOf),
+    parameters: asArray(parameters).map(parameterOf),
     bodySchema: jsonSchemaIn(requestBody),
-    takesMore: objectOf(requestBody)['x-takes-more'] === true,
+    takesMore: asObject(requestBody)['x-takes-more'] === true,
     bodyExample: exampleIn(document, requestBody),
-    scheme: Object.keys(objectOf(listOf(security)[0]))[0] ?? null,
-    responses: objectOf(responses),
+    scheme: Object.keys(asObject(asArray(security)[0]))[0] ?? null,
+    responses: asObject(responses),
   }
 }
 
@@ -95,8 +95,8 @@ export class OpenApiClient {
     this.#url = url
     this.#document = document
     formats.default(this.#ajv)
-    this.operations = Object.entries(objectOf(document['paths'])).flatMap(([template, here]) =>
-      Object.entries(objectOf(here))
+    this.operations = Object.entries(asObject(document['paths'])).flatMap(([template, here]) =>
+      Object.entries(asObject(here))
         .filter(([method]) => methods.has(method))
         .map(([method, operation]) => operationOf(document, template, method, operation)),
     )
@@ -147,7 +147,7 @@ export class OpenApiClient {
     const told = responses[String(status)] ?? responses[`${Math.floor(status / 100)}XX`]
     if (told === undefined) return `${status} is not documented: ${text.slice(0, 300)}`
     const mediaType = contentType.split(';', 1)[0] ?? ''
-    const content = objectOf(objectOf(told)['content'])
+    const content = asObject(asObject(told)['content'])
     if (text === '' && Object.keys(content).length === 0) return ''
     if (!Object.hasOwn(content, mediaType)) return `${status} as '${contentType}' is not documented`
     if (mediaType !== 'application/json') return ''

@@ -1,5 +1,5 @@
 /** The program, for one command after another. Ends with the test that started it. */
-import { run } from '../src/commands/run.ts'
+import { runCommandLine } from '../src/commands/run.ts'
 import { endOfOutput, type Wanted } from './program.ts'
 
 process.once('disconnect', () => process.exit())
@@ -7,7 +7,7 @@ process.once('disconnect', () => process.exit())
 process.on('message', async ({ folder, words }: Wanted) => {
   process.chdir(folder)
   process.exitCode = undefined
-  await run(words)
+  await runCommandLine(words)
   const code = Number(process.exitCode ?? 0)
   process.stdout.write(endOfOutput)
   process.stderr.write(endOfOutput)

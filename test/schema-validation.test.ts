@@ -1,7 +1,7 @@
 import { globSync, readFileSync } from 'node:fs'
 import { Ajv } from 'ajv'
 import t from 'tap'
-import { validatorOf } from '../src/schema-validation.ts'
+import { getValidator } from '../src/schema-validation.ts'
 
 const folder = new URL('../schemas/', import.meta.url)
 const files = globSync('**/*.json', { cwd: folder })
@@ -15,9 +15,9 @@ t.test('every schema obeys the schema of schemas, which a start does not look at
 })
 
 t.test('and can be compiled, whichever is asked for first', async (t) => {
-  for (const file of files.toReversed()) t.doesNotThrow(() => validatorOf(file)(undefined), file)
+  for (const file of files.toReversed()) t.doesNotThrow(() => getValidator(file)(undefined), file)
 })
 
 t.test('a schema that is not there is missed before there is a value', async (t) => {
-  t.throws(() => validatorOf('events/Absent.v1.json'), { message: 'there is no schema events/Absent.v1.json' })
+  t.throws(() => getValidator('events/Absent.v1.json'), { message: 'there is no schema events/Absent.v1.json' })
 })

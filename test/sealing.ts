@@ -1,10 +1,10 @@
 import type { Test } from 'tap'
-import { believe, checkpointsIn, mayHoldCheckpoint } from '../src/audit/checkpoints-in.ts'
-import { leafOf, type RawFrame, type RawFrames } from '../src/audit/frames.ts'
+import { verifyCheckpoint, readCheckpoints, mayHoldCheckpoint } from '../src/audit/checkpoints-in.ts'
+import { hashFrame, type RawFrame, type RawFrames } from '../src/audit/frames.ts'
 import { GrowingTree } from '../src/audit/merkle.ts'
 import type { Verifier } from '../src/audit/note.ts'
 import type { CheckpointSealed } from '../src/events/types.ts'
-import { eventsOf } from '../src/roles/read-frame.ts'
+import { decodeEvents } from '../src/roles/read-frame.ts'
 
 /** A checkpoint, and the frame that holds it. */
 export interface FoundCheckpoint extends CheckpointSealed {
@@ -22,7 +22,7 @@ export const framesOf = async (log: RawFrames): Promise<readonly RawFrame[]> => 
 export const checkpointsAmong = (frames: readonly RawFrame[]): readonly FoundCheckpoint[] =>
   frames.flatMap((frame) => {
     const { sequence, storedMs, id } = frame
-    return checkpointsIn(frame).map((each) => ({ ...each, sequence, storedMs, writer: id.split(':')[0]! }))
+    return readCheckpoints(frame).map((each) => ({ ...each, sequence, storedMs, writer: id.split(':')[0]! }))
   })
 
 /** Every checkpoint of the log, in its order. */
@@ -39,8 +39,8 @@ export const checkSealed = (
   const tree = new GrowingTree()
   for (const checkpoint of checkpoints.toSorted((one, other) => one.size - other.size)) {
     const { size, sequence } = checkpoint
-    while (tree.size < size) tree.append(leafOf(frames[tree.size]!))
-    if (!believe(checkpoint, verifiers).root.equals(tree.root)) t.fail(`the checkpoint of size ${size} seals others`)
+    while (tree.size < size) tree.append(hashFrame(frames[tree.size]!))
+    if (!verifyCheckpoint(checkpoint, verifiers).root.equals(tree.root)) t.fail(`the checkpoint of size ${size} seals others`)
     if (size >= sequence) t.fail(`the checkpoint of size ${size} stands in frame ${sequence}`)
   }
   return checkpoints
@@ -49,7 +49,7 @@ export const checkSealed = (
 /** Frames that hold something besides checkpoints. */
 export const newsAmong = (frames: readonly RawFrame[]): readonly RawFrame[] =>
   frames.filter(
-    (frame) => !mayHoldCheckpoint(frame) || eventsOf(frame.data).some(({ type }) => type !== 'CheckpointSealed'),
+    (frame) => !mayHoldCheckpoint(frame) || decodeEvents(frame.data).some(({ type }) => type !== 'CheckpointSealed'),
   )
 
 /** For each frame with news behind a sequence how long it took until a checkpoint sealed it, in the order of the log; infinite where none does. */

@@ -1,7 +1,7 @@
 /** `gateway serve` with the bounds of a test in place of its own. */
 import { parseArgs } from 'node:util'
 import { createRuntime } from '../src/commands/runtime.ts'
-import { serve } from '../src/commands/serve.ts'
+import { serveGateway } from '../src/commands/serve.ts'
 import { readConfig } from '../src/config.ts'
 import { roleNames } from '../src/roles/role.ts'
 
@@ -16,4 +16,4 @@ const { values } = parseArgs({
 })
 const role = roleNames.find((name) => name === values.role)
 const config = readConfig(process.env, { file: values.config, dataFolder: values.data, role })
-await serve(config, createRuntime(config.logLevel), role, JSON.parse(values.bounds))
+await serveGateway(config, createRuntime(config.logLevel), role, JSON.parse(values.bounds))

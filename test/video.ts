@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { GatewayBounds } from '../src/commands/gateway.ts'
-import { tablesOf } from '../src/commands/platform.ts'
+import { requireTables } from '../src/commands/platform.ts'
 import type { Config } from '../src/config.ts'
 import { formatUsd, parseUsd } from '../src/domain/money.ts'
 import { availablePicos, balancePicos } from '../src/domain/wallet/wallet.ts'
@@ -153,10 +153,10 @@ export const walletFigures = async (operator: Operator, workspaceId: string) => 
 
 /** The movements of a wallet, as the tables have them once they stand at the end of the log. */
 export const statementOf = async (operator: Operator, workspaceId: string): Promise<readonly StatementEntry[]> => {
-  const { database } = tablesOf(operator.platform)
+  const { database } = requireTables(operator.platform)
   await until(async () => (await database.checkpoint()) === (await operator.log.lastSequence()))
   const range = { from: null, to: null, limit: limits.pageRowsMax }
-  return (await database.billing().readStatement(workspaceId, range)).value.entries
+  return (await database.readModels().readStatement(workspaceId, range)).value.entries
 }
 
 /** Watches the least that was ever available to a workspace. */

@@ -8,7 +8,7 @@ export interface SealedLeaf {
   readonly sequence: number
   readonly hash: Hash
   /** Where the checkpoint stands that sealed it: what it sealed stood before. */
-  readonly before: number
+  readonly checkpointSequence: number
 }
 
 /** What is wrong with a frame by itself. */
@@ -29,18 +29,18 @@ export interface Gap {
   /** Sealed and not found. */
   readonly missing: SealedLeaf[]
   /** Found and not sealed. */
-  readonly strange: FoundLeaf[]
+  readonly unexpected: FoundLeaf[]
   /** Behind it nothing is sealed, so what is strange in it may only have come late. */
   isLast?: boolean
 }
 
-export interface AlignmentEars {
+export interface AlignmentCallbacks {
   onMatch(sealed: SealedLeaf, found: FoundLeaf): void
   onGap(gap: Gap): void
 }
 
 /** As text that a map can be asked for. */
-export const keyOf = (hash: Hash): string => hash.toString('latin1')
+export const hashToKey = (hash: Hash): string => hash.toString('latin1')
 
 type Pair = readonly [sealed: number, found: number]
 
@@ -50,7 +50,7 @@ interface Link {
 }
 
 /** Where in a list that grows the first one stands that is not below the value. */
-const placeOf = (value: number, ends: readonly Link[]): number => {
+const lowerBound = (value: number, ends: readonly Link[]): number => {
   let [low, high] = [0, ends.length]
   while (low < high) {
     const middle = (low + high) >>> 1
@@ -60,10 +60,10 @@ const placeOf = (value: number, ends: readonly Link[]): number => {
   return low
 }
 
-const placesOf = (sealed: readonly SealedLeaf[]): ReadonlyMap<string, readonly number[]> => {
+const indexByHash = (sealed: readonly SealedLeaf[]): ReadonlyMap<string, readonly number[]> => {
   const places = new Map<string, number[]>()
   for (const [place, { hash }] of sealed.entries()) {
-    const key = keyOf(hash)
+    const key = hashToKey(hash)
     const equals = places.get(key)
     if (equals === undefined) places.set(key, [place])
     else equals.push(place)
@@ -72,13 +72,13 @@ const placesOf = (sealed: readonly SealedLeaf[]): ReadonlyMap<string, readonly n
 }
 
 /** The longest list of pairs that stand in the same order on both sides (Hunt and Szymanski). */
-const longestInOrder = (sealed: readonly SealedLeaf[], found: readonly FoundLeaf[]): readonly Pair[] => {
-  const places = placesOf(sealed)
+const longestCommonSubsequence = (sealed: readonly SealedLeaf[], found: readonly FoundLeaf[]): readonly Pair[] => {
+  const places = indexByHash(sealed)
   const ends: Link[] = []
   // Backwards, so that of equal leaves none is paired twice with one found.
   for (const [place, { hash }] of found.entries())
-    for (const other of places.get(keyOf(hash))?.toReversed() ?? []) {
-      const length = placeOf(other, ends)
+    for (const other of places.get(hashToKey(hash))?.toReversed() ?? []) {
+      const length = lowerBound(other, ends)
       ends[length] = { pair: [other, place], previous: ends[length - 1] ?? null }
     }
   const pairs: Pair[] = []
@@ -88,36 +88,36 @@ const longestInOrder = (sealed: readonly SealedLeaf[], found: readonly FoundLeaf
 
 /** Holds what is found against what was sealed, as both come in. */
 export class Alignment {
-  readonly #ears: AlignmentEars
+  readonly #callbacks: AlignmentCallbacks
   readonly #sealed = new Queue<SealedLeaf>()
   readonly #found = new Queue<FoundLeaf>()
-  #gap: Gap = { missing: [], strange: [] }
+  #gap: Gap = { missing: [], unexpected: [] }
   /** Where the last checkpoint stands. */
-  #before = 0
+  #lastCheckpointSequence = 0
   /** How much further on than it was sealed the last match is found. */
-  #shift = 0
+  #offset = 0
 
-  constructor(ears: AlignmentEars) {
-    this.#ears = ears
+  constructor(ears: AlignmentCallbacks) {
+    this.#callbacks = ears
   }
 
   /** Sealed and not matched yet. */
-  get expected(): number {
+  get sealedCount(): number {
     return this.#sealed.length
   }
 
   /** Found and not matched yet. */
-  get found(): number {
+  get foundCount(): number {
     return this.#found.length
   }
 
-  find(leaf: FoundLeaf): void {
+  addFound(leaf: FoundLeaf): void {
     this.#found.push(leaf)
   }
 
-  expect(leaf: SealedLeaf): void {
+  addSealed(leaf: SealedLeaf): void {
     this.#sealed.push(leaf)
-    this.#before = leaf.before
+    this.#lastCheckpointSequence = leaf.checkpointSequence
   }
 
   /** The next found that are matched with nothing. */
@@ -136,8 +136,8 @@ export class Alignment {
    */
   match(): void {
     this.#matchHeads()
-    if (this.#sealed.length > 0) this.#matchInOrder((leaf) => leaf.before < this.#before)
-    if (this.#sealed.length > limits.verifyApartFramesMax) this.settle()
+    if (this.#sealed.length > 0) this.#matchInOrder((leaf) => leaf.checkpointSequence < this.#lastCheckpointSequence)
+    if (this.#sealed.length > limits.verifyMisplacedFramesMax) this.settle()
   }
 
   /** No checkpoint will tell more: what waits is missing. */
@@ -145,21 +145,21 @@ export class Alignment {
     this.#matchHeads()
     if (this.#sealed.length > 0) this.#matchInOrder(() => true)
     const { length } = this.#sealed
-    const next = (this.#sealed.head?.sequence ?? 0) + this.#shift
+    const next = (this.#sealed.head?.sequence ?? 0) + this.#offset
     const isInPlace = ({ sequence }: FoundLeaf, place: number): boolean =>
-      sequence === next + place && sequence < this.#before
-    this.#widen(length, this.#found.peek(length).filter(isInPlace).length)
+      sequence === next + place && sequence < this.#lastCheckpointSequence
+    this.#extendGap(length, this.#found.peek(length).filter(isInPlace).length)
     // An empty one is not marked: others may follow it.
-    if (this.#gap.missing.length + this.#gap.strange.length > 0) this.#gap.isLast = true
+    if (this.#gap.missing.length + this.#gap.unexpected.length > 0) this.#gap.isLast = true
     this.#closeGap()
   }
 
   #matchInOrder(isDue: (leaf: SealedLeaf) => boolean): void {
     const waiting = this.#sealed.peek()
     let [sealedPast, foundPast] = [0, 0]
-    for (const [sealed, found] of longestInOrder(waiting, this.#found.peek())) {
+    for (const [sealed, found] of longestCommonSubsequence(waiting, this.#found.peek())) {
       if (!isDue(waiting[sealed]!)) break
-      this.#widen(sealed - sealedPast, found - foundPast)
+      this.#extendGap(sealed - sealedPast, found - foundPast)
       this.#pair()
       sealedPast = sealed + 1
       foundPast = found + 1
@@ -178,19 +178,19 @@ export class Alignment {
   #pair(): void {
     this.#closeGap()
     const [sealed, found] = [this.#sealed.shift(), this.#found.shift()]
-    this.#shift = found.sequence - sealed.sequence
-    this.#ears.onMatch(sealed, found)
+    this.#offset = found.sequence - sealed.sequence
+    this.#callbacks.onMatch(sealed, found)
   }
 
-  #widen(missing: number, strange: number): void {
+  #extendGap(missing: number, strange: number): void {
     for (const leaf of this.#sealed.take(missing)) this.#gap.missing.push(leaf)
-    for (const leaf of this.#found.take(strange)) this.#gap.strange.push(leaf)
-    if (this.#gap.missing.length + this.#gap.strange.length > limits.verifyApartFramesMax) this.#closeGap()
+    for (const leaf of this.#found.take(strange)) this.#gap.unexpected.push(leaf)
+    if (this.#gap.missing.length + this.#gap.unexpected.length > limits.verifyMisplacedFramesMax) this.#closeGap()
   }
 
   #closeGap(): void {
-    if (this.#gap.missing.length + this.#gap.strange.length === 0) return
-    this.#ears.onGap(this.#gap)
-    this.#gap = { missing: [], strange: [] }
+    if (this.#gap.missing.length + this.#gap.unexpected.length === 0) return
+    this.#callbacks.onGap(this.#gap)
+    this.#gap = { missing: [], unexpected: [] }
   }
 }

@@ -1,10 +1,10 @@
 import { faultText } from '../errors.ts'
 import type { CheckpointSealed } from '../events/types.ts'
 import { limits } from '../limits.ts'
-import { type Believed, believe, checkpointsIn } from './checkpoints-in.ts'
-import { type Finding, Findings } from './findings.ts'
-import { type FrameSource, FramesFault, leafOf, type RawFrame } from './frames.ts'
-import { GrowingTree, type Hash, rootOfPeaks } from './merkle.ts'
+import { type VerifiedSeal, verifyCheckpoint, readCheckpoints } from './checkpoints-in.ts'
+import { type IntegrityFinding, IntegrityFindings } from './findings.ts'
+import { type FrameSource, FramesFault, hashFrame, type RawFrame } from './frames.ts'
+import { GrowingTree, type Hash, computeRootFromPeaks } from './merkle.ts'
 import type { Verifier } from './note.ts'
 import { readSeal } from './seal.ts'
 
@@ -43,15 +43,15 @@ export interface ArchiveReport {
   /** Where the log ended. */
   readonly lastSequence: number
   /** Why nothing further was archived, and checkpoints that were not believed. */
-  readonly findings: readonly Finding[]
+  readonly findings: readonly IntegrityFinding[]
   readonly total: number
 }
 
 /** The log is not the one that was archived, or not the one that was sealed. */
-class Parting extends Error {
-  readonly finding: Finding
+class ArchiveConflict extends Error {
+  readonly finding: IntegrityFinding
 
-  constructor(kind: Finding['kind'], sequence: number, text: string) {
+  constructor(kind: IntegrityFinding['kind'], sequence: number, text: string) {
     super(text)
     this.finding = { kind, sequence, toSequence: sequence, text }
   }
@@ -60,11 +60,11 @@ class Parting extends Error {
 /** A checkpoint as the log has it, and as it is believed. */
 interface Candidate {
   readonly checkpoint: CheckpointSealed
-  readonly seal: Believed
+  readonly seal: VerifiedSeal
 }
 
-class Archiving {
-  readonly findings = new Findings(limits.verifyFindingsMax)
+class ArchiveRun {
+  readonly findings = new IntegrityFindings(limits.verifyFindingsMax)
   readonly #parts: ArchiveParts
   /** Over what is written. */
   #tree: GrowingTree
@@ -87,7 +87,7 @@ class Archiving {
   }
 
   async take(frame: RawFrame): Promise<void> {
-    this.#wait(frame)
+    this.#enqueue(frame)
     for (const candidate of this.#candidatesIn(frame))
       if (candidate.seal.size > this.#tree.size) await this.#archiveTo(candidate)
   }
@@ -99,22 +99,22 @@ class Archiving {
     this.#last = null
   }
 
-  #wait(frame: RawFrame): void {
+  #enqueue(frame: RawFrame): void {
     this.#waiting.push(frame)
     this.#waitingBytes += frame.data.length
-    if (this.#waitingBytes > limits.archiveUnsealedBytesMax) this.#forgetTo(frame.sequence)
+    if (this.#waitingBytes > limits.archiveUnsealedBytesMax) this.#dropWaitingTo(frame.sequence)
   }
 
-  #forgetTo(sequence: number): void {
+  #dropWaitingTo(sequence: number): void {
     this.#waiting = this.#waiting.filter((frame) => frame.sequence > sequence)
     this.#waitingBytes = this.#waiting.reduce((sum, { data }) => sum + data.length, 0)
   }
 
   #candidatesIn(frame: RawFrame): readonly Candidate[] {
     try {
-      return checkpointsIn(frame).map((checkpoint) => ({
+      return readCheckpoints(frame).map((checkpoint) => ({
         checkpoint,
-        seal: believe(checkpoint, this.#parts.verifiers),
+        seal: verifyCheckpoint(checkpoint, this.#parts.verifiers),
       }))
     } catch (fault) {
       const { sequence } = frame
@@ -142,30 +142,30 @@ class Archiving {
     this.#isWriting = false
     this.#tree = tree
     this.#last = checkpoint
-    this.#forgetTo(seal.size)
+    this.#dropWaitingTo(seal.size)
     if (target.bytes >= limits.archiveSegmentBytesMin) await this.finish()
   }
 
   /** The tree up to a checkpoint. Throws a Parting where the frames do not lead to it. */
-  async #hashTo(seal: Believed): Promise<GrowingTree> {
+  async #hashTo(seal: VerifiedSeal): Promise<GrowingTree> {
     const tree = new GrowingTree(this.#tree.size, this.#tree.peaks)
     for await (const frame of this.#framesTo(seal.size)) {
-      const hash = leafOf(frame)
+      const hash = hashFrame(frame)
       const sealed = seal.leaves[frame.sequence - seal.from - 1]
       if (sealed !== undefined && !sealed.equals(hash))
-        throw new Parting('frame-changed', frame.sequence, `frame ${frame.sequence} is not the one that was sealed`)
+        throw new ArchiveConflict('frame-changed', frame.sequence, `frame ${frame.sequence} is not the one that was sealed`)
       tree.append(hash)
-      if (tree.size === seal.from && !tree.root.equals(rootOfPeaks(seal.peaks))) throw this.#parting(seal, seal.from)
+      if (tree.size === seal.from && !tree.root.equals(computeRootFromPeaks(seal.peaks))) throw this.#createConflict(seal, seal.from)
     }
-    if (!tree.root.equals(seal.root)) throw this.#parting(seal, this.#tree.size)
+    if (!tree.root.equals(seal.root)) throw this.#createConflict(seal, this.#tree.size)
     return tree
   }
 
-  #parting({ size }: Believed, to: number): Parting {
+  #createConflict({ size }: VerifiedSeal, to: number): ArchiveConflict {
     const archived = this.#tree.size
     const where = to > archived ? `among the frames ${archived + 1} to ${to}` : `at frame ${archived} or before`
     const text = `the log goes on from another history than the archive's: its checkpoint of size ${size} parts from the archive ${where}`
-    return new Parting('log-forked', Math.max(1, Math.min(to, archived)), text)
+    return new ArchiveConflict('log-forked', Math.max(1, Math.min(to, archived)), text)
   }
 }
 
@@ -173,15 +173,15 @@ class Archiving {
 const assertSameHead = async ({ source, target }: ArchiveParts, end: number): Promise<void> => {
   const { size, checkpoint } = target.head
   if (checkpoint === null) return
-  if (end < size) throw new Parting('log-truncated', end + 1, `the log ends at sequence ${end}, the archive at ${size}`)
+  if (end < size) throw new ArchiveConflict('log-truncated', end + 1, `the log ends at sequence ${end}, the archive at ${size}`)
   const sealed = readSeal(checkpoint).leaves.at(-1)
   for await (const [frame] of source.read(size, size))
-    if (frame !== undefined && sealed?.equals(leafOf(frame)) === false)
-      throw new Parting('log-forked', size, `frame ${size} of the log is not the one that was archived`)
+    if (frame !== undefined && sealed?.equals(hashFrame(frame)) === false)
+      throw new ArchiveConflict('log-forked', size, `frame ${size} of the log is not the one that was archived`)
 }
 
-const findingOf = (fault: unknown): Finding | null => {
-  if (fault instanceof Parting) return fault.finding
+const findingOf = (fault: unknown): IntegrityFinding | null => {
+  if (fault instanceof ArchiveConflict) return fault.finding
   if (!(fault instanceof FramesFault)) return null
   return { kind: 'frame-missing', sequence: fault.from, toSequence: fault.resumesAt - 1, text: fault.message }
 }
@@ -191,9 +191,9 @@ const findingOf = (fault: unknown): Finding | null => {
  * behind one that does not agree is not archived. Resolves with what stood in the way; rejects with what keeps source or target from
  * working.
  */
-export const archive = async (parts: ArchiveParts): Promise<ArchiveReport> => {
+export const archiveSealedFrames = async (parts: ArchiveParts): Promise<ArchiveReport> => {
   const { source, target, onProgress } = parts
-  const archiving = new Archiving(parts)
+  const archiving = new ArchiveRun(parts)
   const from = target.head.size
   const end = await source.lastSequence()
   try {

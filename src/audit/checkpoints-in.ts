@@ -1,36 +1,36 @@
 import type { CheckpointSealed } from '../events/types.ts'
-import { readEvent, storedEventsOf } from '../roles/read-frame.ts'
+import { readEvent, decodeStoredEvents } from '../roles/read-frame.ts'
 import type { RawFrame } from './frames.ts'
 import type { GrowingTree } from './merkle.ts'
 import type { Verifier } from './note.ts'
 import { checkSeal, readSeal, type Seal, SealFault } from './seal.ts'
 
 /** Found ten times as fast as with the quotes around it; they are looked for where it is found. */
-const word = Buffer.from('CheckpointSealed')
+const checkpointMarker = Buffer.from('CheckpointSealed')
 
 /** Whether a frame may hold a checkpoint. All others need not be looked into. */
 export const mayHoldCheckpoint = ({ data }: Pick<RawFrame, 'data'>): boolean =>
-  Buffer.from(data.buffer, data.byteOffset, data.length).indexOf(word) >= 0
+  Buffer.from(data.buffer, data.byteOffset, data.length).indexOf(checkpointMarker) >= 0
 
 /** The checkpoints in a frame; nobody has looked at their signatures. Throws where the frame cannot be read. */
-export const checkpointsIn = (frame: Pick<RawFrame, 'data'>): readonly CheckpointSealed[] =>
+export const readCheckpoints = (frame: Pick<RawFrame, 'data'>): readonly CheckpointSealed[] =>
   mayHoldCheckpoint(frame)
-    ? storedEventsOf(frame.data)
+    ? decodeStoredEvents(frame.data)
         .filter(({ type }) => type === 'CheckpointSealed')
         .map((stored) => readEvent(stored).data as CheckpointSealed)
     : []
 
 /** Throws where the frame cannot be read. */
 export const holdsOnlyCheckpoints = (frame: Pick<RawFrame, 'data'>): boolean =>
-  mayHoldCheckpoint(frame) && storedEventsOf(frame.data).every(({ type }) => type === 'CheckpointSealed')
+  mayHoldCheckpoint(frame) && decodeStoredEvents(frame.data).every(({ type }) => type === 'CheckpointSealed')
 
 /** A checkpoint that one of those asked has signed, and its tree. */
-export interface Believed extends Seal {
+export interface VerifiedSeal extends Seal {
   readonly tree: GrowingTree
 }
 
 /** Throws as `checkSeal` does where no verifier believes the checkpoint; what the last of them says. */
-export const believe = (checkpoint: CheckpointSealed, verifiers: readonly Verifier[]): Believed => {
+export const verifyCheckpoint = (checkpoint: CheckpointSealed, verifiers: readonly Verifier[]): VerifiedSeal => {
   const seal = readSeal(checkpoint)
   let fault: unknown = new SealFault('there is no key to check checkpoints with')
   for (const verifier of verifiers)

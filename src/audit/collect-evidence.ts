@@ -1,17 +1,17 @@
-import { type Applied, initialLedger, type Ledger, sealsWhatStands } from '../domain/ledger/ledger.ts'
+import { type Applied, initialLedger, type Ledger, isSealOfLog } from '../domain/ledger/ledger.ts'
 import type { PricePublished } from '../events/types.ts'
-import type { SealPlace } from '../read-models/charge-trace.ts'
-import { type Evidence, type FoundSheet, keyIdIn, sheetNamedIn, type ToldEvent, tellsOf } from './evidence.ts'
-import { fold, type LogToFold } from './fold.ts'
+import type { SealPosition } from '../read-models/charge-trace.ts'
+import { type Evidence, type FoundSheet, findKeyId, findSheetName, type EvidenceEvent, concernsCharge } from './evidence.ts'
+import { foldLog, type FoldSource } from './fold.ts'
 
 const sheetName = ({ model, version }: Pick<PricePublished, 'model' | 'version'>): string => `${version} ${model}`
 
 /** Gathers from a log that passes by what is needed to explain one id. */
 class Collector {
   readonly #id: string
-  readonly #events: Omit<ToldEvent, 'seal'>[] = []
+  readonly #events: Omit<EvidenceEvent, 'seal'>[] = []
   readonly #sheets = new Map<string, FoundSheet>()
-  readonly #seals: SealPlace[] = []
+  readonly #seals: SealPosition[] = []
 
   constructor(id: string) {
     this.#id = id
@@ -20,14 +20,14 @@ class Collector {
   take({ event, sequence, index, movements }: Applied): void {
     if (event.type === 'PricePublished') this.#takeSheet(sequence, event.data)
     else if (event.type === 'CheckpointSealed') {
-      if (sealsWhatStands(event, sequence)) this.#takeSeal({ size: event.data.size, sequence })
-    } else if (tellsOf(event, this.#id)) this.#events.push({ sequence, index, event, movements })
+      if (isSealOfLog(event, sequence)) this.#takeSeal({ size: event.data.size, sequence })
+    } else if (concernsCharge(event, this.#id)) this.#events.push({ sequence, index, event, movements })
   }
 
   evidence({ accounts, sequence }: Ledger): Evidence {
     const events = this.#events.map((told) => ({ ...told, seal: this.#sealOver(told.sequence) }))
-    const named = sheetNamedIn(events)
-    const keyId = keyIdIn(events)
+    const named = findSheetName(events)
+    const keyId = findKeyId(events)
     return {
       id: this.#id,
       events,
@@ -44,22 +44,22 @@ class Collector {
   }
 
   /** Kept where no smaller one covers some event. */
-  #takeSeal(seal: SealPlace): void {
+  #takeSeal(seal: SealPosition): void {
     const covers = ({ sequence }: { readonly sequence: number }): boolean =>
       sequence <= seal.size && seal.size < (this.#sealOver(sequence)?.size ?? Number.POSITIVE_INFINITY)
     if (this.#events.some(covers)) this.#seals.push(seal)
   }
 
-  #sealOver(sequence: number): SealPlace | null {
+  #sealOver(sequence: number): SealPosition | null {
     const over = this.#seals.filter(({ size }) => size >= sequence)
     return over.toSorted((one, other) => one.size - other.size)[0] ?? null
   }
 }
 
 /** Reads a whole log for one id: needs no tables, and tells the same. */
-export const collectEvidence = async (log: LogToFold, id: string): Promise<Evidence> => {
+export const collectEvidence = async (log: FoldSource, id: string): Promise<Evidence> => {
   const ledger = initialLedger()
   const collector = new Collector(id)
-  for await (const applied of fold(log, ledger)) for (const each of applied) collector.take(each)
+  for await (const applied of foldLog(log, ledger)) for (const each of applied) collector.take(each)
   return collector.evidence(ledger)
 }

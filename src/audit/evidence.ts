@@ -2,20 +2,20 @@ import type { Key } from '../domain/accounts/accounts.ts'
 import type { Movement } from '../domain/wallet/evolve.ts'
 import type { Event, EventOf } from '../events/envelope.ts'
 import type { PricePublished } from '../events/types.ts'
-import type { SealPlace } from '../read-models/charge-trace.ts'
+import type { SealPosition } from '../read-models/charge-trace.ts'
 
 /** What an event did to the wallet, and how the wallet stood after it. */
-export type Moved = Omit<Movement, 'workspaceId' | 'reference' | 'spender'>
+export type RecordedMovement = Omit<Movement, 'workspaceId' | 'reference' | 'spender'>
 
 /** An event as it stands in the log. */
-export interface ToldEvent {
+export interface EvidenceEvent {
   readonly sequence: number
   /** Its place in the frame. */
   readonly index: number
   readonly event: Event
-  readonly movements: readonly Moved[]
+  readonly movements: readonly RecordedMovement[]
   /** The first checkpoint over its frame; null where there is none yet. */
-  readonly seal: SealPlace | null
+  readonly seal: SealPosition | null
 }
 
 export interface FoundSheet {
@@ -28,7 +28,7 @@ export interface FoundSheet {
 export interface Evidence {
   readonly id: string
   /** In the order of the log. */
-  readonly events: readonly ToldEvent[]
+  readonly events: readonly EvidenceEvent[]
   /** The sheet that the charge names; null where there is no charge, or no such sheet. */
   readonly sheet: FoundSheet | null
   readonly key: Key | null
@@ -39,15 +39,15 @@ export interface Evidence {
 }
 
 /** One of some types, told apart by `event.type`. */
-export type Told<T extends Event['type']> = { [K in T]: ToldEvent & { readonly event: EventOf<K> } }[T]
+export type EvidenceEventOf<T extends Event['type']> = { [K in T]: EvidenceEvent & { readonly event: EventOf<K> } }[T]
 
-export const isTold =
+export const hasEventType =
   <T extends Event['type']>(...types: readonly T[]) =>
-  (told: ToldEvent): told is Told<T> =>
+  (told: EvidenceEvent): told is EvidenceEventOf<T> =>
     types.some((type) => type === told.event.type)
 
 /** True for an event that tells of the request or task. */
-export const tellsOf = ({ type, data }: Event, id: string): boolean => {
+export const concernsCharge = ({ type, data }: Event, id: string): boolean => {
   switch (type) {
     case 'RequestRouted':
     case 'UsageRecorded':
@@ -69,18 +69,18 @@ export const tellsOf = ({ type, data }: Event, id: string): boolean => {
   }
 }
 
-export const workspaceIn = ({ data }: Event): string | null => ('workspaceId' in data ? data.workspaceId : null)
+export const findWorkspaceId = ({ data }: Event): string | null => ('workspaceId' in data ? data.workspaceId : null)
 
 /** The workspace that the request or task is of, as its own events say; null where there are none of these. */
-export const ownerIn = (events: readonly ToldEvent[]): string | null => {
+export const findOwner = (events: readonly EvidenceEvent[]): string | null => {
   const own =
-    events.find(isTold('RequestRouted', 'UsageRecorded', 'RequestFailed')) ??
-    events.filter(isTold('HoldPlaced')).find(({ event }) => event.data.task !== undefined)
+    events.find(hasEventType('RequestRouted', 'UsageRecorded', 'RequestFailed')) ??
+    events.filter(hasEventType('HoldPlaced')).find(({ event }) => event.data.task !== undefined)
   return own?.event.data.workspaceId ?? null
 }
 
 /** Whose key it was, as the events say; null where none does. */
-export const keyIdIn = (events: readonly ToldEvent[]): string | null => {
+export const findKeyId = (events: readonly EvidenceEvent[]): string | null => {
   for (const { event } of events) {
     if ('keyId' in event.data && 'requestId' in event.data) return event.data.keyId
     if (event.type === 'HoldPlaced' && event.data.task !== undefined) return event.data.task.keyId
@@ -89,8 +89,8 @@ export const keyIdIn = (events: readonly ToldEvent[]): string | null => {
 }
 
 /** Which price sheet was charged, or set a task's unit price; null where the events name none. */
-export const sheetNamedIn = (
-  events: readonly ToldEvent[],
+export const findSheetName = (
+  events: readonly EvidenceEvent[],
 ): { readonly model: string; readonly version: string } | null => {
   for (const { event } of events) {
     if (event.type === 'UsageRecorded') return { model: event.data.model, version: event.data.priceVersion }

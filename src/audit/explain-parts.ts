@@ -1,5 +1,5 @@
 import { formatUsd, parseUsd } from '../domain/money.ts'
-import { type Evidence, isTold, type Told, type ToldEvent } from './evidence.ts'
+import { type Evidence, hasEventType, type EvidenceEventOf, type EvidenceEvent } from './evidence.ts'
 import type {
   ExplainedAdjustment,
   ExplainedEvent,
@@ -8,7 +8,7 @@ import type {
   Explanation,
 } from './explanation.ts'
 
-const explainMovements = ({ sequence, index, event, movements }: ToldEvent): readonly ExplainedMovement[] =>
+const explainMovements = ({ sequence, index, event, movements }: EvidenceEvent): readonly ExplainedMovement[] =>
   movements.map((moved, line) => ({
     at: event.time,
     sequence,
@@ -24,15 +24,15 @@ const explainMovements = ({ sequence, index, event, movements }: ToldEvent): rea
   }))
 
 /** One that repeats an adjustment's id moves nothing. */
-const appliedAdjustments = ({ events }: Evidence): readonly Told<'AdjustmentPosted'>[] =>
-  events.filter(isTold('AdjustmentPosted')).filter(({ movements }) => movements.length > 0)
+const appliedAdjustments = ({ events }: Evidence): readonly EvidenceEventOf<'AdjustmentPosted'>[] =>
+  events.filter(hasEventType('AdjustmentPosted')).filter(({ movements }) => movements.length > 0)
 
-const explainAdjustment = ({ sequence, event }: Told<'AdjustmentPosted'>): ExplainedAdjustment => {
+const explainAdjustment = ({ sequence, event }: EvidenceEventOf<'AdjustmentPosted'>): ExplainedAdjustment => {
   const { adjustmentId, amount, reason, note } = event.data
   return { at: event.time, sequence, adjustment_id: adjustmentId, amount, reason, note }
 }
 
-const explainEvent = (told: ToldEvent, counts: boolean): ExplainedEvent => ({
+const explainEvent = (told: EvidenceEvent, counts: boolean): ExplainedEvent => ({
   sequence: told.sequence,
   event_index: told.index,
   at: told.event.time,
@@ -43,18 +43,18 @@ const explainEvent = (told: ToldEvent, counts: boolean): ExplainedEvent => ({
   sealed_by: told.seal?.size ?? null,
 })
 
-const explainProof = (id: string, { sequence, seal }: ToldEvent): ExplainedProof => ({
+const explainProof = (id: string, { sequence, seal }: EvidenceEvent): ExplainedProof => ({
   sequence,
   checkpoint: seal,
   command: `gateway prove ${id}`,
 })
 
 /** What of the events says something that counts. */
-export interface Story {
+export interface ChargeOutcome {
   /** The event that decided what was charged, or the last so far. */
-  readonly decisive: ToldEvent
+  readonly decisive: EvidenceEvent
   /** Those of the story itself; adjustments count where they moved the wallet. */
-  readonly counting: ReadonlySet<ToldEvent>
+  readonly counting: ReadonlySet<EvidenceEvent>
   readonly chargedPicos: bigint
 }
 
@@ -63,11 +63,11 @@ type Common = 'wallet' | 'adjustments' | 'net' | 'events' | 'proof' | 'log_seque
 /** What is told alike of requests and tasks. */
 export const explainCommon = (
   evidence: Evidence,
-  { decisive, counting, chargedPicos }: Story,
+  { decisive, counting, chargedPicos }: ChargeOutcome,
 ): Pick<Explanation, Common> => {
   const adjustments = appliedAdjustments(evidence)
   const correctedPicos = adjustments.reduce((sum, { event }) => sum + parseUsd(event.data.amount), 0n)
-  const applied: ReadonlySet<ToldEvent> = new Set(adjustments)
+  const applied: ReadonlySet<EvidenceEvent> = new Set(adjustments)
   return {
     wallet: evidence.events.flatMap(explainMovements),
     adjustments: adjustments.map(explainAdjustment),

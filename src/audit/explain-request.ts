@@ -2,33 +2,33 @@ import { formatUsd, maxOf, parseUsd } from '../domain/money.ts'
 import { ratesFor } from '../domain/pricing/charge.ts'
 import type { PriceSheet, UsageRecorded } from '../events/types.ts'
 import { type UsageColumn, usageColumnNames, usageColumns } from '../read-models/usage.table.ts'
-import { type Evidence, isTold, type Told } from './evidence.ts'
+import { type Evidence, hasEventType, type EvidenceEventOf } from './evidence.ts'
 import { explainCommon, explainKey } from './explain-parts.ts'
 import type { ChargeState, ExplainedCharge, ExplainedPrice, ExplainedUsage, RequestExplanation } from './explanation.ts'
 import { recomputeRequest } from './recompute.ts'
 
-type Closing = Told<'UsageRecorded' | 'RequestFailed'>
+type Closing = EvidenceEventOf<'UsageRecorded' | 'RequestFailed'>
 
 /** A request as far as it came; of several closing events the first counts. */
-interface Sides {
-  readonly routed: Told<'RequestRouted'> | undefined
+interface RequestEvents {
+  readonly routed: EvidenceEventOf<'RequestRouted'> | undefined
   readonly closing: Closing | undefined
 }
 
-const sidesOf = ({ events }: Evidence): Sides => ({
-  routed: events.find(isTold('RequestRouted')),
-  closing: events.find(isTold('UsageRecorded', 'RequestFailed')),
+const findRequestEvents = ({ events }: Evidence): RequestEvents => ({
+  routed: events.find(hasEventType('RequestRouted')),
+  closing: events.find(hasEventType('UsageRecorded', 'RequestFailed')),
 })
 
 const billOf = (closing: Closing | undefined): UsageRecorded | null =>
   closing?.event.type === 'UsageRecorded' ? closing.event.data : null
 
-const stateOf = ({ routed, closing }: Sides): ChargeState => {
+const stateOf = ({ routed, closing }: RequestEvents): ChargeState => {
   if (routed === undefined || closing === undefined) return 'open'
   return closing.event.type === 'UsageRecorded' ? 'charged' : 'failed'
 }
 
-const askedOf = ({ event: { data, time } }: Told<'RequestRouted'>): RequestExplanation['asked'] => ({
+const explainAsked = ({ event: { data, time } }: EvidenceEventOf<'RequestRouted'>): RequestExplanation['asked'] => ({
   at: time,
   surface: data.surface,
   model: data.model,
@@ -38,7 +38,7 @@ const askedOf = ({ event: { data, time } }: Told<'RequestRouted'>): RequestExpla
   deadline: data.deadline,
 })
 
-const planOf = ({ event }: Told<'RequestRouted'>): RequestExplanation['plan'] =>
+const planOf = ({ event }: EvidenceEventOf<'RequestRouted'>): RequestExplanation['plan'] =>
   event.data.candidates.map(({ model, provider, upstreamModel, priceVersion }) => ({
     model,
     provider,
@@ -99,7 +99,7 @@ const chargeOf = ({ sheet }: Evidence, bill: UsageRecorded): ExplainedCharge => 
 })
 
 const reservationOf = (
-  { event: { data } }: Told<'RequestRouted'>,
+  { event: { data } }: EvidenceEventOf<'RequestRouted'>,
   bill: UsageRecorded | null,
 ): RequestExplanation['reservation'] => ({
   reserved: data.reserved,
@@ -109,7 +109,7 @@ const reservationOf = (
 
 /** Null where the events tell of no request. */
 export const explainRequest = (evidence: Evidence): RequestExplanation | null => {
-  const sides = sidesOf(evidence)
+  const sides = findRequestEvents(evidence)
   const { routed, closing } = sides
   const decisive = closing ?? routed
   if (decisive === undefined) return null
@@ -124,7 +124,7 @@ export const explainRequest = (evidence: Evidence): RequestExplanation | null =>
     state,
     workspace: decisive.event.data.workspaceId,
     key: explainKey(evidence, decisive.event.data.keyId),
-    asked: routed === undefined ? null : askedOf(routed),
+    asked: routed === undefined ? null : explainAsked(routed),
     plan: routed === undefined ? [] : planOf(routed),
     attempts: closing === undefined ? [] : attemptsOf(closing),
     ended: closing === undefined ? null : endedOf(closing),

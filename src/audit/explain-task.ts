@@ -1,34 +1,34 @@
 import { formatUsd, parseUsd } from '../domain/money.ts'
 import type { TaskOrder } from '../events/types.ts'
-import { type Evidence, isTold, type Told, type ToldEvent } from './evidence.ts'
+import { type Evidence, hasEventType, type EvidenceEventOf, type EvidenceEvent } from './evidence.ts'
 import { explainCommon, explainKey } from './explain-parts.ts'
 import type { ChargeState, ExplainedCharge, ExplainedPrice, TaskExplanation } from './explanation.ts'
 import { recomputeTask } from './recompute.ts'
 
-type End = Told<'TaskSettled' | 'HoldReleased'>
+type End = EvidenceEventOf<'TaskSettled' | 'HoldReleased'>
 
 /** A task as far as it came. The first end of its hold counts: it is the one that moved the wallet. */
-interface Course {
-  readonly placed: Told<'HoldPlaced'>
+interface TaskEvents {
+  readonly placed: EvidenceEventOf<'HoldPlaced'>
   readonly order: TaskOrder
   readonly end: End | undefined
 }
 
-const courseOf = ({ events }: Evidence): Course | null => {
-  const placed = events.find(isTold('HoldPlaced'))
+const findTaskEvents = ({ events }: Evidence): TaskEvents | null => {
+  const placed = events.find(hasEventType('HoldPlaced'))
   const order = placed?.event.data.task
   if (placed === undefined || order === undefined) return null
-  const ends = events.filter(isTold('TaskSettled', 'HoldReleased'))
+  const ends = events.filter(hasEventType('TaskSettled', 'HoldReleased'))
   return { placed, order, end: ends.find(({ movements }) => movements.length > 0) }
 }
 
-const stateOf = ({ end }: Course): ChargeState => {
+const stateOf = ({ end }: TaskEvents): ChargeState => {
   if (end === undefined) return 'open'
   if (end.event.type === 'HoldReleased') return 'given_back'
   return end.event.data.outcome === 'SUCCESS' ? 'charged' : 'failed'
 }
 
-const askedOf = ({ placed, order }: Course): TaskExplanation['asked'] => ({
+const explainAsked = ({ placed, order }: TaskEvents): TaskExplanation['asked'] => ({
   at: placed.event.time,
   surface: order.surface,
   kind: order.kind,
@@ -39,7 +39,7 @@ const askedOf = ({ placed, order }: Course): TaskExplanation['asked'] => ({
   external_task_id: order.externalTaskId ?? null,
 })
 
-const holdOf = ({ placed, order }: Course): TaskExplanation['hold'] => ({
+const holdOf = ({ placed, order }: TaskEvents): TaskExplanation['hold'] => ({
   amount: placed.event.data.amount,
   units_max: order.unitsMax,
   unit_price: order.unitPrice,
@@ -47,12 +47,12 @@ const holdOf = ({ placed, order }: Course): TaskExplanation['hold'] => ({
 })
 
 /** What came before the end; later words of the vendor's course are listed among the events alone. */
-const before = <T extends ToldEvent>(told: readonly T[], { end }: Course): readonly T[] =>
+const selectBeforeEnd = <T extends EvidenceEvent>(told: readonly T[], { end }: TaskEvents): readonly T[] =>
   end === undefined
     ? told
     : told.filter(({ sequence, index }) => sequence < end.sequence || (sequence === end.sequence && index < end.index))
 
-const submittedOf = ([first]: readonly Told<'TaskSubmitted'>[]): TaskExplanation['submitted'] =>
+const submittedOf = ([first]: readonly EvidenceEventOf<'TaskSubmitted'>[]): TaskExplanation['submitted'] =>
   first === undefined ? null : { at: first.event.time, vendor_task_id: first.event.data.vendorTaskId }
 
 const sumOf = ({ movements }: End, kind: string, figure: 'amountPicos' | 'heldPicos'): bigint =>
@@ -81,9 +81,9 @@ const endedOf = (end: End): TaskExplanation['ended'] => {
 }
 
 /** A settlement that came second is as late as what the poller itself saw to be too late. */
-const lateVerdicts = ({ events }: Evidence, { end }: Course): TaskExplanation['late_verdicts'] =>
+const lateVerdicts = ({ events }: Evidence, { end }: TaskEvents): TaskExplanation['late_verdicts'] =>
   events
-    .filter(isTold('TaskSettled', 'LateVerdictSeen'))
+    .filter(hasEventType('TaskSettled', 'LateVerdictSeen'))
     .filter((told) => told !== end)
     .map(({ sequence, event: { data, time } }) => ({
       at: time,
@@ -103,7 +103,7 @@ const priceOf = ({ sheet: found }: Evidence, { unitPrice }: TaskOrder): Explaine
   }
 }
 
-const chargeOf = ({ sheet }: Evidence, { order, end }: Course): ExplainedCharge | null => {
+const chargeOf = ({ sheet }: Evidence, { order, end }: TaskEvents): ExplainedCharge | null => {
   if (end?.event.type !== 'TaskSettled') return null
   const { lines, total } = end.event.data
   return {
@@ -115,13 +115,13 @@ const chargeOf = ({ sheet }: Evidence, { order, end }: Course): ExplainedCharge 
 
 /** Null where the events tell of no task. */
 export const explainTask = (evidence: Evidence): TaskExplanation | null => {
-  const course = courseOf(evidence)
+  const course = findTaskEvents(evidence)
   if (course === null) return null
   const { placed, order, end } = course
-  const submitted = before(evidence.events.filter(isTold('TaskSubmitted')), course)
-  const progressed = before(evidence.events.filter(isTold('TaskProgressed')), course)
+  const submitted = selectBeforeEnd(evidence.events.filter(hasEventType('TaskSubmitted')), course)
+  const progressed = selectBeforeEnd(evidence.events.filter(hasEventType('TaskProgressed')), course)
   const charge = chargeOf(evidence, course)
-  const counting = new Set<ToldEvent>([placed, ...submitted, ...progressed, ...(end === undefined ? [] : [end])])
+  const counting = new Set<EvidenceEvent>([placed, ...submitted, ...progressed, ...(end === undefined ? [] : [end])])
   return {
     object: 'charge',
     id: evidence.id,
@@ -129,7 +129,7 @@ export const explainTask = (evidence: Evidence): TaskExplanation | null => {
     state: stateOf(course),
     workspace: placed.event.data.workspaceId,
     key: explainKey(evidence, order.keyId),
-    asked: askedOf(course),
+    asked: explainAsked(course),
     hold: holdOf(course),
     submitted: submittedOf(submitted),
     progress: progressed.map(({ event: { data, time } }) => ({

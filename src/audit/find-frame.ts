@@ -1,7 +1,7 @@
 import { decodeFrame } from '../events/codec.ts'
 import type { StoredEvent } from '../events/upcast.ts'
 import { isObject } from '../json.ts'
-import { type Believed, believe, checkpointsIn } from './checkpoints-in.ts'
+import { type VerifiedSeal, verifyCheckpoint, readCheckpoints } from './checkpoints-in.ts'
 import type { FrameSource, RawFrame } from './frames.ts'
 import type { Verifier } from './note.ts'
 
@@ -23,7 +23,7 @@ export const readFrameAt = async (source: FrameSource, sequence: number): Promis
 /** What ends a request or a task, the charge before all else. */
 const endings = ['UsageRecorded', 'TaskSettled', 'RequestFailed', 'HoldReleased', 'LateVerdictSeen']
 
-const isOf = ({ id, data }: StoredEvent, asked: string): boolean => {
+const matchesId = ({ id, data }: StoredEvent, asked: string): boolean => {
   if (id === asked || !isObject(data)) return id === asked
   return data['requestId'] === asked || data['taskId'] === asked || data['holdId'] === asked
 }
@@ -36,7 +36,7 @@ const rankOf = ({ id, type }: StoredEvent, asked: string): number => {
 
 const eventsIn = (frame: RawFrame, asked: string): readonly FoundEvent[] =>
   decodeFrame(utf8.decode(frame.data)).events.flatMap((event, indexInFrame) =>
-    isOf(event, asked) ? [{ frame, event, indexInFrame }] : [],
+    matchesId(event, asked) ? [{ frame, event, indexInFrame }] : [],
   )
 
 /**
@@ -61,9 +61,9 @@ export const findEvent = async (
   return best
 }
 
-const believedIn = (frame: RawFrame, verifiers: readonly Verifier[]): readonly Believed[] => {
+const readVerifiedSeals = (frame: RawFrame, verifiers: readonly Verifier[]): readonly VerifiedSeal[] => {
   try {
-    return checkpointsIn(frame).map((checkpoint) => believe(checkpoint, verifiers))
+    return readCheckpoints(frame).map((checkpoint) => verifyCheckpoint(checkpoint, verifiers))
   } catch {
     return [] // `verify` tells of it; another checkpoint seals as much.
   }
@@ -76,9 +76,9 @@ export const findSeal = async (
   verifiers: readonly Verifier[],
   from: number,
   to: number,
-): Promise<Believed | null> => {
+): Promise<VerifiedSeal | null> => {
   for await (const frames of source.read(from, to))
     for (const frame of frames)
-      for (const seal of believedIn(frame, verifiers)) if (seal.from < sequence && sequence <= seal.size) return seal
+      for (const seal of readVerifiedSeals(frame, verifiers)) if (seal.from < sequence && sequence <= seal.size) return seal
   return null
 }

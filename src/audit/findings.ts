@@ -1,4 +1,4 @@
-export type FindingKind =
+export type IntegrityFindingKind =
   | 'frame-changed'
   | 'frame-removed'
   | 'frame-inserted'
@@ -14,8 +14,8 @@ export type FindingKind =
   | 'log-truncated'
 
 /** Something that is not as it was sealed. */
-export interface Finding {
-  readonly kind: FindingKind
+export interface IntegrityFinding {
+  readonly kind: IntegrityFindingKind
   /** The first sequence concerned: as found in the log or, for what is not there, as it was sealed. */
   readonly sequence: number
   /** The last one; the same for a single frame. */
@@ -24,30 +24,30 @@ export interface Finding {
   readonly text: string
 }
 
-const order = (one: Finding, other: Finding): number =>
+const order = (one: IntegrityFinding, other: IntegrityFinding): number =>
   one.sequence - other.sequence || one.toSequence - other.toSequence || one.kind.localeCompare(other.kind)
 
 /** The first findings, and how many there are of each kind. */
-export class Findings {
+export class IntegrityFindings {
   readonly #shownMax: number
-  readonly #shown: Finding[] = []
-  readonly #counts = new Map<FindingKind, number>()
+  readonly #shown: IntegrityFinding[] = []
+  readonly #counts = new Map<IntegrityFindingKind, number>()
 
   constructor(shownMax: number) {
     this.#shownMax = shownMax
   }
 
-  add(finding: Finding): void {
+  add(finding: IntegrityFinding): void {
     this.#counts.set(finding.kind, (this.#counts.get(finding.kind) ?? 0) + 1)
     if (this.#shown.length < this.#shownMax) this.#shown.push(finding)
   }
 
   /** By sequence; at most as many as are shown. */
-  get shown(): readonly Finding[] {
+  get shown(): readonly IntegrityFinding[] {
     return this.#shown.toSorted(order)
   }
 
-  get counts(): Readonly<Partial<Record<FindingKind, number>>> {
+  get counts(): Readonly<Partial<Record<IntegrityFindingKind, number>>> {
     return Object.fromEntries([...this.#counts].sort(([one], [other]) => one.localeCompare(other)))
   }
 

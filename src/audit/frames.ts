@@ -51,5 +51,5 @@ export interface RawFrames extends FrameSource {
 const lineFeed = Buffer.from('\n')
 
 /** The leaf of a frame in the log's tree; its place there is its sequence less one. */
-export const leafOf = ({ subject, data }: Pick<RawFrame, 'subject' | 'data'>): Hash =>
+export const hashFrame = ({ subject, data }: Pick<RawFrame, 'subject' | 'data'>): Hash =>
   hashLeaf(Buffer.from(subject), lineFeed, data)

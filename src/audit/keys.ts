@@ -1,5 +1,5 @@
 import { createPrivateKey, type KeyObject } from 'node:crypto'
-import { NoteFault, type Signer, signerOf } from './note.ts'
+import { NoteFault, type Signer, createSigner } from './note.ts'
 
 const seedPattern = /^[A-Za-z0-9+/]{43}=$/
 
@@ -20,7 +20,7 @@ const signerOfPem = (name: string, text: string): Signer => {
 /** A signer of the log `name` from a private key as text: base64 of an Ed25519 seed, or a PEM (PKCS #8). Throws NoteFault, which never tells the text. */
 export const parseSigningKey = (name: string, text: string): Signer => {
   const key = text.trim()
-  if (seedPattern.test(key)) return signerOf(name, Buffer.from(key, 'base64'))
+  if (seedPattern.test(key)) return createSigner(name, Buffer.from(key, 'base64'))
   if (key.startsWith('-----BEGIN ')) return signerOfPem(name, key)
   throw new NoteFault('not a private key: expected 32 bytes in base64, or a PEM')
 }

@@ -41,11 +41,11 @@ export const hashNode = (left: Hash, right: Hash): Hash => {
 export const emptyRoot: Hash = createHash('sha256').digest()
 
 /** The root of the tree whose peaks these are. */
-export const rootOfPeaks = (peaks: readonly Hash[]): Hash =>
+export const computeRootFromPeaks = (peaks: readonly Hash[]): Hash =>
   peaks.length === 0 ? emptyRoot : peaks.slice(0, -1).reduceRight((right, left) => hashNode(left, right), peaks.at(-1)!)
 
 /** How many peaks a tree of a size has. */
-export const peaksOfSize = (size: number): number => {
+export const countPeaks = (size: number): number => {
   let peaks = 0
   for (let left = size; left > 0; left = Math.floor(left / 2)) peaks += left % 2
   return peaks
@@ -58,7 +58,7 @@ export class GrowingTree {
 
   /** Throws where the peaks cannot be those of a tree of the size. */
   constructor(size = 0, peaks: readonly Hash[] = []) {
-    if (peaks.length !== peaksOfSize(size))
+    if (peaks.length !== countPeaks(size))
       throw new RangeError(`a tree of ${size} leaves has not ${peaks.length} peaks`)
     this.#size = size
     this.#peaks = [...peaks]
@@ -73,7 +73,7 @@ export class GrowingTree {
   }
 
   get root(): Hash {
-    return rootOfPeaks(this.#peaks)
+    return computeRootFromPeaks(this.#peaks)
   }
 
   append(leaf: Hash): void {
@@ -135,7 +135,7 @@ export const inclusionPath = (
 }
 
 /** The root that a leaf and its path lead to (RFC 9162, 2.1.3.2); null where the path has not the length that index and size ask for. */
-export const rootOfPath = (leaf: Hash, index: number, size: number, path: readonly Hash[]): Hash | null => {
+export const computeRootFromPath = (leaf: Hash, index: number, size: number, path: readonly Hash[]): Hash | null => {
   if (index < 0 || index >= size) return null
   let node = leaf
   let place = index

@@ -69,7 +69,7 @@ export const parseVerifier = (text: string): Verifier => {
 }
 
 /** A signer from the 32 bytes of an Ed25519 seed. */
-export const signerOf = (name: string, seed: Uint8Array): Signer => {
+export const createSigner = (name: string, seed: Uint8Array): Signer => {
   assertName(name)
   if (seed.length !== rawKeyBytes) throw new NoteFault(`an Ed25519 seed has ${rawKeyBytes} bytes, not ${seed.length}`)
   return {
@@ -78,7 +78,7 @@ export const signerOf = (name: string, seed: Uint8Array): Signer => {
   }
 }
 
-export const verifierOf = ({ name, privateKey }: Signer): Verifier => ({ name, publicKey: createPublicKey(privateKey) })
+export const deriveVerifier = ({ name, privateKey }: Signer): Verifier => ({ name, publicKey: createPublicKey(privateKey) })
 
 const bodyOf = ({ origin, size, root }: Checkpoint): string => `${origin}\n${size}\n${root.toString('base64')}\n`
 

@@ -2,10 +2,10 @@ import { isDeepStrictEqual } from 'node:util'
 import { decodeFrame } from '../events/codec.ts'
 import type { StoredEvent } from '../events/upcast.ts'
 import { isObject, parseJson } from '../json.ts'
-import { leafOf, type RawFrame } from './frames.ts'
-import { type Hash, inclusionPath, rootOfPath } from './merkle.ts'
+import { hashFrame, type RawFrame } from './frames.ts'
+import { type Hash, inclusionPath, computeRootFromPath } from './merkle.ts'
 import type { Checkpoint, Verifier } from './note.ts'
-import { openNote } from './published.ts'
+import { openCheckpointNote } from './published.ts'
 import type { Seal } from './seal.ts'
 
 const format = 'gateway-proof/1'
@@ -52,7 +52,7 @@ const eventAt = (data: string, index: number): StoredEvent => {
 export const makeProof = (frame: RawFrame, indexInFrame: number, seal: Seal): Proof => {
   const index = frame.sequence - 1
   const leaf = seal.leaves[index - seal.from]
-  if (leaf?.equals(leafOf(frame)) !== true)
+  if (leaf?.equals(hashFrame(frame)) !== true)
     throw new ProofFault(`the checkpoint of size ${seal.size} seals no such frame at sequence ${frame.sequence}`)
   const data = utf8.decode(frame.data)
   return {
@@ -66,7 +66,7 @@ export const makeProof = (frame: RawFrame, indexInFrame: number, seal: Seal): Pr
   }
 }
 
-const isPlace = (value: unknown, least: number): value is number =>
+const isIndexFrom = (value: unknown, least: number): value is number =>
   Number.isSafeInteger(value) && Number(value) >= least
 
 const isPath = (value: unknown): value is readonly string[] =>
@@ -78,8 +78,8 @@ const isProof = (value: unknown): value is Proof => {
   const isFrame = isObject(frame) && typeof frame['subject'] === 'string' && typeof frame['data'] === 'string'
   return (
     isObject(event) &&
-    isPlace(sequence, 1) &&
-    isPlace(index_in_frame, 0) &&
+    isIndexFrom(sequence, 1) &&
+    isIndexFrom(index_in_frame, 0) &&
     isFrame &&
     isPath(path) &&
     typeof checkpoint === 'string'
@@ -99,9 +99,9 @@ export const readProof = (text: string): Proof => {
 }
 
 const rootOf = ({ sequence, frame, path }: Proof, { size }: Checkpoint): Hash | null => {
-  const leaf = leafOf({ subject: frame.subject, data: Buffer.from(frame.data) })
+  const leaf = hashFrame({ subject: frame.subject, data: Buffer.from(frame.data) })
   const hashes = path.map((hash) => Buffer.from(hash, 'hex'))
-  return rootOfPath(leaf, sequence - 1, size, hashes)
+  return computeRootFromPath(leaf, sequence - 1, size, hashes)
 }
 
 /**
@@ -109,7 +109,7 @@ const rootOf = ({ sequence, frame, path }: Proof, { size }: Checkpoint): Hash | 
  * it proves nothing.
  */
 export const checkProof = (proof: Proof, verifiers: readonly Verifier[]): Checkpoint => {
-  const checkpoint = openNote(proof.checkpoint, verifiers)
+  const checkpoint = openCheckpointNote(proof.checkpoint, verifiers)
   if (rootOf(proof, checkpoint)?.equals(checkpoint.root) !== true)
     throw new ProofFault(`the frame does not stand at sequence ${proof.sequence} of the log that the checkpoint is of`)
   if (!isDeepStrictEqual(eventAt(proof.frame.data, proof.index_in_frame), proof.event))

@@ -2,8 +2,8 @@ import type { Key } from '../domain/accounts/accounts.ts'
 import type { Event } from '../events/envelope.ts'
 import type { ChargeTrace } from '../read-models/charge-trace.ts'
 import type { WalletEntry } from '../read-models/statement.ts'
-import { eventsOf, unreadable } from '../roles/read-frame.ts'
-import { type Evidence, type FoundSheet, keyIdIn, sheetNamedIn, type ToldEvent, tellsOf } from './evidence.ts'
+import { decodeEvents, unreadable } from '../roles/read-frame.ts'
+import { type Evidence, type FoundSheet, findKeyId, findSheetName, type EvidenceEvent, concernsCharge } from './evidence.ts'
 import type { FrameSource, RawFrame } from './frames.ts'
 
 /** What of the tables leads to the events. Rejects while they cannot be read. */
@@ -37,7 +37,7 @@ async function* readFrames(frames: Frames, sequences: readonly number[]): AsyncG
 
 const readEvents = (frame: RawFrame): readonly Event[] => {
   try {
-    return eventsOf(frame.data)
+    return decodeEvents(frame.data)
   } catch (cause) {
     throw unreadable(frame.sequence, cause)
   }
@@ -46,20 +46,20 @@ const readEvents = (frame: RawFrame): readonly Event[] => {
 const movementsAt = ({ movements }: ChargeTrace, sequence: number, index: number): readonly WalletEntry[] =>
   movements.filter((entry) => entry.sequence === sequence && entry.eventIndex === index)
 
-const toldIn = (frame: RawFrame, id: string, trace: ChargeTrace): readonly ToldEvent[] => {
+const readEvidenceEvents = (frame: RawFrame, id: string, trace: ChargeTrace): readonly EvidenceEvent[] => {
   const { sequence } = frame
   const seal = trace.seals.get(sequence) ?? null
   return readEvents(frame).flatMap((event, index) =>
-    tellsOf(event, id) ? [{ sequence, index, event, movements: movementsAt(trace, sequence, index), seal }] : [],
+    concernsCharge(event, id) ? [{ sequence, index, event, movements: movementsAt(trace, sequence, index), seal }] : [],
   )
 }
 
 const readSheet = async (
   frames: Frames,
   tables: ChargeTables,
-  events: readonly ToldEvent[],
+  events: readonly EvidenceEvent[],
 ): Promise<FoundSheet | null> => {
-  const named = sheetNamedIn(events)
+  const named = findSheetName(events)
   if (named === null) return null
   const sequence = await tables.findSheetSequence(named.model, named.version)
   if (sequence === undefined) return null
@@ -77,9 +77,9 @@ export const readEvidence = async (
   id: string,
   { trace, sequence }: { readonly trace: ChargeTrace; readonly sequence: number },
 ): Promise<Evidence> => {
-  const events: ToldEvent[] = []
-  for await (const frame of readFrames(frames, trace.sequences)) events.push(...toldIn(frame, id, trace))
-  const keyId = keyIdIn(events)
+  const events: EvidenceEvent[] = []
+  for await (const frame of readFrames(frames, trace.sequences)) events.push(...readEvidenceEvents(frame, id, trace))
+  const keyId = findKeyId(events)
   const key = keyId === null ? undefined : await tables.findKey(keyId)
   const sheet = await readSheet(frames, tables, events)
   return { id, events, sheet, key: key ?? null, sequence, isComplete: trace.isWhole }

@@ -35,7 +35,7 @@ const lineText = ({ item, quantity, unitPrice, amountPicos }: Line): string =>
 const sumOf = (lines: readonly Line[]): bigint => lines.reduce((sum, { amountPicos }) => sum + amountPicos, 0n)
 
 /** What does not add up in the bill by itself. */
-const slipsOf = (lines: readonly Line[], total: string, product: (line: Line) => bigint): readonly string[] => [
+const findArithmeticErrors = (lines: readonly Line[], total: string, product: (line: Line) => bigint): readonly string[] => [
   ...lines
     .filter((line) => product(line) !== line.amountPicos)
     .map((line) => `${lineText(line)} is ${formatUsd(product(line))}`),
@@ -43,7 +43,7 @@ const slipsOf = (lines: readonly Line[], total: string, product: (line: Line) =>
 ]
 
 /** Lines that one side has and the other has not. */
-const unlike = (told: readonly Line[], computed: readonly Line[]): readonly string[] => {
+const compareLines = (told: readonly Line[], computed: readonly Line[]): readonly string[] => {
   const [toldTexts, computedTexts] = [told.map(lineText), computed.map(lineText)]
   return [
     ...toldTexts.filter((text) => !computedTexts.includes(text)).map((text) => `the bill has ${text}`),
@@ -61,7 +61,7 @@ const outcomeOf = (total: string, computedPicos: bigint, findings: readonly stri
   }
 }
 
-const without = (what: string, slips: readonly string[]): Recomputed => ({
+const recomputeWithoutSheet = (what: string, slips: readonly string[]): Recomputed => ({
   equal: slips.length === 0 ? null : false,
   total: null,
   difference: null,
@@ -81,10 +81,10 @@ export const recomputeRequest = (
   published: PricePublished | null,
 ): Recomputed => {
   const told = lines.map(requestLine)
-  const slips = slipsOf(told, total, ({ quantity, unitPrice }) => BigInt(quantity) * parseUsd(unitPrice))
-  if (published?.sheet === undefined) return without(`no price sheet ${priceVersion} was published`, slips)
+  const slips = findArithmeticErrors(told, total, ({ quantity, unitPrice }) => BigInt(quantity) * parseUsd(unitPrice))
+  if (published?.sheet === undefined) return recomputeWithoutSheet(`no price sheet ${priceVersion} was published`, slips)
   const computed = chargeFor(published.sheet, usage)
-  return outcomeOf(total, computed.totalPicos, [...slips, ...unlike(told, computed.lines.map(requestLine))])
+  return outcomeOf(total, computed.totalPicos, [...slips, ...compareLines(told, computed.lines.map(requestLine))])
 }
 
 const taskLine = ({ item, quantity, unitPrice, amount }: TaskChargeLine): Line => ({
@@ -97,7 +97,7 @@ const taskLine = ({ item, quantity, unitPrice, amount }: TaskChargeLine): Line =
 const unitsProduct = ({ quantity, unitPrice, amountPicos }: Line): bigint =>
   isUnits(quantity) ? unitsPicosRoundingHalfUp(quantity, unitPrice) : amountPicos
 
-const unitPriceSlips = ({ unitPrice, priceVersion }: TaskOrder, published: PricePublished): readonly string[] => {
+const checkUnitPrice = ({ unitPrice, priceVersion }: TaskOrder, published: PricePublished): readonly string[] => {
   const asPublished = published.video?.unit_price
   return asPublished !== undefined && parseUsd(asPublished) === parseUsd(unitPrice)
     ? []
@@ -112,10 +112,10 @@ export const recomputeTask = (
 ): Recomputed => {
   const { outcome, deduction = null, lines, total } = settled
   const told = lines.map(taskLine)
-  const slips = slipsOf(told, total, unitsProduct)
-  if (published === null) return without(`no price sheet ${order.priceVersion} was published`, slips)
+  const slips = findArithmeticErrors(told, total, unitsProduct)
+  if (published === null) return recomputeWithoutSheet(`no price sheet ${order.priceVersion} was published`, slips)
   const verdict = { outcome, deduction, vendorTaskId: null, failReason: null, vendorCode: null, results: [] }
   const computed = chargeTask(order, verdict)
-  const findings = [...slips, ...unlike(told, computed.lines.map(taskLine)), ...unitPriceSlips(order, published)]
+  const findings = [...slips, ...compareLines(told, computed.lines.map(taskLine)), ...checkUnitPrice(order, published)]
   return outcomeOf(total, computed.totalPicos, findings)
 }

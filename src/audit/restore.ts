@@ -1,5 +1,5 @@
 import { limits } from '../limits.ts'
-import { type FrameSource, FramesFault, leafOf, type RawFrame } from './frames.ts'
+import { type FrameSource, FramesFault, hashFrame, type RawFrame } from './frames.ts'
 
 /** A log that frames are put back into. */
 export interface FrameWriter {
@@ -23,17 +23,17 @@ export interface RestoreParts {
   readonly onProgress?: (sequence: number, lastSequence: number) => void
 }
 
-async function* oneByOne(source: FrameSource, to: number): AsyncGenerator<RawFrame> {
+async function* iterateFrames(source: FrameSource, to: number): AsyncGenerator<RawFrame> {
   for await (const frames of source.read(1, to)) yield* frames
 }
 
 /** The first sequence up to `to` at which two logs hold different frames; null where there is none. */
 const firstDifference = async (one: FrameSource, other: FrameSource, to: number): Promise<number | null> => {
-  const others = oneByOne(other, to)
+  const others = iterateFrames(other, to)
   try {
-    for await (const frame of oneByOne(one, to)) {
+    for await (const frame of iterateFrames(one, to)) {
       const { value } = await others.next()
-      if (value === undefined || !leafOf(value).equals(leafOf(frame))) return frame.sequence
+      if (value === undefined || !hashFrame(value).equals(hashFrame(frame))) return frame.sequence
     }
     return null
   } finally {
@@ -42,7 +42,7 @@ const firstDifference = async (one: FrameSource, other: FrameSource, to: number)
 }
 
 /** Throws RestoreRefused unless the log is empty, or holds the beginning of the archive: of a restore that was interrupted. */
-const assertBeginning = async ({ archive, log }: RestoreParts, standing: number, size: number): Promise<void> => {
+const assertPrefix = async ({ archive, log }: RestoreParts, standing: number, size: number): Promise<void> => {
   if (standing > size)
     throw new RestoreRefused(
       `the log holds ${standing} frames, more than the archive's ${size}: it is not restored into`,
@@ -54,7 +54,7 @@ const assertBeginning = async ({ archive, log }: RestoreParts, standing: number,
     )
 }
 
-async function* told(
+async function* withProgressOf(
   source: AsyncIterable<readonly RawFrame[]>,
   size: number,
   onProgress: NonNullable<RestoreParts['onProgress']>,
@@ -70,24 +70,24 @@ async function* told(
  * Puts the frames of an archive into an empty log, at the same sequences; one that was interrupted goes on. Resolves with how many were
  * put in. Rejects with RestoreRefused where the log holds anything else.
  */
-export const restore = async (parts: RestoreParts): Promise<number> => {
+export const restoreLog = async (parts: RestoreParts): Promise<number> => {
   const { archive, log, writer, onProgress = () => {} } = parts
   const size = await archive.lastSequence()
   const begun = await log.lastSequence()
-  await assertBeginning(parts, begun, size)
-  let troubles = 0
-  for (let standing = begun; standing < size; ) {
-    const trouble: unknown = await writer.store(told(archive.read(standing + 1, size), size, onProgress)).then(
+  await assertPrefix(parts, begun, size)
+  let failures = 0
+  for (let storedTo = begun; storedTo < size; ) {
+    const failure: unknown = await writer.store(withProgressOf(archive.read(storedTo + 1, size), size, onProgress)).then(
       () => null,
       (fault: unknown) => fault,
     )
-    if (trouble instanceof RestoreRefused || trouble instanceof FramesFault) throw trouble
+    if (failure instanceof RestoreRefused || failure instanceof FramesFault) throw failure
     const now = await log.lastSequence()
-    troubles = now > standing ? 0 : troubles + 1
-    if (trouble !== null && troubles > limits.restoreTroublesMax) throw trouble
+    failures = now > storedTo ? 0 : failures + 1
+    if (failure !== null && failures > limits.restoreFailuresMax) throw failure
     if (now > size)
       throw new RestoreRefused(`somebody else writes to the log: it holds ${now} frames, and the archive ${size}`)
-    standing = now
+    storedTo = now
   }
   return size - begun
 }

@@ -1,5 +1,5 @@
 import type { CheckpointSealed } from '../events/types.ts'
-import { leafOf, type RawFrame } from './frames.ts'
+import { hashFrame, type RawFrame } from './frames.ts'
 import { GrowingTree, type Hash } from './merkle.ts'
 import { openCheckpoint, type Signer, signCheckpoint, type Verifier } from './note.ts'
 
@@ -43,7 +43,7 @@ export const readSeal = ({ size, root, from, peaks, leaves, note }: CheckpointSe
 }
 
 /** The tree that a checkpoint stands for. */
-export const treeOf = ({ from, peaks, leaves }: Pick<Seal, 'from' | 'peaks' | 'leaves'>): GrowingTree => {
+export const buildTree = ({ from, peaks, leaves }: Pick<Seal, 'from' | 'peaks' | 'leaves'>): GrowingTree => {
   const tree = new GrowingTree(from, peaks)
   for (const leaf of leaves) tree.append(leaf)
   return tree
@@ -54,14 +54,14 @@ export const checkSeal = (seal: Seal, verifier: Verifier): GrowingTree => {
   const signed = openCheckpoint(seal.note, verifier)
   if (signed.size !== seal.size || !signed.root.equals(seal.root))
     throw new SealFault(`the checkpoint of size ${seal.size} was signed for another size or root`)
-  const tree = treeOf(seal)
+  const tree = buildTree(seal)
   if (!tree.root.equals(seal.root))
     throw new SealFault(`the hashes in the checkpoint of size ${seal.size} do not lead to its root`)
   return tree
 }
 
 /** The tree over a log as it grows, and what of it is not sealed yet. */
-export class Sealing {
+export class SealBuilder {
   /** The tree at the last checkpoint. */
   #sealed: GrowingTree
   #tree: GrowingTree
@@ -89,7 +89,7 @@ export class Sealing {
   take(frame: RawFrame): void {
     if (frame.sequence !== this.size + 1)
       throw new SealFault(`frame ${frame.sequence} came where ${this.size + 1} was due`)
-    const leaf = leafOf(frame)
+    const leaf = hashFrame(frame)
     this.#tree.append(leaf)
     this.#leaves.push(leaf)
   }
@@ -109,7 +109,7 @@ export class Sealing {
   }
 
   /** A checkpoint of the log's stands: the next begins behind it. Throws SealFault where it seals other frames than those taken. */
-  sealedTo(seal: Pick<Seal, 'size' | 'root'>): void {
+  advanceTo(seal: Pick<Seal, 'size' | 'root'>): void {
     if (seal.size <= this.#sealed.size) return
     const count = seal.size - this.#sealed.size
     if (count > this.#leaves.length)
@@ -122,6 +122,6 @@ export class Sealing {
   }
 
   #treeWith(leaves: readonly Hash[]): GrowingTree {
-    return treeOf({ from: this.#sealed.size, peaks: this.#sealed.peaks, leaves })
+    return buildTree({ from: this.#sealed.size, peaks: this.#sealed.peaks, leaves })
   }
 }

@@ -1,6 +1,6 @@
 import { formatUsd } from '../domain/money.ts'
 import type { MovementKind } from '../domain/wallet/evolve.ts'
-import type { StatementEntry, WalletStanding } from '../read-models/statement.ts'
+import type { StatementEntry, WalletBalance } from '../read-models/statement.ts'
 import { entryRecord } from './entry-record.ts'
 import type { Statement } from './statement.ts'
 
@@ -23,13 +23,13 @@ export class StatementTotals {
   #heldPicos: bigint
   readonly #sums = new Map<MovementKind, KindSums>()
 
-  constructor({ balancePicos, heldPicos }: WalletStanding) {
+  constructor({ balancePicos, heldPicos }: WalletBalance) {
     this.#balancePicos = balancePicos
     this.#heldPicos = heldPicos
   }
 
   /** Opening plus all movements so far. */
-  get closing(): WalletStanding {
+  get closing(): WalletBalance {
     return { balancePicos: this.#balancePicos, heldPicos: this.#heldPicos }
   }
 
@@ -58,7 +58,7 @@ export class StatementTotals {
 const entryText = (entry: StatementEntry | undefined): string =>
   entry === undefined ? 'no more movements' : JSON.stringify(entryRecord(entry))
 
-const standingText = ({ balancePicos, heldPicos }: WalletStanding): string =>
+const describeBalance = ({ balancePicos, heldPicos }: WalletBalance): string =>
   `a balance of ${formatUsd(balancePicos)} and ${formatUsd(heldPicos)} held`
 
 /** Holds a statement, movement by movement, to another of the same range. */
@@ -67,10 +67,10 @@ export class StatementComparison {
   readonly #entries: AsyncIterator<StatementEntry>
   #difference: string | null = null
 
-  constructor(opening: WalletStanding, other: Statement) {
+  constructor(opening: WalletBalance, other: Statement) {
     this.#other = other
     this.#entries = other.entries[Symbol.asyncIterator]()
-    const [mine, theirs] = [standingText(opening), standingText(other.opening)]
+    const [mine, theirs] = [describeBalance(opening), describeBalance(other.opening)]
     if (mine !== theirs) this.#difference = `it opens with ${mine}; the log opens with ${theirs}`
   }
 

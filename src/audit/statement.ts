@@ -4,22 +4,22 @@ import { limits } from '../limits.ts'
 import { atCheckpoint } from '../read-models/checkpoint.ts'
 import {
   findSpan,
-  findStandingBefore,
-  listEntries,
-  placeAfter,
+  findBalanceBefore,
+  selectEntries,
+  positionAfter,
   type StatementEntry,
   type StatementRange,
   type StatementSpan,
-  type WalletStanding,
+  type WalletBalance,
 } from '../read-models/statement.ts'
 import type { ReadModels } from '../read-models/tables.ts'
-import { fold, type LogToFold } from './fold.ts'
+import { foldLog, type FoldSource } from './fold.ts'
 
 /** Every movement of a wallet in a range, however many: they are read as they are taken, once. */
 export interface Statement {
   /** The log as far as it was followed. */
   readonly sequence: number
-  readonly opening: WalletStanding
+  readonly opening: WalletBalance
   /** In the order of the log. */
   readonly entries: AsyncIterable<StatementEntry>
   /** Once all entries were taken: a movement behind the range stands, so nothing the log may still get can be in it. */
@@ -32,29 +32,29 @@ async function* readPages(
   { from, to }: StatementSpan,
 ): AsyncGenerator<StatementEntry> {
   for (let next = from; ; ) {
-    const page = await listEntries(db, workspaceId, { from: next, to, limit: limits.pageRowsMax })
+    const page = await selectEntries(db, workspaceId, { from: next, to, limit: limits.pageRowsMax })
     yield* page
     const last = page.at(-1)
     if (last === undefined || page.length < limits.pageRowsMax) return
-    next = placeAfter(last)
+    next = positionAfter(last)
   }
 }
 
 /** As the tables have it. Its end stands from the first moment, so what is written meanwhile changes nothing. */
-export const statementOfTables = async (
+export const readStatementFromTables = async (
   db: ReadModels,
   workspaceId: string,
   range: StatementRange,
 ): Promise<Statement> => {
   const { sequence, value } = await atCheckpoint(db, async (trx, sequence) => {
     const span = await findSpan(trx, workspaceId, range, sequence)
-    return { span, opening: await findStandingBefore(trx, workspaceId, span.from) }
+    return { span, opening: await findBalanceBefore(trx, workspaceId, span.from) }
   })
   const { span, opening } = value
   return { sequence, opening, entries: readPages(db, workspaceId, span), isFinal: () => span.isFinal }
 }
 
-const standingAfter = ({ balanceAfterPicos, heldAfterPicos }: StatementEntry): WalletStanding => ({
+const balanceAfter = ({ balanceAfterPicos, heldAfterPicos }: StatementEntry): WalletBalance => ({
   balancePicos: balanceAfterPicos,
   heldPicos: heldAfterPicos,
 })
@@ -63,11 +63,11 @@ const noteOf = (event: Event): string => (event.type === 'WalletCredited' ? even
 
 /** Every movement of a workspace's wallet from the first frame on. */
 async function* movementsOf(
-  log: LogToFold,
+  log: FoldSource,
   ledger: Ledger,
   workspaceId: string,
 ): AsyncGenerator<StatementEntry, undefined> {
-  for await (const applied of fold(log, ledger))
+  for await (const applied of foldLog(log, ledger))
     for (const { event, sequence, index, movements } of applied)
       for (const [line, movement] of movements.entries())
         if (movement.workspaceId === workspaceId)
@@ -75,27 +75,27 @@ async function* movementsOf(
 }
 
 /** The movements before an instant, taken; answers with the wallet after them, and with the first behind them. */
-const passOver = async (
+const skipBefore = async (
   movements: AsyncGenerator<StatementEntry, undefined>,
   from: Date | null,
-): Promise<{ readonly opening: WalletStanding; readonly first: StatementEntry | undefined }> => {
-  let opening: WalletStanding = { balancePicos: 0n, heldPicos: 0n }
+): Promise<{ readonly opening: WalletBalance; readonly first: StatementEntry | undefined }> => {
+  let opening: WalletBalance = { balancePicos: 0n, heldPicos: 0n }
   for (;;) {
     const { value } = await movements.next()
     if (value === undefined || from === null || value.time >= from) return { opening, first: value }
-    opening = standingAfter(value)
+    opening = balanceAfter(value)
   }
 }
 
 /** As the log has it, folded from the first frame: needs no tables. Throws for a workspace that it does not have. */
-export const statementOfLog = async (
-  log: LogToFold,
+export const readStatementFromLog = async (
+  log: FoldSource,
   workspaceId: string,
   range: StatementRange,
 ): Promise<Statement> => {
   const ledger = initialLedger()
   const movements = movementsOf(log, ledger, workspaceId)
-  const { opening, first } = await passOver(movements, range.from)
+  const { opening, first } = await skipBefore(movements, range.from)
   if (first === undefined && !ledger.accounts.workspaces.has(workspaceId) && !ledger.wallets.has(workspaceId))
     throw new Error('no such workspace')
   let isFinal = false

@@ -3,7 +3,7 @@ import { holdsOnlyCheckpoints } from './checkpoints-in.ts'
 import type { FrameSource, RawFrame } from './frames.ts'
 
 /** A log in which nothing contradicts its checkpoints. */
-export interface UncontradictedLog {
+export interface UnprovenCheck {
   readonly source: Pick<FrameSource, 'read'>
   /** The frames up to here are sealed. */
   readonly sealedTo: number
@@ -21,7 +21,7 @@ const isOverdue = ({ storedMs }: RawFrame, nowMs: number | null): boolean =>
   nowMs === null || Math.abs(nowMs - storedMs) > limits.verifyUnsealedMs
 
 /** A checkpoint needs none: its signature proves it. */
-const findOverdue = async ({ source, sealedTo, lastSequence, nowMs }: UncontradictedLog): Promise<RawFrame | null> => {
+const findOverdue = async ({ source, sealedTo, lastSequence, nowMs }: UnprovenCheck): Promise<RawFrame | null> => {
   for await (const frames of source.read(sealedTo + 1, lastSequence))
     for (const frame of frames) if (isOverdue(frame, nowMs) && !holdsOnlyCheckpoints(frame)) return frame
   return null
@@ -40,7 +40,7 @@ const overdueText = ({ sequence, storedMs }: RawFrame, nowMs: number | null): st
 }
 
 /** Why a log is not proven to be what was written, in sentences; none where it is proven. */
-export const findUnproven = async (log: UncontradictedLog): Promise<readonly string[]> => {
+export const findUnproven = async (log: UnprovenCheck): Promise<readonly string[]> => {
   if (log.sealedTo === 0) return [neverSealed]
   const overdue = await findOverdue(log)
   return overdue === null ? [] : [overdueText(overdue, log.nowMs)]

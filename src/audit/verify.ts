@@ -1,23 +1,23 @@
 import { faultText } from '../errors.ts'
 import type { CheckpointSealed } from '../events/types.ts'
 import { limits } from '../limits.ts'
-import { Alignment, type Flaw, type FoundLeaf, keyOf, type SealedLeaf } from './alignment.ts'
-import { Apart } from './apart.ts'
-import { type Believed, believe, checkpointsIn, mayHoldCheckpoint } from './checkpoints-in.ts'
-import { type Finding, type FindingKind, Findings } from './findings.ts'
-import { Folded } from './folded.ts'
-import { type FrameSource, FramesFault, leafOf, type RawFrame } from './frames.ts'
-import { GrowingTree, type Hash, rootOfPeaks } from './merkle.ts'
+import { Alignment, type Flaw, type FoundLeaf, hashToKey, type SealedLeaf } from './alignment.ts'
+import { MisplacedFrames } from './apart.ts'
+import { type VerifiedSeal, verifyCheckpoint, readCheckpoints, mayHoldCheckpoint } from './checkpoints-in.ts'
+import { type IntegrityFinding, type IntegrityFindingKind, IntegrityFindings } from './findings.ts'
+import { UnsealedRange } from './folded.ts'
+import { type FrameSource, FramesFault, hashFrame, type RawFrame } from './frames.ts'
+import { GrowingTree, type Hash, computeRootFromPeaks } from './merkle.ts'
 import type { Verifier } from './note.ts'
-import { type KnownCheckpoint, Published } from './published.ts'
-import { treeOf } from './seal.ts'
+import { type PublishedCheckpoint, PublishedCheckpoints } from './published.ts'
+import { buildTree } from './seal.ts'
 import { findUnproven } from './unproven.ts'
 
 export interface VerifyParts {
   readonly source: FrameSource
   /** Whose checkpoints are believed: one key, or several where a log had several. */
   readonly verifiers: readonly Verifier[]
-  readonly known?: readonly KnownCheckpoint[]
+  readonly known?: readonly PublishedCheckpoint[]
   /** A checkpoint that stands behind the source's end, as an archive keeps its last. */
   readonly lastCheckpoint?: CheckpointSealed
   /** Throws for a frame whose events are not what they must be. Without it the frames that hold no checkpoint are hashed, and not read. */
@@ -32,7 +32,7 @@ export interface VerifyParts {
   readonly onProgress?: (sequence: number, lastSequence: number) => void
 }
 
-export type Verdict = 'proven' | 'tampered' | 'not_proven'
+export type VerifyVerdict = 'proven' | 'tampered' | 'not_proven'
 
 export interface Verification {
   /** Frames that were read. */
@@ -49,57 +49,57 @@ export interface Verification {
   readonly checkpoints: number
   readonly uncompared: number
   /** The first of them, by sequence. */
-  readonly findings: readonly Finding[]
+  readonly findings: readonly IntegrityFinding[]
   /** Of each kind, those that are not shown too. */
-  readonly counts: Readonly<Partial<Record<FindingKind, number>>>
+  readonly counts: Readonly<Partial<Record<IntegrityFindingKind, number>>>
   readonly total: number
 }
 
 /** A checkpoint and where in the log it stands. */
-interface Standing {
-  readonly seal: Believed
+interface LocatedSeal {
+  readonly seal: VerifiedSeal
   readonly at: number
 }
 
 /** What a frame says by itself. */
-interface Look {
-  readonly seals: readonly Believed[]
+interface InspectedFrame {
+  readonly seals: readonly VerifiedSeal[]
   readonly flaw: Flaw | null
 }
 
 const rangeText = (from: number, to: number): string => (from === to ? `frame ${from}` : `frames ${from} to ${to}`)
 
 /** What contradicts a checkpoint outweighs what is missing. */
-export const verdictOf = ({ total, unproven }: Pick<Verification, 'total' | 'unproven'>): Verdict => {
+export const decideVerdict = ({ total, unproven }: Pick<Verification, 'total' | 'unproven'>): VerifyVerdict => {
   if (total > 0) return 'tampered'
   return unproven.length === 0 ? 'proven' : 'not_proven'
 }
 
-const copyOf = (tree: GrowingTree): GrowingTree => new GrowingTree(tree.size, tree.peaks)
+const copyTree = (tree: GrowingTree): GrowingTree => new GrowingTree(tree.size, tree.peaks)
 
 /** Takes the frames of a log one after the other, and remembers a bounded number of them. */
-class Verifying {
+class VerifyRun {
   readonly #parts: VerifyParts
   readonly #unsealedFramesMax: number
-  readonly #findings = new Findings(limits.verifyFindingsMax)
-  readonly #published: Published
-  readonly #apart = new Apart((finding) => this.#tellApart(finding))
+  readonly #findings = new IntegrityFindings(limits.verifyFindingsMax)
+  readonly #published: PublishedCheckpoints
+  readonly #misplaced = new MisplacedFrames((finding) => this.#reportMisplaced(finding))
   readonly #alignment = new Alignment({
     onMatch: (sealed, found) => this.#match(sealed, found),
-    onGap: (gap) => this.#apart.add(gap),
+    onGap: (gap) => this.#misplaced.addGap(gap),
   })
   /** The tree as believed checkpoints have it. */
   #sealed = new GrowingTree()
   /** The tree of what was found, where that goes further than what is sealed and is too much to be kept one by one. */
-  #folded: Folded | null = null
+  #unsealedRange: UnsealedRange | null = null
   /** What was folded and is to be read once more, for the checkpoints inside it. */
-  readonly #again: Folded[] = []
+  readonly #rangesToReread: UnsealedRange[] = []
   /** The roots of what was folded at the sizes of published checkpoints. */
-  readonly #foldedRoots = new Map<number, Hash>()
+  readonly #unsealedRoots = new Map<number, Hash>()
   /** The last checkpoints, for those of other sealers that come after them. */
-  #recent: readonly Believed[] = []
+  #recent: readonly VerifiedSeal[] = []
   /** Checkpoints that stand before frames or checkpoints they need. */
-  #deferred: readonly Standing[] = []
+  #deferred: readonly LocatedSeal[] = []
   readonly #unread: { readonly from: number; readonly to: number }[] = []
   #frames = 0
   #checkpoints = 0
@@ -108,19 +108,19 @@ class Verifying {
   constructor(parts: VerifyParts) {
     this.#parts = parts
     this.#unsealedFramesMax = parts.unsealedFramesMax ?? limits.verifyUnsealedFramesMax
-    this.#published = new Published(parts.known ?? [], parts.verifiers, (finding) => this.#findings.add(finding))
+    this.#published = new PublishedCheckpoints(parts.known ?? [], parts.verifiers, (finding) => this.#findings.add(finding))
   }
 
   take(frame: RawFrame): void {
     this.#frames += 1
-    const { seals, flaw } = this.#lookInto(frame)
-    this.#alignment.find({ sequence: frame.sequence, hash: leafOf(frame), flaw })
+    const { seals, flaw } = this.#inspect(frame)
+    this.#alignment.addFound({ sequence: frame.sequence, hash: hashFrame(frame), flaw })
     for (const seal of seals) this.#accept({ seal, at: frame.sequence })
-    if (this.#alignment.found > this.#unsealedFramesMax) this.#fold()
+    if (this.#alignment.foundCount > this.#unsealedFramesMax) this.#hashOldest()
   }
 
   /** Frames that the source cannot give. */
-  takeFault({ reason, message }: FramesFault, from: number, to: number): void {
+  addFault({ reason, message }: FramesFault, from: number, to: number): void {
     this.#unread.push({ from, to })
     const kind = reason === 'missing' ? 'frame-missing' : 'segment-damaged'
     this.#findings.add({ kind, sequence: from, toSequence: to, text: message })
@@ -128,14 +128,14 @@ class Verifying {
 
   async end(): Promise<Omit<Verification, 'unproven'>> {
     this.#takeLastCheckpoint()
-    while (this.#deferred.length > 0) this.#force()
+    while (this.#deferred.length > 0) this.#acceptFirstDeferred()
     this.#alignment.settle()
-    const tail = this.#alignment.takeFound(this.#alignment.found)
-    this.#apart.end(tail)
-    for (const leaf of tail) this.#tellFlaw(leaf, `; nothing speaks for the frames from ${this.#sealed.size + 1} on`)
-    const end = (this.#folded?.tree ?? this.#sealed).size + tail.length
-    const { size, root } = this.#published.endAt(end, this.#sealed.size, this.#rootsIn(tail)) ?? this.#sealed
-    await this.#readAgain()
+    const tail = this.#alignment.takeFound(this.#alignment.foundCount)
+    this.#misplaced.finish(tail)
+    for (const leaf of tail) this.#reportFlaw(leaf, `; nothing speaks for the frames from ${this.#sealed.size + 1} on`)
+    const end = (this.#unsealedRange?.tree ?? this.#sealed).size + tail.length
+    const { size, root } = this.#published.finishAt(end, this.#sealed.size, this.#computePublishedRoots(tail)) ?? this.#sealed
+    await this.#rereadRanges()
     return {
       frames: this.#frames,
       sealedTo: size,
@@ -149,22 +149,22 @@ class Verifying {
     }
   }
 
-  #lookInto(frame: RawFrame): Look {
+  #inspect(frame: RawFrame): InspectedFrame {
     try {
       this.#parts.checkEvents?.(frame)
       if (!mayHoldCheckpoint(frame)) return { seals: [], flaw: null }
-      return this.#believeAll(checkpointsIn(frame))
+      return this.#verifyCheckpoints(readCheckpoints(frame))
     } catch (fault) {
       return { seals: [], flaw: { kind: 'frame-unreadable', text: `cannot be read: ${faultText(fault)}` } }
     }
   }
 
-  #believeAll(checkpoints: readonly CheckpointSealed[]): Look {
-    const seals: Believed[] = []
+  #verifyCheckpoints(checkpoints: readonly CheckpointSealed[]): InspectedFrame {
+    const seals: VerifiedSeal[] = []
     let flaw: Flaw | null = null
     for (const checkpoint of checkpoints)
       try {
-        seals.push(believe(checkpoint, this.#parts.verifiers))
+        seals.push(verifyCheckpoint(checkpoint, this.#parts.verifiers))
       } catch (fault) {
         flaw = { kind: 'checkpoint-forged', text: `holds a checkpoint that is not believed: ${faultText(fault)}` }
       }
@@ -176,7 +176,7 @@ class Verifying {
     const { lastCheckpoint, verifiers } = this.#parts
     if (lastCheckpoint === undefined) return
     try {
-      this.#accept({ seal: believe(lastCheckpoint, verifiers), at: Number.POSITIVE_INFINITY })
+      this.#accept({ seal: verifyCheckpoint(lastCheckpoint, verifiers), at: Number.POSITIVE_INFINITY })
       this.#checkpoints += 1
     } catch (fault) {
       const text = `the last checkpoint, which is kept beside the frames, is not believed: ${faultText(fault)}`
@@ -186,23 +186,23 @@ class Verifying {
   }
 
   #match(sealed: SealedLeaf, found: FoundLeaf): void {
-    this.#apart.stands(sealed)
-    this.#tellFlaw(found)
+    this.#misplaced.recordMatch(sealed)
+    this.#reportFlaw(found)
   }
 
-  #tellFlaw({ sequence, flaw }: FoundLeaf, more = ''): void {
+  #reportFlaw({ sequence, flaw }: FoundLeaf, more = ''): void {
     if (flaw === null) return
     const text = `frame ${sequence} ${flaw.text}${more}`
     this.#findings.add({ kind: flaw.kind, sequence, toSequence: sequence, text })
   }
 
   /** What cannot be read was told of already. */
-  #tellApart(finding: Finding): void {
+  #reportMisplaced(finding: IntegrityFinding): void {
     const isTold = this.#unread.some(({ from, to }) => from <= finding.sequence && finding.toSequence <= to)
     if (finding.kind !== 'frame-removed' || !isTold) this.#findings.add(finding)
   }
 
-  #accept(standing: Standing): void {
+  #accept(standing: LocatedSeal): void {
     if (!this.#tryToAccept(standing)) {
       this.#defer(standing)
       return
@@ -213,51 +213,51 @@ class Verifying {
     }
   }
 
-  #defer(standing: Standing): void {
+  #defer(standing: LocatedSeal): void {
     this.#deferred = [...this.#deferred, standing].toSorted((one, other) => one.seal.size - other.seal.size)
-    if (this.#deferred.length > limits.verifyDeferredSealsMax) this.#force()
+    if (this.#deferred.length > limits.verifyDeferredSealsMax) this.#acceptFirstDeferred()
   }
 
   /** False for a checkpoint whose beginning nothing leads to. */
-  #tryToAccept({ seal, at }: Standing): boolean {
+  #tryToAccept({ seal, at }: LocatedSeal): boolean {
     if (seal.size <= this.#sealed.size) this.#compareOld(seal, at)
-    else if (seal.from > this.#sealed.size && !this.#bridge(seal)) return false
+    else if (seal.from > this.#sealed.size && !this.#hashUpTo(seal)) return false
     else this.#extend(seal, at)
     return true
   }
 
   /** Goes on with the first of those that were deferred, though nothing leads to it. */
-  #force(): void {
+  #acceptFirstDeferred(): void {
     const [first, ...others] = this.#deferred
     this.#deferred = others
     if (first === undefined) return
     this.#alignment.settle()
-    if (first.seal.from > this.#sealed.size && !this.#bridge(first.seal)) this.#jump(first.seal)
+    if (first.seal.from > this.#sealed.size && !this.#hashUpTo(first.seal)) this.#resumeAt(first.seal)
     this.#accept(first)
   }
 
-  #compareOld(seal: Believed, at: number): void {
+  #compareOld(seal: VerifiedSeal, at: number): void {
     const other = this.#recent.find(({ from, size }) => from <= seal.size && seal.size <= size)
     if (other === undefined) {
       this.#uncompared += 1
       return
     }
     const { from, peaks, leaves } = other
-    const { root } = treeOf({ from, peaks, leaves: leaves.slice(0, seal.size - from) })
-    if (!root.equals(seal.root)) this.#tellContradiction(seal, at)
+    const { root } = buildTree({ from, peaks, leaves: leaves.slice(0, seal.size - from) })
+    if (!root.equals(seal.root)) this.#reportContradiction(seal, at)
   }
 
-  #extend(seal: Believed, at: number): void {
+  #extend(seal: VerifiedSeal, at: number): void {
     const { from, peaks, leaves, tree } = seal
     const known = this.#sealed.size - from
-    const before = known === 0 ? rootOfPeaks(peaks) : treeOf({ from, peaks, leaves: leaves.slice(0, known) }).root
-    if (!before.equals(this.#sealed.root)) this.#tellContradiction(seal, at)
+    const before = known === 0 ? computeRootFromPeaks(peaks) : buildTree({ from, peaks, leaves: leaves.slice(0, known) }).root
+    if (!before.equals(this.#sealed.root)) this.#reportContradiction(seal, at)
     const fresh = leaves.slice(known)
     const first = this.#sealed.size + 1
-    const foldedTo = this.#folded?.tree.size ?? 0
+    const foldedTo = this.#unsealedRange?.tree.size ?? 0
     for (const [place, hash] of fresh.entries())
-      if (first + place > foldedTo) this.#alignment.expect({ sequence: first + place, hash, before: at })
-    this.#grow(fresh, tree)
+      if (first + place > foldedTo) this.#alignment.addSealed({ sequence: first + place, hash, checkpointSequence: at })
+    this.#advanceTree(fresh, tree)
     this.#recent = [seal, ...this.#recent].slice(0, limits.verifyRecentSealsMax)
     this.#alignment.match()
   }
@@ -266,101 +266,101 @@ class Verifying {
    * Only where somebody asks for a root on the way are the leaves gone through one by one. What was published is held against the frames
    * that were folded: nobody has compared these with the leaves yet.
    */
-  #grow(leaves: readonly Hash[], tree: GrowingTree): void {
-    const stops = [this.#published.nextSize, this.#folded?.tree.size]
-    const growing = copyOf(this.#sealed)
+  #advanceTree(leaves: readonly Hash[], tree: GrowingTree): void {
+    const stops = [this.#published.nextSize, this.#unsealedRange?.tree.size]
+    const growing = copyTree(this.#sealed)
     if (stops.some((size) => size !== undefined && size <= tree.size))
       for (const leaf of leaves) {
         growing.append(leaf)
         const { size } = growing
-        if (size === this.#folded?.tree.size) this.#unfold(growing)
+        if (size === this.#unsealedRange?.tree.size) this.#compareRange(growing)
         if (this.#published.has(size))
-          this.#published.passBy({ size, root: this.#foldedRoots.get(size) ?? growing.root })
+          this.#published.compareAt({ size, root: this.#unsealedRoots.get(size) ?? growing.root })
       }
-    this.#sealed = copyOf(tree)
+    this.#sealed = copyTree(tree)
   }
 
   /** What was folded is sealed now. */
-  #unfold(tree: GrowingTree): void {
-    const folded = this.#folded
-    this.#folded = null
-    if (folded?.tree.root.equals(tree.root) === false) this.#tellFolded(folded.from, tree.size)
-    else if (folded?.hasMarks === true) this.#again.push(folded)
+  #compareRange(tree: GrowingTree): void {
+    const folded = this.#unsealedRange
+    this.#unsealedRange = null
+    if (folded?.tree.root.equals(tree.root) === false) this.#reportRange(folded.from, tree.size)
+    else if (folded?.hasCheckpoints === true) this.#rangesToReread.push(folded)
   }
 
   /** Of what was folded no more than what is sealed so far will be. */
-  #letGo(): void {
-    const folded = this.#folded
-    this.#folded = null
-    folded?.mark(this.#sealed)
-    if (folded?.hasMarks === true) this.#again.push(folded)
+  #closeRange(): void {
+    const folded = this.#unsealedRange
+    this.#unsealedRange = null
+    folded?.addCheckpoint(this.#sealed)
+    if (folded?.hasCheckpoints === true) this.#rangesToReread.push(folded)
   }
 
   /** Nothing counts as sealed that was not compared: a checkpoint may end where no root of the folded frames was taken. */
-  async #readAgain(): Promise<void> {
-    this.#letGo()
-    for (const folded of this.#again)
-      for (const [from, to] of await folded.differing(this.#parts.source)) this.#tellFolded(from, to)
+  async #rereadRanges(): Promise<void> {
+    this.#closeRange()
+    for (const folded of this.#rangesToReread)
+      for (const [from, to] of await folded.findMismatches(this.#parts.source)) this.#reportRange(from, to)
   }
 
   /** Hashes the found frames between what is sealed and where a checkpoint begins, and takes them where they lead there. */
-  #bridge({ from, peaks }: Believed): boolean {
+  #hashUpTo({ from, peaks }: VerifiedSeal): boolean {
     // What was folded is compared as a whole when the checkpoints have come so far.
-    if (this.#folded !== null && from <= this.#folded.tree.size) return this.#leap(new GrowingTree(from, peaks))
-    const start = copyOf(this.#folded?.tree ?? this.#sealed)
+    if (this.#unsealedRange !== null && from <= this.#unsealedRange.tree.size) return this.#skipTo(new GrowingTree(from, peaks))
+    const start = copyTree(this.#unsealedRange?.tree ?? this.#sealed)
     const count = from - start.size
-    if (this.#alignment.expected > 0 || this.#alignment.found < count) return false
+    if (this.#alignment.sealedCount > 0 || this.#alignment.foundCount < count) return false
     const hashes = this.#alignment.peek(count).map(({ hash }) => hash)
     for (const hash of hashes) start.append(hash)
-    if (!start.root.equals(rootOfPeaks(peaks))) return false
-    if (this.#folded !== null) this.#leap(this.#folded.tree)
+    if (!start.root.equals(computeRootFromPeaks(peaks))) return false
+    if (this.#unsealedRange !== null) this.#skipTo(this.#unsealedRange.tree)
     for (const [place, leaf] of this.#alignment.takeFound(count).entries())
-      this.#match({ sequence: from - count + 1 + place, hash: leaf.hash, before: leaf.sequence + 1 }, leaf)
-    this.#grow(hashes, start)
+      this.#match({ sequence: from - count + 1 + place, hash: leaf.hash, checkpointSequence: leaf.sequence + 1 }, leaf)
+    this.#advanceTree(hashes, start)
     return true
   }
 
   /** Goes on from a tree; what was folded tells of the published checkpoints on the way. */
-  #leap(tree: GrowingTree): true {
-    this.#published.leapTo(tree.size, this.#foldedRoots)
-    this.#folded?.mark(this.#sealed)
-    this.#sealed = copyOf(tree)
-    if (tree.size === this.#folded?.tree.size) this.#unfold(tree)
+  #skipTo(tree: GrowingTree): true {
+    this.#published.skipTo(tree.size, this.#unsealedRoots)
+    this.#unsealedRange?.addCheckpoint(this.#sealed)
+    this.#sealed = copyTree(tree)
+    if (tree.size === this.#unsealedRange?.tree.size) this.#compareRange(tree)
     return true
   }
 
   /** Gives up on what lies before a checkpoint, and goes on where its own hashes are found. */
-  #jump({ from, peaks, leaves }: Believed): void {
-    const sealed = new Set(leaves.map(keyOf))
-    const place = this.#alignment.peek().findIndex(({ hash }) => sealed.has(keyOf(hash)))
-    const count = place < 0 ? Math.min(this.#alignment.found, from - this.#sealed.size) : place
+  #resumeAt({ from, peaks, leaves }: VerifiedSeal): void {
+    const sealed = new Set(leaves.map(hashToKey))
+    const place = this.#alignment.peek().findIndex(({ hash }) => sealed.has(hashToKey(hash)))
+    const count = place < 0 ? Math.min(this.#alignment.foundCount, from - this.#sealed.size) : place
     this.#alignment.takeFound(count)
-    this.#tellUnlocated(this.#sealed.size + 1, from, count)
-    this.#letGo()
+    this.#reportUnlocated(this.#sealed.size + 1, from, count)
+    this.#closeRange()
     this.#sealed = new GrowingTree(from, peaks)
-    this.#published.passBy(this.#sealed)
+    this.#published.compareAt(this.#sealed)
   }
 
-  #fold(): void {
-    while (this.#deferred.length > 0) this.#force()
+  #hashOldest(): void {
+    while (this.#deferred.length > 0) this.#acceptFirstDeferred()
     this.#alignment.settle()
     const leaves = this.#alignment.takeFound(Math.ceil(this.#unsealedFramesMax / 2))
     const [first] = leaves
     if (first === undefined) return
-    const folded = this.#folded ?? new Folded(this.#sealed, first.sequence)
-    this.#folded = folded
+    const folded = this.#unsealedRange ?? new UnsealedRange(this.#sealed, first.sequence)
+    this.#unsealedRange = folded
     for (const leaf of leaves) {
       folded.append(leaf)
-      this.#tellFlaw(leaf)
+      this.#reportFlaw(leaf)
       const { tree } = folded
-      if (this.#published.has(tree.size)) this.#foldedRoots.set(tree.size, tree.root)
+      if (this.#published.has(tree.size)) this.#unsealedRoots.set(tree.size, tree.root)
     }
   }
 
   /** The roots at the sizes of published checkpoints, of all that no checkpoint of the log seals. */
-  #rootsIn(tail: readonly FoundLeaf[]): ReadonlyMap<number, Hash> {
-    const tree = copyOf(this.#folded?.tree ?? this.#sealed)
-    const roots = new Map(this.#foldedRoots)
+  #computePublishedRoots(tail: readonly FoundLeaf[]): ReadonlyMap<number, Hash> {
+    const tree = copyTree(this.#unsealedRange?.tree ?? this.#sealed)
+    const roots = new Map(this.#unsealedRoots)
     for (const { hash } of tail) {
       tree.append(hash)
       if (this.#published.has(tree.size)) roots.set(tree.size, tree.root)
@@ -368,22 +368,22 @@ class Verifying {
     return roots
   }
 
-  #tellContradiction({ size }: Believed, at: number): void {
+  #reportContradiction({ size }: VerifiedSeal, at: number): void {
     const sequence = Number.isFinite(at) ? at : size
     const text = `the checkpoint of size ${size}, at sequence ${sequence}, is signed and contradicts those before it`
     this.#findings.add({ kind: 'checkpoint-contradicted', sequence, toSequence: sequence, text })
   }
 
-  #tellUnlocated(from: number, to: number, count: number): void {
-    if (!this.#unread.some((unread) => unread.from <= to && from <= unread.to)) this.#tellStretch(from, to, count)
+  #reportUnlocated(from: number, to: number, count: number): void {
+    if (!this.#unread.some((unread) => unread.from <= to && from <= unread.to)) this.#reportUnlocatedFrames(from, to, count)
   }
 
   /** Told even where some of them cannot be read: nobody has compared the others. */
-  #tellFolded(from: number, to: number): void {
-    this.#tellStretch(from, to, to - from + 1)
+  #reportRange(from: number, to: number): void {
+    this.#reportUnlocatedFrames(from, to, to - from + 1)
   }
 
-  #tellStretch(from: number, to: number, count: number): void {
+  #reportUnlocatedFrames(from: number, to: number, count: number): void {
     const text = `${rangeText(from, to)}: ${count} of ${to - from + 1} are there, and not as they were sealed; no checkpoint is left that would tell which`
     this.#findings.add({ kind: 'frame-unlocated', sequence: from, toSequence: to, text })
   }
@@ -393,9 +393,9 @@ class Verifying {
  * Holds a log against its own signed checkpoints and against those that were published. Reads every frame once, in constant memory; of a
  * log that was sealed late some twice. The same log gives the same findings. Rejects with what keeps the source from answering.
  */
-export const verify = async (parts: VerifyParts): Promise<Verification> => {
+export const verifyLog = async (parts: VerifyParts): Promise<Verification> => {
   const { source, onProgress, readClock } = parts
-  const verifying = new Verifying(parts)
+  const verifying = new VerifyRun(parts)
   const nowMs = (await readClock?.()) ?? null // Before the end is: what is stored between the two is not late.
   const last = await source.lastSequence()
   let faults = 0
@@ -412,7 +412,7 @@ export const verify = async (parts: VerifyParts): Promise<Verification> => {
       if (!(fault instanceof FramesFault) || faults === limits.verifyFaultsMax) throw fault
       faults += 1
       if (fault.from > next) continue
-      verifying.takeFault(fault, next, fault.resumesAt - 1)
+      verifying.addFault(fault, next, fault.resumesAt - 1)
       next = fault.resumesAt
     }
   }

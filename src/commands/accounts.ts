@@ -1,10 +1,10 @@
-import { limitKeyOf } from '../domain/accounts/accounts.ts'
-import { walletOf } from '../domain/ledger/ledger.ts'
+import { findLimitKey } from '../domain/accounts/accounts.ts'
+import { walletInLedger } from '../domain/ledger/ledger.ts'
 import { formatUsd, parseUsd } from '../domain/money.ts'
-import { lapsedByPicos } from '../domain/wallet/grants.ts'
+import { expiredPicosAt } from '../domain/wallet/grants.ts'
 import { availablePicos, balancePicos, type Wallet } from '../domain/wallet/wallet.ts'
 import * as changes from '../roles/account-changes.ts'
-import { type Books as AnyBooks, refusalOf } from '../roles/books.ts'
+import { type AdminContext as AnyBooks, accountRefusal } from '../roles/books.ts'
 import type { EventLog, NewId } from '../roles/role.ts'
 import { spentRecord } from './limits.ts'
 import { UsageError } from './report.ts'
@@ -12,7 +12,7 @@ import { UsageError } from './report.ts'
 export { revokeKey, rotateKey, setKeyExpiry, sha256Hex } from '../roles/account-changes.ts'
 
 /** What account commands work on: a ledger that has caught up, and the log they append to. */
-export interface Books extends AnyBooks {
+export interface CommandContext extends AnyBooks {
   readonly log: EventLog
 }
 
@@ -20,7 +20,7 @@ const workspaceIdPattern = /^[a-z0-9][a-z0-9-]{0,62}$/
 
 /** True when the workspace is new, false when it was there already. */
 export const openWorkspace = (
-  books: Books,
+  books: CommandContext,
   workspaceId: string,
   name: string,
   creditLimit: string,
@@ -29,16 +29,16 @@ export const openWorkspace = (
     throw new UsageError(
       'a workspace id has 1 to 63 lower-case letters, digits and hyphens, and starts with a letter or digit',
     )
-  return changes.openWorkspace(books, { workspaceId, name, creditLimitPicos: amountOf(creditLimit, 0n) })
+  return changes.executeOpenWorkspace(books, { workspaceId, name, creditLimitPicos: amountOf(creditLimit, 0n) })
 }
 
 /** True when something changed; what is undefined stays. */
 export const changeWorkspace = (
-  books: Books,
+  books: CommandContext,
   workspaceId: string,
   { name, creditLimit }: { readonly name?: string | undefined; readonly creditLimit?: string | undefined },
 ): Promise<boolean> =>
-  changes.changeWorkspace(books, workspaceId, {
+  changes.executeChangeWorkspace(books, workspaceId, {
     name,
     creditLimitPicos: creditLimit === undefined ? undefined : amountOf(creditLimit, 0n),
   })
@@ -63,24 +63,24 @@ export const amountText = (usd: string): string => formatUsd(amountOf(usd, 0n))
 
 /** A new key's id and secret; the secret is nowhere else. */
 export const issueKey = (
-  books: Books,
+  books: CommandContext,
   workspaceId: string,
   name: string,
   newId: NewId,
   randomText: () => string,
   expiresAtMs: number | null = null,
-): Promise<changes.IssuedKey> => changes.issueKey(books, { workspaceId, name, expiresAtMs }, { newId, randomText })
+): Promise<changes.IssuedKey> => changes.executeIssueKey(books, { workspaceId, name, expiresAtMs }, { newId, randomText })
 
 /** What is left of the money at `expiresAt` lapses. True when it is new, false when the reference had been credited before with the same amount. */
 export const creditWallet = (
-  books: Books,
+  books: CommandContext,
   workspaceId: string,
   amount: string,
   reference: string,
   note: string,
   expiresAt?: Date,
 ): Promise<boolean> =>
-  changes.creditWallet(books, workspaceId, {
+  changes.executeCredit(books, workspaceId, {
     amountPicos: amountOf(amount, 1n),
     reference,
     note,
@@ -91,10 +91,10 @@ export const creditWallet = (
 const lapsesFrom = ({ grants: [first] }: Wallet): string =>
   first === undefined ? '' : new Date(first.expiresAtMs).toISOString()
 
-export const workspaceRecord = ({ tail }: Books, workspaceId: string) => {
+export const workspaceRecord = ({ tail }: CommandContext, workspaceId: string) => {
   const workspace = tail.ledger.accounts.workspaces.get(workspaceId)
-  if (workspace === undefined) throw refusalOf('workspace_unknown')
-  const wallet = walletOf(tail.ledger, workspaceId)
+  if (workspace === undefined) throw accountRefusal('workspace_unknown')
+  const wallet = walletInLedger(tail.ledger, workspaceId)
   return {
     workspace: workspaceId,
     name: workspace.name,
@@ -107,28 +107,28 @@ export const workspaceRecord = ({ tail }: Books, workspaceId: string) => {
     held: formatUsd(wallet.heldPicos),
     credit_limit: formatUsd(wallet.creditLimitPicos),
     available: formatUsd(availablePicos(wallet)),
-    lapsing: formatUsd(lapsedByPicos(wallet.grants, Number.POSITIVE_INFINITY)),
+    lapsing: formatUsd(expiredPicosAt(wallet.grants, Number.POSITIVE_INFINITY)),
     lapses_from: lapsesFrom(wallet),
   }
 }
 
 /** By the key whose limits they share, the last of keys that took each other's place: what they spent together stands in its row. */
-const spendersOf = ({ tail }: Books): ReadonlyMap<string, string> => {
+const spendersOf = ({ tail }: CommandContext): ReadonlyMap<string, string> => {
   const { accounts } = tail.ledger
   const replaced = new Set([...accounts.keys.values()].map(({ replaces }) => replaces))
   const last = [...accounts.keys.keys()].filter((keyId) => !replaced.has(keyId))
-  return new Map(last.map((keyId) => [limitKeyOf(accounts, keyId), keyId]))
+  return new Map(last.map((keyId) => [findLimitKey(accounts, keyId), keyId]))
 }
 
 const nothingSpent = { spent_day: null, spent_month: null, spent_total: null }
 
 /** Spent: USD on the UTC day of now, in its month and ever; of keys that were rotated once, in the row that `spent_with` names. */
-export const keyRecords = (books: Books, workspaceId: string | undefined, nowMs: number) => {
+export const keyRecords = (books: CommandContext, workspaceId: string | undefined, nowMs: number) => {
   const { tail } = books
   if (workspaceId !== undefined && !tail.ledger.accounts.workspaces.has(workspaceId))
-    throw refusalOf('workspace_unknown')
+    throw accountRefusal('workspace_unknown')
   const spenders = spendersOf(books)
-  const spenderOf = (keyId: string): string => spenders.get(limitKeyOf(tail.ledger.accounts, keyId)) ?? keyId
+  const spenderOf = (keyId: string): string => spenders.get(findLimitKey(tail.ledger.accounts, keyId)) ?? keyId
   return [...tail.ledger.accounts.keys.values()]
     .filter((key) => workspaceId === undefined || key.workspaceId === workspaceId)
     .map(({ keyId, workspaceId, name, prefix, revoked, expiresAtMs }) => ({

@@ -9,7 +9,7 @@ const ownName = 'local'
  * Who may call the admin API: those of the configuration, or else, on embedded servers, who can read the data folder. `newToken` where its
  * token was made just now.
  */
-export const administratorsOf = ({
+export const resolveAdministrators = ({
   admins,
   external,
   dataFolder,

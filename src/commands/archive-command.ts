@@ -1,19 +1,19 @@
 import type { Command } from 'commander'
-import { type ArchiveReport, archive } from '../audit/archive.ts'
-import type { Finding } from '../audit/findings.ts'
+import { type ArchiveReport, archiveSealedFrames } from '../audit/archive.ts'
+import type { IntegrityFinding } from '../audit/findings.ts'
 import type { Verifier } from '../audit/note.ts'
 import type { Config } from '../config.ts'
 import { ArchiveFolder } from '../infrastructure/archive/archive-folder.ts'
 import { limits } from '../limits.ts'
 import type { ConfigOf } from './audit-command.ts'
 import { printFindings } from './findings-report.ts'
-import { onServers } from './platform.ts'
-import { showing } from './progress.ts'
-import { collect, verifiersFor } from './public-keys.ts'
-import { exitCodes, type Output, printRecords, UsageError } from './report.ts'
+import { withPlatform } from './platform.ts'
+import { withProgress } from './progress.ts'
+import { collectOption, resolveVerifiers } from './public-keys.ts'
+import { exitCodes, type OutputOptions, printRecords, UsageError } from './report.ts'
 import { createRuntime } from './runtime.ts'
 
-interface Options extends Output {
+interface Options extends OutputOptions {
   readonly publicKey: readonly string[]
 }
 
@@ -26,7 +26,7 @@ const originOf = (verifiers: readonly Verifier[]): string => {
 
 interface Report extends ArchiveReport {
   /** What was archived before and is not as it was left. */
-  readonly damaged: readonly Finding[]
+  readonly damaged: readonly IntegrityFinding[]
 }
 
 /** What is new is archived also where what stands is damaged: it is safer there than nowhere. */
@@ -34,9 +34,9 @@ const archiveLog = async (config: Config, folder: string, verifiers: readonly Ve
   const target = await ArchiveFolder.open(folder, originOf(verifiers))
   try {
     const damaged = await target.damaged()
-    const report = await onServers(config, createRuntime('warn'), { readOnly: true }, ({ log }) =>
-      showing('archive', (progress) =>
-        archive({
+    const report = await withPlatform(config, createRuntime('warn'), { readOnly: true }, ({ log }) =>
+      withProgress('archive', (progress) =>
+        archiveSealedFrames({
           source: log,
           target,
           verifiers,
@@ -53,7 +53,7 @@ const archiveLog = async (config: Config, folder: string, verifiers: readonly Ve
 const printReport = (
   folder: string,
   { from, to, lastSequence, findings, total, damaged }: Report,
-  output: Output,
+  output: OutputOptions,
 ): void => {
   printFindings(damaged.slice(0, limits.verifyFindingsMax), damaged.length, output)
   printFindings(findings, total, output)
@@ -73,14 +73,14 @@ export const registerArchive = (program: Command, configOf: ConfigOf): void => {
   program
     .command('archive <folder>')
     .description('copy what is sealed of the log to a folder, frame by frame as it was stored; run again, it goes on')
-    .option('--public-key <key>', 'the log’s key, or a file with it (default: the configured one)', collect, [])
+    .option('--public-key <key>', 'the log’s key, or a file with it (default: the configured one)', collectOption, [])
     .option('--json', 'one JSON object a line', false)
     .action(async (folder: string, options: Options, command: Command) => {
       const config = configOf(command)
       const report = await archiveLog(
         config,
         folder,
-        verifiersFor(options.publicKey, () => config),
+        resolveVerifiers(options.publicKey, () => config),
       )
       printReport(folder, report, options)
       process.exitCode = report.total + report.damaged.length === 0 ? exitCodes.done : exitCodes.failed

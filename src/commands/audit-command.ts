@@ -2,13 +2,13 @@ import type { Command } from 'commander'
 import { verifierText } from '../audit/note.ts'
 import type { Config } from '../config.ts'
 import type { ProcessRole } from '../roles/role.ts'
-import { newKeyPair, verifierOfLog } from './audit-keys.ts'
-import { CommandError, type Output, printRecords } from './report.ts'
+import { newKeyPair, findLogVerifier } from './audit-keys.ts'
+import { CommandError, type OutputOptions, printRecords } from './report.ts'
 
 /** The configuration as a command or a role reads it. */
 export type ConfigOf = (command: Command, options?: { readonly role?: ProcessRole }) => Config
 
-const printNewKey = ({ audit }: Config, output: Output): void => {
+const printNewKey = ({ audit }: Config, output: OutputOptions): void => {
   const { signingKey, publicKey } = newKeyPair(audit.origin)
   if (output.json) printRecords([{ signing_key: signingKey, public_key: publicKey }], output)
   else console.log(`signing_key: ${signingKey}\npublic_key: ${publicKey}`)
@@ -17,9 +17,9 @@ const printNewKey = ({ audit }: Config, output: Output): void => {
   )
 }
 
-const printKey = (configOf: ConfigOf, command: Command, output: Output): void => {
+const printKey = (configOf: ConfigOf, command: Command, output: OutputOptions): void => {
   // Who has the private key alone can tell the public one.
-  const verifier = verifierOfLog(configOf(command)) ?? verifierOfLog(configOf(command, { role: 'scheduler' }))
+  const verifier = findLogVerifier(configOf(command)) ?? findLogVerifier(configOf(command, { role: 'scheduler' }))
   if (verifier === null)
     throw new CommandError(
       'no key: none is configured in `audit`, and no gateway has made one on the data folder yet; `--new` makes a pair',
@@ -38,7 +38,7 @@ export const registerAudit = (program: Command, configOf: ConfigOf): void => {
     .description('print the public key with which anybody can verify the log')
     .option('--new', 'make a new key pair and print both; it is kept nowhere', false)
     .option('--json', 'one JSON object a line', false)
-    .action((options: Output & { readonly new: boolean }, command: Command) => {
+    .action((options: OutputOptions & { readonly new: boolean }, command: Command) => {
       if (options.new) printNewKey(configOf(command), options)
       else printKey(configOf, command, options)
     })

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { parseSigningKey, signingKeyText } from '../audit/keys.ts'
-import { parseVerifier, type Signer, signerOf, type Verifier, verifierOf, verifierText } from '../audit/note.ts'
+import { parseVerifier, type Signer, createSigner, type Verifier, deriveVerifier, verifierText } from '../audit/note.ts'
 import type { Config } from '../config.ts'
 import { ensureSigningKey, keepPublicKey, readPublicKey } from '../infrastructure/embedded/audit-keys.ts'
 import type { SchedulerParts } from '../roles/scheduler/role.ts'
@@ -10,12 +10,12 @@ const seedBytes = 32
 
 const signerOfFolder = ({ dataFolder, audit }: Config): Signer => {
   const signer = audit.signer ?? parseSigningKey(audit.origin, ensureSigningKey(dataFolder))
-  keepPublicKey(dataFolder, verifierText(verifierOf(signer)))
+  keepPublicKey(dataFolder, verifierText(deriveVerifier(signer)))
   return signer
 }
 
 /** Who seals the log in this process, which says so where nobody does; embedded servers have a key of their own. */
-export const sealingOf = (config: Config, { logger }: Runtime): SchedulerParts['sealing'] => {
+export const resolveSealing = (config: Config, { logger }: Runtime): SchedulerParts['sealing'] => {
   const { audit, external } = config
   if (!audit.sealing) return null
   const signer = external === null ? signerOfFolder(config) : audit.signer
@@ -25,15 +25,15 @@ export const sealingOf = (config: Config, { logger }: Runtime): SchedulerParts['
 }
 
 /** Of the key that seals now; null where none is configured and none was made. */
-export const verifierOfLog = ({ audit, external, dataFolder }: Config): Verifier | null => {
+export const findLogVerifier = ({ audit, external, dataFolder }: Config): Verifier | null => {
   if (audit.verifier !== null) return audit.verifier
   const kept = external === null ? readPublicKey(dataFolder) : null
   return kept === null ? null : parseVerifier(kept)
 }
 
 /** Whose checkpoints of the log are believed. */
-export const verifiersOfLog = (config: Config): readonly Verifier[] => [
-  ...[verifierOfLog(config)].filter((verifier) => verifier !== null),
+export const listLogVerifiers = (config: Config): readonly Verifier[] => [
+  ...[findLogVerifier(config)].filter((verifier) => verifier !== null),
   ...config.audit.previous,
 ]
 
@@ -45,5 +45,5 @@ export interface KeyPair {
 /** A key pair that nobody has yet, for the log of that name. */
 export const newKeyPair = (origin: string): KeyPair => {
   const seed = randomBytes(seedBytes)
-  return { signingKey: signingKeyText(seed), publicKey: verifierText(verifierOf(signerOf(origin, seed))) }
+  return { signingKey: signingKeyText(seed), publicKey: verifierText(deriveVerifier(createSigner(origin, seed))) }
 }

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 import type { Config } from '../config.ts'
-import { type Books, workspaceRecord } from './accounts.ts'
-import { callbackSecretOf } from './platform.ts'
+import { type CommandContext, workspaceRecord } from './accounts.ts'
+import { findCallbackSecret } from './platform.ts'
 import { CommandError } from './report.ts'
 
 /** What a workspace verifies its callbacks with, in the form of Standard Webhooks. No two workspaces have the same. */
@@ -9,9 +9,9 @@ export const workspaceCallbackSecret = (secret: string, workspaceId: string): st
   `whsec_${createHmac('sha256', secret).update(`callbacks ${workspaceId}`).digest('base64')}`
 
 /** For who receives a workspace's callbacks. Throws CommandError where there is no such workspace, or nothing to make the secret of. */
-export const callbackSecretRecord = (session: Books & { readonly config: Config }, workspaceId: string) => {
+export const callbackSecretRecord = (session: CommandContext & { readonly config: Config }, workspaceId: string) => {
   const { workspace } = workspaceRecord(session, workspaceId)
-  const secret = callbackSecretOf(session.config)
+  const secret = findCallbackSecret(session.config)
   if (secret === null)
     throw new CommandError(
       'nobody is called back: the configuration has no `callbacks.secret`, and the servers are not embedded',

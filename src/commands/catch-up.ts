@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { limits } from '../limits.ts'
 import { ForeignTables } from '../roles/log-identity.ts'
 import { projector } from '../roles/projector/role.ts'
-import { onDatabase, type Platform, tablesOf } from './platform.ts'
+import { withDatabaseErrors, type Platform, requireTables } from './platform.ts'
 import { CommandError } from './report.ts'
 import type { Runtime } from './runtime.ts'
 
@@ -11,7 +11,7 @@ const awaitProjector = async (checkpoint: () => Promise<number>, sequence: numbe
   let at = await checkpoint()
   let movedMs = performance.now()
   while (at < sequence && performance.now() - movedMs < limits.projectionStandbyMs) {
-    await delay(limits.tablesLookMs)
+    await delay(limits.tablesPollMs)
     const before = at
     at = await checkpoint()
     if (at > before) movedMs = performance.now()
@@ -28,10 +28,10 @@ const assertWithin = async ({ log }: Platform, at: number): Promise<void> => {
 /** Brings the tables to where the log ends now: by waiting for the projector that runs, or, where none does, by its work in this process. */
 export const catchUp = async (platform: Platform, runtime: Runtime): Promise<void> => {
   const { log } = platform
-  const { database, place } = tablesOf(platform)
+  const { database, place } = requireTables(platform)
   const last = await log.lastSequence()
   if (last === 0) throw new CommandError('the log is empty')
-  const at = await onDatabase(
+  const at = await withDatabaseErrors(
     place.url,
     awaitProjector(() => database.checkpoint(), last),
   )

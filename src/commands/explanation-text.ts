@@ -13,7 +13,7 @@ type Section = readonly [title: string, lines: readonly string[]]
 const controls = /\p{Cc}/u
 
 /** Text that somebody else wrote: a terminal must not obey it. */
-export const shownText = (text: string): string => (controls.test(text) ? JSON.stringify(text) : text)
+export const escapeControls = (text: string): string => (controls.test(text) ? JSON.stringify(text) : text)
 
 /** Columns side by side. */
 const aligned = (rows: readonly (readonly string[])[]): readonly string[] => {
@@ -44,8 +44,8 @@ const headline = ({ kind, id, state, charge, net, adjustments }: Explanation): s
   return `${kind} ${id} ${states[state]}${amount}${left}`
 }
 
-const who = ({ workspace, key }: Pick<Explanation, 'workspace' | 'key'>): string => {
-  const name = key.name === null ? '' : ` "${shownText(key.name)}" (${shownText(key.prefix ?? '')})`
+const formatCaller = ({ workspace, key }: Pick<Explanation, 'workspace' | 'key'>): string => {
+  const name = key.name === null ? '' : ` "${escapeControls(key.name)}" (${escapeControls(key.prefix ?? '')})`
   return `workspace ${workspace}, key ${key.id}${name}`
 }
 
@@ -54,7 +54,7 @@ const recomputedLines = ({ recomputed }: ExplainedCharge): readonly string[] => 
   if (equal === true) return ['recomputed: equal']
   const outcome =
     total === null ? 'recomputed: not possible' : `recomputed: ${total} USD, a difference of ${difference}`
-  return [outcome, ...findings.map((finding) => `  ${shownText(finding)}`)]
+  return [outcome, ...findings.map((finding) => `  ${escapeControls(finding)}`)]
 }
 
 const chargeSection = (charge: ExplainedCharge | null): readonly Section[] => {
@@ -77,7 +77,7 @@ const priceSection = (price: ExplainedPrice | null): readonly Section[] => {
       'price',
       [
         `${price.model}, sheet ${version}, in force from ${effective_from}, published in frame ${sequence}`,
-        `source: ${shownText(source)}`,
+        `source: ${escapeControls(source)}`,
         ...(per_million_tokens === null ? [] : [`USD per million tokens${tier}: ${listed({ ...per_million_tokens })}`]),
         ...(Object.keys(per_call).length === 0 ? [] : [`USD per call: ${listed(per_call)}`]),
         ...(unit_price === null ? [] : [`USD per unit: ${unit_price}`]),
@@ -114,7 +114,7 @@ const endSections = (told: Explanation): readonly Section[] => [
     'adjusted',
     told.adjustments.map(
       ({ amount, reason, at, sequence, note }) =>
-        `${amount} USD, ${reason}, at ${at}, in frame ${sequence}${note === '' ? '' : `: ${shownText(note)}`}`,
+        `${amount} USD, ${reason}, at ${at}, in frame ${sequence}${note === '' ? '' : `: ${escapeControls(note)}`}`,
     ),
   ],
   ['events', aligned(told.events.map(eventRow))],
@@ -122,24 +122,24 @@ const endSections = (told: Explanation): readonly Section[] => [
 ]
 
 const askedLines = ({ asked, ...told }: RequestExplanation): readonly string[] => {
-  if (asked === null) return [`the log has how it ended, and not yet what was asked; ${who(told)}`]
+  if (asked === null) return [`the log has how it ended, and not yet what was asked; ${formatCaller(told)}`]
   const how = [
-    `model ${shownText(asked.model)}`,
-    ...(asked.router === null ? [] : [`router ${shownText(asked.router)}`]),
+    `model ${escapeControls(asked.model)}`,
+    ...(asked.router === null ? [] : [`router ${escapeControls(asked.router)}`]),
     asked.stream ? 'a stream' : 'a whole answer',
     ...(asked.output_cap === null
       ? []
       : [`at most ${asked.output_cap} output tokens, since the wallet pays for no more`]),
   ]
-  return [`${asked.at} on ${asked.surface}, ${who(told)}`, how.join(', ')]
+  return [`${asked.at} on ${asked.surface}, ${formatCaller(told)}`, how.join(', ')]
 }
 
 const planRows = ({ plan }: RequestExplanation): readonly string[] =>
   aligned(
     plan.map(({ model, provider, upstream_model, price_version }, place) => [
       `${place + 1}.`,
-      shownText(model),
-      `${shownText(upstream_model)} at ${shownText(provider)}`,
+      escapeControls(model),
+      `${escapeControls(upstream_model)} at ${escapeControls(provider)}`,
       `price sheet ${price_version}`,
     ]),
   )
@@ -148,9 +148,9 @@ const attemptRows = ({ attempts }: RequestExplanation): readonly string[] =>
   aligned(
     attempts.map(({ model, provider, outcome, status, reason, duration_ms }, place) => [
       `${place + 1}.`,
-      `${shownText(model)} at ${shownText(provider)}`,
+      `${escapeControls(model)} at ${escapeControls(provider)}`,
       outcome,
-      [status ?? '', shownText(reason ?? '')].join(' ').trim(),
+      [status ?? '', escapeControls(reason ?? '')].join(' ').trim(),
       `${duration_ms} ms`,
     ]),
   )
@@ -175,10 +175,10 @@ const unendedLines = ({ asked, reservation }: RequestExplanation, nowMs: number)
 const endedLines = (told: RequestExplanation, nowMs: number): readonly string[] => {
   const { ended } = told
   if (ended === null) return unendedLines(told, nowMs)
-  if (ended.served === null) return [`${ended.at} with ${ended.status} ${shownText(ended.outcome)}`]
+  if (ended.served === null) return [`${ended.at} with ${ended.status} ${escapeControls(ended.outcome)}`]
   const { level, model, provider } = ended.served
   return [
-    `${ended.at}, ${ended.outcome}, by ${shownText(model)} at ${shownText(provider)}, level ${level} of the chain`,
+    `${ended.at}, ${ended.outcome}, by ${escapeControls(model)} at ${escapeControls(provider)}, level ${level} of the chain`,
   ]
 }
 
@@ -216,8 +216,8 @@ const taskEndLines = ({ ended, hold }: TaskExplanation, nowMs: number): readonly
     ]
   const { at, outcome, deduction, source, reason, given_back, beyond } = ended
   return [
-    `${at}, ${outcome}${reason === null || reason === outcome ? '' : `: ${shownText(reason)}`}`,
-    ...(source === null ? [] : [`deducted by the vendor: ${shownText(deduction ?? 'not told')} units (${source})`]),
+    `${at}, ${outcome}${reason === null || reason === outcome ? '' : `: ${escapeControls(reason)}`}`,
+    ...(source === null ? [] : [`deducted by the vendor: ${escapeControls(deduction ?? 'not told')} units (${source})`]),
     `given back: ${given_back} USD${beyond === '0' ? '' : `; the charge went ${beyond} USD beyond the hold`}`,
   ]
 }
@@ -226,15 +226,15 @@ const taskSections = (told: TaskExplanation, nowMs: number): readonly Section[] 
   [
     'asked',
     [
-      `${told.asked.at} on ${told.asked.surface}, ${who(told)}`,
-      `${told.asked.kind} by ${shownText(told.asked.model)}: ${shownText(told.asked.upstream_model)} at ${shownText(told.asked.provider)}`,
+      `${told.asked.at} on ${told.asked.surface}, ${formatCaller(told)}`,
+      `${told.asked.kind} by ${escapeControls(told.asked.model)}: ${escapeControls(told.asked.upstream_model)} at ${escapeControls(told.asked.provider)}`,
       ...(told.asked.external_task_id === null
         ? []
-        : [`the caller's own id: ${shownText(told.asked.external_task_id)}`]),
+        : [`the caller's own id: ${escapeControls(told.asked.external_task_id)}`]),
     ],
   ],
   ['held', [`${told.hold.amount} USD: at most ${told.hold.units_max} units at ${told.hold.unit_price} USD`]],
-  ['submitted', told.submitted === null ? [] : [`${told.submitted.at} as ${shownText(told.submitted.vendor_task_id)}`]],
+  ['submitted', told.submitted === null ? [] : [`${told.submitted.at} as ${escapeControls(told.submitted.vendor_task_id)}`]],
   ['progress', aligned(told.progress.map(({ at, status, percent }) => [at, status, `${percent} %`]))],
   ['ended', taskEndLines(told, nowMs)],
   ...priceSection(told.price),

@@ -14,7 +14,7 @@ export interface FaultRecord {
 }
 
 /** All that is secret in a configuration. */
-export const secretsOf = ({ providers, videoVendors, callbacks, external }: Config): readonly string[] =>
+export const listSecrets = ({ providers, videoVendors, callbacks, external }: Config): readonly string[] =>
   [
     ...providers.map(({ apiKey }) => apiKey),
     ...videoVendors.flatMap(({ credential }) =>

@@ -1,8 +1,8 @@
-import type { Finding } from '../audit/findings.ts'
-import { type Output, printRecords } from './report.ts'
+import type { IntegrityFinding } from '../audit/findings.ts'
+import { type OutputOptions, printRecords } from './report.ts'
 
 /** Findings, one a line; of those beyond what is shown their number. */
-export const printFindings = (findings: readonly Finding[], total: number, output: Output): void => {
+export const printFindings = (findings: readonly IntegrityFinding[], total: number, output: OutputOptions): void => {
   if (output.json)
     printRecords(
       findings.map(({ kind, sequence, toSequence, text }) => ({

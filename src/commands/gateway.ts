@@ -1,4 +1,4 @@
-import { type Config, dialectOf, type ProviderConfig, profileOf, sandboxVendor } from '../config.ts'
+import { type Config, resolveDialect, type ProviderConfig, resolveProfile, sandboxVendor } from '../config.ts'
 import { callableModels } from '../domain/routing/plan.ts'
 import { callableVideoModels } from '../domain/video/plan.ts'
 import { openCallClient } from '../infrastructure/nats/calls/call-client.ts'
@@ -14,16 +14,16 @@ import { RecentTasks } from '../roles/recent-tasks.ts'
 import type { Dispatch, RoleName } from '../roles/role.ts'
 import { StoredResponses } from '../roles/stored-responses.ts'
 import type { PollerBounds } from '../roles/video-poller/bounds.ts'
-import type { Books } from './accounts.ts'
-import { administratorsOf } from './administrators.ts'
+import type { CommandContext } from './accounts.ts'
+import { resolveAdministrators } from './administrators.ts'
 import { openDemo } from './demo.ts'
 import { LocalCalls } from './local-calls.ts'
 import { Observation } from './observe.ts'
-import { openPlatform, openTail, type Platform, tablesOf } from './platform.ts'
-import { assertFree } from './ports.ts'
+import { openPlatform, openTail, type Platform, requireTables } from './platform.ts'
+import { assertPortFree } from './ports.ts'
 import { publishUnknownPrices } from './prices.ts'
 import type { Runtime } from './runtime.ts'
-import { Stack } from './stack.ts'
+import { ShutdownStack } from './stack.ts'
 
 /** A gateway that answers at `url`. */
 export interface Gateway {
@@ -62,7 +62,7 @@ export interface GatewayBounds {
 }
 
 /** What a process is started from. */
-interface Ground {
+interface StartContext {
   readonly config: Config
   readonly runtime: Runtime
   readonly onFatal: OnFatal
@@ -70,36 +70,36 @@ interface Ground {
 }
 
 /** What every role is started from. */
-interface House extends Ground {
+interface ProcessContext extends StartContext {
   readonly platform: Platform
-  readonly stack: Stack
+  readonly stack: ShutdownStack
   readonly observation: Observation
 }
 
 // What a role is made of is loaded when it starts: it is most of the program, and a process that runs one role needs no other's.
 
-const startProjector = async ({ platform, runtime, onFatal, stack, observation }: House): Promise<void> => {
+const startProjector = async ({ platform, runtime, onFatal, stack, observation }: ProcessContext): Promise<void> => {
   const { projector } = await import('../roles/projector/role.ts')
-  const store = tablesOf(platform).database.projectionStore()
+  const store = requireTables(platform).database.projectionStore()
   const running = stack.push(await projector.start({ log: platform.log, store, ...runtime, onFatal }))
   observation.watchTables(() => running.projectedSequence())
   observation.check('projector', () => running.checks())
 }
 
-const startTail = async ({ platform, runtime, onFatal, stack, observation }: House): Promise<LedgerTail> => {
+const startTail = async ({ platform, runtime, onFatal, stack, observation }: ProcessContext): Promise<LedgerTail> => {
   const tail = stack.push(await openTail(platform, runtime))
   observation.watchTail(tail)
   tail.done.catch(onFatal)
   return tail
 }
 
-const startScheduler = async (house: House, tail: LedgerTail): Promise<void> => {
-  const { config, platform, runtime, stack, observation } = house
-  const [{ scheduler }, { sealingOf }] = await Promise.all([
+const startScheduler = async (context: ProcessContext, tail: LedgerTail): Promise<void> => {
+  const { config, platform, runtime, stack, observation } = context
+  const [{ scheduler }, { resolveSealing: resolveSealing }] = await Promise.all([
     import('../roles/scheduler/role.ts'),
     import('./audit-keys.ts'),
   ])
-  const sealing = sealingOf(config, runtime)
+  const sealing = resolveSealing(config, runtime)
   const running = stack.push(
     await scheduler.start({
       log: platform.log,
@@ -109,37 +109,37 @@ const startScheduler = async (house: House, tail: LedgerTail): Promise<void> => 
       ...runtime,
     }),
   )
-  observation.checkForLife('scheduler', () => running.checks())
+  observation.addLivenessCheck('scheduler', () => running.checks())
 }
 
 /** The sandbox answers where nothing is configured; null where something is. */
-const openSandbox = async ({ config, runtime, stack }: House): Promise<string | null> => {
+const openSandbox = async ({ config, runtime, stack }: ProcessContext): Promise<string | null> => {
   if (!config.sandbox) return null
   runtime.logger.warn({}, 'no provider is configured: the sandbox provider answers, and its answers are billed')
   const { startSandbox } = await import('../sandbox/server.ts')
   return stack.push(await startSandbox(runtime)).url
 }
 
-const sandboxed = ({ catalog }: Config, baseUrl: string): readonly ProviderConfig[] =>
+const createSandboxProviders = ({ catalog }: Config, baseUrl: string): readonly ProviderConfig[] =>
   [...catalog.providers]
     .filter(([name]) => name !== sandboxVendor)
     .map(([name, { models }]) => ({
       name,
-      profile: profileOf(name),
-      dialect: dialectOf(name),
+      profile: resolveProfile(name),
+      dialect: resolveDialect(name),
       baseUrl,
       apiKey: 'sandbox',
       models,
     }))
 
-const startProxy = async (house: House, calls: CallSource, sandboxUrl: string | null): Promise<void> => {
-  const { config, platform, runtime, stack, observation, bounds } = house
+const startProxy = async (context: ProcessContext, calls: CallSource, sandboxUrl: string | null): Promise<void> => {
+  const { config, platform, runtime, stack, observation, bounds } = context
   const [{ proxy }, { UndiciClient }, { openVendors }] = await Promise.all([
     import('../roles/proxy/role.ts'),
     import('../infrastructure/http/client.ts'),
     import('./video.ts'),
   ])
-  const providers = sandboxUrl === null ? config.providers : sandboxed(config, sandboxUrl)
+  const providers = sandboxUrl === null ? config.providers : createSandboxProviders(config, sandboxUrl)
   const http = stack.push(new UndiciClient())
   const running = stack.push(
     await proxy.start({
@@ -157,18 +157,18 @@ const startProxy = async (house: House, calls: CallSource, sandboxUrl: string | 
   observation.check('proxy', () => running.checks())
 }
 
-const openRecentTasks = ({ platform, stack }: House, tail: LedgerTail): RecentTasks =>
-  stack.push(new RecentTasks({ tail, log: platform.log, stored: tablesOf(platform).database.tasks() }))
+const openRecentTasks = ({ platform, stack }: ProcessContext, tail: LedgerTail): RecentTasks =>
+  stack.push(new RecentTasks({ tail, log: platform.log, stored: requireTables(platform).database.tasks() }))
 
 /** What follows the log and knows of tasks. */
-interface Known {
+interface LedgerViews {
   readonly tail: LedgerTail
   readonly tasks: RecentTasks
 }
 
 const startVideoPoller = async (
-  { config, platform, runtime, stack, bounds, observation }: House,
-  { tail, tasks }: Known,
+  { config, platform, runtime, stack, bounds, observation }: ProcessContext,
+  { tail, tasks }: LedgerViews,
   queues: WorkQueues,
   sandboxUrl: string | null,
 ): Promise<void> => {
@@ -197,7 +197,7 @@ const startVideoPoller = async (
 
 /** The work queues on a connection of their own: what is put there may be large, and must not stand before the log's acknowledgements. */
 const openQueues = async (
-  { platform: { connect, queues }, stack }: House,
+  { platform: { connect, queues }, stack }: ProcessContext,
   does: { readonly puts?: boolean; readonly takes?: boolean },
 ): Promise<WorkQueues> => {
   const connection = await connect('tasks')
@@ -208,7 +208,7 @@ const openQueues = async (
 }
 
 /** On a connection of their own: a lease must not wait behind frames or payloads. */
-const openRateRecords = async ({ platform, stack }: House): Promise<OpenRates> => {
+const openRateRecords = async ({ platform, stack }: ProcessContext): Promise<OpenRates> => {
   const connection = await platform.connect('rates')
   stack.push({ stop: () => connection.close() })
   const rates = await openRates({ ...platform.rates, connection })
@@ -217,7 +217,7 @@ const openRateRecords = async ({ platform, stack }: House): Promise<OpenRates> =
 }
 
 /** On a connection of their own, as the work queues are. */
-const openOutcomeStore = async ({ platform, stack }: House): Promise<OutcomeStore> => {
+const openOutcomeStore = async ({ platform, stack }: ProcessContext): Promise<OutcomeStore> => {
   const connection = await platform.connect('outcomes')
   stack.push({ stop: () => connection.close() })
   const outcomes = await openOutcomes({ ...platform.outcomes, connection })
@@ -226,17 +226,17 @@ const openOutcomeStore = async ({ platform, stack }: House): Promise<OutcomeStor
 }
 
 const startEdge = async (
-  house: House,
-  { tail, tasks }: Known,
+  context: ProcessContext,
+  { tail, tasks }: LedgerViews,
   dispatch: Dispatch,
   queues: WorkQueues,
   admins: Config['admins'],
 ): Promise<string> => {
-  const { config, platform, runtime, stack, bounds, observation } = house
+  const { config, platform, runtime, stack, bounds, observation } = context
   const { catalog, listen, requestsPerMinute, connectionsPerAddress, requestDeadlineMs, taskDeadlineMs } = config
   const { withdrawMs, drainMs } = config
-  const { database } = tablesOf(platform)
-  const [{ edge }, { findStoredResponse }, { verifiersOfLog }] = await Promise.all([
+  const { database } = requireTables(platform)
+  const [{ edge }, { findStoredResponse }, { listLogVerifiers: listLogVerifiers }] = await Promise.all([
     import('../roles/edge/role.ts'),
     import('../read-models/stored-responses.ts'),
     import('./audit-keys.ts'),
@@ -253,22 +253,22 @@ const startEdge = async (
     dispatch,
     catalog,
     admins,
-    readModels: database.billing(),
+    readModels: database.readModels(),
     frames: platform.log,
-    verifiers: verifiersOfLog(config),
+    verifiers: listLogVerifiers(config),
     responseOwners,
     taskQueue: queues.tasks,
-    outcomes: await openOutcomeStore(house),
+    outcomes: await openOutcomeStore(context),
     tasks,
     callbacks: config.callbacks !== null,
     taskDeadlineMs,
-    rateRecords: await openRateRecords(house),
+    rateRecords: await openRateRecords(context),
     requestsPerMinute,
     requestDeadlineMs,
     listen,
     observer: observation.observer,
     requestLines: config.logRequests && ['debug', 'info'].includes(config.logLevel),
-    checks: observation.ground,
+    checks: observation.baseChecks,
     bounds: {
       withdrawMs,
       stopMs: drainMs,
@@ -285,32 +285,32 @@ const startEdge = async (
 const preferredModel = 'openai/gpt-4o-mini'
 
 /** A model for the first request: one that can be called here. */
-const sampleModelOf = ({ catalog }: Config, { tail }: Books, nowMs: number): string => {
+const sampleModelOf = ({ catalog }: Config, { tail }: CommandContext, nowMs: number): string => {
   const models = callableModels(catalog, tail.ledger.prices, nowMs).map(({ model }) => model)
   return models.includes(preferredModel) ? preferredModel : (models[0] ?? preferredModel)
 }
 
-const sampleVideoModelOf = ({ catalog }: Config, { tail }: Books, nowMs: number): string | null => {
+const sampleVideoModelOf = ({ catalog }: Config, { tail }: CommandContext, nowMs: number): string | null => {
   const models = callableVideoModels(catalog, tail.ledger.prices, nowMs).map(({ model }) => model)
   return models.find((model) => model.endsWith('/v3')) ?? models[0] ?? null
 }
 
-const startAll = async (house: House): Promise<Omit<Gateway, 'stop' | 'observeUrl'>> => {
-  const { config, runtime, platform } = house
-  await startProjector(house)
-  const tail = await startTail(house)
-  await startScheduler(house, tail)
+const startAll = async (context: ProcessContext): Promise<Omit<Gateway, 'stop' | 'observeUrl'>> => {
+  const { config, runtime, platform } = context
+  await startProjector(context)
+  const tail = await startTail(context)
+  await startScheduler(context, tail)
   const books = { log: platform.log, tail }
   await publishUnknownPrices(books, config.prices)
   const demoKey = config.external === null ? await openDemo(books, config.dataFolder, runtime) : null
   const calls = new LocalCalls()
-  const known = { tail, tasks: openRecentTasks(house, tail) }
-  const sandboxUrl = await openSandbox(house)
-  await startProxy(house, calls, sandboxUrl)
-  const queues = await openQueues(house, { puts: true, takes: true })
-  await startVideoPoller(house, known, queues, sandboxUrl)
-  const { admins, newToken } = administratorsOf(config)
-  const url = await startEdge(house, known, calls.dispatch, queues, admins)
+  const views = { tail, tasks: openRecentTasks(context, tail) }
+  const sandboxUrl = await openSandbox(context)
+  await startProxy(context, calls, sandboxUrl)
+  const queues = await openQueues(context, { puts: true, takes: true })
+  await startVideoPoller(context, views, queues, sandboxUrl)
+  const { admins, newToken } = resolveAdministrators(config)
+  const url = await startEdge(context, views, calls.dispatch, queues, admins)
   const sampleModel = sampleModelOf(config, books, runtime.clock())
   const sampleVideoModel = sampleVideoModelOf(config, books, runtime.clock())
   return { url, demoKey, newAdminToken: newToken, sandbox: config.sandbox, sampleModel, sampleVideoModel }
@@ -318,7 +318,7 @@ const startAll = async (house: House): Promise<Omit<Gateway, 'stop' | 'observeUr
 
 /** Calls travel on a connection of their own: a long answer must not stand before the log's acknowledgements. */
 const openCalls = async <Calls extends { close(): Promise<void> }>(
-  { config, platform, runtime, stack }: House,
+  { config, platform, runtime, stack }: ProcessContext,
   open: (options: Parameters<typeof openCallClient>[0]) => Calls,
 ): Promise<Calls> => {
   const connection = await platform.connect('calls')
@@ -328,39 +328,39 @@ const openCalls = async <Calls extends { close(): Promise<void> }>(
   return calls
 }
 
-const warnWithoutPrices = ({ runtime }: House, tail: LedgerTail): void => {
+const warnWithoutPrices = ({ runtime }: ProcessContext, tail: LedgerTail): void => {
   if (tail.ledger.prices.size === 0)
     runtime.logger.warn({}, 'no price is published, so no model can be called: run `gateway prices publish`')
 }
 
-const warnWithoutVendors = ({ config, runtime }: House): void => {
+const warnWithoutVendors = ({ config, runtime }: ProcessContext): void => {
   if (config.videoVendors.length === 0 && !config.sandbox)
     runtime.logger.warn({}, 'no video vendor is configured: open tasks wait for their deadline')
 }
 
-const roleStarters: { readonly [Role in RoleName]: (house: House) => Promise<string | null> } = {
-  edge: async (house) => {
-    const tail = await startTail(house)
-    warnWithoutPrices(house, tail)
-    const known = { tail, tasks: openRecentTasks(house, tail) }
-    const queues = await openQueues(house, { puts: true })
-    const { dispatch } = await openCalls(house, openCallClient)
-    return startEdge(house, known, dispatch, queues, administratorsOf(house.config).admins)
+const roleStarters: { readonly [Role in RoleName]: (context: ProcessContext) => Promise<string | null> } = {
+  edge: async (context) => {
+    const tail = await startTail(context)
+    warnWithoutPrices(context, tail)
+    const views = { tail, tasks: openRecentTasks(context, tail) }
+    const queues = await openQueues(context, { puts: true })
+    const { dispatch } = await openCalls(context, openCallClient)
+    return startEdge(context, views, dispatch, queues, resolveAdministrators(context.config).admins)
   },
-  proxy: async (house) => {
-    await startProxy(house, await openCalls(house, openCallServer), await openSandbox(house))
+  proxy: async (context) => {
+    await startProxy(context, await openCalls(context, openCallServer), await openSandbox(context))
     return null
   },
-  'video-poller': async (house) => {
-    const tail = await startTail(house)
-    warnWithoutVendors(house)
-    const known = { tail, tasks: openRecentTasks(house, tail) }
-    const queues = await openQueues(house, { takes: true })
-    await startVideoPoller(house, known, queues, await openSandbox(house))
+  'video-poller': async (context) => {
+    const tail = await startTail(context)
+    warnWithoutVendors(context)
+    const views = { tail, tasks: openRecentTasks(context, tail) }
+    const queues = await openQueues(context, { takes: true })
+    await startVideoPoller(context, views, queues, await openSandbox(context))
     return null
   },
-  projector: async (house) => {
-    await startProjector(house)
+  projector: async (context) => {
+    await startProjector(context)
     return null
   },
   scheduler: async (house) => {
@@ -369,13 +369,13 @@ const roleStarters: { readonly [Role in RoleName]: (house: House) => Promise<str
   },
 }
 
-const onPlatform = async <Started extends object>(
-  ground: Ground,
+const startOnPlatform = async <Started extends object>(
+  ground: StartContext,
   role: RoleName | 'gateway',
-  start: (house: House) => Promise<Started>,
+  start: (context: ProcessContext) => Promise<Started>,
 ): Promise<Started & { readonly observeUrl: string | null; stop(): Promise<void> }> => {
   const { config, runtime, bounds } = ground
-  const stack = new Stack()
+  const stack = new ShutdownStack()
   const observation = stack.push(new Observation(role, config.observe !== null))
   const { observer } = observation
   const onFatal = (fault: Error): void => {
@@ -384,7 +384,7 @@ const onPlatform = async <Started extends object>(
   }
   try {
     if (role === 'gateway' || role === 'edge')
-      await assertFree({ ...config.listen, settings: '--port, or `listen.port` of the configuration' })
+      await assertPortFree({ ...config.listen, settings: '--port, or `listen.port` of the configuration' })
     if (config.observe !== null) await observation.listen(config.observe, runtime.logger)
     const embedded = role === 'gateway' ? 'own' : 'running'
     const { queueLeaseMs } = bounds.videoPoller ?? {}
@@ -411,7 +411,7 @@ export const startGateway = (
   runtime: Runtime,
   onFatal: OnFatal,
   bounds: GatewayBounds = {},
-): Promise<Gateway> => onPlatform({ config, runtime, onFatal, bounds }, 'gateway', startAll)
+): Promise<Gateway> => startOnPlatform({ config, runtime, onFatal, bounds }, 'gateway', startAll)
 
 /** Starts one role on servers that run already. Rejects like `startGateway`. */
 export const startRole = (
@@ -421,7 +421,7 @@ export const startRole = (
   onFatal: OnFatal,
   bounds: GatewayBounds = {},
 ): Promise<RunningProcess> =>
-  onPlatform({ config, runtime, onFatal, bounds }, role, async (house) => ({
+  startOnPlatform({ config, runtime, onFatal, bounds }, role, async (context) => ({
     role,
-    url: await roleStarters[role](house),
+    url: await roleStarters[role](context),
   }))

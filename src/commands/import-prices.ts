@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs'
-import { namesProvider } from '../domain/pricing/litellm.ts'
+import { isProviderName } from '../domain/pricing/litellm.ts'
 import { problemsOfPriceFile } from '../domain/pricing/price-file.ts'
 import type { PriceChange } from '../domain/pricing/price-import.ts'
 import { isObject, type JsonObject, parseJson } from '../json.ts'
-import { changeRecord, chosenFrom, compareImport, publishPrices } from '../roles/price-changes.ts'
-import type { Session } from './register.ts'
+import { changeRecord, selectChanges, compareImport, publishPrices } from '../roles/price-changes.ts'
+import type { CommandSession } from './register.ts'
 import { CommandError, printRecords, UsageError } from './report.ts'
 
 export interface ImportOptions {
@@ -29,7 +29,7 @@ const readText = (file: string): string => {
 export const readTable = (file: string): JsonObject => {
   const table = parseJson(readText(file))
   if (!isObject(table)) throw new UsageError(`${file} is no JSON object, as LiteLLM's table is`)
-  if (!Object.values(table).some(namesProvider))
+  if (!Object.values(table).some(isProviderName))
     throw new UsageError(
       `${file} holds no price: no member of it names its litellm_provider, as rows of LiteLLM's table do`,
     )
@@ -47,11 +47,11 @@ const changeInShort = ({ change, name, model, differences, leftOut }: PriceChang
 })
 
 /** The row of a provider that is not configured here; what is no row at all is always told. */
-const isOfOthers = ({ model, name }: PriceChange, table: JsonObject): boolean =>
-  model === null && namesProvider(table[name])
+const isUnconfigured = ({ model, name }: PriceChange, table: JsonObject): boolean =>
+  model === null && isProviderName(table[name])
 
 /** Compares LiteLLM's table with what is in force, tells every difference, and publishes what is asked. */
-export const importPrices = async (session: Session, table: JsonObject, options: ImportOptions): Promise<void> => {
+export const importPrices = async (session: CommandSession, table: JsonObject, options: ImportOptions): Promise<void> => {
   const { dryRun, model: models, from, all, json } = options
   const providers = new Set(session.config.catalog.providers.keys())
   const changes = compareImport(session, {
@@ -60,12 +60,12 @@ export const importPrices = async (session: Session, table: JsonObject, options:
     nowMs: session.runtime.clock(),
     effectiveFrom: from?.toISOString(),
   })
-  const shown = all ? changes : changes.filter((each) => !isOfOthers(each, table))
+  const shown = all ? changes : changes.filter((each) => !isUnconfigured(each, table))
   printRecords(json ? shown.map(changeRecord) : shown.map(changeInShort), { json })
   if (shown.length < changes.length)
     console.error(`${changes.length - shown.length} of providers that are not configured are not shown: see --all`)
   if (dryRun) return
-  const prices = chosenFrom(changes, models)
+  const prices = selectChanges(changes, models)
   const [problem] = problemsOfPriceFile({ prices })
   if (problem !== undefined) throw new CommandError(`${problem.path} ${problem.message}`)
   const published = await publishPrices(session, { prices })

@@ -1,22 +1,22 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import type { Config } from '../config.ts'
-import { setLimitsOf } from '../domain/accounts/limits.ts'
+import { findSetLimits } from '../domain/accounts/limits.ts'
 import { parseUsd } from '../domain/money.ts'
 import type { Pace } from '../events/types.ts'
 import { modelsIn } from '../roles/limits-changes.ts'
-import type { Books } from './accounts.ts'
-import { warnOfNames } from './catalog.ts'
+import type { CommandContext } from './accounts.ts'
+import { warnAboutNames } from './catalog.ts'
 import { changeLimits, clearLimits, type LimitsChange, limitsInShort, limitsRecords } from './limits.ts'
-import { type Output, printRecords } from './report.ts'
+import { type OutputOptions, printRecords } from './report.ts'
 import type { Runtime } from './runtime.ts'
 
-interface Session extends Books {
+interface LimitsSession extends CommandContext {
   readonly runtime: Runtime
   readonly config: Pick<Config, 'requestsPerMinute' | 'catalog'>
 }
 
 /** Runs one command on the log. */
-export type WithBooks = (command: Command, work: (session: Session) => Promise<void>) => Promise<void>
+export type WithLimitsSession = (command: Command, work: (session: LimitsSession) => Promise<void>) => Promise<void>
 
 const countMax = 1_000_000_000
 /** Not null, which the parser of options takes for an empty text. */
@@ -92,7 +92,7 @@ const collectPaces = (text: string, before: ModelPaces | undefined): ModelPaces 
   return { ...before, [modelOf(model)]: pace }
 }
 
-interface SetOptions extends Output {
+interface SetOptions extends OutputOptions {
   readonly key?: string
   readonly requestsPerMinute?: number | None
   readonly tokensPerMinute?: number | None
@@ -108,7 +108,7 @@ interface SetOptions extends Output {
 type Named<T> = { [M in keyof T]?: Exclude<T[M], None | undefined> | null }
 
 /** Those that were named, with null for what is lifted. */
-const named = <T extends object>(members: T): Named<T> =>
+const pickNamed = <T extends object>(members: T): Named<T> =>
   Object.fromEntries(
     Object.entries(members)
       .filter(([, value]) => value !== undefined)
@@ -117,9 +117,9 @@ const named = <T extends object>(members: T): Named<T> =>
 
 const changeOf = (options: SetOptions): LimitsChange => {
   const { requestsPerMinute, tokensPerMinute, concurrentRequests, allowModel, anyModel, modelLimit } = options
-  const spend = named({ day: options.spendDay, month: options.spendMonth, total: options.spendTotal })
+  const spend = pickNamed({ day: options.spendDay, month: options.spendMonth, total: options.spendTotal })
   return {
-    ...named({ requestsPerMinute, tokensPerMinute, concurrentRequests }),
+    ...pickNamed({ requestsPerMinute, tokensPerMinute, concurrentRequests }),
     ...(anyModel ? { allowedModels: null } : {}),
     ...(allowModel === undefined ? {} : { allowedModels: allowModel }),
     ...(Object.keys(spend).length === 0 ? {} : { spend }),
@@ -127,7 +127,7 @@ const changeOf = (options: SetOptions): LimitsChange => {
   }
 }
 
-const print = (session: Session, workspaceId: string, { json }: Output): void => {
+const print = (session: LimitsSession, workspaceId: string, { json }: OutputOptions): void => {
   const { config, runtime } = session
   const records = limitsRecords(session, workspaceId, config.requestsPerMinute, runtime.clock())
   printRecords(json ? records.map((record) => ({ ...record })) : records.map(limitsInShort), { json })
@@ -136,7 +136,7 @@ const print = (session: Session, workspaceId: string, { json }: Output): void =>
 const json = (): Option => new Option('--json', 'one JSON object a line').default(false)
 const key = (): Option => new Option('--key <key>', 'of one key, by its id (default: of the whole workspace)')
 
-const registerSet = (group: Command, withBooks: WithBooks): void => {
+const registerSet = (group: Command, withSession: WithLimitsSession): void => {
   group
     .command('set <workspace>')
     .description('change the limits that are named and leave the others; `none` lifts one')
@@ -156,32 +156,32 @@ const registerSet = (group: Command, withBooks: WithBooks): void => {
     )
     .addOption(json())
     .action((id: string, options: SetOptions, command: Command) =>
-      withBooks(command, async (session) => {
+      withSession(command, async (session) => {
         const fresh = await changeLimits(session, id, options.key ?? null, changeOf(options))
         if (!fresh) console.error('the limits stood so already')
-        warnOfNames(session, modelsIn(setLimitsOf(session.tail.ledger.accounts, id, options.key ?? null)))
+        warnAboutNames(session, modelsIn(findSetLimits(session.tail.ledger.accounts, id, options.key ?? null)))
         print(session, id, options)
       }),
     )
 }
 
 /** `limits set`, `limits show`, `limits clear`. */
-export const registerLimits = (program: Command, withBooks: WithBooks): void => {
+export const registerLimits = (program: Command, withSession: WithLimitsSession): void => {
   const group = program.command('limits').description('what a workspace and its keys may spend, ask and use')
-  registerSet(group, withBooks)
+  registerSet(group, withSession)
   group
     .command('show <workspace>')
     .description('what limits a workspace, where that comes from, and its keys, and what of it is spent')
     .addOption(json())
-    .action((id: string, options: Output, command: Command) =>
-      withBooks(command, async (session) => print(session, id, options)),
+    .action((id: string, options: OutputOptions, command: Command) =>
+      withSession(command, async (session) => print(session, id, options)),
     )
   group
     .command('clear <workspace>')
     .description('lift every limit of a workspace, or of one key')
     .addOption(key())
     .action((id: string, options: { readonly key?: string }, command: Command) =>
-      withBooks(command, async (session) => {
+      withSession(command, async (session) => {
         const had = await clearLimits(session, id, options.key ?? null)
         console.error(had ? 'lifted' : 'there were none')
       }),

@@ -1,8 +1,8 @@
-import { type LimitsInForce, setLimitsOf } from '../domain/accounts/limits.ts'
+import { type LimitsInForce, findSetLimits } from '../domain/accounts/limits.ts'
 import { formatUsd } from '../domain/money.ts'
 import type { Limits, Pace, Spend } from '../events/types.ts'
-import { type KeyId, setLimits, spentOf, standingLimits } from '../roles/limits-changes.ts'
-import type { Books } from './accounts.ts'
+import { type KeyId, executeSetLimits, findSpending, listEffectiveLimits } from '../roles/limits-changes.ts'
+import type { CommandContext } from './accounts.ts'
 import { CommandError } from './report.ts'
 
 /** Each member that is named: a new limit, or null for none. */
@@ -19,7 +19,7 @@ const withChanges = <T extends object>(standing: T, changes: Changes<T>): T =>
   ) as T
 
 /** Without members that say nothing. */
-const changed = (standing: Limits, { spend, models, ...change }: LimitsChange): Limits =>
+const applyChange = (standing: Limits, { spend, models, ...change }: LimitsChange): Limits =>
   withChanges<Limits>(standing, {
     ...change,
     ...(spend === undefined ? {} : { spend: orNull(withChanges(standing.spend ?? {}, spend)) }),
@@ -28,29 +28,29 @@ const changed = (standing: Limits, { spend, models, ...change }: LimitsChange): 
 
 const orNull = <T extends object>(members: T): T | null => (Object.keys(members).length === 0 ? null : members)
 
-const standingOf = ({ tail }: Books, workspaceId: string, keyId: KeyId): Limits =>
-  setLimitsOf(tail.ledger.accounts, workspaceId, keyId)
+const readLimits = ({ tail }: CommandContext, workspaceId: string, keyId: KeyId): Limits =>
+  findSetLimits(tail.ledger.accounts, workspaceId, keyId)
 
 /** Changes the limits that are named and leaves the others; false when they stood so already. Throws what refuses it. */
 export const changeLimits = async (
-  books: Books,
+  books: CommandContext,
   workspaceId: string,
   keyId: KeyId,
   change: LimitsChange,
 ): Promise<boolean> => {
-  const limits = changed(standingOf(books, workspaceId, keyId), change)
+  const limits = applyChange(readLimits(books, workspaceId, keyId), change)
   if (keyId === null && limits.spend !== undefined)
     throw new CommandError('a spend limit is one of a key: name it with --key (a workspace spends what its wallet has)')
-  return setLimits(books, workspaceId, keyId, limits)
+  return executeSetLimits(books, workspaceId, keyId, limits)
 }
 
 /** Lifts all of them; false when there were none. */
-export const clearLimits = (books: Books, workspaceId: string, keyId: KeyId): Promise<boolean> =>
-  setLimits(books, workspaceId, keyId, {})
+export const clearLimits = (books: CommandContext, workspaceId: string, keyId: KeyId): Promise<boolean> =>
+  executeSetLimits(books, workspaceId, keyId, {})
 
 /** USD that a key spent on a UTC day, in its month and ever. */
-export const spentRecord = (books: Books, workspaceId: string, keyId: string, nowMs: number) => {
-  const spent = spentOf(books, workspaceId, keyId, nowMs)
+export const spentRecord = (books: CommandContext, workspaceId: string, keyId: string, nowMs: number) => {
+  const spent = findSpending(books, workspaceId, keyId, nowMs)
   return {
     spent_day: formatUsd(spent.dayPicos),
     spent_month: formatUsd(spent.monthPicos),
@@ -74,12 +74,12 @@ export interface LimitsRecord {
 
 /** Of the workspace, then of each of its working keys that has limits. */
 export const limitsRecords = (
-  books: Books,
+  books: CommandContext,
   workspaceId: string,
   requestsPerMinute: number | null,
   nowMs: number,
 ): readonly LimitsRecord[] =>
-  standingLimits(books, workspaceId, requestsPerMinute).map(({ keyId, limits, inForce }) => ({
+  listEffectiveLimits(books, workspaceId, requestsPerMinute).map(({ keyId, limits, inForce }) => ({
     workspace: workspaceId,
     key: keyId,
     limits,

@@ -1,6 +1,6 @@
-import { type Check, checked } from '../roles/health.ts'
+import { type Check, checkOf } from '../roles/health.ts'
 import type { CallSource, ServedCalls } from '../roles/proxy/role.ts'
-import { CallLost, type Dispatch } from '../roles/role.ts'
+import { DispatchLost, type Dispatch } from '../roles/role.ts'
 
 /** The transport between an edge and a proxy of the same process: a plain function call. */
 export class LocalCalls implements CallSource {
@@ -8,7 +8,7 @@ export class LocalCalls implements CallSource {
 
   readonly dispatch: Dispatch = (call, clientGone, openCalls) => {
     if (this.#serving === null)
-      throw new CallLost('no_available_channel', 'No proxy serves calls at the moment. Try again.', {
+      throw new DispatchLost('no_available_channel', 'No proxy serves calls at the moment. Try again.', {
         retryAfterSeconds: 1,
       })
     return this.#serving(call, clientGone, openCalls)
@@ -16,7 +16,7 @@ export class LocalCalls implements CallSource {
 
   serve(dispatch: Dispatch): ServedCalls {
     this.#serving = dispatch
-    const check = (): Check => checked(this.#serving === dispatch, 'calls are not taken any more')
+    const check = (): Check => checkOf(this.#serving === dispatch, 'calls are not taken any more')
     return {
       get check() {
         return check()

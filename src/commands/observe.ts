@@ -3,13 +3,13 @@ import type { Config } from '../config.ts'
 import { OperatorListener } from '../infrastructure/operators/listener.ts'
 import { PrometheusMetrics } from '../infrastructure/prometheus/metrics.ts'
 import { limits } from '../limits.ts'
-import { type Check, type Checks, checked, well } from '../roles/health.ts'
+import { type Check, type Checks, checkOf, passing } from '../roles/health.ts'
 import { ledgerReadings } from '../roles/ledger-readings.ts'
 import type { LedgerTail } from '../roles/ledger-tail.ts'
 import { LogWatch, type WatchedLog } from '../roles/log-watch.ts'
-import { type Observer, type Readings, unobserved } from '../roles/observer.ts'
+import { type Observer, type Readings, noObserver } from '../roles/observer.ts'
 import type { Logger, RoleName } from '../roles/role.ts'
-import { listeningAt } from './ports.ts'
+import { withPortErrors } from './ports.ts'
 
 const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
   readonly version: string
@@ -26,7 +26,7 @@ export class Observation {
   readonly #metrics: PrometheusMetrics | null
   readonly #role: RoleName | 'gateway'
   readonly #checks = new Map<string, () => Checks>()
-  readonly #lifeChecks: (() => Checks)[] = []
+  readonly #livenessChecks: (() => Checks)[] = []
   #watch: LogWatch | null = null
   #listener: OperatorListener | null = null
   #phase: Phase = 'starting'
@@ -37,7 +37,7 @@ export class Observation {
   constructor(role: RoleName | 'gateway', isAsked: boolean) {
     this.#role = role
     this.#metrics = isAsked ? new PrometheusMetrics() : null
-    this.observer = this.#metrics?.observer ?? unobserved
+    this.observer = this.#metrics?.observer ?? noObserver
     this.add(() => [{ name: 'gateway_build_info', labels: { version, node: process.versions.node, role }, value: 1 }])
   }
 
@@ -56,9 +56,9 @@ export class Observation {
   }
 
   /** What a role never comes back from by itself counts for whether the process is worth keeping, too. */
-  checkForLife(name: string, checks: () => Checks): void {
+  addLivenessCheck(name: string, checks: () => Checks): void {
     this.check(name, checks)
-    this.#lifeChecks.push(checks)
+    this.#livenessChecks.push(checks)
   }
 
   /** Watches the log that the process stands on. */
@@ -80,7 +80,7 @@ export class Observation {
   }
 
   /** Of what the process stands on, whichever roles it runs. */
-  readonly ground = (): Checks => ({ ...this.#checks.get('log')?.(), ...this.#checks.get('ledger')?.() })
+  readonly baseChecks = (): Checks => ({ ...this.#checks.get('log')?.(), ...this.#checks.get('ledger')?.() })
 
   started(): void {
     this.#phase = 'started'
@@ -103,14 +103,14 @@ export class Observation {
       role: this.#role,
       metrics: () => metrics.render(),
       metricsType: metrics.contentType,
-      alive: () => Object.assign({ process: this.#alive }, ...this.#lifeChecks.map((checks) => checks())),
+      alive: () => Object.assign({ process: this.#alive }, ...this.#livenessChecks.map((checks) => checks())),
       ready: () => this.#ready(),
     }
     this.#listener = new OperatorListener(told, logger)
     const { host, port } = observe
     const settings = '--observe-port, or `observe.port` of the configuration'
-    if (port !== null) this.#url = await listeningAt({ host, port, settings }, this.#listener.listen(host, port))
-    else this.#url = await listenSomewhere(this.#listener, host)
+    if (port !== null) this.#url = await withPortErrors({ host, port, settings }, this.#listener.listen(host, port))
+    else this.#url = await listenOnFreePort(this.#listener, host)
   }
 
   async stop(): Promise<void> {
@@ -119,7 +119,7 @@ export class Observation {
   }
 
   get #alive(): Check {
-    return this.#fault === null ? well : { ok: false, reason: this.#fault }
+    return this.#fault === null ? passing : { ok: false, reason: this.#fault }
   }
 
   #follow(name: FollowerName, position: () => number, withinMs: number): void {
@@ -130,14 +130,14 @@ export class Observation {
   }
 
   #ready(): Checks {
-    const own = { process: this.#alive, phase: checked(this.#phase === 'started', `is ${this.#phase}`) }
+    const own = { process: this.#alive, phase: checkOf(this.#phase === 'started', `is ${this.#phase}`) }
     return Object.assign(own, ...[...this.#checks.values()].map((checks) => checks()))
   }
 }
 
 const isTaken = (fault: unknown): boolean => fault instanceof Error && 'code' in fault && fault.code === 'EADDRINUSE'
 
-const listenSomewhere = async (listener: OperatorListener, host: string): Promise<string> => {
+const listenOnFreePort = async (listener: OperatorListener, host: string): Promise<string> => {
   try {
     return await listener.listen(host, limits.observePort)
   } catch (fault) {

@@ -3,16 +3,16 @@ import { type Command, Option } from 'commander'
 import { type Period, periods } from '../domain/plans/period.ts'
 import type { Limits } from '../events/types.ts'
 import { modelsIn } from '../roles/limits-changes.ts'
-import { amountText, type Books } from './accounts.ts'
-import { type CatalogParts, warnOfNames } from './catalog.ts'
+import { amountText, type CommandContext } from './accounts.ts'
+import { type CatalogParts, warnAboutNames } from './catalog.ts'
 import { cancelPlan, planRecords, publishPlan, subscribe, subscriptionRecords } from './plans.ts'
 import { printRecords, UsageError } from './report.ts'
 import type { Runtime } from './runtime.ts'
 
 /** Runs one command on a ledger that has caught up. */
-export type WithBooks = (
+export type WithPlanSession = (
   command: Command,
-  work: (session: Books & CatalogParts & { readonly runtime: Runtime }) => Promise<void>,
+  work: (session: CommandContext & CatalogParts & { readonly runtime: Runtime }) => Promise<void>,
 ) => Promise<void>
 
 interface Json {
@@ -40,7 +40,7 @@ interface PublishOptions extends Json {
   readonly limitsFile?: string
 }
 
-const registerPublish = (plan: Command, withBooks: WithBooks): void => {
+const registerPublish = (plan: Command, withSession: WithPlanSession): void => {
   plan
     .command('publish <plan>')
     .description('publish a plan, or its new terms: those who have it get them with their next renewal')
@@ -54,9 +54,9 @@ const registerPublish = (plan: Command, withBooks: WithBooks): void => {
       const { name = planId, period } = options
       const [price, includedCredit] = [amountText(options.price), amountText(options.credit)]
       const terms = { planId, name, price, period, includedCredit, limits: readLimits(options.limitsFile) }
-      return withBooks(command, async (session) => {
+      return withSession(command, async (session) => {
         if (!(await publishPlan(session, terms))) console.error('these terms stood already; nothing was published')
-        warnOfNames(session, modelsIn(terms.limits))
+        warnAboutNames(session, modelsIn(terms.limits))
         printRecords(
           planRecords(session).filter((record) => record.plan === planId),
           options,
@@ -70,7 +70,7 @@ interface SubscribeOptions extends Json {
   readonly renew: boolean
 }
 
-const registerSubscribe = (plan: Command, withBooks: WithBooks): void => {
+const registerSubscribe = (plan: Command, withSession: WithPlanSession): void => {
   plan
     .command('subscribe <workspace> <plan>')
     .description(
@@ -80,7 +80,7 @@ const registerSubscribe = (plan: Command, withBooks: WithBooks): void => {
     .option('--no-renew', 'let it end with its first period')
     .addOption(json())
     .action((workspaceId: string, planId: string, options: SubscribeOptions, command: Command) =>
-      withBooks(command, async (session) => {
+      withSession(command, async (session) => {
         const { clock, newId } = session.runtime
         const { id: subscriptionId = `sub_${newId()}`, renew: renews } = options
         const again = options.id !== undefined
@@ -91,23 +91,23 @@ const registerSubscribe = (plan: Command, withBooks: WithBooks): void => {
     )
 }
 
-export const registerPlan = (program: Command, withBooks: WithBooks): void => {
+export const registerPlan = (program: Command, withSession: WithPlanSession): void => {
   const plan = program.command('plan').description('publish plans, and say which workspace has which')
-  registerPublish(plan, withBooks)
+  registerPublish(plan, withSession)
   plan
     .command('list')
     .description('every plan on its terms of now, in USD')
     .addOption(json())
     .action((options: Json, command: Command) =>
-      withBooks(command, async (session) => printRecords(planRecords(session), options)),
+      withSession(command, async (session) => printRecords(planRecords(session), options)),
     )
-  registerSubscribe(plan, withBooks)
+  registerSubscribe(plan, withSession)
   plan
     .command('cancel <workspace>')
     .description('do not renew the plan of a workspace; it ends with its period')
     .addOption(json())
     .action((workspaceId: string, options: Json, command: Command) =>
-      withBooks(command, async (session) => {
+      withSession(command, async (session) => {
         if (!(await cancelPlan(session, workspaceId))) console.error('it was not to be renewed; nothing was added')
         printRecords(subscriptionRecords(session, workspaceId), options)
       }),
@@ -117,7 +117,7 @@ export const registerPlan = (program: Command, withBooks: WithBooks): void => {
     .description('the plan that a workspace has')
     .addOption(json())
     .action((workspaceId: string, options: Json, command: Command) =>
-      withBooks(command, async (session) => {
+      withSession(command, async (session) => {
         const records = subscriptionRecords(session, workspaceId)
         if (records.length === 0) console.error('the workspace has no plan')
         printRecords(records, options)

@@ -3,16 +3,16 @@ import type { Subscription } from '../domain/plans/subscription.ts'
 import type { PlanPublished } from '../events/types.ts'
 import * as changes from '../roles/plan-changes.ts'
 import { problemsText } from '../schema-validation.ts'
-import type { Books } from './accounts.ts'
+import type { CommandContext } from './accounts.ts'
 import { UsageError } from './report.ts'
 
-export { cancelPlan, type Subscribing, subscribe } from '../roles/plan-changes.ts'
+export { executeCancelPlan as cancelPlan, type SubscribeRequest as Subscribing, executeSubscribe as subscribe } from '../roles/plan-changes.ts'
 
 /** True when the plan is new, or its terms are; false when they stood already. Throws UsageError for terms that are none. */
-export const publishPlan = async (books: Books, plan: PlanPublished): Promise<boolean> => {
+export const publishPlan = async (books: CommandContext, plan: PlanPublished): Promise<boolean> => {
   const problems = changes.problemsOfPlan(plan)
   if (problems.length > 0) throw new UsageError(`the plan cannot be published: ${problemsText(problems)}`)
-  return changes.publishPlan(books, plan)
+  return changes.executePublishPlan(books, plan)
 }
 
 const termsRecord = ({ planId, name, price, period, includedCredit, limits }: PlanPublished) => ({
@@ -25,7 +25,7 @@ const termsRecord = ({ planId, name, price, period, includedCredit, limits }: Pl
 })
 
 /** Every plan on its terms of now, by id. */
-export const planRecords = ({ tail }: Books) =>
+export const planRecords = ({ tail }: CommandContext) =>
   [...tail.ledger.accounts.plans.values()]
     .toSorted((one, other) => (one.planId < other.planId ? -1 : 1))
     .map(termsRecord)
@@ -40,7 +40,7 @@ const subscriptionRecord = ({ workspaceId, subscriptionId, ...subscription }: Su
 })
 
 /** The plan that a workspace has, on the terms of its period; none without one. */
-export const subscriptionRecords = (books: Books, workspaceId: string) => {
-  const subscription = changes.standingSubscription(books, workspaceId)
+export const subscriptionRecords = (books: CommandContext, workspaceId: string) => {
+  const subscription = changes.activeSubscription(books, workspaceId)
   return subscription === null ? [] : [subscriptionRecord(subscription)]
 }

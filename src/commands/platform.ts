@@ -7,18 +7,18 @@ import { type OpenLog, openLog } from '../infrastructure/nats/log.ts'
 import { ensureOutcomes, type OutcomesOptions } from '../infrastructure/nats/outcomes/open.ts'
 import { ensureRates, type RatesOptions } from '../infrastructure/nats/rates/open.ts'
 import { ensureWorkQueues, type QueueOptions } from '../infrastructure/nats/work-queue/open.ts'
-import { defaultSchema, type Place } from '../infrastructure/postgres/connection.ts'
+import { defaultSchema, type SchemaLocation } from '../infrastructure/postgres/connection.ts'
 import type { Database } from '../infrastructure/postgres/database.ts'
 import { limits } from '../limits.ts'
 import { LedgerTail } from '../roles/ledger-tail.ts'
 import { assertSameLog, ForeignTables } from '../roles/log-identity.ts'
 import { manifests } from '../roles/manifests.ts'
 import type { Observer } from '../roles/observer.ts'
-import type { Speakers } from '../roles/read-frame.ts'
+import type { AllowedWriters } from '../roles/read-frame.ts'
 import type { ProcessRole } from '../roles/role.ts'
 import { CommandError, UsageError } from './report.ts'
 import type { Runtime } from './runtime.ts'
-import { Stack } from './stack.ts'
+import { ShutdownStack } from './stack.ts'
 
 type NatsConnection = Awaited<ReturnType<typeof connectNats>>
 
@@ -26,7 +26,7 @@ type NatsConnection = Awaited<ReturnType<typeof connectNats>>
 export interface Platform {
   readonly log: OpenLog
   /** Null for a role that needs none. */
-  readonly tables: Tables | null
+  readonly tables: DatabaseAccess | null
   /** One more connection to the servers of the log; whoever asks for it closes it. */
   connect(purpose: string): Promise<NatsConnection>
   /** What the work queues of the log are opened with, on a connection of their own. */
@@ -38,10 +38,10 @@ export interface Platform {
   stop(): Promise<void>
 }
 
-export interface Tables {
+export interface DatabaseAccess {
   readonly database: Database
   /** Where the live tables are. */
-  readonly place: Place
+  readonly place: SchemaLocation
 }
 
 /**
@@ -76,16 +76,16 @@ const embeddedNats = (url: string, monitoringUrl: string): NatsConfig => ({
   credentialsFile: undefined,
   tls: undefined,
 })
-const nothingToStop = async (): Promise<void> => undefined
+const noStop = async (): Promise<void> => undefined
 
-const findRunning = async ({ dataFolder }: Config): Promise<Servers | null> => {
+const findRunningServers = async ({ dataFolder }: Config): Promise<Servers | null> => {
   const running = await findEmbedded(dataFolder)
   if (running === null) return null
   const { databaseUrl, natsUrl, natsMonitoringUrl } = running
-  return { databaseUrl, nats: embeddedNats(natsUrl, natsMonitoringUrl), stop: nothingToStop }
+  return { databaseUrl, nats: embeddedNats(natsUrl, natsMonitoringUrl), stop: noStop }
 }
 
-const startOwn = async (
+const startOwnServers = async (
   { dataFolder, natsServerBin }: Config,
   { clock, logger }: Runtime,
   onFatal: PlatformOptions['onFatal'],
@@ -105,16 +105,16 @@ const startOwn = async (
 }
 
 const findServers = async (config: Config, runtime: Runtime, options: PlatformOptions): Promise<Servers> => {
-  if (config.external !== null) return { ...config.external, stop: nothingToStop }
-  const running = options.embedded === 'own' ? null : await findRunning(config)
+  if (config.external !== null) return { ...config.external, stop: noStop }
+  const running = options.embedded === 'own' ? null : await findRunningServers(config)
   if (running !== null) return running
-  if (options.embedded !== 'running') return startOwn(config, runtime, options.onFatal)
+  if (options.embedded !== 'running') return startOwnServers(config, runtime, options.onFatal)
   throw new UsageError(
     `no servers: set DATABASE_URL and NATS_URL, or run \`gateway servers\` on the data folder ${config.dataFolder} first`,
   )
 }
 
-const present = <T extends object>(values: T): { [K in keyof T]?: Exclude<T[K], undefined> } =>
+const omitUndefined = <T extends object>(values: T): { [K in keyof T]?: Exclude<T[K], undefined> } =>
   Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as {
     [K in keyof T]?: Exclude<T[K], undefined>
   }
@@ -122,7 +122,7 @@ const present = <T extends object>(values: T): { [K in keyof T]?: Exclude<T[K], 
 const everything: ReadonlySet<EventType> = new Set(Object.keys(currentVersion) as EventType[])
 
 /** A role is believed what its manifest lists. The log keeps what was said: a journal that ever held a type must go on to be believed it. */
-const speakers: { readonly [Role in ProcessRole]: ReadonlySet<EventType> } = {
+const typesByRole: { readonly [Role in ProcessRole]: ReadonlySet<EventType> } = {
   edge: new Set(manifests.edge),
   proxy: new Set(manifests.proxy),
   'video-poller': new Set(manifests['video-poller']),
@@ -133,10 +133,10 @@ const speakers: { readonly [Role in ProcessRole]: ReadonlySet<EventType> } = {
 }
 
 /** Whom every reader of the log believes what, from an archive as from the server. */
-export const believed: Speakers = new Map(Object.entries(speakers))
+export const permittedEventTypes: AllowedWriters = new Map(Object.entries(typesByRole))
 
 /** A role finds what stands: a name that is misspelt must not make another log. */
-const makesStreams = (role: ProcessRole): boolean => role === 'gateway' || role === 'operator'
+const createsStreams = (role: ProcessRole): boolean => role === 'gateway' || role === 'operator'
 
 const openLogOn = (
   connection: NatsConnection,
@@ -150,8 +150,8 @@ const openLogOn = (
     ...config.log,
     role,
     readOnly,
-    create: !readOnly && makesStreams(role),
-    speakers: believed,
+    create: !readOnly && createsStreams(role),
+    permittedTypes: permittedEventTypes,
     monitoringUrl,
     observer,
     ...runtime,
@@ -159,7 +159,7 @@ const openLogOn = (
   })
 
 /** Loads what works with a database only where there is one: a proxy has none. */
-const tablesAt = async (databaseUrl: string | null): Promise<Tables | null> => {
+const openTables = async (databaseUrl: string | null): Promise<DatabaseAccess | null> => {
   if (databaseUrl === null) return null
   const { openDatabase } = await import('../infrastructure/postgres/database.ts')
   return { database: openDatabase(databaseUrl), place: { url: databaseUrl, schema: defaultSchema } }
@@ -171,16 +171,16 @@ export const openPlatform = async (config: Config, runtime: Runtime, options: Pl
   const servers = await findServers(config, runtime, options)
   const { url, monitoringUrl, user, password, credentialsFile, tls } = servers.nats
   const connect: Platform['connect'] = (purpose) =>
-    connectNats({ url, role, name: `gateway-${purpose}`, ...present({ user, password, credentialsFile, tls }) })
-  const opened = new Stack()
+    connectNats({ url, role, name: `gateway-${purpose}`, ...omitUndefined({ user, password, credentialsFile, tls }) })
+  const opened = new ShutdownStack()
   opened.push(servers)
   try {
     const connection = await connect(role)
     opened.push({ stop: () => connection.close() })
     const log = await openLogOn(connection, monitoringUrl, config, runtime, options)
     opened.push({ stop: () => log.close(limits.stopMs) })
-    const lease = present({ leaseMs: options.queueLeaseMs })
-    const outcomes = { ...config.log, role, create: makesStreams(role), monitoringUrl, ...runtime }
+    const lease = omitUndefined({ leaseMs: options.queueLeaseMs })
+    const outcomes = { ...config.log, role, create: createsStreams(role), monitoringUrl, ...runtime }
     const queues = { ...outcomes, ...lease }
     const rates = { ...config.log, role, ...runtime }
     if (outcomes.create && !options.readOnly) {
@@ -188,7 +188,7 @@ export const openPlatform = async (config: Config, runtime: Runtime, options: Pl
       await ensureRates({ ...rates, connection })
       await ensureOutcomes({ ...outcomes, connection })
     }
-    const tables = await tablesAt(servers.databaseUrl)
+    const tables = await openTables(servers.databaseUrl)
     if (tables !== null) opened.push({ stop: () => tables.database.close() })
     return { log, tables, connect, queues, rates, outcomes, stop: () => opened.stop() }
   } catch (fault) {
@@ -208,7 +208,7 @@ export const openOperatorPlatform = (config: Config, runtime: Runtime, options: 
   openPlatform(config, runtime, { role: 'operator', embedded: 'any', onFatal: throwFatal, ...options })
 
 /** Runs `work` on an operator's platform, which is stopped behind it. */
-export const onServers = async <T>(
+export const withPlatform = async <T>(
   config: Config,
   runtime: Runtime,
   options: OperatorOptions,
@@ -223,17 +223,17 @@ export const onServers = async <T>(
 }
 
 /** What callbacks are signed with: as configured, or as the data folder keeps it; null where there is neither. */
-export const callbackSecretOf = ({ callbacks, external, dataFolder }: Config): string | null =>
+export const findCallbackSecret = ({ callbacks, external, dataFolder }: Config): string | null =>
   callbacks?.secret ?? (external === null ? readCallbackSecret(dataFolder) : null)
 
 /** The tables, for a role that has them. */
-export const tablesOf = ({ tables }: Platform): Tables => {
+export const requireTables = ({ tables }: Platform): DatabaseAccess => {
   if (tables === null) throw new Error('this role was started without a database')
   return tables
 }
 
 /** By the code of a system call that failed, or of PostgreSQL's own refusal. */
-const hindrances: Readonly<Record<string, string>> = {
+const databaseErrors: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'cannot be reached: connection refused',
   ECONNRESET: 'cannot be reached: the connection was reset',
   EHOSTUNREACH: 'cannot be reached: no route to the host',
@@ -245,28 +245,28 @@ const hindrances: Readonly<Record<string, string>> = {
   '3D000': 'has no such database',
 }
 
-const hindranceOf = (fault: unknown): string | undefined => {
+const describeDatabaseError = (fault: unknown): string | undefined => {
   if (!(fault instanceof Error)) return undefined
-  if ('code' in fault) return hindrances[String(fault.code)]
+  if ('code' in fault) return databaseErrors[String(fault.code)]
   return /connect.*timeout|timeout.*connect/i.test(fault.message) ? 'does not answer' : undefined
 }
 
 /** Tells in words why the database at a URL, whose password is not told, cannot be worked with; any other fault passes as it is. */
-export const onDatabase = async <T>(url: string, work: Promise<T>): Promise<T> => {
+export const withDatabaseErrors = async <T>(url: string, work: Promise<T>): Promise<T> => {
   try {
     return await work
   } catch (fault) {
-    const hindrance = hindranceOf(fault)
+    const hindrance = describeDatabaseError(fault)
     if (hindrance === undefined) throw fault
     throw new CommandError(`PostgreSQL at ${new URL(url).host} ${hindrance}`, { cause: fault })
   }
 }
 
 /** The ledger as the tables have it; an empty one, to be replayed from the first frame, where they cannot be read. */
-const snapshot = async (platform: Platform, { logger }: Runtime): Promise<Ledger> => {
+const loadSnapshot = async (platform: Platform, { logger }: Runtime): Promise<Ledger> => {
   const { log } = platform
   try {
-    const found = await tablesOf(platform).database.snapshot()
+    const found = await requireTables(platform).database.snapshot()
     if (found === null) return initialLedger()
     await assertSameLog(log, found, new AbortController().signal)
     return found.ledger
@@ -279,7 +279,7 @@ const snapshot = async (platform: Platform, { logger }: Runtime): Promise<Ledger
 
 /** A ledger in memory that has caught up with the log and follows it. */
 export const openTail = async (platform: Platform, runtime: Runtime): Promise<LedgerTail> => {
-  const tail = new LedgerTail(await snapshot(platform, runtime), platform.log)
+  const tail = new LedgerTail(await loadSnapshot(platform, runtime), platform.log)
   await Promise.race([tail.reached(await platform.log.lastSequence()), tail.done])
   return tail
 }

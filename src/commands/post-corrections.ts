@@ -1,4 +1,4 @@
-import { adjustmentOf, type Correction, isPostable, reconciliationId } from '../audit/reconcile/correction.ts'
+import { toAdjustment, type Correction, isPostable, reconciliationId } from '../audit/reconcile/correction.ts'
 import { adjustmentKey } from '../domain/wallet/evolve.ts'
 import { limits } from '../limits.ts'
 import type { LedgerTail } from '../roles/ledger-tail.ts'
@@ -11,7 +11,7 @@ import type { EventLog } from '../roles/role.ts'
 export type PostingOutcome = 'posted' | 'stands' | 'superseded' | 'impossible' | 'not_posted'
 
 /** The log that takes corrections, and a ledger that follows it. */
-export interface CorrectedBooks {
+export interface CorrectionContext {
   readonly log: Pick<EventLog, 'postToWallet'>
   readonly tail: Pick<LedgerTail, 'ledger' | 'reached'>
 }
@@ -20,13 +20,13 @@ type OnOutcome = (correction: Correction, outcome: PostingOutcome) => void
 
 /** Puts corrections into the log, or only says what it would put there. */
 export class CorrectionPoster {
-  readonly #books: CorrectedBooks
+  readonly #context: CorrectionContext
   readonly #post: boolean
   readonly #onOutcome: OnOutcome
   #waiting: Correction[] = []
 
-  constructor(books: CorrectedBooks, post: boolean, onOutcome: OnOutcome) {
-    this.#books = books
+  constructor(books: CorrectionContext, post: boolean, onOutcome: OnOutcome) {
+    this.#context = books
     this.#post = post
     this.#onOutcome = onOutcome
   }
@@ -48,25 +48,25 @@ export class CorrectionPoster {
   }
 
   async #postTo(workspaceId: string, corrections: readonly Correction[]): Promise<void> {
-    const fresh = corrections.filter((each) => isPostable(each) && this.#standingPicos(each) === undefined)
+    const fresh = corrections.filter((each) => isPostable(each) && this.#findPostedPicos(each) === undefined)
     if (this.#post && fresh.length > 0) {
-      const { sequence } = await this.#books.log.postToWallet(workspaceId, fresh.map(adjustmentOf))
+      const { sequence } = await this.#context.log.postToWallet(workspaceId, fresh.map(toAdjustment))
       // Another may have posted the same ids in the meantime, and the ledger honours the first.
-      await this.#books.tail.reached(sequence)
+      await this.#context.tail.reached(sequence)
     }
-    for (const each of corrections) this.#onOutcome(each, this.#outcomeOf(each, fresh.includes(each)))
+    for (const each of corrections) this.#onOutcome(each, this.#resolveOutcome(each, fresh.includes(each)))
   }
 
-  #outcomeOf(correction: Correction, isFresh: boolean): PostingOutcome {
+  #resolveOutcome(correction: Correction, isFresh: boolean): PostingOutcome {
     if (!isPostable(correction)) return 'impossible'
     if (isFresh && !this.#post) return 'not_posted'
-    if (this.#standingPicos(correction) !== -correction.takesPicos) return 'superseded'
+    if (this.#findPostedPicos(correction) !== -correction.takesPicos) return 'superseded'
     return isFresh ? 'posted' : 'stands'
   }
 
   /** What was moved under the correction's id; undefined where nothing was. */
-  #standingPicos({ workspaceId, corrects, before }: Correction): bigint | undefined {
-    const { wallets } = this.#books.tail.ledger
+  #findPostedPicos({ workspaceId, corrects, before }: Correction): bigint | undefined {
+    const { wallets } = this.#context.tail.ledger
     return wallets.get(workspaceId)?.references.get(adjustmentKey(reconciliationId(corrects, before)))
   }
 }

@@ -1,12 +1,12 @@
 import { priceAt } from '../domain/pricing/price-book.ts'
 import type { PriceSheet, VideoSheet } from '../events/types.ts'
-import type { Books } from './accounts.ts'
+import type { CommandContext } from './accounts.ts'
 import { CommandError } from './report.ts'
 
 export { publishPrices, publishUnknownPrices } from '../roles/price-changes.ts'
 
 /** Every sheet by model and instant; `in_force` marks what is charged at `atMs`. USD per million tokens. */
-export const priceRecords = ({ tail }: Books, model: string | undefined, atMs: number) => {
+export const priceRecords = ({ tail }: CommandContext, model: string | undefined, atMs: number) => {
   const { prices } = tail.ledger
   if (model !== undefined && !prices.has(model)) throw new CommandError(`no price of ${model} was ever published`)
   return [...prices.values()]

@@ -45,7 +45,7 @@ export class Progress {
 }
 
 /** Shows the bar while the work lasts. */
-export const showing = async <T>(what: string, work: (progress: Progress) => Promise<T>): Promise<T> => {
+export const withProgress = async <T>(what: string, work: (progress: Progress) => Promise<T>): Promise<T> => {
   const progress = new Progress(what)
   try {
     return await work(progress)

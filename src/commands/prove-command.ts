@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import { type Command, InvalidArgumentError } from 'commander'
-import { believe } from '../audit/checkpoints-in.ts'
+import { verifyCheckpoint } from '../audit/checkpoints-in.ts'
 import { type FoundEvent, findEvent, findSeal, readFrameAt } from '../audit/find-frame.ts'
 import type { FrameSource } from '../audit/frames.ts'
 import type { Verifier } from '../audit/note.ts'
@@ -10,12 +10,12 @@ import type { Config } from '../config.ts'
 import { ArchiveSource } from '../infrastructure/archive/archive-source.ts'
 import { findTrace } from '../read-models/charge-trace.ts'
 import type { ConfigOf } from './audit-command.ts'
-import { onServers, type Platform } from './platform.ts'
-import { collect, verifiersFor } from './public-keys.ts'
-import { CommandError, exitCodes, type Output, printRecords } from './report.ts'
+import { withPlatform, type Platform } from './platform.ts'
+import { collectOption, resolveVerifiers } from './public-keys.ts'
+import { CommandError, exitCodes, type OutputOptions, printRecords } from './report.ts'
 import { createRuntime } from './runtime.ts'
 
-interface Options extends Output {
+interface Options extends OutputOptions {
   readonly archive?: string
   readonly index: number
   readonly out?: string
@@ -23,31 +23,31 @@ interface Options extends Output {
 }
 
 /** Where frames are looked for. */
-interface Place {
+interface ProofSource {
   readonly source: FrameSource
   /** A checkpoint behind the source's end. */
   readonly lastSeal: Seal | null
   /** The frames that the tables know of a request or task; none where there are no tables. */
-  readonly sequencesOf: (id: string) => Promise<readonly number[]>
+  readonly findSequences: (id: string) => Promise<readonly number[]>
 }
 
-type Asked = Pick<FoundEvent, 'frame' | 'indexInFrame'>
+type FoundFrame = Pick<FoundEvent, 'frame' | 'indexInFrame'>
 
-const bySequence = async ({ source }: Place, sequence: number, indexInFrame: number): Promise<Asked | null> => {
+const findBySequence = async ({ source }: ProofSource, sequence: number, indexInFrame: number): Promise<FoundFrame | null> => {
   const frame = await readFrameAt(source, sequence)
   return frame === null ? null : { frame, indexInFrame }
 }
 
 /** The frames that the tables know are looked into first; what they do not know is looked for in the whole log. */
-const byId = async ({ source, sequencesOf }: Place, id: string): Promise<Asked | null> => {
+const findById = async ({ source, findSequences: findSequences }: ProofSource, id: string): Promise<FoundFrame | null> => {
   const last = await source.lastSequence()
-  const known = (await sequencesOf(id)).filter((sequence) => sequence <= last)
+  const known = (await findSequences(id)).filter((sequence) => sequence <= last)
   const found = known.length === 0 ? null : await findEvent(source, id, Math.min(...known), Math.max(...known))
   return found ?? findEvent(source, id, 1, last)
 }
 
 const sealFor = async (
-  { source, lastSeal }: Place,
+  { source, lastSeal }: ProofSource,
   sequence: number,
   verifiers: readonly Verifier[],
 ): Promise<Seal> => {
@@ -57,10 +57,10 @@ const sealFor = async (
   throw new CommandError(`frame ${sequence} is not sealed yet by a checkpoint that is believed`)
 }
 
-const prove = async (place: Place, asked: string, index: number, verifiers: readonly Verifier[]): Promise<Proof> => {
+const proveEvent = async (place: ProofSource, asked: string, index: number, verifiers: readonly Verifier[]): Promise<Proof> => {
   const found = /^[1-9][0-9]{0,15}$/.test(asked)
-    ? await bySequence(place, Number(asked), index)
-    : await byId(place, asked)
+    ? await findBySequence(place, Number(asked), index)
+    : await findById(place, asked)
   if (found === null) throw new CommandError(`nothing in the log is called ${asked}`)
   const proof = makeProof(found.frame, found.indexInFrame, await sealFor(place, found.frame.sequence, verifiers))
   checkProof(proof, verifiers)
@@ -70,17 +70,17 @@ const prove = async (place: Place, asked: string, index: number, verifiers: read
 const onArchive = async <T>(
   folder: string,
   verifiers: readonly Verifier[],
-  work: (place: Place) => Promise<T>,
+  work: (place: ProofSource) => Promise<T>,
 ): Promise<T> => {
   const source = await ArchiveSource.open(folder)
   const { lastCheckpoint } = source
-  const lastSeal = lastCheckpoint === undefined ? null : believe(lastCheckpoint, verifiers)
-  return work({ source, lastSeal, sequencesOf: async () => [] })
+  const lastSeal = lastCheckpoint === undefined ? null : verifyCheckpoint(lastCheckpoint, verifiers)
+  return work({ source, lastSeal, findSequences: async () => [] })
 }
 
 /** The tables are of use and not needed. */
 const sequencesIn =
-  ({ tables }: Platform): Place['sequencesOf'] =>
+  ({ tables }: Platform): ProofSource['findSequences'] =>
   async (id) => {
     if (tables === null) return []
     return findTrace(tables.database.db, id).then(
@@ -89,9 +89,9 @@ const sequencesIn =
     )
   }
 
-const onLog = <T>(config: Config, work: (place: Place) => Promise<T>): Promise<T> =>
-  onServers(config, createRuntime('warn'), { readOnly: true }, (platform) =>
-    work({ source: platform.log, lastSeal: null, sequencesOf: sequencesIn(platform) }),
+const onLog = <T>(config: Config, work: (place: ProofSource) => Promise<T>): Promise<T> =>
+  withPlatform(config, createRuntime('warn'), { readOnly: true }, (platform) =>
+    work({ source: platform.log, lastSeal: null, findSequences: sequencesIn(platform) }),
   )
 
 const indexOf = (text: string): number => {
@@ -109,12 +109,12 @@ export const registerProve = (program: Command, configOf: ConfigOf): void => {
     .option('--out <file>', 'where to (default: <id>.proof.json)')
     .option('--index <index>', 'of the events of a frame that is named by its sequence, which one, from 0', indexOf, 0)
     .option('--archive <folder>', 'from an archive, instead of the log')
-    .option('--public-key <key>', 'the log’s key, or a file with it (default: the configured one)', collect, [])
+    .option('--public-key <key>', 'the log’s key, or a file with it (default: the configured one)', collectOption, [])
     .option('--json', 'one JSON object a line', false)
     .action(async (asked: string, options: Options, command: Command) => {
       const config = (): Config => configOf(command)
-      const verifiers = verifiersFor(options.publicKey, config)
-      const work = (place: Place): Promise<Proof> => prove(place, asked, options.index, verifiers)
+      const verifiers = resolveVerifiers(options.publicKey, config)
+      const work = (place: ProofSource): Promise<Proof> => proveEvent(place, asked, options.index, verifiers)
       const proof = await (options.archive === undefined
         ? onLog(config(), work)
         : onArchive(options.archive, verifiers, work))

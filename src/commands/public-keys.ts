@@ -3,7 +3,7 @@ import { parseVerifier, type Verifier } from '../audit/note.ts'
 import type { Config } from '../config.ts'
 import { faultText } from '../errors.ts'
 import { limits } from '../limits.ts'
-import { verifiersOfLog } from './audit-keys.ts'
+import { listLogVerifiers } from './audit-keys.ts'
 import { UsageError } from './report.ts'
 
 /** A file that was named on the command line. Throws UsageError where it cannot be read, or is larger than what is asked for. */
@@ -25,8 +25,8 @@ const namedKey = (named: string): Verifier => {
 }
 
 /** Whose checkpoints are believed: the keys named on the command line (or files that hold one), else those of the configuration. */
-export const verifiersFor = (named: readonly string[], config: () => Config): readonly Verifier[] => {
-  const verifiers = named.length > 0 ? named.map(namedKey) : verifiersOfLog(config())
+export const resolveVerifiers = (named: readonly string[], config: () => Config): readonly Verifier[] => {
+  const verifiers = named.length > 0 ? named.map(namedKey) : listLogVerifiers(config())
   if (verifiers.length > 0) return verifiers
   throw new UsageError(
     'no public key: name the log’s with --public-key, or configure it as audit.public_key; without one nothing is proven, and a log that never had one is not sealed',
@@ -34,4 +34,4 @@ export const verifiersFor = (named: readonly string[], config: () => Config): re
 }
 
 /** Collects an option that may be named several times. */
-export const collect = (value: string, earlier: readonly string[]): readonly string[] => [...earlier, value]
+export const collectOption = (value: string, earlier: readonly string[]): readonly string[] => [...earlier, value]

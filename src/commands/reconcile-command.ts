@@ -6,15 +6,15 @@ import { type FormatName, formatNames, type InvoiceFile } from '../audit/reconci
 import { PeriodUnknown } from '../audit/reconcile/reconcile.ts'
 import type { Config } from '../config.ts'
 import { parseUsd } from '../domain/money.ts'
-import { PostgresInvoiceBooks } from '../infrastructure/postgres/invoice-books.ts'
+import { PostgresReconcileRepository } from '../infrastructure/postgres/invoice-books.ts'
 import type { ConfigOf } from './audit-command.ts'
 import { catchUp } from './catch-up.ts'
-import { onServers, openTail, type Platform, tablesOf } from './platform.ts'
+import { withPlatform, openTail, type Platform, requireTables } from './platform.ts'
 import { type ReconcileOptions, runReconcile } from './reconcile.ts'
 import { UsageError } from './report.ts'
 import { createRuntime, type Runtime } from './runtime.ts'
 
-interface Told {
+interface ReconcileArguments {
   readonly provider: string
   readonly format: FormatName
   readonly file: readonly string[]
@@ -50,7 +50,7 @@ const usdFrom = (text: string): bigint => {
   throw new InvalidArgumentError('an amount in USD, such as 0.005')
 }
 
-const addMeant = (text: string, before: ReadonlyMap<string, string>): ReadonlyMap<string, string> => {
+const collectModelAlias = (text: string, before: ReadonlyMap<string, string>): ReadonlyMap<string, string> => {
   const [name = '', meant = ''] = text.split('=')
   if (name === '' || meant === '') throw new InvalidArgumentError('<name on the invoice>=<model>')
   return new Map([...before, [name, meant]])
@@ -65,7 +65,7 @@ const fileOf = async (name: string): Promise<InvoiceFile> => {
   return { name, open: () => createReadStream(name) }
 }
 
-const optionsOf = async (told: Told): Promise<ReconcileOptions> => {
+const optionsOf = async (told: ReconcileArguments): Promise<ReconcileOptions> => {
   const { from = null, to = null } = told
   if (from !== null && to !== null && from > to) throw new UsageError('--from is after --to')
   return {
@@ -77,20 +77,20 @@ const optionsOf = async (told: Told): Promise<ReconcileOptions> => {
     timezone: told.timezone,
     roundingPicos: told.rounding ?? null,
     unitPricePicos: told.unitPrice ?? null,
-    meant: told.model,
+    modelAliases: told.model,
     post: told.post,
     json: told.json,
   }
 }
 
-const assertKnown = (provider: string, { catalog }: Config, models: Iterable<string>): void => {
+const assertProviderKnown = (provider: string, { catalog }: Config, models: Iterable<string>): void => {
   const priced = [...models].map((model) => model.slice(0, model.indexOf('/')))
   const known = new Set([...catalog.providers.keys(), ...priced])
   if (!known.has(provider))
     throw new UsageError(`no such provider: ${provider}; known are ${[...known].sort().join(', ')}`)
 }
 
-const compare = async (
+const compareInvoice = async (
   platform: Platform,
   runtime: Runtime,
   config: Config,
@@ -98,12 +98,12 @@ const compare = async (
 ): Promise<number> => {
   const tail = await openTail(platform, runtime)
   try {
-    assertKnown(options.provider, config, tail.ledger.prices.keys())
+    assertProviderKnown(options.provider, config, tail.ledger.prices.keys())
     await catchUp(platform, runtime)
-    return await PostgresInvoiceBooks.run(tablesOf(platform).place, options.provider, async (books) => {
-      if (!(await books.knowsZone(options.timezone)))
+    return await PostgresReconcileRepository.run(requireTables(platform).place, options.provider, async (books) => {
+      if (!(await books.hasTimeZone(options.timezone)))
         throw new UsageError(`the database knows no zone ${options.timezone}; give ${zoneExpected}`)
-      return runReconcile({ books, log: platform.log, tail, catalog: config.catalog, nowMs: runtime.clock() }, options)
+      return runReconcile({ repository: books, log: platform.log, tail, catalog: config.catalog, nowMs: runtime.clock() }, options)
     })
   } catch (fault) {
     if (fault instanceof PeriodUnknown) throw new UsageError('the invoice tells no days: give --from and --to')
@@ -152,14 +152,14 @@ export const registerReconcile = (program: Command, configOf: ConfigOf): void =>
       'of video tasks that the ledger does not know (default: by the price sheets)',
       usdFrom,
     )
-    .option('--model <invoice=model>', 'a model that the invoice calls otherwise; may be repeated', addMeant, new Map())
+    .option('--model <invoice=model>', 'a model that the invoice calls otherwise; may be repeated', collectModelAlias, new Map())
     .option('--post', 'post the corrections; without it they are only shown', false)
     .option('--json', 'one JSON object a line', false)
     .addHelpText('after', help)
-    .action(async (told: Told, command: Command) => {
+    .action(async (told: ReconcileArguments, command: Command) => {
       const options = await optionsOf(told)
       const config = configOf(command)
       const runtime = createRuntime('warn')
-      process.exitCode = await onServers(config, runtime, {}, (platform) => compare(platform, runtime, config, options))
+      process.exitCode = await withPlatform(config, runtime, {}, (platform) => compareInvoice(platform, runtime, config, options))
     })
 }

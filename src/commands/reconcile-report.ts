@@ -1,7 +1,7 @@
-import type { InvoiceBooks, Period } from '../audit/reconcile/books.ts'
-import { adjustmentOf, type Correction } from '../audit/reconcile/correction.ts'
+import type { ReconcileRepository, InvoicePeriod } from '../audit/reconcile/books.ts'
+import { toAdjustment, type Correction } from '../audit/reconcile/correction.ts'
 import { differenceClasses } from '../audit/reconcile/decompose.ts'
-import { type Finding, type FoundRows, harmless, type Totals } from '../audit/reconcile/finding.ts'
+import { type ReconcileFinding, type RowSpan, harmlessClasses, type DifferenceTotals } from '../audit/reconcile/finding.ts'
 import type { FaultyInvoice, Reconciliation } from '../audit/reconcile/reconcile.ts'
 import { videoItem } from '../audit/reconcile/row.ts'
 import { formatUsd } from '../domain/money.ts'
@@ -12,26 +12,26 @@ import { printRecords } from './report.ts'
 type Fields = Readonly<Record<string, unknown>>
 
 /** What is shown: everything, one JSON object a line, or for people the first of each kind, and how many there are. */
-export interface Shown {
+export interface ReportWriter {
   add(kind: string, fields: Fields): void
   /** Prints what was gathered. */
   end(): void
 }
 
 /** Each line as it comes, so that nothing is held. */
-const jsonLines: Shown = {
+const jsonReport: ReportWriter = {
   add: (type, fields) => console.log(JSON.stringify({ type, ...fields })),
   end: () => {},
 }
 
-class Tables implements Shown {
+class TableReport implements ReportWriter {
   readonly #kinds = new Map<string, { readonly records: Fields[]; count: number }>()
 
   add(kind: string, fields: Fields): void {
-    const standing = this.#kinds.get(kind) ?? { records: [], count: 0 }
-    this.#kinds.set(kind, standing)
-    standing.count += 1
-    if (standing.records.length < limits.reconcileShownMax) standing.records.push(fields)
+    const existing = this.#kinds.get(kind) ?? { records: [], count: 0 }
+    this.#kinds.set(kind, existing)
+    existing.count += 1
+    if (existing.records.length < limits.reconcileShownMax) existing.records.push(fields)
   }
 
   end(): void {
@@ -43,7 +43,7 @@ class Tables implements Shown {
   }
 }
 
-export const shownAs = ({ json }: { readonly json: boolean }): Shown => (json ? jsonLines : new Tables())
+export const createReport = ({ json }: { readonly json: boolean }): ReportWriter => (json ? jsonReport : new TableReport())
 
 export interface ReportedInvoice {
   readonly provider: string
@@ -54,16 +54,16 @@ export interface ReportedInvoice {
 const quantityText = (item: string, quantity: bigint): string =>
   item === videoItem ? formatUsd(quantity) : quantity.toString()
 
-const rowsText = ({ file, row, rows }: FoundRows, { fileNames }: ReportedInvoice): string =>
+const rowsText = ({ file, row, rows }: RowSpan, { fileNames }: ReportedInvoice): string =>
   `${fileNames[file]}:${row}${rows > 1 ? ` and ${rows - 1} more` : ''}`
 
 /** What differs, for people: `output 120 for 100`. */
-const quantitiesText = (quantities: Finding['quantities']): string =>
+const quantitiesText = (quantities: ReconcileFinding['quantities']): string =>
   quantities
     .map(({ item, invoiced, charged }) => `${item} ${quantityText(item, invoiced)} for ${quantityText(item, charged)}`)
     .join(', ')
 
-const differenceFields = (finding: Finding) => ({
+const differenceFields = (finding: ReconcileFinding) => ({
   class: finding.class,
   amount: formatUsd(finding.amountPicos),
   day: finding.day,
@@ -74,7 +74,7 @@ const differenceFields = (finding: Finding) => ({
 })
 
 /** For programs everything by its name, for people in short. */
-export const differenceRecord = (finding: Finding, invoice: ReportedInvoice, json: boolean): Fields => {
+export const differenceRecord = (finding: ReconcileFinding, invoice: ReportedInvoice, json: boolean): Fields => {
   const { quantities, rows } = finding
   if (!json)
     return {
@@ -94,12 +94,12 @@ export const differenceRecord = (finding: Finding, invoice: ReportedInvoice, jso
 }
 
 export const correctionRecord = (correction: Correction, outcome: PostingOutcome): Fields => {
-  const { adjustmentId, workspaceId, amount, corrects } = adjustmentOf(correction).data
+  const { adjustmentId, workspaceId, amount, corrects } = toAdjustment(correction).data
   return { outcome, workspace: workspaceId, amount, corrects, adjustment: adjustmentId }
 }
 
 /** What stands open beside the differences; told, and no reason for the exit code. */
-export const reportLists = async (books: InvoiceBooks, period: Period, nowMs: number, shown: Shown): Promise<void> => {
+export const reportLists = async (books: ReconcileRepository, period: InvoicePeriod, nowMs: number, shown: ReportWriter): Promise<void> => {
   const overdueMs = nowMs - limits.reconcileGraceMs
   for await (const requests of books.openRequests(period.timezone))
     for (const { requestId, workspaceId, routedAt, deadlineMs, reservedPicos } of requests)
@@ -145,15 +145,15 @@ export const reportLists = async (books: InvoiceBooks, period: Period, nowMs: nu
 }
 
 /** The classes that there are, in their order. */
-const classRecords = ({ classes }: Totals): readonly Fields[] =>
+const classRecords = ({ classes }: DifferenceTotals): readonly Fields[] =>
   differenceClasses.flatMap((name) => {
     const total = classes.get(name)
     return total === undefined ? [] : [{ class: name, count: total.count, amount: formatUsd(total.amountPicos) }]
   })
 
 /** Differences that are neither timing nor rounding. */
-export const harmfulCount = ({ classes }: Totals): number =>
-  [...classes].reduce((sum, [name, { count }]) => (harmless.has(name) ? sum : sum + count), 0)
+export const countHarmful = ({ classes }: DifferenceTotals): number =>
+  [...classes].reduce((sum, [name, { count }]) => (harmlessClasses.has(name) ? sum : sum + count), 0)
 
 export interface Summary {
   readonly invoice: ReportedInvoice
@@ -164,18 +164,18 @@ export interface Summary {
 }
 
 const summaryFields = ({ invoice, reconciliation, sequence, corrected }: Summary) => {
-  const { period, rows, rowsLeftOut, totals } = reconciliation
+  const { period, rows, skippedRows: skippedRows, totals } = reconciliation
   return {
     provider: invoice.provider,
     format: invoice.format,
     ...period,
     rows,
-    rows_left_out: rowsLeftOut,
+    rows_left_out: skippedRows,
     at_sequence: sequence,
     invoiced: formatUsd(totals.invoicedPicos),
     ledger: formatUsd(totals.ledgerPicos),
     difference: formatUsd(totals.invoicedPicos - totals.ledgerPicos),
-    differences: harmfulCount(totals),
+    differences: countHarmful(totals),
     corrected,
     overdue_after_seconds: limits.reconcileGraceMs / 1_000,
   }

@@ -1,25 +1,25 @@
 import { basename } from 'node:path'
-import type { InvoiceBooks, InvoicedSubject, LedgerSubject } from '../audit/reconcile/books.ts'
-import { daysIn } from '../audit/reconcile/days.ts'
+import type { ReconcileRepository, InvoicedSubject, LedgerSubject } from '../audit/reconcile/books.ts'
+import { createDayFormatter } from '../audit/reconcile/days.ts'
 import type { UnitPrice } from '../audit/reconcile/decompose.ts'
 import { type FormatName, Invoice, type InvoiceFile } from '../audit/reconcile/invoice.ts'
-import { modelNamesOf } from '../audit/reconcile/models.ts'
-import { reconcile } from '../audit/reconcile/reconcile.ts'
+import { createModelNames } from '../audit/reconcile/models.ts'
+import { reconcileInvoice } from '../audit/reconcile/reconcile.ts'
 import { unitParts } from '../audit/reconcile/row.ts'
 import { formatUsd, parseUsd } from '../domain/money.ts'
 import { type PriceBook, priceAt } from '../domain/pricing/price-book.ts'
 import type { Catalog } from '../domain/routing/plan.ts'
-import type { Books } from './accounts.ts'
+import type { CommandContext } from './accounts.ts'
 import { CorrectionPoster } from './post-corrections.ts'
 import {
   correctionRecord,
   differenceRecord,
-  harmfulCount,
+  countHarmful,
   printFaults,
   printSummary,
   type ReportedInvoice,
   reportLists,
-  shownAs,
+  createReport,
 } from './reconcile-report.ts'
 import { exitCodes } from './report.ts'
 
@@ -32,13 +32,13 @@ export interface ReconcileOptions {
   readonly timezone: string
   readonly roundingPicos: bigint | null
   readonly unitPricePicos: bigint | null
-  readonly meant: ReadonlyMap<string, string>
+  readonly modelAliases: ReadonlyMap<string, string>
   readonly post: boolean
   readonly json: boolean
 }
 
-export interface ReconcileWork extends Books {
-  readonly books: InvoiceBooks
+export interface ReconcileContext extends CommandContext {
+  readonly repository: ReconcileRepository
   readonly catalog: Pick<Catalog, 'providers'>
   readonly nowMs: number
 }
@@ -71,22 +71,22 @@ const noteFor =
  * code: 0 where nothing is left but timing and rounding.
  */
 export const runReconcile = async (
-  { books, log, tail, catalog, nowMs }: ReconcileWork,
+  { repository: repository, log, tail, catalog, nowMs }: ReconcileContext,
   options: ReconcileOptions,
 ): Promise<number> => {
   const { provider, format, files, timezone, roundingPicos } = options
   const { prices } = tail.ledger
   const reported: ReportedInvoice = { provider, format, fileNames: files.map(({ name }) => name) }
-  const shown = shownAs(options)
+  const shown = createReport(options)
   let corrected = 0
   const poster = new CorrectionPoster({ log, tail }, options.post, (correction, outcome) => {
     shown.add('correction', correctionRecord(correction, outcome))
     if (outcome === 'posted' || outcome === 'stands') corrected += correction.differences
   })
-  const result = await reconcile({
-    invoice: new Invoice(files, format, { provider, dayOf: daysIn(timezone), roundingPicos }),
-    books,
-    names: modelNamesOf({ provider, catalog, prices, meant: options.meant }),
+  const result = await reconcileInvoice({
+    invoice: new Invoice(files, format, { provider, dayOf: createDayFormatter(timezone), roundingPicos }),
+    repository: repository,
+    names: createModelNames({ provider, catalog, prices, modelAliases: options.modelAliases }),
     unitPrice: unitPriceOf(prices, options, nowMs),
     timezone,
     from: options.from,
@@ -100,8 +100,8 @@ export const runReconcile = async (
     return exitCodes.failed
   }
   await poster.end()
-  await reportLists(books, result.period, nowMs, shown)
+  await reportLists(repository, result.period, nowMs, shown)
   shown.end()
-  printSummary({ invoice: reported, reconciliation: result, sequence: books.sequence, corrected }, options)
-  return harmfulCount(result.totals) > corrected ? exitCodes.failed : exitCodes.done
+  printSummary({ invoice: reported, reconciliation: result, sequence: repository.sequence, corrected }, options)
+  return countHarmful(result.totals) > corrected ? exitCodes.failed : exitCodes.done
 }

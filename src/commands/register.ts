@@ -3,7 +3,7 @@ import { type Config, readConfig, readPriceFile } from '../config.ts'
 import { limits } from '../limits.ts'
 import { type ProcessRole, type RoleName, roleNames } from '../roles/role.ts'
 import {
-  type Books,
+  type CommandContext,
   changeWorkspace,
   creditWallet,
   issueKey,
@@ -14,16 +14,16 @@ import {
   setKeyExpiry,
   workspaceRecord,
 } from './accounts.ts'
-import { operatorOf } from './actor.ts'
+import { resolveOperator } from './actor.ts'
 import { registerArchive } from './archive-command.ts'
 import { registerAudit } from './audit-command.ts'
 import { callbackSecretRecord } from './callbacks.ts'
 import { registerExplain } from './explain-command.ts'
-import { secretsOf } from './faults.ts'
+import { listSecrets } from './faults.ts'
 import { type ImportOptions, importPrices, readTable } from './import-prices.ts'
 import { registerLimits } from './limits-command.ts'
 import { registerPlan } from './plan-command.ts'
-import { onServers, openTail, type Platform } from './platform.ts'
+import { withPlatform, openTail, type Platform } from './platform.ts'
 import { perCallRecords, priceInFull, priceInShort, priceRecords, publishPrices } from './prices.ts'
 import { registerProve } from './prove-command.ts'
 import { registerReconcile } from './reconcile-command.ts'
@@ -33,8 +33,8 @@ import { registerRestore } from './restore-command.ts'
 import { registerRouting } from './routing-command.ts'
 import { createRuntime, type Runtime } from './runtime.ts'
 import { runServers } from './servers.ts'
-import { instantOf, registerStatement } from './statement-command.ts'
-import { status } from './status.ts'
+import { parseInstantOption, registerStatement } from './statement-command.ts'
+import { printStatus } from './status.ts'
 import { registerVerify } from './verify-command.ts'
 
 interface Globals {
@@ -71,38 +71,38 @@ const configOf = (
   return readConfig(process.env, { role: 'operator', ...options, file: config, dataFolder: data })
 }
 
-export interface Session extends Books {
+export interface CommandSession extends CommandContext {
   readonly platform: Platform
   readonly config: Config
   readonly runtime: Runtime
 }
 
-export type WithBooks = (command: Command, work: (session: Session) => Promise<void>) => Promise<void>
+export type WithSession = (command: Command, work: (session: CommandSession) => Promise<void>) => Promise<void>
 
 /** Runs one command on the log of the running gateway, or on servers started for it alone. */
-const withBooks = async (
+const withSession = async (
   command: Command,
-  work: (session: Session) => Promise<void>,
+  work: (session: CommandSession) => Promise<void>,
   options: { readonly callbackSecret?: boolean } = {},
 ): Promise<void> => {
   const config = configOf(command, options)
   const runtime = createRuntime('warn')
-  await onServers(config, runtime, {}, async (platform) => {
+  await withPlatform(config, runtime, {}, async (platform) => {
     const tail = await openTail(platform, runtime)
-    const actor = operatorOf(command.optsWithGlobals<Globals>().actor)
+    const actor = resolveOperator(command.optsWithGlobals<Globals>().actor)
     await work({ platform, log: platform.log, tail, actor, config, runtime })
     await tail.stop()
   })
 }
 
 /** Throws UsageError for an instant that is over. */
-const futureOf = <Instant extends Date | undefined>(instant: Instant, { runtime }: Session): Instant => {
+const requireFuture = <Instant extends Date | undefined>(instant: Instant, { runtime }: CommandSession): Instant => {
   if (instant !== undefined && instant.getTime() <= runtime.clock())
     throw new UsageError(`${instant.toISOString()} is over`)
   return instant
 }
 
-const graceOf = (text: string): number => {
+const parseGrace = (text: string): number => {
   const seconds = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN
   if (!(seconds <= limits.keyGraceSecondsMax))
     throw new InvalidArgumentError(`a grace is a whole number of seconds, 0 to ${limits.keyGraceSecondsMax}`)
@@ -120,7 +120,7 @@ const registerWorkspace = (program: Command): void => {
     .option('--credit-limit <usd>', 'how far below zero the balance may go', '0')
     .addOption(json())
     .action((id: string, options: { name?: string; creditLimit: string; json: boolean }, command: Command) =>
-      withBooks(command, async (session) => {
+      withSession(command, async (session) => {
         await openWorkspace(session, id, options.name ?? id, options.creditLimit)
         printRecords([workspaceRecord(session, id)], options)
       }),
@@ -132,7 +132,7 @@ const registerWorkspace = (program: Command): void => {
     .option('--credit-limit <usd>', 'how far below zero the balance may go')
     .addOption(json())
     .action((id: string, options: { name?: string; creditLimit?: string; json: boolean }, command: Command) =>
-      withBooks(command, async (session) => {
+      withSession(command, async (session) => {
         const changed = await changeWorkspace(session, id, options)
         if (!changed) console.error('nothing was changed')
         printRecords([workspaceRecord(session, id)], options)
@@ -143,7 +143,7 @@ const registerWorkspace = (program: Command): void => {
     .description('every workspace with its wallet')
     .addOption(json())
     .action((options: { json: boolean }, command: Command) =>
-      withBooks(command, async (session) => {
+      withSession(command, async (session) => {
         const ids = [...session.tail.ledger.accounts.workspaces.keys()].sort()
         printRecords(
           ids.map((id) => workspaceRecord(session, id)),
@@ -156,14 +156,14 @@ const registerWorkspace = (program: Command): void => {
     .description("one workspace's wallet, exactly, as the log has it now")
     .addOption(json())
     .action((id: string, options: { json: boolean }, command: Command) =>
-      withBooks(command, async (session) => printRecords([workspaceRecord(session, id)], options)),
+      withSession(command, async (session) => printRecords([workspaceRecord(session, id)], options)),
     )
   workspace
     .command('callback-secret <workspace>')
     .description('show what a workspace verifies its callbacks with')
     .addOption(json())
     .action((id: string, options: { json: boolean }, command: Command) =>
-      withBooks(command, async (session) => printRecords([callbackSecretRecord(session, id)], options), {
+      withSession(command, async (session) => printRecords([callbackSecretRecord(session, id)], options), {
         callbackSecret: true,
       }),
     )
@@ -185,12 +185,12 @@ const registerCredit = (program: Command): void => {
       'what the money is for, such as an invoice number; repeated, it credits nothing',
     )
     .option('--note <text>', 'a remark for the statement', '')
-    .option('--expires <instant>', 'when what is left of it lapses, such as 2027-01-01 (default: never)', instantOf)
+    .option('--expires <instant>', 'when what is left of it lapses, such as 2027-01-01 (default: never)', parseInstantOption)
     .addOption(json())
     .action((id: string, usd: string, options: CreditOptions, command: Command) =>
-      withBooks(command, async (session) => {
+      withSession(command, async (session) => {
         const { reference, note, expires } = options
-        const fresh = await creditWallet(session, id, usd, reference, note, futureOf(expires, session))
+        const fresh = await creditWallet(session, id, usd, reference, note, requireFuture(expires, session))
         if (!fresh) console.error(`the reference ${options.reference} was credited before; nothing was added`)
         printRecords([workspaceRecord(session, id)], options)
       }),
@@ -203,12 +203,12 @@ const registerKey = (program: Command): void => {
     .command('issue <workspace>')
     .description('issue a key and show it, this once')
     .option('--name <name>', 'what the key is for; a workspace has one working key of a name', 'default')
-    .option('--expires <instant>', 'when it stops (default: never)', instantOf)
+    .option('--expires <instant>', 'when it stops (default: never)', parseInstantOption)
     .addOption(json())
     .action((id: string, options: { name: string; expires?: Date; json: boolean }, command: Command) =>
-      withBooks(command, async (session) => {
+      withSession(command, async (session) => {
         const { newId, randomText } = session.runtime
-        const expiresAtMs = futureOf(options.expires, session)?.getTime() ?? null
+        const expiresAtMs = requireFuture(options.expires, session)?.getTime() ?? null
         const { keyId, secret } = await issueKey(session, id, options.name, newId, randomText, expiresAtMs)
         printRecords([{ key: keyId, workspace: id, name: options.name, secret }], options)
       }),
@@ -216,14 +216,14 @@ const registerKey = (program: Command): void => {
   key
     .command('rotate <key>')
     .description('put a fresh key in the place of one, under its name, and show it, this once')
-    .requiredOption('--grace <seconds>', 'how long the one that is replaced goes on; 0 ends it at once', graceOf)
-    .option('--expires <instant>', 'when the fresh one stops (default: when the one it replaces would have)', instantOf)
+    .requiredOption('--grace <seconds>', 'how long the one that is replaced goes on; 0 ends it at once', parseGrace)
+    .option('--expires <instant>', 'when the fresh one stops (default: when the one it replaces would have)', parseInstantOption)
     .addOption(json())
     .action((keyId: string, options: { grace: number; expires?: Date; json: boolean }, command: Command) =>
-      withBooks(command, async (session) => {
+      withSession(command, async (session) => {
         const { grace, expires } = options
         const graceEndsAtMs = grace === 0 ? null : session.runtime.clock() + grace * 1_000
-        const rotation = { graceEndsAtMs, expiresAtMs: futureOf(expires, session)?.getTime() }
+        const rotation = { graceEndsAtMs, expiresAtMs: requireFuture(expires, session)?.getTime() }
         const fresh = await rotateKey(session, keyId, rotation, session.runtime)
         printRecords([{ key: fresh.keyId, replaces: keyId, secret: fresh.secret }], options)
       }),
@@ -231,10 +231,10 @@ const registerKey = (program: Command): void => {
   key
     .command('expire <key>')
     .description('set when a key stops')
-    .argument('<instant>', 'such as 2027-01-31T12:00:00Z', instantOf)
+    .argument('<instant>', 'such as 2027-01-31T12:00:00Z', parseInstantOption)
     .action((keyId: string, at: Date, _options: object, command: Command) =>
-      withBooks(command, async (session) => {
-        const expiresAtMs = futureOf(at, session).getTime()
+      withSession(command, async (session) => {
+        const expiresAtMs = requireFuture(at, session).getTime()
         const isNews = await setKeyExpiry(session, keyId, expiresAtMs)
         console.error(isNews ? 'set' : 'it was so before')
       }),
@@ -243,7 +243,7 @@ const registerKey = (program: Command): void => {
     .command('revoke <key>')
     .description('end a key by its id; ending it again does nothing')
     .action((keyId: string, _options: object, command: Command) =>
-      withBooks(command, async (session) => {
+      withSession(command, async (session) => {
         const worked = await revokeKey(session, keyId)
         console.error(worked ? 'revoked' : 'it was revoked before')
       }),
@@ -253,7 +253,7 @@ const registerKey = (program: Command): void => {
     .description('keys by id and prefix; secrets are kept nowhere')
     .addOption(json())
     .action((id: string | undefined, options: { json: boolean }, command: Command) =>
-      withBooks(command, async (session) => printRecords(keyRecords(session, id, session.runtime.clock()), options)),
+      withSession(command, async (session) => printRecords(keyRecords(session, id, session.runtime.clock()), options)),
     )
 }
 
@@ -274,7 +274,7 @@ const registerPrices = (program: Command): void => {
     .addOption(json())
     .action((file: string | undefined, options: { json: boolean }, command: Command) => {
       const named = file === undefined ? undefined : readPriceFile(file)
-      return withBooks(command, async (session) => {
+      return withSession(command, async (session) => {
         const fresh = await publishPrices(session, named ?? session.config.prices)
         printRecords(
           fresh.map(({ model, effectiveFrom, version }) => ({ model, effective_from: effectiveFrom, version })),
@@ -294,19 +294,19 @@ const registerPrices = (program: Command): void => {
       '--model <models...>',
       'publish these alone, as they are named here (default: all that were added or changed)',
     )
-    .option('--from <instant>', 'from when on the prices count (default: now)', instantOf)
+    .option('--from <instant>', 'from when on the prices count (default: now)', parseInstantOption)
     .option('--all', 'also show what is of providers that are not configured', false)
     .addOption(json())
     .action((file: string, options: ImportOptions, command: Command) => {
       const table = readTable(file)
-      return withBooks(command, (session) => importPrices(session, table, options))
+      return withSession(command, (session) => importPrices(session, table, options))
     })
   prices
     .command('show [model]')
     .description('every sheet, by model and instant; USD per million tokens, and per call of a tool; whole with --json')
     .addOption(json())
     .action((model: string | undefined, options: { json: boolean }, command: Command) =>
-      withBooks(command, async (session) => {
+      withSession(command, async (session) => {
         const records = priceRecords(session, model, session.runtime.clock())
         if (options.json) printRecords(records.map(priceInFull), options)
         else printPrices(records, model)
@@ -336,8 +336,8 @@ export const registerCommands = (program: Command): void => {
     )
     .action(async (options: ServeOptions, command: Command) => {
       const config = configOf(command, { role: 'gateway', ...options })
-      const { serve } = await import('./serve.ts') // The roles are most of the program, and most commands need none.
-      return serve(config, createRuntime(config.logLevel, secretsOf(config)), options.role)
+      const { serveGateway: serveGateway } = await import('./serve.ts') // The roles are most of the program, and most commands need none.
+      return serveGateway(config, createRuntime(config.logLevel, listSecrets(config)), options.role)
     })
   program
     .command('servers')
@@ -347,14 +347,14 @@ export const registerCommands = (program: Command): void => {
     .command('status')
     .description('how much the log holds, and how far behind the tables are')
     .addOption(json())
-    .action((options: { json: boolean }, command: Command) => status(configOf(command), createRuntime('warn'), options))
+    .action((options: { json: boolean }, command: Command) => printStatus(configOf(command), createRuntime('warn'), options))
   registerWorkspace(program)
   registerCredit(program)
   registerKey(program)
-  registerLimits(program, withBooks)
+  registerLimits(program, withSession)
   registerPrices(program)
-  registerRouting(program, withBooks, json)
-  registerPlan(program, withBooks)
+  registerRouting(program, withSession, json)
+  registerPlan(program, withSession)
   registerReplay(program, configOf)
   registerAudit(program, configOf)
   registerVerify(program, configOf)

@@ -1,17 +1,17 @@
 import type { Command } from 'commander'
 import type { Config } from '../config.ts'
 import type { ArchiveSource } from '../infrastructure/archive/archive-source.ts'
-import { ArchiveThenLog, assertContinues, logOfSource } from '../roles/source-log.ts'
+import { ArchiveThenLog, assertContinues, followSource } from '../roles/source-log.ts'
 import type { ConfigOf } from './audit-command.ts'
-import { type BelievedArchive, openSealed } from './check-archive.ts'
-import { believed, onDatabase, onServers, type Platform, tablesOf } from './platform.ts'
-import { showing } from './progress.ts'
-import { collect } from './public-keys.ts'
-import { type ReplayParts, type ReplayReport, replay, UnknownTables } from './replay.ts'
-import { CommandError, exitCodes, type Output, printRecords, UsageError } from './report.ts'
+import { type VerifiedArchiveOptions, openVerifiedArchive } from './check-archive.ts'
+import { permittedEventTypes, withDatabaseErrors, withPlatform, type Platform, requireTables } from './platform.ts'
+import { withProgress } from './progress.ts'
+import { collectOption } from './public-keys.ts'
+import { type ReplayParts, type ReplayReport, rebuildReadModels, UnknownTables } from './replay.ts'
+import { CommandError, exitCodes, type OutputOptions, printRecords, UsageError } from './report.ts'
 import { createRuntime, type Runtime } from './runtime.ts'
 
-export interface ReplayOptions extends BelievedArchive {
+export interface ReplayOptions extends VerifiedArchiveOptions {
   readonly swap: boolean
   /** Compared, and swapped; all where none are named. */
   readonly tables?: readonly string[]
@@ -21,7 +21,7 @@ export interface ReplayOptions extends BelievedArchive {
 const printReport = (
   { comparisons, sequence, equal, swapped }: ReplayReport,
   lastSequence: number,
-  output: Output,
+  output: OutputOptions,
 ): void => {
   printRecords(
     comparisons.map(({ table, rows, differences, digest }) => ({
@@ -45,7 +45,7 @@ const printReport = (
 
 /** Tables are not made from what was not sealed. Null where no archive is named. */
 const archiveFor = async (config: Config, options: ReplayOptions): Promise<ArchiveSource | null> =>
-  options.archive === undefined ? null : openSealed(options.archive, () => config, options, 'nothing was rebuilt')
+  options.archive === undefined ? null : openVerifiedArchive(options.archive, () => config, options, 'nothing was rebuilt')
 
 /** The archive first, where there is one; the log goes on where it ends. Throws CommandError where the log holds less: its tables would be compared with nothing. */
 const framesFrom = async (archive: ArchiveSource | null, { log }: Platform): Promise<ReplayParts['log']> => {
@@ -56,7 +56,7 @@ const framesFrom = async (archive: ArchiveSource | null, { log }: Platform): Pro
       `nothing was rebuilt: the log ends at ${logEnd}, the archive at ${end}; restore it first, with \`gateway restore\``,
     )
   await assertContinues(archive, log)
-  return logOfSource(new ArchiveThenLog(archive, log), believed)
+  return followSource(new ArchiveThenLog(archive, log), permittedEventTypes)
 }
 
 const tablesIn = (text: string): readonly string[] => {
@@ -71,9 +71,9 @@ const replayOn = async (
   { swap, tables = [] }: ReplayOptions,
 ): Promise<ReplayReport> => {
   const log = await framesFrom(archive, platform)
-  const { place } = tablesOf(platform)
-  return showing('replay', (progress) =>
-    replay({
+  const { place } = requireTables(platform)
+  return withProgress('replay', (progress) =>
+    rebuildReadModels({
       log,
       place,
       swap,
@@ -90,7 +90,7 @@ const replayOn = async (
 export const replayCommand = async (config: Config, runtime: Runtime, options: ReplayOptions): Promise<number> => {
   const archive = await archiveFor(config, options)
   try {
-    return await onServers(config, runtime, {}, async (platform) => {
+    return await withPlatform(config, runtime, {}, async (platform) => {
       const report = await replayOn(platform, archive, options)
       printReport(report, await platform.log.lastSequence(), options)
       return report.equal ? exitCodes.done : exitCodes.failed
@@ -112,12 +112,12 @@ export const registerReplay = (program: Command, configOf: ConfigOf): void => {
       tablesIn,
     )
     .option('--archive <folder>', 'read the frames from an archive, and from the log only those behind its end')
-    .option('--public-key <key>', 'the archive’s key, or a file with it (default: the configured one)', collect, [])
+    .option('--public-key <key>', 'the archive’s key, or a file with it (default: the configured one)', collectOption, [])
     .option('--json', 'one JSON object a line', false)
     .action(async (options: ReplayOptions, command: Command) => {
       const config = configOf(command)
       const replaying = replayCommand(config, createRuntime('warn'), options)
       const databaseUrl = config.external?.databaseUrl ?? null
-      process.exitCode = await (databaseUrl === null ? replaying : onDatabase(databaseUrl, replaying))
+      process.exitCode = await (databaseUrl === null ? replaying : withDatabaseErrors(databaseUrl, replaying))
     })
 }

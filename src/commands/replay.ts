@@ -1,10 +1,10 @@
 import { initialLedger } from '../domain/ledger/ledger.ts'
 import type { TableComparison } from '../infrastructure/postgres/compare.ts'
-import type { Place } from '../infrastructure/postgres/connection.ts'
-import { type BringTo, Rebuild } from '../infrastructure/postgres/rebuild.ts'
+import type { SchemaLocation } from '../infrastructure/postgres/connection.ts'
+import { type ProjectTo, Rebuild } from '../infrastructure/postgres/rebuild.ts'
 import { limits } from '../limits.ts'
 import { ForeignTables } from '../roles/log-identity.ts'
-import { Stretch } from '../roles/projector/stretch.ts'
+import { ProjectionRun } from '../roles/projector/stretch.ts'
 import type { EventLog } from '../roles/role.ts'
 
 export type ReplayProgress =
@@ -14,7 +14,7 @@ export type ReplayProgress =
 
 export interface ReplayParts {
   readonly log: Pick<EventLog, 'follow' | 'lastSequence'>
-  readonly place: Place
+  readonly place: SchemaLocation
   /** Puts the rebuilt tables in the place of the live ones, whether they differ or not. */
   readonly swap: boolean
   /** The tables that are compared, and swapped; all where none are named. All are rebuilt: an event moves several. */
@@ -36,7 +36,7 @@ export class UnknownTables extends Error {
   override readonly name = 'UnknownTables'
 }
 
-const chosenFrom = (all: readonly string[], chosen: readonly string[]): readonly string[] => {
+const selectTables = (all: readonly string[], chosen: readonly string[]): readonly string[] => {
   const unknown = chosen.filter((name) => !all.includes(name))
   if (unknown.length === 0) return chosen
   throw new UnknownTables(`no read model is called ${unknown.join(', ')}; there are ${all.join(', ')}`)
@@ -47,12 +47,12 @@ const chosenFrom = (all: readonly string[], chosen: readonly string[]): readonly
  * by row, at the live checkpoint. Reads and the live projector go on meanwhile. Rejects with `ForeignTables` when the live tables
  * stand beyond the end of the log, and with `UnknownTables`.
  */
-export const replay = (parts: ReplayParts): Promise<ReplayReport> => {
+export const rebuildReadModels = (parts: ReplayParts): Promise<ReplayReport> => {
   const { place, swap, tables = [], onProgress = () => {} } = parts
   return Rebuild.run(place, async (rebuild) => {
     const all = rebuild.tables
-    const chosen = tables.length === 0 ? null : chosenFrom(all, tables)
-    const bringTo = projecting(parts, rebuild, onProgress)
+    const chosen = tables.length === 0 ? null : selectTables(all, tables)
+    const bringTo = createProjection(parts, rebuild, onProgress)
     await bringTo(await rebuild.liveSequence())
     await rebuild.finishLoading()
     let sequence = 0
@@ -73,17 +73,17 @@ export const replay = (parts: ReplayParts): Promise<ReplayReport> => {
 }
 
 /** Projects on from where the last call ended; what is in the tables is what is in the ledger. */
-const projecting = (
+const createProjection = (
   { log, batchEventsMax = limits.projectionBatchEventsMax }: ReplayParts,
   { store }: Rebuild,
   onProgress: (progress: ReplayProgress) => void,
-): BringTo => {
+): ProjectTo => {
   const ledger = initialLedger()
   return async (toSequence) => {
     const last = await log.lastSequence()
     if (last < toSequence)
       throw new ForeignTables(`the live tables stand at sequence ${toSequence}, but the log ends at ${last}`)
-    const stretch = new Stretch({
+    const run = new ProjectionRun({
       ledger,
       log,
       store,
@@ -91,7 +91,7 @@ const projecting = (
       toSequence,
       onProjected: (sequence) => onProgress({ step: 'projected', sequence, toSequence }),
     })
-    const end = await stretch.ended
+    const end = await run.ended
     if (end.reason === 'unavailable') throw new Error('the rebuilt tables cannot be written', { cause: end.cause })
     if (end.reason !== 'reached') throw new Error('somebody else writes the rebuilt tables')
   }

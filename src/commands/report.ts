@@ -17,9 +17,9 @@ export class UsageError extends CommandError {
 }
 
 /** Whether a write failed because nobody reads any more, as after `| head`. */
-export const isGoneReader = (fault: unknown): boolean => faultCode(fault) === 'EPIPE'
+export const isBrokenPipe = (fault: unknown): boolean => faultCode(fault) === 'EPIPE'
 
-export interface Output {
+export interface OutputOptions {
   readonly json: boolean
 }
 
@@ -29,7 +29,7 @@ export const printWarnings = (warnings: readonly string[]): void => {
 }
 
 /** Prints a record or a list of records: JSON for programs, aligned columns for people. */
-export const printRecords = (records: readonly Readonly<Record<string, unknown>>[], { json }: Output): void => {
+export const printRecords = (records: readonly Readonly<Record<string, unknown>>[], { json }: OutputOptions): void => {
   if (json) {
     for (const record of records) console.log(JSON.stringify(record))
     return

@@ -1,24 +1,24 @@
 import { join } from 'node:path'
 import type { Command } from 'commander'
 import type { FrameSource } from '../audit/frames.ts'
-import { restore } from '../audit/restore.ts'
+import { restoreLog } from '../audit/restore.ts'
 import type { Config } from '../config.ts'
 import type { ArchiveSource } from '../infrastructure/archive/archive-source.ts'
 import { openRawWriter } from '../infrastructure/nats/raw-writer.ts'
 import type { ConfigOf } from './audit-command.ts'
-import { type BelievedArchive, check, openSealed } from './check-archive.ts'
+import { type VerifiedArchiveOptions, verifyWithProgress, openVerifiedArchive } from './check-archive.ts'
 import { printFindings } from './findings-report.ts'
-import { onServers, type Platform } from './platform.ts'
-import { showing } from './progress.ts'
-import { collect, verifiersFor } from './public-keys.ts'
+import { withPlatform, type Platform } from './platform.ts'
+import { withProgress } from './progress.ts'
+import { collectOption, resolveVerifiers } from './public-keys.ts'
 import { CommandError, exitCodes, printRecords } from './report.ts'
 import { createRuntime } from './runtime.ts'
 
-const putBack = async (archive: FrameSource, { log, connect }: Platform, name: string): Promise<number> => {
+const restoreFrames = async (archive: FrameSource, { log, connect }: Platform, name: string): Promise<number> => {
   const connection = await connect('restore')
   try {
-    return await showing('restore', (progress) =>
-      restore({
+    return await withProgress('restore', (progress) =>
+      restoreLog({
         archive,
         log,
         writer: openRawWriter(connection, name),
@@ -39,11 +39,11 @@ const keyHint = ({ external, dataFolder }: Config): string => {
   return `sealing goes on only by the key that signed the archive: ${bring} before the gateway starts, or name the old public key in \`audit.previous_public_keys\`; else nothing new is sealed`
 }
 
-const restoreInto = (config: Config, source: ArchiveSource, options: BelievedArchive): Promise<number> =>
-  onServers(config, createRuntime('warn'), {}, async (platform) => {
-    const verifiers = verifiersFor(options.publicKey, () => config)
-    const frames = await putBack(source, platform, config.log.name)
-    const found = await check('verify', { source: platform.log, known: source.checkpoints }, verifiers)
+const restoreInto = (config: Config, source: ArchiveSource, options: VerifiedArchiveOptions): Promise<number> =>
+  withPlatform(config, createRuntime('warn'), {}, async (platform) => {
+    const verifiers = resolveVerifiers(options.publicKey, () => config)
+    const frames = await restoreFrames(source, platform, config.log.name)
+    const found = await verifyWithProgress('verify', { source: platform.log, known: source.checkpoints }, verifiers)
     printFindings(found.findings, found.total, options)
     if (found.total > 0) return exitCodes.failed
     if (options.json) printRecords([{ restored: frames, frames: found.frames, root: found.root }], options)
@@ -53,8 +53,8 @@ const restoreInto = (config: Config, source: ArchiveSource, options: BelievedArc
     return exitCodes.done
   })
 
-const restoreArchive = async (config: Config, folder: string, options: BelievedArchive): Promise<number> => {
-  const source = await openSealed(folder, () => config, options, 'nothing was restored')
+const restoreArchive = async (config: Config, folder: string, options: VerifiedArchiveOptions): Promise<number> => {
+  const source = await openVerifiedArchive(folder, () => config, options, 'nothing was restored')
   if (source.manifest.size === 0) throw new CommandError(`${folder} holds no frames`)
   return restoreInto(config, source, options)
 }
@@ -64,9 +64,9 @@ export const registerRestore = (program: Command, configOf: ConfigOf): void => {
   program
     .command('restore <folder>')
     .description('put the frames of an archive into an empty log, at the same sequences; interrupted, run it again')
-    .option('--public-key <key>', 'the log’s key, or a file with it (default: the configured one)', collect, [])
+    .option('--public-key <key>', 'the log’s key, or a file with it (default: the configured one)', collectOption, [])
     .option('--json', 'one JSON object a line', false)
-    .action(async (folder: string, options: BelievedArchive, command: Command) => {
+    .action(async (folder: string, options: VerifiedArchiveOptions, command: Command) => {
       process.exitCode = await restoreArchive(configOf(command), folder, options)
     })
 }

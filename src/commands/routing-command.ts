@@ -1,15 +1,15 @@
 import { type Command, InvalidArgumentError, type Option } from 'commander'
 import { candidateName, type RouterCandidate, type RouterRule } from '../domain/routing/plan.ts'
 import { setAlias, setRouter } from '../roles/routing-changes.ts'
-import { catalogOf, warnOfNames } from './catalog.ts'
-import type { Session, WithBooks } from './register.ts'
-import { type Output, printRecords } from './report.ts'
+import { resolveCatalog, warnAboutNames } from './catalog.ts'
+import type { CommandSession, WithSession } from './register.ts'
+import { type OutputOptions, printRecords } from './report.ts'
 
 const sourceOf = (isSet: boolean): string => (isSet ? 'log' : 'configuration')
 
-const aliasRecords = (session: Session) => {
+const aliasRecords = (session: CommandSession) => {
   const { aliases } = session.tail.ledger.routing
-  return Object.entries(catalogOf(session).aliases)
+  return Object.entries(resolveCatalog(session).aliases)
     .map(([alias, model]) => ({ alias, model, source: sourceOf(aliases.has(alias)) }))
     .toSorted((one, other) => (one.alias < other.alias ? -1 : 1))
 }
@@ -19,9 +19,9 @@ const candidateText = (candidate: RouterCandidate): string =>
     ? candidateName(candidate)
     : `${candidate.model}=${candidate.weight}`
 
-const routerRecords = (session: Session) => {
+const routerRecords = (session: CommandSession) => {
   const { routers } = session.tail.ledger.routing
-  return Object.entries(catalogOf(session).routers)
+  return Object.entries(resolveCatalog(session).routers)
     .map(([router, { candidates, order = 'listed' }]) => ({
       router,
       order,
@@ -31,11 +31,11 @@ const routerRecords = (session: Session) => {
     .toSorted((one, other) => (one.router < other.router ? -1 : 1))
 }
 
-const told = (isNews: boolean): void => console.error(isNews ? 'set' : 'it was so before')
-const toldUnset = (isNews: boolean): void =>
+const reportSet = (isNews: boolean): void => console.error(isNews ? 'set' : 'it was so before')
+const reportUnset = (isNews: boolean): void =>
   console.error(isNews ? "the configuration's word counts again" : "nothing was set over the configuration's word")
 
-const registerAlias = (program: Command, withBooks: WithBooks, json: () => Option): void => {
+const registerAlias = (program: Command, withSession: WithSession, json: () => Option): void => {
   const alias = program
     .command('alias')
     .description("what bare names lead to, at every edge at once; the log's word counts before the file's")
@@ -43,23 +43,23 @@ const registerAlias = (program: Command, withBooks: WithBooks, json: () => Optio
     .command('set <alias> <model>')
     .description('let a bare name lead to <provider>/<model>')
     .action((name: string, model: string, _options: object, command: Command) =>
-      withBooks(command, async (session) => {
-        told(await setAlias(session, catalogOf(session), name, model))
-        warnOfNames(session, [model])
+      withSession(command, async (session) => {
+        reportSet(await setAlias(session, resolveCatalog(session), name, model))
+        warnAboutNames(session, [model])
       }),
     )
   alias
     .command('unset <alias>')
     .description("give the configuration's word back, if it has one")
     .action((name: string, _options: object, command: Command) =>
-      withBooks(command, async (session) => toldUnset(await setAlias(session, catalogOf(session), name, null))),
+      withSession(command, async (session) => reportUnset(await setAlias(session, resolveCatalog(session), name, null))),
     )
   alias
     .command('list')
     .description('every alias, and where its word comes from')
     .addOption(json())
-    .action((options: Output, command: Command) =>
-      withBooks(command, async (session) => printRecords(aliasRecords(session), options)),
+    .action((options: OutputOptions, command: Command) =>
+      withSession(command, async (session) => printRecords(aliasRecords(session), options)),
     )
 }
 
@@ -77,7 +77,7 @@ const candidateOf = (text: string, before: readonly RouterCandidate[] = []): rea
   return [...before, { model, weight }]
 }
 
-const registerRouter = (program: Command, withBooks: WithBooks, json: () => Option): void => {
+const registerRouter = (program: Command, withSession: WithSession, json: () => Option): void => {
   const router = program
     .command('router')
     .description("what gateway/<router> tries, at every edge at once; the log's word counts before the file's")
@@ -87,28 +87,28 @@ const registerRouter = (program: Command, withBooks: WithBooks, json: () => Opti
     .argument('<candidates...>', 'with --weighted also <candidate>=<weight>; 1 where that is not told', candidateOf)
     .option('--weighted', 'draw the first by weight; the others follow likewise', false)
     .action((name: string, candidates: RouterRule['candidates'], options: { weighted: boolean }, command: Command) =>
-      withBooks(command, async (session) => {
+      withSession(command, async (session) => {
         const rule: RouterRule = { candidates, order: options.weighted ? 'weighted' : 'listed' }
-        told(await setRouter(session, catalogOf(session), name, rule))
-        warnOfNames(session, candidates.map(candidateName))
+        reportSet(await setRouter(session, resolveCatalog(session), name, rule))
+        warnAboutNames(session, candidates.map(candidateName))
       }),
     )
   router
     .command('unset <router>')
     .description("give the configuration's word back, if it has one")
     .action((name: string, _options: object, command: Command) =>
-      withBooks(command, async (session) => toldUnset(await setRouter(session, catalogOf(session), name, null))),
+      withSession(command, async (session) => reportUnset(await setRouter(session, resolveCatalog(session), name, null))),
     )
   router
     .command('list')
     .description('every router, and where its word comes from')
     .addOption(json())
-    .action((options: Output, command: Command) =>
-      withBooks(command, async (session) => printRecords(routerRecords(session), options)),
+    .action((options: OutputOptions, command: Command) =>
+      withSession(command, async (session) => printRecords(routerRecords(session), options)),
     )
 }
 
-export const registerRouting = (program: Command, withBooks: WithBooks, json: () => Option): void => {
-  registerAlias(program, withBooks, json)
-  registerRouter(program, withBooks, json)
+export const registerRouting = (program: Command, withSession: WithSession, json: () => Option): void => {
+  registerAlias(program, withSession, json)
+  registerRouter(program, withSession, json)
 }

@@ -1,7 +1,7 @@
 import { type AddHelpTextContext, Command, CommanderError, InvalidArgumentError } from 'commander'
 import { ConfigError } from '../config.ts'
 import { registerCommands } from './register.ts'
-import { exitCodes, isGoneReader, UsageError } from './report.ts'
+import { exitCodes, isBrokenPipe, UsageError } from './report.ts'
 
 /** Help for what is no command: commander shows the help around it, and not what is wrong. */
 const unknownCommand = ({ error, command }: AddHelpTextContext): string => {
@@ -27,42 +27,42 @@ const createProgram = (): Command => {
 }
 
 /** What the program itself does wrong is shown with its stack; what the world does is told in words. */
-const isFaultOfOurs = (fault: unknown): boolean =>
+const isInternalFault = (fault: unknown): boolean =>
   !(fault instanceof Error) || fault instanceof TypeError || fault instanceof ReferenceError
 
-const sayings = (fault: unknown): readonly string[] => {
+const listMessages = (fault: unknown): readonly string[] => {
   if (!(fault instanceof Error)) return fault === undefined ? [] : [String(fault)]
-  return [fault.message, ...sayings(fault.cause)]
+  return [fault.message, ...listMessages(fault.cause)]
 }
 
 /** Help that was asked for, or words that are no command: commander has said it. */
-const isSaid = (fault: unknown): fault is CommanderError =>
+const isReportedByCommander = (fault: unknown): fault is CommanderError =>
   fault instanceof CommanderError && !(fault instanceof InvalidArgumentError)
 
-const tell = (fault: unknown): number => {
-  if (isSaid(fault)) return fault.exitCode === 0 ? exitCodes.done : exitCodes.usage
-  console.error(isFaultOfOurs(fault) ? fault : sayings(fault).join('\n  because '))
+const reportFault = (fault: unknown): number => {
+  if (isReportedByCommander(fault)) return fault.exitCode === 0 ? exitCodes.done : exitCodes.usage
+  console.error(isInternalFault(fault) ? fault : listMessages(fault).join('\n  because '))
   const usedWrongly =
     fault instanceof ConfigError || fault instanceof UsageError || fault instanceof InvalidArgumentError
   return usedWrongly ? exitCodes.usage : exitCodes.failed
 }
 
 /** What a command does is done to its end, whether or not anybody still reads what it says. */
-const passOverGoneReader = (fault: Error): void => {
-  if (!isGoneReader(fault)) throw fault
+const ignoreBrokenPipe = (fault: Error): void => {
+  if (!isBrokenPipe(fault)) throw fault
 }
 
-const listenForGoneReaders = (): void => {
+const ignoreBrokenPipes = (): void => {
   for (const stream of [process.stdout, process.stderr])
-    if (!stream.listeners('error').includes(passOverGoneReader)) stream.on('error', passOverGoneReader)
+    if (!stream.listeners('error').includes(ignoreBrokenPipe)) stream.on('error', ignoreBrokenPipe)
 }
 
 /** Runs the command that the words of a command line ask for, until it is over; a fault is told on standard error and is the exit code. */
-export const run = async (words: readonly string[]): Promise<void> => {
-  listenForGoneReaders()
+export const runCommandLine = async (words: readonly string[]): Promise<void> => {
+  ignoreBrokenPipes()
   try {
     await createProgram().parseAsync(words, { from: 'user' })
   } catch (fault) {
-    process.exitCode = tell(fault)
+    process.exitCode = reportFault(fault)
   }
 }

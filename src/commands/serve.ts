@@ -4,13 +4,13 @@ import type { RoleName } from '../roles/role.ts'
 import { type Gateway, type GatewayBounds, type RunningProcess, startGateway, startRole } from './gateway.ts'
 import { exitCodes } from './report.ts'
 import type { Runtime } from './runtime.ts'
-import { listenForStop } from './until-told.ts'
+import { onShutdownSignal } from './until-told.ts'
 
 /** Nothing where nobody can ask. */
 const observeLine = (observeUrl: string | null): readonly string[] =>
   observeUrl === null ? [] : [`Metrics and health, for operators: ${observeUrl}/metrics, /healthz, /readyz`]
 
-const greeting = (gateway: Gateway): string => {
+const formatGreeting = (gateway: Gateway): string => {
   const { url, observeUrl, demoKey, newAdminToken, sandbox, sampleModel, sampleVideoModel } = gateway
   return [
     '',
@@ -49,7 +49,7 @@ const roleGreeting = ({ role, url, observeUrl }: RunningProcess): string =>
   [...observeLine(observeUrl), url === null ? `The ${role} works.` : `The ${role} answers at ${url}/v1`].join('\n')
 
 /** Whatever does not stop, or does not even start, is ended. */
-const endInTime = ({ withdrawMs, drainMs }: Config, { logger }: Runtime): void => {
+const forceExitAfterTimeout = ({ withdrawMs, drainMs }: Config, { logger }: Runtime): void => {
   logger.info({}, 'stopping: requests in flight are finished')
   const lastMs = withdrawMs + 3 * drainMs + limits.shutdownMs
   setTimeout(() => {
@@ -62,7 +62,7 @@ const endInTime = ({ withdrawMs, drainMs }: Config, { logger }: Runtime): void =
 }
 
 /** Runs the whole gateway, or one role of it, until SIGINT or SIGTERM, also while it starts; a second one later ends the process at once, with an exit code of its own. */
-export const serve = async (
+export const serveGateway = async (
   config: Config,
   runtime: Runtime,
   role: RoleName | undefined,
@@ -75,13 +75,13 @@ export const serve = async (
     logger.error({ fault }, 'the gateway cannot go on')
     process.exit(exitCodes.failed)
   }
-  const untilTold = listenForStop(() => endInTime(config, runtime))
+  const untilShutdown = onShutdownSignal(() => forceExitAfterTimeout(config, runtime))
   const running =
     role === undefined
       ? await startGateway(config, runtime, die, bounds)
       : await startRole(role, config, runtime, die, bounds)
-  console.log('role' in running ? roleGreeting(running) : greeting(running))
-  await untilTold()
+  console.log('role' in running ? roleGreeting(running) : formatGreeting(running))
+  await untilShutdown()
   await running.stop()
   logger.info({}, 'stopped')
 }

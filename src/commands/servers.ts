@@ -2,7 +2,7 @@ import type { Config } from '../config.ts'
 import { startEmbedded } from '../infrastructure/embedded/embedded.ts'
 import { CommandError } from './report.ts'
 import type { Runtime } from './runtime.ts'
-import { listenForStop } from './until-told.ts'
+import { onShutdownSignal } from './until-told.ts'
 
 /** Runs the embedded servers alone, for roles that are started on them one by one. */
 export const runServers = async (config: Config, { clock, logger }: Runtime): Promise<void> => {
@@ -12,9 +12,9 @@ export const runServers = async (config: Config, { clock, logger }: Runtime): Pr
     process.exit(1)
   }
   if (config.external !== null) throw new CommandError('external servers are configured; these are run elsewhere')
-  const untilTold = listenForStop()
+  const untilShutdown = onShutdownSignal()
   const servers = await startEmbedded({ dataFolder, clock, logger, natsServerBin, onChildExit })
   console.log(`PostgreSQL and NATS run on ${dataFolder}; start roles with \`gateway serve --role …\``)
-  await untilTold()
+  await untilShutdown()
   await servers.stop()
 }

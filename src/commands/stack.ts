@@ -1,5 +1,5 @@
 /** What was started, to be stopped in reverse order. */
-export class Stack {
+export class ShutdownStack {
   readonly #stops: (() => Promise<void>)[] = []
 
   push<T extends { stop(): Promise<void> }>(part: T): T {

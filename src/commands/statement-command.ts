@@ -1,18 +1,18 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import type { LogToFold } from '../audit/fold.ts'
-import { type Statement, statementOfLog, statementOfTables } from '../audit/statement.ts'
+import type { FoldSource } from '../audit/fold.ts'
+import { type Statement, readStatementFromLog, readStatementFromTables } from '../audit/statement.ts'
 import { StatementComparison, StatementTotals } from '../audit/statement-totals.ts'
 import { parseInstant } from '../domain/instant.ts'
 import { limits } from '../limits.ts'
 import { hasWorkspace } from '../read-models/accounts.ts'
 import type { StatementRange } from '../read-models/statement.ts'
 import type { ConfigOf } from './audit-command.ts'
-import { type Platform, tablesOf } from './platform.ts'
-import { collect } from './public-keys.ts'
-import { CommandError, exitCodes, isGoneReader, UsageError } from './report.ts'
+import { type Platform, requireTables } from './platform.ts'
+import { collectOption } from './public-keys.ts'
+import { CommandError, exitCodes, isBrokenPipe, UsageError } from './report.ts'
 import { createRuntime } from './runtime.ts'
-import { folding, readFrom, type SourceOptions } from './sources.ts'
-import { csv, jsonLines, type StatementFormat, table } from './statement-formats.ts'
+import { foldWithProgress, readFromSource, type SourceOptions } from './sources.ts'
+import { createCsvStatement, jsonStatement, type StatementFormat, tableStatement } from './statement-formats.ts'
 
 interface Options extends SourceOptions {
   readonly from?: Date
@@ -22,7 +22,7 @@ interface Options extends SourceOptions {
 }
 
 /** Of a command line. Throws InvalidArgumentError for what is none. */
-export const instantOf = (text: string): Date => {
+export const parseInstantOption = (text: string): Date => {
   const instant = parseInstant(text)
   if (instant === null)
     throw new InvalidArgumentError('an instant such as 2026-03-01T12:00:00Z, or a day in UTC such as 2026-03-01')
@@ -30,8 +30,8 @@ export const instantOf = (text: string): Date => {
 }
 
 const formatOf = ({ json, csv: asCsv }: Options): StatementFormat => {
-  if (json) return jsonLines
-  return asCsv ? csv() : table
+  if (json) return jsonStatement
+  return asCsv ? createCsvStatement() : tableStatement
 }
 
 const rangeOf = ({
@@ -54,22 +54,22 @@ const rangeOf = ({
 /** Resolves when the text is out: whoever reads slowly is waited for, and whoever has gone is not. */
 const write = (text: string): Promise<void> =>
   new Promise((resolve, reject) => {
-    process.stdout.write(text, (fault) => (fault && !isGoneReader(fault) ? reject(fault) : resolve()))
+    process.stdout.write(text, (fault) => (fault && !isBrokenPipe(fault) ? reject(fault) : resolve()))
   })
 
 /** No bar is drawn among the lines of a statement. */
 const barName = (what: string): string | null => (process.stdout.isTTY ? null : what)
 
-interface Shown {
+interface StatementRequest {
   readonly workspaceId: string
   readonly range: StatementRange
   readonly format: StatementFormat
 }
 
 /** Writes a statement as it is read, adds it up, and holds it to another where one is given; answers with the first difference. */
-const show = async (
+const writeStatement = async (
   statement: Statement,
-  { workspaceId, range, format }: Shown,
+  { workspaceId, range, format }: StatementRequest,
   other: Statement | null,
 ): Promise<string | null> => {
   const { opening, sequence } = statement
@@ -90,17 +90,17 @@ const show = async (
 }
 
 /** The tables' statement, held to one that is folded from the log up to the same frame. */
-const showChecked = (statement: Statement, shown: Shown, { log }: Platform): Promise<string | null> =>
-  folding(barName('check'), log, async (whole) => {
-    const toSame: LogToFold = { ...whole, to: statement.sequence }
-    return show(statement, shown, await statementOfLog(toSame, shown.workspaceId, shown.range))
+const writeChecked = (statement: Statement, shown: StatementRequest, { log }: Platform): Promise<string | null> =>
+  foldWithProgress(barName('check'), log, async (whole) => {
+    const toSame: FoldSource = { ...whole, to: statement.sequence }
+    return writeStatement(statement, shown, await readStatementFromLog(toSame, shown.workspaceId, shown.range))
   })
 
-const showTables = async (platform: Platform, shown: Shown, check: boolean): Promise<string | null> => {
-  const { db } = tablesOf(platform).database
+const writeFromTables = async (platform: Platform, shown: StatementRequest, check: boolean): Promise<string | null> => {
+  const { db } = requireTables(platform).database
   if (!(await hasWorkspace(db, shown.workspaceId))) throw new CommandError('no such workspace')
-  const statement = await statementOfTables(db, shown.workspaceId, shown.range)
-  return check ? showChecked(statement, shown, platform) : show(statement, shown, null)
+  const statement = await readStatementFromTables(db, shown.workspaceId, shown.range)
+  return check ? writeChecked(statement, shown, platform) : writeStatement(statement, shown, null)
 }
 
 const reportCheck = (difference: string | null): void => {
@@ -117,11 +117,11 @@ export const registerStatement = (program: Command, configOf: ConfigOf): void =>
   program
     .command('statement <workspace>')
     .description('opening balance, every movement and closing balance of a wallet')
-    .option('--from <instant>', 'the first instant in it (default: the beginning)', instantOf)
+    .option('--from <instant>', 'the first instant in it (default: the beginning)', parseInstantOption)
     .option(
       '--to <instant>',
       'exclusive: the first instant no longer in it, such as the day after the last (default: none)',
-      instantOf,
+      parseInstantOption,
     )
     .addOption(new Option('--csv', 'RFC 4180').default(false).conflicts('json'))
     .option('--json', 'one JSON object a line', false)
@@ -132,12 +132,12 @@ export const registerStatement = (program: Command, configOf: ConfigOf): void =>
     )
     .option('--from-log', 'read the whole log; no database is needed', false)
     .option('--archive <folder>', "read an archive in the log's place; no servers are needed")
-    .option('--public-key <key>', 'the archive’s key, or a file with it (default: the configured one)', collect, [])
+    .option('--public-key <key>', 'the archive’s key, or a file with it (default: the configured one)', collectOption, [])
     .action(async (workspaceId: string, options: Options, command: Command) => {
       const shown = { workspaceId, range: rangeOf(options), format: formatOf(options) }
-      const difference = await readFrom(barName('statement'), () => configOf(command), createRuntime('warn'), options, {
-        tables: (platform) => showTables(platform, shown, options.check),
-        log: async (log) => show(await statementOfLog(log, workspaceId, shown.range), shown, null),
+      const difference = await readFromSource(barName('statement'), () => configOf(command), createRuntime('warn'), options, {
+        tables: (platform) => writeFromTables(platform, shown, options.check),
+        log: async (log) => writeStatement(await readStatementFromLog(log, workspaceId, shown.range), shown, null),
       })
       if (options.check) reportCheck(difference)
     })

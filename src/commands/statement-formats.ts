@@ -1,17 +1,17 @@
 import { entryRecord } from '../audit/entry-record.ts'
 import type { KindSums } from '../audit/statement-totals.ts'
-import { csvLine } from '../csv.ts'
+import { formatCsvLine } from '../csv.ts'
 import { formatUsd } from '../domain/money.ts'
-import type { StatementEntry, StatementRange, WalletStanding } from '../read-models/statement.ts'
-import { shownText } from './explanation-text.ts'
+import type { StatementEntry, StatementRange, WalletBalance } from '../read-models/statement.ts'
+import { escapeControls } from './explanation-text.ts'
 
 export interface StatementHead extends StatementRange {
   readonly workspaceId: string
-  readonly opening: WalletStanding
+  readonly opening: WalletBalance
 }
 
 export interface StatementFoot {
-  readonly closing: WalletStanding
+  readonly closing: WalletBalance
   readonly sums: readonly KindSums[]
   readonly isFinal: boolean
   /** The log was followed up to this frame. */
@@ -27,7 +27,7 @@ export interface StatementFormat {
 
 const isoOrNull = (instant: Date | null): string | null => instant?.toISOString() ?? null
 
-const standing = ({ balancePicos, heldPicos }: WalletStanding) => ({
+const balanceFields = ({ balancePicos, heldPicos }: WalletBalance) => ({
   balance: formatUsd(balancePicos),
   held: formatUsd(heldPicos),
 })
@@ -42,20 +42,20 @@ const sumRecord = ({ kind, count, amountPicos, heldPicos }: KindSums) => ({
 const line = (record: object): string => `${JSON.stringify(record)}\n`
 
 /** One JSON object a line: `opening`, every `movement`, `closing`. */
-export const jsonLines: StatementFormat = {
+export const jsonStatement: StatementFormat = {
   head: ({ workspaceId, from, to, opening }) =>
     line({
       type: 'opening',
       workspace: workspaceId,
       from: isoOrNull(from),
       to: isoOrNull(to),
-      ...standing(opening),
+      ...balanceFields(opening),
     }),
   entry: (entry) => line({ type: 'movement', ...entryRecord(entry) }),
   foot: ({ closing, sums, isFinal, sequence }) =>
     line({
       type: 'closing',
-      ...standing(closing),
+      ...balanceFields(closing),
       sums: sums.map(sumRecord),
       final: isFinal,
       log_sequence: sequence,
@@ -69,9 +69,9 @@ const columns = [
 
 type Cells = Partial<Readonly<Record<(typeof columns)[number], string | number>>>
 
-const record = (cells: Cells): string => csvLine(columns.map((column) => cells[column] ?? ''))
+const record = (cells: Cells): string => formatCsvLine(columns.map((column) => cells[column] ?? ''))
 
-const balanceRecord = (kind: string, at: Date | null, { balancePicos, heldPicos }: WalletStanding): string =>
+const balanceRecord = (kind: string, at: Date | null, { balancePicos, heldPicos }: WalletBalance): string =>
   record({
     at: isoOrNull(at) ?? '',
     kind,
@@ -80,12 +80,12 @@ const balanceRecord = (kind: string, at: Date | null, { balancePicos, heldPicos 
   })
 
 /** RFC 4180 with a header: the opening balance, every movement, the closing balance. */
-export const csv = (): StatementFormat => {
+export const createCsvStatement = (): StatementFormat => {
   let to: Date | null = null
   return {
     head: (head) => {
       to = head.to
-      return `${csvLine(columns)}${balanceRecord('opening', head.from, head.opening)}`
+      return `${formatCsvLine(columns)}${balanceRecord('opening', head.from, head.opening)}`
     },
     entry: (entry) => record(entryRecord(entry)),
     foot: ({ closing }) => balanceRecord('closing', to, closing),
@@ -101,7 +101,7 @@ const row = (cells: Readonly<Record<keyof typeof widths, string>>, ...texts: rea
   return `${[...words, ...figures, ...texts].join('  ').trimEnd()}\n`
 }
 
-const balanceRow = (kind: string, { balancePicos, heldPicos }: WalletStanding): string =>
+const balanceRow = (kind: string, { balancePicos, heldPicos }: WalletBalance): string =>
   row({
     ...{ at: '', sequence: '', kind, amount: '', held: '' },
     balance_after: formatUsd(balancePicos),
@@ -127,13 +127,13 @@ const finality = (isFinal: boolean, sequence: number): string =>
     : `It may grow: nothing behind its end is in the log yet, which was followed to frame ${sequence}.\n`
 
 /** Columns for people. */
-export const table: StatementFormat = {
+export const tableStatement: StatementFormat = {
   head: (head) =>
     `Statement of ${head.workspaceId} in USD, ${rangeText(head)}\n\n${row(titles, 'reference', 'note')}${balanceRow('opening', head.opening)}`,
   entry: (entry) => {
     const { at, sequence, kind, reference, amount, held, balance_after, held_after, note } = entryRecord(entry)
     const cells = { at, sequence: String(sequence), kind, amount, held, balance_after, held_after }
-    return row(cells, shownText(reference), shownText(note))
+    return row(cells, escapeControls(reference), escapeControls(note))
   },
   foot: ({ closing, sums, isFinal, sequence }) =>
     `${balanceRow('closing', closing)}\n${sumTitle}${sums.map(sumLine).join('')}\n${finality(isFinal, sequence)}`,

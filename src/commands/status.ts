@@ -1,13 +1,13 @@
 import type { Config } from '../config.ts'
-import { onDatabase, onServers, tablesOf } from './platform.ts'
-import { type Output, printRecords } from './report.ts'
+import { withDatabaseErrors, withPlatform, requireTables } from './platform.ts'
+import { type OutputOptions, printRecords } from './report.ts'
 import type { Runtime } from './runtime.ts'
 
 /** How much the log holds, how far the tables have followed it, and how far it is sealed as the tables have it. */
-export const status = (config: Config, runtime: Runtime, output: Output): Promise<void> =>
-  onServers(config, runtime, { readOnly: true }, async (platform) => {
-    const { database, place } = tablesOf(platform)
-    const tables = await onDatabase(place.url, database.checkpoint())
+export const printStatus = (config: Config, runtime: Runtime, output: OutputOptions): Promise<void> =>
+  withPlatform(config, runtime, { readOnly: true }, async (platform) => {
+    const { database, place } = requireTables(platform)
+    const tables = await withDatabaseErrors(place.url, database.checkpoint())
     const sealedTo = (await database.lastSeal())?.size ?? 0
     const { frames, bytes } = await platform.log.size()
     const record = {

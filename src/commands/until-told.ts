@@ -8,24 +8,24 @@ const longMs = 2 ** 31 - 1
  * them; what is returned resolves then, and keeps the process alive until then. A second ends the process at once, but for one that
  * follows the first within `signalEchoMs`.
  */
-export const listenForStop = (
-  onTold = (): void => {},
+export const onShutdownSignal = (
+  onFirstSignal = (): void => {},
   nowMs = (): number => performance.now(),
 ): (() => Promise<void>) => {
-  const told = Promise.withResolvers<void>()
-  let toldMs: number | null = null
+  const firstSignal = Promise.withResolvers<void>()
+  let firstSignalMs: number | null = null
   const onSignal = (): void => {
-    if (toldMs === null) {
-      toldMs = nowMs()
-      onTold()
-      told.resolve()
-    } else if (nowMs() - toldMs > limits.signalEchoMs) process.exit(exitCodes.endedAtOnce)
+    if (firstSignalMs === null) {
+      firstSignalMs = nowMs()
+      onFirstSignal()
+      firstSignal.resolve()
+    } else if (nowMs() - firstSignalMs > limits.signalEchoMs) process.exit(exitCodes.endedAtOnce)
   }
   process.on('SIGINT', onSignal)
   process.on('SIGTERM', onSignal)
   return async () => {
     const alive = setInterval(() => {}, longMs)
-    await told.promise
+    await firstSignal.promise
     clearInterval(alive)
   }
 }

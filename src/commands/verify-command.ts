@@ -2,23 +2,23 @@ import { setFlagsFromString } from 'node:v8'
 import type { Command } from 'commander'
 import { NoteFault, type Verifier, verifierText } from '../audit/note.ts'
 import { checkProof, type Proof, ProofFault, readProof } from '../audit/proof.ts'
-import type { KnownCheckpoint } from '../audit/published.ts'
-import { type Verdict, type Verification, type VerifyParts, verdictOf } from '../audit/verify.ts'
+import type { PublishedCheckpoint } from '../audit/published.ts'
+import { type VerifyVerdict, type Verification, type VerifyParts, decideVerdict } from '../audit/verify.ts'
 import type { Config } from '../config.ts'
 import { ArchiveSource } from '../infrastructure/archive/archive-source.ts'
 import { parseManifest } from '../infrastructure/archive/manifest.ts'
 import { isObject } from '../json.ts'
 import { limits } from '../limits.ts'
-import { assertBelongs, eventsOf, standingOf } from '../roles/read-frame.ts'
+import { assertBelongs, decodeEvents, parseSubject } from '../roles/read-frame.ts'
 import type { ConfigOf } from './audit-command.ts'
-import { check, partsOf } from './check-archive.ts'
+import { verifyWithProgress, toVerifyParts } from './check-archive.ts'
 import { printFindings } from './findings-report.ts'
-import { believed, onServers } from './platform.ts'
-import { collect, readNamedFile, verifiersFor } from './public-keys.ts'
-import { CommandError, exitCodes, type Output, printRecords, UsageError } from './report.ts'
+import { permittedEventTypes, withPlatform } from './platform.ts'
+import { collectOption, readNamedFile, resolveVerifiers } from './public-keys.ts'
+import { CommandError, exitCodes, type OutputOptions, printRecords, UsageError } from './report.ts'
 import { createRuntime } from './runtime.ts'
 
-interface Options extends Output {
+interface Options extends OutputOptions {
   readonly archive?: string
   readonly checkpoint: readonly string[]
   readonly publicKey: readonly string[]
@@ -27,32 +27,32 @@ interface Options extends Output {
 }
 
 /** The checkpoints in a file: one signed note, or the manifest of an archive. */
-const checkpointsIn = (file: string): readonly KnownCheckpoint[] => {
-  const text = readNamedFile(file, limits.knownCheckpointsBytesMax)
+const readPublishedCheckpoints = (file: string): readonly PublishedCheckpoint[] => {
+  const text = readNamedFile(file, limits.publishedCheckpointsBytesMax)
   if (!text.trimStart().startsWith('{')) return [{ note: text, place: file }]
   const { segments } = parseManifest(text, file)
   return segments.map((segment) => ({ note: segment.checkpoint, place: `${file} (${segment.file})` }))
 }
 
 type Source = Pick<VerifyParts, 'source' | 'lastCheckpoint' | 'readClock'> & {
-  readonly known: readonly KnownCheckpoint[]
+  readonly known: readonly PublishedCheckpoint[]
 }
 
 const onArchive = async <T>(folder: string, work: (source: Source) => Promise<T>): Promise<T> => {
   const source = await ArchiveSource.open(folder, { salvage: true })
-  return work({ known: [], ...partsOf(source) })
+  return work({ known: [], ...toVerifyParts(source) })
 }
 
 const onLog = <T>(config: Config, work: (source: Source) => Promise<T>): Promise<T> =>
-  onServers(config, createRuntime('warn'), { readOnly: true }, ({ log }) =>
+  withPlatform(config, createRuntime('warn'), { readOnly: true }, ({ log }) =>
     work({ source: log, known: [], readClock: () => log.serverTimeMs() }),
   )
 
 const checkEvents: VerifyParts['checkEvents'] = ({ subject, data }) =>
-  assertBelongs(eventsOf(data), standingOf(subject), believed)
+  assertBelongs(decodeEvents(data), parseSubject(subject), permittedEventTypes)
 
 const recordOf = (found: Verification): Readonly<Record<string, unknown>> => ({
-  verdict: verdictOf(found),
+  verdict: decideVerdict(found),
   reasons: found.unproven,
   frames: found.frames,
   checkpoints: found.checkpoints,
@@ -68,13 +68,13 @@ const conclusion = ({ total, unproven }: Verification): readonly string[] => {
   return ['nothing that is sealed was changed']
 }
 
-const exitCodeOf: Readonly<Record<Verdict, number>> = {
+const exitCodesByVerdict: Readonly<Record<VerifyVerdict, number>> = {
   proven: exitCodes.done,
   tampered: exitCodes.failed,
   not_proven: exitCodes.notProven,
 }
 
-const printVerification = (found: Verification, output: Output): void => {
+const printVerification = (found: Verification, output: OutputOptions): void => {
   printFindings(found.findings, found.total, output)
   if (output.json) {
     printRecords([recordOf(found)], output)
@@ -91,18 +91,18 @@ const printVerification = (found: Verification, output: Output): void => {
 const collectFramesInBulk = (): void => setFlagsFromString('--external-memory-accounted-in-global-limit')
 
 const verifyFrames = async (config: () => Config, options: Options): Promise<number> => {
-  const verifiers = verifiersFor(options.publicKey, config)
-  const published = options.checkpoint.flatMap(checkpointsIn)
+  const verifiers = resolveVerifiers(options.publicKey, config)
+  const published = options.checkpoint.flatMap(readPublishedCheckpoints)
   if (!options.events) collectFramesInBulk()
   const work = ({ known, ...source }: Source): Promise<Verification> =>
-    check(
+    verifyWithProgress(
       'verify',
       { ...source, known: [...known, ...published], ...(options.events ? { checkEvents } : {}) },
       verifiers,
     )
   const found = await (options.archive === undefined ? onLog(config(), work) : onArchive(options.archive, work))
   printVerification(found, options)
-  return exitCodeOf[verdictOf(found)]
+  return exitCodesByVerdict[decideVerdict(found)]
 }
 
 const members = ['requestId', 'taskId', 'workspaceId', 'model', 'surface', 'priceVersion', 'total', 'amount'] as const
@@ -119,7 +119,7 @@ const printLines = ({ event }: Proof): void => {
     console.log(`  ${line['item']}: ${line['quantity']} × ${line['unitPrice']} = ${line['amount']} USD`)
 }
 
-const printProof = (proof: Proof, size: number, origin: string, output: Output): void => {
+const printProof = (proof: Proof, size: number, origin: string, output: OutputOptions): void => {
   const { event, sequence } = proof
   if (output.json) {
     printRecords([{ proved: true, log: origin, size, sequence, event }], output)
@@ -131,7 +131,7 @@ const printProof = (proof: Proof, size: number, origin: string, output: Output):
   console.log(`proved by a checkpoint over ${size} frames`)
 }
 
-const verifyProof = (file: string, verifiers: readonly Verifier[], output: Output): number => {
+const verifyProof = (file: string, verifiers: readonly Verifier[], output: OutputOptions): number => {
   try {
     const proof = readProof(readNamedFile(file, limits.proofBytesMax))
     const { size, origin } = checkProof(proof, verifiers)
@@ -144,7 +144,7 @@ const verifyProof = (file: string, verifiers: readonly Verifier[], output: Outpu
   }
 }
 
-const assertAlone = ({ archive, checkpoint, events }: Options): void => {
+const assertProofOnly = ({ archive, checkpoint, events }: Options): void => {
   if (archive !== undefined || checkpoint.length > 0 || events)
     throw new UsageError('--proof is checked by itself: without --archive, --checkpoint and --events')
 }
@@ -168,10 +168,10 @@ export const registerVerify = (program: Command, configOf: ConfigOf): void => {
     .option(
       '--checkpoint <file>',
       'a published checkpoint, or the manifest of an archive; may be repeated',
-      collect,
+      collectOption,
       [],
     )
-    .option('--public-key <key>', 'the log’s key, or a file with it (default: the configured one)', collect, [])
+    .option('--public-key <key>', 'the log’s key, or a file with it (default: the configured one)', collectOption, [])
     .option('--proof <file>', 'check a proof made by `gateway prove`, without log or database')
     .option('--events', 'also check every event against its schema, which takes longer', false)
     .option('--json', 'one JSON object a line', false)
@@ -182,7 +182,7 @@ export const registerVerify = (program: Command, configOf: ConfigOf): void => {
         process.exitCode = await verifyFrames(config, options)
         return
       }
-      assertAlone(options)
-      process.exitCode = verifyProof(options.proof, verifiersFor(options.publicKey, config), options)
+      assertProofOnly(options)
+      process.exitCode = verifyProof(options.proof, resolveVerifiers(options.publicKey, config), options)
     })
 }

@@ -7,11 +7,11 @@ import type { VideoVendorConfig } from '../providers/vv-video/vendor.ts'
 import type { VideoPollerParts } from '../roles/video-poller/role.ts'
 import { sandboxVideoKey } from '../sandbox/server.ts'
 import { workspaceCallbackSecret } from './callbacks.ts'
-import { callbackSecretOf } from './platform.ts'
+import { findCallbackSecret } from './platform.ts'
 import type { Runtime } from './runtime.ts'
-import type { Stack } from './stack.ts'
+import type { ShutdownStack } from './stack.ts'
 
-const sandboxedVendor = (baseUrl: string): VideoVendorConfig => ({
+const createSandboxVendor = (baseUrl: string): VideoVendorConfig => ({
   name: sandboxVendor,
   baseUrl,
   credential: { type: 'key', apiKey: sandboxVideoKey },
@@ -25,13 +25,13 @@ export const openVendors = (
   http: HttpClient,
   { clock }: Runtime,
 ): VideoPollerParts['vendors'] => {
-  const configs = sandboxUrl === null ? videoVendors : [sandboxedVendor(sandboxUrl)]
+  const configs = sandboxUrl === null ? videoVendors : [createSandboxVendor(sandboxUrl)]
   return new Map(configs.map((config) => [config.name, openVideoVendor({ config, http, clock })]))
 }
 
 /** Where callbacks go out, and what they are signed with; null where nobody is called back. */
-export const openWebhooks = (config: Config, stack: Stack): VideoPollerParts['webhooks'] => {
-  const secret = callbackSecretOf(config)
+export const openWebhooks = (config: Config, stack: ShutdownStack): VideoPollerParts['webhooks'] => {
+  const secret = findCallbackSecret(config)
   if (config.callbacks === null || secret === null) return null
   return {
     http: stack.push(new GuardedClient(config.callbacks)),

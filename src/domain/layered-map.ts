@@ -1,10 +1,10 @@
 /** A map over another, which it leaves as it is: what a draft may change without copying what it stands on. */
-export class LayeredMap<K, V> {
-  readonly #below: Drafted<K, V>
+export class OverlayMap<K, V> {
+  readonly #below: OverlayOf<K, V>
   readonly #set = new Map<K, V>()
   readonly #deleted = new Set<K>()
 
-  constructor(below: Drafted<K, V>) {
+  constructor(below: OverlayOf<K, V>) {
     this.#below = below
   }
 
@@ -30,7 +30,7 @@ export class LayeredMap<K, V> {
 }
 
 /** What of a map can be drafted. */
-export interface Drafted<K, V> {
+export interface OverlayOf<K, V> {
   get(key: K): V | undefined
   has(key: K): boolean
   set(key: K, value: V): unknown

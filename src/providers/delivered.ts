@@ -29,11 +29,11 @@ export class CollectedText implements Delivered {
     return this.#characters + this.#charactersBeyond
   }
 
-  protected say(text: string): void {
+  protected addAnswerText(text: string): void {
     this.#answer += this.#bounded(text)
   }
 
-  protected think(text: string): void {
+  protected addReasoningText(text: string): void {
     this.#reasoning += this.#bounded(text)
   }
 

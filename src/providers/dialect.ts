@@ -3,7 +3,7 @@ import type { JsonObject } from '../json.ts'
 import type { Provider } from './provider.ts'
 
 /** What of a routed call an upstream is asked. */
-export interface Asked {
+export interface UpstreamCallRequest {
   readonly requestId: string
   /** The validated body in the surface's format. */
   readonly body: JsonObject
@@ -44,7 +44,7 @@ export interface Delivered {
 }
 
 /** A whole answer that was understood. */
-export interface Answer {
+export interface UpstreamAnswer {
   readonly json: JsonObject
   readonly reportedUsage: Usage | null
   readonly delivered: Delivered
@@ -60,7 +60,7 @@ export interface AnswerFault {
 }
 
 /** What an upstream says of a request that it refuses, fit for the client's eyes. */
-export interface Refusal {
+export interface UpstreamRefusal {
   readonly message: string
   readonly code: string | null
   readonly param: string | null
@@ -97,14 +97,14 @@ export interface StreamRelay {
 }
 
 /** How a provider serves one surface. */
-export interface Dialect {
+export interface UpstreamDialect {
   /** Throws GatewayError where the provider cannot be asked for what the body says. */
-  buildRequest(target: Target, asked: Asked): UpstreamRequest
-  readAnswer(target: Target, asked: Asked, body: Uint8Array): Answer | AnswerFault
+  buildRequest(target: Target, asked: UpstreamCallRequest): UpstreamRequest
+  readAnswer(target: Target, asked: UpstreamCallRequest, body: Uint8Array): UpstreamAnswer | AnswerFault
   /** The body of an answer that told no usage, with the counted one. */
-  completeAnswer(answer: Answer, counted: Usage, target: Target, asked: Asked): Uint8Array
-  openRelay(target: Target, asked: Asked): StreamRelay
-  countUsage(target: Target, asked: Asked, delivered: Delivered): Promise<Usage>
+  completeAnswer(answer: UpstreamAnswer, counted: Usage, target: Target, asked: UpstreamCallRequest): Uint8Array
+  openRelay(target: Target, asked: UpstreamCallRequest): StreamRelay
+  countUsage(target: Target, asked: UpstreamCallRequest, delivered: Delivered): Promise<Usage>
   /** Null where the body is not an error of the dialect. */
-  readRefusal(provider: Provider, body: Uint8Array): Refusal | null
+  readRefusal(provider: Provider, body: Uint8Array): UpstreamRefusal | null
 }

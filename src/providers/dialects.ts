@@ -2,7 +2,7 @@ import { messagesClient } from './anthropic/client-format.ts'
 import { anthropicMessages } from './anthropic/dialect.ts'
 import { messagesUpstream } from './anthropic/upstream-format.ts'
 import { translated } from './canonical/translated.ts'
-import type { Dialect } from './dialect.ts'
+import type { UpstreamDialect } from './dialect.ts'
 import { googleUpstream } from './google/upstream.ts'
 import { openai } from './openai/dialect.ts'
 import { chatClient, chatUpstream } from './openai/format.ts'
@@ -12,7 +12,7 @@ import type { ProviderDialect } from './provider.ts'
 type Surface = 'chat' | 'messages' | 'responses'
 
 /** Every way in which an upstream can be spoken to, by the surface of the caller; what is missing is not implemented. */
-export const dialects: { readonly [D in ProviderDialect]: { readonly [S in Surface]?: Dialect } } = {
+export const dialects: { readonly [D in ProviderDialect]: { readonly [S in Surface]?: UpstreamDialect } } = {
   openai: { chat: openai, messages: translated(messagesClient, chatUpstream), responses: openaiResponses },
   anthropic: { chat: translated(chatClient, messagesUpstream), messages: anthropicMessages },
   google: { chat: translated(chatClient, googleUpstream), messages: translated(messagesClient, googleUpstream) },

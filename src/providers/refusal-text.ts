@@ -4,7 +4,7 @@ import { scrub } from './scrub.ts'
 const wordPattern = /^[A-Za-z0-9_.[\]-]{1,128}$/
 
 /** A code or a field's name as an upstream tells it; null where it is none. */
-export const wordOf = (value: unknown): string | null =>
+export const errorWord = (value: unknown): string | null =>
   typeof value === 'string' && wordPattern.test(value) ? value : null
 
 const secretsOf = ({ apiKey, baseUrl, headers = {} }: Provider): readonly string[] => {

@@ -1,5 +1,5 @@
-import { type JsonObject, textOf } from '../json.ts'
+import { type JsonObject, asText } from '../json.ts'
 
 /** An event named by its `type`: clients of the official SDK go by the name. */
 export const sseEvent = (json: JsonObject): string =>
-  `event: ${textOf(json['type'])}\ndata: ${JSON.stringify(json)}\n\n`
+  `event: ${asText(json['type'])}\ndata: ${JSON.stringify(json)}\n\n`

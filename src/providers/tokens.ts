@@ -17,12 +17,12 @@ export const countTokens = async (text: string): Promise<number> => {
   const tokenizer = await import('gpt-tokenizer/encoding/o200k_base')
   let tokens = 0
   let characters = 0
-  let breatheAt: number = limits.estimateBreatheCharacters
+  let breatheAt: number = limits.estimateYieldCharacters
   for (const slice of slicesOf(text)) {
     tokens += tokenizer.countTokens(slice, plainText)
     characters += slice.length
     if (characters < breatheAt) continue
-    breatheAt += limits.estimateBreatheCharacters
+    breatheAt += limits.estimateYieldCharacters
     await setImmediate()
   }
   return Math.ceil((tokens * text.length) / characters)

@@ -2,17 +2,17 @@ import type { Selectable } from 'kysely'
 import type { Key, Workspace } from '../domain/accounts/accounts.ts'
 import type { LimitsSet } from '../events/types.ts'
 import type { KeyTable, LimitsTable, WorkspaceTable } from './accounts.table.ts'
-import { picosOf } from './columns.ts'
+import { parsePicos } from './columns.ts'
 import { restoredText } from './stored-text.ts'
 import type { ReadModels } from './tables.ts'
 
-export const workspaceOf = (row: Selectable<WorkspaceTable>): Workspace => ({
+export const workspaceFromRow = (row: Selectable<WorkspaceTable>): Workspace => ({
   workspaceId: row.workspace_id,
   name: restoredText(row.name),
-  creditLimitPicos: picosOf(row.credit_limit),
+  creditLimitPicos: parsePicos(row.credit_limit),
 })
 
-export const keyOf = (row: Selectable<KeyTable>): Key => ({
+export const keyFromRow = (row: Selectable<KeyTable>): Key => ({
   keyId: row.key_id,
   workspaceId: row.workspace_id,
   name: restoredText(row.name),
@@ -23,25 +23,25 @@ export const keyOf = (row: Selectable<KeyTable>): Key => ({
   replaces: row.replaces,
 })
 
-export const limitsSetOf = ({ workspace_id, key_id, limits }: Selectable<LimitsTable>): LimitsSet => ({
+export const limitsSetFromRow = ({ workspace_id, key_id, limits }: Selectable<LimitsTable>): LimitsSet => ({
   workspaceId: workspace_id,
   ...(key_id === '' ? {} : { keyId: key_id }),
   limits,
 })
 
 /** Every workspace, by id. */
-export const listWorkspaces = async (db: ReadModels): Promise<readonly Workspace[]> =>
-  (await db.selectFrom('workspaces').selectAll().orderBy('workspace_id').execute()).map(workspaceOf)
+export const selectWorkspaces = async (db: ReadModels): Promise<readonly Workspace[]> =>
+  (await db.selectFrom('workspaces').selectAll().orderBy('workspace_id').execute()).map(workspaceFromRow)
 
 /** The keys of a workspace, revoked ones too, by id. */
-export const listKeys = async (db: ReadModels, workspaceId: string): Promise<readonly Key[]> => {
+export const selectKeys = async (db: ReadModels, workspaceId: string): Promise<readonly Key[]> => {
   const rows = await db
     .selectFrom('keys')
     .selectAll()
     .where('workspace_id', '=', workspaceId)
     .orderBy('key_id')
     .execute()
-  return rows.map(keyOf)
+  return rows.map(keyFromRow)
 }
 
 /** True for a workspace that was opened, or has a wallet. */

@@ -37,16 +37,16 @@ export interface AdminChange {
   readonly time: Date
 }
 
-export type ChangePlace = Pick<AdminChange, 'sequence' | 'eventIndex'>
+export type AdminChangeCursor = Pick<AdminChange, 'sequence' | 'eventIndex'>
 
-export interface ChangesWanted {
+export interface AdminChangeQuery {
   readonly workspaceId?: string | undefined
   readonly types?: readonly string[] | undefined
   readonly actor?: string | undefined
   /** Only what stands behind this sequence. */
   readonly after?: number | undefined
   /** Where the page before ended. */
-  readonly readOn?: ChangePlace | undefined
+  readonly readOn?: AdminChangeCursor | undefined
   readonly limit: number
 }
 
@@ -62,9 +62,9 @@ const changeOf = (row: Selectable<AdminChangeTable>): AdminChange => ({
 })
 
 /** What was changed by whom, newest first. */
-export const listAdminChanges = async (
+export const selectAdminChanges = async (
   db: ReadModels,
-  { workspaceId, types, actor, after, readOn, limit }: ChangesWanted,
+  { workspaceId, types, actor, after, readOn, limit }: AdminChangeQuery,
 ): Promise<readonly AdminChange[]> => {
   let query = db.selectFrom('admin_changes').selectAll().orderBy('sequence', 'desc').orderBy('event_index', 'desc')
   if (workspaceId !== undefined) query = query.where('workspace_id', '=', workspaceId)

@@ -1,9 +1,9 @@
 import { sql } from 'kysely'
 import type { Key } from '../domain/accounts/accounts.ts'
 import { limits } from '../limits.ts'
-import { keyOf } from './accounts.ts'
+import { keyFromRow } from './accounts.ts'
 import { findSealFor } from './seals.ts'
-import { entryOf, type WalletEntry } from './statement.ts'
+import { entryFromRow, type WalletEntry } from './statement.ts'
 import { storedText } from './stored-text.ts'
 import type { ReadModels } from './tables.ts'
 
@@ -17,29 +17,29 @@ export interface ChargeTrace {
   /** What its events did to the wallet, in the order of the log. */
   readonly movements: readonly WalletEntry[]
   /** The first checkpoint over a frame, by the frame's sequence; without those that none covers yet. */
-  readonly seals: ReadonlyMap<number, SealPlace>
+  readonly seals: ReadonlyMap<number, SealPosition>
 }
 
-export interface SealPlace {
+export interface SealPosition {
   /** Frames sealed: those of the sequences 1 to this. */
   readonly size: number
   /** Of the frame that holds the checkpoint. */
   readonly sequence: number
 }
 
-interface Place {
+interface EventPosition {
   readonly sequence: number
   /** Null where no event stands there that moves a wallet. */
   readonly eventIndex: number | null
 }
 
-interface Found {
+interface FoundPositions {
   readonly workspaceId: string
-  readonly places: readonly Place[]
+  readonly places: readonly EventPosition[]
   readonly isWhole: boolean
 }
 
-const findClosed = async (db: ReadModels, id: string): Promise<Found | undefined> => {
+const findClosed = async (db: ReadModels, id: string): Promise<FoundPositions | undefined> => {
   const row = await db
     .selectFrom('requests')
     .select(['workspace_id', 'sequence', 'event_index', 'first_sequence'])
@@ -53,7 +53,7 @@ const findClosed = async (db: ReadModels, id: string): Promise<Found | undefined
 }
 
 /** A side that waits for the other, or one that came when the request was closed. */
-const findOpen = async (db: ReadModels, id: string): Promise<Found | undefined> => {
+const findOpen = async (db: ReadModels, id: string): Promise<FoundPositions | undefined> => {
   const row = await db.selectFrom('open_requests').selectAll().where('request_id', '=', id).executeTakeFirst()
   const side = row?.routed ?? row?.closing
   if (row === undefined || !side) return undefined
@@ -66,7 +66,7 @@ const findTaskOwner = async (db: ReadModels, id: string): Promise<string | undef
   return row?.workspace_id
 }
 
-const findPlaces = async (db: ReadModels, id: string, workspaceId: string): Promise<readonly Place[]> => {
+const findPositions = async (db: ReadModels, id: string, workspaceId: string): Promise<readonly EventPosition[]> => {
   const rows = await db
     .selectFrom('charge_places')
     .select(['sequence', 'event_index'])
@@ -82,7 +82,7 @@ const findPlaces = async (db: ReadModels, id: string, workspaceId: string): Prom
 const findMovements = async (
   db: ReadModels,
   workspaceId: string,
-  places: readonly Place[],
+  places: readonly EventPosition[],
 ): Promise<readonly WalletEntry[]> => {
   const moving = places.filter(({ eventIndex }) => eventIndex !== null)
   if (moving.length === 0) return []
@@ -96,13 +96,13 @@ const findMovements = async (
     .orderBy('event_index')
     .orderBy('line')
     .execute()
-  return rows.map(entryOf)
+  return rows.map(entryFromRow)
 }
 
 /** The first checkpoint over one frame is that of all frames up to its size. */
-const findSeals = async (db: ReadModels, sequences: readonly number[]): Promise<ReadonlyMap<number, SealPlace>> => {
-  const seals = new Map<number, SealPlace>()
-  let seal: SealPlace | undefined
+const findSeals = async (db: ReadModels, sequences: readonly number[]): Promise<ReadonlyMap<number, SealPosition>> => {
+  const seals = new Map<number, SealPosition>()
+  let seal: SealPosition | undefined
   for (const sequence of sequences) {
     if (seal === undefined || seal.size < sequence) seal = await findSealFor(db, sequence)
     if (seal === undefined) break
@@ -122,7 +122,7 @@ export const findTrace = async (db: ReadModels, id: string): Promise<ChargeTrace
   const workspaceId = found[0]?.workspaceId ?? (await findTaskOwner(db, id))
   if (workspaceId === undefined) return undefined
   const own = found.filter((each) => each.workspaceId === workspaceId).flatMap((each) => each.places)
-  const places = [...own, ...(await findPlaces(db, id, workspaceId))]
+  const places = [...own, ...(await findPositions(db, id, workspaceId))]
   const sequences = [...new Set(places.map(({ sequence }) => sequence))].sort((one, other) => one - other)
   return {
     workspaceId,
@@ -153,5 +153,5 @@ export const findSheetSequence = async (
 /** Undefined for a key that the tables do not know (yet). */
 export const findKey = async (db: ReadModels, keyId: string): Promise<Key | undefined> => {
   const row = await db.selectFrom('keys').selectAll().where('key_id', '=', keyId).executeTakeFirst()
-  return row === undefined ? undefined : keyOf(row)
+  return row === undefined ? undefined : keyFromRow(row)
 }

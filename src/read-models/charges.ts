@@ -1,24 +1,24 @@
 import {
   type ChargeFilter,
   type FoundCharges,
-  findOfEachKind,
+  chargeFinders,
   type ListedCharge,
-  placeOfCharge,
+  chargePosition,
 } from './listed-charges.ts'
-import { earlierOf, findSpan, isBefore, laterOf, type StatementPlace, type StatementRange } from './statement.ts'
+import { minPosition, findSpan, isBefore, maxPosition, type EntryPosition, type StatementRange } from './statement.ts'
 import { storedText } from './stored-text.ts'
 import type { ReadModels } from './tables.ts'
 
-export interface ChargesWanted extends ChargeFilter, StatementRange {
+export interface ChargeQuery extends ChargeFilter, StatementRange {
   /** Where the page before ended. */
-  readonly readOn?: StatementPlace | undefined
+  readonly readOn?: EntryPosition | undefined
   readonly limit: number
 }
 
 export interface ChargePage {
   readonly charges: readonly ListedCharge[]
   /** What is left to be read ends before this place; null where nothing is left. */
-  readonly next: StatementPlace | null
+  readonly next: EntryPosition | null
 }
 
 const newestFirst = (one: ListedCharge, other: ListedCharge): number =>
@@ -27,14 +27,14 @@ const newestFirst = (one: ListedCharge, other: ListedCharge): number =>
 /** One list of what was found of each kind, as far as all of it is known. */
 const merge = (found: readonly FoundCharges[], limit: number): ChargePage => {
   const ends = found.flatMap(({ from }) => from ?? [])
-  const end = ends.length === 0 ? null : ends.reduce(laterOf)
+  const end = ends.length === 0 ? null : ends.reduce(maxPosition)
   const charges = found
     .flatMap((each) => each.charges)
-    .filter((charge) => end === null || !isBefore(placeOfCharge(charge), end))
+    .filter((charge) => end === null || !isBefore(chargePosition(charge), end))
     .sort(newestFirst)
   const last = charges[limit - 1]
   if (charges.length > limit && last !== undefined)
-    return { charges: charges.slice(0, limit), next: placeOfCharge(last) }
+    return { charges: charges.slice(0, limit), next: chargePosition(last) }
   return { charges, next: end }
 }
 
@@ -56,17 +56,17 @@ const isCharged = async (db: ReadModels, workspaceId: string, model: string): Pr
  * filtered by: a page looks at `limits.chargesScannedMax` of each kind, and so may have fewer charges than asked for, or none, while more
  * are left. A model that has none is not looked for.
  */
-export const listCharges = async (
+export const selectCharges = async (
   db: ReadModels,
   workspaceId: string,
-  { readOn, ...wanted }: ChargesWanted,
+  { readOn, ...wanted }: ChargeQuery,
   sequence: number,
 ): Promise<ChargePage> => {
   const { model } = wanted
   if (model !== undefined && !(await isCharged(db, workspaceId, model))) return { charges: [], next: null }
   const { from, to } = await findSpan(db, workspaceId, wanted, sequence)
-  const search = { ...wanted, workspaceId, from, to: readOn === undefined ? to : earlierOf(to, readOn) }
+  const search = { ...wanted, workspaceId, from, to: readOn === undefined ? to : minPosition(to, readOn) }
   const found: FoundCharges[] = []
-  for (const find of findOfEachKind) found.push(await find(db, search))
+  for (const find of chargeFinders) found.push(await find(db, search))
   return merge(found, wanted.limit)
 }

@@ -12,4 +12,4 @@ export type Json<T> = ColumnType<T, string, never>
 export type FreeText = string
 
 /** An amount column, which always shows its 12 decimals, in picos: '2.500000000000' → 2_500_000_000_000n. Sums have no upper bound here. */
-export const picosOf = (amount: string): bigint => BigInt(amount.replace('.', ''))
+export const parsePicos = (amount: string): bigint => BigInt(amount.replace('.', ''))

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
-import type { Closing, Routed } from '../domain/ledger/requests.ts'
+import type { ClosingEvent, RoutedEvent } from '../domain/ledger/requests.ts'
 import { parseUsd } from '../domain/money.ts'
-import { picosOf } from './columns.ts'
+import { parsePicos } from './columns.ts'
 import { restoredText } from './stored-text.ts'
 import type { ReadModels } from './tables.ts'
 
@@ -14,11 +14,11 @@ export const findingKinds = [
   'unrouted_closing',
   'adjustment',
 ] as const
-export type FindingKind = (typeof findingKinds)[number]
+export type LedgerFindingKind = (typeof findingKinds)[number]
 
 /** What a reconciliation looks at that is in the ledger alone, in picos. */
 export interface LedgerFinding {
-  readonly kind: FindingKind
+  readonly kind: LedgerFindingKind
   readonly workspaceId: string
   /** Of the request, task, hold or adjustment. */
   readonly id: string
@@ -29,7 +29,7 @@ export interface LedgerFinding {
   readonly detail: string
 }
 
-export interface FindingsWanted {
+export interface LedgerFindingQuery {
   /** Null: of every workspace. */
   readonly workspaceId: string | null
   /** A deadline before this instant is overdue. */
@@ -38,14 +38,14 @@ export interface FindingsWanted {
   readonly limit: number
 }
 
-type Find = (db: ReadModels, wanted: FindingsWanted) => Promise<readonly LedgerFinding[]>
+type Finder = (db: ReadModels, wanted: LedgerFindingQuery) => Promise<readonly LedgerFinding[]>
 
 const ofWorkspace = (column: 'routed' | 'closing', workspaceId: string | null) =>
   workspaceId === null
     ? sql<boolean>`true`
     : sql<boolean>`${sql.ref(column)} -> 'data' ->> 'workspaceId' = ${workspaceId}`
 
-const openRequestOf = ({ time, data }: Routed): LedgerFinding => ({
+const openRequestOf = ({ time, data }: RoutedEvent): LedgerFinding => ({
   kind: 'open_request',
   workspaceId: data.workspaceId,
   id: data.requestId,
@@ -54,7 +54,7 @@ const openRequestOf = ({ time, data }: Routed): LedgerFinding => ({
   detail: data.deadline,
 })
 
-const findOpenRequests: Find = async (db, { workspaceId, overdueBefore, limit }) => {
+const findOpenRequests: Finder = async (db, { workspaceId, overdueBefore, limit }) => {
   const rows = await db
     .selectFrom('open_requests')
     .select('routed')
@@ -67,7 +67,7 @@ const findOpenRequests: Find = async (db, { workspaceId, overdueBefore, limit })
   return rows.flatMap(({ routed }) => (routed === null ? [] : [openRequestOf(routed)]))
 }
 
-const findOverdueHolds: Find = async (db, { workspaceId, overdueBefore, limit }) => {
+const findOverdueHolds: Finder = async (db, { workspaceId, overdueBefore, limit }) => {
   let query = db
     .selectFrom('holds')
     .select(['workspace_id', 'hold_id', 'purpose', 'remaining', 'deadline'])
@@ -80,12 +80,12 @@ const findOverdueHolds: Find = async (db, { workspaceId, overdueBefore, limit })
     workspaceId: row.workspace_id,
     id: row.hold_id,
     time: row.deadline,
-    amountPicos: picosOf(row.remaining),
+    amountPicos: parsePicos(row.remaining),
     detail: row.purpose,
   }))
 }
 
-const findLateVerdicts: Find = async (db, { workspaceId, limit }) => {
+const findLateVerdicts: Finder = async (db, { workspaceId, limit }) => {
   let query = db
     .selectFrom('late_verdicts')
     .select(['workspace_id', 'task_id', 'outcome', 'cost', 'time'])
@@ -98,12 +98,12 @@ const findLateVerdicts: Find = async (db, { workspaceId, limit }) => {
     workspaceId: row.workspace_id,
     id: row.task_id,
     time: row.time,
-    amountPicos: picosOf(row.cost),
+    amountPicos: parsePicos(row.cost),
     detail: row.outcome,
   }))
 }
 
-const findEstimated: Find = async (db, { workspaceId, limit }) => {
+const findEstimated: Finder = async (db, { workspaceId, limit }) => {
   let query = db
     .selectFrom('usage_entries')
     .select(['workspace_id', 'request_id', 'model', 'total', 'time'])
@@ -117,12 +117,12 @@ const findEstimated: Find = async (db, { workspaceId, limit }) => {
     workspaceId: row.workspace_id,
     id: row.request_id,
     time: row.time,
-    amountPicos: picosOf(row.total),
+    amountPicos: parsePicos(row.total),
     detail: restoredText(row.model),
   }))
 }
 
-const closingOf = ({ type, time, data }: Closing, hadEnded: boolean): LedgerFinding => ({
+const closingOf = ({ type, time, data }: ClosingEvent, hadEnded: boolean): LedgerFinding => ({
   kind: hadEnded ? 'second_closing' : 'unrouted_closing',
   workspaceId: data.workspaceId,
   id: data.requestId,
@@ -132,7 +132,7 @@ const closingOf = ({ type, time, data }: Closing, hadEnded: boolean): LedgerFind
 })
 
 /** A closing that waits for its request is one of a moment: only what has waited is found. */
-const findClosings: Find = async (db, { workspaceId, overdueBefore, limit }) => {
+const findClosings: Finder = async (db, { workspaceId, overdueBefore, limit }) => {
   const rows = await db
     .selectFrom('open_requests')
     .leftJoin('requests', 'requests.request_id', 'open_requests.request_id')
@@ -146,7 +146,7 @@ const findClosings: Find = async (db, { workspaceId, overdueBefore, limit }) => 
   return rows.flatMap(({ closing, ended }) => (closing === null ? [] : [closingOf(closing, ended !== null)]))
 }
 
-const findAdjustments: Find = async (db, { workspaceId, limit }) => {
+const findAdjustments: Finder = async (db, { workspaceId, limit }) => {
   let query = db
     .selectFrom('wallet_entries')
     .select(['workspace_id', 'reference', 'amount', 'time'])
@@ -162,12 +162,12 @@ const findAdjustments: Find = async (db, { workspaceId, limit }) => {
     workspaceId: row.workspace_id,
     id: restoredText(row.reference),
     time: row.time,
-    amountPicos: picosOf(row.amount),
+    amountPicos: parsePicos(row.amount),
     detail: '',
   }))
 }
 
-const everyFind = [
+const finders = [
   findOpenRequests,
   findOverdueHolds,
   findLateVerdicts,
@@ -184,10 +184,10 @@ export interface LedgerFindings {
 }
 
 /** Of one transaction. */
-export const listFindings = async (db: ReadModels, wanted: FindingsWanted): Promise<LedgerFindings> => {
+export const selectFindings = async (db: ReadModels, wanted: LedgerFindingQuery): Promise<LedgerFindings> => {
   const found: LedgerFinding[] = []
   let isComplete = true
-  for (const find of everyFind) {
+  for (const find of finders) {
     const some = await find(db, { ...wanted, limit: wanted.limit + 1 })
     if (some.length > wanted.limit) isComplete = false
     found.push(...some.slice(0, wanted.limit))

@@ -1,5 +1,5 @@
 import type { HoldPurpose } from '../domain/wallet/wallet.ts'
-import { picosOf } from './columns.ts'
+import { parsePicos } from './columns.ts'
 import type { ReadModels } from './tables.ts'
 
 /** Money that is set aside, in picos. */
@@ -12,17 +12,17 @@ export interface OpenHold {
   readonly deadline: Date
 }
 
-export interface HoldsWanted {
+export interface HoldQuery {
   /** The id of the last hold of the page before. */
   readonly after?: string | undefined
   readonly limit: number
 }
 
 /** The open holds of a workspace by id. */
-export const listHolds = async (
+export const selectHolds = async (
   db: ReadModels,
   workspaceId: string,
-  { after, limit }: HoldsWanted,
+  { after, limit }: HoldQuery,
 ): Promise<readonly OpenHold[]> => {
   let query = db
     .selectFrom('holds')
@@ -34,8 +34,8 @@ export const listHolds = async (
   return (await query.execute()).map((row) => ({
     holdId: row.hold_id,
     purpose: row.purpose,
-    amountPicos: picosOf(row.amount),
-    remainingPicos: picosOf(row.remaining),
+    amountPicos: parsePicos(row.amount),
+    remainingPicos: parsePicos(row.remaining),
     deadline: row.deadline,
   }))
 }

@@ -1,5 +1,5 @@
 import { limits } from '../limits.ts'
-import { picosOf } from './columns.ts'
+import { parsePicos } from './columns.ts'
 import { restoredOrNull } from './stored-text.ts'
 import type { ReadModels } from './tables.ts'
 
@@ -22,14 +22,14 @@ export interface LateVerdict {
 }
 
 /** The place of a verdict: the list is read on from there. */
-export type LateVerdictPlace = Pick<LateVerdict, 'sequence' | 'eventIndex'>
+export type LateVerdictCursor = Pick<LateVerdict, 'sequence' | 'eventIndex'>
 
-const start: LateVerdictPlace = { sequence: 0, eventIndex: 0 }
+const start: LateVerdictCursor = { sequence: 0, eventIndex: 0 }
 
 /** The next late verdicts after a place, of every workspace, oldest first, at most `limits.pageRowsMax` of them. */
-export const listLateVerdicts = async (
+export const selectLateVerdicts = async (
   db: ReadModels,
-  after: LateVerdictPlace = start,
+  after: LateVerdictCursor = start,
 ): Promise<readonly LateVerdict[]> => {
   const rows = await db
     .selectFrom('late_verdicts')
@@ -50,7 +50,7 @@ export const listLateVerdicts = async (
     vendorTaskId: restoredOrNull(row.vendor_task_id),
     outcome: row.outcome,
     deduction: restoredOrNull(row.deduction),
-    costPicos: picosOf(row.cost),
+    costPicos: parsePicos(row.cost),
     failReason: restoredOrNull(row.fail_reason),
     time: row.time,
   }))

@@ -1,7 +1,7 @@
 import { type NotNull, type Selectable, sql } from 'kysely'
 import { limits } from '../limits.ts'
-import { picosOf } from './columns.ts'
-import type { StatementPlace, StatementSpan } from './statement.ts'
+import { parsePicos } from './columns.ts'
+import type { EntryPosition, StatementSpan } from './statement.ts'
 import { restoredText, storedText } from './stored-text.ts'
 import type { ReadModels } from './tables.ts'
 import type { UsageEntryTable } from './usage.table.ts'
@@ -44,14 +44,14 @@ export interface ChargeSearch extends ChargeFilter, StatementSpan {
 }
 
 /** Where each charge of a kind stands, with all that it is filtered by. */
-type PlaceTable = 'usage_entries' | 'task_charges'
+type PositionTable = 'usage_entries' | 'task_charges'
 
 const place = sql`(sequence, event_index)`
-const frameOf = ({ sequence, eventIndex }: Pick<StatementPlace, 'sequence' | 'eventIndex'>) =>
+const frameOf = ({ sequence, eventIndex }: Pick<EntryPosition, 'sequence' | 'eventIndex'>) =>
   sql`(${BigInt(sequence)}, ${eventIndex})`
 
 /** The newest charges of the key, or of all keys, of which a page looks at so many and no more. */
-const newest = (db: ReadModels, table: PlaceTable, { workspaceId, from, to, key }: ChargeSearch) => {
+const selectNewest = (db: ReadModels, table: PositionTable, { workspaceId, from, to, key }: ChargeSearch) => {
   const query = db
     .selectFrom(table)
     .where('workspace_id', '=', workspaceId)
@@ -62,11 +62,11 @@ const newest = (db: ReadModels, table: PlaceTable, { workspaceId, from, to, key 
 }
 
 /** Where the charges of a page stand, and one more. */
-const placesWanted = (db: ReadModels, table: PlaceTable, search: ChargeSearch) => {
+const selectPositions = (db: ReadModels, table: PositionTable, search: ChargeSearch) => {
   const { model, surface, limit } = search
   const columns = ['sequence', 'event_index', 'surface', 'model'] as const
   let query = db
-    .selectFrom(newest(db, table, search).select(columns).limit(limits.chargesScannedMax).as('newest'))
+    .selectFrom(selectNewest(db, table, search).select(columns).limit(limits.chargesScannedMax).as('newest'))
     .select(['sequence', 'event_index'])
     .orderBy('sequence', 'desc')
     .orderBy('event_index', 'desc')
@@ -76,7 +76,7 @@ const placesWanted = (db: ReadModels, table: PlaceTable, search: ChargeSearch) =
   return query
 }
 
-const isWanted = ({ workspaceId }: ChargeSearch) =>
+const matchesPosition = ({ workspaceId }: ChargeSearch) =>
   sql<boolean>`(charge.workspace_id, charge.sequence, charge.event_index) = (${workspaceId}, wanted.sequence, wanted.event_index)`
 
 /** What a bill and a settled task have alike. */
@@ -96,13 +96,13 @@ const commonOf = (row: CommonRow) => ({
   provider: restoredText(row.provider),
   priceVersion: row.price_version,
   source: row.source,
-  totalPicos: picosOf(row.total),
+  totalPicos: parsePicos(row.total),
 })
 
 const findRequests = async (db: ReadModels, search: ChargeSearch): Promise<readonly ListedCharge[]> => {
   const rows = await db
-    .selectFrom(placesWanted(db, 'usage_entries', search).as('wanted'))
-    .innerJoin('usage_entries as charge', (join) => join.on(isWanted(search)))
+    .selectFrom(selectPositions(db, 'usage_entries', search).as('wanted'))
+    .innerJoin('usage_entries as charge', (join) => join.on(matchesPosition(search)))
     .select(['wanted.sequence', 'wanted.event_index', 'request_id', 'level', 'source', 'outcome'])
     .select(['prompt_total', 'output_total', 'time'])
     .select(commonColumns)
@@ -123,8 +123,8 @@ const findRequests = async (db: ReadModels, search: ChargeSearch): Promise<reado
 
 const findTasks = async (db: ReadModels, search: ChargeSearch): Promise<readonly ListedCharge[]> => {
   const rows = await db
-    .selectFrom(placesWanted(db, 'task_charges', search).as('wanted'))
-    .innerJoin('task_charges as charge', (join) => join.on(isWanted(search)))
+    .selectFrom(selectPositions(db, 'task_charges', search).as('wanted'))
+    .innerJoin('task_charges as charge', (join) => join.on(matchesPosition(search)))
     .innerJoin('tasks as task', 'task.task_id', 'charge.task_id')
     .select(['wanted.sequence', 'wanted.event_index', 'task.task_id', 'task.source', 'task.status', 'task.finished_at'])
     .select(commonColumns.map((column) => `task.${column}` as const))
@@ -145,12 +145,12 @@ const findTasks = async (db: ReadModels, search: ChargeSearch): Promise<readonly
 }
 
 /** The last place that a page looks at, where there may be charges behind it. */
-const findLastLookedAt = async (
+const findLastScanned = async (
   db: ReadModels,
-  table: PlaceTable,
+  table: PositionTable,
   search: ChargeSearch,
-): Promise<StatementPlace | null> => {
-  const row = await newest(db, table, search)
+): Promise<EntryPosition | null> => {
+  const row = await selectNewest(db, table, search)
     .select(['sequence', 'event_index'])
     .offset(limits.chargesScannedMax - 1)
     .limit(1)
@@ -158,7 +158,7 @@ const findLastLookedAt = async (
   return row === undefined ? null : { sequence: Number(row.sequence), eventIndex: row.event_index, line: 0 }
 }
 
-export const placeOfCharge = ({ sequence, eventIndex }: ListedCharge): StatementPlace => ({
+export const chargePosition = ({ sequence, eventIndex }: ListedCharge): EntryPosition => ({
   sequence,
   eventIndex,
   line: 0,
@@ -168,19 +168,19 @@ export const placeOfCharge = ({ sequence, eventIndex }: ListedCharge): Statement
 export interface FoundCharges {
   readonly charges: readonly ListedCharge[]
   /** They are all there are from here on; null where none is left. */
-  readonly from: StatementPlace | null
+  readonly from: EntryPosition | null
 }
 
 const findIn =
-  (table: PlaceTable, find: typeof findRequests) =>
+  (table: PositionTable, find: typeof findRequests) =>
   async (db: ReadModels, search: ChargeSearch): Promise<FoundCharges> => {
     const charges = await find(db, search)
     const more = charges[search.limit]
-    if (more !== undefined) return { charges, from: placeOfCharge(more) }
+    if (more !== undefined) return { charges, from: chargePosition(more) }
     // Where nothing was left out on the way, nothing is left.
     const isFiltered = search.model !== undefined || search.surface !== undefined
-    return { charges, from: isFiltered ? await findLastLookedAt(db, table, search) : null }
+    return { charges, from: isFiltered ? await findLastScanned(db, table, search) : null }
   }
 
 /** The newest charges of each kind, and one more than is asked for where there are more. */
-export const findOfEachKind = [findIn('usage_entries', findRequests), findIn('task_charges', findTasks)] as const
+export const chargeFinders = [findIn('usage_entries', findRequests), findIn('task_charges', findTasks)] as const

@@ -1,17 +1,17 @@
 import { setSubscription } from '../domain/accounts/accounts.ts'
-import { applyKeys, applyLimits, initialLedger, type Ledger, walletOf } from '../domain/ledger/ledger.ts'
+import { restoreLedgerKeys, restoreLedgerLimits, initialLedger, type Ledger, walletInLedger } from '../domain/ledger/ledger.ts'
 import { parseUsd } from '../domain/money.ts'
 import { publishPrice } from '../domain/pricing/price-book.ts'
 import type { Grant } from '../domain/wallet/grants.ts'
-import { keyOf, limitsSetOf, workspaceOf } from './accounts.ts'
-import { picosOf } from './columns.ts'
-import { subscriptionOf } from './plans.ts'
-import { lastSeal } from './seals.ts'
+import { keyFromRow, limitsSetFromRow, workspaceFromRow } from './accounts.ts'
+import { parsePicos } from './columns.ts'
+import { subscriptionFromRow } from './plans.ts'
+import { findLastSeal } from './seals.ts'
 import { restoredText } from './stored-text.ts'
 import type { ReadModels, Snapshot } from './tables.ts'
-import { taskOf } from './tasks.ts'
+import { taskFromRow } from './tasks.ts'
 import type { StoredGrant } from './wallet.table.ts'
-import { keySpendingOf } from './wallet.ts'
+import { keySpendingFromRow } from './wallet.ts'
 
 /** The ledger as the tables have it at one sequence. */
 export interface LedgerSnapshot {
@@ -51,10 +51,10 @@ const loadWriters = async (trx: Snapshot, ledger: Ledger): Promise<void> => {
 
 const loadAccounts = async (trx: Snapshot, ledger: Ledger): Promise<void> => {
   for (const row of await trx.selectFrom('workspaces').selectAll().execute())
-    ledger.accounts.workspaces.set(row.workspace_id, workspaceOf(row))
+    ledger.accounts.workspaces.set(row.workspace_id, workspaceFromRow(row))
   const keys = await trx.selectFrom('keys').selectAll().orderBy('key_id').execute()
-  applyKeys(ledger, keys.map(keyOf))
-  for (const row of await trx.selectFrom('limits').selectAll().execute()) applyLimits(ledger, limitsSetOf(row))
+  restoreLedgerKeys(ledger, keys.map(keyFromRow))
+  for (const row of await trx.selectFrom('limits').selectAll().execute()) restoreLedgerLimits(ledger, limitsSetFromRow(row))
 }
 
 const loadPrices = async (trx: Snapshot, { prices }: Ledger): Promise<void> => {
@@ -85,15 +85,15 @@ const grantOf = ({ reference, remaining, expiresAt }: StoredGrant): Grant => ({
 
 const loadWallets = async (trx: Snapshot, ledger: Ledger): Promise<void> => {
   for (const row of await trx.selectFrom('wallets').selectAll().execute()) {
-    const wallet = walletOf(ledger, row.workspace_id)
-    wallet.creditsPicos = picosOf(row.credits)
-    wallet.chargesPicos = picosOf(row.charges)
-    wallet.feesPicos = picosOf(row.fees)
-    wallet.adjustmentsPicos = picosOf(row.adjustments)
-    wallet.lapsedPicos = picosOf(row.lapsed)
+    const wallet = walletInLedger(ledger, row.workspace_id)
+    wallet.creditsPicos = parsePicos(row.credits)
+    wallet.chargesPicos = parsePicos(row.charges)
+    wallet.feesPicos = parsePicos(row.fees)
+    wallet.adjustmentsPicos = parsePicos(row.adjustments)
+    wallet.lapsedPicos = parsePicos(row.lapsed)
     wallet.grants = row.grants.map(grantOf)
-    wallet.heldPicos = picosOf(row.held)
-    wallet.creditLimitPicos = picosOf(row.credit_limit)
+    wallet.heldPicos = parsePicos(row.held)
+    wallet.creditLimitPicos = parsePicos(row.credit_limit)
     wallet.subjectSequence = Number(row.subject_sequence)
   }
   await loadHolds(trx, ledger)
@@ -106,21 +106,21 @@ const loadPlans = async (trx: Snapshot, ledger: Ledger): Promise<void> => {
   for (const { plan_id, published } of await trx.selectFrom('plans').selectAll().execute())
     ledger.accounts.plans.set(plan_id, published)
   for (const row of await trx.selectFrom('subscriptions').selectAll().execute()) {
-    const subscription = subscriptionOf(row)
+    const subscription = subscriptionFromRow(row)
     setSubscription(ledger.accounts, row.workspace_id, subscription)
-    walletOf(ledger, row.workspace_id).subscription = subscription
+    walletInLedger(ledger, row.workspace_id).subscription = subscription
   }
 }
 
 const loadHolds = async (trx: Snapshot, ledger: Ledger): Promise<void> => {
   for (const row of await trx.selectFrom('holds').selectAll().execute())
-    walletOf(ledger, row.workspace_id).holds.set(row.hold_id, {
+    walletInLedger(ledger, row.workspace_id).holds.set(row.hold_id, {
       holdId: row.hold_id,
       workspaceId: row.workspace_id,
       purpose: row.purpose,
       owner: restoredText(row.owner),
-      amountPicos: picosOf(row.amount),
-      remainingPicos: picosOf(row.remaining),
+      amountPicos: parsePicos(row.amount),
+      remainingPicos: parsePicos(row.remaining),
       deadlineMs: row.deadline.getTime(),
       spender: row.key_id === null ? null : { keyId: row.key_id, day: row.day ?? '' },
     })
@@ -128,17 +128,17 @@ const loadHolds = async (trx: Snapshot, ledger: Ledger): Promise<void> => {
 
 const loadSpendings = async (trx: Snapshot, ledger: Ledger): Promise<void> => {
   for (const row of await trx.selectFrom('key_spending').selectAll().execute())
-    walletOf(ledger, row.workspace_id).spendings.set(row.key_id, keySpendingOf(row))
+    walletInLedger(ledger, row.workspace_id).spendings.set(row.key_id, keySpendingFromRow(row))
 }
 
 const loadReferences = async (trx: Snapshot, ledger: Ledger): Promise<void> => {
   for (const row of await trx.selectFrom('wallet_references').selectAll().execute())
-    walletOf(ledger, row.workspace_id).references.set(restoredText(row.reference), picosOf(row.amount))
+    walletInLedger(ledger, row.workspace_id).references.set(restoredText(row.reference), parsePicos(row.amount))
 }
 
 const loadExternalTasks = async (trx: Snapshot, ledger: Ledger): Promise<void> => {
   for (const row of await trx.selectFrom('external_tasks').selectAll().execute())
-    walletOf(ledger, row.workspace_id).externalTasks.set(restoredText(row.external_task_id), {
+    walletInLedger(ledger, row.workspace_id).externalTasks.set(restoredText(row.external_task_id), {
       taskId: row.task_id,
       requestDigest: row.request_digest,
     })
@@ -150,11 +150,11 @@ const loadOpenRequests = async (trx: Snapshot, { openRequests }: Ledger): Promis
 }
 
 const loadSealed = async (trx: Snapshot, ledger: Ledger): Promise<void> => {
-  const seal = await lastSeal(trx)
+  const seal = await findLastSeal(trx)
   if (seal !== undefined) ledger.sealed = { size: seal.size, sequence: seal.sequence }
 }
 
 const loadOpenTasks = async (trx: Snapshot, { tasks }: Ledger): Promise<void> => {
   for (const row of await trx.selectFrom('tasks').selectAll().where('finished_at', 'is', null).execute())
-    tasks.set(row.task_id, taskOf(row))
+    tasks.set(row.task_id, taskFromRow(row))
 }

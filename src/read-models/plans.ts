@@ -3,7 +3,7 @@ import type { Subscription } from '../domain/plans/subscription.ts'
 import type { SubscriptionTable } from './plans.table.ts'
 import type { ReadModels } from './tables.ts'
 
-export const subscriptionOf = (row: Selectable<SubscriptionTable>): Subscription => ({
+export const subscriptionFromRow = (row: Selectable<SubscriptionTable>): Subscription => ({
   subscriptionId: row.subscription_id,
   workspaceId: row.workspace_id,
   terms: row.terms,
@@ -20,5 +20,5 @@ export const findSubscription = async (db: ReadModels, workspaceId: string): Pro
     .selectAll()
     .where('workspace_id', '=', workspaceId)
     .executeTakeFirst()
-  return row === undefined ? null : subscriptionOf(row)
+  return row === undefined ? null : subscriptionFromRow(row)
 }

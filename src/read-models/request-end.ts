@@ -1,6 +1,6 @@
 import { utcDayAt } from '../domain/instant.ts'
 import { formatUsd } from '../domain/money.ts'
-import { picosOf } from './columns.ts'
+import { parsePicos } from './columns.ts'
 import type { ReadModels } from './tables.ts'
 
 /** What a request that ended was charged, in USD; null where it was free. */
@@ -18,6 +18,6 @@ export const findRequestEnd = async (db: ReadModels, requestId: string): Promise
     .where('request_id', '=', requestId)
     .executeTakeFirst()
   if (row === undefined) return undefined
-  const totalPicos = picosOf(row.total)
+  const totalPicos = parsePicos(row.total)
   return { chargedUsd: totalPicos === 0n ? null : formatUsd(totalPicos), day: utcDayAt(row.routed_at.getTime()) }
 }

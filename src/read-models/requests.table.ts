@@ -1,4 +1,4 @@
-import type { Closing, Routed } from '../domain/ledger/requests.ts'
+import type { ClosingEvent, RoutedEvent } from '../domain/ledger/requests.ts'
 import type { Attempt } from '../events/types.ts'
 import type { Decimal, FreeText, Instant, Int8, Json } from './columns.ts'
 
@@ -31,6 +31,6 @@ export interface RequestTable {
 export interface OpenRequestTable {
   readonly request_id: string
   readonly sequence: Int8
-  readonly routed: Json<Routed> | null
-  readonly closing: Json<Closing> | null
+  readonly routed: Json<RoutedEvent> | null
+  readonly closing: Json<ClosingEvent> | null
 }

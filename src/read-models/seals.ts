@@ -39,7 +39,7 @@ export const findSealFor = async (db: ReadModels, sequence: number): Promise<Sea
 }
 
 /** The checkpoint that seals the most; undefined where there is none. */
-export const lastSeal = async (db: ReadModels): Promise<SealRecord | undefined> => {
+export const findLastSeal = async (db: ReadModels): Promise<SealRecord | undefined> => {
   const row = await db.selectFrom('seals').selectAll().orderBy('size', 'desc').limit(1).executeTakeFirst()
   return row === undefined ? undefined : sealOf(row)
 }

@@ -1,22 +1,22 @@
 import type { ReadModels } from './tables.ts'
-import { listUsage } from './usage.ts'
-import { findWallet, type WalletFigures } from './wallet.ts'
+import { selectUsage } from './usage.ts'
+import { findWalletFigures, type WalletFigures } from './wallet.ts'
 
 /** How a wallet stands, and what was spent on requests lately. */
-export interface Standing {
+export interface BalanceSnapshot {
   readonly wallet: WalletFigures
   /** Days in UTC on which something was charged, oldest first. */
   readonly days: readonly { readonly day: string; readonly spentPicos: bigint }[]
 }
 
 /** Undefined for a workspace that the tables do not know (yet). */
-export const findStanding = async (
+export const findBalanceSnapshot = async (
   db: ReadModels,
   workspaceId: string,
   { from, daysMax }: { readonly from: string; readonly daysMax: number },
-): Promise<Standing | undefined> => {
-  const wallet = await findWallet(db, workspaceId)
+): Promise<BalanceSnapshot | undefined> => {
+  const wallet = await findWalletFigures(db, workspaceId)
   if (wallet === undefined) return undefined
-  const sums = await listUsage(db, workspaceId, { from, to: null, groupBy: ['day'], limit: daysMax })
+  const sums = await selectUsage(db, workspaceId, { from, to: null, groupBy: ['day'], limit: daysMax })
   return { wallet, days: sums.map(({ group: [day = ''], totalPicos }) => ({ day, spentPicos: totalPicos })) }
 }

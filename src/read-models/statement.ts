@@ -1,6 +1,6 @@
 import { type Selectable, sql } from 'kysely'
 import type { MovementKind } from '../domain/wallet/evolve.ts'
-import { picosOf } from './columns.ts'
+import { parsePicos } from './columns.ts'
 import { restoredText } from './stored-text.ts'
 import type { ReadModels } from './tables.ts'
 import type { WalletEntryTable } from './wallet.table.ts'
@@ -26,7 +26,7 @@ export interface StatementEntry extends WalletEntry {
 }
 
 /** Where an entry stands. */
-export type StatementPlace = Pick<WalletEntry, 'sequence' | 'eventIndex' | 'line'>
+export type EntryPosition = Pick<WalletEntry, 'sequence' | 'eventIndex' | 'line'>
 
 /** Instants; null leaves that end open. */
 export interface StatementRange {
@@ -38,8 +38,8 @@ export interface StatementRange {
 
 /** The entries from one place, included, to another, excluded. */
 export interface StatementSpan {
-  readonly from: StatementPlace
-  readonly to: StatementPlace
+  readonly from: EntryPosition
+  readonly to: EntryPosition
 }
 
 /** The entries of a range, as far as the log has been followed. */
@@ -49,26 +49,26 @@ export interface RangeSpan extends StatementSpan {
 }
 
 /** How a wallet stood at a place, in picos. */
-export interface WalletStanding {
+export interface WalletBalance {
   readonly balancePicos: bigint
   readonly heldPicos: bigint
 }
 
-const start: StatementPlace = { sequence: 0, eventIndex: 0, line: 0 }
-const nothing: WalletStanding = { balancePicos: 0n, heldPicos: 0n }
+const start: EntryPosition = { sequence: 0, eventIndex: 0, line: 0 }
+const nothing: WalletBalance = { balancePicos: 0n, heldPicos: 0n }
 
 /** The first place after a frame. */
-const afterFrame = (sequence: number): StatementPlace => ({ ...start, sequence: sequence + 1 })
+const afterFrame = (sequence: number): EntryPosition => ({ ...start, sequence: sequence + 1 })
 
 /** The first place after an entry: a statement is read on from there. */
-export const placeAfter = ({ sequence, eventIndex, line }: StatementPlace): StatementPlace => ({
+export const positionAfter = ({ sequence, eventIndex, line }: EntryPosition): EntryPosition => ({
   sequence,
   eventIndex,
   line: line + 1,
 })
 
 const place = sql`(sequence, event_index, line)`
-const placeOf = ({ sequence, eventIndex, line }: StatementPlace) => sql`(${BigInt(sequence)}, ${eventIndex}, ${line})`
+const placeOf = ({ sequence, eventIndex, line }: EntryPosition) => sql`(${BigInt(sequence)}, ${eventIndex}, ${line})`
 
 const minuteMs = 60_000
 const minuteOf = (instant: Date): Date => new Date(Math.floor(instant.getTime() / minuteMs) * minuteMs)
@@ -85,7 +85,7 @@ const firstOfMinute = (instant: Date) => sql<bigint>`(
  * Where a statement is cut at an instant: the first entry of the workspace, in the order of the log, whose time is that or later. Entries
  * of several writers need not be in the order of time, so one that comes behind the cut may tell an earlier time.
  */
-const findCut = async (db: ReadModels, workspaceId: string, instant: Date): Promise<StatementPlace | undefined> => {
+const findCut = async (db: ReadModels, workspaceId: string, instant: Date): Promise<EntryPosition | undefined> => {
   const row = await db
     .selectFrom('wallet_entries')
     .select(['sequence', 'event_index', 'line'])
@@ -114,11 +114,11 @@ export const findSpan = async (
 }
 
 /** How the wallet stood before the entry at a place. */
-export const findStandingBefore = async (
+export const findBalanceBefore = async (
   db: ReadModels,
   workspaceId: string,
-  before: StatementPlace,
-): Promise<WalletStanding> => {
+  before: EntryPosition,
+): Promise<WalletBalance> => {
   const row = await db
     .selectFrom('wallet_entries')
     .select(['balance_after', 'held_after'])
@@ -129,32 +129,32 @@ export const findStandingBefore = async (
     .orderBy('line', 'desc')
     .limit(1)
     .executeTakeFirst()
-  return row === undefined ? nothing : { balancePicos: picosOf(row.balance_after), heldPicos: picosOf(row.held_after) }
+  return row === undefined ? nothing : { balancePicos: parsePicos(row.balance_after), heldPicos: parsePicos(row.held_after) }
 }
 
-export const entryOf = (row: Selectable<WalletEntryTable>): WalletEntry => ({
+export const entryFromRow = (row: Selectable<WalletEntryTable>): WalletEntry => ({
   sequence: Number(row.sequence),
   eventIndex: row.event_index,
   line: row.line,
   kind: row.kind,
-  amountPicos: picosOf(row.amount),
-  heldPicos: picosOf(row.held),
-  balanceAfterPicos: picosOf(row.balance_after),
-  heldAfterPicos: picosOf(row.held_after),
+  amountPicos: parsePicos(row.amount),
+  heldPicos: parsePicos(row.held),
+  balanceAfterPicos: parsePicos(row.balance_after),
+  heldAfterPicos: parsePicos(row.held_after),
   reference: restoredText(row.reference),
   time: row.time,
 })
 
-export const isBefore = (one: StatementPlace, other: StatementPlace): boolean =>
+export const isBefore = (one: EntryPosition, other: EntryPosition): boolean =>
   (one.sequence - other.sequence || one.eventIndex - other.eventIndex || one.line - other.line) < 0
 
-export const laterOf = (one: StatementPlace, other: StatementPlace): StatementPlace =>
+export const maxPosition = (one: EntryPosition, other: EntryPosition): EntryPosition =>
   isBefore(one, other) ? other : one
 
-export const earlierOf = (one: StatementPlace, other: StatementPlace): StatementPlace =>
+export const minPosition = (one: EntryPosition, other: EntryPosition): EntryPosition =>
   isBefore(one, other) ? one : other
 
-export interface EntriesWanted extends StatementSpan {
+export interface EntryQuery extends StatementSpan {
   /** Those of one kind alone. */
   readonly kind?: MovementKind | undefined
   /** From the end of the span to its beginning. */
@@ -176,10 +176,10 @@ const noteIn = (detail: CreditDetail): string => {
 }
 
 /** The first entries of a span, in the order of the log, or the last ones, newest first. */
-export const listEntries = async (
+export const selectEntries = async (
   db: ReadModels,
   workspaceId: string,
-  { from, to, kind, newestFirst = false, limit }: EntriesWanted,
+  { from, to, kind, newestFirst = false, limit }: EntryQuery,
 ): Promise<readonly StatementEntry[]> => {
   const direction = newestFirst ? 'desc' : 'asc'
   let query = db
@@ -195,14 +195,14 @@ export const listEntries = async (
   if (kind !== undefined) query = query.where('kind', '=', kind)
   // What is no charge is rare, and has an index of its own.
   if (kind !== undefined && kind !== 'charge') query = query.where('kind', '<>', 'charge')
-  return (await query.execute()).map((row) => ({ ...entryOf(row), note: noteIn(row.credit_detail) }))
+  return (await query.execute()).map((row) => ({ ...entryFromRow(row), note: noteIn(row.credit_detail) }))
 }
 
-export interface StatementWanted extends StatementRange {
+export interface StatementQuery extends StatementRange {
   readonly kind?: MovementKind | undefined
   readonly newestFirst?: boolean | undefined
   /** Where the page before ended. */
-  readonly readOn?: StatementPlace | undefined
+  readonly readOn?: EntryPosition | undefined
   readonly limit: number
 }
 
@@ -210,36 +210,36 @@ export interface StatementWanted extends StatementRange {
 export interface StatementPage {
   readonly isFinal: boolean
   /** Of the whole range, whatever the page. */
-  readonly opening: WalletStanding
-  readonly closing: WalletStanding
+  readonly opening: WalletBalance
+  readonly closing: WalletBalance
   readonly entries: readonly StatementEntry[]
   /** Where the next page begins, or, newest first, what it ends before; null where none is left. */
-  readonly next: StatementPlace | null
+  readonly next: EntryPosition | null
 }
 
 /** What is left of a span after the pages before. */
-const spanLeft = ({ from, to }: StatementSpan, { readOn, newestFirst }: StatementWanted): StatementSpan => {
+const spanLeft = ({ from, to }: StatementSpan, { readOn, newestFirst }: StatementQuery): StatementSpan => {
   if (readOn === undefined) return { from, to }
-  return newestFirst ? { from, to: earlierOf(to, readOn) } : { from: laterOf(from, readOn), to }
+  return newestFirst ? { from, to: minPosition(to, readOn) } : { from: maxPosition(from, readOn), to }
 }
 
 /** Of one transaction, in which the tables stand at `sequence`. */
 export const readStatement = async (
   db: ReadModels,
   workspaceId: string,
-  wanted: StatementWanted,
+  wanted: StatementQuery,
   sequence: number,
 ): Promise<StatementPage> => {
   const { kind, newestFirst, limit } = wanted
   const span = await findSpan(db, workspaceId, wanted, sequence)
   const left = { ...spanLeft(span, wanted), kind, newestFirst, limit: limit + 1 }
-  const entries = await listEntries(db, workspaceId, left)
+  const entries = await selectEntries(db, workspaceId, left)
   const isMore = entries.length > limit
   const next = isMore ? entries[newestFirst ? limit - 1 : limit] : undefined
   return {
     isFinal: span.isFinal,
-    opening: await findStandingBefore(db, workspaceId, span.from),
-    closing: await findStandingBefore(db, workspaceId, span.to),
+    opening: await findBalanceBefore(db, workspaceId, span.from),
+    closing: await findBalanceBefore(db, workspaceId, span.to),
     entries: entries.slice(0, limit),
     next: next === undefined ? null : { sequence: next.sequence, eventIndex: next.eventIndex, line: next.line },
   }

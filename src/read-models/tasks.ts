@@ -2,13 +2,13 @@ import { type Selectable, sql } from 'kysely'
 import { formatUsd } from '../domain/money.ts'
 import { videoKinds } from '../domain/video/request.ts'
 import type { Task } from '../domain/video/task.ts'
-import { picosOf } from './columns.ts'
+import { parsePicos } from './columns.ts'
 import { restoredOrNull, restoredText } from './stored-text.ts'
 import type { ReadModels } from './tables.ts'
 import type { TaskTable } from './tasks.table.ts'
 
 const msOrNull = (instant: Date | null): number | null => (instant === null ? null : instant.getTime())
-const usdOf = (amount: string): string => formatUsd(picosOf(amount))
+const usdOf = (amount: string): string => formatUsd(parsePicos(amount))
 
 type Row = Selectable<TaskTable>
 
@@ -47,7 +47,7 @@ const endOf = (row: Row) => ({
   results: row.results,
 })
 
-export const taskOf = (row: Row): Task => ({
+export const taskFromRow = (row: Row): Task => ({
   taskId: row.task_id,
   workspaceId: row.workspace_id,
   held: usdOf(row.held),
@@ -66,7 +66,7 @@ export const findTask = async (db: ReadModels, workspaceId: string, taskId: stri
     .where('task_id', '=', taskId)
     .where('workspace_id', '=', workspaceId)
     .executeTakeFirst()
-  return row === undefined ? null : taskOf(row)
+  return row === undefined ? null : taskFromRow(row)
 }
 
 export interface TaskPage {
@@ -86,7 +86,7 @@ const newestOf = (db: ReadModels, workspaceId: string, kind: Task['kind']) =>
     .orderBy('task_id', 'desc')
 
 /** A page of a workspace's tasks of one kind, newest first. */
-export const listTasks = async (
+export const selectTasks = async (
   db: ReadModels,
   workspaceId: string,
   kind: Task['kind'],
@@ -96,15 +96,15 @@ export const listTasks = async (
     .offset((page - 1) * pageSize)
     .limit(pageSize)
     .execute()
-  return rows.map(taskOf)
+  return rows.map(taskFromRow)
 }
 
 /** Where a task stands in the list of its workspace. */
-export type TaskPlace = Pick<Task, 'queuedMs' | 'taskId'>
+export type TaskCursor = Pick<Task, 'queuedMs' | 'taskId'>
 
-export interface TasksWanted {
+export interface TaskQuery {
   /** The last task of the page before. */
-  readonly after?: TaskPlace | undefined
+  readonly after?: TaskCursor | undefined
   readonly limit: number
 }
 
@@ -112,17 +112,17 @@ const newestFirst = (one: Task, other: Task): number =>
   other.queuedMs - one.queuedMs || (one.taskId < other.taskId ? 1 : -1)
 
 /** A workspace's tasks of every kind, newest first. */
-export const listAllTasks = async (
+export const selectAllTasks = async (
   db: ReadModels,
   workspaceId: string,
-  { after, limit }: TasksWanted,
+  { after, limit }: TaskQuery,
 ): Promise<readonly Task[]> => {
   const found: Task[] = []
   for (const kind of videoKinds) {
     let query = newestOf(db, workspaceId, kind).limit(limit)
     if (after !== undefined)
       query = query.where(sql<boolean>`(queued_at, task_id) < (${new Date(after.queuedMs)}, ${after.taskId})`)
-    found.push(...(await query.execute()).map(taskOf))
+    found.push(...(await query.execute()).map(taskFromRow))
   }
   return found.toSorted(newestFirst).slice(0, limit)
 }

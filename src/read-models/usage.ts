@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { picosOf } from './columns.ts'
+import { parsePicos } from './columns.ts'
 import { restoredText, storedText } from './stored-text.ts'
 import type { ReadModels } from './tables.ts'
 import { type UsageColumn, usageColumnNames, usageColumns } from './usage.table.ts'
@@ -10,7 +10,7 @@ const groupColumns = { day: 'day', model: 'model', key: 'key_id', surface: 'surf
 export type UsageGroup = keyof typeof groupColumns
 export const usageGroups = Object.keys(groupColumns) as readonly UsageGroup[]
 
-export interface UsageWanted {
+export interface UsageQuery {
   /** YYYY-MM-DD, UTC, included; null for no bound. */
   readonly from: string | null
   /** YYYY-MM-DD, UTC, excluded; null for no bound. */
@@ -41,7 +41,7 @@ const usageOf = (row: { readonly [C in UsageColumn]: string | number | bigint })
   ) as UsageSums['usage']
 
 /** The rows that count. */
-const bills = (db: ReadModels, workspaceId: string, wanted: UsageWanted) => {
+const bills = (db: ReadModels, workspaceId: string, wanted: UsageQuery) => {
   const { from, to, model, key, surface, groupBy, after } = wanted
   let query = db.selectFrom('usage_by_day').where('workspace_id', '=', workspaceId)
   if (from !== null) query = query.where('day', '>=', from)
@@ -55,10 +55,10 @@ const bills = (db: ReadModels, workspaceId: string, wanted: UsageWanted) => {
 }
 
 /** Usage of a workspace summed by what is asked for, in the order of the groups' values. */
-export const listUsage = async (
+export const selectUsage = async (
   db: ReadModels,
   workspaceId: string,
-  wanted: UsageWanted,
+  wanted: UsageQuery,
 ): Promise<readonly UsageSums[]> => {
   const columns = wanted.groupBy.map((group) => groupColumns[group])
   let query = bills(db, workspaceId, wanted)
@@ -72,6 +72,6 @@ export const listUsage = async (
     group: columns.map((column) => restoredText(row[column] ?? '')),
     requests: BigInt(row.requests),
     usage: usageOf(row),
-    totalPicos: picosOf(row.total),
+    totalPicos: parsePicos(row.total),
   }))
 }

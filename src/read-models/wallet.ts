@@ -1,19 +1,19 @@
 import type { Selectable } from 'kysely'
 import type { Subscription } from '../domain/plans/subscription.ts'
 import type { KeySpending } from '../domain/wallet/spending.ts'
-import { picosOf } from './columns.ts'
+import { parsePicos } from './columns.ts'
 import { findSubscription } from './plans.ts'
 import type { ReadModels } from './tables.ts'
 import type { KeySpendingTable } from './wallet.table.ts'
 
-export const keySpendingOf = (row: Selectable<KeySpendingTable>): KeySpending => ({
+export const keySpendingFromRow = (row: Selectable<KeySpendingTable>): KeySpending => ({
   day: row.day,
   spent: {
-    dayPicos: picosOf(row.spent_day),
-    monthPicos: picosOf(row.spent_month),
-    totalPicos: picosOf(row.spent_total),
+    dayPicos: parsePicos(row.spent_day),
+    monthPicos: parsePicos(row.spent_month),
+    totalPicos: parsePicos(row.spent_total),
   },
-  held: { dayPicos: picosOf(row.held_day), monthPicos: picosOf(row.held_month), totalPicos: picosOf(row.held_total) },
+  held: { dayPicos: parsePicos(row.held_day), monthPicos: parsePicos(row.held_month), totalPicos: parsePicos(row.held_total) },
 })
 
 /** How a wallet stands, in picos. */
@@ -32,19 +32,19 @@ export interface WalletFigures {
 }
 
 /** Undefined for a workspace that the tables do not know (yet). */
-export const findWallet = async (db: ReadModels, workspaceId: string): Promise<WalletFigures | undefined> => {
+export const findWalletFigures = async (db: ReadModels, workspaceId: string): Promise<WalletFigures | undefined> => {
   const row = await db.selectFrom('wallets').selectAll().where('workspace_id', '=', workspaceId).executeTakeFirst()
   if (row === undefined) return undefined
-  const balancePicos = picosOf(row.balance)
-  const heldPicos = picosOf(row.held)
-  const creditLimitPicos = picosOf(row.credit_limit)
+  const balancePicos = parsePicos(row.balance)
+  const heldPicos = parsePicos(row.held)
+  const creditLimitPicos = parsePicos(row.credit_limit)
   return {
     workspaceId,
-    creditsPicos: picosOf(row.credits),
-    chargedPicos: picosOf(row.charges),
-    feesPicos: picosOf(row.fees),
-    adjustmentsPicos: picosOf(row.adjustments),
-    lapsedPicos: picosOf(row.lapsed),
+    creditsPicos: parsePicos(row.credits),
+    chargedPicos: parsePicos(row.charges),
+    feesPicos: parsePicos(row.fees),
+    adjustmentsPicos: parsePicos(row.adjustments),
+    lapsedPicos: parsePicos(row.lapsed),
     balancePicos,
     heldPicos,
     creditLimitPicos,
@@ -57,6 +57,6 @@ export const findBilling = async (
   db: ReadModels,
   workspaceId: string,
 ): Promise<(WalletFigures & { readonly subscription: Subscription | null }) | undefined> => {
-  const wallet = await findWallet(db, workspaceId)
+  const wallet = await findWalletFigures(db, workspaceId)
   return wallet === undefined ? undefined : { ...wallet, subscription: await findSubscription(db, workspaceId) }
 }

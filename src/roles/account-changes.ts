@@ -3,7 +3,7 @@ import type { Key } from '../domain/accounts/accounts.ts'
 import type { FreshKey } from '../domain/accounts/decide.ts'
 import { formatUsd } from '../domain/money.ts'
 import { GatewayError } from '../errors.ts'
-import { type Books, carryOut, refusalOf, requireWorkspace, writerOf } from './books.ts'
+import { type AdminContext, executeAccountCommand, accountRefusal, requireWorkspace, walletHandlerOf } from './books.ts'
 import type { NewId } from './role.ts'
 
 /** Where ids and secrets come from. */
@@ -31,41 +31,41 @@ const makeKey = ({ newId, randomText }: KeySource): { readonly fresh: FreshKey; 
 }
 
 /** Throws `not_found`. */
-export const requireKey = ({ tail }: Pick<Books, 'tail'>, keyId: string): Key => {
+export const requireKey = ({ tail }: Pick<AdminContext, 'tail'>, keyId: string): Key => {
   const key = tail.ledger.accounts.keys.get(keyId)
-  if (key === undefined) throw refusalOf('key_unknown')
+  if (key === undefined) throw accountRefusal('key_unknown')
   return key
 }
 
 /** True when the workspace is new, false when it was there already. Throws `conflict` where it is another. */
-export const openWorkspace = async (
-  books: Books,
+export const executeOpenWorkspace = async (
+  books: AdminContext,
   workspace: { readonly workspaceId: string; readonly name: string; readonly creditLimitPicos: bigint },
 ): Promise<boolean> => {
-  const { facts } = await carryOut(books, workspace.workspaceId, { type: 'OpenWorkspace', ...workspace })
+  const { facts } = await executeAccountCommand(books, workspace.workspaceId, { type: 'OpenWorkspace', ...workspace })
   return facts.length > 0
 }
 
 /** True when something changed; what is undefined stays. Throws `not_found`. */
-export const changeWorkspace = async (
-  books: Books,
+export const executeChangeWorkspace = async (
+  books: AdminContext,
   workspaceId: string,
   change: { readonly name?: string | undefined; readonly creditLimitPicos?: bigint | undefined },
 ): Promise<boolean> => {
   requireWorkspace(books, workspaceId)
-  const { facts } = await carryOut(books, workspaceId, { type: 'ChangeWorkspace', workspaceId, ...change })
+  const { facts } = await executeAccountCommand(books, workspaceId, { type: 'ChangeWorkspace', workspaceId, ...change })
   return facts.length > 0
 }
 
 /** Throws `not_found`, or `conflict` where a working key has the name. */
-export const issueKey = async (
-  books: Books,
+export const executeIssueKey = async (
+  books: AdminContext,
   key: { readonly workspaceId: string; readonly name: string; readonly expiresAtMs?: number | null },
   source: KeySource,
 ): Promise<IssuedKey> => {
   requireWorkspace(books, key.workspaceId)
   const { fresh, issued } = makeKey(source)
-  await carryOut(books, key.workspaceId, { type: 'IssueKey', ...key, ...fresh })
+  await executeAccountCommand(books, key.workspaceId, { type: 'IssueKey', ...key, ...fresh })
   return issued
 }
 
@@ -78,28 +78,28 @@ export interface Rotation {
 
 /** A fresh key under the old one's name. Throws `not_found`, or `conflict` where the key was revoked or rotated before. */
 export const rotateKey = async (
-  books: Books,
+  books: AdminContext,
   keyId: string,
   rotation: Rotation,
   source: KeySource,
 ): Promise<IssuedKey> => {
   const { workspaceId } = requireKey(books, keyId)
   const { fresh, issued } = makeKey(source)
-  await carryOut(books, workspaceId, { type: 'RotateKey', keyId, fresh, ...rotation })
+  await executeAccountCommand(books, workspaceId, { type: 'RotateKey', keyId, fresh, ...rotation })
   return issued
 }
 
 /** True when that is news. Throws `not_found`, or `conflict` where the key was revoked. */
-export const setKeyExpiry = async (books: Books, keyId: string, expiresAtMs: number): Promise<boolean> => {
+export const setKeyExpiry = async (books: AdminContext, keyId: string, expiresAtMs: number): Promise<boolean> => {
   const { workspaceId } = requireKey(books, keyId)
-  const { facts } = await carryOut(books, workspaceId, { type: 'SetKeyExpiry', keyId, expiresAtMs })
+  const { facts } = await executeAccountCommand(books, workspaceId, { type: 'SetKeyExpiry', keyId, expiresAtMs })
   return facts.length > 0
 }
 
 /** True when the key worked until now. Throws `not_found`. */
-export const revokeKey = async (books: Books, keyId: string): Promise<boolean> => {
+export const revokeKey = async (books: AdminContext, keyId: string): Promise<boolean> => {
   const { workspaceId } = requireKey(books, keyId)
-  const { facts } = await carryOut(books, workspaceId, { type: 'RevokeKey', keyId })
+  const { facts } = await executeAccountCommand(books, workspaceId, { type: 'RevokeKey', keyId })
   return facts.length > 0
 }
 
@@ -114,9 +114,9 @@ export interface Credit {
 }
 
 /** True when the money is new, false when the reference had been credited before with the same amount. Throws `not_found` or `conflict`. */
-export const creditWallet = async (books: Books, workspaceId: string, credit: Credit): Promise<boolean> => {
+export const executeCredit = async (books: AdminContext, workspaceId: string, credit: Credit): Promise<boolean> => {
   requireWorkspace(books, workspaceId)
-  const outcome = await writerOf(books).execute(workspaceId, { type: 'Credit', ...credit }, books.actor)
+  const outcome = await walletHandlerOf(books).execute(workspaceId, { type: 'Credit', ...credit }, books.actor)
   if ('facts' in outcome) return outcome.facts.length > 0
   const credited = outcome.refused.reason === 'reference_differs' ? formatUsd(outcome.refused.creditedPicos) : '0'
   throw new GatewayError(

@@ -4,27 +4,27 @@ import type { FactOf } from '../events/envelope.ts'
 import { limits } from '../limits.ts'
 import type { LedgerTail } from './ledger-tail.ts'
 import type { LogOf } from './role.ts'
-import { type AccountOutcome, type WalletEventType, WalletWriter } from './wallet-writer.ts'
+import { type AccountOutcome, type WalletEventType, WalletCommandHandler } from './wallet-writer.ts'
 
 /** What belongs to no workspace: the last word counts, so it needs no order of its own. */
-export type HouseFact = FactOf<'PricePublished' | 'PlanPublished' | 'AliasSet' | 'RouterSet'>
+export type GlobalFact = FactOf<'PricePublished' | 'PlanPublished' | 'AliasSet' | 'RouterSet'>
 
 /** What an administrator asks for of a workspace; the rest of what stands on its subject, time causes. */
 type AskedFor = Exclude<WalletEventType, 'CreditExpired' | 'PlanRenewed'>
 
 /** What administrative changes work on: a ledger that has caught up, and the log they append to. */
-export interface Books {
-  readonly log: Pick<LogOf<HouseFact['type'] | AskedFor>, 'append' | 'appendToWallet'>
+export interface AdminContext {
+  readonly log: Pick<LogOf<GlobalFact['type'] | AskedFor>, 'append' | 'appendToWallet'>
   readonly tail: LedgerTail
   /** Of this process; a fresh one where it has none. */
-  readonly writer?: WalletWriter
+  readonly writer?: WalletCommandHandler
   /** Who asks, such as `admin:ana`; absent where nobody does. */
   readonly actor?: string
 }
 
-export const writerOf = ({ log, tail, writer }: Books): WalletWriter => {
+export const walletHandlerOf = ({ log, tail, writer }: AdminContext): WalletCommandHandler => {
   const wallets: Pick<LogOf<AskedFor>, 'appendToWallet'> = log
-  return writer ?? new WalletWriter(wallets, tail)
+  return writer ?? new WalletCommandHandler(wallets, tail)
 }
 
 const refusals: { readonly [R in AccountRefusal]: { readonly code: ErrorCode; readonly message: string } } = {
@@ -39,32 +39,32 @@ const refusals: { readonly [R in AccountRefusal]: { readonly code: ErrorCode; re
   key_replaced: { code: 'conflict', message: 'The key was rotated before: another one has its name.' },
 }
 
-export const refusalOf = (refused: AccountRefusal): GatewayError => {
+export const accountRefusal = (refused: AccountRefusal): GatewayError => {
   const { code, message } = refusals[refused]
   return new GatewayError(code, message)
 }
 
 /** Throws `not_found`. */
-export const requireWorkspace = ({ tail }: Pick<Books, 'tail'>, workspaceId: string): void => {
-  if (!tail.ledger.accounts.workspaces.has(workspaceId)) throw refusalOf('workspace_unknown')
+export const requireWorkspace = ({ tail }: Pick<AdminContext, 'tail'>, workspaceId: string): void => {
+  if (!tail.ledger.accounts.workspaces.has(workspaceId)) throw accountRefusal('workspace_unknown')
 }
 
 /** Appends what the command decides. Throws `not_found` or `conflict` where it is refused. */
-export const carryOut = async (
-  books: Books,
+export const executeAccountCommand = async (
+  books: AdminContext,
   workspaceId: string,
   command: AccountCommand,
 ): Promise<Extract<AccountOutcome, { facts: unknown }>> => {
-  const outcome = await writerOf(books).executeAccount(workspaceId, command, books.actor)
-  if ('refused' in outcome) throw refusalOf(outcome.refused)
+  const outcome = await walletHandlerOf(books).executeAccount(workspaceId, command, books.actor)
+  if ('refused' in outcome) throw accountRefusal(outcome.refused)
   return outcome
 }
 
 /** Resolves when the facts are stored, in their order, and applied. */
-export const say = async ({ log, tail, actor }: Books, facts: readonly HouseFact[]): Promise<void> => {
+export const appendGlobalFacts = async ({ log, tail, actor }: AdminContext, facts: readonly GlobalFact[]): Promise<void> => {
   const said = actor === undefined ? facts : facts.map((fact) => ({ ...fact, actor }))
-  for (let start = 0; start < said.length; start += limits.houseFactsPerFrame) {
-    const { sequence } = await log.append(said.slice(start, start + limits.houseFactsPerFrame))
+  for (let start = 0; start < said.length; start += limits.globalFactsPerFrame) {
+    const { sequence } = await log.append(said.slice(start, start + limits.globalFactsPerFrame))
     await tail.reached(sequence)
   }
 }

@@ -14,8 +14,8 @@ export interface WatchedRole extends RunningRole {
   checks(): Checks
 }
 
-export const well: Check = { ok: true }
+export const passing: Check = { ok: true }
 
-export const checked = (ok: boolean, reason: string): Check => (ok ? well : { ok, reason })
+export const checkOf = (ok: boolean, reason: string): Check => (ok ? passing : { ok, reason })
 
-export const allOk = (checks: Checks): boolean => Object.values(checks).every(({ ok }) => ok)
+export const allPass = (checks: Checks): boolean => Object.values(checks).every(({ ok }) => ok)

@@ -1,11 +1,11 @@
-import { type LimitsInForce, type LimitsRefusal, limitsInForce, setLimitsOf } from '../domain/accounts/limits.ts'
+import { type LimitsInForce, type LimitsRefusal, resolveLimitsInForce, findSetLimits } from '../domain/accounts/limits.ts'
 import { utcDayAt } from '../domain/instant.ts'
-import { walletOf } from '../domain/ledger/ledger.ts'
-import { type KeySpending, spendingOn } from '../domain/wallet/spending.ts'
+import { walletInLedger } from '../domain/ledger/ledger.ts'
+import { type KeySpending, spendingInPeriod } from '../domain/wallet/spending.ts'
 import { spendingOf } from '../domain/wallet/wallet.ts'
 import { GatewayError } from '../errors.ts'
 import type { Limits } from '../events/types.ts'
-import { type Books, refusalOf, requireWorkspace, writerOf } from './books.ts'
+import { type AdminContext, accountRefusal, requireWorkspace, walletHandlerOf } from './books.ts'
 
 /** Null for the limits of the workspace. */
 export type KeyId = string | null
@@ -15,12 +15,12 @@ const limitsRefusal = (refused: LimitsRefusal): GatewayError =>
     ? new GatewayError('invalid_value', 'A spend limit is one of a key: a workspace spends what its wallet has.', {
         param: 'spend',
       })
-    : refusalOf(refused)
+    : accountRefusal(refused)
 
 /** Replaces what was set, whole; false when it stood so already. Throws `not_found`, or `invalid_value` for what a workspace may spend. */
-export const setLimits = async (books: Books, workspaceId: string, keyId: KeyId, limits: Limits): Promise<boolean> => {
+export const executeSetLimits = async (books: AdminContext, workspaceId: string, keyId: KeyId, limits: Limits): Promise<boolean> => {
   requireWorkspace(books, workspaceId)
-  const decision = await writerOf(books).executeLimits(workspaceId, { workspaceId, keyId, limits }, books.actor)
+  const decision = await walletHandlerOf(books).executeLimits(workspaceId, { workspaceId, keyId, limits }, books.actor)
   if ('refused' in decision) throw limitsRefusal(decision.refused)
   return decision.facts.length > 0
 }
@@ -31,14 +31,14 @@ export const modelsIn = ({ allowedModels = [], models = {} }: Limits): readonly 
 ]
 
 /** What a key spent on the UTC day of an instant (milliseconds since the epoch), in its month and ever. */
-export const spentOf = (
-  { tail }: Pick<Books, 'tail'>,
+export const findSpending = (
+  { tail }: Pick<AdminContext, 'tail'>,
   workspaceId: string,
   keyId: string,
   nowMs: number,
-): KeySpending['spent'] => spendingOn(spendingOf(walletOf(tail.ledger, workspaceId), keyId), utcDayAt(nowMs)).spent
+): KeySpending['spent'] => spendingInPeriod(spendingOf(walletInLedger(tail.ledger, workspaceId), keyId), utcDayAt(nowMs)).spent
 
-export interface StandingLimits {
+export interface EffectiveLimits {
   readonly keyId: KeyId
   /** As they were set. */
   readonly limits: Limits
@@ -52,30 +52,30 @@ type Configured = number | null
 const isSome = (limits: Limits): boolean => Object.keys(limits).length > 0
 
 /** Of a workspace, or of one key in it, whether it has any or not. */
-export const standingLimitsOf = (
-  { tail }: Pick<Books, 'tail'>,
+export const findEffectiveLimits = (
+  { tail }: Pick<AdminContext, 'tail'>,
   workspaceId: string,
   keyId: KeyId,
   requestsPerMinute: Configured,
-): StandingLimits => {
+): EffectiveLimits => {
   const { accounts } = tail.ledger
   const configured = requestsPerMinute === null ? {} : { requestsPerMinute }
   return {
     keyId,
-    limits: setLimitsOf(accounts, workspaceId, keyId),
-    inForce: keyId === null ? limitsInForce(accounts, workspaceId, configured) : null,
+    limits: findSetLimits(accounts, workspaceId, keyId),
+    inForce: keyId === null ? resolveLimitsInForce(accounts, workspaceId, configured) : null,
   }
 }
 
 /** Of the workspace, then of each of its working keys that has limits. Throws `not_found`. */
-export const standingLimits = (
-  books: Pick<Books, 'tail'>,
+export const listEffectiveLimits = (
+  books: Pick<AdminContext, 'tail'>,
   workspaceId: string,
   requestsPerMinute: Configured,
-): readonly StandingLimits[] => {
+): readonly EffectiveLimits[] => {
   requireWorkspace(books, workspaceId)
   const { accounts } = books.tail.ledger
-  const standing = (keyId: KeyId): StandingLimits => standingLimitsOf(books, workspaceId, keyId, requestsPerMinute)
+  const standing = (keyId: KeyId): EffectiveLimits => findEffectiveLimits(books, workspaceId, keyId, requestsPerMinute)
   const ofKeys = [...accounts.keys.values()]
     .filter((key) => key.workspaceId === workspaceId && !key.revoked)
     .map(({ keyId }) => standing(keyId))

@@ -1,5 +1,5 @@
 import { limits } from '../limits.ts'
-import { type Check, checked, well } from './health.ts'
+import { type Check, checkOf, passing } from './health.ts'
 import type { Reading } from './observer.ts'
 import { Probe } from './probe.ts'
 import type { EventLog } from './role.ts'
@@ -23,7 +23,7 @@ class Lag {
   note(look: Look): void {
     this.#forgetReached()
     // The oldest is what counts.
-    if (look.sequence > this.#position() && this.#unreached.length < limits.lagLooksMax) this.#unreached.push(look)
+    if (look.sequence > this.#position() && this.#unreached.length < limits.lagSamplesMax) this.#unreached.push(look)
   }
 
   /** Frames that stand in the log, as it was seen last, and that the follower does not have. */
@@ -59,7 +59,7 @@ export class LogWatch {
 
   constructor(log: WatchedLog, everyMs: number = limits.probeMs) {
     this.#log = log
-    this.#probe = new Probe(() => this.#look(), everyMs)
+    this.#probe = new Probe(() => this.#refresh(), everyMs)
   }
 
   /** `position` tells the sequence of the last frame that the follower has. */
@@ -71,7 +71,7 @@ export class LogWatch {
   get check(): Check {
     const { check } = this.#probe
     if (!check.ok) return check
-    if (this.#log.oldestUnacknowledgedMs() <= limits.logStalledMs) return well
+    if (this.#log.oldestUnacknowledgedMs() <= limits.logStalledMs) return passing
     const { refusal } = this.#log
     const why = refusal === null || refusal === undefined ? '' : `: ${refusal}`
     return { ok: false, reason: `a frame has not been acknowledged for over ${limits.logStalledMs} ms${why}` }
@@ -80,7 +80,7 @@ export class LogWatch {
   /** Whether a follower has, but for so many milliseconds, what the log has. */
   inStep(name: string, withinMs: number): Check {
     const ms = this.#lags.get(name)?.ms(performance.now()) ?? 0
-    return checked(ms <= withinMs, `is behind the log for ${Math.round(ms)} ms`)
+    return checkOf(ms <= withinMs, `is behind the log for ${Math.round(ms)} ms`)
   }
 
   readings(): readonly Reading[] {
@@ -99,7 +99,7 @@ export class LogWatch {
     return this.#probe.stop()
   }
 
-  async #look(): Promise<void> {
+  async #refresh(): Promise<void> {
     const sequence = await this.#log.lastSequence()
     this.#last = sequence
     const look = { sequence, atMs: performance.now() }

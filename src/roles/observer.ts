@@ -62,7 +62,7 @@ export interface Observer {
 const nothing = (): void => undefined
 
 /** Nobody watches. */
-export const unobserved: Observer = {
+export const noObserver: Observer = {
   requestEnded: nothing,
   stageEnded: nothing,
   upstreamCalled: nothing,

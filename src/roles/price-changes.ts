@@ -2,12 +2,12 @@ import { readLiteLlm } from '../domain/pricing/litellm.ts'
 import { isPublished } from '../domain/pricing/price-book.ts'
 import { canonicalPrice, type PriceEntry, type PriceFile } from '../domain/pricing/price-file.ts'
 import { diffPrices, type PriceChange } from '../domain/pricing/price-import.ts'
-import { GatewayError, shownName } from '../errors.ts'
+import { GatewayError, truncateName } from '../errors.ts'
 import type { PricePublished } from '../events/types.ts'
 import type { JsonObject } from '../json.ts'
 import { limits } from '../limits.ts'
 import { sha256Hex } from './account-changes.ts'
-import { type Books, say } from './books.ts'
+import { type AdminContext, appendGlobalFacts } from './books.ts'
 
 const versionLength = 16
 
@@ -27,8 +27,8 @@ const refuseLong = ({ prices }: PriceFile): void => {
   throw new GatewayError('invalid_value', message, { param: `prices[${index}]` })
 }
 
-const publish = async (books: Books, fresh: readonly PricePublished[]): Promise<readonly PricePublished[]> => {
-  await say(
+const publish = async (books: AdminContext, fresh: readonly PricePublished[]): Promise<readonly PricePublished[]> => {
+  await appendGlobalFacts(
     books,
     fresh.map((data) => ({ type: 'PricePublished', data })),
   )
@@ -36,7 +36,7 @@ const publish = async (books: Books, fresh: readonly PricePublished[]): Promise<
 }
 
 /** Publishes the sheets that are not in force from their instant already; answers with those that were new. Throws `invalid_value`. */
-export const publishPrices = async (books: Books, file: PriceFile): Promise<readonly PricePublished[]> => {
+export const publishPrices = async (books: AdminContext, file: PriceFile): Promise<readonly PricePublished[]> => {
   refuseLong(file)
   const published = file.prices.map(publishedOf)
   return publish(
@@ -45,7 +45,7 @@ export const publishPrices = async (books: Books, file: PriceFile): Promise<read
   )
 }
 
-export interface ImportWanted {
+export interface ImportRequest {
   /** LiteLLM's table, parsed. */
   readonly table: JsonObject
   /** Those that are configured here. */
@@ -58,8 +58,8 @@ export interface ImportWanted {
 
 /** What importing the table would change. */
 export const compareImport = (
-  { tail }: Pick<Books, 'tail'>,
-  { table, providers, nowMs, effectiveFrom, source }: ImportWanted,
+  { tail }: Pick<AdminContext, 'tail'>,
+  { table, providers, nowMs, effectiveFrom, source }: ImportRequest,
 ): readonly PriceChange[] => {
   const now = new Date(nowMs).toISOString()
   return diffPrices(readLiteLlm(table, providers), {
@@ -71,7 +71,7 @@ export const compareImport = (
 }
 
 /** The rows that are asked for; undefined: all that were added or changed. Throws `invalid_value` for what cannot be published. */
-export const chosenFrom = (
+export const selectChanges = (
   changes: readonly PriceChange[],
   models: readonly string[] | undefined,
 ): readonly PriceEntry[] => {
@@ -80,7 +80,7 @@ export const chosenFrom = (
     if (!changes.some((each) => each.model === model && each.change !== 'unsupported'))
       throw new GatewayError(
         'invalid_value',
-        `The table has no price of \`${shownName(model)}\` that can be published.`,
+        `The table has no price of \`${truncateName(model)}\` that can be published.`,
         {
           param: `models[${index}]`,
         },
@@ -89,7 +89,7 @@ export const chosenFrom = (
 }
 
 /** Publishes what the log has never had: a start does not take a later correction back. */
-export const publishUnknownPrices = (books: Books, { prices }: PriceFile): Promise<readonly PricePublished[]> => {
+export const publishUnknownPrices = (books: AdminContext, { prices }: PriceFile): Promise<readonly PricePublished[]> => {
   const known = (price: PricePublished): boolean =>
     (books.tail.ledger.prices.get(price.model) ?? []).some(({ version }) => version === price.version)
   return publish(

@@ -1,6 +1,6 @@
 import { faultText } from '../errors.ts'
 import { limits } from '../limits.ts'
-import { type Check, checked } from './health.ts'
+import { type Check, checkOf } from './health.ts'
 
 /** Asks something again and again, one question at a time, and remembers whether it was answered. */
 export class Probe {
@@ -17,8 +17,8 @@ export class Probe {
   }
 
   get check(): Check {
-    if (this.#reason !== null) return checked(false, this.#reason)
-    return checked(this.#askedMs === null || performance.now() - this.#askedMs <= limits.probeSilentMs, 'no answer')
+    if (this.#reason !== null) return checkOf(false, this.#reason)
+    return checkOf(this.#askedMs === null || performance.now() - this.#askedMs <= limits.probeSilentMs, 'no answer')
   }
 
   stop(): Promise<void> {

@@ -3,13 +3,13 @@ import { faultText } from '../errors.ts'
 import { decodeFrame, decodeFrameId, type FrameId } from '../events/codec.ts'
 import type { Event, EventType } from '../events/envelope.ts'
 import { type StoredEvent, storedSchemaIdOf, upcast } from '../events/upcast.ts'
-import { problemsText, validatorOf } from '../schema-validation.ts'
+import { problemsText, getValidator } from '../schema-validation.ts'
 
 /** What each writer's journal may hold, by the last token of its subject. */
-export type Speakers = ReadonlyMap<string, ReadonlySet<EventType>>
+export type AllowedWriters = ReadonlyMap<string, ReadonlySet<EventType>>
 
 /** Where a frame stands: on the wallet subject of a workspace, or on a writer's journal. */
-export interface Standing {
+export interface SubjectOwner {
   /** Null on a journal. */
   readonly wallet: string | null
   /** The last token of the journal's subject. */
@@ -25,7 +25,7 @@ const after = (prefix: string, subject: string): string | null =>
   subject.startsWith(prefix) ? subject.slice(prefix.length) : null
 
 /** From a subject without the log's name: `journal.edge`, `wallet.acme`. */
-export const standingOf = (subject: string): Standing => ({
+export const parseSubject = (subject: string): SubjectOwner => ({
   wallet: after(walletPrefix, subject),
   journal: after(journalPrefix, subject),
   subject,
@@ -36,7 +36,7 @@ const lineFeed = 0x0a
 
 /** The event in its current version. Throws where it does not follow its schema. */
 export const readEvent = (stored: StoredEvent): Event => {
-  const problems = validatorOf(storedSchemaIdOf(stored))(stored.data)
+  const problems = getValidator(storedSchemaIdOf(stored))(stored.data)
   if (problems.length === 0) return upcast(stored)
   throw new Error(`event ${stored.id} does not follow ${stored.dataschema}: ${problemsText(problems)}`)
 }
@@ -48,10 +48,10 @@ const headerLineOf = (data: Uint8Array): string =>
 export const frameIdOf = (data: Uint8Array): FrameId => decodeFrameId(headerLineOf(data))
 
 /** The events of a frame, as they are stored. Throws where it is no frame. */
-export const storedEventsOf = (data: Uint8Array): readonly StoredEvent[] => decodeFrame(utf8.decode(data)).events
+export const decodeStoredEvents = (data: Uint8Array): readonly StoredEvent[] => decodeFrame(utf8.decode(data)).events
 
 /** The events of a frame, each checked and raised to its current version. Throws where one cannot be read. */
-export const eventsOf = (data: Uint8Array): readonly Event[] => storedEventsOf(data).map(readEvent)
+export const decodeEvents = (data: Uint8Array): readonly Event[] => decodeStoredEvents(data).map(readEvent)
 
 const isOnWallet = (event: Event, workspaceId: string): boolean =>
   isWorkspaceFact(event) && 'workspaceId' in event.data && event.data.workspaceId === workspaceId
@@ -62,8 +62,8 @@ const isOnWallet = (event: Event, workspaceId: string): boolean =>
  */
 export const assertBelongs = (
   events: readonly Event[],
-  { wallet, journal, subject }: Standing,
-  speakers?: Speakers,
+  { wallet, journal, subject }: SubjectOwner,
+  speakers?: AllowedWriters,
 ): void => {
   const said = journal === null ? undefined : speakers?.get(journal)
   const isStray = (event: Event): boolean =>

@@ -4,7 +4,7 @@ import { isEnded, type Task } from '../domain/video/task.ts'
 import { GatewayError } from '../errors.ts'
 import { limits } from '../limits.ts'
 import type { TaskPage } from '../read-models/tasks.ts'
-import { within } from '../within.ts'
+import { withTimeout } from '../within.ts'
 import type { LedgerTail } from './ledger-tail.ts'
 import type { EventLog } from './role.ts'
 
@@ -27,7 +27,7 @@ export interface RecentTasksParts {
 }
 
 /** Looks at how far the tables are, one rest of the projector apart. */
-const looksMax = Math.ceil(limits.logStalledMs / limits.tablesLookMs)
+const looksMax = Math.ceil(limits.logStalledMs / limits.tablesPollMs)
 
 interface Ended {
   readonly task: Task
@@ -123,14 +123,14 @@ export class RecentTasks {
   async #caughtUp(): Promise<void> {
     const { log, tail } = this.#parts
     const reached = log.lastSequence().then((sequence) => tail.reached(sequence))
-    await within(reached, limits.logStalledMs, unavailable)
+    await withTimeout(reached, limits.logStalledMs, unavailable)
   }
 
   /** Resolves once the tables have a frame. They have it within a moment, or something is wrong with them. */
   async #tablesReach(sequence: number): Promise<void> {
     for (let look = 0; look < looksMax; look += 1) {
       if (sequence === 0 || (await this.#parts.stored.checkpoint()) >= sequence) return
-      await delay(limits.tablesLookMs)
+      await delay(limits.tablesPollMs)
     }
     throw new Error(`the tables do not have frame ${sequence} yet`)
   }

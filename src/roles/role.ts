@@ -79,16 +79,16 @@ export type Question =
   | { readonly type: 'get_video_task'; readonly kind: VideoKind; readonly vendorTaskId: string }
 
 export type Surface = 'chat' | 'messages' | 'responses'
-export type JsonObject = { readonly [key: string]: unknown }
+export type JsonRecord = { readonly [key: string]: unknown }
 
 /** A request on its way from an edge to a proxy. Amounts are decimal USD, since a call can cross processes. */
-export interface RoutedCall {
+export interface RoutedRequest {
   readonly requestId: string
   readonly workspaceId: string
   readonly keyId: string
   readonly surface: Surface | 'video'
   /** The validated body in the surface's own format, routing extensions removed, `model` as asked for. */
-  readonly body: JsonObject
+  readonly body: JsonRecord
   readonly stream: boolean
   /** Of the caller's headers, those that an upstream of the surface's own dialect is given; names in lower case. */
   readonly headers?: Readonly<Record<string, string>>
@@ -106,9 +106,9 @@ export interface RoutedCall {
 }
 
 /** A call that asks for an answer: it ends in the log. */
-export type AnswerCall = RoutedCall & { readonly surface: Surface; readonly question?: never }
+export type AnswerRequest = RoutedRequest & { readonly surface: Surface; readonly question?: never }
 
-export const asksForAnswer = (call: RoutedCall): call is AnswerCall => call.question === undefined
+export const asksForAnswer = (call: RoutedRequest): call is AnswerRequest => call.question === undefined
 
 /** What comes back: one head, then bytes. A failure is a thrown GatewayError, before the head or after it. */
 export type AnswerPart =
@@ -116,13 +116,13 @@ export type AnswerPart =
   | { readonly type: 'bytes'; readonly bytes: Uint8Array }
 
 /** A failed candidate chain tells its last level too, for the headers of the final error. */
-export interface FailedAt {
+export interface FailedCandidate {
   readonly level: number
   readonly model: string
 }
 
 /** No proxy will close this request in the log: none took it, or the one that did is gone. Whoever dispatched it closes it. */
-export class CallLost extends GatewayError {
+export class DispatchLost extends GatewayError {
   override readonly name = 'CallLost'
 }
 
@@ -131,7 +131,7 @@ export class CallLost extends GatewayError {
  * A call stands in `openCalls` until it has ended, also where its client left before: an edge that stops shuts them down, and each is
  * closed in the log at once, as far as it came. The answer throws GatewayError, and `CallLost` where the proxy that would record the request's end is not there.
  */
-export type Dispatch = (call: RoutedCall, clientGone: AbortSignal, openCalls?: OpenCalls) => AsyncIterable<AnswerPart>
+export type Dispatch = (call: RoutedRequest, clientGone: AbortSignal, openCalls?: OpenCalls) => AsyncIterable<AnswerPart>
 
 /** A manifest: what a role consumes and what it may say. An append of anything else does not compile. */
 export interface Role<Emits extends EventType, Parts, Running extends RunningRole = RunningRole> {

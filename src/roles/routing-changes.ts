@@ -1,16 +1,16 @@
-import { type Catalog, candidateName, namesOfNoModel, type RouterRule } from '../domain/routing/plan.ts'
-import { GatewayError, shownName } from '../errors.ts'
+import { type Catalog, candidateName, unresolvedNames, type RouterRule } from '../domain/routing/plan.ts'
+import { GatewayError, truncateName } from '../errors.ts'
 import { limits } from '../limits.ts'
-import { type Books, say } from './books.ts'
+import { type AdminContext, appendGlobalFacts } from './books.ts'
 
 /** What is said of names that are allowed, since a price may follow, and that lead to nothing yet. */
-export const warningsOf = (
-  { tail }: Pick<Books, 'tail'>,
+export const findWarnings = (
+  { tail }: Pick<AdminContext, 'tail'>,
   catalog: Catalog,
   names: readonly string[],
 ): readonly string[] =>
-  namesOfNoModel(catalog, tail.ledger.prices, names).map(
-    (name) => `\`${shownName(name)}\` leads to no model yet: its provider is not configured, or no price is published.`,
+  unresolvedNames(catalog, tail.ledger.prices, names).map(
+    (name) => `\`${truncateName(name)}\` leads to no model yet: its provider is not configured, or no price is published.`,
   )
 
 const aliasPattern = /^[^/\s]{1,200}$/
@@ -28,7 +28,7 @@ const requireRoom = (names: ReadonlyMap<string, unknown>, name: string): void =>
 
 /** What a bare name leads to; null: the configuration's word again. False where nothing changes. Throws `invalid_value`. */
 export const setAlias = async (
-  books: Books,
+  books: AdminContext,
   catalog: Catalog,
   alias: string,
   model: string | null,
@@ -38,9 +38,9 @@ export const setAlias = async (
   if (!aliasPattern.test(alias))
     throw invalid('alias', 'An alias has 1 to 200 characters, none of which is a slash or a blank.')
   if (model !== null && !namesProvider(catalog, model))
-    throw invalid('model', `\`${shownName(model)}\` names no configured provider: it must be <provider>/<model>.`)
+    throw invalid('model', `\`${truncateName(model)}\` names no configured provider: it must be <provider>/<model>.`)
   if (model !== null) requireRoom(aliases, alias)
-  await say(books, [{ type: 'AliasSet', data: { alias, model } }])
+  await appendGlobalFacts(books, [{ type: 'AliasSet', data: { alias, model } }])
   return true
 }
 
@@ -53,14 +53,14 @@ const checkRule = (catalog: Catalog, { candidates }: RouterRule): void => {
     if (!namesProvider(catalog, name) && !Object.hasOwn(catalog.aliases, name))
       throw invalid(
         `candidates[${index}]`,
-        `\`${shownName(name)}\` is no alias, and names no configured provider as <provider>/<model>.`,
+        `\`${truncateName(name)}\` is no alias, and names no configured provider as <provider>/<model>.`,
       )
   }
 }
 
 /** What `gateway/<router>` tries; null: the configuration's word again. False where nothing changes. Throws `invalid_value`. */
 export const setRouter = async (
-  books: Books,
+  books: AdminContext,
   catalog: Catalog,
   router: string,
   rule: RouterRule | null,
@@ -78,6 +78,6 @@ export const setRouter = async (
     checkRule(catalog, rule)
     requireRoom(routers, router)
   }
-  await say(books, [{ type: 'RouterSet', data: { router, candidates, order } }])
+  await appendGlobalFacts(books, [{ type: 'RouterSet', data: { router, candidates, order } }])
   return true
 }

@@ -1,12 +1,12 @@
-import { type FrameSource, FramesFault, leafOf, type RawFrame } from '../audit/frames.ts'
-import { assertBelongs, eventsOf, frameIdOf, type Speakers, standingOf, unreadable } from './read-frame.ts'
+import { type FrameSource, FramesFault, hashFrame, type RawFrame } from '../audit/frames.ts'
+import { assertBelongs, decodeEvents, frameIdOf, type AllowedWriters, parseSubject, unreadable } from './read-frame.ts'
 import type { EventLog, Follower, Frame } from './role.ts'
 
 /** Every event checked and raised to its current version, as the live log's reader does it. */
-export const readFrame = ({ sequence, subject, data }: RawFrame, speakers?: Speakers): Frame => {
+export const frameFromRaw = ({ sequence, subject, data }: RawFrame, speakers?: AllowedWriters): Frame => {
   try {
-    const events = eventsOf(data)
-    const standing = standingOf(subject)
+    const events = decodeEvents(data)
+    const standing = parseSubject(subject)
     assertBelongs(events, standing, speakers)
     return { sequence, walletSubject: standing.wallet, ...frameIdOf(data), events }
   } catch (cause) {
@@ -46,13 +46,13 @@ class SourceFollower implements Follower {
 }
 
 /** Frames that can be read again, followed like the log itself: what comes behind the end that they have now is not waited for. */
-export const logOfSource = (source: FrameSource, speakers?: Speakers): Pick<EventLog, 'follow' | 'lastSequence'> => ({
+export const followSource = (source: FrameSource, speakers?: AllowedWriters): Pick<EventLog, 'follow' | 'lastSequence'> => ({
   lastSequence: () => source.lastSequence(),
   follow: (fromSequence, onFrame) => {
     async function* frames(): AsyncIterable<readonly RawFrame[]> {
       yield* source.read(fromSequence, await source.lastSequence())
     }
-    return new SourceFollower(frames(), (frame) => onFrame(readFrame(frame, speakers)))
+    return new SourceFollower(frames(), (frame) => onFrame(frameFromRaw(frame, speakers)))
   },
 })
 
@@ -84,7 +84,7 @@ export const assertContinues = async (archive: FrameSource, log: FrameSource): P
   const leaves: string[] = []
   for (const source of [archive, log])
     for await (const [frame] of source.read(end, end))
-      if (frame !== undefined) leaves.push(leafOf(frame).toString('hex'))
+      if (frame !== undefined) leaves.push(hashFrame(frame).toString('hex'))
   if (leaves[0] !== leaves[1])
     throw new FramesFault(
       'missing',

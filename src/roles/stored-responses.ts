@@ -1,7 +1,7 @@
 import type { Applied } from '../domain/ledger/ledger.ts'
 import { GatewayError } from '../errors.ts'
 import { limits } from '../limits.ts'
-import { within } from '../within.ts'
+import { withTimeout } from '../within.ts'
 import type { LedgerTail } from './ledger-tail.ts'
 import type { EventLog } from './role.ts'
 
@@ -49,7 +49,7 @@ export class StoredResponses {
       const stored = await this.#parts.findStored(responseId)
       if (stored !== undefined) return stored
       // Another process may have stored it a moment ago: it is in the log, since its answer was given out.
-      await within(this.#catchUp(), limits.logStalledMs, unavailable)
+      await withTimeout(this.#catchUp(), limits.logStalledMs, unavailable)
     } catch (fault) {
       throw unavailable(fault)
     }

@@ -1,6 +1,6 @@
 import type { TaskResult } from '../events/types.ts'
-import { isObject, listOf, objectOf, parseJson } from '../json.ts'
-import type { JsonObject } from './role.ts'
+import { isObject, asArray, asObject, parseJson } from '../json.ts'
+import type { JsonRecord } from './role.ts'
 
 /** What a `get_video_task` is answered with: the task's results as the vendor signs them now. */
 export interface TaskResults {
@@ -15,7 +15,7 @@ export const encodeResults = (results: readonly TaskResult[]): Uint8Array => {
 const isText = (value: unknown): boolean => typeof value === 'string'
 const isTextOrAbsent = (value: unknown): boolean => value === undefined || isText(value)
 
-const isResult = (value: unknown): value is JsonObject & TaskResult =>
+const isResult = (value: unknown): value is JsonRecord & TaskResult =>
   isObject(value) &&
   isText(value['id']) &&
   isText(value['url']) &&
@@ -24,7 +24,7 @@ const isResult = (value: unknown): value is JsonObject & TaskResult =>
 
 /** Throws where the bytes are no results. */
 export const decodeResults = (bytes: Uint8Array): readonly TaskResult[] => {
-  const told = listOf(objectOf(parseJson(Buffer.from(bytes).toString()))['results'])
+  const told = asArray(asObject(parseJson(Buffer.from(bytes).toString()))['results'])
   const results = told.filter(isResult)
   if (results.length === 0 || results.length < told.length) throw new Error('what came are no results of a task')
   return results

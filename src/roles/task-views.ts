@@ -6,7 +6,7 @@ import type { JsonObject } from '../json.ts'
 export type AcceptedTask = Pick<Task, 'taskId' | 'model' | 'externalTaskId' | 'queuedMs'>
 
 /** What the OpenAI-style object tells. */
-export type ShownVideo = Pick<
+export type VideoTaskView = Pick<
   Task,
   'taskId' | 'model' | 'queuedMs' | 'status' | 'progress' | 'finishedMs' | 'failReason' | 'results'
 >
@@ -133,11 +133,11 @@ export const genericAccepted = ({ taskId, model, queuedMs }: AcceptedTask): Json
   created_at: secondsOf(queuedMs),
 })
 
-const openaiError = ({ status, failReason }: ShownVideo): JsonObject | null =>
+const openaiError = ({ status, failReason }: VideoTaskView): JsonObject | null =>
   status === 'FAILURE' ? { code: 'task_failed', message: failReason ?? 'The task failed.' } : null
 
 /** A task as OpenAI's video object. Times in seconds, progress in whole percent; prompt and size are nowhere kept. */
-export const openaiVideo = (task: ShownVideo): JsonObject => {
+export const openaiVideo = (task: VideoTaskView): JsonObject => {
   const { taskId, model, status, queuedMs, finishedMs, results } = task
   const [result] = results
   return {

@@ -2,38 +2,38 @@ import { limits } from '../limits.ts'
 import type { Logger } from './role.ts'
 
 /** Trouble that comes again with every try, told as an operator can bear it: when it begins, once in a while, and when it is over. */
-export class Trouble {
+export class ThrottledWarning {
   readonly #logger: Logger
   readonly #everyMs: number
-  #toldMs: number | null = null
-  #untold = 0
+  #loggedMs: number | null = null
+  #unlogged = 0
 
-  constructor(logger: Logger, everyMs: number = limits.troubleMs) {
+  constructor(logger: Logger, everyMs: number = limits.warningRepeatMs) {
     this.#logger = logger
     this.#everyMs = everyMs
   }
 
   get isOn(): boolean {
-    return this.#toldMs !== null
+    return this.#loggedMs !== null
   }
 
   /** `untold` in the line is how often it came again since the last. */
-  comes(fields: object, message: string): void {
+  raise(fields: object, message: string): void {
     const nowMs = performance.now()
-    if (this.#toldMs !== null && nowMs - this.#toldMs < this.#everyMs) {
-      this.#untold += 1
+    if (this.#loggedMs !== null && nowMs - this.#loggedMs < this.#everyMs) {
+      this.#unlogged += 1
       return
     }
-    this.#toldMs = nowMs
-    this.#logger.warn(this.#untold === 0 ? fields : { ...fields, untold: this.#untold }, message)
-    this.#untold = 0
+    this.#loggedMs = nowMs
+    this.#logger.warn(this.#unlogged === 0 ? fields : { ...fields, untold: this.#unlogged }, message)
+    this.#unlogged = 0
   }
 
   /** Says so once, where there was any. */
-  ends(fields: object, message: string): void {
-    if (this.#toldMs === null) return
-    this.#toldMs = null
-    this.#untold = 0
+  clear(fields: object, message: string): void {
+    if (this.#loggedMs === null) return
+    this.#loggedMs = null
+    this.#unlogged = 0
     this.#logger.info(fields, message)
   }
 }

@@ -1,9 +1,9 @@
 import { type AccountCommand, type AccountDecision, decideAccounts } from '../domain/accounts/decide.ts'
 import { decideLimits, type LimitsDecision, type SetLimits } from '../domain/accounts/limits.ts'
-import { walletOf } from '../domain/ledger/ledger.ts'
+import { walletInLedger } from '../domain/ledger/ledger.ts'
 import {
   draftWorkspace,
-  evolveDraft,
+  applyToDraft,
   type WorkspaceDraft,
   type WorkspaceFact,
 } from '../domain/ledger/workspace-draft.ts'
@@ -35,7 +35,7 @@ interface Waiting {
  * Carries out the commands of a workspace under optimistic concurrency: one frame in flight for each, and the commands that wait meanwhile
  * are decided together for the next.
  */
-export class WalletWriter {
+export class WalletCommandHandler {
   readonly #log: Pick<LogOf<WalletEventType>, 'appendToWallet'>
   readonly #tail: LedgerTail
   readonly #queues = new Map<string, Waiting[]>()
@@ -102,7 +102,7 @@ export class WalletWriter {
   async #carryOut(workspaceId: string, batch: readonly Waiting[]): Promise<void> {
     const { ledger } = this.#tail
     for (let conflicts = 0; conflicts < limits.walletConflictsMax; conflicts += 1) {
-      const wallet = walletOf(ledger, workspaceId)
+      const wallet = walletInLedger(ledger, workspaceId)
       const decided = decideTogether(draftWorkspace(wallet, ledger.accounts), batch)
       const facts = decided.flatMap((each) => each.facts)
       const appended =
@@ -124,7 +124,7 @@ export class WalletWriter {
 const decideTogether = (draft: WorkspaceDraft, batch: readonly Waiting[]): readonly Decided[] =>
   batch.map(({ decide }) => {
     const decided = decide(draft)
-    for (const fact of decided.facts) evolveDraft(draft, fact)
+    for (const fact of decided.facts) applyToDraft(draft, fact)
     return decided
   })
 

@@ -2,7 +2,7 @@ import type { Check } from './health.ts'
 import type { RunningRole } from './role.ts'
 
 /** Takes work until it is stopped. */
-export interface Taker extends RunningRole {
+export interface QueueConsumer extends RunningRole {
   /** Whether the queue hands out to this taker at the moment. */
   readonly check: Check
 }
@@ -17,7 +17,7 @@ export interface WorkQueue {
   /** Removes an item that nobody needs; one that was handed out is still its taker's to end. Rejects with `log_unavailable`. */
   withdraw(id: string): Promise<void>
   /** Hands out items, at most `itemsMax` at a time, until it is stopped; what is not done by then goes to another at once. */
-  take(itemsMax: number, onItem: (item: WorkItem) => void): Taker
+  take(itemsMax: number, onItem: (item: WorkItem) => void): QueueConsumer
 }
 
 export interface WorkItem {

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import { type JsonObject, textOf } from '../json.ts'
+import { type JsonObject, asText } from '../json.ts'
 import type { Directives } from './directives.ts'
 import { type Fault, Refusal, type Secrets } from './faults.ts'
 import type { Tokens } from './tokens.ts'
@@ -81,7 +81,7 @@ export const streamAnswer = (parts: Iterable<Part>): Answer => ({
 
 /** One SSE event under the name that its `type` says. */
 export const namedEvent = (event: JsonObject): string =>
-  `event: ${textOf(event['type'])}\ndata: ${JSON.stringify(event)}\n\n`
+  `event: ${asText(event['type'])}\ndata: ${JSON.stringify(event)}\n\n`
 
 /** The end of a chat stream. */
 export const doneEvent: Part = { text: 'data: [DONE]\n\n', told: null }
@@ -89,7 +89,7 @@ export const doneEvent: Part = { text: 'data: [DONE]\n\n', told: null }
 export const streamsByBody = ({ body }: Incoming): boolean => body['stream'] === true
 
 export const modelInBody = ({ body }: Incoming): string => {
-  const model = textOf(body['model'])
+  const model = asText(body['model'])
   if (model === '') throw new Refusal('you must provide a model parameter', { param: 'model' })
   return model
 }

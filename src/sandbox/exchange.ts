@@ -1,6 +1,6 @@
 import { Buffer } from 'node:buffer'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { isObject, type JsonObject, objectOf, parseJson } from '../json.ts'
+import { isObject, type JsonObject, asObject, parseJson } from '../json.ts'
 import { limits } from '../limits.ts'
 import type { Clock, NewId } from '../roles/role.ts'
 import type { CallLog, CallRecord } from './calls.ts'
@@ -63,7 +63,7 @@ const bodyObject = (text: string): JsonObject => {
 
 /** Google knows labels, the others metadata. */
 const overrideIn = (body: JsonObject): unknown =>
-  objectOf(body['metadata'])['sandbox'] ?? objectOf(body['labels'])['sandbox']
+  asObject(body['metadata'])['sandbox'] ?? asObject(body['labels'])['sandbox']
 
 const directivesFor = (body: JsonObject, upstreamModel: string, calls: CallLog): Directives => {
   const directives = parseDirectives(upstreamModel, overrideIn(body))

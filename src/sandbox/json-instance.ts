@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, listOf, objectOf, textOf } from '../json.ts'
+import { isObject, type JsonObject, asArray, asObject, asText } from '../json.ts'
 import { limits } from '../limits.ts'
 
 const optionalDepthMax = 3
@@ -19,7 +19,7 @@ const formats: { readonly [format: string]: string } = {
 const numberOr = (value: unknown, otherwise: number): number => (typeof value === 'number' ? value : otherwise)
 
 const stringFor = (schema: JsonObject): string => {
-  const text = formats[textOf(schema['format'])] ?? 'sandbox'
+  const text = formats[asText(schema['format'])] ?? 'sandbox'
   const atLeast = text.padEnd(Math.min(numberOr(schema['minLength'], 0), limits.sandboxOutputTokensMax), ' text')
   return atLeast.slice(0, numberOr(schema['maxLength'], atLeast.length))
 }
@@ -50,19 +50,19 @@ const followReference = (reference: string, root: JsonObject): unknown =>
     .split('/')
     .slice(1)
     .map((key) => key.replaceAll('~1', '/').replaceAll('~0', '~'))
-    .reduce<unknown>((node, key) => objectOf(node)[key], root)
+    .reduce<unknown>((node, key) => asObject(node)[key], root)
 
 const typeOf = (schema: JsonObject): string => {
   const types = Array.isArray(schema['type']) ? schema['type'] : [schema['type']]
-  const type = textOf(types.find((each) => each !== 'null') ?? types[0])
+  const type = asText(types.find((each) => each !== 'null') ?? types[0])
   if (type !== '') return type
   if (isObject(schema['properties'])) return 'object'
   return schema['items'] === undefined ? 'string' : 'array'
 }
 
 const objectFor = (schema: JsonObject, root: JsonObject, depth: number): JsonObject => {
-  const required = listOf(schema['required'])
-  const entries = Object.entries(objectOf(schema['properties']))
+  const required = asArray(schema['required'])
+  const entries = Object.entries(asObject(schema['properties']))
   const wanted = depth < optionalDepthMax ? entries : entries.filter(([name]) => required.includes(name))
   return Object.fromEntries(wanted.map(([name, member]) => [name, instance(member, root, depth + 1)]))
 }
@@ -95,32 +95,32 @@ const byType = (schema: JsonObject, root: JsonObject, depth: number): unknown =>
 
 const merge = (schemas: readonly unknown[], root: JsonObject): JsonObject => {
   const nodes = schemas.map((schema) => resolve(schema, root))
-  const properties = Object.assign({}, ...nodes.map((node) => objectOf(node['properties'])))
-  const required = nodes.flatMap((node) => listOf(node['required']))
+  const properties = Object.assign({}, ...nodes.map((node) => asObject(node['properties'])))
+  const required = nodes.flatMap((node) => asArray(node['required']))
   return Object.assign({}, ...nodes, { properties, required })
 }
 
 const resolve = (schema: unknown, root: JsonObject): JsonObject => {
-  const node = objectOf(schema)
-  return typeof node['$ref'] === 'string' ? objectOf(followReference(node['$ref'], root)) : node
+  const node = asObject(schema)
+  return typeof node['$ref'] === 'string' ? asObject(followReference(node['$ref'], root)) : node
 }
 
 /** Deep down the alternative that ends the recursion is the right one. */
 const alternative = (schemas: readonly unknown[], depth: number): unknown =>
-  (depth < optionalDepthMax ? undefined : schemas.find((each) => objectOf(each)['type'] === 'null')) ?? schemas[0]
+  (depth < optionalDepthMax ? undefined : schemas.find((each) => asObject(each)['type'] === 'null')) ?? schemas[0]
 
 const instance = (schema: unknown, root: JsonObject, depth: number): unknown => {
   if (depth > limits.sandboxSchemaDepthMax) return null
   const node = resolve(schema, root)
   if ('const' in node) return node['const']
-  if (listOf(node['enum']).length > 0) return listOf(node['enum'])[0]
+  if (asArray(node['enum']).length > 0) return asArray(node['enum'])[0]
   if ('default' in node) return node['default']
-  const either = [...listOf(node['anyOf']), ...listOf(node['oneOf'])]
+  const either = [...asArray(node['anyOf']), ...asArray(node['oneOf'])]
   if (either.length > 0) return instance(alternative(either, depth), root, depth + 1)
-  if (listOf(node['allOf']).length > 0)
-    return byType(merge([...listOf(node['allOf']), { ...node, allOf: [] }], root), root, depth)
+  if (asArray(node['allOf']).length > 0)
+    return byType(merge([...asArray(node['allOf']), { ...node, allOf: [] }], root), root, depth)
   return byType(node, root, depth)
 }
 
 /** A value that satisfies a simple JSON schema; always the same one for the same schema. Patterns are not looked at. */
-export const instanceOf = (schema: unknown): unknown => instance(schema, objectOf(schema), 0)
+export const instanceOf = (schema: unknown): unknown => instance(schema, asObject(schema), 0)

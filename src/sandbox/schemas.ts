@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, listOf, objectOf } from '../json.ts'
+import { isObject, type JsonObject, asArray, asObject } from '../json.ts'
 
 /** A schema inside another, and the keys that lead to it. */
 export interface Place {
@@ -12,9 +12,9 @@ const mapKeys = ['properties', '$defs', 'definitions']
 const childrenOf = ({ path, schema }: Place): readonly Place[] =>
   [
     ...mapKeys.flatMap((key) =>
-      Object.entries(objectOf(schema[key])).map(([name, child]) => ({ path: [...path, key, name], child })),
+      Object.entries(asObject(schema[key])).map(([name, child]) => ({ path: [...path, key, name], child })),
     ),
-    ...listKeys.flatMap((key) => listOf(schema[key]).map((child, index) => ({ path: [...path, key, index], child }))),
+    ...listKeys.flatMap((key) => asArray(schema[key]).map((child, index) => ({ path: [...path, key, index], child }))),
     { path: [...path, 'items'], child: schema['items'] },
   ].flatMap(({ path, child }) => (isObject(child) ? [{ path, schema: child }] : []))
 

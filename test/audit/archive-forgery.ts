@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import type { RawFrame } from '../../src/audit/frames.ts'
 import type { Manifest } from '../../src/infrastructure/archive/manifest.ts'
-import { encodeRecord } from '../../src/infrastructure/archive/records.ts'
+import { encodeFrameRecord } from '../../src/infrastructure/archive/records.ts'
 
 /** Puts other frames into an archive's first segment, and makes its manifest agree: what whoever lacks the key can do. */
 export const forgeArchive = async (
@@ -18,7 +18,7 @@ export const forgeArchive = async (
   if (first === undefined) throw new Error('an archive without segments cannot be forged')
   const records = frames
     .slice(0, first.last)
-    .map((frame) => encodeRecord({ ...frame, data: Buffer.from(forge(Buffer.from(frame.data).toString())) }))
+    .map((frame) => encodeFrameRecord({ ...frame, data: Buffer.from(forge(Buffer.from(frame.data).toString())) }))
   const file = gzipSync(Buffer.concat(records))
   await writeFile(join(folder, first.file), file)
   const sha256 = createHash('sha256').update(file).digest('hex')

@@ -1,15 +1,15 @@
 import { readdir, readFile, rename, rm, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { type ArchiveReport, type ArchiveTarget, archive } from '../../src/audit/archive.ts'
+import { type ArchiveReport, type ArchiveTarget, archiveSealedFrames } from '../../src/audit/archive.ts'
 import type { FrameSource, RawFrame } from '../../src/audit/frames.ts'
-import { readSeal, Sealing } from '../../src/audit/seal.ts'
-import { type Verification, verify } from '../../src/audit/verify.ts'
+import { readSeal, SealBuilder } from '../../src/audit/seal.ts'
+import { type Verification, verifyLog } from '../../src/audit/verify.ts'
 import { encodeFrame } from '../../src/events/codec.ts'
 import { sealEvent } from '../../src/events/envelope.ts'
 import { ArchiveFolder } from '../../src/infrastructure/archive/archive-folder.ts'
 import { ArchiveSource } from '../../src/infrastructure/archive/archive-source.ts'
-import { segmentFileOf } from '../../src/infrastructure/archive/segment-writer.ts'
+import { formatSegmentFile } from '../../src/infrastructure/archive/segment-writer.ts'
 import { limits } from '../../src/limits.ts'
 import { temporaryFolder } from '../gateway.ts'
 import { randomOf } from '../random.ts'
@@ -26,7 +26,7 @@ const archiveTo = async (
   const target = await ArchiveFolder.open(folder, verifier.name)
   const source = 'read' in frames ? frames : new MemorySource(frames)
   try {
-    return await archive({ source, target: wrap(target), verifiers: [verifier] })
+    return await archiveSealedFrames({ source, target: wrap(target), verifiers: [verifier] })
   } finally {
     await target.close()
   }
@@ -42,7 +42,7 @@ const framesIn = async (folder: string): Promise<readonly RawFrame[]> => framesO
 
 const verified = async (folder: string): Promise<Verification> => {
   const source = await ArchiveSource.open(folder, { salvage: true })
-  return verify({
+  return verifyLog({
     source,
     verifiers: [verifier],
     known: source.checkpoints,
@@ -125,7 +125,7 @@ t.test('broken off at any write, it stands as it stood, and goes on', async (t) 
 t.test('files that an interrupted run left are removed', async (t) => {
   const folder = await archiveInRuns(t, [60])
   const { size } = (await ArchiveSource.open(folder)).manifest
-  const orphan = join(folder, segmentFileOf(size + 1, size + 40))
+  const orphan = join(folder, formatSegmentFile(size + 1, size + 40))
   await writeFile(orphan, 'half')
   await writeFile(join(folder, 'segments', '0000000000000051.draft'), 'half')
   await writeFile(join(folder, 'manifest.json.draft'), '{')
@@ -214,7 +214,7 @@ t.test('a frame that is not the one that was sealed stops it there', async (t) =
 })
 
 t.test('more frames before a checkpoint than are kept waiting', { timeout: 120_000 }, async (t) => {
-  const sealing = new Sealing()
+  const sealing = new SealBuilder()
   const frames: RawFrame[] = []
   const add = (data: Buffer): void => {
     const frame = { sequence: frames.length + 1, subject: 'journal.edge', id: 'w:1', storedMs: 5, data }
@@ -225,7 +225,7 @@ t.test('more frames before a checkpoint than are kept waiting', { timeout: 120_0
     const data = sealing.seal(signer, leavesMax)
     const event = sealEvent({ type: 'CheckpointSealed', data }, 'e', '/s', '2026-03-01T00:00:00.000Z')
     add(Buffer.from(encodeFrame({ writer: 's', counter: frames.length }, [JSON.stringify(event)])))
-    sealing.sealedTo(readSeal(data))
+    sealing.advanceTo(readSeal(data))
   }
   const random = randomOf(14)
   const bytes = Math.floor(limits.archiveUnsealedBytesMax / 10)
@@ -325,7 +325,7 @@ t.test('an archive of another history is found by a published checkpoint', async
   const folder = await archiveOf(t, sealedLog({ frames: 260, random: randomOf(16) }))
   const source = await ArchiveSource.open(folder)
   const known = [{ note: log.seals.at(-1)!.seal.note, place: 'a newspaper' }]
-  t.match(await verify({ source, verifiers: [verifier], known }), {
+  t.match(await verifyLog({ source, verifiers: [verifier], known }), {
     findings: [{ kind: 'log-forked', sequence: 1, toSequence: sealedTo }],
   })
 })

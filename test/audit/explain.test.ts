@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import t from 'tap'
 import { collectEvidence } from '../../src/audit/collect-evidence.ts'
-import { explain } from '../../src/audit/explain.ts'
+import { explainCharge } from '../../src/audit/explain.ts'
 import type { Explanation, RequestExplanation, TaskExplanation } from '../../src/audit/explanation.ts'
 import { readEvidence } from '../../src/audit/read-evidence.ts'
 import { explanationText } from '../../src/commands/explanation-text.ts'
@@ -38,7 +38,7 @@ import { histories, logOf } from '../roles/projector/history.ts'
 import { openProjected, project } from '../roles/projector/projecting.ts'
 
 const explainFrom = async <T extends Explanation>(log: MemoryLog, id: string): Promise<T> => {
-  const told = explain(await collectEvidence({ frames: log, to: log.frames.length }, id))
+  const told = explainCharge(await collectEvidence({ frames: log, to: log.frames.length }, id))
   if (told === null) throw new Error(`nothing is told of ${id}`)
   return told as T
 }
@@ -268,8 +268,8 @@ t.test('what counts, and what came when all was said', async (t) => {
 t.test('an id that only a correction names is the id of nothing', async (t) => {
   const log = await openedLog()
   await log.postToWallet(workspaceId, [adjusted('a-1')])
-  t.equal(explain(await collectEvidence({ frames: log, to: 3 }, 'request-1')), null)
-  t.equal(explain(await collectEvidence({ frames: log, to: 3 }, 'hold-1')), null, 'neither is an allowance')
+  t.equal(explainCharge(await collectEvidence({ frames: log, to: 3 }, 'request-1')), null)
+  t.equal(explainCharge(await collectEvidence({ frames: log, to: 3 }, 'hold-1')), null, 'neither is an allowance')
 })
 
 const version = 'v9'
@@ -343,9 +343,9 @@ const postgres = await startPostgres(t)
 const projected = await openProjected(t, postgres)
 
 const explainByTables = async (log: MemoryLog, id: string): Promise<Explanation | null> => {
-  const tables = projected.database.billing()
+  const tables = projected.database.readModels()
   const { sequence, value: trace } = await tables.findTrace(id)
-  return trace === undefined ? null : explain(await readEvidence(log, tables, id, { trace, sequence }))
+  return trace === undefined ? null : explainCharge(await readEvidence(log, tables, id, { trace, sequence }))
 }
 
 /** The tables do not know of all that was ignored. */
@@ -367,7 +367,7 @@ t.test('by the tables the story is that of the log, of any history', async () =>
       await project(log, projected.store, batch)
       for (let each = 0; each < 12; each += 1) {
         const id = `request-${each}`
-        const byLog = explain(await collectEvidence({ frames: log, to: log.frames.length }, id))
+        const byLog = explainCharge(await collectEvidence({ frames: log, to: log.frames.length }, id))
         assert.deepEqual(whatCounts(await explainByTables(log, id)), whatCounts(byLog))
       }
     }),

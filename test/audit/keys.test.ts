@@ -1,20 +1,20 @@
 import { createPublicKey, generateKeyPairSync } from 'node:crypto'
 import t from 'tap'
 import { parseSigningKey, signingKeyText } from '../../src/audit/keys.ts'
-import { NoteFault, signerOf, verifierOf, verifierText } from '../../src/audit/note.ts'
+import { NoteFault, createSigner, deriveVerifier, verifierText } from '../../src/audit/note.ts'
 
 const seed = Buffer.alloc(32, 7)
-const expected = verifierText(verifierOf(signerOf('example.com/log', seed)))
+const expected = verifierText(deriveVerifier(createSigner('example.com/log', seed)))
 
 t.test('a seed in base64 and the same key as PEM are one key', async (t) => {
-  const pem = String(signerOf('any', seed).privateKey.export({ type: 'pkcs8', format: 'pem' }))
+  const pem = String(createSigner('any', seed).privateKey.export({ type: 'pkcs8', format: 'pem' }))
   for (const text of [signingKeyText(seed), ` ${signingKeyText(seed)}\n`, pem])
-    t.equal(verifierText(verifierOf(parseSigningKey('example.com/log', text))), expected)
+    t.equal(verifierText(deriveVerifier(parseSigningKey('example.com/log', text))), expected)
 })
 
 t.test('what is no such key is refused, without its text', async (t) => {
   const rsa = generateKeyPairSync('rsa', { modulusLength: 1024 }).privateKey.export({ type: 'pkcs8', format: 'pem' })
-  const publicPem = createPublicKey(signerOf('any', seed).privateKey).export({ type: 'spki', format: 'pem' })
+  const publicPem = createPublicKey(createSigner('any', seed).privateKey).export({ type: 'spki', format: 'pem' })
   const wrong = [
     '',
     'cret',

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { GrowingTree, type Hash, hashLeaf, inclusionPath, rootOfPath } from '../../src/audit/merkle.ts'
+import { GrowingTree, type Hash, hashLeaf, inclusionPath, computeRootFromPath } from '../../src/audit/merkle.ts'
 
 /** The inputs and roots that the certificate-transparency project publishes for RFC 6962. */
 const publishedLeaves = [
@@ -75,7 +75,7 @@ t.test('the published audit paths', async (t) => {
   for (const [index, size, path] of publishedPaths) {
     t.same(inclusionPath(0, [], published.slice(0, size), index).map(hex), path, `${index} of ${size}`)
     t.equal(
-      hex(rootOfPath(published[index]!, index, size, inclusionPath(0, [], published.slice(0, size), index))),
+      hex(computeRootFromPath(published[index]!, index, size, inclusionPath(0, [], published.slice(0, size), index))),
       publishedRoots[size],
     )
   }
@@ -106,7 +106,7 @@ t.test('a path made from the peaks before a leaf leads to the root, and to no ot
       const path = inclusionPath(from, treeOf(leaves.slice(0, from)).peaks, leaves.slice(from), index)
       const { root } = treeOf(leaves)
       const leads = (leaf: Hash, place: number, size: number): boolean =>
-        rootOfPath(leaf, place, size, path)?.equals(root) ?? false
+        computeRootFromPath(leaf, place, size, path)?.equals(root) ?? false
       const other = (index + 1) % count
       return (
         leads(leaves[index]!, index, count) &&
@@ -119,7 +119,7 @@ t.test('a path made from the peaks before a leaf leads to the root, and to no ot
 t.test('what cannot be is refused', async (t) => {
   t.throws(() => new GrowingTree(3, [published[0]!]), RangeError)
   t.throws(() => inclusionPath(2, [published[0]!], published.slice(2), 1), RangeError)
-  t.equal(rootOfPath(published[0]!, 8, 8, []), null)
-  t.equal(rootOfPath(published[0]!, 0, 1, [published[1]!]), null)
-  t.equal(rootOfPath(published[0]!, 0, 8, [published[1]!]), null)
+  t.equal(computeRootFromPath(published[0]!, 8, 8, []), null)
+  t.equal(computeRootFromPath(published[0]!, 0, 1, [published[1]!]), null)
+  t.equal(computeRootFromPath(published[0]!, 0, 8, [published[1]!]), null)
 })

@@ -6,14 +6,14 @@ import {
   openCheckpoint,
   parseVerifier,
   signCheckpoint,
-  signerOf,
-  verifierOf,
+  createSigner,
+  deriveVerifier,
   verifierText,
 } from '../../src/audit/note.ts'
 import { propertyRuns } from '../property-runs.ts'
 
-const signer = signerOf('example.com/log', Buffer.alloc(32, 7))
-const verifier = verifierOf(signer)
+const signer = createSigner('example.com/log', Buffer.alloc(32, 7))
+const verifier = deriveVerifier(signer)
 const checkpoint: Checkpoint = { origin: 'example.com/log', size: 42, root: Buffer.alloc(32, 9) }
 
 t.test('a note that was signed opens again', async (t) => {
@@ -51,7 +51,7 @@ t.test('any changed character is noticed', async () => {
 })
 
 t.test('another key, another log', async (t) => {
-  const stranger = signerOf('example.com/log', Buffer.alloc(32, 8))
+  const stranger = createSigner('example.com/log', Buffer.alloc(32, 8))
   t.throws(() => openCheckpoint(signCheckpoint(checkpoint, stranger), verifier), NoteFault)
   t.throws(
     () => openCheckpoint(signCheckpoint({ ...checkpoint, origin: 'example.com/other' }, signer), verifier),
@@ -59,7 +59,7 @@ t.test('another key, another log', async (t) => {
   )
   t.throws(() => parseVerifier('example.com/log+00000000+AepKbGPinFIKvvVQexMuxfmVR3auvr57kkIe6mkURtIs'), NoteFault)
   t.throws(() => parseVerifier('nothing'), NoteFault)
-  t.throws(() => signerOf('two words', Buffer.alloc(32)), NoteFault)
-  t.throws(() => signerOf('short', Buffer.alloc(31)), NoteFault)
+  t.throws(() => createSigner('two words', Buffer.alloc(32)), NoteFault)
+  t.throws(() => createSigner('short', Buffer.alloc(31)), NoteFault)
   t.throws(() => openCheckpoint('no note\n', verifier), NoteFault)
 })

@@ -1,8 +1,8 @@
 import t from 'tap'
 import { findEvent, findSeal, readFrameAt } from '../../src/audit/find-frame.ts'
-import { signerOf, verifierOf } from '../../src/audit/note.ts'
+import { createSigner, deriveVerifier } from '../../src/audit/note.ts'
 import { checkProof, makeProof, type Proof, readProof } from '../../src/audit/proof.ts'
-import { readSeal, Sealing } from '../../src/audit/seal.ts'
+import { readSeal, SealBuilder } from '../../src/audit/seal.ts'
 import { decodeFrame, encodeFrame } from '../../src/events/codec.ts'
 import { randomOf } from '../random.ts'
 import { MemorySource, sealedLog, signer, stranger, verifier } from './sealed-log.ts'
@@ -29,7 +29,7 @@ t.test('every sealed event can be proved, with the key and the file alone', asyn
   for (let sequence = 1; sequence <= sealedTo; sequence += 1)
     for (const [index, event] of eventsAt(sequence).entries()) {
       const proof = sent(await proofOf(sequence, index))
-      const { origin, size } = checkProof(proof, [verifierOf(stranger), verifier])
+      const { origin, size } = checkProof(proof, [deriveVerifier(stranger), verifier])
       if (origin !== verifier.name || size < sequence) t.fail(`frame ${sequence}`)
       t.same(proof.event, event)
       proved += 1
@@ -40,7 +40,7 @@ t.test('every sealed event can be proved, with the key and the file alone', asyn
 
 t.test('what is not sealed yet cannot be', async (t) => {
   t.equal(await sealOf(sealedTo + 1), null)
-  t.equal(await sealOf(1, verifierOf(stranger)), null)
+  t.equal(await sealOf(1, deriveVerifier(stranger)), null)
   t.equal(await readFrameAt(source, log.frames.length + 1), null)
   t.equal(await readFrameAt(source, 0), null)
 })
@@ -67,8 +67,8 @@ t.test('a proof that was changed anywhere proves nothing', async (t) => {
   ]
   for (const change of changes)
     t.throws(() => checkProof(sent({ ...proof, ...change }), [verifier]), JSON.stringify(Object.keys(change)))
-  t.throws(() => checkProof(proof, [verifierOf(stranger)]), { name: 'NoteFault' })
-  t.throws(() => checkProof(proof, [verifierOf(signerOf('other.log', Buffer.alloc(32, 7)))]), { name: 'NoteFault' })
+  t.throws(() => checkProof(proof, [deriveVerifier(stranger)]), { name: 'NoteFault' })
+  t.throws(() => checkProof(proof, [deriveVerifier(createSigner('other.log', Buffer.alloc(32, 7)))]), { name: 'NoteFault' })
   const seal = log.seals.at(-1)!.seal
   t.throws(() => checkProof({ ...proof, checkpoint: seal.note }, [verifier]), { name: 'ProofFault' })
 })
@@ -78,7 +78,7 @@ t.test('a half character does not pass for the character that was sealed', async
     const event = { ...eventsAt(1)[0]!, data: { model } }
     const data = Buffer.from(encodeFrame({ writer: 'w', counter: 1 }, [JSON.stringify(event)]))
     const frame = { sequence: 1, subject: 'journal.edge', id: 'w:1', storedMs: 0, data }
-    const sealing = new Sealing()
+    const sealing = new SealBuilder()
     sealing.take(frame)
     return makeProof(frame, 0, readSeal(sealing.seal(signer)))
   }

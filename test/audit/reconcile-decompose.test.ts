@@ -5,17 +5,17 @@ import {
   type Cell,
   type DifferenceClass,
   decompose,
-  type Part,
-  type Standing,
+  type ComparedQuantity,
+  type BucketState,
 } from '../../src/audit/reconcile/decompose.ts'
-import { shiftsOf } from '../../src/audit/reconcile/timing.ts'
+import { computeTimingShifts } from '../../src/audit/reconcile/timing.ts'
 import { propertyRuns } from '../property-runs.ts'
 
 const quantity = fc.bigInt({ min: 0n, max: 1_000_000n })
 const amount = fc.bigInt({ min: 0n, max: 10n ** 13n })
 const signed = fc.bigInt({ min: -(10n ** 10n), max: 10n ** 10n })
 
-const part = (measure: Cell['measure']): fc.Arbitrary<Part> =>
+const part = (measure: Cell['measure']): fc.Arbitrary<ComparedQuantity> =>
   fc.record({
     item: fc.constantFrom('input', 'output'),
     invoiced: quantity,
@@ -39,7 +39,7 @@ const cell: fc.Arbitrary<Cell> = fc.constantFrom('quantities' as const, 'amounts
 )
 
 const bucket: fc.Arbitrary<Bucket<Cell>> = fc.record({
-  standing: fc.constantFrom<Standing>('both', 'missing_here', 'missing_there', 'unknown_model', 'unfinished_request'),
+  standing: fc.constantFrom<BucketState>('both', 'missing_here', 'missing_there', 'unknown_model', 'unfinished_request'),
   cells: fc.array(cell, { minLength: 1, maxLength: 4 }),
   correctedPicos: fc.oneof(fc.constant(0n), signed),
   unfinishedPicos: fc.oneof(fc.constant(0n), amount),
@@ -104,7 +104,7 @@ t.test('what is moved over a midnight is missing on its other side', async () =>
         ...(place === 0 ? { early: 0n } : {}),
         ...(place === days.length - 1 ? { late: 0n } : {}),
       }))
-      return shiftsOf(inner, none).reduce((sum, shift) => sum + shift, 0n) === 0n
+      return computeTimingShifts(inner, none).reduce((sum, shift) => sum + shift, 0n) === 0n
     }),
   )
 })
@@ -112,7 +112,7 @@ t.test('what is moved over a midnight is missing on its other side', async () =>
 t.test('a shift explains a difference and never makes one, within what reached over', async () => {
   fc.assert(
     fc.property(fc.array(timed, { minLength: 1, maxLength: 6 }), edges, (days, edge) => {
-      const shifts = shiftsOf(days, edge)
+      const shifts = computeTimingShifts(days, edge)
       return days.every(({ difference }, place) => {
         const left = difference - shifts[place]!
         const size = (value: bigint) => (value < 0n ? -value : value)
@@ -128,6 +128,6 @@ t.test('a request that was booked the day before is found on both days', async (
     { difference: -40n, early: 50n, late: 0n },
     { difference: 7n, early: 0n, late: 0n },
   ]
-  t.same(shiftsOf(days, { early: 0n, late: 0n }), [40n, -40n, 0n])
-  t.same(shiftsOf(days, { early: 5n, late: 0n }), [40n, -40n, 5n], 'at the end of the period the next day is unknown')
+  t.same(computeTimingShifts(days, { early: 0n, late: 0n }), [40n, -40n, 0n])
+  t.same(computeTimingShifts(days, { early: 5n, late: 0n }), [40n, -40n, 5n], 'at the end of the period the next day is unknown')
 })

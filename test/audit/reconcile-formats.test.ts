@@ -1,10 +1,10 @@
 import t from 'tap'
 import { CsvReader } from '../../src/audit/reconcile/csv.ts'
-import { daysIn, isZoneName } from '../../src/audit/reconcile/days.ts'
-import { decimalOf, hundredth, picosRoundingHalfUp, wholeOf } from '../../src/audit/reconcile/decimal.ts'
+import { createDayFormatter, isZoneName } from '../../src/audit/reconcile/days.ts'
+import { parseDecimal, hundredth, picosRoundingHalfUp, toWholeNumber } from '../../src/audit/reconcile/decimal.ts'
 import { type FormatName, Invoice } from '../../src/audit/reconcile/invoice.ts'
 import { JsonElements } from '../../src/audit/reconcile/json.ts'
-import { type InvoiceRow, isFault } from '../../src/audit/reconcile/row.ts'
+import { type InvoiceRow, isRowFault } from '../../src/audit/reconcile/row.ts'
 import { formatUsd } from '../../src/domain/money.ts'
 
 interface ReadInvoice {
@@ -21,12 +21,12 @@ const read = async (format: FormatName, texts: string | readonly string[], timez
       for (let at = 0; at < bytes.length; at += 100) yield bytes.subarray(at, at + 100)
     },
   }))
-  const invoice = new Invoice(files, format, { provider: 'openai', dayOf: daysIn(timezone), roundingPicos: null })
+  const invoice = new Invoice(files, format, { provider: 'openai', dayOf: createDayFormatter(timezone), roundingPicos: null })
   const rows: InvoiceRow[] = []
   const faults: string[] = []
   for await (const some of invoice.rows())
     for (const row of some) {
-      if (isFault(row)) faults.push(`${row.row}: ${row.problem}`)
+      if (isRowFault(row)) faults.push(`${row.row}: ${row.problem}`)
       else rows.push(row)
     }
   return { rows, faults }
@@ -52,7 +52,7 @@ const all = async (format: FormatName, texts: string | readonly string[], timezo
 
 t.test('decimals as they are written', async (t) => {
   const picos = (text: string) => {
-    const decimal = decimalOf(text)
+    const decimal = parseDecimal(text)
     return decimal === null ? null : formatUsd(picosRoundingHalfUp(decimal))
   }
   t.equal(picos('0.06'), '0.06')
@@ -64,18 +64,18 @@ t.test('decimals as they are written', async (t) => {
   t.equal(picos('0.0000000000005'), '0.000000000001')
   t.equal(picos('-0.0000000000005'), '-0.000000000001')
   for (const text of ['', '.5', '1,5', '0x1', 'NaN', '1e', '1e99', '--1', '1 000']) t.equal(picos(text), null, text)
-  t.equal(wholeOf(decimalOf('59200.0')!), 59_200n)
-  t.equal(wholeOf(decimalOf('1.5')!), null)
-  t.equal(wholeOf(decimalOf('-1')!), null)
-  t.equal(formatUsd(picosRoundingHalfUp(hundredth(decimalOf('123.78912')!))), '1.2378912')
+  t.equal(toWholeNumber(parseDecimal('59200.0')!), 59_200n)
+  t.equal(toWholeNumber(parseDecimal('1.5')!), null)
+  t.equal(toWholeNumber(parseDecimal('-1')!), null)
+  t.equal(formatUsd(picosRoundingHalfUp(hundredth(parseDecimal('123.78912')!))), '1.2378912')
 })
 
 t.test('days are those of a zone', async (t) => {
   const at = Date.parse('2026-03-01T18:30:00Z')
-  t.equal(daysIn('UTC')(at), '2026-03-01')
-  t.equal(daysIn('Asia/Shanghai')(at), '2026-03-02')
-  t.equal(daysIn('America/Los_Angeles')(Date.parse('2026-03-01T05:00:00Z')), '2026-02-28')
-  t.throws(() => daysIn('Mars/Olympus'), RangeError)
+  t.equal(createDayFormatter('UTC')(at), '2026-03-01')
+  t.equal(createDayFormatter('Asia/Shanghai')(at), '2026-03-02')
+  t.equal(createDayFormatter('America/Los_Angeles')(Date.parse('2026-03-01T05:00:00Z')), '2026-02-28')
+  t.throws(() => createDayFormatter('Mars/Olympus'), RangeError)
   for (const name of ['UTC', 'Asia/Shanghai', 'America/Argentina/Buenos_Aires', 'Etc/GMT+8'])
     t.ok(isZoneName(name), name)
   for (const name of ['+08:00', '-08', 'CET', 'IST', 'UTC+8', 'Mars/Olympus', '']) t.notOk(isZoneName(name), name)

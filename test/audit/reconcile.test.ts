@@ -1,19 +1,19 @@
 import t from 'tap'
 import type { LedgerSubject } from '../../src/audit/reconcile/books.ts'
-import { adjustmentOf, type Correction } from '../../src/audit/reconcile/correction.ts'
-import { daysIn } from '../../src/audit/reconcile/days.ts'
+import { toAdjustment, type Correction } from '../../src/audit/reconcile/correction.ts'
+import { createDayFormatter } from '../../src/audit/reconcile/days.ts'
 import { type DifferenceClass, differenceClasses } from '../../src/audit/reconcile/decompose.ts'
-import type { Finding } from '../../src/audit/reconcile/finding.ts'
+import type { ReconcileFinding } from '../../src/audit/reconcile/finding.ts'
 import { Invoice, type InvoiceFile } from '../../src/audit/reconcile/invoice.ts'
-import { modelNamesOf } from '../../src/audit/reconcile/models.ts'
-import { PeriodUnknown, type Reconciliation, reconcile } from '../../src/audit/reconcile/reconcile.ts'
+import { createModelNames } from '../../src/audit/reconcile/models.ts'
+import { PeriodUnknown, type Reconciliation, reconcileInvoice } from '../../src/audit/reconcile/reconcile.ts'
 import { unitParts } from '../../src/audit/reconcile/row.ts'
 import { compareSubject } from '../../src/audit/reconcile/subjects.ts'
 import { CorrectionPoster } from '../../src/commands/post-corrections.ts'
 import { initialLedger } from '../../src/domain/ledger/ledger.ts'
 import { formatUsd, parseUsd } from '../../src/domain/money.ts'
 import { unitsPicosRoundingHalfUp } from '../../src/domain/video/settle.ts'
-import { PostgresInvoiceBooks } from '../../src/infrastructure/postgres/invoice-books.ts'
+import { PostgresReconcileRepository } from '../../src/infrastructure/postgres/invoice-books.ts'
 import { LedgerTail } from '../../src/roles/ledger-tail.ts'
 import { MemoryLog } from '../memory-log.ts'
 import { startPostgres } from '../postgres.ts'
@@ -57,7 +57,7 @@ const fileOf = (name: string, text: string, random: () => number): InvoiceFile =
 })
 
 interface Compared extends Reconciliation {
-  readonly findings: readonly Finding[]
+  readonly findings: readonly ReconcileFinding[]
   readonly corrections: readonly Correction[]
 }
 
@@ -77,17 +77,17 @@ const compare = (
   wanted = allDays,
   { place } = projected,
 ): Promise<Compared> =>
-  PostgresInvoiceBooks.run(place, provider, async (books) => {
-    const findings: Finding[] = []
+  PostgresReconcileRepository.run(place, provider, async (books) => {
+    const findings: ReconcileFinding[] = []
     const corrections: Correction[] = []
-    const result = await reconcile({
+    const result = await reconcileInvoice({
       invoice: new Invoice(
         [texts].flat().map((text) => fileOf('invoice', text, random)),
         format,
-        { provider, dayOf: daysIn(wanted.timezone), roundingPicos: null },
+        { provider, dayOf: createDayFormatter(wanted.timezone), roundingPicos: null },
       ),
-      books,
-      names: modelNamesOf({ provider, catalog: { providers: new Map() }, prices }),
+      repository: books,
+      names: createModelNames({ provider, catalog: { providers: new Map() }, prices }),
       unitPrice: { picos: parseUsd(unitPrice), per: unitParts },
       ...wanted,
       noteOf: () => '',
@@ -98,7 +98,7 @@ const compare = (
     return { ...result, findings, corrections }
   })
 
-const placeOf = ({ id, day, model }: Finding): string => id ?? `${day} ${model}`
+const placeOf = ({ id, day, model }: ReconcileFinding): string => id ?? `${day} ${model}`
 
 const summed = (list: readonly { readonly class: string; readonly place: string; readonly amountPicos: bigint }[]) => {
   const sums = new Map<string, bigint>()
@@ -174,7 +174,7 @@ t.test(
 
 /** Sums of a provider's charges by day, as a zone has it, and model: in the plain CSV. */
 const dailyCsv = (charged: readonly Charged[], timezone: string): string => {
-  const dayOf = daysIn(timezone)
+  const dayOf = createDayFormatter(timezone)
   const sums = new Map<string, bigint>()
   for (const { atMs, model, totalPicos } of charged) {
     const name = `${dayOf(atMs)},${model}`
@@ -198,7 +198,7 @@ t.test('days are cut as the invoice cuts them', async (t) => {
       timezone,
     })
     t.same(foundIn(compared), {}, timezone)
-    t.ok(compared.rowsLeftOut > 0, 'rows of other days are left out')
+    t.ok(compared.skippedRows > 0, 'rows of other days are left out')
   }
   const misread = { ...inner, timezone: 'UTC' }
   const wrong = await compare(provider, { format: 'csv' }, dailyCsv(charged, 'Asia/Shanghai'), Math.random, misread)
@@ -206,11 +206,11 @@ t.test('days are cut as the invoice cuts them', async (t) => {
 })
 
 t.test('a zone whose name is taken means the same to the tables', async (t) => {
-  await PostgresInvoiceBooks.run(projected.place, 'alpha', async (books) => {
-    t.ok(await books.knowsZone('UTC'))
-    t.ok(await books.knowsZone('asia/shanghai'))
-    t.notOk(await books.knowsZone('Mars/Olympus'))
-    for (const name of ['+08:00', 'Asia/Olympus+8']) t.notOk(await books.knowsZone(name), name)
+  await PostgresReconcileRepository.run(projected.place, 'alpha', async (books) => {
+    t.ok(await books.hasTimeZone('UTC'))
+    t.ok(await books.hasTimeZone('asia/shanghai'))
+    t.notOk(await books.hasTimeZone('Mars/Olympus'))
+    for (const name of ['+08:00', 'Asia/Olympus+8']) t.notOk(await books.hasTimeZone(name), name)
   })
 })
 
@@ -336,11 +336,11 @@ t.test('a charge that was given back, as nobody got the answer, is not corrected
 t.test('no more is given back than was charged', async (t) => {
   const invoice = new Invoice([fileOf('invoice', 'day,request_id,amount\n', Math.random)], 'csv', {
     provider: 'alpha',
-    dayOf: daysIn('UTC'),
+    dayOf: createDayFormatter('UTC'),
     roundingPicos: null,
   })
   for await (const _ of invoice.rows());
-  const names = modelNamesOf({ provider: 'alpha', catalog: { providers: new Map() }, prices })
+  const names = createModelNames({ provider: 'alpha', catalog: { providers: new Map() }, prices })
   const rules = { layout: invoice.layout!, names, unitPrice: null, noteOf: () => '' }
   const invoiced = { id: 'one', file: 0, row: 2, rows: 1, day: days[0], model: null, quantities: new Map() }
   const charged: LedgerSubject = {
@@ -391,7 +391,7 @@ t.test('what stands open beside the differences is listed', async (t) => {
     for await (const some of lists) all.push(...some)
     return all
   }
-  await PostgresInvoiceBooks.run(projected.place, provider, async (books) => {
+  await PostgresReconcileRepository.run(projected.place, provider, async (books) => {
     t.match(await listed(books.openRequests('UTC')), [
       { requestId: `${provider}-open`, reservedPicos: parseUsd('0.25') },
     ])
@@ -406,7 +406,7 @@ t.test('what stands open beside the differences is listed', async (t) => {
       { requestId: `${provider}-a-${days[0]}-0`, hadEnded: true, type: 'UsageRecorded' },
     )
   })
-  await PostgresInvoiceBooks.run(projected.place, films, async (books) => {
+  await PostgresReconcileRepository.run(projected.place, films, async (books) => {
     t.match(await listed(books.lateVerdicts(period)), [
       { taskId: `${provider}-film-failed`, costPicos: parseUsd('0.42') },
     ])
@@ -417,11 +417,11 @@ t.test('what stands open beside the differences is listed', async (t) => {
 t.test('a name on an invoice leads to a model', async (t) => {
   const book = pricesOf(['alpha'])
   book.set('alpha/a-2026-01-01', book.get('alpha/a')!)
-  const names = modelNamesOf({
+  const names = createModelNames({
     provider: 'alpha',
     catalog: { providers: new Map([['alpha', { models: { fast: 'tuned-17' } }]]) },
     prices: book,
-    meant: new Map([['Model A', 'alpha/a']]),
+    modelAliases: new Map([['Model A', 'alpha/a']]),
   })
   t.equal(names.canonical('a-2026-02-02'), 'a', 'a snapshot is its model')
   t.equal(names.canonical('a-20260202'), 'a')
@@ -430,8 +430,8 @@ t.test('a name on an invoice leads to a model', async (t) => {
   t.equal(names.canonical('Model A'), 'a')
   t.ok(names.isKnown('tuned-17'))
   t.notOk(names.isKnown('zz'))
-  t.same(names.priceOf('a', 'output', days[0]), { picos: 10_000_000n, per: 1n })
-  t.same(names.priceOf('a', 'output', '2025-01-01'), null)
+  t.same(names.findPrice('a', 'output', days[0]), { picos: 10_000_000n, per: 1n })
+  t.same(names.findPrice('a', 'output', '2025-01-01'), null)
 })
 
 const correctionOf = (number: number): Correction => ({
@@ -496,7 +496,7 @@ t.test('of two operators who post other amounts for one request, one is told so'
   const wanted = correctionOf(4)
   const overtaken = {
     postToWallet: async (...posted: Parameters<typeof log.postToWallet>) => {
-      await log.postToWallet(wanted.workspaceId, [adjustmentOf({ ...wanted, takesPicos: 77n })])
+      await log.postToWallet(wanted.workspaceId, [toAdjustment({ ...wanted, takesPicos: 77n })])
       return log.postToWallet(...posted)
     },
   }

@@ -1,15 +1,15 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { leafOf, type RawFrame } from '../../src/audit/frames.ts'
-import { GrowingTree, peaksOfSize } from '../../src/audit/merkle.ts'
-import { NoteFault, openCheckpoint, signCheckpoint, signerOf, verifierOf } from '../../src/audit/note.ts'
-import { checkSeal, readSeal, SealFault, Sealing } from '../../src/audit/seal.ts'
+import { hashFrame, type RawFrame } from '../../src/audit/frames.ts'
+import { GrowingTree, countPeaks } from '../../src/audit/merkle.ts'
+import { NoteFault, openCheckpoint, signCheckpoint, createSigner, deriveVerifier } from '../../src/audit/note.ts'
+import { checkSeal, readSeal, SealFault, SealBuilder } from '../../src/audit/seal.ts'
 import type { CheckpointSealed } from '../../src/events/types.ts'
-import { validatorOf } from '../../src/schema-validation.ts'
+import { getValidator } from '../../src/schema-validation.ts'
 import { propertyRuns } from '../property-runs.ts'
 
-const signer = signerOf('example.com/log', Buffer.alloc(32, 7))
-const verifier = verifierOf(signer)
+const signer = createSigner('example.com/log', Buffer.alloc(32, 7))
+const verifier = deriveVerifier(signer)
 
 const frameAt = (sequence: number): RawFrame => ({
   sequence,
@@ -23,17 +23,17 @@ const framesTo = (size: number): readonly RawFrame[] => Array.from({ length: siz
 
 const treeOver = (frames: readonly RawFrame[]): GrowingTree => {
   const tree = new GrowingTree()
-  for (const frame of frames) tree.append(leafOf(frame))
+  for (const frame of frames) tree.append(hashFrame(frame))
   return tree
 }
 
 /** Checkpoints over a log of so many frames, one wherever a size is named. */
 const checkpointsOf = (sizes: readonly number[]): readonly CheckpointSealed[] => {
-  const sealing = new Sealing()
+  const sealing = new SealBuilder()
   return sizes.map((size) => {
     for (let next = sealing.size + 1; next <= size; next += 1) sealing.take(frameAt(next))
     const checkpoint = sealing.seal(signer)
-    sealing.sealedTo(readSeal(checkpoint))
+    sealing.advanceTo(readSeal(checkpoint))
     return checkpoint
   })
 }
@@ -66,10 +66,10 @@ t.test('checkpoints one behind the other have the roots of the tree that never s
         const seal = readSeal(checkpoint)
         const { root } = treeOver(framesTo(seal.size))
         return (
-          validatorOf('events/CheckpointSealed.v1.json')(checkpoint).length === 0 &&
+          getValidator('events/CheckpointSealed.v1.json')(checkpoint).length === 0 &&
           seal.from === (sizes[place - 1] ?? 0) &&
-          seal.peaks.length === peaksOfSize(seal.from) &&
-          seal.leaves.every((leaf, index) => leaf.equals(leafOf(frameAt(seal.from + index + 1)))) &&
+          seal.peaks.length === countPeaks(seal.from) &&
+          seal.leaves.every((leaf, index) => leaf.equals(hashFrame(frameAt(seal.from + index + 1)))) &&
           seal.root.equals(root) &&
           checkSeal(seal, verifier).root.equals(root) &&
           openCheckpoint(seal.note, verifier).root.equals(root)
@@ -109,7 +109,7 @@ t.test('hashes that lead to another root are refused, whoever signs them', async
   const root = Buffer.alloc(32, 1)
   const forged = { ...seal, root, note: signCheckpoint({ origin: signer.name, size: 9, root }, signer) }
   t.throws(() => checkSeal(forged, verifier), { name: 'SealFault', message: /do not lead to its root/ })
-  const stranger = signerOf(signer.name, Buffer.alloc(32, 8))
+  const stranger = createSigner(signer.name, Buffer.alloc(32, 8))
   const note = signCheckpoint({ origin: signer.name, size: 9, root: seal.root }, stranger)
   t.throws(() => checkSeal({ ...seal, note }, verifier), NoteFault)
 })
@@ -118,13 +118,13 @@ t.test('a checkpoint of another sealer stands where it seals the frames that the
   fc.assert(
     fc.property(twoSizes, fc.nat(), (sizes, more) => {
       const [size = 0, last = 0] = sizes
-      const mine = new Sealing()
+      const mine = new SealBuilder()
       for (const frame of framesTo(last + (more % 20))) mine.take(frame)
       const [first, second] = checkpointsOf(sizes).map(readSeal)
-      mine.sealedTo(first!)
+      mine.advanceTo(first!)
       const between = mine.unsealed === last + (more % 20) - size && mine.sealedSize === size
-      mine.sealedTo(second!)
-      mine.sealedTo(first!) // Another's that came late.
+      mine.advanceTo(second!)
+      mine.advanceTo(first!) // Another's that came late.
       const checkpoint = mine.unsealed === 0 ? null : readSeal(mine.seal(signer))
       return (
         between &&
@@ -136,16 +136,16 @@ t.test('a checkpoint of another sealer stands where it seals the frames that the
 })
 
 t.test('one that seals other frames, or frames that are not there, is a fault', async (t) => {
-  const sealing = new Sealing()
+  const sealing = new SealBuilder()
   for (const frame of framesTo(10)) sealing.take(frame)
-  const elsewhere = new Sealing()
+  const elsewhere = new SealBuilder()
   for (const frame of framesTo(10))
     elsewhere.take(frame.sequence === 4 ? { ...frame, subject: 'journal.proxy' } : frame)
-  t.throws(() => sealing.sealedTo(readSeal(elsewhere.seal(signer))), {
+  t.throws(() => sealing.advanceTo(readSeal(elsewhere.seal(signer))), {
     name: 'SealFault',
     message: 'the checkpoint of size 10 seals other frames than the log has',
   })
-  t.throws(() => sealing.sealedTo(readSeal(checkpointsOf([11])[0]!)), {
+  t.throws(() => sealing.advanceTo(readSeal(checkpointsOf([11])[0]!)), {
     name: 'SealFault',
     message: 'a checkpoint of size 11 stands before frame 11',
   })
@@ -156,13 +156,13 @@ t.test('one that seals other frames, or frames that are not there, is a fault', 
 t.test('what was taken can be sealed in pieces', async () => {
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 300 }), fc.integer({ min: 1, max: 40 }), (size, leavesMax) => {
-      const sealing = new Sealing()
+      const sealing = new SealBuilder()
       for (const frame of framesTo(size)) sealing.take(frame)
       for (let sealed = 0; sealed < size; sealed = sealing.sealedSize) {
         const checkpoint = readSeal(sealing.seal(signer, leavesMax))
         if (checkpoint.from !== sealed || checkpoint.leaves.length > leavesMax) return false
         if (!checkSeal(checkpoint, verifier).root.equals(treeOver(framesTo(checkpoint.size)).root)) return false
-        sealing.sealedTo(checkpoint)
+        sealing.advanceTo(checkpoint)
       }
       return sealing.sealedSize === size && sealing.unsealed === 0
     }),
@@ -174,7 +174,7 @@ t.test('a sealer that goes on from a checkpoint makes the checkpoints of the one
   fc.assert(
     fc.property(twoSizes, (sizes) => {
       const [first, second] = checkpointsOf(sizes)
-      const resumed = new Sealing(checkSeal(readSeal(first!), verifier))
+      const resumed = new SealBuilder(checkSeal(readSeal(first!), verifier))
       for (const frame of framesTo(sizes[1]!).slice(sizes[0]!)) resumed.take(frame)
       return JSON.stringify(resumed.seal(signer)) === JSON.stringify(second)
     }),

@@ -1,6 +1,6 @@
 import { type FrameSource, FramesFault, type RawFrame } from '../../src/audit/frames.ts'
-import { type Signer, signerOf, type Verifier, verifierOf } from '../../src/audit/note.ts'
-import { readSeal, Sealing } from '../../src/audit/seal.ts'
+import { type Signer, createSigner, type Verifier, deriveVerifier } from '../../src/audit/note.ts'
+import { readSeal, SealBuilder } from '../../src/audit/seal.ts'
 import { encodeFrame, frameIdText } from '../../src/events/codec.ts'
 import { type Fact, sealEvent } from '../../src/events/envelope.ts'
 import type { CheckpointSealed } from '../../src/events/types.ts'
@@ -18,9 +18,9 @@ import {
 
 export type Random = () => number
 
-export const signer: Signer = signerOf('example.com/log', Buffer.alloc(32, 7))
-export const verifier: Verifier = verifierOf(signer)
-export const stranger: Signer = signerOf('example.com/log', Buffer.alloc(32, 8))
+export const signer: Signer = createSigner('example.com/log', Buffer.alloc(32, 7))
+export const verifier: Verifier = deriveVerifier(signer)
+export const stranger: Signer = createSigner('example.com/log', Buffer.alloc(32, 8))
 
 /** Frames in memory. A sequence that none has is missing. */
 export class MemorySource implements FrameSource {
@@ -99,7 +99,7 @@ class LogMaking {
   readonly #sealer: Writer
   /** Requests that have no end yet. */
   readonly #routed: string[] = []
-  readonly #sealings: readonly Sealing[]
+  readonly #sealings: readonly SealBuilder[]
   #events = 0
 
   constructor({ random, sealers = 1, signer: ours = signer }: SealedLogOptions) {
@@ -110,7 +110,7 @@ class LogMaking {
     this.#writers = ['journal.edge', 'journal.edge', 'journal.proxy', 'journal.operator', `wallet.${workspaceId}`].map(
       writerOf,
     )
-    this.#sealings = Array.from({ length: sealers }, () => new Sealing())
+    this.#sealings = Array.from({ length: sealers }, () => new SealBuilder())
   }
 
   write(eventsMax: number): void {
@@ -127,7 +127,7 @@ class LogMaking {
     for (let each = 0; each < late; each += 1) this.write(eventsMax)
     this.#store(this.#sealer, [{ type: 'CheckpointSealed', data: seal }])
     this.seals.push({ sequence: this.frames.length, seal })
-    for (const each of this.#sealings) each.sealedTo(readSeal(seal))
+    for (const each of this.#sealings) each.advanceTo(readSeal(seal))
   }
 
   #id(prefix: string): string {

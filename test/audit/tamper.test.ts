@@ -1,5 +1,5 @@
 import t from 'tap'
-import { verify } from '../../src/audit/verify.ts'
+import { verifyLog } from '../../src/audit/verify.ts'
 import { randomOf } from '../random.ts'
 import { MemorySource, type SealedLog, sealedLog, verifier } from './sealed-log.ts'
 import { publishedOf, stretchOf, type Tampering, tamperingKinds, tamperWith } from './tampering.ts'
@@ -14,7 +14,7 @@ const newLog = (random: () => number): SealedLog =>
   sealedLog({ frames: 20 + Math.floor(random() * 120), random, sealers: 1 + Math.floor(random() * 3) })
 
 const verified = (frames: SealedLog['frames'], log: SealedLog) =>
-  verify({ source: new MemorySource(frames), verifiers: [verifier], known: [publishedOf(log)] })
+  verifyLog({ source: new MemorySource(frames), verifiers: [verifier], known: [publishedOf(log)] })
 
 /**
  * A finding must begin at the sequence that was laid hands on. Only where no checkpoint is left that tells of single frames (of a rewritten
@@ -23,7 +23,7 @@ const verified = (frames: SealedLog['frames'], log: SealedLog) =>
 const isLocated = (
   { kind, touched }: Tampering,
   log: SealedLog,
-  { findings }: Awaited<ReturnType<typeof verify>>,
+  { findings }: Awaited<ReturnType<typeof verifyLog>>,
 ): boolean =>
   findings.some(({ kind: found, sequence, toSequence }) =>
     touched.some((each) => {
@@ -70,7 +70,7 @@ t.test('no false alarm on any beginning of a log', async (t) => {
   for (const sealers of [1, 2, 4]) {
     const { frames } = sealedLog({ frames: isLong ? 120 : 60, random: randomOf(seed + sealers), sealers })
     for (let end = 0; end <= frames.length; end += 1) {
-      const result = await verify({ source: new MemorySource(frames.slice(0, end)), verifiers: [verifier] })
+      const result = await verifyLog({ source: new MemorySource(frames.slice(0, end)), verifiers: [verifier] })
       if (result.total > 0 || result.frames !== end) alarms.push({ sealers, end, result })
     }
   }
@@ -99,7 +99,7 @@ t.test('nothing is overlooked where hardly a frame is kept until its checkpoint 
     const log = newLog(random)
     const unsealedFramesMax = 1 + Math.floor(random() * 30)
     const check = (frames: SealedLog['frames']) =>
-      verify({ source: new MemorySource(frames), verifiers: [verifier], known: [publishedOf(log)], unsealedFramesMax })
+      verifyLog({ source: new MemorySource(frames), verifiers: [verifier], known: [publishedOf(log)], unsealedFramesMax })
     const clean = await check(log.frames)
     const tampering = tamperWith(log, tamperingKinds[run % tamperingKinds.length]!, random)
     if (clean.total > 0) wrong.push({ run, unsealedFramesMax, alarm: clean })

@@ -1,5 +1,5 @@
 import type { RawFrame } from '../../src/audit/frames.ts'
-import type { KnownCheckpoint } from '../../src/audit/published.ts'
+import type { PublishedCheckpoint } from '../../src/audit/published.ts'
 import { type Random, renumbered, type SealedLog, sealedLog, signer, stranger } from './sealed-log.ts'
 
 export const tamperingKinds = [
@@ -136,7 +136,7 @@ const hands: { readonly [K in TamperingKind]: Lay } = {
 }
 
 /** What an auditor has kept: the newest checkpoint. */
-export const publishedOf = ({ seals }: SealedLog): KnownCheckpoint => ({
+export const publishedOf = ({ seals }: SealedLog): PublishedCheckpoint => ({
   note: seals.at(-1)!.seal.note,
   place: 'the published checkpoint',
 })

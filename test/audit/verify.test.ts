@@ -1,13 +1,13 @@
 import t from 'tap'
-import type { Finding } from '../../src/audit/findings.ts'
+import type { IntegrityFinding } from '../../src/audit/findings.ts'
 import type { FrameSource, RawFrame } from '../../src/audit/frames.ts'
-import { signerOf, verifierOf } from '../../src/audit/note.ts'
-import { readSeal, Sealing } from '../../src/audit/seal.ts'
-import { type Verification, type VerifyParts, verdictOf, verify } from '../../src/audit/verify.ts'
+import { createSigner, deriveVerifier } from '../../src/audit/note.ts'
+import { readSeal, SealBuilder } from '../../src/audit/seal.ts'
+import { type Verification, type VerifyParts, decideVerdict, verifyLog } from '../../src/audit/verify.ts'
 import { encodeFrame } from '../../src/events/codec.ts'
 import { sealEvent } from '../../src/events/envelope.ts'
 import { limits } from '../../src/limits.ts'
-import { eventsOf } from '../../src/roles/read-frame.ts'
+import { decodeEvents } from '../../src/roles/read-frame.ts'
 import { randomOf } from '../random.ts'
 import { MemorySource, renumbered, sealedLog, signer, stranger, verifier } from './sealed-log.ts'
 import { publishedOf } from './tampering.ts'
@@ -16,9 +16,9 @@ const log = sealedLog({ frames: 100, random: randomOf(1) })
 const last = log.seals.at(-1)!.seal
 
 const check = (frames: readonly RawFrame[], parts: Partial<VerifyParts> = {}): Promise<Verification> =>
-  verify({ source: new MemorySource(frames), verifiers: [verifier], ...parts })
+  verifyLog({ source: new MemorySource(frames), verifiers: [verifier], ...parts })
 
-const kindsIn = ({ findings }: Verification): readonly Finding['kind'][] => findings.map(({ kind }) => kind)
+const kindsIn = ({ findings }: Verification): readonly IntegrityFinding['kind'][] => findings.map(({ kind }) => kind)
 
 /** A frame that holds the checkpoint of one of the log's, made anew with changes. */
 const resealed = (seal: number, change: (data: Record<string, unknown>) => void): readonly RawFrame[] => {
@@ -49,8 +49,8 @@ t.test('an untouched log', async (t) => {
 
 t.test('the same log gives the same findings, however its frames come', async (t) => {
   const frames = log.frames.filter(({ sequence }) => sequence % 9 !== 4)
-  const one = await verify({ source: new MemorySource(renumbered(frames), 1), verifiers: [verifier] })
-  const other = await verify({ source: new MemorySource(renumbered(frames), 1_000), verifiers: [verifier] })
+  const one = await verifyLog({ source: new MemorySource(renumbered(frames), 1), verifiers: [verifier] })
+  const other = await verifyLog({ source: new MemorySource(renumbered(frames), 1_000), verifiers: [verifier] })
   t.same(one, other)
   t.ok(one.total > 0)
 })
@@ -88,7 +88,7 @@ t.test('what no checkpoint seals for over a minute is not proven', async (t) => 
     const found = await on(frames, afterMs, parts)
     t.match(found, { total: 0, unproven: reason === null ? [] : [reason] }, name)
     t.equal(found.unproven.length, reason === null ? 0 : 1, name)
-    t.equal(verdictOf(found), reason === null ? 'proven' : 'not_proven', name)
+    t.equal(decideVerdict(found), reason === null ? 'proven' : 'not_proven', name)
   }
   t.match(
     await check(cut),
@@ -98,16 +98,16 @@ t.test('what no checkpoint seals for over a minute is not proven', async (t) => 
   const changed = cut.map((frame) => (frame.sequence === 3 ? { ...frame, subject: 'journal.proxy' } : frame))
   const found = await on(changed, overMs)
   t.match(found, { total: 1, unproven: [] })
-  t.equal(verdictOf(found), 'tampered', 'a contradiction outweighs what is missing')
+  t.equal(decideVerdict(found), 'tampered', 'a contradiction outweighs what is missing')
 })
 
 t.test('another key', async (t) => {
-  const strange = verifierOf(stranger)
+  const strange = deriveVerifier(stranger)
   const found = await check(log.frames, { verifiers: [strange] })
   t.match(found, { sealedTo: 0, checkpoints: 0, counts: { 'checkpoint-forged': log.seals.length } })
   t.match(found.findings[0], { sequence: log.seals[0]?.sequence, text: /is not signed by example.com\/log/ })
   t.match(await check(log.frames, { verifiers: [strange, verifier] }), { total: 0, sealedTo: last.size })
-  t.match(await check(log.frames, { verifiers: [verifierOf(signerOf('example.com/other', Buffer.alloc(32, 7)))] }), {
+  t.match(await check(log.frames, { verifiers: [deriveVerifier(createSigner('example.com/other', Buffer.alloc(32, 7)))] }), {
     sealedTo: 0,
     findings: [{ kind: 'checkpoint-forged' }],
   })
@@ -227,7 +227,7 @@ t.test('only so many findings are kept, and all are counted', async (t) => {
 
 t.test('events are read only when that is asked for', async (t) => {
   const broken = sealedLog({ frames: 30, random: randomOf(6) })
-  const checkEvents = ({ data }: RawFrame): unknown => eventsOf(data)
+  const checkEvents = ({ data }: RawFrame): unknown => decodeEvents(data)
   t.match(await check(broken.frames, { checkEvents }), { total: 0 })
   const end = broken.frames.length + 1
   const nonsense: RawFrame = { sequence: end, subject: 'journal.edge', id: '', storedMs: 0, data: Buffer.from('{}') }
@@ -245,14 +245,14 @@ t.test('what keeps a source from answering is no finding', async (t) => {
       throw new Error('the log is away')
     },
   }
-  await t.rejects(verify({ source: away, verifiers: [verifier] }), /the log is away/)
+  await t.rejects(verifyLog({ source: away, verifiers: [verifier] }), /the log is away/)
   const short: FrameSource = {
     lastSequence: async () => 3,
     async *read() {
       yield log.frames.slice(0, 1)
     },
   }
-  await t.rejects(verify({ source: short, verifiers: [verifier] }), /end at sequence 1, not at 3/)
+  await t.rejects(verifyLog({ source: short, verifiers: [verifier] }), /end at sequence 1, not at 3/)
 })
 
 /** A log as from before there were checkpoints: sealed piece after piece behind its end. */
@@ -260,7 +260,7 @@ const sealedLate = (
   count: number,
   leavesMax: number = limits.sealLeavesMax,
 ): { readonly frames: readonly RawFrame[]; readonly notes: readonly string[] } => {
-  const sealing = new Sealing()
+  const sealing = new SealBuilder()
   const frames = Array.from({ length: count }, (_, place): RawFrame => {
     const data = Buffer.from(`frame ${place + 1}`)
     return { sequence: place + 1, subject: 'journal.edge', id: `w:${place + 1}`, storedMs: 0, data }
@@ -273,7 +273,7 @@ const sealedLate = (
     const id = { writer: 's', counter: notes.length + 1 }
     const bytes = Buffer.from(encodeFrame(id, [JSON.stringify(event)]))
     frames.push({ sequence: frames.length + 1, subject: 'journal.scheduler', id: '', storedMs: 0, data: bytes })
-    sealing.sealedTo(readSeal(data))
+    sealing.advanceTo(readSeal(data))
     notes.push(data.note)
   }
   return { frames, notes }
@@ -294,7 +294,7 @@ t.test('a log that was sealed late, with more frames before its first checkpoint
       1_000,
     )
   const verified = (changed: number, parts: Partial<VerifyParts> = {}): Promise<Verification> =>
-    verify({ source: source(changed), verifiers: [verifier], unsealedFramesMax: keptMax, ...parts })
+    verifyLog({ source: source(changed), verifiers: [verifier], unsealedFramesMax: keptMax, ...parts })
   t.match(await verified(0), { total: 0, sealedTo: count })
   t.match(await verified(0, { known }), { total: 0, sealedTo: count })
   t.match(await verified((keptMax * 4) / 5), {

@@ -3,7 +3,7 @@
  * on the gateway's servers.
  */
 import pg from 'pg'
-import { replay } from '../../src/commands/replay.ts'
+import { rebuildReadModels } from '../../src/commands/replay.ts'
 import type { Addresses } from '../../src/infrastructure/embedded/embedded.ts'
 import { defaultSchema } from '../../src/infrastructure/postgres/connection.ts'
 import { openDatabase } from '../../src/infrastructure/postgres/database.ts'
@@ -67,7 +67,7 @@ const project = async (
 const rebuild = async (log: EventLog, url: string): Promise<{ readonly seconds: number; readonly equal: boolean }> => {
   const fromMs = performance.now()
   let seconds = 0
-  const { equal } = await replay({
+  const { equal } = await rebuildReadModels({
     log,
     place: { url, schema: defaultSchema },
     swap: false,

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import Anthropic from '@anthropic-ai/sdk'
 import { betaTool } from '@anthropic-ai/sdk/helpers/beta/json-schema'
-import { objectOf, parseJson, textOf } from '../../src/json.ts'
+import { asObject, parseJson, asText } from '../../src/json.ts'
 
 export interface Place {
   /** What stands before `/v1`. */
@@ -39,10 +39,10 @@ const runFile = (file: string, words: readonly string[], options: ExecFileOption
 
 /** What the last line says that `--output-format stream-json` prints. */
 const resultIn = ({ stdout, fault }: Ended): string => {
-  const lines = stdout.split('\n').map((line) => objectOf(parseJson(line)))
+  const lines = stdout.split('\n').map((line) => asObject(parseJson(line)))
   const { is_error, result } = lines.find(({ type }) => type === 'result') ?? {}
-  if (is_error !== false || fault !== null) throw new Error(textOf(result) || (fault ?? 'there is no result'))
-  return textOf(result)
+  if (is_error !== false || fault !== null) throw new Error(asText(result) || (fault ?? 'there is no result'))
+  return asText(result)
 }
 
 /** Headless, in a folder and a home of its own; it may read files and do nothing else. */

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
-import { isObject, type JsonObject, listOf, objectOf, parseJson, textOf } from '../../src/json.ts'
+import { isObject, type JsonObject, asArray, asObject, parseJson, asText } from '../../src/json.ts'
 import { problemOf } from './rules.ts'
 
 /** What it has answered so far. */
@@ -28,8 +28,8 @@ const createdSeconds = 1_790_000_000
 const contentText = (content: unknown): string =>
   typeof content === 'string'
     ? content
-    : listOf(content)
-        .map((part) => textOf(objectOf(part)['text']))
+    : asArray(content)
+        .map((part) => asText(asObject(part)['text']))
         .join('\n')
 
 /** The tools that are known here, with what they are asked. */
@@ -39,14 +39,14 @@ const argumentsOf: Readonly<Record<string, (asked: string) => JsonObject>> = {
 }
 
 const callFor = (body: JsonObject, asked: string): Call => {
-  const names = listOf(body['tools']).map((tool) => textOf(objectOf(objectOf(tool)['function'])['name']))
+  const names = asArray(body['tools']).map((tool) => asText(asObject(asObject(tool)['function'])['name']))
   const name = names.find((each) => Object.hasOwn(argumentsOf, each))
   if (name === undefined) throw new Error(`no known tool was offered, but ${names.join()}`)
   return { name, arguments: JSON.stringify(argumentsOf[name]?.(asked)) }
 }
 
 const replyTo = (body: JsonObject): Reply => {
-  const messages = listOf(body['messages']).map(objectOf)
+  const messages = asArray(body['messages']).map(asObject)
   const last = messages.findLast(({ role }) => role === 'user' || role === 'tool') ?? {}
   const said = contentText(last['content'])
   return last['role'] === 'tool' ? { content: `The tool said: ${said}` } : { call: callFor(body, said) }

@@ -2,8 +2,8 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
 import { parseSigningKey } from '../../src/audit/keys.ts'
-import { parseVerifier, verifierOf, verifierText } from '../../src/audit/note.ts'
-import { sealingOf } from '../../src/commands/audit-keys.ts'
+import { parseVerifier, deriveVerifier, verifierText } from '../../src/audit/note.ts'
+import { resolveSealing } from '../../src/commands/audit-keys.ts'
 import { startGateway } from '../../src/commands/gateway.ts'
 import { readConfig } from '../../src/config.ts'
 import { until } from '../clients.ts'
@@ -20,7 +20,7 @@ t.test('a new key pair, and the public key of the one that is configured', async
   const made = await gateway(folder, 'audit', 'key', '--new', '--json')
   t.match(made, { code: 0, err: /shown this once/ })
   const { signing_key: signingKey, public_key: publicKey } = JSON.parse(made.out)
-  t.equal(verifierText(verifierOf(parseSigningKey('gateway.local/gateway', signingKey))), publicKey)
+  t.equal(verifierText(deriveVerifier(parseSigningKey('gateway.local/gateway', signingKey))), publicKey)
   const other = await gateway(folder, 'audit', 'key', '--new')
   t.match(other.out, /^signing_key: \S{44}\npublic_key: gateway\.local\/gateway\+\S+\n$/)
   t.notMatch(other.out, signingKey)
@@ -54,7 +54,7 @@ t.test('external servers without a key: a warning, and nothing is sealed', async
   const sealingWith = async (audit: object) => {
     await writeFile(file, JSON.stringify({ audit }))
     const logger = keepingLogger()
-    return { sealing: sealingOf(readConfig(env, { file }), { ...runtime, logger }), lines: logger.lines }
+    return { sealing: resolveSealing(readConfig(env, { file }), { ...runtime, logger }), lines: logger.lines }
   }
   t.match(await sealingWith({}), {
     sealing: null,

@@ -1,16 +1,16 @@
 import t, { type Test } from 'tap'
-import { archive } from '../../src/audit/archive.ts'
+import { archiveSealedFrames } from '../../src/audit/archive.ts'
 import { collectEvidence } from '../../src/audit/collect-evidence.ts'
-import { explain } from '../../src/audit/explain.ts'
+import { explainCharge } from '../../src/audit/explain.ts'
 import type { Explanation, RequestExplanation, TaskExplanation } from '../../src/audit/explanation.ts'
 import { verifierText } from '../../src/audit/note.ts'
-import { statementOfLog, statementOfTables } from '../../src/audit/statement.ts'
+import { readStatementFromLog, readStatementFromTables } from '../../src/audit/statement.ts'
 import { StatementComparison, StatementTotals } from '../../src/audit/statement-totals.ts'
 import { creditWallet, workspaceRecord } from '../../src/commands/accounts.ts'
 import { catchUp } from '../../src/commands/catch-up.ts'
 import { explanationText } from '../../src/commands/explanation-text.ts'
-import { tablesOf } from '../../src/commands/platform.ts'
-import { csvText } from '../../src/csv.ts'
+import { requireTables } from '../../src/commands/platform.ts'
+import { unguardCsvText } from '../../src/csv.ts'
 import { formatUsd, parseUsd } from '../../src/domain/money.ts'
 import type { Fact } from '../../src/events/envelope.ts'
 import { ArchiveFolder } from '../../src/infrastructure/archive/archive-folder.ts'
@@ -137,7 +137,7 @@ const explained = async <T extends Explanation>(t: Test, id: string): Promise<T>
   const response = await overHttp(id)
   const told = (await response.json()) as T
   t.equal(response.headers.get('x-gateway-ledger-sequence'), String(told.log_sequence))
-  const byLog = explain(await collectEvidence(await wholeLog(), id))
+  const byLog = explainCharge(await collectEvidence(await wholeLog(), id))
   t.same(JSON.parse(JSON.stringify(byLog === null ? null : story(byLog))), story(told), 'the log tells the same')
   return told
 }
@@ -310,9 +310,9 @@ t.test('a statement equals the wallet, and ties to the log', async (t) => {
 })
 
 const readAll = async (range: StatementRange) => {
-  const { db } = tablesOf(operator.platform).database
-  const read = await statementOfTables(db, workspaceId, range)
-  const folded = await statementOfLog({ ...(await wholeLog()), to: read.sequence }, workspaceId, range)
+  const { db } = requireTables(operator.platform).database
+  const read = await readStatementFromTables(db, workspaceId, range)
+  const folded = await readStatementFromLog({ ...(await wholeLog()), to: read.sequence }, workspaceId, range)
   const totals = new StatementTotals(read.opening)
   const comparison = new StatementComparison(read.opening, folded)
   const entries: StatementEntry[] = []
@@ -409,7 +409,7 @@ t.test('the note of a credit is in every format of its statement', async (t) => 
   const [head, ...records] = parseCsv((await command('statement', 'gamma', '--csv')).out)
   const column = head!.indexOf('note')
   t.same(
-    records.slice(1, -1).map((record) => csvText(record[column] ?? '')),
+    records.slice(1, -1).map((record) => unguardCsvText(record[column] ?? '')),
     all.map((note) => note.toWellFormed()),
     'CSV',
   )
@@ -440,7 +440,7 @@ t.test('tables that are ahead of where the log ended before are no other log’s
 
 t.test('used wrongly', async (t) => {
   t.match(await command('statement', 'nobody'), { code: 1, err: /no such workspace/ })
-  await t.rejects(statementOfLog(await wholeLog(), 'nobody', { from: null, to: null }), /no such workspace/)
+  await t.rejects(readStatementFromLog(await wholeLog(), 'nobody', { from: null, to: null }), /no such workspace/)
   for (const words of [
     ['--to', '2026-02-30'],
     ['--from', '2026-03-02', '--to', '2026-03-01'],
@@ -458,7 +458,7 @@ t.test('an archive is told of when it is what was sealed', async (t) => {
   const folder = await temporaryFolder(t)
   const target = await ArchiveFolder.open(`${folder}/archive`, verifier.name)
   const { frames } = sealedLog({ frames: 60, random: randomOf(81) })
-  await archive({ source: new MemorySource(frames), target, verifiers: [verifier] })
+  await archiveSealedFrames({ source: new MemorySource(frames), target, verifiers: [verifier] })
   await target.close()
   const run = (...words: readonly string[]): Promise<Ended> =>
     runProgram(folder, folder, ...words, '--archive', `${folder}/archive`)
@@ -480,7 +480,7 @@ t.test('an archive is told of when it is what was sealed', async (t) => {
 })
 
 t.test('tables that were tampered with are found out', async (t) => {
-  const pool = openPool(tablesOf(operator.platform).place, { connectionsMax: 1, statementMs: 0 })
+  const pool = openPool(requireTables(operator.platform).place, { connectionsMax: 1, statementMs: 0 })
   t.teardown(() => pool.end())
   const give = (picos: string): Promise<unknown> =>
     pool.query(

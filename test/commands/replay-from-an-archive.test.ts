@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict'
 import t from 'tap'
-import { archive } from '../../src/audit/archive.ts'
+import { archiveSealedFrames } from '../../src/audit/archive.ts'
 import type { FrameSource, RawFrame } from '../../src/audit/frames.ts'
 import { verifierText } from '../../src/audit/note.ts'
-import { restore } from '../../src/audit/restore.ts'
-import { type ReplayParts, type ReplayReport, replay } from '../../src/commands/replay.ts'
+import { restoreLog } from '../../src/audit/restore.ts'
+import { type ReplayParts, type ReplayReport, rebuildReadModels } from '../../src/commands/replay.ts'
 import { ArchiveFolder } from '../../src/infrastructure/archive/archive-folder.ts'
 import { ArchiveSource } from '../../src/infrastructure/archive/archive-source.ts'
 import { connectNats } from '../../src/infrastructure/nats/connect.ts'
 import { openRawWriter } from '../../src/infrastructure/nats/raw-writer.ts'
-import { ArchiveThenLog, assertContinues, logOfSource } from '../../src/roles/source-log.ts'
+import { ArchiveThenLog, assertContinues, followSource } from '../../src/roles/source-log.ts'
 import { forgeArchive } from '../audit/archive-forgery.ts'
 import { MemorySource, type SealedLog, sealedLog, verifier } from '../audit/sealed-log.ts'
 import { temporaryFolder } from '../gateway.ts'
@@ -28,7 +28,7 @@ const newProjected = (): Promise<Projected> => openProjected(t, postgres)
 
 const archiveIn = async (folder: string, log: SealedLog): Promise<void> => {
   const target = await ArchiveFolder.open(folder, verifier.name)
-  await archive({ source: new MemorySource(log.frames, 100), target, verifiers: [verifier] })
+  await archiveSealedFrames({ source: new MemorySource(log.frames, 100), target, verifiers: [verifier] })
   await target.close()
 }
 
@@ -44,7 +44,7 @@ const liveLogOf = async ({ frames }: SealedLog, name: string) => {
   t.teardown(opened.close)
   const connection = await connectNats({ url: server.url, name: 'restore' })
   t.teardown(() => connection.close())
-  await restore({ archive: new MemorySource(frames, 100), log: opened.log, writer: openRawWriter(connection, name) })
+  await restoreLog({ archive: new MemorySource(frames, 100), log: opened.log, writer: openRawWriter(connection, name) })
   return opened.log
 }
 
@@ -54,7 +54,7 @@ const digestsOf = ({ comparisons }: ReplayReport): Readonly<Record<string, strin
 /** Tables that a first replay has put in place, so that those that follow stand at the same frame. */
 const standing = async (log: ReplayParts['log'], projected: Projected): Promise<void> => {
   await projected.query(`update checkpoint set sequence = ${await log.lastSequence()}`)
-  await replay({ log, place: projected.place, swap: true })
+  await rebuildReadModels({ log, place: projected.place, swap: true })
 }
 
 const cases = [
@@ -71,8 +71,8 @@ for (const [index, { events, batches }] of cases.entries())
     await standing(live, projected)
     const digests: Readonly<Record<string, string>>[] = []
     for (const batchEventsMax of batches)
-      for (const each of [live, logOfSource(source)]) {
-        const report = await replay({ log: each, place: projected.place, swap: false, batchEventsMax })
+      for (const each of [live, followSource(source)]) {
+        const report = await rebuildReadModels({ log: each, place: projected.place, swap: false, batchEventsMax })
         t.ok(report.equal, `batches of ${batchEventsMax}`)
         digests.push(digestsOf(report))
       }
@@ -83,13 +83,13 @@ for (const [index, { events, batches }] of cases.entries())
 
 t.test('the tables that are chosen are compared, and swapped, and no others', async (t) => {
   const log = sealedLog({ frames: 80, random: randomOf(61) })
-  const source = logOfSource(new MemorySource(log.frames))
+  const source = followSource(new MemorySource(log.frames))
   const projected = await newProjected()
   await standing(source, projected)
   const before = await projected.texts()
   await projected.query("update requests set status = 'x'; delete from usage_entries; delete from open_requests")
   const tables = ['usage_entries', 'requests']
-  const found = await replay({ log: source, place: projected.place, swap: true, tables })
+  const found = await rebuildReadModels({ log: source, place: projected.place, swap: true, tables })
   t.same(
     found.comparisons.map(({ table, differences }) => [table, differences > 0]),
     [
@@ -105,9 +105,9 @@ t.test('the tables that are chosen are compared, and swapped, and no others', as
   )
   const indexes = await projected.values("select indexname from pg_indexes where schemaname = 'ledger' order by 1")
   t.ok(indexes.includes('requests_by_workspace'))
-  t.match(await replay({ log: source, place: projected.place, swap: true }), { equal: false, swapped: true })
+  t.match(await rebuildReadModels({ log: source, place: projected.place, swap: true }), { equal: false, swapped: true })
   t.same(await projected.texts(), before)
-  await t.rejects(replay({ log: source, place: projected.place, swap: false, tables: ['wallet'] }), {
+  await t.rejects(rebuildReadModels({ log: source, place: projected.place, swap: false, tables: ['wallet'] }), {
     name: 'UnknownTables',
     message: /no read model is called wallet; there are .*wallets/,
   })
@@ -148,8 +148,8 @@ t.test('a frame that cannot be believed ends the replay', async (t) => {
   const { frames } = sealedLog({ frames: 30, random: randomOf(63) })
   const projected = await newProjected()
   await projected.query(`update checkpoint set sequence = ${frames.length}`)
-  const nobody = logOfSource(new MemorySource(frames), new Map())
-  await t.rejects(replay({ log: nobody, place: projected.place, swap: false }), {
+  const nobody = followSource(new MemorySource(frames), new Map())
+  await t.rejects(rebuildReadModels({ log: nobody, place: projected.place, swap: false }), {
     message: /the frame at sequence \d+ cannot be read: journal\.\w+ holds a \w+, which nobody may say there/,
   })
 })

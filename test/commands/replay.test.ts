@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { setImmediate as turn } from 'node:timers/promises'
 import fc from 'fast-check'
 import t from 'tap'
-import { type ReplayParts, type ReplayReport, replay } from '../../src/commands/replay.ts'
+import { type ReplayParts, type ReplayReport, rebuildReadModels } from '../../src/commands/replay.ts'
 import { defaultSchema } from '../../src/infrastructure/postgres/connection.ts'
 import { loadLedger } from '../../src/read-models/load-ledger.ts'
-import { findWallet } from '../../src/read-models/wallet.ts'
+import { findWalletFigures } from '../../src/read-models/wallet.ts'
 import { Projector } from '../../src/roles/projector/projector.ts'
 import { MemoryLog } from '../memory-log.ts'
 import { startPostgres } from '../postgres.ts'
@@ -44,7 +44,7 @@ t.test('what was rebuilt equals what is live', async (t) => {
   const log = await newLog(1_000)
   await project(log, projected.store, 300)
   const compared: string[] = []
-  const report = await replay({
+  const report = await rebuildReadModels({
     log,
     place: projected.place,
     swap: false,
@@ -76,7 +76,7 @@ t.test('of any history', async () => {
       await projected.empty()
       const log = logOf(history)
       await project(log, projected.store, 7)
-      const report = await replay({ log, place: projected.place, swap: false })
+      const report = await rebuildReadModels({ log, place: projected.place, swap: false })
       assert.deepEqual(differing(report), [])
     }),
     { numRuns: 5 },
@@ -93,7 +93,7 @@ t.test('a row that differs, lacks or is too many is found, and a swap mends it',
     delete from requests where request_id = 'request-7';
     insert into keys values ('key-9', 'acme', 'planted', 'sha', 'sk', false);
     delete from usage_entries`)
-  const report = await replay({ log, place: projected.place, swap: true })
+  const report = await rebuildReadModels({ log, place: projected.place, swap: true })
 
   t.match(report, { equal: false, swapped: true })
   const [keys, requests, usage, entries, ...others] = differing(report)
@@ -114,7 +114,7 @@ t.test('a row that differs, lacks or is too many is found, and a swap mends it',
   })
   t.same(others, [])
   t.same(await projected.texts(), before)
-  t.match(await replay({ log, place: projected.place, swap: false }), { equal: true })
+  t.match(await rebuildReadModels({ log, place: projected.place, swap: false }), { equal: true })
 })
 
 t.test('a swap under a projector that runs, and readers that read', async (t) => {
@@ -140,7 +140,7 @@ t.test('a swap under a projector that runs, and readers that read', async (t) =>
     }
   })()
   for (let round = 0; round < 3; round += 1) {
-    const report = await replay({ log, place: projected.place, swap: true })
+    const report = await rebuildReadModels({ log, place: projected.place, swap: true })
     t.same(differing(report), [])
   }
   done = true
@@ -151,7 +151,7 @@ t.test('a swap under a projector that runs, and readers that read', async (t) =>
   t.not(after, before)
   t.same(faults, [])
   t.same(await schemasOf(projected), ['ledger'])
-  t.match(await replay({ log, place: projected.place, swap: false }), { equal: true })
+  t.match(await rebuildReadModels({ log, place: projected.place, swap: false }), { equal: true })
 })
 
 t.test('a swap of chosen tables, and a change of one, under a connection whose statements are prepared', async (t) => {
@@ -169,13 +169,13 @@ t.test('a swap of chosen tables, and a change of one, under a connection whose s
   }
   await projectBatches()
   const tables = ['wallets', 'holds', 'usage_by_day', 'writers', 'movement_minutes']
-  t.match(await replay({ log, place: projected.place, swap: true, tables }), { equal: true, swapped: true })
+  t.match(await rebuildReadModels({ log, place: projected.place, swap: true, tables }), { equal: true, swapped: true })
   await projectBatches()
   await projected.query('alter table ledger.usage_by_day add column planted integer')
   await projectBatches()
   await projected.query('alter table ledger.usage_by_day drop column planted')
   await projectBatches()
-  t.match(await replay({ log, place: projected.place, swap: false }), { equal: true })
+  t.match(await rebuildReadModels({ log, place: projected.place, swap: false }), { equal: true })
 })
 
 t.test('a ledger that is being loaded keeps the swap waiting', async (t) => {
@@ -196,7 +196,7 @@ t.test('a ledger that is being loaded keeps the swap waiting', async (t) => {
   )
   await begun.promise
   let over = false
-  const replaying = replay({ log, place: projected.place, swap: true }).finally(() => {
+  const replaying = rebuildReadModels({ log, place: projected.place, swap: true }).finally(() => {
     over = true
   })
   const waiting = "select count(*)::text from pg_locks where not granted and mode = 'AccessExclusiveLock'"
@@ -227,13 +227,13 @@ t.test('a ledger that is asked for during the swap is loaded after it', async (t
   const [load, compare, beforeLock, underLock] = gates
   load?.go.resolve()
   compare?.go.resolve()
-  const replaying = replay({ log: gated, place: projected.place, swap: true })
+  const replaying = rebuildReadModels({ log: gated, place: projected.place, swap: true })
   await beforeLock?.come.promise
   await project(log, projected.store, 500, 15)
   beforeLock?.go.resolve()
   await underLock?.come.promise
   const loading = loadLedger(projected.database.db)
-  const wallet = await findWallet(projected.database.db, workspaceId)
+  const wallet = await findWalletFigures(projected.database.db, workspaceId)
   t.equal(wallet?.workspaceId, workspaceId, 'other reads do not wait')
   underLock?.go.resolve()
   const { ledger } = await loading
@@ -248,7 +248,7 @@ t.test('rebuilt tables have the indexes of the live ones', async (t) => {
   await project(log, projected.store, 500)
   const indexes = "select indexdef from pg_indexes where schemaname = 'ledger' order by 1"
   const before = await projected.values(indexes)
-  await replay({ log, place: projected.place, swap: true })
+  await rebuildReadModels({ log, place: projected.place, swap: true })
   t.same(await projected.values(indexes), before)
   t.ok(before.some((definition) => definition.includes('requests_by_workspace')))
 })
@@ -272,18 +272,18 @@ t.test('what an interrupted rebuild left is dropped; two at once are refused', a
         await onFrame(frame)
       }),
   }
-  const first = replay({ log: slow, place, swap: false })
+  const first = rebuildReadModels({ log: slow, place, swap: false })
   await begun.promise
-  await t.rejects(replay({ log, place, swap: false }), /being rebuilt by another process/)
+  await t.rejects(rebuildReadModels({ log, place, swap: false }), /being rebuilt by another process/)
   refused.resolve()
   t.match(await first, { equal: true })
-  t.match(await replay({ log, place, swap: false }), { equal: true })
+  t.match(await rebuildReadModels({ log, place, swap: false }), { equal: true })
 })
 
 t.test('tables that stand beyond the end of the log are not compared', async (t) => {
   const projected = await newProjected()
   await project(await newLog(10), projected.store, 500)
-  await t.rejects(replay({ log: await newLog(5), place: projected.place, swap: true }), {
+  await t.rejects(rebuildReadModels({ log: await newLog(5), place: projected.place, swap: true }), {
     name: 'ForeignTables',
   })
 })

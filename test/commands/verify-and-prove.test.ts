@@ -1,10 +1,10 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { archive } from '../../src/audit/archive.ts'
+import { archiveSealedFrames } from '../../src/audit/archive.ts'
 import type { RawFrame } from '../../src/audit/frames.ts'
-import { verifierOf, verifierText } from '../../src/audit/note.ts'
-import { restore } from '../../src/audit/restore.ts'
+import { deriveVerifier, verifierText } from '../../src/audit/note.ts'
+import { restoreLog } from '../../src/audit/restore.ts'
 import { ArchiveFolder } from '../../src/infrastructure/archive/archive-folder.ts'
 import { connectNats } from '../../src/infrastructure/nats/connect.ts'
 import { openRawWriter } from '../../src/infrastructure/nats/raw-writer.ts'
@@ -21,7 +21,7 @@ const key = verifierText(verifier)
 
 const archiveIn = async (folder: string, frames: readonly RawFrame[], verifiers = [verifier]): Promise<string> => {
   const target = await ArchiveFolder.open(join(folder, 'archive'), verifier.name)
-  await archive({ source: new MemorySource(frames), target, verifiers })
+  await archiveSealedFrames({ source: new MemorySource(frames), target, verifiers })
   await target.close()
   return join(folder, 'archive')
 }
@@ -50,7 +50,7 @@ const openLogs = async (t: Test) => {
     const opened = await openOn(server, { name, role: 'operator', durability: 'relaxed' })
     const connection = await connectNats({ url: server.url, name: 'fill' })
     const writer = openRawWriter(connection, name)
-    if (frames.length > 0) await restore({ archive: new MemorySource(frames, 100), log: opened.log, writer })
+    if (frames.length > 0) await restoreLog({ archive: new MemorySource(frames, 100), log: opened.log, writer })
     await connection.close()
     await opened.close()
     const file = join(folder, `${name}.yaml`)
@@ -103,7 +103,7 @@ t.test('a clean archive', async (t) => {
 
 t.test('each finding has its word, and exit code 1', async (t) => {
   const { verifying, run, archived } = await place(t)
-  const strange = verifierText(verifierOf(stranger))
+  const strange = verifierText(deriveVerifier(stranger))
   t.match(await run('verify', '--archive', archived, '--public-key', strange), {
     code: 1,
     out: /checkpoint-forged: .*is not signed by example.com\/log/,
@@ -135,7 +135,7 @@ t.test('a log that was cut, and one that was rewritten, behind a published check
     out: /log-truncated: the log ends at sequence \d+, and the checkpoint in .*published\.note speaks for frames up to/,
   })
   const other = sealedLog({ frames: 220, random: randomOf(72), signer: stranger })
-  const forged = await place(t, other.frames, [verifierOf(stranger)])
+  const forged = await place(t, other.frames, [deriveVerifier(stranger)])
   const verified = await forged.verifying('--checkpoint', forged.published)
   t.match(verified, { code: 1, out: /checkpoint-forged: frame \d+ holds a checkpoint that is not believed/ })
   t.match(
@@ -172,7 +172,7 @@ t.test('a proof is made, and checked without anything else', async (t) => {
   await writeFile(proof, text.replace('"total": "0.00055"', '"total": "0.00044"'))
   t.match(await run('verify', '--proof', proof, '--public-key', key), { code: 1, err: /proves nothing/ })
   await writeFile(proof, text)
-  const strange = verifierText(verifierOf(stranger))
+  const strange = verifierText(deriveVerifier(stranger))
   t.match(await run('verify', '--proof', proof, '--public-key', strange), { code: 1, err: /is not signed by/ })
   await writeFile(proof, '{}')
   t.match(await run('verify', '--proof', proof, '--public-key', key), { code: 1, err: /not a proof/ })

@@ -3,7 +3,7 @@ import type { Browser, Page } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { checkProof, readProof } from '../../src/audit/proof.ts'
 import { creditWallet, issueKey } from '../../src/commands/accounts.ts'
-import { verifiersOfLog } from '../../src/commands/audit-keys.ts'
+import { listLogVerifiers } from '../../src/commands/audit-keys.ts'
 import { chat, chatBody, until } from '../clients.ts'
 import { runtime } from '../gateway.ts'
 import { newVideo } from '../video.ts'
@@ -168,7 +168,7 @@ const explained = (world: World, browser: Browser) => async (t: Test) => {
   })
   const proof = readProof(saved!)
   t.match(proof.event, { type: 'UsageRecorded', data: { requestId } })
-  t.ok(checkProof(proof, verifiersOfLog(config)).size >= proof.sequence)
+  t.ok(checkProof(proof, listLogVerifiers(config)).size >= proof.sequence)
   await page.goto(`${url}/dashboard`)
   await signIn(page, url, account.secret)
   await toHash(page, '#/charges/%3Cimg%20src%3Dx%3E')

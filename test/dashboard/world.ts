@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import type { Test } from 'tap'
 import { issueKey, openWorkspace } from '../../src/commands/accounts.ts'
-import { tablesOf } from '../../src/commands/platform.ts'
+import { requireTables } from '../../src/commands/platform.ts'
 import type { Fact } from '../../src/events/envelope.ts'
 import { until } from '../clients.ts'
 import { runtime, startTestGateway, type TestGateway } from '../gateway.ts'
@@ -34,7 +34,7 @@ const requestsOf = (daysAgo: number, keyId: string): readonly SeededRequest[] =>
   }))
 
 export const tablesCaughtUp = async ({ operator }: Pick<TestGateway, 'operator'>): Promise<void> => {
-  const { database } = tablesOf(operator.platform)
+  const { database } = requireTables(operator.platform)
   await until(async () => (await database.checkpoint()) >= (await operator.log.lastSequence()))
 }
 

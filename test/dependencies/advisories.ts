@@ -1,4 +1,4 @@
-import { isObject, listOf, objectOf, parseJson, textOf } from '../../src/json.ts'
+import { isObject, asArray, asObject, parseJson, asText } from '../../src/json.ts'
 
 /** `unavailable`: nobody told, and why; that is no word on any package. */
 export type Advisories =
@@ -8,24 +8,24 @@ export type Advisories =
 const severities = ['high', 'critical']
 
 const titleOf = (via: unknown): readonly string[] => {
-  const { title, url } = objectOf(via)
-  return title === undefined ? [] : [`${textOf(title)} (${textOf(url)})`]
+  const { title, url } = asObject(via)
+  return title === undefined ? [] : [`${asText(title)} (${asText(url)})`]
 }
 
 const findingOf = ([name, value]: readonly [string, unknown]): readonly string[] => {
-  const { severity, range, via } = objectOf(value)
-  if (!severities.includes(textOf(severity))) return []
-  return [`${name} ${textOf(range)}: ${textOf(severity)} ${listOf(via).flatMap(titleOf).join('; ')}`.trim()]
+  const { severity, range, via } = asObject(value)
+  if (!severities.includes(asText(severity))) return []
+  return [`${name} ${asText(range)}: ${asText(severity)} ${asArray(via).flatMap(titleOf).join('; ')}`.trim()]
 }
 
 /** What `npm audit --json` says. */
 export const advisoriesIn = (output: string): Advisories => {
-  const report = objectOf(parseJson(output))
+  const report = asObject(parseJson(output))
   const { vulnerabilities, metadata, message } = report
-  if (!isObject(vulnerabilities)) return { type: 'unavailable', why: textOf(message) || 'npm audit gave no report' }
+  if (!isObject(vulnerabilities)) return { type: 'unavailable', why: asText(message) || 'npm audit gave no report' }
   return {
     type: 'told',
-    packages: Number(objectOf(objectOf(metadata)['dependencies'])['prod'] ?? 0),
+    packages: Number(asObject(asObject(metadata)['dependencies'])['prod'] ?? 0),
     findings: Object.entries(vulnerabilities).flatMap(findingOf),
   }
 }

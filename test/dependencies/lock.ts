@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, objectOf } from '../../src/json.ts'
+import { isObject, type JsonObject, asObject } from '../../src/json.ts'
 
 const registry = 'https://registry.npmjs.org/'
 const sha512Pattern = /^sha512-[A-Za-z0-9+/]{86}==$/
@@ -16,15 +16,15 @@ const problemsOf = ([path, { integrity, resolved, link }]: readonly [string, Jso
 
 const wanted = ['dependencies', 'devDependencies', 'optionalDependencies'] as const
 
-const sorted = (value: unknown): string => JSON.stringify(Object.entries(objectOf(value)).sort())
+const sorted = (value: unknown): string => JSON.stringify(Object.entries(asObject(value)).sort())
 
 /**
  * What is wrong with a lock: a package that is not fetched from the registry (where it does not say from where, npm takes the registry), or
  * not held to its SHA-512, and dependencies other than those of the package itself.
  */
 export const problemsOfLock = (manifest: JsonObject, lock: JsonObject): readonly string[] => {
-  const packages = Object.entries(objectOf(lock['packages'])).map(([path, entry]) => [path, objectOf(entry)] as const)
-  const root = objectOf(objectOf(lock['packages'])[''])
+  const packages = Object.entries(asObject(lock['packages'])).map(([path, entry]) => [path, asObject(entry)] as const)
+  const root = asObject(asObject(lock['packages'])[''])
   return [
     ...(lock['lockfileVersion'] === 3 && isObject(lock['packages']) ? [] : ['this is no lock of version 3']),
     ...wanted.filter((kind) => sorted(manifest[kind]) !== sorted(root[kind])).map((kind) => `${kind} are not locked`),
@@ -34,4 +34,4 @@ export const problemsOfLock = (manifest: JsonObject, lock: JsonObject): readonly
 
 /** Packages of a lock that are fetched. */
 export const fetchedIn = (lock: JsonObject): number =>
-  Object.entries(objectOf(lock['packages'])).filter(([path, entry]) => isFetched([path, objectOf(entry)])).length
+  Object.entries(asObject(lock['packages'])).filter(([path, entry]) => isFetched([path, asObject(entry)])).length

@@ -4,14 +4,14 @@
  */
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
-import { objectOf, parseJson } from '../../src/json.ts'
+import { asObject, parseJson } from '../../src/json.ts'
 import { type Advisories, advisoriesIn } from './advisories.ts'
 import { fetchedIn, problemsOfLock } from './lock.ts'
 
 const auditMs = 60_000
 const isRequired = (process.env['AUDIT_REQUIRED'] ?? '') !== ''
 
-const read = (name: string) => objectOf(parseJson(readFileSync(new URL(`../../${name}`, import.meta.url), 'utf8')))
+const read = (name: string) => asObject(parseJson(readFileSync(new URL(`../../${name}`, import.meta.url), 'utf8')))
 
 const ask = (): Advisories => {
   const words = ['audit', '--json', '--omit=dev', '--audit-level=high']

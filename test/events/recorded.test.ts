@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import t from 'tap'
 import { decodeFrame, encodeFrame } from '../../src/events/codec.ts'
 import { storedSchemaIdOf, upcast } from '../../src/events/upcast.ts'
-import { validatorOf } from '../../src/schema-validation.ts'
+import { getValidator } from '../../src/schema-validation.ts'
 
 /** Events as a gateway wrote them to its log, one a line: what is here is never changed, only added to. */
 const folder = new URL('recorded/', import.meta.url)
@@ -13,7 +13,7 @@ for (const file of readdirSync(folder))
     const { events } = decodeFrame(encodeFrame({ writer: 'w', counter: 1 }, lines))
     t.equal(events.length, lines.length)
     for (const event of events) {
-      t.same(validatorOf(storedSchemaIdOf(event), { every: true })(event.data), [])
+      t.same(getValidator(storedSchemaIdOf(event), { allErrors: true })(event.data), [])
       t.equal(upcast(event).type, file.split('.')[0])
     }
   })

@@ -2,8 +2,8 @@ import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
 import { v7 } from 'uuid'
 import { publishPlan, subscribe } from '../../src/commands/plans.ts'
-import { tablesOf } from '../../src/commands/platform.ts'
-import { replay } from '../../src/commands/replay.ts'
+import { requireTables } from '../../src/commands/platform.ts'
+import { rebuildReadModels } from '../../src/commands/replay.ts'
 import { checkCharges } from '../bills.ts'
 import { Clients, chat, chatBody, until } from '../clients.ts'
 import { runtime, startTestGateway } from '../gateway.ts'
@@ -148,7 +148,7 @@ t.test('the clock goes forward an hour, back two, and forward again', { timeout:
     times.some((time, index) => index > 0 && time < times[index - 1]! - hourMs),
     'time in the log goes back',
   )
-  const { database, place } = tablesOf(operator.platform)
+  const { database, place } = requireTables(operator.platform)
   await until(async () => (await database.checkpoint()) === (await operator.log.lastSequence()))
-  t.ok((await replay({ log: operator.log, place, swap: false })).equal, 'the tables equal a rebuild all the same')
+  t.ok((await rebuildReadModels({ log: operator.log, place, swap: false })).equal, 'the tables equal a rebuild all the same')
 })

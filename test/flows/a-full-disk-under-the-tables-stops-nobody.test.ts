@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
-import { tablesOf } from '../../src/commands/platform.ts'
-import { replay } from '../../src/commands/replay.ts'
+import { requireTables } from '../../src/commands/platform.ts'
+import { rebuildReadModels } from '../../src/commands/replay.ts'
 import { residentBytes } from '../bench/procfs.ts'
 import { checkCharges } from '../bills.ts'
 import { Clients, chat, chatBody, until } from '../clients.ts'
@@ -62,7 +62,7 @@ t.test('the disk under PostgreSQL is full, and has room again', { timeout: 90_00
   await checkCharges(t, { operator })
   const bills = (await operator.events()).filter(({ type }) => type === 'UsageRecorded')
   t.equal(bills.length, journal.length, 'every answer has its bill')
-  const { database, place } = tablesOf(operator.platform)
+  const { database, place } = requireTables(operator.platform)
   await until(async () => (await database.checkpoint()) === (await operator.log.lastSequence()))
-  t.ok((await replay({ log: operator.log, place, swap: false })).equal, 'the tables equal a rebuild')
+  t.ok((await rebuildReadModels({ log: operator.log, place, swap: false })).equal, 'the tables equal a rebuild')
 })

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import type { GatewayBounds } from '../../src/commands/gateway.ts'
-import { tablesOf } from '../../src/commands/platform.ts'
+import { requireTables } from '../../src/commands/platform.ts'
 import { startSandbox } from '../../src/sandbox/server.ts'
 import { checkCharges } from '../bills.ts'
 import { until } from '../clients.ts'
@@ -176,7 +176,7 @@ t.test('with PostgreSQL away nobody guesses', async (t) => {
   await kill()
   await first
   await restart()
-  const { database } = tablesOf(operator.platform)
+  const { database } = requireTables(operator.platform)
   await until(async () => (await database.checkpoint()) === (await operator.log.lastSequence()))
   await postgres.stop()
   let seen: KeyedAnswer | null = null

@@ -1,8 +1,8 @@
 import t from 'tap'
 import { issueKey } from '../../src/commands/accounts.ts'
 import { changeLimits, type LimitsChange } from '../../src/commands/limits.ts'
-import { tablesOf } from '../../src/commands/platform.ts'
-import { replay } from '../../src/commands/replay.ts'
+import { requireTables } from '../../src/commands/platform.ts'
+import { rebuildReadModels } from '../../src/commands/replay.ts'
 import { formatUsd, parseUsd } from '../../src/domain/money.ts'
 import { spendingOf } from '../../src/domain/wallet/wallet.ts'
 import { checkCharges } from '../bills.ts'
@@ -173,9 +173,9 @@ t.test('videos count for the key too, whole or not at all', async (t) => {
 t.test('every charge is the sum of its lines, and a rebuild makes the same tables', async (t) => {
   await until(() => wallet.heldPicos === 0n)
   await checkCharges(t, running)
-  const { database, place } = tablesOf(operator.platform)
+  const { database, place } = requireTables(operator.platform)
   await until(async () => (await database.checkpoint()) === (await operator.log.lastSequence()))
-  const { equal, comparisons } = await replay({ log: operator.log, place, swap: false })
+  const { equal, comparisons } = await rebuildReadModels({ log: operator.log, place, swap: false })
   t.ok(equal, comparisons.map(({ table, rows }) => `${rows} ${table}`).join(', '))
   const rowsOf = (name: string) => comparisons.find(({ table }) => table === name)?.rows
   t.equal(rowsOf('limits'), 7)

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import pg from 'pg'
 import t from 'tap'
 import { startGateway } from '../../src/commands/gateway.ts'
-import { openPlatform, tablesOf } from '../../src/commands/platform.ts'
+import { openPlatform, requireTables } from '../../src/commands/platform.ts'
 import { startSandbox } from '../../src/sandbox/server.ts'
 import { chat, chatBody, until } from '../clients.ts'
 import { configOf, openOperator, runtime, temporaryFolder } from '../gateway.ts'
@@ -20,7 +20,7 @@ t.test('the log of an earlier day under tables of a later one', async (t) => {
     for (let request = 0; request < requests; request += 1)
       t.equal((await chat(gateway.url, gateway.demoKey!, chatBody('openai/plain', false))).status, 200)
     const operator = await openOperator(config)
-    const { database } = tablesOf(operator.platform)
+    const { database } = requireTables(operator.platform)
     await until(async () => (await database.checkpoint()) === (await operator.log.lastSequence()))
     await operator.stop()
     await gateway.stop()
@@ -38,7 +38,7 @@ t.test('the log of an earlier day under tables of a later one', async (t) => {
     embedded: 'any',
     onFatal: (fault) => t.fail(fault.message),
   })
-  const { place } = tablesOf(platform)
+  const { place } = requireTables(platform)
   const client = new pg.Client({ connectionString: place.url })
   await client.connect()
   await client.query(`drop schema ${place.schema} cascade`)

@@ -1,12 +1,12 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import { statementOfLog, statementOfTables } from '../../src/audit/statement.ts'
+import { readStatementFromLog, readStatementFromTables } from '../../src/audit/statement.ts'
 import { StatementComparison, StatementTotals } from '../../src/audit/statement-totals.ts'
 import { creditWallet, workspaceRecord } from '../../src/commands/accounts.ts'
 import { cancelPlan, publishPlan, type Subscribing, subscribe } from '../../src/commands/plans.ts'
-import { tablesOf } from '../../src/commands/platform.ts'
-import { replay } from '../../src/commands/replay.ts'
-import { planLimitsOf } from '../../src/domain/accounts/accounts.ts'
+import { requireTables } from '../../src/commands/platform.ts'
+import { rebuildReadModels } from '../../src/commands/replay.ts'
+import { findPlanLimits } from '../../src/domain/accounts/accounts.ts'
 import { formatUsd, parseUsd } from '../../src/domain/money.ts'
 import type { EventType } from '../../src/events/envelope.ts'
 import type { PlanPublished } from '../../src/events/types.ts'
@@ -57,7 +57,7 @@ const saidTimes = async (count: number, workspaceId: string, ...types: readonly 
   until(async () => (await said(workspaceId, ...types)).length >= count)
 
 const billing = async <T>(secret: string, what: 'subscription' | 'usage'): Promise<T> => {
-  const { database } = tablesOf(operator.platform)
+  const { database } = requireTables(operator.platform)
   await until(async () => (await database.checkpoint()) === (await operator.log.lastSequence()))
   const response = await fetch(`${url}/v1/dashboard/billing/${what}`, {
     headers: { authorization: `Bearer ${secret}` },
@@ -98,7 +98,7 @@ t.test('fee, credit, requests, lapse and renewal, with two schedulers', async (t
   const usage = await billing<{ total_usage: number }>(secret, 'usage')
   t.equal(usage.total_usage, 8, 'what plans cost is no usage')
   t.equal((told.hard_limit_usd - usage.total_usage / 100).toFixed(2), '8.42')
-  t.same(planLimitsOf(operator.tail.ledger.accounts, 'acme'), daily.limits)
+  t.same(findPlanLimits(operator.tail.ledger.accounts, 'acme'), daily.limits)
 
   await publishPlan(operator, { ...daily, name: 'Daily 2', price: '3' })
   await saidTimes(1, 'acme', 'PlanRenewed')
@@ -144,7 +144,7 @@ t.test('what cannot be paid for ends; periods that nobody looked after come one 
   const told = await billing<Told>(secret, 'subscription')
   t.match(told, { access_until: 0, hard_limit_usd: 1 })
   t.notOk('plan' in told)
-  t.equal(planLimitsOf(operator.tail.ledger.accounts, 'late'), null)
+  t.equal(findPlanLimits(operator.tail.ledger.accounts, 'late'), null)
   await t.rejects(
     subscribeUntil(runtime.clock() + dayMs, 'late', { subscriptionId: 'again' }),
     /2 USD is not covered: 1 USD/,
@@ -193,11 +193,11 @@ t.test('a credit lapses while requests go on, and no hold is uncovered', async (
 
 /** The statement of the tables is that of the log, and its sums are the wallet's. */
 const checkStatement = async (t: Test, workspaceId: string): Promise<void> => {
-  const { database } = tablesOf(operator.platform)
+  const { database } = requireTables(operator.platform)
   const everything = { from: null, to: null }
-  const statement = await statementOfTables(database.db, workspaceId, everything)
+  const statement = await readStatementFromTables(database.db, workspaceId, everything)
   const log = { frames: operator.platform.log, to: statement.sequence }
-  const comparison = new StatementComparison(statement.opening, await statementOfLog(log, workspaceId, everything))
+  const comparison = new StatementComparison(statement.opening, await readStatementFromLog(log, workspaceId, everything))
   const totals = new StatementTotals(statement.opening)
   for await (const entry of statement.entries) {
     totals.take(entry)
@@ -217,9 +217,9 @@ const checkStatement = async (t: Test, workspaceId: string): Promise<void> => {
 t.test('statements tie to the log, and a rebuild makes the same tables', async (t) => {
   for (const workspaceId of ['acme', 'late', 'fickle', 'busy']) await settled(workspaceId)
   await checkCharges(t, running)
-  const { database, place } = tablesOf(operator.platform)
+  const { database, place } = requireTables(operator.platform)
   await until(async () => (await database.checkpoint()) === (await operator.log.lastSequence()))
   for (const workspaceId of ['acme', 'late', 'fickle', 'busy']) await checkStatement(t, workspaceId)
-  const { equal, comparisons } = await replay({ log: operator.log, place, swap: false })
+  const { equal, comparisons } = await rebuildReadModels({ log: operator.log, place, swap: false })
   t.ok(equal, comparisons.map(({ table, rows }) => `${rows} ${table}`).join(', '))
 })

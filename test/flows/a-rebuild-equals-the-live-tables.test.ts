@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
-import { tablesOf } from '../../src/commands/platform.ts'
-import { replay } from '../../src/commands/replay.ts'
+import { requireTables } from '../../src/commands/platform.ts'
+import { rebuildReadModels } from '../../src/commands/replay.ts'
 import type { Fact, FactOf } from '../../src/events/envelope.ts'
 import { checkCharges } from '../bills.ts'
 import { Clients, chat, chatBody, until } from '../clients.ts'
@@ -69,8 +69,8 @@ t.test(
     for (let round = 0; round < 5; round += 1) await runTasks(operator, round)
     await until(() => clients.journal.length > 200)
 
-    const parts = { log: operator.log, place: tablesOf(operator.platform).place }
-    const first = await replay({ ...parts, swap: false })
+    const parts = { log: operator.log, place: requireTables(operator.platform).place }
+    const first = await rebuildReadModels({ ...parts, swap: false })
     t.same(
       first.comparisons.filter(({ differences }) => differences > 0),
       [],
@@ -80,7 +80,7 @@ t.test(
     const rows = Object.fromEntries(first.comparisons.map((compared) => [compared.table, compared.rows]))
     t.match(rows, { tasks: 30, external_tasks: 30, late_verdicts: 15 })
 
-    const swapped = await replay({ ...parts, swap: true })
+    const swapped = await rebuildReadModels({ ...parts, swap: true })
     t.match(swapped, { equal: true, swapped: true })
     const before = clients.journal.length
     await runTasks(operator, 5)
@@ -88,9 +88,9 @@ t.test(
     await clients.stop()
     await operator.caughtUp()
     await until(
-      async () => (await tablesOf(operator.platform).database.checkpoint()) === (await operator.log.lastSequence()),
+      async () => (await requireTables(operator.platform).database.checkpoint()) === (await operator.log.lastSequence()),
     )
-    const last = await replay({ ...parts, swap: false })
+    const last = await rebuildReadModels({ ...parts, swap: false })
     t.ok(last.equal, 'the projector went on in the swapped tables')
     t.ok(last.sequence > swapped.sequence)
     await checkCharges(t, running)

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { tablesOf } from '../../src/commands/platform.ts'
+import { requireTables } from '../../src/commands/platform.ts'
 import { formatUsd, parseUsd } from '../../src/domain/money.ts'
 import { checkCharges } from '../bills.ts'
 import { until } from '../clients.ts'
@@ -83,7 +83,7 @@ t.test('what the vendor deducts is charged to the pico-dollar, and the rest goes
   const balance = formatUsd(parseUsd(creditUsd) - spentPicos)
   t.same(await walletFigures(operator, 'films'), { balance, held: '0', available: balance })
 
-  const { database } = tablesOf(operator.platform)
+  const { database } = requireTables(operator.platform)
   await until(async () => (await database.checkpoint()) === (await operator.log.lastSequence()))
   const statement = await statementOf(operator, 'films')
   const settled = await eventsOf(operator, 'TaskSettled')

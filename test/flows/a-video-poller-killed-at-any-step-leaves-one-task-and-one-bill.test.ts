@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import { objectOf } from '../../src/json.ts'
+import { asObject } from '../../src/json.ts'
 import type { SandboxCall } from '../../src/sandbox/server.ts'
 import { until } from '../clients.ts'
 import type { GatewayProcess } from '../gateway-process.ts'
@@ -36,7 +36,7 @@ const isOver = ({ outcome }: SandboxCall): boolean => outcome !== 'open'
 const isSubmitOf =
   (taskId: string) =>
   ({ method, body }: SandboxCall): boolean =>
-    method === 'POST' && objectOf(body)['external_task_id'] === taskId
+    method === 'POST' && asObject(body)['external_task_id'] === taskId
 const isQueryOf =
   (taskId: string, sinceMs: number) =>
   ({ method, path, at }: SandboxCall): boolean =>

@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
-import { tablesOf } from '../../src/commands/platform.ts'
+import { requireTables } from '../../src/commands/platform.ts'
 import { parseUsd } from '../../src/domain/money.ts'
-import { listLateVerdicts } from '../../src/read-models/late-verdicts.ts'
+import { selectLateVerdicts } from '../../src/read-models/late-verdicts.ts'
 import { until } from '../clients.ts'
 import { eventsOf, newVideo, openKnownAccount, plainUsd, usdTimes, walletFigures } from '../video.ts'
 import { checkMadeAndBilledOnce, madeOf, startPollersApart } from '../video-pollers.ts'
@@ -68,7 +68,7 @@ t.test('settled by two pollers, and once more by hand', async (t) => {
   await operator.log.append([{ type: 'TaskSettled', data: settled! }])
 
   await checkWhole(t, 'twice', [taskId])
-  const late = await listLateVerdicts(tablesOf(operator.platform).database.db)
+  const late = await selectLateVerdicts(requireTables(operator.platform).database.db)
   const picos = parseUsd(plainUsd)
   const listed = {
     eventType: 'TaskSettled',

@@ -1,9 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
 import { startRole } from '../../src/commands/gateway.ts'
-import { tablesOf } from '../../src/commands/platform.ts'
+import { requireTables } from '../../src/commands/platform.ts'
 import { parseUsd } from '../../src/domain/money.ts'
-import { listLateVerdicts } from '../../src/read-models/late-verdicts.ts'
+import { selectLateVerdicts } from '../../src/read-models/late-verdicts.ts'
 import { sandboxVideoKey, startSandbox } from '../../src/sandbox/server.ts'
 import { checkCharges } from '../bills.ts'
 import { until } from '../clients.ts'
@@ -125,9 +125,9 @@ t.test('the vendor’s word after the deadline is told, and charged to nobody', 
   await until(async () => (await isTold(made)) && (await isTold(failed)))
   t.equal(await statusOf(secret, made), 'FAILURE', 'an end is final')
   t.same(await walletFigures(operator, 'late'), { balance: '10', held: '0', available: '10' })
-  const { database } = tablesOf(operator.platform)
+  const { database } = requireTables(operator.platform)
   await until(async () => (await database.checkpoint()) === (await operator.log.lastSequence()))
-  const listed = new Map((await listLateVerdicts(database.db)).map((verdict) => [verdict.taskId, verdict]))
+  const listed = new Map((await selectLateVerdicts(database.db)).map((verdict) => [verdict.taskId, verdict]))
   t.match(listed.get(made), { eventType: 'LateVerdictSeen', outcome: 'SUCCESS', costPicos: parseUsd(plainUsd) })
   t.match(listed.get(failed), { eventType: 'LateVerdictSeen', outcome: 'FAILURE', costPicos: 0n })
   t.same(

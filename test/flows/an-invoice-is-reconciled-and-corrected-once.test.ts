@@ -4,7 +4,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
 import { publishPlan, subscribe } from '../../src/commands/plans.ts'
-import { walletOf } from '../../src/domain/ledger/ledger.ts'
+import { walletInLedger } from '../../src/domain/ledger/ledger.ts'
 import { formatUsd, parseUsd } from '../../src/domain/money.ts'
 import { balancePicos } from '../../src/domain/wallet/wallet.ts'
 import type { SandboxCall } from '../../src/sandbox/calls.ts'
@@ -146,7 +146,7 @@ const ofType = (ended: Ended, type: string): readonly Said[] => saidIn(ended).fi
 
 const balancesOf = async ({ running, accounts }: Scene): Promise<readonly string[]> => {
   await running.operator.caughtUp()
-  return accounts.map(({ workspaceId }) => formatUsd(balancePicos(walletOf(running.operator.tail.ledger, workspaceId))))
+  return accounts.map(({ workspaceId }) => formatUsd(balancePicos(walletInLedger(running.operator.tail.ledger, workspaceId))))
 }
 
 /** Every wallet, had each request cost what the invoice says. */

@@ -6,9 +6,9 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import t from 'tap'
 import { verifierText } from '../../src/audit/note.ts'
-import { restore } from '../../src/audit/restore.ts'
-import { verify } from '../../src/audit/verify.ts'
-import { replay } from '../../src/commands/replay.ts'
+import { restoreLog } from '../../src/audit/restore.ts'
+import { verifyLog } from '../../src/audit/verify.ts'
+import { rebuildReadModels } from '../../src/commands/replay.ts'
 import { ArchiveSource } from '../../src/infrastructure/archive/archive-source.ts'
 import { connectNats } from '../../src/infrastructure/nats/connect.ts'
 import type { OpenLog } from '../../src/infrastructure/nats/log.ts'
@@ -59,7 +59,7 @@ const logNamed = async (name: string) => {
 
 const fill = async (log: OpenLog, name: string): Promise<void> => {
   const connection = await connectNats({ url: server.url, name: 'fill' })
-  await restore({ archive: new MemorySource(written.frames, 100), log, writer: openRawWriter(connection, name) })
+  await restoreLog({ archive: new MemorySource(written.frames, 100), log, writer: openRawWriter(connection, name) })
   await connection.close()
 }
 
@@ -92,7 +92,7 @@ t.test('an archive', { timeout: 280_000 }, async (t) => {
     const standing = await ArchiveSource.open(archived)
     const { checkpoints, lastCheckpoint } = standing
     const parts = { source: standing, verifiers: [verifier], known: checkpoints }
-    t.match(await verify(lastCheckpoint === undefined ? parts : { ...parts, lastCheckpoint }), { total: 0 })
+    t.match(await verifyLog(lastCheckpoint === undefined ? parts : { ...parts, lastCheckpoint }), { total: 0 })
   }
   t.comment(`${kills} of ${rounds} were killed`)
   t.match(await run('archive', archived, ...source.config), { code: 0 })
@@ -139,7 +139,7 @@ t.test('a restore', { timeout: 280_000 }, async (t) => {
     out: /the log is the archive's, to the last of its/,
     err: /sealing goes on only by the key that signed the archive: configure the old `audit.signing_key`/,
   })
-  t.match(await verify({ source: log, verifiers: [verifier], known }), {
+  t.match(await verifyLog({ source: log, verifiers: [verifier], known }), {
     total: 0,
     frames: last.size,
     sealedTo: last.size,
@@ -160,7 +160,7 @@ t.test('a replay of an archive that reaches further than the log', { timeout: 12
 t.test('a replay', { timeout: 280_000 }, async (t) => {
   const schemas = () => projected.values("select nspname from pg_namespace where nspname like 'ledger%' order by 1")
   await projected.query(`update checkpoint set sequence = ${await source.log.lastSequence()}`)
-  await replay({ log: source.log, place: projected.place, swap: true })
+  await rebuildReadModels({ log: source.log, place: projected.place, swap: true })
   const before = await projected.texts()
   const words = ['replay', '--archive', archived, '--swap', ...source.config]
   let kills = 0

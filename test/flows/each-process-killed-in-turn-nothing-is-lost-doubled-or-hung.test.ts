@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
-import { tablesOf } from '../../src/commands/platform.ts'
-import { replay } from '../../src/commands/replay.ts'
+import { requireTables } from '../../src/commands/platform.ts'
+import { rebuildReadModels } from '../../src/commands/replay.ts'
 import type { External } from '../../src/config.ts'
 import { limits } from '../../src/limits.ts'
 import { type RoleName, roleNames } from '../../src/roles/role.ts'
@@ -134,8 +134,8 @@ t.test(
       'no request hung past its deadline',
     )
 
-    const { database, place } = tablesOf(operator.platform)
+    const { database, place } = requireTables(operator.platform)
     await until(async () => (await database.checkpoint()) === (await operator.log.lastSequence()))
-    t.ok((await replay({ log: operator.log, place, swap: false })).equal, 'the tables equal a rebuild')
+    t.ok((await rebuildReadModels({ log: operator.log, place, swap: false })).equal, 'the tables equal a rebuild')
   },
 )

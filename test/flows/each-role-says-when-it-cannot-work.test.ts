@@ -1,6 +1,6 @@
 import t from 'tap'
-import { signerOf, verifierOf } from '../../src/audit/note.ts'
-import { Sealing } from '../../src/audit/seal.ts'
+import { createSigner, deriveVerifier } from '../../src/audit/note.ts'
+import { SealBuilder } from '../../src/audit/seal.ts'
 import { chatBody, until } from '../clients.ts'
 import { startExternalServers } from '../external-servers.ts'
 import { failing, healthAt, scrape } from '../metrics.ts'
@@ -8,14 +8,14 @@ import { startRolesTogether } from '../roles-together.ts'
 
 const observe = { host: '127.0.0.1', port: 0 }
 
-const signer = signerOf('gateway.test/ledger', Buffer.alloc(32, 7))
-const audit = { sealing: true, origin: signer.name, signer, verifier: verifierOf(signer), previous: [] }
+const signer = createSigner('gateway.test/ledger', Buffer.alloc(32, 7))
+const audit = { sealing: true, origin: signer.name, signer, verifier: deriveVerifier(signer), previous: [] }
 
 /** By a key that no scheduler knows. */
 const strangeCheckpoint = () => {
-  const sealing = new Sealing()
+  const sealing = new SealBuilder()
   sealing.take({ sequence: 1, subject: 'journal.edge', id: '', storedMs: 0, data: Buffer.from('other') })
-  return sealing.seal(signerOf(signer.name, Buffer.alloc(32, 8)))
+  return sealing.seal(createSigner(signer.name, Buffer.alloc(32, 8)))
 }
 
 /** What each process says is wrong, by its role; a second one of a role behind it. */

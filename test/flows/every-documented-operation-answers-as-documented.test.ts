@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import t from 'tap'
-import { signerOf, verifierOf } from '../../src/audit/note.ts'
+import { createSigner, deriveVerifier } from '../../src/audit/note.ts'
 import { documentedModels, documentedOperations } from '../documented-operations.ts'
 import { sheetOf, startTestGateway } from '../gateway.ts'
 import { invalidOf } from '../invalid-input.ts'
@@ -13,8 +13,8 @@ const seed = Number(process.env['OPENAPI_SEED'] ?? Date.now() % 100_000)
 const runs = Number(process.env['OPENAPI_RUNS'] ?? 6)
 /** Until the tables have followed, and a video is made. */
 const followedMs = 60_000
-const signer = signerOf('gateway.test/ledger', Buffer.alloc(32, 7))
-const audit = { sealing: true, origin: signer.name, signer, verifier: verifierOf(signer), previous: [] }
+const signer = createSigner('gateway.test/ledger', Buffer.alloc(32, 7))
+const audit = { sealing: true, origin: signer.name, signer, verifier: deriveVerifier(signer), previous: [] }
 const token = 'a-token-of-ana-that-nobody-can-guess'
 
 const sheets = Object.fromEntries(documentedModels.map((model) => [model, sheetOf()]))

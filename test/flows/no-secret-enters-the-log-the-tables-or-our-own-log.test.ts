@@ -2,7 +2,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { parseSigningKey, signingKeyText } from '../../src/audit/keys.ts'
-import { type Signer, verifierOf } from '../../src/audit/note.ts'
+import { type Signer, deriveVerifier } from '../../src/audit/note.ts'
 import type { Config } from '../../src/config.ts'
 import { startSandbox } from '../../src/sandbox/server.ts'
 import { until } from '../clients.ts'
@@ -135,7 +135,7 @@ const configWith = (dataFolder: string, sandboxUrl: string): Config => {
       providers: new Map([...config.catalog.providers, ['vx', { models: {}, surfaces: ['video'] }]]),
     },
     prices: { prices: [...config.prices.prices, { ...film!, model: 'vx/v3' }] },
-    audit: { sealing: true, origin: signer.name, signer, verifier: verifierOf(signer), previous: [] },
+    audit: { sealing: true, origin: signer.name, signer, verifier: deriveVerifier(signer), previous: [] },
     callbacks: { secret: planted.callbackSecret, allowPrivateAddresses: true },
     observe: { host: '127.0.0.1', port: 0 },
   }

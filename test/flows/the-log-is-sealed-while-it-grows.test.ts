@@ -3,11 +3,11 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
 import type { RawFrame } from '../../src/audit/frames.ts'
-import { signerOf, verifierOf, verifierText } from '../../src/audit/note.ts'
-import { verifiersOfLog } from '../../src/commands/audit-keys.ts'
+import { createSigner, deriveVerifier, verifierText } from '../../src/audit/note.ts'
+import { listLogVerifiers } from '../../src/commands/audit-keys.ts'
 import { startGateway } from '../../src/commands/gateway.ts'
-import { tablesOf } from '../../src/commands/platform.ts'
-import { replay } from '../../src/commands/replay.ts'
+import { requireTables } from '../../src/commands/platform.ts'
+import { rebuildReadModels } from '../../src/commands/replay.ts'
 import { findSealFor } from '../../src/read-models/seals.ts'
 import { startSandbox } from '../../src/sandbox/server.ts'
 import { Clients, chat, chatBody, type Seen, until } from '../clients.ts'
@@ -87,7 +87,7 @@ t.test('a gateway under load, twice: every frame is sealed within about a second
     await until(() => isQuiet(operator))
 
     const frames = await framesOf(raw)
-    const checkpoints = checkSealed(t, frames, verifiersOfLog(config))
+    const checkpoints = checkSealed(t, frames, listLogVerifiers(config))
     t.pass(`${checkpoints.length} checkpoints over ${frames.length} frames, each of them believed`)
     t.same(
       checkpoints.slice(1).map(({ from }) => from),
@@ -101,27 +101,27 @@ t.test('a gateway under load, twice: every frame is sealed within about a second
     const told = `in ${life} life 95 of 100 frames are sealed in ${most} ms, all in ${all}, on a machine ${slackMs} ms late`
     t.ok(all <= 1_000 + slackMs, told)
 
-    const { database, place } = tablesOf(operator.platform)
+    const { database, place } = requireTables(operator.platform)
     await until(async () => (await database.checkpoint()) === (await log.lastSequence()))
     const last = checkpoints.at(-1)!
     t.match(await database.lastSeal(), { size: last.size, sequence: last.sequence, note: last.note })
     t.match(await findSealFor(database.db, first.from + 1), { from: first.from, size: first.size })
     t.equal(await findSealFor(database.db, last.size + 1), undefined)
     t.same((await database.snapshot())?.ledger.sealed, { size: last.size, sequence: last.sequence })
-    t.ok((await replay({ log, place, swap: false })).equal, 'the tables equal a rebuild')
+    t.ok((await rebuildReadModels({ log, place, swap: false })).equal, 'the tables equal a rebuild')
     await operator.stop()
     await gateway.stop()
   }
   const privateKey = join(dataFolder, 'audit', 'signing-key')
   t.equal((await stat(privateKey)).mode & 0o777, 0o600)
   const publicKey = await readFile(join(dataFolder, 'audit', 'public-key.txt'), 'utf8')
-  t.equal(publicKey, `${verifiersOfLog(config).map(verifierText)[0]}\n`)
+  t.equal(publicKey, `${listLogVerifiers(config).map(verifierText)[0]}\n`)
 })
 
 t.test('two schedulers, and the one that seals is killed', { timeout: 240_000 }, async (t) => {
   const { direct } = await startExternalServers(t)
-  const signer = signerOf(origin, Buffer.alloc(32, 7))
-  const audit = { sealing: true, origin, signer, verifier: verifierOf(signer), previous: [] }
+  const signer = createSigner(origin, Buffer.alloc(32, 7))
+  const audit = { sealing: true, origin, signer, verifier: deriveVerifier(signer), previous: [] }
   const deployment = await Deployment.start(t, {
     external: direct,
     counts: { scheduler: 2, 'video-poller': 0 },
@@ -148,7 +148,7 @@ t.test('two schedulers, and the one that seals is killed', { timeout: 240_000 },
   await load.stop()
   await until(() => isQuiet(operator))
   const frames = await framesOf(raw)
-  const checkpoints = checkSealed(t, frames, [verifierOf(signer)])
+  const checkpoints = checkSealed(t, frames, [deriveVerifier(signer)])
   const writers = new Set(checkpoints.map(({ writer }) => writer)).size
   t.ok(writers >= 2, `${checkpoints.length} checkpoints of ${writers} schedulers over ${frames.length} frames`)
   t.pass(`no frame waited for longer than ${Math.max(...sealedAfterMs(frames, checkpoints[0]!.size))} ms`)
@@ -157,12 +157,12 @@ t.test('two schedulers, and the one that seals is killed', { timeout: 240_000 },
 
 t.test('a gateway that is stopped leaves a log that is sealed to its end', { timeout: 60_000 }, async (t) => {
   const { direct } = await startExternalServers(t)
-  const signer = signerOf(origin, Buffer.alloc(32, 7))
-  const audit = { sealing: true, origin, signer, verifier: verifierOf(signer), previous: [] }
+  const signer = createSigner(origin, Buffer.alloc(32, 7))
+  const audit = { sealing: true, origin, signer, verifier: deriveVerifier(signer), previous: [] }
   const { gateway, operator, account } = await startTestGateway(t, { config: { external: direct, audit } })
   t.match(await chat(gateway.url, account.secret, chatBody('openai/plain', false)), { status: 200 })
   await gateway.stop()
   const frames = await framesOf(operator.platform.log)
-  checkSealed(t, frames, [verifierOf(signer)])
+  checkSealed(t, frames, [deriveVerifier(signer)])
   t.ok(isSealed(frames), `the last of ${frames.length} frames with news is sealed`)
 })

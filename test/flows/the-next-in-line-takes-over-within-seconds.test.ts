@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
-import { tablesOf } from '../../src/commands/platform.ts'
-import { replay } from '../../src/commands/replay.ts'
+import { requireTables } from '../../src/commands/platform.ts'
+import { rebuildReadModels } from '../../src/commands/replay.ts'
 import { Clients, chat, chatBody, until } from '../clients.ts'
 import { Deployment } from '../deployment.ts'
 import { startExternalServers } from '../external-servers.ts'
@@ -18,7 +18,7 @@ t.test('two projectors and two schedulers, and the one that works is killed', as
   })
   const { operator } = deployment
   const { secret } = await operator.openAccount('acme', '10')
-  const { database, place } = tablesOf(operator.platform)
+  const { database, place } = requireTables(operator.platform)
   const load = new Clients(4, async () => {
     const seen = await chat(deployment.urls[0]!, secret, chatBody('openai/plain', true))
     await pause(200) // Bills enough; the machine is for those that take over.
@@ -35,7 +35,7 @@ t.test('two projectors and two schedulers, and the one that works is killed', as
     }
     await load.stop()
     await until(async () => (await database.checkpoint()) === (await operator.log.lastSequence()))
-    const report = await replay({ log: operator.log, place, swap: false })
+    const report = await rebuildReadModels({ log: operator.log, place, swap: false })
     t.ok(report.equal, 'and the tables are those of one projector')
   })
 

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import { tablesOf } from '../../src/commands/platform.ts'
-import { replay } from '../../src/commands/replay.ts'
+import { requireTables } from '../../src/commands/platform.ts'
+import { rebuildReadModels } from '../../src/commands/replay.ts'
 import { formatUsd, parseUsd } from '../../src/domain/money.ts'
 import { balancePicos } from '../../src/domain/wallet/wallet.ts'
 import { checkCharges } from '../bills.ts'
@@ -217,9 +217,9 @@ t.test('chat and videos spend one wallet to its end, and never more', { timeout:
 
 t.test('every charge is the sum of its lines, and a rebuild makes the same tables', async (t) => {
   await checkCharges(t, running)
-  const { database, place } = tablesOf(operator.platform)
+  const { database, place } = requireTables(operator.platform)
   await until(async () => (await database.checkpoint()) === (await operator.log.lastSequence()))
-  const { equal, comparisons } = await replay({ log: operator.log, place, swap: false })
+  const { equal, comparisons } = await rebuildReadModels({ log: operator.log, place, swap: false })
   t.ok(equal, comparisons.map(({ table, rows }) => `${rows} ${table}`).join(', '))
   t.equal(sandbox.videos.totals().callbacksAsked, 0)
 })

@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { tablesOf } from '../../src/commands/platform.ts'
-import { replay } from '../../src/commands/replay.ts'
+import { requireTables } from '../../src/commands/platform.ts'
+import { rebuildReadModels } from '../../src/commands/replay.ts'
 import { startSandbox } from '../../src/sandbox/server.ts'
 import { programFlags } from '../bench/child.ts'
 import { residentBytes } from '../bench/procfs.ts'
@@ -89,7 +89,7 @@ const uncounted = JSON.stringify({
 
 /** Nothing is on its way any more: requests have their ends, videos theirs, and the tables follow. */
 const settle = async ({ observeUrl }: GatewayProcess, operator: Operator): Promise<void> => {
-  const { database } = tablesOf(operator.platform)
+  const { database } = requireTables(operator.platform)
   await until(async () => {
     const { value, values } = await scrape(observeUrl)
     const openTasks = Object.values(values('gateway_tasks_open')).reduce((sum, each) => sum + each, 0)
@@ -148,7 +148,7 @@ t.test(
 
     await checkEnds(t, operator)
     await checkCharges(t, { operator })
-    const { comparisons } = await replay({ log: operator.log, place: tablesOf(operator.platform).place, swap: false })
+    const { comparisons } = await rebuildReadModels({ log: operator.log, place: requireTables(operator.platform).place, swap: false })
     t.same(
       comparisons.filter(({ differences }) => differences > 0),
       [],

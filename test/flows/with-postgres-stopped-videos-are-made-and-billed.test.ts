@@ -1,6 +1,6 @@
 import t from 'tap'
-import { tablesOf } from '../../src/commands/platform.ts'
-import { replay } from '../../src/commands/replay.ts'
+import { requireTables } from '../../src/commands/platform.ts'
+import { rebuildReadModels } from '../../src/commands/replay.ts'
 import { checkCharges } from '../bills.ts'
 import { until } from '../clients.ts'
 import { startExternalServers } from '../external-servers.ts'
@@ -31,7 +31,7 @@ t.test('videos are submitted, polled and settled while PostgreSQL is stopped', a
   t.match([unknown.status, unknown.body.code], [503, 'read_models_unavailable'], 'nobody is told that it never was')
 
   await postgres.start()
-  const { database, place } = tablesOf(operator.platform)
+  const { database, place } = requireTables(operator.platform)
   await until(async () => (await database.checkpoint().catch(() => 0)) === (await operator.log.lastSequence()))
   t.same(
     (await database.tasks().listTasks('films', 'text2video', { page: 1, pageSize: 10 })).map(({ taskId, total }) => [
@@ -45,5 +45,5 @@ t.test('videos are submitted, polled and settled while PostgreSQL is stopped', a
   )
   t.match(await submitVideo(gateway.url, secret, named), { status: 200, body: { task_id: during } })
   await checkCharges(t, running)
-  t.ok((await replay({ log: operator.log, place, swap: false })).equal)
+  t.ok((await rebuildReadModels({ log: operator.log, place, swap: false })).equal)
 })

@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { isObject, objectOf } from '../../src/json.ts'
+import { isObject, asObject } from '../../src/json.ts'
 import type { documentedOperations } from '../documented-operations.ts'
 import { invalidOf } from '../invalid-input.ts'
 import type { Documented, Sent } from '../openapi-client.ts'
@@ -31,7 +31,7 @@ const isStreamed = ({ template }: Documented): boolean =>
 
 const withMembers = (sent: Sent, members: object): Sent => ({
   ...sent,
-  body: JSON.stringify({ ...objectOf(JSON.parse(String(sent.body))), ...members }),
+  body: JSON.stringify({ ...asObject(JSON.parse(String(sent.body))), ...members }),
 })
 
 const rawOf = ({ method }: Documented, { path, headers, body }: Sent) => ({
@@ -49,7 +49,7 @@ const partOf = ([name, value]: readonly [string, unknown]): string =>
 const asForm = (sent: Sent): Sent => ({
   ...sent,
   headers: { ...sent.headers, 'content-type': `multipart/form-data; boundary=${boundary}` },
-  body: `${Object.entries(objectOf(JSON.parse(String(sent.body))))
+  body: `${Object.entries(asObject(JSON.parse(String(sent.body))))
     .map(partOf)
     .join('')}--${boundary}--\r\n`,
 })
@@ -119,7 +119,7 @@ export class FuzzRequests {
   /** A body of any JSON, or with it in the place of a member. */
   #withValues(valid: Sent, random: Random): Sent {
     const value = pick(random, this.#values)
-    const members = Object.keys(objectOf(JSON.parse(String(valid.body))))
+    const members = Object.keys(asObject(JSON.parse(String(valid.body))))
     if (members.length === 0 || random() < 0.3) return { ...valid, body: JSON.stringify(value) }
     return withMembers(valid, { [pick(random, members)]: value })
   }

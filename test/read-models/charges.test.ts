@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises'
 import t from 'tap'
 import { limits } from '../../src/limits.ts'
-import { type ChargesWanted, listCharges } from '../../src/read-models/charges.ts'
+import { type ChargeQuery, selectCharges } from '../../src/read-models/charges.ts'
 import { atCheckpoint } from '../../src/read-models/checkpoint.ts'
-import { listHolds } from '../../src/read-models/holds.ts'
+import { selectHolds } from '../../src/read-models/holds.ts'
 import { MemoryLog } from '../memory-log.ts'
 import { startPostgres } from '../postgres.ts'
 import {
@@ -38,9 +38,9 @@ const bill = async (each: number): Promise<unknown> =>
 for (let each = 0; each < requests; each += 1) await bill(each)
 await project(log, projected.store, 500)
 
-const everything: ChargesWanted = { from: null, to: null, limit: 100 }
-const read = async (wanted: Partial<ChargesWanted> = {}, workspaceId = 'acme') =>
-  (await atCheckpoint(db, (trx, sequence) => listCharges(trx, workspaceId, { ...everything, ...wanted }, sequence)))
+const everything: ChargeQuery = { from: null, to: null, limit: 100 }
+const read = async (wanted: Partial<ChargeQuery> = {}, workspaceId = 'acme') =>
+  (await atCheckpoint(db, (trx, sequence) => selectCharges(trx, workspaceId, { ...everything, ...wanted }, sequence)))
     .value
 
 const numbers = ({ charges }: Awaited<ReturnType<typeof read>>): readonly number[] =>
@@ -77,7 +77,7 @@ t.test('a range has the charges that its statement has', async (t) => {
 
 t.test('read on while new ones come', async (t) => {
   const seen: number[] = []
-  let readOn: ChargesWanted['readOn']
+  let readOn: ChargeQuery['readOn']
   for (let page = 0; page < 20; page += 1) {
     const found = await read({ limit: 7, readOn })
     seen.push(...numbers(found))
@@ -97,14 +97,14 @@ t.test('open holds, by id', async (t) => {
   await log.append([routed('of-a-hold', { allowanceId: 'hold-3' }), used('of-a-hold', { total: '0.05' })])
   await log.postToWallet('acme', [holdReleased('hold-2')])
   await project(log, projected.store, 500)
-  const holds = await listHolds(db, 'acme', { limit: 10 })
+  const holds = await selectHolds(db, 'acme', { limit: 10 })
   t.match(holds, [
     { holdId: 'hold-1', amountPicos: 1_000_000_000_000n, remainingPicos: 1_000_000_000_000n, purpose: 'allowance' },
     { holdId: 'hold-3', remainingPicos: 2_950_000_000_000n, deadline: new Date('2026-03-01T01:00:00.000Z') },
   ])
-  t.same(await listHolds(db, 'acme', { limit: 1 }), holds.slice(0, 1))
-  t.same(await listHolds(db, 'acme', { after: 'hold-1', limit: 10 }), holds.slice(1))
-  t.same(await listHolds(db, 'beta', { limit: 10 }), [])
+  t.same(await selectHolds(db, 'acme', { limit: 1 }), holds.slice(0, 1))
+  t.same(await selectHolds(db, 'acme', { after: 'hold-1', limit: 10 }), holds.slice(1))
+  t.same(await selectHolds(db, 'beta', { limit: 10 }), [])
 })
 
 /** Of a workspace of its own: places alone decide the order, whatever was asked for first. */
@@ -187,7 +187,7 @@ t.test('in pages of any size the list is the same', async (t) => {
   for (let limit = 1; limit <= mixedCharges + 1; limit += 1)
     for (const filter of [{}, { surface: 'video' }, { key: 'key-1' }]) {
       const seen: unknown[] = []
-      let readOn: ChargesWanted['readOn']
+      let readOn: ChargeQuery['readOn']
       do {
         const page = await read({ ...filter, limit, readOn }, mixed)
         seen.push(...page.charges)
@@ -243,7 +243,7 @@ t.test('a page looks at so many of each kind, and says from where to read on', a
   await fillNewer('task', 2 * limits.chargesScannedMax)
   await projected.query('analyze; update checkpoint set sequence = sequence + 3000000')
   const pages: (readonly string[])[] = []
-  let readOn: ChargesWanted['readOn']
+  let readOn: ChargeQuery['readOn']
   do {
     const page = await read({ model: 'vv/v3', readOn }, mixed)
     pages.push(idsOf(page))

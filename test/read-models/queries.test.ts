@@ -1,11 +1,11 @@
 import t from 'tap'
 import { parseUsd } from '../../src/domain/money.ts'
-import { listKeys, listWorkspaces } from '../../src/read-models/accounts.ts'
-import { listFindings } from '../../src/read-models/findings.ts'
-import { listLateVerdicts } from '../../src/read-models/late-verdicts.ts'
-import { listPrices } from '../../src/read-models/prices.ts'
-import { findTask, listTasks } from '../../src/read-models/tasks.ts'
-import { findWallet } from '../../src/read-models/wallet.ts'
+import { selectKeys, selectWorkspaces } from '../../src/read-models/accounts.ts'
+import { selectFindings } from '../../src/read-models/findings.ts'
+import { selectLateVerdicts } from '../../src/read-models/late-verdicts.ts'
+import { selectPrices } from '../../src/read-models/prices.ts'
+import { findTask, selectTasks } from '../../src/read-models/tasks.ts'
+import { findWalletFigures } from '../../src/read-models/wallet.ts'
 import { MemoryLog } from '../memory-log.ts'
 import { startPostgres } from '../postgres.ts'
 import {
@@ -47,7 +47,7 @@ await project(log, projected.store, 500)
 const { db } = projected.database
 
 t.test('a wallet, in picos', async (t) => {
-  t.same(await findWallet(db, 'acme'), {
+  t.same(await findWalletFigures(db, 'acme'), {
     workspaceId: 'acme',
     creditsPicos: parseUsd('100'),
     chargedPicos: parseUsd('0.75'),
@@ -59,21 +59,21 @@ t.test('a wallet, in picos', async (t) => {
     creditLimitPicos: parseUsd('5'),
     availablePicos: parseUsd('103'),
   })
-  t.equal(await findWallet(db, 'nobody'), undefined)
-  t.match(await projected.database.billing().findBilling('beta'), { sequence: 6, value: { balancePicos: 0n } })
+  t.equal(await findWalletFigures(db, 'nobody'), undefined)
+  t.match(await projected.database.readModels().findBilling('beta'), { sequence: 6, value: { balancePicos: 0n } })
 })
 
 t.test('accounts and prices, to the letter', async (t) => {
-  t.match(await listWorkspaces(db), [
+  t.match(await selectWorkspaces(db), [
     { workspaceId: 'acme', creditLimitPicos: parseUsd('5') },
     { workspaceId: 'beta', name: 'The beta company' },
   ])
-  t.match(await listKeys(db, 'acme'), [
+  t.match(await selectKeys(db, 'acme'), [
     { keyId: 'key-1', revoked: true },
     { keyId: 'key-2', revoked: false },
   ])
-  t.same(await listKeys(db, 'beta'), [])
-  t.match(await listPrices(db), [
+  t.same(await selectKeys(db, 'beta'), [])
+  t.match(await selectPrices(db), [
     { model: 'openai/gpt-4o-mini', version: 'v1' },
     { model: 'openai/nul\u0000 \ud83d', effectiveFrom: '2026-06-01T00:00:00+02:00' },
   ])
@@ -94,7 +94,7 @@ t.test('tasks', async (t) => {
   await project(log, projected.store, 500)
   const { db } = projected.database
   const ids = async (kind: 'text2video' | 'omni-video', page: number, pageSize: number) =>
-    (await listTasks(db, 'acme', kind, { page, pageSize })).map(({ taskId }) => taskId)
+    (await selectTasks(db, 'acme', kind, { page, pageSize })).map(({ taskId }) => taskId)
 
   t.same(await findTask(db, 'acme', 'task-1'), {
     taskId: 'task-1',
@@ -138,7 +138,7 @@ t.test('tasks', async (t) => {
   t.same(await ids('text2video', 3, 1), [])
   t.same(await ids('omni-video', 1, 30), ['task-3'])
 
-  const verdicts = await listLateVerdicts(db)
+  const verdicts = await selectLateVerdicts(db)
   t.match(verdicts, [
     {
       sequence: 6,
@@ -152,7 +152,7 @@ t.test('tasks', async (t) => {
     { eventIndex: 1, eventType: 'TaskSettled', taskId: 'task-2', costPicos: parseUsd('0.63'), deduction: '4.5' },
     { eventIndex: 2, eventType: 'TaskSettled', taskId: 'task-9', vendorTaskId: 'vendor-task-9' },
   ])
-  t.same(await listLateVerdicts(db, verdicts[0]), verdicts.slice(1))
+  t.same(await selectLateVerdicts(db, verdicts[0]), verdicts.slice(1))
 })
 
 t.test(
@@ -170,7 +170,7 @@ t.test(
     insert into usage_entries
     select (jsonb_populate_record(bill, jsonb_build_object('sequence', 1000 + i))).* from bill, generate_series(1, 10100) i`)
     const wanted = { overdueBefore: new Date(0), limit: 10 }
-    const acme = await listFindings(projected.database.db, { ...wanted, workspaceId: 'acme' })
+    const acme = await selectFindings(projected.database.db, { ...wanted, workspaceId: 'acme' })
     t.match(acme, {
       isComplete: true,
       findings: [
@@ -178,7 +178,7 @@ t.test(
         { kind: 'estimated_charge', workspaceId: 'acme', id: 'request-1', amountPicos: parseUsd('0.5') },
       ],
     })
-    t.same(await listFindings(projected.database.db, { ...wanted, workspaceId: null }), acme)
-    t.same((await listFindings(projected.database.db, { ...wanted, workspaceId: 'beta' })).findings, [])
+    t.same(await selectFindings(projected.database.db, { ...wanted, workspaceId: null }), acme)
+    t.same((await selectFindings(projected.database.db, { ...wanted, workspaceId: 'beta' })).findings, [])
   },
 )

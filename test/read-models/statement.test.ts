@@ -5,12 +5,12 @@ import { parseUsd } from '../../src/domain/money.ts'
 import { atCheckpoint } from '../../src/read-models/checkpoint.ts'
 import {
   findSpan,
-  listEntries,
-  placeAfter,
+  selectEntries,
+  positionAfter,
   readStatement,
   type StatementEntry,
   type StatementRange,
-  type StatementWanted,
+  type StatementQuery,
 } from '../../src/read-models/statement.ts'
 import { MemoryLog } from '../memory-log.ts'
 import { startPostgres } from '../postgres.ts'
@@ -35,7 +35,7 @@ const logAt = async (times: readonly number[]): Promise<MemoryLog> => {
   return log
 }
 
-const read = (range: StatementRange, wanted: Partial<StatementWanted> = {}) =>
+const read = (range: StatementRange, wanted: Partial<StatementQuery> = {}) =>
   atCheckpoint(db, (trx, sequence) => readStatement(trx, 'acme', { ...range, limit: 1_000, ...wanted }, sequence))
 
 const everything = { from: null, to: null }
@@ -142,7 +142,7 @@ t.test('pages of one kind or all, read on while the log goes on', async (t) => {
     ])
   await project(log, projected.store, 500)
   const seen: StatementEntry[] = []
-  let readOn: StatementWanted['readOn']
+  let readOn: StatementQuery['readOn']
   for (let page = 0; page < 20; page += 1) {
     const { entries, next } = (await read(everything, { limit: 2, readOn })).value
     seen.push(...entries)
@@ -181,7 +181,7 @@ t.test('a statement is read on from any entry', async (t) => {
   const span = await findSpan(db, 'acme', everything, 1_000)
   for (const [place, entry] of value.entries.entries())
     t.same(
-      await listEntries(db, 'acme', { ...span, from: placeAfter(entry), limit: 50 }),
+      await selectEntries(db, 'acme', { ...span, from: positionAfter(entry), limit: 50 }),
       value.entries.slice(place + 1),
     )
   t.match(

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { parseUsd } from '../../src/domain/money.ts'
-import { listUsage, type UsageWanted } from '../../src/read-models/usage.ts'
+import { selectUsage, type UsageQuery } from '../../src/read-models/usage.ts'
 import { MemoryLog } from '../memory-log.ts'
 import { startPostgres } from '../postgres.ts'
 import { routed, used } from '../roles/projector/facts.ts'
@@ -28,9 +28,9 @@ await log.append([
 ])
 await project(log, projected.store, 2)
 
-const wanted: UsageWanted = { from: null, to: null, groupBy: ['day'], limit: 100 }
-const sums = async (changes: Partial<UsageWanted>) =>
-  (await listUsage(db, 'acme', { ...wanted, ...changes })).map(({ group, requests, totalPicos }) => [
+const wanted: UsageQuery = { from: null, to: null, groupBy: ['day'], limit: 100 }
+const sums = async (changes: Partial<UsageQuery>) =>
+  (await selectUsage(db, 'acme', { ...wanted, ...changes })).map(({ group, requests, totalPicos }) => [
     ...group,
     requests,
     totalPicos,
@@ -52,7 +52,7 @@ t.test('summed by what is asked for, in the order of its values', async (t) => {
     ['messages', 1n, parseUsd('1')],
   ])
   t.equal((await sums({ groupBy: ['day', 'model', 'key', 'surface'] })).length, 5)
-  const [first] = await listUsage(db, 'acme', wanted)
+  const [first] = await selectUsage(db, 'acme', wanted)
   t.match(first?.usage, { promptTotal: 240n, cacheRead: 40n, outputTotal: 60n, outputReasoning: 20n, inputAudio: 0n })
 })
 
@@ -67,9 +67,9 @@ t.test('filtered; the last day is not in it', async (t) => {
 
 t.test('read on behind any group', async (t) => {
   for (const groupBy of [['day'], ['surface', 'model'], ['key', 'day', 'surface']] as const) {
-    const all = await listUsage(db, 'acme', { ...wanted, groupBy })
+    const all = await selectUsage(db, 'acme', { ...wanted, groupBy })
     for (const [place, { group }] of all.entries())
-      t.same(await listUsage(db, 'acme', { ...wanted, groupBy, after: group }), all.slice(place + 1))
-    t.same(await listUsage(db, 'acme', { ...wanted, groupBy, limit: 1 }), all.slice(0, 1))
+      t.same(await selectUsage(db, 'acme', { ...wanted, groupBy, after: group }), all.slice(place + 1))
+    t.same(await selectUsage(db, 'acme', { ...wanted, groupBy, limit: 1 }), all.slice(0, 1))
   }
 })

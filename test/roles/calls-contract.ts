@@ -4,8 +4,8 @@ import fc from 'fast-check'
 import type { Test } from 'tap'
 import { clientGoneError, GatewayError } from '../../src/errors.ts'
 import { OpenCalls } from '../../src/roles/open-calls.ts'
-import { brokenOff } from '../../src/roles/proxy/failure.ts'
-import type { AnswerPart, Dispatch, RoutedCall } from '../../src/roles/role.ts'
+import { streamInterrupted } from '../../src/roles/proxy/failure.ts'
+import type { AnswerPart, Dispatch, RoutedRequest } from '../../src/roles/role.ts'
 
 /** A way from an edge to a proxy. */
 export interface Transport {
@@ -16,7 +16,7 @@ export interface Transport {
 /** Opens a transport behind which a proxy serves. */
 export type OpenTransport = (serve: Dispatch) => Promise<Transport>
 
-export const routedCall = (call: Partial<RoutedCall> = {}): RoutedCall => ({
+export const routedCall = (call: Partial<RoutedRequest> = {}): RoutedRequest => ({
   requestId: randomUUID(),
   workspaceId: 'acme',
   keyId: 'key-1',
@@ -104,7 +104,7 @@ export const callsContract = (t: Test, open: OpenTransport): void => {
   }
 
   t.test('the call arrives as it was, and its answer head first', async (t) => {
-    const seen: RoutedCall[] = []
+    const seen: RoutedRequest[] = []
     const dispatch = await serving(t, (call) => {
       seen.push(call)
       return answerOf([Buffer.from('{"a":1}')])
@@ -240,7 +240,7 @@ export const callsContract = (t: Test, open: OpenTransport): void => {
       clientGone.addEventListener('abort', () => seen.push('client gone'))
       openCalls?.enter({ shutDown })
       await ended.promise
-      throw brokenOff('shutdown', true)
+      throw streamInterrupted('shutdown', true)
     }
 
   t.test('an edge that stops ends its calls, and their readers hear how', async (t) => {
@@ -253,7 +253,7 @@ export const callsContract = (t: Test, open: OpenTransport): void => {
     for (const answer of answers) t.match(await answer.next(), { value: head })
     const ends = answers.map((answer) => answer.next().catch((fault: unknown) => fault))
     openCalls.shutDown()
-    for (const end of ends) t.match(await end, fieldsOf(brokenOff('shutdown', true)))
+    for (const end of ends) t.match(await end, fieldsOf(streamInterrupted('shutdown', true)))
     t.same(seen, ['shutdown', 'shutdown'])
   })
 

@@ -1,7 +1,7 @@
 import type { InvoiceRow, RowPlace, SubjectKind } from './row.ts'
 
 /** Days as an invoice cuts them, YYYY-MM-DD, both included. */
-export interface Period {
+export interface InvoicePeriod {
   readonly from: string
   readonly to: string
   /** IANA name. */
@@ -33,7 +33,7 @@ export interface DayCorrection {
 }
 
 /** A request that has no end, and the models of the provider that it may have been sent to. */
-export interface OpenRequest {
+export interface UnendedRequest {
   readonly requestId: string
   readonly workspaceId: string
   readonly day: string
@@ -100,7 +100,7 @@ export interface OverdueHold {
   readonly deadline: string
 }
 
-export interface LateVerdictFound {
+export interface LateVerdictEntry {
   readonly taskId: string
   readonly workspaceId: string
   readonly vendorTaskId: string | null
@@ -134,23 +134,23 @@ export interface RepeatedRow extends RowPlace {
 }
 
 /** The ledger as its tables have it at one sequence, and an invoice's rows beside it. */
-export interface InvoiceBooks {
+export interface ReconcileRepository {
   readonly sequence: number
   /** False for a zone that the tables cannot cut days in. */
-  knowsZone(timezone: string): Promise<boolean>
+  hasTimeZone(timezone: string): Promise<boolean>
   /** Keeps rows that are of requests or tasks, to be compared later. */
-  keep(rows: readonly InvoiceRow[]): Promise<void>
+  storeRows(rows: readonly InvoiceRow[]): Promise<void>
   /** Rows that repeat one before them; with `sameToo` false only those that tell other figures than the first. In their order. */
-  repeats(sameToo: boolean): AsyncIterable<readonly RepeatedRow[]>
+  repeatedRows(sameToo: boolean): AsyncIterable<readonly RepeatedRow[]>
   /** Of each request or task its first row alone. */
-  subjects(kind: SubjectKind, period: Period): AsyncIterable<readonly SubjectPair[]>
-  charges(period: Period): AsyncIterable<readonly DayCharge[]>
-  straddles(period: Period): AsyncIterable<readonly Straddle[]>
-  corrections(period: Period): AsyncIterable<readonly DayCorrection[]>
+  subjects(kind: SubjectKind, period: InvoicePeriod): AsyncIterable<readonly SubjectPair[]>
+  charges(period: InvoicePeriod): AsyncIterable<readonly DayCharge[]>
+  straddles(period: InvoicePeriod): AsyncIterable<readonly Straddle[]>
+  corrections(period: InvoicePeriod): AsyncIterable<readonly DayCorrection[]>
   /** Of every day, oldest first. */
-  openRequests(timezone: string): AsyncIterable<readonly OpenRequest[]>
+  openRequests(timezone: string): AsyncIterable<readonly UnendedRequest[]>
   overdueHolds(beforeMs: number): AsyncIterable<readonly OverdueHold[]>
-  lateVerdicts(period: Period): AsyncIterable<readonly LateVerdictFound[]>
-  estimatedCharges(period: Period): AsyncIterable<readonly EstimatedCharge[]>
+  lateVerdicts(period: InvoicePeriod): AsyncIterable<readonly LateVerdictEntry[]>
+  estimatedCharges(period: InvoicePeriod): AsyncIterable<readonly EstimatedCharge[]>
   secondClosings(): AsyncIterable<readonly SecondClosing[]>
 }

@@ -37,7 +37,7 @@ const idPattern = /^[A-Za-z0-9_:-]{1,64}$/
 export const isPostable = ({ corrects, before, takesPicos }: Correction): boolean =>
   idPattern.test(reconciliationId(corrects, before)) && isUsd(takesPicos)
 
-export const adjustmentOf = (correction: Correction): FactOf<'AdjustmentPosted'> => ({
+export const toAdjustment = (correction: Correction): FactOf<'AdjustmentPosted'> => ({
   type: 'AdjustmentPosted',
   data: {
     adjustmentId: reconciliationId(correction.corrects, correction.before),

@@ -1,4 +1,4 @@
-import { csvText } from '../../csv.ts'
+import { unguardCsvText } from '../../csv.ts'
 import { limits } from '../../limits.ts'
 
 /** One record of a CSV file. */
@@ -73,7 +73,7 @@ export class CsvReader {
 }
 
 const fieldsOf = (record: string, line: number): readonly string[] =>
-  (record.includes(quote) ? quotedFields(record, line) : record.split(',')).map(csvText)
+  (record.includes(quote) ? quotedFields(record, line) : record.split(',')).map(unguardCsvText)
 
 const quotedField = /"((?:[^"]|"")*)"(,|$)/y
 const plainField = /([^",]*)(,|$)/y

@@ -1,15 +1,15 @@
-import type { DayCorrection, InvoiceBooks, OpenRequest, Period } from './books.ts'
-import { amountOf, type Chain, type DayCell, type DayCells, type Sums } from './day-cells.ts'
+import type { DayCorrection, ReconcileRepository, UnendedRequest, InvoicePeriod } from './books.ts'
+import { sumAmounts, type DaySeries, type DayCell, type DayCells, type Sums } from './day-cells.ts'
 import { dayAfter } from './days.ts'
-import { type Cell, decompose, noPrice, type Part, type Piece, type Standing, type UnitPrice } from './decompose.ts'
-import type { Finding } from './finding.ts'
+import { type Cell, decompose, noPrice, type ComparedQuantity, type ExplainedAmount, type BucketState, type UnitPrice } from './decompose.ts'
+import type { ReconcileFinding } from './finding.ts'
 import type { InvoiceLayout } from './formats/format.ts'
 import type { ModelNames } from './models.ts'
-import { anything } from './row.ts'
-import { shiftsOf } from './timing.ts'
+import { wildcard } from './row.ts'
+import { computeTimingShifts } from './timing.ts'
 
 /** A cell of a bucket, and where it comes from. */
-interface PlacedCell extends Cell {
+interface SourcedCell extends Cell {
   readonly of: DayCell
 }
 
@@ -28,7 +28,7 @@ const amounts: Measure = {
   name: 'amounts',
   groups: [wholeAmount],
   invoiced: (cell) => cell.invoicedPicos,
-  of: amountOf,
+  of: sumAmounts,
 }
 
 const quantitiesOf = (groups: readonly string[]): Measure => ({
@@ -38,7 +38,7 @@ const quantitiesOf = (groups: readonly string[]): Measure => ({
   of: (sums, group) => (sums?.get(group) ?? nothing).quantity,
 })
 
-const groupsIn = ({ days, edges }: Chain): readonly string[] => {
+const groupsIn = ({ days, edges }: DaySeries): readonly string[] => {
   const groups = new Set([...edges.early.keys(), ...edges.late.keys()])
   for (const { invoiced, charged } of days.values()) {
     for (const group of invoiced?.keys() ?? []) groups.add(group)
@@ -48,12 +48,12 @@ const groupsIn = ({ days, edges }: Chain): readonly string[] => {
 }
 
 /** Quantities, unless a row of the chain tells none. */
-const measureOf = (chain: Chain, layout: InvoiceLayout): Measure => {
-  const told = layout.quantitiesTold && [...chain.days.values()].every(({ quantitiesTold }) => quantitiesTold)
+const measureOf = (chain: DaySeries, layout: InvoiceLayout): Measure => {
+  const told = layout.hasQuantities && [...chain.days.values()].every(({ hasQuantities: hasQuantities }) => hasQuantities)
   return told ? quantitiesOf(groupsIn(chain)) : amounts
 }
 
-const reachesOver = ({ days, edges }: Chain): boolean =>
+const hasStraddles = ({ days, edges }: DaySeries): boolean =>
   edges.early.size > 0 ||
   edges.late.size > 0 ||
   [...days.values()].some(({ early, late }) => early !== null || late !== null)
@@ -62,8 +62,8 @@ type Shifts = ReadonlyMap<string, bigint>
 const noShifts: Shifts = new Map()
 
 /** By day and group, what stands on the other side of a midnight. */
-const shiftsIn = (chain: Chain, measure: Measure, days: readonly string[]): Shifts => {
-  if (!reachesOver(chain)) return noShifts
+const shiftsIn = (chain: DaySeries, measure: Measure, days: readonly string[]): Shifts => {
+  if (!hasStraddles(chain)) return noShifts
   const shifts = new Map<string, bigint>()
   for (const group of measure.groups) {
     const timed = days.map((day) => {
@@ -73,7 +73,7 @@ const shiftsIn = (chain: Chain, measure: Measure, days: readonly string[]): Shif
       return { difference, early: measure.of(cell.early, group), late: measure.of(cell.late, group) }
     })
     const edges = { early: measure.of(chain.edges.early, group), late: measure.of(chain.edges.late, group) }
-    shiftsOf(timed, edges).forEach((shift, place) => {
+    computeTimingShifts(timed, edges).forEach((shift, place) => {
       if (shift !== 0n) shifts.set(`${days[place]}\t${group}`, shift)
     })
   }
@@ -84,19 +84,19 @@ const priceOf = (cell: DayCell, group: string, measure: Measure, names: ModelNam
   if (measure.name === 'amounts') return { picos: 1n, per: 1n }
   const charged = cell.charged?.get(group) ?? nothing
   if (charged.quantity > 0n) return { picos: charged.amountPicos, per: charged.quantity }
-  return names.priceOf(cell.model, group, cell.day) ?? noPrice
+  return names.findPrice(cell.model, group, cell.day) ?? noPrice
 }
 
-interface ComparedDays {
+interface ComparisonContext {
   readonly layout: InvoiceLayout
   readonly names: ModelNames
 }
 
-const placedCell = (cell: DayCell, measure: Measure, shifts: Shifts, { layout, names }: ComparedDays): PlacedCell => ({
+const toSourcedCell = (cell: DayCell, measure: Measure, shifts: Shifts, { layout, names }: ComparisonContext): SourcedCell => ({
   of: cell,
   measure: measure.name,
   parts: measure.groups.map(
-    (group): Part => ({
+    (group): ComparedQuantity => ({
       item: group,
       invoiced: measure.invoiced(cell, group),
       charged: measure.of(cell.charged, group),
@@ -105,8 +105,8 @@ const placedCell = (cell: DayCell, measure: Measure, shifts: Shifts, { layout, n
       price: priceOf(cell, group, measure, names),
     }),
   ),
-  invoicedPicos: layout.amountsTold ? cell.invoicedPicos : null,
-  chargedPicos: amountOf(cell.charged),
+  invoicedPicos: layout.hasAmounts ? cell.invoicedPicos : null,
+  chargedPicos: sumAmounts(cell.charged),
   roundingPicos: cell.roundingPicos,
 })
 
@@ -116,23 +116,23 @@ const bucketName = (day: string, model: string): string => `${day}\t${model}`
 const bucketsOf = (
   cells: DayCells,
   days: readonly string[],
-  compared: ComparedDays,
-): ReadonlyMap<string, readonly PlacedCell[]> => {
-  const buckets = new Map<string, PlacedCell[]>()
-  for (const chain of cells.chains.values()) {
+  compared: ComparisonContext,
+): ReadonlyMap<string, readonly SourcedCell[]> => {
+  const buckets = new Map<string, SourcedCell[]>()
+  for (const chain of cells.series.values()) {
     const measure = measureOf(chain, compared.layout)
     const shifts = shiftsIn(chain, measure, days)
     for (const cell of chain.days.values()) {
       const name = bucketName(cell.day, cell.model)
       const bucket = buckets.get(name) ?? []
-      bucket.push(placedCell(cell, measure, shifts, compared))
+      bucket.push(toSourcedCell(cell, measure, shifts, compared))
       buckets.set(name, bucket)
     }
   }
   return buckets
 }
 
-const standingOf = (bucket: readonly PlacedCell[], cells: DayCells): Standing => {
+const classifyBucket = (bucket: readonly SourcedCell[], cells: DayCells): BucketState => {
   const isInvoiced = bucket.some(({ of }) => of.rows > 0)
   const isCharged = bucket.some(({ of }) => of.charged !== null)
   if (isInvoiced && isCharged) return 'both'
@@ -140,9 +140,9 @@ const standingOf = (bucket: readonly PlacedCell[], cells: DayCells): Standing =>
   return cells.isKnown(bucket[0]!.of.model) ? 'missing_here' : 'unknown_model'
 }
 
-const nameOrNull = (name: string): string | null => (name === anything ? null : name)
+const nameOrNull = (name: string): string | null => (name === wildcard ? null : name)
 
-const findingOf = ({ class: name, amountPicos, cell }: Piece<PlacedCell>): Finding => ({
+const findingOf = ({ class: name, amountPicos, cell }: ExplainedAmount<SourcedCell>): ReconcileFinding => ({
   class: name,
   amountPicos,
   day: cell.of.day,
@@ -156,7 +156,7 @@ const findingOf = ({ class: name, amountPicos, cell }: Piece<PlacedCell>): Findi
   rows: cell.of.rows === 0 ? null : { file: cell.of.file, row: cell.of.row, rows: cell.of.rows },
 })
 
-const daysOf = ({ from, to }: Period): readonly string[] => {
+const daysOf = ({ from, to }: InvoicePeriod): readonly string[] => {
   const days = [from]
   while (days.at(-1)! < to) days.push(dayAfter(days.at(-1)!))
   return days
@@ -167,24 +167,24 @@ const addTo = (sums: Map<string, bigint>, name: string, amountPicos: bigint): vo
 }
 
 /** What is known of a bucket beside its cells. */
-interface Beside {
+interface BucketAmounts {
   readonly corrected: Map<string, bigint>
   readonly unfinished: Map<string, bigint>
 }
 
-const addCorrection = (cells: DayCells, { corrected }: Beside, { day, model, takenPicos }: DayCorrection): void => {
+const addCorrection = (cells: DayCells, { corrected }: BucketAmounts, { day, model, takenPicos }: DayCorrection): void => {
   const named = cells.bucketModel(model)
-  cells.ensure(day, named)
+  cells.ensureDay(day, named)
   addTo(corrected, bucketName(day, named), takenPicos)
 }
 
-const addUnfinished = (cells: DayCells, { unfinished }: Beside, request: OpenRequest): void => {
+const addUnfinished = (cells: DayCells, { unfinished }: BucketAmounts, request: UnendedRequest): void => {
   const models = new Set(request.upstreamModels.map((model) => cells.bucketUpstream(model)))
   for (const model of models) addTo(unfinished, bucketName(request.day, model), request.reservedPicos)
 }
 
-const loadLedger = async (cells: DayCells, books: InvoiceBooks, period: Period): Promise<Beside> => {
-  const beside: Beside = { corrected: new Map(), unfinished: new Map() }
+const loadCharges = async (cells: DayCells, books: ReconcileRepository, period: InvoicePeriod): Promise<BucketAmounts> => {
+  const beside: BucketAmounts = { corrected: new Map(), unfinished: new Map() }
   const isOfPeriod = (day: string): boolean => day >= period.from && day <= period.to
   for await (const charges of books.charges(period)) for (const charge of charges) cells.addCharge(charge)
   for await (const straddles of books.straddles(period))
@@ -199,22 +199,22 @@ const loadLedger = async (cells: DayCells, books: InvoiceBooks, period: Period):
 export interface ComparedBucket {
   readonly invoicedPicos: bigint
   readonly ledgerPicos: bigint
-  readonly findings: readonly Finding[]
+  readonly findings: readonly ReconcileFinding[]
 }
 
 /** Compares an invoice of days with the charges of the same days, bucket by bucket, by day and model. */
 export async function* compareDays(
   cells: DayCells,
-  books: InvoiceBooks,
-  period: Period,
-  compared: ComparedDays,
+  books: ReconcileRepository,
+  period: InvoicePeriod,
+  compared: ComparisonContext,
 ): AsyncGenerator<ComparedBucket> {
-  const { corrected, unfinished } = await loadLedger(cells, books, period)
+  const { corrected, unfinished } = await loadCharges(cells, books, period)
   const buckets = bucketsOf(cells, daysOf(period), compared)
   for (const name of [...buckets.keys()].sort()) {
     const bucket = buckets.get(name)!
     const { invoicedPicos, ledgerPicos, pieces } = decompose({
-      standing: standingOf(bucket, cells),
+      standing: classifyBucket(bucket, cells),
       cells: bucket,
       correctedPicos: corrected.get(name) ?? 0n,
       unfinishedPicos: unfinished.get(name) ?? 0n,

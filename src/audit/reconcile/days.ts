@@ -4,14 +4,14 @@ const dayPattern = /^\d{4}-\d{2}-\d{2}$/
 const instantPattern = /^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2})$/
 
 /** The day, YYYY-MM-DD, in which an instant (milliseconds since the epoch) falls. */
-export type DayOf = (atMs: number) => string
+export type DayFormatter = (atMs: number) => string
 
 const lastInstantMs = Date.UTC(9999, 11, 31)
 
 /** False for what no invoice can mean: an instant told in another unit than milliseconds lies beyond all years of four digits. */
 export const isInstant = (ms: number): boolean => ms >= 0 && ms < lastInstantMs
 
-const utcDay: DayOf = (atMs) => new Date(atMs).toISOString().slice(0, lengthOfDay)
+const utcDay: DayFormatter = (atMs) => new Date(atMs).toISOString().slice(0, lengthOfDay)
 
 /** `Asia/Shanghai`, `UTC`: an offset, or an abbreviation such as CET, is another zone in PostgreSQL than in JavaScript. */
 const zonePattern = /^(?:UTC|[a-z]\w*(?:\/[\w+-]+)+)$/i
@@ -20,7 +20,7 @@ const zonePattern = /^(?:UTC|[a-z]\w*(?:\/[\w+-]+)+)$/i
 export const isZoneName = (text: string): boolean => {
   if (!zonePattern.test(text)) return false
   try {
-    daysIn(text)
+    createDayFormatter(text)
     return true
   } catch (fault) {
     if (fault instanceof RangeError) return false
@@ -29,7 +29,7 @@ export const isZoneName = (text: string): boolean => {
 }
 
 /** Days as they are cut in a time zone. Throws RangeError for a zone that nobody knows. */
-export const daysIn = (timezone: string): DayOf => {
+export const createDayFormatter = (timezone: string): DayFormatter => {
   const format = new Intl.DateTimeFormat('en-CA', { timeZone: timezone, dateStyle: 'short' })
   return timezone === 'UTC' ? utcDay : (atMs) => format.format(atMs)
 }

@@ -26,7 +26,7 @@ export interface UnitPrice {
 export const noPrice: UnitPrice = { picos: 0n, per: 1n }
 
 /** One kind of quantity, or the amount itself where no quantity is told: then a unit is a pico-dollar. */
-export interface Part {
+export interface ComparedQuantity {
   readonly item: string
   readonly invoiced: bigint
   readonly charged: bigint
@@ -41,7 +41,7 @@ export interface Part {
 /** What an invoice has one amount for. */
 export interface Cell {
   readonly measure: 'quantities' | 'amounts'
-  readonly parts: readonly Part[]
+  readonly parts: readonly ComparedQuantity[]
   /** Null where the invoice tells quantities alone: they are valued at our prices. */
   readonly invoicedPicos: bigint | null
   readonly chargedPicos: bigint
@@ -49,11 +49,11 @@ export interface Cell {
 }
 
 /** Which side knows of what is compared; whichever class is not `both` is that of all that nothing else explains. */
-export type Standing = 'both' | 'missing_here' | 'missing_there' | 'unknown_model' | 'unfinished_request'
+export type BucketState = 'both' | 'missing_here' | 'missing_there' | 'unknown_model' | 'unfinished_request'
 
 /** What is explained together: a day and model, or one request. */
 export interface Bucket<C extends Cell> {
-  readonly standing: Standing
+  readonly standing: BucketState
   readonly cells: readonly C[]
   /** What earlier reconciliations have taken beyond the charges, less what they gave back. */
   readonly correctedPicos: bigint
@@ -61,7 +61,7 @@ export interface Bucket<C extends Cell> {
   readonly unfinishedPicos: bigint
 }
 
-export interface Piece<C extends Cell> {
+export interface ExplainedAmount<C extends Cell> {
   readonly class: DifferenceClass
   readonly amountPicos: bigint
   readonly cell: C
@@ -72,11 +72,11 @@ export interface Decomposition<C extends Cell> {
   /** Charges and earlier reconciliations. */
   readonly ledgerPicos: bigint
   /** Their sum is `invoicedPicos` less `ledgerPicos`. */
-  readonly pieces: readonly Piece<C>[]
+  readonly pieces: readonly ExplainedAmount<C>[]
 }
 
 /** A cell's difference as it is taken apart; the figures always add up to the whole of it. */
-interface Draft<C extends Cell> {
+interface CellDraft<C extends Cell> {
   readonly cell: C
   readonly invoicedPicos: bigint
   readonly timing: bigint
@@ -88,7 +88,7 @@ interface Draft<C extends Cell> {
   readonly unvalued: boolean
 }
 
-const worthOf = ({ price }: Part, quantity: bigint): bigint => productRoundingHalfUp(quantity, price.picos, price.per)
+const worthOf = ({ price }: ComparedQuantity, quantity: bigint): bigint => productRoundingHalfUp(quantity, price.picos, price.per)
 
 const clamp = (value: bigint, bound: bigint | null): bigint =>
   bound === null ? value : maxOf(-bound, minOf(bound, value))
@@ -100,7 +100,7 @@ interface PartDraft {
   readonly unvalued: boolean
 }
 
-const takeApart = (part: Part, standing: Standing): PartDraft => {
+const decomposePart = (part: ComparedQuantity, standing: BucketState): PartDraft => {
   const beyondTiming = part.invoiced - part.charged - part.shifted
   // What is not invoiced at all is missing, however it was counted.
   const estimated = standing === 'missing_there' ? 0n : clamp(beyondTiming, part.estimated)
@@ -117,8 +117,8 @@ const takeApart = (part: Part, standing: Standing): PartDraft => {
 const sumOf = <T>(list: readonly T[], figure: (each: T) => bigint): bigint =>
   list.reduce((sum, each) => sum + figure(each), 0n)
 
-const draftOf = <C extends Cell>(cell: C, standing: Standing): Draft<C> => {
-  const parts = cell.parts.map((part) => takeApart(part, standing))
+const draftOf = <C extends Cell>(cell: C, standing: BucketState): CellDraft<C> => {
+  const parts = cell.parts.map((part) => decomposePart(part, standing))
   const timing = sumOf(parts, (part) => part.timing)
   const estimated = sumOf(parts, (part) => part.estimated)
   const drift = sumOf(parts, (part) => part.drift)
@@ -137,7 +137,7 @@ const draftOf = <C extends Cell>(cell: C, standing: Standing): Draft<C> => {
 }
 
 /** What is invoiced beyond the charges may be of requests that have no end here, up to what those can have cost. */
-const explainUnfinished = (drafts: readonly Draft<Cell>[], unfinishedPicos: bigint): void => {
+const explainUnfinished = (drafts: readonly CellDraft<Cell>[], unfinishedPicos: bigint): void => {
   let left = unfinishedPicos
   for (const draft of drafts)
     for (const figure of ['drift', 'remainder'] as const) {
@@ -151,31 +151,31 @@ const explainUnfinished = (drafts: readonly Draft<Cell>[], unfinishedPicos: bigi
 /** What a reconciliation corrects, in the order in which an earlier one is taken to have corrected it. */
 const correctable = ['estimated', 'drift', 'remainder'] as const
 
-const isSameWay = (one: bigint, other: bigint): boolean => (one > 0n && other > 0n) || (one < 0n && other < 0n)
-const sizeOf = (value: bigint): bigint => (value < 0n ? -value : value)
+const hasSameSign = (one: bigint, other: bigint): boolean => (one > 0n && other > 0n) || (one < 0n && other < 0n)
+const absolute = (value: bigint): bigint => (value < 0n ? -value : value)
 const towardsZero = (value: bigint, by: bigint): bigint => (value < 0n ? value + by : value - by)
 
-const classOfRemainder = ({ remainder, cell }: Draft<Cell>): DifferenceClass =>
+const classOfRemainder = ({ remainder, cell }: CellDraft<Cell>): DifferenceClass =>
   // A price that is an average of several is exact to half a pico for each part.
-  sizeOf(remainder) <= cell.roundingPicos + BigInt(cell.parts.length) ? 'rounding' : 'price_drift'
+  absolute(remainder) <= cell.roundingPicos + BigInt(cell.parts.length) ? 'rounding' : 'price_drift'
 
 interface Figure {
-  readonly draft: Draft<Cell>
+  readonly draft: CellDraft<Cell>
   readonly name: (typeof correctable)[number]
 }
 
 /** Rounding is not corrected, so nothing that was posted explains it. */
-const figuresOf = (draft: Draft<Cell>): readonly Figure[] =>
+const figuresOf = (draft: CellDraft<Cell>): readonly Figure[] =>
   correctable
     .filter((name) => name !== 'remainder' || classOfRemainder(draft) !== 'rounding')
     .map((name) => ({ draft, name }))
 
 /** Takes `by` off the figures that point the same way; answers with what is left of it. */
-const takeOff = (figures: readonly Figure[], by: bigint): bigint => {
+const reduceFigures = (figures: readonly Figure[], by: bigint): bigint => {
   let left = by
   for (const { draft, name } of figures) {
-    if (!isSameWay(draft[name], left)) continue
-    const taken = minOf(sizeOf(draft[name]), sizeOf(left))
+    if (!hasSameSign(draft[name], left)) continue
+    const taken = minOf(absolute(draft[name]), absolute(left))
     draft[name] = towardsZero(draft[name], taken)
     left = towardsZero(left, taken)
   }
@@ -186,20 +186,20 @@ const takeOff = (figures: readonly Figure[], by: bigint): bigint => {
  * An earlier reconciliation has explained so much. It was one sum for all that it found, so what it leaves is netted:
  * two differences that it corrected together do not come back as two.
  */
-const applyCorrections = (drafts: readonly Draft<Cell>[], correctedPicos: bigint): void => {
+const applyCorrections = (drafts: readonly CellDraft<Cell>[], correctedPicos: bigint): void => {
   const [first] = drafts
   if (correctedPicos === 0n || first === undefined) return
   const figures = drafts.flatMap(figuresOf)
-  const unexplained = takeOff(figures, correctedPicos)
+  const unexplained = reduceFigures(figures, correctedPicos)
   first.remainder -= unexplained
   for (const { draft, name } of figures) {
     const standing = draft[name]
     draft[name] = 0n
-    draft[name] = -takeOff(figures, -standing)
+    draft[name] = -reduceFigures(figures, -standing)
   }
 }
 
-const piecesOf = <C extends Cell>(draft: Draft<C>, standing: Standing): readonly Piece<C>[] => {
+const piecesOf = <C extends Cell>(draft: CellDraft<C>, standing: BucketState): readonly ExplainedAmount<C>[] => {
   const { cell, timing, unfinished, estimated, drift, remainder, unvalued } = draft
   const figures: (readonly [DifferenceClass, bigint])[] = [
     ['timing', timing],

@@ -1,7 +1,7 @@
 import type { DifferenceClass } from './decompose.ts'
 
 /** Where rows stand in the invoice. */
-export interface FoundRows {
+export interface RowSpan {
   readonly file: number
   /** The first. */
   readonly row: number
@@ -9,7 +9,7 @@ export interface FoundRows {
 }
 
 /** One difference, of one class. */
-export interface Finding {
+export interface ReconcileFinding {
   readonly class: DifferenceClass
   /** Invoiced less charged. */
   readonly amountPicos: bigint
@@ -28,26 +28,26 @@ export interface Finding {
   /** Where both sides tell quantities: those that differ. */
   readonly quantities: readonly { readonly item: string; readonly invoiced: bigint; readonly charged: bigint }[]
   /** Null where the invoice has none. */
-  readonly rows: FoundRows | null
+  readonly rows: RowSpan | null
 }
 
 /** Nothing is wrong where all differences are of these: they go away over time, or lie in how an amount is written. */
-export const harmless: ReadonlySet<DifferenceClass> = new Set(['timing', 'rounding'])
+export const harmlessClasses: ReadonlySet<DifferenceClass> = new Set(['timing', 'rounding'])
 
 export interface ClassTotal {
   count: number
   amountPicos: bigint
 }
 
-export interface Totals {
+export interface DifferenceTotals {
   invoicedPicos: bigint
   ledgerPicos: bigint
   readonly classes: Map<DifferenceClass, ClassTotal>
 }
 
-export const noTotals = (): Totals => ({ invoicedPicos: 0n, ledgerPicos: 0n, classes: new Map() })
+export const noTotals = (): DifferenceTotals => ({ invoicedPicos: 0n, ledgerPicos: 0n, classes: new Map() })
 
-export const countFinding = ({ classes }: Totals, { class: name, amountPicos }: Finding): void => {
+export const countFinding = ({ classes }: DifferenceTotals, { class: name, amountPicos }: ReconcileFinding): void => {
   const total = classes.get(name) ?? { count: 0, amountPicos: 0n }
   total.count += 1
   total.amountPicos += amountPicos
@@ -55,7 +55,7 @@ export const countFinding = ({ classes }: Totals, { class: name, amountPicos }: 
 }
 
 /** Throws where the classes do not add up to the whole difference: whoever reads them could not rely on them. */
-export const assertTied = ({ invoicedPicos, ledgerPicos, classes }: Totals): void => {
+export const assertTotalsBalance = ({ invoicedPicos, ledgerPicos, classes }: DifferenceTotals): void => {
   let sum = 0n
   for (const { amountPicos } of classes.values()) sum += amountPicos
   if (sum !== invoicedPicos - ledgerPicos)

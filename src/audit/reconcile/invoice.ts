@@ -1,9 +1,9 @@
-import { type DayOf, isInstant } from './days.ts'
+import { type DayFormatter, isInstant } from './days.ts'
 import { anthropicCost, anthropicUsage } from './formats/anthropic.ts'
 import { vvDeductions } from './formats/deductions.ts'
 import { type FormatOptions, type InvoiceLayout, type InvoiceReader, PageReader } from './formats/format.ts'
 import { openaiCosts, openaiUsage } from './formats/openai.ts'
-import { ownCsv } from './formats/own.ts'
+import { plainCsv } from './formats/own.ts'
 import { RowProblem } from './formats/record.ts'
 import type { RowOrFault } from './row.ts'
 
@@ -15,7 +15,7 @@ const readers = {
   'anthropic-usage': (file, _, options) => anthropicUsage(file, options),
   'anthropic-cost': (file, _, options) => anthropicCost(file, options),
   'vv-deductions': vvDeductions,
-  csv: (file, _, options) => ownCsv(file, options),
+  csv: (file, _, options) => plainCsv(file, options),
 } as const satisfies Readonly<Record<string, OpenReader>>
 
 export type FormatName = keyof typeof readers
@@ -29,7 +29,7 @@ export interface InvoiceFile {
 
 const isJsonText = (text: string): boolean => /^\ufeff?\s*[[{]/.test(text)
 
-interface Read {
+interface InvoiceChunk {
   readonly rows: readonly RowOrFault[]
   /** Null before the first character. */
   readonly reader: InvoiceReader | null
@@ -45,10 +45,10 @@ const decodedOrNull = (decode: () => string): string | null => {
   }
 }
 
-const noText = (file: number): RowOrFault => ({ file, row: 0, problem: 'is no text in UTF-8' })
+const createNotTextFault = (file: number): RowOrFault => ({ file, row: 0, problem: 'is no text in UTF-8' })
 
 const dayOrProblem =
-  (dayOf: DayOf): DayOf =>
+  (dayOf: DayFormatter): DayFormatter =>
   (ms) => {
     if (!isInstant(ms)) throw new RowProblem(`tells a time that is none: ${ms} milliseconds since 1970`)
     return dayOf(ms)
@@ -87,16 +87,16 @@ export class Invoice {
       yield [{ file: end, row: 0, problem: 'its last page says that more follow; give all of them, in their order' }]
   }
 
-  async *#rowsOf(file: InvoiceFile, place: number): AsyncGenerator<Read> {
+  async *#rowsOf(file: InvoiceFile, place: number): AsyncGenerator<InvoiceChunk> {
     const decoder = new TextDecoder('utf-8', { fatal: true })
     let reader: InvoiceReader | null = null
     for await (const bytes of file.open()) {
       const text = decodedOrNull(() => decoder.decode(bytes, { stream: true }))
-      if (text === null) return yield { rows: [noText(place)], reader: null }
+      if (text === null) return yield { rows: [createNotTextFault(place)], reader: null }
       reader ??= text.trim() === '' ? null : this.#open(place, isJsonText(text), this.#options)
       if (reader !== null) yield { rows: reader.push(text), reader }
     }
-    if (decodedOrNull(() => decoder.decode()) === null) yield { rows: [noText(place)], reader: null }
+    if (decodedOrNull(() => decoder.decode()) === null) yield { rows: [createNotTextFault(place)], reader: null }
     else if (reader === null) yield { rows: [{ file: place, row: 0, problem: 'is empty' }], reader }
     else yield { rows: reader.end(), reader }
   }

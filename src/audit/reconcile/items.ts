@@ -5,9 +5,9 @@ import type { PriceSheet } from '../../events/types.ts'
 /** The items of a charge that an invoice tells together, under one name. */
 export type GroupOf = (item: string) => string
 
-export const apart: GroupOf = (item) => item
+export const keepUngrouped: GroupOf = (item) => item
 
-const renaming =
+const renameGroups =
   (names: Readonly<Record<string, string>>): GroupOf =>
   (item) =>
     names[item] ?? item
@@ -16,14 +16,14 @@ const renaming =
 const searches = { web_search_low: 'web_search', web_search_medium: 'web_search', web_search_high: 'web_search' }
 
 /** Reasoning is output there, and a cache write has one price. */
-export const openaiGroups: GroupOf = renaming({
+export const openaiGroups: GroupOf = renameGroups({
   reasoning: 'output',
   cache_write_5m: 'cache_write',
   cache_write_1h: 'cache_write',
   ...searches,
 })
 
-export const anthropicGroups: GroupOf = renaming({
+export const anthropicGroups: GroupOf = renameGroups({
   reasoning: 'output',
   audio_output: 'output',
   image_output: 'output',
@@ -33,7 +33,7 @@ export const anthropicGroups: GroupOf = renaming({
 })
 
 /** What an item is a kind of, where a file has no column for it. */
-const kinds: Readonly<Record<string, string>> = {
+const parentItems: Readonly<Record<string, string>> = {
   reasoning: 'output',
   audio_output: 'output',
   image_output: 'output',
@@ -45,9 +45,9 @@ const kinds: Readonly<Record<string, string>> = {
 }
 
 /** Each item under its own name where the file tells it, else with what it is a kind of. */
-export const groupsOfColumns = (columns: ReadonlySet<string>): GroupOf => {
+export const groupByColumns = (columns: ReadonlySet<string>): GroupOf => {
   const groupOf: GroupOf = (item) => {
-    const kind = kinds[item]
+    const kind = parentItems[item]
     return columns.has(item) || kind === undefined ? item : groupOf(kind)
   }
   return groupOf
@@ -67,7 +67,7 @@ export const tokenItems = [
   'image_output',
 ] as const
 
-const oneOf: Readonly<Record<string, Partial<Usage>>> = {
+const unitUsage: Readonly<Record<string, Partial<Usage>>> = {
   input: { inputUncached: 1 },
   cached_input: { cacheRead: 1 },
   cache_write: { cacheWrite5m: 1 },
@@ -82,5 +82,5 @@ const oneOf: Readonly<Record<string, Partial<Usage>>> = {
 }
 
 /** What one of an item, or of a group by the item that names it, costs by a sheet's first rates, in picos. */
-export const unitPicos = (sheet: PriceSheet, item: string): bigint =>
-  chargeFor(sheet, { ...noUsage, ...(oneOf[item] ?? { toolCalls: { [item]: 1 } }) }).totalPicos
+export const computeUnitPicos = (sheet: PriceSheet, item: string): bigint =>
+  chargeFor(sheet, { ...noUsage, ...(unitUsage[item] ?? { toolCalls: { [item]: 1 } }) }).totalPicos

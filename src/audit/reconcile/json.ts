@@ -38,7 +38,7 @@ export class JsonElements {
     this.#text += text
     const elements: string[] = []
     while (this.#read(elements));
-    this.#forget()
+    this.#discardRead()
     return elements
   }
 
@@ -127,7 +127,7 @@ export class JsonElements {
   }
 
   /** What was read and is part of no element goes. */
-  #forget(): void {
+  #discardRead(): void {
     const from = this.#element?.from ?? this.#at
     if (this.#text.length - from > limits.invoiceElementCharactersMax)
       throw new JsonFault(`a part of a page has more than ${limits.invoiceElementCharactersMax} characters`)
@@ -137,12 +137,12 @@ export class JsonElements {
   }
 }
 
-interface Told {
+interface ReviverContext {
   readonly source: string
 }
 
 /** Every number stays as it is written: none passes through a float. */
-const numbersAsText = (_name: string, value: unknown, told?: Told): unknown =>
+const numbersAsText = (_name: string, value: unknown, told?: ReviverContext): unknown =>
   typeof value === 'number' && told !== undefined ? told.source : value
 
 /** A value whose numbers are texts. Throws SyntaxError where it is no JSON. */

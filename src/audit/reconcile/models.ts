@@ -3,7 +3,7 @@ import { type PriceBook, type PublishedPrice, priceAt } from '../../domain/prici
 import type { Catalog } from '../../domain/routing/plan.ts'
 import { noonMs } from './days.ts'
 import type { UnitPrice } from './decompose.ts'
-import { unitPicos } from './items.ts'
+import { computeUnitPicos } from './items.ts'
 import { unitParts, videoItem } from './row.ts'
 
 /** A provider's models under the names that its invoices use. */
@@ -15,7 +15,7 @@ export interface ModelNames {
   /** True for a name that the configuration or a price sheet leads to. */
   isKnown(canonical: string): boolean
   /** What one of an item cost on a day; null where no sheet tells. */
-  priceOf(canonical: string, item: string, day: string): UnitPrice | null
+  findPrice(canonical: string, item: string, day: string): UnitPrice | null
 }
 
 const snapshotPattern = /-(?:\d{8}|\d{4}-\d{2}-\d{2})$/
@@ -25,15 +25,15 @@ export interface ModelNamesParts {
   readonly catalog: Pick<Catalog, 'providers'>
   readonly prices: PriceBook
   /** By a name on the invoice: the model that it means, as the provider or the gateway calls it. */
-  readonly meant?: ReadonlyMap<string, string>
+  readonly modelAliases?: ReadonlyMap<string, string>
 }
 
 const priceIn = ({ sheet, video }: PublishedPrice, item: string): UnitPrice | null => {
-  if (sheet !== undefined) return { picos: unitPicos(sheet, item), per: 1n }
+  if (sheet !== undefined) return { picos: computeUnitPicos(sheet, item), per: 1n }
   return video !== undefined && item === videoItem ? { picos: parseUsd(video.unit_price), per: unitParts } : null
 }
 
-export const modelNamesOf = ({ provider, catalog, prices, meant = new Map() }: ModelNamesParts): ModelNames => {
+export const createModelNames = ({ provider, catalog, prices, modelAliases: modelAliases = new Map() }: ModelNamesParts): ModelNames => {
   const renamed = catalog.providers.get(provider)?.models ?? {}
   const prefix = `${provider}/`
   const withoutSnapshot = (name: string): string =>
@@ -43,7 +43,7 @@ export const modelNamesOf = ({ provider, catalog, prices, meant = new Map() }: M
     return withoutSnapshot(Object.hasOwn(renamed, name) ? renamed[name]! : name)
   }
   const canonical = (name: string): string => {
-    const model = meant.get(name) ?? name
+    const model = modelAliases.get(name) ?? name
     return model.startsWith(prefix) ? canonicalOfPublic(model) : withoutSnapshot(model)
   }
   const publicIds = new Map<string, string>()
@@ -53,7 +53,7 @@ export const modelNamesOf = ({ provider, catalog, prices, meant = new Map() }: M
     canonical,
     canonicalOfPublic,
     isKnown: (name) => publicIds.has(name),
-    priceOf: (name, item, day) => {
+    findPrice: (name, item, day) => {
       const price = priceAt(prices, publicIds.get(name) ?? prefix + name, noonMs(day))
       return price === undefined ? null : priceIn(price, item)
     },

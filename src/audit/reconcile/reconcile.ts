@@ -1,13 +1,13 @@
 import { limits } from '../../limits.ts'
-import type { InvoiceBooks, InvoicedSubject, LedgerSubject, Period, RepeatedRow } from './books.ts'
+import type { ReconcileRepository, InvoicedSubject, LedgerSubject, InvoicePeriod, RepeatedRow } from './books.ts'
 import type { Correction } from './correction.ts'
 import { DayCells } from './day-cells.ts'
 import { compareDays } from './days-compared.ts'
 import type { UnitPrice } from './decompose.ts'
-import { assertTied, countFinding, type Finding, noTotals, type Totals } from './finding.ts'
+import { assertTotalsBalance, countFinding, type ReconcileFinding, noTotals, type DifferenceTotals } from './finding.ts'
 import type { Invoice } from './invoice.ts'
 import type { ModelNames } from './models.ts'
-import { type InvoiceRow, isFault, type RowFault, type SubjectKind } from './row.ts'
+import { type InvoiceRow, isRowFault, type RowFault, type SubjectKind } from './row.ts'
 import { compareSubject } from './subjects.ts'
 
 /** Neither the invoice nor whoever asks says which days are compared. */
@@ -17,7 +17,7 @@ export class PeriodUnknown extends Error {
 
 export interface ReconcileParts {
   readonly invoice: Invoice
-  readonly books: InvoiceBooks
+  readonly repository: ReconcileRepository
   readonly names: ModelNames
   /** For a unit of video that no task and no sheet has a price for; null where none is told. */
   readonly unitPrice: UnitPrice | null
@@ -26,20 +26,20 @@ export interface ReconcileParts {
   readonly from: string | null
   readonly to: string | null
   readonly noteOf: (invoiced: InvoicedSubject, ledger: LedgerSubject) => string
-  readonly onFinding: (finding: Finding) => void
+  readonly onFinding: (finding: ReconcileFinding) => void
   /** Called where a request or task can be corrected; comparing waits for it. */
   readonly onCorrection: (correction: Correction) => void | Promise<void>
 }
 
 export interface Reconciliation {
-  readonly period: Period
+  readonly period: InvoicePeriod
   /** Rows that were compared. */
   readonly rows: number
   /** Rows of other days than those asked for. */
-  readonly rowsLeftOut: number
+  readonly skippedRows: number
   /** Null: the invoice is of days. */
   readonly kind: SubjectKind | null
-  readonly totals: Totals
+  readonly totals: DifferenceTotals
 }
 
 /** Rows that cannot be read: nothing was compared. */
@@ -61,18 +61,18 @@ const repetition = ({ id, file, first }: RepeatedRow, sameToo: boolean): string 
 }
 
 /** Takes the rows of an invoice in, and says of each whether it goes with those before it. */
-class Intake {
+class InvoiceIntake {
   readonly #parts: ReconcileParts
   readonly faults: RowFault[] = []
   faultsCount = 0
   rows = 0
-  rowsLeftOut = 0
+  skippedRows = 0
   /** Undefined before the first row. */
   kind: SubjectKind | null | undefined
   cells: DayCells | null = null
   #first: string | null = null
   #last: string | null = null
-  #kept: InvoiceRow[] = []
+  #buffered: InvoiceRow[] = []
 
   constructor(parts: ReconcileParts) {
     this.#parts = parts
@@ -81,16 +81,16 @@ class Intake {
   async take(): Promise<void> {
     for await (const rows of this.#parts.invoice.rows()) {
       for (const row of rows) {
-        const problem = isFault(row) ? row.problem : this.#add(row)
+        const problem = isRowFault(row) ? row.problem : this.#add(row)
         if (problem !== null) this.#refuse({ file: row.file, row: row.row, problem })
       }
-      if (this.#kept.length >= limits.invoiceRowsPerCopy) await this.#keep()
+      if (this.#buffered.length >= limits.invoiceRowsPerCopy) await this.#flush()
     }
-    await this.#keep()
+    await this.#flush()
     if (this.kind != null && this.faultsCount === 0) await this.#refuseRepeats()
   }
 
-  period(): Period {
+  period(): InvoicePeriod {
     const { from, to, timezone } = this.#parts
     const first = from ?? this.#first
     const last = to ?? this.#last
@@ -101,9 +101,9 @@ class Intake {
 
   /** What is invoiced twice would be charged twice. */
   async #refuseRepeats(): Promise<void> {
-    const { invoice, books } = this.#parts
+    const { invoice, repository: repository } = this.#parts
     const sameToo = invoice.layout?.mayRepeat !== true
-    for await (const repeats of books.repeats(sameToo))
+    for await (const repeats of repository.repeatedRows(sameToo))
       for (const repeat of repeats)
         this.#refuse({ file: repeat.file, row: repeat.row, problem: repetition(repeat, sameToo) })
   }
@@ -113,7 +113,7 @@ class Intake {
     if (this.faults.length < limits.invoiceFaultsMax) this.faults.push(fault)
   }
 
-  #isLeftOut({ day }: InvoiceRow): boolean {
+  #isOutsidePeriod({ day }: InvoiceRow): boolean {
     const { from, to } = this.#parts
     return day !== null && ((from !== null && day < from) || (to !== null && day > to))
   }
@@ -122,8 +122,8 @@ class Intake {
     const kind = row.subject?.kind ?? null
     if (this.kind === undefined) this.kind = kind
     if (this.kind !== kind) return `is of ${nameOf(kind)}, where rows before it are of ${nameOf(this.kind)}`
-    if (this.#isLeftOut(row)) {
-      this.rowsLeftOut += 1
+    if (this.#isOutsidePeriod(row)) {
+      this.skippedRows += 1
       return null
     }
     this.rows += 1
@@ -133,38 +133,38 @@ class Intake {
   }
 
   #addSubject(row: InvoiceRow): null {
-    if (this.faultsCount === 0) this.#kept.push(row)
+    if (this.faultsCount === 0) this.#buffered.push(row)
     return null
   }
 
   #addToDay(row: InvoiceRow): string | null {
     const { day } = row
     if (day === null) return 'tells no day'
-    return this.#cellsOf().add({ ...row, day })
+    return this.#ensureCells().add({ ...row, day })
   }
 
-  #cellsOf(): DayCells {
+  #ensureCells(): DayCells {
     const { layout } = this.#parts.invoice
     if (layout === null) throw new Error('rows come after the layout of their file')
     this.cells ??= new DayCells(layout, this.#parts.names)
     return this.cells
   }
 
-  async #keep(): Promise<void> {
-    const rows = this.#kept
-    this.#kept = []
-    if (rows.length > 0 && this.faultsCount === 0) await this.#parts.books.keep(rows)
+  async #flush(): Promise<void> {
+    const rows = this.#buffered
+    this.#buffered = []
+    if (rows.length > 0 && this.faultsCount === 0) await this.#parts.repository.storeRows(rows)
   }
 }
 
 const compareSubjects = async (
   kind: SubjectKind,
-  period: Period,
-  totals: Totals,
-  { invoice, books, names, unitPrice, noteOf, onFinding, onCorrection }: ReconcileParts,
+  period: InvoicePeriod,
+  totals: DifferenceTotals,
+  { invoice, repository: repository, names, unitPrice, noteOf, onFinding, onCorrection }: ReconcileParts,
 ): Promise<void> => {
   const rules = { layout: invoice.layout!, names, unitPrice, noteOf }
-  for await (const pairs of books.subjects(kind, period))
+  for await (const pairs of repository.subjects(kind, period))
     for (const pair of pairs) {
       const { invoicedPicos, ledgerPicos, findings, correction } = compareSubject(pair, rules)
       totals.invoicedPicos += invoicedPicos
@@ -179,11 +179,11 @@ const compareSubjects = async (
 
 const compareAllDays = async (
   cells: DayCells,
-  period: Period,
-  totals: Totals,
-  { invoice, books, names, onFinding }: ReconcileParts,
+  period: InvoicePeriod,
+  totals: DifferenceTotals,
+  { invoice, repository: repository, names, onFinding }: ReconcileParts,
 ): Promise<void> => {
-  for await (const bucket of compareDays(cells, books, period, { layout: invoice.layout!, names })) {
+  for await (const bucket of compareDays(cells, repository, period, { layout: invoice.layout!, names })) {
     totals.invoicedPicos += bucket.invoicedPicos
     totals.ledgerPicos += bucket.ledgerPicos
     for (const finding of bucket.findings) {
@@ -198,10 +198,10 @@ const compareAllDays = async (
  * once, of one class; the classes add up to what is invoiced less what the ledger has, to the pico-dollar. Rejects with PeriodUnknown
  * where nothing says which days are meant.
  */
-export const reconcile = async (parts: ReconcileParts): Promise<Reconciliation | FaultyInvoice> => {
-  const intake = new Intake(parts)
+export const reconcileInvoice = async (parts: ReconcileParts): Promise<Reconciliation | FaultyInvoice> => {
+  const intake = new InvoiceIntake(parts)
   await intake.take()
-  const { faults, faultsCount, rows, rowsLeftOut, kind = null } = intake
+  const { faults, faultsCount, rows, skippedRows: skippedRows, kind = null } = intake
   if (faultsCount > 0) return { faults, faultsCount }
   const period = intake.period()
   const totals = noTotals()
@@ -209,6 +209,6 @@ export const reconcile = async (parts: ReconcileParts): Promise<Reconciliation |
     const cells = intake.cells ?? new DayCells(parts.invoice.layout!, parts.names)
     await compareAllDays(cells, period, totals, parts)
   } else await compareSubjects(kind, period, totals, parts)
-  assertTied(totals)
-  return { period, rows, rowsLeftOut, kind, totals }
+  assertTotalsBalance(totals)
+  return { period, rows, skippedRows: skippedRows, kind, totals }
 }

@@ -41,10 +41,10 @@ export interface RowFault extends RowPlace {
 
 export type RowOrFault = InvoiceRow | RowFault
 
-export const isFault = (row: RowOrFault): row is RowFault => 'problem' in row
+export const isRowFault = (row: RowOrFault): row is RowFault => 'problem' in row
 
 /** Stands for every model, or every item, where an invoice does not tell them apart. */
-export const anything = '*'
+export const wildcard = '*'
 
 /** Of tokens, calls and units: the item of a video task's charge, whose quantities are decimals. */
 export const videoItem = 'video'
@@ -53,4 +53,4 @@ export const videoItem = 'video'
 export const unitParts = 10n ** 12n
 
 /** A number of units in these parts; rounded half up. Throws RangeError for what is no number of units. */
-export const partsOfUnits = (units: string): bigint => unitsPicosRoundingHalfUp(units, '1')
+export const toUnitParts = (units: string): bigint => unitsPicosRoundingHalfUp(units, '1')

@@ -6,11 +6,11 @@ import {
   type Decomposition,
   decompose,
   noPrice,
-  type Part,
-  type Standing,
+  type ComparedQuantity,
+  type BucketState,
   type UnitPrice,
 } from './decompose.ts'
-import type { Finding } from './finding.ts'
+import type { ReconcileFinding } from './finding.ts'
 import type { InvoiceLayout } from './formats/format.ts'
 import type { ModelNames } from './models.ts'
 import { unitParts, videoItem } from './row.ts'
@@ -27,7 +27,7 @@ export interface SubjectRules {
 export interface ComparedSubject {
   readonly invoicedPicos: bigint
   readonly ledgerPicos: bigint
-  readonly findings: readonly Finding[]
+  readonly findings: readonly ReconcileFinding[]
   readonly correction: Correction | null
 }
 
@@ -50,7 +50,7 @@ const chargedByGroup = (pair: SubjectPair, { groupOf }: InvoiceLayout): Readonly
   return sums
 }
 
-const standingOf = ({ invoiced, ledger }: SubjectPair, names: ModelNames): Standing => {
+const classifySubject = ({ invoiced, ledger }: SubjectPair, names: ModelNames): BucketState => {
   if (invoiced === null) return 'missing_there'
   if (ledger?.state === 'charged') return 'both'
   if (ledger?.state === 'open') return 'unfinished_request'
@@ -66,7 +66,7 @@ const priceOf = (item: string, charged: Sum, { invoiced, ledger }: SubjectPair, 
     ledger?.model != null ? rules.names.canonicalOfPublic(ledger.model) : rules.names.canonical(invoiced?.model ?? '')
   const day = ledger?.day ?? invoiced?.day ?? null
   return (
-    (day === null ? null : rules.names.priceOf(model, item, day)) ??
+    (day === null ? null : rules.names.findPrice(model, item, day)) ??
     (item === videoItem ? rules.unitPrice : null) ??
     noPrice
   )
@@ -75,7 +75,7 @@ const priceOf = (item: string, charged: Sum, { invoiced, ledger }: SubjectPair, 
 /** A request's own estimate bounds nothing: whatever differs may be its fault. */
 const estimatedOf = ({ ledger }: SubjectPair): bigint | null => (ledger?.estimated === true ? null : 0n)
 
-const partsOf = (pair: SubjectPair, rules: SubjectRules): readonly Part[] => {
+const partsOf = (pair: SubjectPair, rules: SubjectRules): readonly ComparedQuantity[] => {
   const charged = chargedByGroup(pair, rules.layout)
   const quantities = pair.invoiced?.quantities ?? new Map<string, bigint>()
   return [...new Set([...quantities.keys(), ...charged.keys()])].map((item) => {
@@ -91,7 +91,7 @@ const partsOf = (pair: SubjectPair, rules: SubjectRules): readonly Part[] => {
   })
 }
 
-const amountPart = (pair: SubjectPair, chargedPicos: bigint): Part => ({
+const amountPart = (pair: SubjectPair, chargedPicos: bigint): ComparedQuantity => ({
   item: 'amount',
   invoiced: pair.invoiced?.amountPicos ?? 0n,
   charged: chargedPicos,
@@ -103,7 +103,7 @@ const amountPart = (pair: SubjectPair, chargedPicos: bigint): Part => ({
 const cellOf = (pair: SubjectPair, rules: SubjectRules): Cell => {
   const { invoiced } = pair
   const chargedPicos = chargedOf(pair)?.totalPicos ?? 0n
-  const measure = rules.layout.quantitiesTold && invoiced !== null ? 'quantities' : 'amounts'
+  const measure = rules.layout.hasQuantities && invoiced !== null ? 'quantities' : 'amounts'
   return {
     measure,
     parts: measure === 'quantities' ? partsOf(pair, rules) : [amountPart(pair, chargedPicos)],
@@ -119,7 +119,7 @@ const findingOf =
     { invoicedPicos, ledgerPicos }: Pick<Decomposition<Cell>, 'invoicedPicos' | 'ledgerPicos'>,
     cell: Cell,
   ) =>
-  (name: Finding['class'], amountPicos: bigint): Finding => ({
+  (name: ReconcileFinding['class'], amountPicos: bigint): ReconcileFinding => ({
     class: name,
     amountPicos,
     day: invoiced?.day ?? ledger?.day ?? null,
@@ -133,13 +133,13 @@ const findingOf =
     rows: invoiced === null ? null : { file: invoiced.file, row: invoiced.row, rows: invoiced.rows },
   })
 
-const correctable: ReadonlySet<Finding['class']> = new Set(['estimated', 'token_drift', 'price_drift'])
+const correctable: ReadonlySet<ReconcileFinding['class']> = new Set(['estimated', 'token_drift', 'price_drift'])
 
 /**
  * One that both sides know, and whose charge the invoice gives another figure for. A charge that was given back whole, as nobody got
  * the answer, is the gateway's own loss; and no more is given back than was taken.
  */
-const correctionOf = (pair: SubjectPair, findings: readonly Finding[], { noteOf }: SubjectRules): Correction | null => {
+const correctionOf = (pair: SubjectPair, findings: readonly ReconcileFinding[], { noteOf }: SubjectRules): Correction | null => {
   const { invoiced } = pair
   const ledger = chargedOf(pair)
   if (invoiced === null || ledger === null || ledger.isUndelivered) return null
@@ -152,7 +152,7 @@ const correctionOf = (pair: SubjectPair, findings: readonly Finding[], { noteOf 
 }
 
 /** What is charged in another period, or may be invoiced in another, is a matter of time. */
-const compareApart = (pair: SubjectPair, ledgerPicos: bigint, cell: Cell): ComparedSubject => {
+const compareOutsidePeriod = (pair: SubjectPair, ledgerPicos: bigint, cell: Cell): ComparedSubject => {
   const figures = { invoicedPicos: 0n, ledgerPicos }
   const findings = ledgerPicos === 0n ? [] : [findingOf(pair, figures, cell)('timing', -ledgerPicos)]
   return { ...figures, findings, correction: null }
@@ -167,9 +167,9 @@ export const compareSubject = (pair: SubjectPair, rules: SubjectRules): Compared
   const cell = cellOf(pair, rules)
   const correctedPicos = charged?.takenPicos ?? 0n
   if (pair.invoiced === null && charged?.atEdge === true)
-    return compareApart(pair, cell.chargedPicos + correctedPicos, cell)
+    return compareOutsidePeriod(pair, cell.chargedPicos + correctedPicos, cell)
   const { invoicedPicos, ledgerPicos, pieces } = decompose({
-    standing: standingOf(pair, rules.names),
+    standing: classifySubject(pair, rules.names),
     cells: [cell],
     correctedPicos,
     unfinishedPicos: 0n,

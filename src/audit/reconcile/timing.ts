@@ -53,7 +53,7 @@ const shiftAt = (midnights: readonly number[], days: readonly TimedDay[], edges:
  * too little, as far as requests reached over the midnight between them. Beyond the first and the last day the neighbour is unknown, so
  * those two midnights explain only what no other does.
  */
-export const shiftsOf = (days: readonly TimedDay[], edges: TimedEdges): readonly bigint[] => {
+export const computeTimingShifts = (days: readonly TimedDay[], edges: TimedEdges): readonly bigint[] => {
   const inner = [...days.keys()].slice(1)
   const outer = [0, days.length]
   const onward = shiftAt([...inner, ...outer], days, edges)

@@ -1,6 +1,6 @@
 import type { FactOf } from '../../events/envelope.ts'
 import type { KeyIssued, Limits, PlanPublished, WorkspaceChanged, WorkspaceOpened } from '../../events/types.ts'
-import { type Drafted, LayeredMap } from '../layered-map.ts'
+import { type OverlayOf, OverlayMap } from '../layered-map.ts'
 import { parseUsd } from '../money.ts'
 import type { Subscription } from '../plans/subscription.ts'
 
@@ -25,16 +25,16 @@ export interface Key {
 
 /** Who pays and who calls, as decisions see it. */
 export interface AccountsDraft {
-  readonly workspaces: Drafted<string, Workspace>
-  readonly keys: Drafted<string, Key>
+  readonly workspaces: OverlayOf<string, Workspace>
+  readonly keys: OverlayOf<string, Key>
   /** Keys that work, by their SHA-256. */
-  readonly keysBySha256: Drafted<string, Key>
+  readonly keysBySha256: OverlayOf<string, Key>
   /** The id of the working key that a name stands for; see `nameOf`. A key that was replaced has given its name away. */
-  readonly keysByName: Drafted<string, string>
+  readonly keysByName: OverlayOf<string, string>
   /** Of each key that took another's place, the first of those before it; see `limitKeyOf`. */
-  readonly limitKeys: Drafted<string, string>
+  readonly limitKeys: OverlayOf<string, string>
   /** What was set, by whom it binds; see `limitsOf`. */
-  readonly limits: Drafted<string, Limits>
+  readonly limits: OverlayOf<string, Limits>
 }
 
 /** Who pays and who calls. The fold owns it and changes it in place. */
@@ -73,24 +73,24 @@ export const setSubscription = (
 }
 
 /** The limits of the plan that a workspace has; null without one. */
-export const planLimitsOf = ({ subscriptions }: Pick<Accounts, 'subscriptions'>, workspaceId: string): Limits | null =>
+export const findPlanLimits = ({ subscriptions }: Pick<Accounts, 'subscriptions'>, workspaceId: string): Limits | null =>
   subscriptions.get(workspaceId)?.terms.limits ?? null
 
 /** A draft on which facts that are not yet in the log can be tried. */
 export const draftAccounts = (accounts: Accounts): AccountsDraft => ({
-  workspaces: new LayeredMap(accounts.workspaces),
-  keys: new LayeredMap(accounts.keys),
-  keysBySha256: new LayeredMap(accounts.keysBySha256),
-  keysByName: new LayeredMap(accounts.keysByName),
-  limitKeys: new LayeredMap(accounts.limitKeys),
-  limits: new LayeredMap(accounts.limits),
+  workspaces: new OverlayMap(accounts.workspaces),
+  keys: new OverlayMap(accounts.keys),
+  keysBySha256: new OverlayMap(accounts.keysBySha256),
+  keysByName: new OverlayMap(accounts.keysByName),
+  limitKeys: new OverlayMap(accounts.limitKeys),
+  limits: new OverlayMap(accounts.limits),
 })
 
 /** A name within its workspace. */
-export const nameOf = ({ workspaceId, name }: Pick<Key, 'workspaceId' | 'name'>): string => `${workspaceId} ${name}`
+export const findKeyName = ({ workspaceId, name }: Pick<Key, 'workspaceId' | 'name'>): string => `${workspaceId} ${name}`
 
 /** The key whose limits bind a key, and whose spending is counted with its own: the first of those whose place it took, or itself. */
-export const limitKeyOf = ({ limitKeys }: Pick<AccountsDraft, 'limitKeys'>, keyId: string): string =>
+export const findLimitKey = ({ limitKeys }: Pick<AccountsDraft, 'limitKeys'>, keyId: string): string =>
   limitKeys.get(keyId) ?? keyId
 
 const addKey = (accounts: AccountsDraft, key: Key): void => {
@@ -103,7 +103,7 @@ export const restoreKeys = (accounts: AccountsDraft, keys: readonly Key[]): void
   const replaced = new Set(keys.map(({ replaces }) => replaces))
   for (const key of keys) {
     addKey(accounts, key)
-    if (!key.revoked && !replaced.has(key.keyId)) accounts.keysByName.set(nameOf(key), key.keyId)
+    if (!key.revoked && !replaced.has(key.keyId)) accounts.keysByName.set(findKeyName(key), key.keyId)
   }
   for (const { keyId, replaces } of keys)
     if (replaces !== null) accounts.limitKeys.set(keyId, firstOf(accounts.keys, replaces))
@@ -120,7 +120,7 @@ const firstOf = (keys: AccountsDraft['keys'], keyId: string): string => {
 
 const giveNameAway = ({ keys, keysByName }: AccountsDraft, keyId: string): void => {
   const key = keys.get(keyId)
-  if (key !== undefined && keysByName.get(nameOf(key)) === keyId) keysByName.delete(nameOf(key))
+  if (key !== undefined && keysByName.get(findKeyName(key)) === keyId) keysByName.delete(findKeyName(key))
 }
 
 /** Only a key of the workspace that was issued before can be replaced, so no chain of them ends in itself. */
@@ -128,7 +128,7 @@ const replacedBy = ({ keys }: AccountsDraft, { workspaceId, replaces }: KeyIssue
   replaces !== undefined && keys.get(replaces)?.workspaceId === workspaceId ? replaces : null
 
 const takePlaceOf = (accounts: AccountsDraft, keyId: string, replaces: string): void => {
-  accounts.limitKeys.set(keyId, limitKeyOf(accounts, replaces))
+  accounts.limitKeys.set(keyId, findLimitKey(accounts, replaces))
   giveNameAway(accounts, replaces)
 }
 
@@ -139,7 +139,7 @@ const issueKeyOnce = (accounts: AccountsDraft, data: KeyIssued): void => {
   const replaces = replacedBy(accounts, data)
   addKey(accounts, { keyId, workspaceId, name, sha256, prefix, revoked: false, expiresAtMs, replaces })
   if (replaces !== null) takePlaceOf(accounts, keyId, replaces)
-  accounts.keysByName.set(nameOf(data), keyId)
+  accounts.keysByName.set(findKeyName(data), keyId)
 }
 
 const setExpiry = (accounts: AccountsDraft, keyId: string, expiresAtMs: number): void => {
@@ -175,7 +175,7 @@ const changeWorkspace = ({ workspaces }: AccountsDraft, data: WorkspaceChanged):
 }
 
 /** Applies a fact; one that repeats, or speaks of what is not there, changes nothing. */
-export const evolveAccounts = (accounts: AccountsDraft, fact: AccountFact): void => {
+export const applyToAccounts = (accounts: AccountsDraft, fact: AccountFact): void => {
   switch (fact.type) {
     case 'WorkspaceOpened':
       openWorkspaceOnce(accounts, fact.data)

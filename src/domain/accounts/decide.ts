@@ -1,5 +1,5 @@
 import { formatUsd } from '../money.ts'
-import { type AccountFact, type AccountsDraft, type Key, nameOf } from './accounts.ts'
+import { type AccountFact, type AccountsDraft, type Key, findKeyName } from './accounts.ts'
 
 /** A fresh key's id and what is kept of its secret. */
 export interface FreshKey {
@@ -111,7 +111,7 @@ const revoked = ({ keyId, workspaceId }: Key): AccountFact => ({ type: 'KeyRevok
 /** The name is the reference: a workspace has one working key of a name. */
 const issue = (command: CommandOf<'IssueKey'>, accounts: AccountsDraft): AccountDecision => {
   if (!accounts.workspaces.has(command.workspaceId)) return { refused: 'workspace_unknown' }
-  if (accounts.keysByName.has(nameOf(command))) return { refused: 'key_name_taken' }
+  if (accounts.keysByName.has(findKeyName(command))) return { refused: 'key_name_taken' }
   return { facts: [issued({ ...command, expiresAtMs: command.expiresAtMs ?? null })] }
 }
 
@@ -138,7 +138,7 @@ const rotate = (command: CommandOf<'RotateKey'>, accounts: AccountsDraft): Accou
   const { keyId, fresh, graceEndsAtMs } = command
   const key = working(keyId, accounts)
   if ('refused' in key) return key
-  if (accounts.keysByName.get(nameOf(key)) !== keyId) return { refused: 'key_replaced' }
+  if (accounts.keysByName.get(findKeyName(key)) !== keyId) return { refused: 'key_replaced' }
   const { workspaceId, name } = key
   const { expiresAtMs = key.expiresAtMs } = command
   return {

@@ -1,24 +1,24 @@
 import type { FactOf } from '../../events/envelope.ts'
 import type { Limits, LimitsSet, Pace, Spend } from '../../events/types.ts'
 import { formatUsd, parseUsd } from '../money.ts'
-import { everyModel, type MayUse, withoutSnapshot } from '../routing/plan.ts'
-import { type Accounts, type AccountsDraft, type Key, limitKeyOf, planLimitsOf } from './accounts.ts'
+import { allowAllModels, type ModelPermission, withoutSnapshot } from '../routing/plan.ts'
+import { type Accounts, type AccountsDraft, type Key, findLimitKey, findPlanLimits } from './accounts.ts'
 
 /** Whom limits bind: a key of a workspace, or, without one, the workspace. */
 const holderOf = (workspaceId: string, keyId = ''): string => `${workspaceId} ${keyId}`
 
-export const setLimits = (book: AccountsDraft['limits'], { workspaceId, keyId, limits }: LimitsSet): void => {
+export const putLimits = (book: AccountsDraft['limits'], { workspaceId, keyId, limits }: LimitsSet): void => {
   book.set(holderOf(workspaceId, keyId), limits)
 }
 
 const noLimits: Limits = {}
 
 /** What was set of a key, or of one whose place it took; for null, of the workspace. */
-export const setLimitsOf = (
+export const findSetLimits = (
   accounts: Pick<AccountsDraft, 'limits' | 'limitKeys'>,
   workspaceId: string,
   keyId: string | null,
-): Limits => accounts.limits.get(holderOf(workspaceId, keyId === null ? '' : limitKeyOf(accounts, keyId))) ?? noLimits
+): Limits => accounts.limits.get(holderOf(workspaceId, keyId === null ? '' : findLimitKey(accounts, keyId))) ?? noLimits
 
 /** The limits that bind the requests of a key: its workspace's and its own. Both apply. */
 export interface BindingLimits {
@@ -31,18 +31,18 @@ const workspaceLimitsOf = (
   accounts: Pick<Accounts, 'limits' | 'limitKeys' | 'subscriptions'>,
   workspaceId: string,
 ): Limits => {
-  const own = setLimitsOf(accounts, workspaceId, null)
-  const ofPlan = planLimitsOf(accounts, workspaceId)
+  const own = findSetLimits(accounts, workspaceId, null)
+  const ofPlan = findPlanLimits(accounts, workspaceId)
   return ofPlan === null ? own : { ...ofPlan, ...own }
 }
 
 /** What limits the requests of a key. */
-export const limitsOf = (
+export const resolveLimits = (
   accounts: Pick<Accounts, 'limits' | 'limitKeys' | 'subscriptions'>,
   { keyId, workspaceId }: Pick<Key, 'keyId' | 'workspaceId'>,
 ): BindingLimits => ({
   workspace: workspaceLimitsOf(accounts, workspaceId),
-  key: setLimitsOf(accounts, workspaceId, keyId),
+  key: findSetLimits(accounts, workspaceId, keyId),
 })
 
 /** Where a limit of a workspace comes from. */
@@ -55,8 +55,8 @@ export interface LimitsInForce {
 }
 
 /** `configured` are those of every workspace about which nothing else is said. */
-export const limitsInForce = (accounts: Accounts, workspaceId: string, configured: Limits): LimitsInForce => {
-  const own = setLimitsOf(accounts, workspaceId, null)
+export const resolveLimitsInForce = (accounts: Accounts, workspaceId: string, configured: Limits): LimitsInForce => {
+  const own = findSetLimits(accounts, workspaceId, null)
   const said = workspaceLimitsOf(accounts, workspaceId)
   const sourceOf = (member: string): LimitSource => {
     if (member in own) return 'own'
@@ -73,10 +73,10 @@ const isListed = (allowed: readonly string[], model: string): boolean =>
 const everyOf = (model: string): string => `${model.slice(0, model.indexOf('/'))}/*`
 
 /** What the requests of a key may ask: what both its workspace and itself are allowed. */
-export const mayUseOf = (accounts: Accounts, key: Pick<Key, 'keyId' | 'workspaceId'>): MayUse => {
-  const { workspace, key: own } = limitsOf(accounts, key)
+export const modelPermissionOf = (accounts: Accounts, key: Pick<Key, 'keyId' | 'workspaceId'>): ModelPermission => {
+  const { workspace, key: own } = resolveLimits(accounts, key)
   const lists = [workspace.allowedModels, own.allowedModels].filter((list) => list !== undefined)
-  return lists.length === 0 ? everyModel : (model) => lists.every((list) => isListed(list, model))
+  return lists.length === 0 ? allowAllModels : (model) => lists.every((list) => isListed(list, model))
 }
 
 export interface SetLimits {
@@ -101,8 +101,8 @@ export const decideLimits = (command: SetLimits, accounts: AccountsDraft): Limit
   const { workspaceId, keyId, limits } = command
   const refused = refusalOf(command, accounts)
   if (refused !== null) return { refused }
-  if (canonicalText(setLimitsOf(accounts, workspaceId, keyId)) === canonicalText(limits)) return { facts: [] }
-  const ofKey = keyId === null ? {} : { keyId: limitKeyOf(accounts, keyId) }
+  if (canonicalText(findSetLimits(accounts, workspaceId, keyId)) === canonicalText(limits)) return { facts: [] }
+  const ofKey = keyId === null ? {} : { keyId: findLimitKey(accounts, keyId) }
   return { facts: [{ type: 'LimitsSet', data: { workspaceId, ...ofKey, limits } }] }
 }
 

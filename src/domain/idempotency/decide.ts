@@ -1,4 +1,4 @@
-import type { ClaimedKey, KeyAsk, KeyRecord } from './key.ts'
+import type { ClaimedKey, KeyRequest, KeyRecord } from './key.ts'
 
 export type KeyDecision =
   /** The request runs once it has claimed the key. */
@@ -16,7 +16,7 @@ export type KeyDecision =
     }
   | { readonly type: 'refuse'; readonly reason: 'in_use'; readonly requestId: string; readonly runsForMs: number }
 
-const decideClaimed = (claim: ClaimedKey, { requestId, nowMs }: KeyAsk): KeyDecision => {
+const decideClaimed = (claim: ClaimedKey, { requestId, nowMs }: KeyRequest): KeyDecision => {
   if (claim.requestId === requestId) return { type: 'run', claim }
   if (claim.holder === requestId || nowMs >= claim.leaseUntilMs) return { type: 'take_over', claim }
   const runsForMs = Math.max(0, nowMs - claim.claimedMs)
@@ -24,7 +24,7 @@ const decideClaimed = (claim: ClaimedKey, { requestId, nowMs }: KeyAsk): KeyDeci
 }
 
 /** What becomes of a request that names a key; `record` is what stands under the key, null where nothing does. */
-export const decideKey = (record: KeyRecord | null, ask: KeyAsk): KeyDecision => {
+export const decideKey = (record: KeyRecord | null, ask: KeyRequest): KeyDecision => {
   if (record === null) return { type: 'claim' }
   if (record.digest !== ask.digest) return { type: 'refuse', reason: 'reused', requestId: record.requestId }
   switch (record.state) {
@@ -38,15 +38,15 @@ export const decideKey = (record: KeyRecord | null, ask: KeyAsk): KeyDecision =>
 }
 
 /** How a request that was left behind stands in the log, for good: what it was charged, in USD, and for which UTC day; null where it is free. */
-export type LeftBehind = { readonly chargedUsd: string; readonly day: string } | { readonly chargedUsd: null }
+export type AbandonedOutcome = { readonly chargedUsd: string; readonly day: string } | { readonly chargedUsd: null }
 
 /**
  * What becomes of a request that was left behind, and whose answer is not kept. A whole answer that is not kept was not delivered, so that
  * its charge goes back; of a stream, what came is an answer.
  */
-export const decideLeftBehind = (
+export const decideAbandoned = (
   { work }: ClaimedKey,
-  { chargedUsd }: LeftBehind,
+  { chargedUsd }: AbandonedOutcome,
 ): 'forget' | 'give_back' | 'stays_charged' => {
   if (chargedUsd === null || work.type === 'task') return 'forget'
   return work.stream ? 'stays_charged' : 'give_back'

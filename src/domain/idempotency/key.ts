@@ -1,7 +1,7 @@
 import type { RequestFailed } from '../../events/types.ts'
 
 /** What runs once under a key: a request that is charged as it ends, or a video task. */
-export type KeyedWork =
+export type KeyedOperation =
   | {
       readonly type: 'request'
       readonly keyId: string
@@ -19,7 +19,7 @@ export interface ClaimedKey {
   readonly holder: string
   /** Of endpoint and body. */
   readonly digest: string
-  readonly work: KeyedWork
+  readonly work: KeyedOperation
   /** Milliseconds since the epoch, by the clock of whoever claimed. */
   readonly claimedMs: number
   /** From then on whoever repeats the request may take the claim over. */
@@ -37,7 +37,7 @@ export interface AnsweredKey {
 }
 
 /** A request that was answered, and whose answer is not kept. */
-export interface UnkeptKey {
+export interface UnstoredKey {
   readonly state: 'unkept'
   readonly requestId: string
   readonly digest: string
@@ -45,10 +45,10 @@ export interface UnkeptKey {
 }
 
 /** What stands under an idempotency key. */
-export type KeyRecord = ClaimedKey | AnsweredKey | UnkeptKey
+export type KeyRecord = ClaimedKey | AnsweredKey | UnstoredKey
 
 /** A request that names a key. */
-export interface KeyAsk {
+export interface KeyRequest {
   readonly requestId: string
   readonly digest: string
   /** Milliseconds since the epoch. */

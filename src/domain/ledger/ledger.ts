@@ -2,30 +2,30 @@ import type { Event, EventOf } from '../../events/envelope.ts'
 import type { LimitsSet } from '../../events/types.ts'
 import {
   type Accounts,
-  evolveAccounts,
+  applyToAccounts,
   initialAccounts,
   type Key,
   restoreKeys,
   setSubscription,
 } from '../accounts/accounts.ts'
-import { setLimits } from '../accounts/limits.ts'
+import { putLimits } from '../accounts/limits.ts'
 import { utcDayOf } from '../instant.ts'
 import { parseUsd } from '../money.ts'
 import { type PriceBook, publishPrice } from '../pricing/price-book.ts'
-import { evolveOverlay, initialOverlay, type RoutingOverlay } from '../routing/overlay.ts'
-import { giveUpTask, openTask, progressTask, settleTask, type Task, type TaskEvent } from '../video/task.ts'
+import { applyToOverlay, initialOverlay, type RoutingOverlay } from '../routing/overlay.ts'
+import { expireTask, openTask, progressTask, settleTask, type Task, type TaskEvent } from '../video/task.ts'
 import {
-  chargeWallet,
-  evolveWallet,
+  applyCharge,
+  applyToWallet,
   type Movement,
   type PlanFact,
-  settleHold,
+  applyHoldSettlement,
   type WalletFact,
 } from '../wallet/evolve.ts'
 import { initialWallet, type Wallet } from '../wallet/wallet.ts'
 import { admitFrame, type FrameWindow, initialFrameWindow } from './frame-window.ts'
-import { type ClosedRequest, type Closing, type OpenRequests, pairRequest, type Routed } from './requests.ts'
-import { takeCreditLimit, takeLimitKey } from './workspace-draft.ts'
+import { type ClosedRequest, type ClosingEvent, type OpenRequestMap, pairRequest, type RoutedEvent } from './requests.ts'
+import { applyCreditLimit, applyLimitKey } from './workspace-draft.ts'
 
 /** A checkpoint of the log. */
 export interface LastSeal {
@@ -45,7 +45,7 @@ export interface Ledger {
   /** What was set over the configuration's aliases and routers; another object after each change. */
   routing: RoutingOverlay
   readonly wallets: Map<string, Wallet>
-  readonly openRequests: OpenRequests
+  readonly openRequests: OpenRequestMap
   /** Tasks that have not ended. */
   readonly tasks: Map<string, Task>
   /** The checkpoint that seals the most; of several that seal as much the first. Nobody has looked at its signature. */
@@ -86,7 +86,7 @@ export interface Applied {
   readonly task: Task | null
 }
 
-export const walletOf = (ledger: Ledger, workspaceId: string): Wallet => {
+export const walletInLedger = (ledger: Ledger, workspaceId: string): Wallet => {
   const standing = ledger.wallets.get(workspaceId)
   if (standing !== undefined) return standing
   const wallet = initialWallet(workspaceId)
@@ -107,50 +107,50 @@ const settle = (ledger: Ledger, { routed, closing }: ClosedRequest): readonly Mo
   const { requestId, workspaceId, total } = closing.data
   const { keyId, reserved, allowanceId } = routed.data
   const asker = { keyId, day: utcDayOf(routed.time) }
-  const wallet = walletOf(ledger, workspaceId)
-  return chargeWallet(wallet, requestId, parseUsd(total), parseUsd(reserved), allowanceId, asker)
+  const wallet = walletInLedger(ledger, workspaceId)
+  return applyCharge(wallet, requestId, parseUsd(total), parseUsd(reserved), allowanceId, asker)
 }
 
 const nothing = { movements: [], closed: null, task: null } as const
 type Effect = Pick<Applied, 'movements' | 'closed' | 'task'>
 
-const applyRequest = (ledger: Ledger, event: Routed | Closing, sequence: number): Effect => {
+const applyRequest = (ledger: Ledger, event: RoutedEvent | ClosingEvent, sequence: number): Effect => {
   const closed = pairRequest(ledger.openRequests, event, sequence)
   return closed === null ? nothing : { ...nothing, movements: settle(ledger, closed), closed }
 }
 
 const changeWorkspace = (ledger: Ledger, event: EventOf<'WorkspaceOpened'> | EventOf<'WorkspaceChanged'>): void => {
-  evolveAccounts(ledger.accounts, event)
-  takeCreditLimit(walletOf(ledger, event.data.workspaceId), ledger.accounts)
+  applyToAccounts(ledger.accounts, event)
+  applyCreditLimit(walletInLedger(ledger, event.data.workspaceId), ledger.accounts)
 }
 
 const issueKey = (ledger: Ledger, event: EventOf<'KeyIssued'>): void => {
   const { keyId, workspaceId } = event.data
-  evolveAccounts(ledger.accounts, event)
-  takeLimitKey(walletOf(ledger, workspaceId), ledger.accounts, keyId)
+  applyToAccounts(ledger.accounts, event)
+  applyLimitKey(walletInLedger(ledger, workspaceId), ledger.accounts, keyId)
 }
 
 /** As the tables have them. */
-export const applyKeys = (ledger: Ledger, keys: readonly Key[]): void => {
+export const restoreLedgerKeys = (ledger: Ledger, keys: readonly Key[]): void => {
   restoreKeys(ledger.accounts, keys)
-  for (const { keyId, workspaceId } of keys) takeLimitKey(walletOf(ledger, workspaceId), ledger.accounts, keyId)
+  for (const { keyId, workspaceId } of keys) applyLimitKey(walletInLedger(ledger, workspaceId), ledger.accounts, keyId)
 }
 
 /** What a key may spend is known to whoever decides for the wallet. */
-export const applyLimits = (ledger: Ledger, data: LimitsSet): void => {
-  setLimits(ledger.accounts.limits, data)
-  evolveWallet(walletOf(ledger, data.workspaceId), { type: 'LimitsSet', data })
+export const restoreLedgerLimits = (ledger: Ledger, data: LimitsSet): void => {
+  putLimits(ledger.accounts.limits, data)
+  applyToWallet(walletInLedger(ledger, data.workspaceId), { type: 'LimitsSet', data })
 }
 
 const moveWallet = (ledger: Ledger, fact: WalletFact): Effect => ({
   ...nothing,
-  movements: evolveWallet(walletOf(ledger, fact.data.workspaceId), fact),
+  movements: applyToWallet(walletInLedger(ledger, fact.data.workspaceId), fact),
 })
 
 const movePlan = (ledger: Ledger, fact: PlanFact): Effect => {
   const effect = moveWallet(ledger, fact)
   const { workspaceId } = fact.data
-  setSubscription(ledger.accounts, workspaceId, walletOf(ledger, workspaceId).subscription)
+  setSubscription(ledger.accounts, workspaceId, walletInLedger(ledger, workspaceId).subscription)
   return effect
 }
 
@@ -185,7 +185,7 @@ const endTask = (
 const releaseHold = (ledger: Ledger, event: EventOf<'HoldReleased'>): Effect => {
   const effect = moveWallet(ledger, event)
   const { holdId: taskId, workspaceId } = event.data
-  return { ...effect, task: endTask(ledger, { taskId, workspaceId }, (task) => giveUpTask(task, event)) }
+  return { ...effect, task: endTask(ledger, { taskId, workspaceId }, (task) => expireTask(task, event)) }
 }
 
 /** The first end of a task counts: after it nothing moves, whatever a second one says. */
@@ -193,7 +193,7 @@ const settleOnce = (ledger: Ledger, event: EventOf<'TaskSettled'>): Effect => {
   const { taskId, workspaceId, total } = event.data
   const task = endTask(ledger, event.data, (open) => settleTask(open, event))
   if (task === null) return nothing
-  return { ...nothing, movements: settleHold(walletOf(ledger, workspaceId), taskId, parseUsd(total)), task }
+  return { ...nothing, movements: applyHoldSettlement(walletInLedger(ledger, workspaceId), taskId, parseUsd(total)), task }
 }
 
 const moveTask = (ledger: Ledger, event: TaskEvent): Effect => {
@@ -204,12 +204,12 @@ const moveTask = (ledger: Ledger, event: TaskEvent): Effect => {
 }
 
 /** False for a checkpoint that says it seals its own frame, or what comes after it: whoever wrote it cannot have seen that. */
-export const sealsWhatStands = ({ data }: EventOf<'CheckpointSealed'>, sequence: number): boolean =>
+export const isSealOfLog = ({ data }: EventOf<'CheckpointSealed'>, sequence: number): boolean =>
   data.size < sequence
 
 const noteSeal = (ledger: Ledger, event: EventOf<'CheckpointSealed'>, sequence: number): void => {
   const { data } = event
-  if (sealsWhatStands(event, sequence) && data.size > (ledger.sealed?.size ?? 0))
+  if (isSealOfLog(event, sequence) && data.size > (ledger.sealed?.size ?? 0))
     ledger.sealed = { size: data.size, sequence }
 }
 
@@ -224,14 +224,14 @@ const applyEvent = (ledger: Ledger, event: Event, sequence: number): Effect => {
       return nothing
     case 'KeyExpirySet':
     case 'KeyRevoked':
-      evolveAccounts(ledger.accounts, event)
+      applyToAccounts(ledger.accounts, event)
       return nothing
     case 'AliasSet':
     case 'RouterSet':
-      ledger.routing = evolveOverlay(ledger.routing, event)
+      ledger.routing = applyToOverlay(ledger.routing, event)
       return nothing
     case 'LimitsSet':
-      applyLimits(ledger, event.data)
+      restoreLedgerLimits(ledger, event.data)
       return nothing
     case 'PricePublished':
       publishPrice(ledger.prices, event.data)
@@ -277,7 +277,7 @@ export const applyFrame = (ledger: Ledger, frame: LedgerFrame): readonly Applied
   if (frame.sequence !== ledger.sequence + 1)
     throw new Error(`the ledger stands at sequence ${ledger.sequence}, the next frame is ${frame.sequence}`)
   ledger.sequence = frame.sequence
-  if (frame.walletSubject !== null) walletOf(ledger, frame.walletSubject).subjectSequence = frame.sequence
+  if (frame.walletSubject !== null) walletInLedger(ledger, frame.walletSubject).subjectSequence = frame.sequence
   if (!isNewFrame(ledger, frame)) return []
   return frame.events.map((event, index) => ({
     event,

@@ -1,31 +1,31 @@
 import type { EventOf } from '../../events/envelope.ts'
 
-export type Routed = EventOf<'RequestRouted'>
-export type Closing = EventOf<'UsageRecorded'> | EventOf<'RequestFailed'>
+export type RoutedEvent = EventOf<'RequestRouted'>
+export type ClosingEvent = EventOf<'UsageRecorded'> | EventOf<'RequestFailed'>
 
 /** A request of which one side is in the log and the other is not yet. */
 export interface OpenRequest {
-  readonly routed: Routed | null
-  readonly closing: Closing | null
+  readonly routed: RoutedEvent | null
+  readonly closing: ClosingEvent | null
   /** Sequence of the frame of whichever side came. */
   readonly sequence: number
 }
 
 /** A request both of whose sides are in the log. */
 export interface ClosedRequest {
-  readonly routed: Routed
-  readonly closing: Closing
+  readonly routed: RoutedEvent
+  readonly closing: ClosingEvent
   /** Sequence of the frame of the side that came first. */
   readonly firstSequence: number
 }
 
-export type OpenRequests = Map<string, OpenRequest>
+export type OpenRequestMap = Map<string, OpenRequest>
 
 /**
  * Takes one side of a request and answers with the whole once both are there, in whichever order writers stored them.
  * A second closing event waits for a routing event that never comes: it is never honoured, and stays listed.
  */
-export const pairRequest = (open: OpenRequests, event: Routed | Closing, sequence: number): ClosedRequest | null => {
+export const pairRequest = (open: OpenRequestMap, event: RoutedEvent | ClosingEvent, sequence: number): ClosedRequest | null => {
   const { requestId } = event.data
   const waiting = open.get(requestId)
   const routed = event.type === 'RequestRouted' ? event : (waiting?.routed ?? null)

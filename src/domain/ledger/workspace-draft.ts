@@ -3,12 +3,12 @@ import {
   type Accounts,
   type AccountsDraft,
   draftAccounts,
-  evolveAccounts,
-  limitKeyOf,
+  applyToAccounts,
+  findLimitKey,
 } from '../accounts/accounts.ts'
-import { setLimits } from '../accounts/limits.ts'
-import { evolveWallet, type WalletFact } from '../wallet/evolve.ts'
-import { draftOf, type Wallet, type WalletDraft } from '../wallet/wallet.ts'
+import { putLimits } from '../accounts/limits.ts'
+import { applyToWallet, type WalletFact } from '../wallet/evolve.ts'
+import { draftWallet, type Wallet, type WalletDraft } from '../wallet/wallet.ts'
 
 /** What the decisions of one workspace see, and what its subject in the log may hold. */
 export interface WorkspaceDraft {
@@ -46,30 +46,30 @@ export const isWorkspaceFact = ({ type }: { readonly type: string }): boolean =>
 const isAccountFact = (fact: WorkspaceFact): fact is AccountFact => fact.type in accountTypes
 
 /** A wallet may go as far below zero as its workspace may. */
-export const takeCreditLimit = (wallet: WalletDraft, { workspaces }: AccountsDraft): void => {
+export const applyCreditLimit = (wallet: WalletDraft, { workspaces }: AccountsDraft): void => {
   wallet.creditLimitPicos = workspaces.get(wallet.workspaceId)?.creditLimitPicos ?? 0n
 }
 
 /** What a key may spend, and what it spent, is that of the first key whose place it took. */
-export const takeLimitKey = (wallet: WalletDraft, accounts: AccountsDraft, keyId: string): void => {
-  const limitKey = limitKeyOf(accounts, keyId)
+export const applyLimitKey = (wallet: WalletDraft, accounts: AccountsDraft, keyId: string): void => {
+  const limitKey = findLimitKey(accounts, keyId)
   const isOurs = accounts.keys.get(keyId)?.workspaceId === wallet.workspaceId
   if (isOurs && limitKey !== keyId) wallet.limitKeys.set(keyId, limitKey)
 }
 
 /** A draft on which facts that are not yet in the log can be tried. */
 export const draftWorkspace = (wallet: Wallet, accounts: Accounts): WorkspaceDraft => ({
-  wallet: draftOf(wallet),
+  wallet: draftWallet(wallet),
   accounts: draftAccounts(accounts),
 })
 
-export const evolveDraft = ({ wallet, accounts }: WorkspaceDraft, fact: WorkspaceFact): void => {
-  if (fact.type === 'LimitsSet') setLimits(accounts.limits, fact.data)
+export const applyToDraft = ({ wallet, accounts }: WorkspaceDraft, fact: WorkspaceFact): void => {
+  if (fact.type === 'LimitsSet') putLimits(accounts.limits, fact.data)
   if (!isAccountFact(fact)) {
-    evolveWallet(wallet, fact)
+    applyToWallet(wallet, fact)
     return
   }
-  evolveAccounts(accounts, fact)
-  takeCreditLimit(wallet, accounts)
-  if (fact.type === 'KeyIssued') takeLimitKey(wallet, accounts, fact.data.keyId)
+  applyToAccounts(accounts, fact)
+  applyCreditLimit(wallet, accounts)
+  if (fact.type === 'KeyIssued') applyLimitKey(wallet, accounts, fact.data.keyId)
 }

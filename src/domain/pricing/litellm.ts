@@ -4,15 +4,15 @@ import { formatUsd } from '../money.ts'
 type Rates = PriceSheet['per_million_tokens']
 
 /** A price field of an entry that the sheet does not have, and why that does no harm. */
-export interface LeftOut {
+export interface SkippedPrice {
   readonly field: string
   readonly reason: string
 }
 
 /** One entry of LiteLLM's table: a sheet of ours, or why it is none. `name` is the entry's own. */
 export type ImportedPrice =
-  | { readonly name: string; readonly model: string; readonly sheet: PriceSheet; readonly leftOut: readonly LeftOut[] }
-  | { readonly name: string; readonly model: string | null; readonly unsupported: readonly LeftOut[] }
+  | { readonly name: string; readonly model: string; readonly sheet: PriceSheet; readonly leftOut: readonly SkippedPrice[] }
+  | { readonly name: string; readonly model: string | null; readonly unsupported: readonly SkippedPrice[] }
 
 type Entry = Readonly<Record<string, unknown>>
 
@@ -63,8 +63,8 @@ interface Reading {
   readonly rates: Partial<Record<keyof Rates, string>>
   readonly tiers: Map<number, Partial<Record<keyof Rates, string>>>
   readonly perCall: Record<string, string>
-  readonly leftOut: LeftOut[]
-  readonly unsupported: LeftOut[]
+  readonly leftOut: SkippedPrice[]
+  readonly unsupported: SkippedPrice[]
 }
 
 const inexact = 'is not a number with at most 12 decimals for a million tokens'
@@ -126,7 +126,7 @@ const readFields = (entry: Entry): Reading => {
 const isComplete = (rates: Reading['rates']): rates is Rates => rates.input !== undefined && rates.output !== undefined
 
 /** What prices a short prompt must price a long one too: nothing falls back to another item's rate there. */
-const missingInTiers = ({ rates, tiers }: Reading): readonly LeftOut[] =>
+const missingInTiers = ({ rates, tiers }: Reading): readonly SkippedPrice[] =>
   [...tiers].flatMap(([above, tier]) =>
     Object.keys(rates)
       .filter((item) => !Object.hasOwn(tier, item))
@@ -140,7 +140,7 @@ const tiersOf = ({ tiers }: Reading): PriceSheet['tiers'] =>
 
 const servedModes: ReadonlySet<unknown> = new Set(['chat', 'responses', 'completion'])
 
-const problemsOf = (entry: Entry, reading: Reading): readonly LeftOut[] => {
+const problemsOf = (entry: Entry, reading: Reading): readonly SkippedPrice[] => {
   const { mode, max_output_tokens: most } = entry
   return [
     ...(servedModes.has(mode) ? [] : [{ field: 'mode', reason: `${JSON.stringify(mode)} is not served here` }]),
@@ -163,7 +163,7 @@ const sheetOf = (entry: Entry, reading: Reading, rates: Rates): PriceSheet => ({
 })
 
 /** A row of LiteLLM's table does; what else stands in a table is no price. */
-export const namesProvider = (entry: unknown): boolean =>
+export const isProviderName = (entry: unknown): boolean =>
   isEntry(entry) && typeof entry['litellm_provider'] === 'string'
 
 /** `<provider>/<model>` as it is named here; null where no provider of ours is meant. */
@@ -176,7 +176,7 @@ const modelOf = (name: string, { litellm_provider: theirs }: Entry, providers: R
 const readEntry = (name: string, entry: Entry, providers: ReadonlySet<string>): ImportedPrice => {
   const model = modelOf(name, entry, providers)
   if (model === null) {
-    const reason = namesProvider(entry) ? 'names no provider that is configured here' : 'is missing'
+    const reason = isProviderName(entry) ? 'names no provider that is configured here' : 'is missing'
     return { name, model, unsupported: [{ field: 'litellm_provider', reason }] }
   }
   const reading = readFields(entry)

@@ -1,5 +1,5 @@
 import type { PriceSheet } from '../../events/types.ts'
-import type { ImportedPrice, LeftOut } from './litellm.ts'
+import type { ImportedPrice, SkippedPrice } from './litellm.ts'
 import { type PriceBook, priceAt } from './price-book.ts'
 import type { PriceEntry } from './price-file.ts'
 
@@ -19,7 +19,7 @@ export interface PriceChange {
   readonly model: string | null
   readonly differences: readonly PriceDifference[]
   /** Price fields that the sheet does not have; of an unsupported row, those that keep it from being one. */
-  readonly leftOut: readonly LeftOut[]
+  readonly leftOut: readonly SkippedPrice[]
   /** What would be published; null for a row that is unchanged or unsupported. */
   readonly entry: PriceEntry | null
 }

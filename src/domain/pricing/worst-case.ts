@@ -5,7 +5,7 @@ import { perTokenPicos } from './charge.ts'
 type Rates = PriceSheet['per_million_tokens']
 
 /** The most that a request can ask of a model. */
-export interface Demand {
+export interface UsageBounds {
   /** No tokenizer makes more tokens of the input than this. */
   readonly inputTokensMax: number
   /** The request refers to what we cannot measure, such as a file: it may fill the model's whole context. */
@@ -30,7 +30,7 @@ const searchTokensMax = 14_000
 /** What all searches of a request add: few requests make five, and a small wallet shall not be refused for the sixteenth. */
 const searchedTokensMax = 64_000
 
-const searchedTokensOf = (sheet: PriceSheet, { toolCallsMax }: Demand): number => {
+const searchedTokensOf = (sheet: PriceSheet, { toolCallsMax }: UsageBounds): number => {
   const searches = Object.entries(toolCallsMax)
     .filter(([tool]) => searchTool.test(tool) && sheet.per_call?.[tool] !== undefined)
     .reduce((sum, [, calls]) => sum + calls, 0)
@@ -38,7 +38,7 @@ const searchedTokensOf = (sheet: PriceSheet, { toolCallsMax }: Demand): number =
 }
 
 /** What searches add never goes beyond the model's context; what was sent is counted as it is. */
-const inputTokensOf = (sheet: PriceSheet, demand: Demand): number => {
+const inputTokensOf = (sheet: PriceSheet, demand: UsageBounds): number => {
   const { inputTokensMax, unmeasured } = demand
   const context = sheet.context_tokens ?? contextTokensUnknown
   const wanted = unmeasured ? context : Math.min(inputTokensMax + searchedTokensOf(sheet, demand), context)
@@ -46,7 +46,7 @@ const inputTokensOf = (sheet: PriceSheet, demand: Demand): number => {
 }
 
 /** A request may fall into any tier up to the size of its prompt: the dearest of them counts. */
-const reachableRates = (sheet: PriceSheet, demand: Demand): readonly Rates[] => [
+const reachableRates = (sheet: PriceSheet, demand: UsageBounds): readonly Rates[] => [
   sheet.per_million_tokens,
   ...(sheet.tiers ?? [])
     .filter((tier) => inputTokensOf(sheet, demand) > tier.prompt_tokens_above)
@@ -56,7 +56,7 @@ const reachableRates = (sheet: PriceSheet, demand: Demand): readonly Rates[] => 
 const dearest = (prices: readonly (string | undefined)[]): bigint =>
   maxOf(0n, ...prices.filter((price) => price !== undefined).map(perTokenPicos))
 
-const inputRatePicos = (sheet: PriceSheet, demand: Demand): bigint =>
+const inputRatePicos = (sheet: PriceSheet, demand: UsageBounds): bigint =>
   dearest(
     reachableRates(sheet, demand).flatMap((rates) => [
       rates.input,
@@ -67,7 +67,7 @@ const inputRatePicos = (sheet: PriceSheet, demand: Demand): bigint =>
     ]),
   )
 
-const outputRatePicos = (sheet: PriceSheet, demand: Demand): bigint =>
+const outputRatePicos = (sheet: PriceSheet, demand: UsageBounds): bigint =>
   dearest(
     reachableRates(sheet, demand).flatMap((rates) => [
       rates.output,
@@ -78,27 +78,27 @@ const outputRatePicos = (sheet: PriceSheet, demand: Demand): bigint =>
   )
 
 /** All output tokens that the model can answer this request with. */
-export const outputTokensOf = (sheet: PriceSheet, demand: Demand): number =>
+export const maxOutputTokens = (sheet: PriceSheet, demand: UsageBounds): number =>
   Math.min(demand.outputTokensMax ?? sheet.max_output_tokens, sheet.max_output_tokens) * demand.choices
 
-const beforeOutputPicos = (sheet: PriceSheet, demand: Demand): bigint =>
+const beforeOutputPicos = (sheet: PriceSheet, demand: UsageBounds): bigint =>
   Object.entries(demand.toolCallsMax).reduce(
     (sum, [tool, calls]) => sum + BigInt(calls) * parseUsd(sheet.per_call?.[tool] ?? '0'),
     BigInt(inputTokensOf(sheet, demand)) * inputRatePicos(sheet, demand),
   )
 
 /** The most that the request can cost with this sheet, in picos. `outputCap` bounds the output of each answer, where the wallet set one. */
-export const worstCasePicos = (sheet: PriceSheet, demand: Demand, outputCap: number | null = null): bigint => {
-  const tokens = outputTokensOf(sheet, demand)
+export const worstCasePicos = (sheet: PriceSheet, demand: UsageBounds, outputCap: number | null = null): bigint => {
+  const tokens = maxOutputTokens(sheet, demand)
   const capped = outputCap === null ? tokens : Math.min(tokens, outputCap * demand.choices)
   return beforeOutputPicos(sheet, demand) + BigInt(capped) * outputRatePicos(sheet, demand)
 }
 
 /** The output tokens of each answer that `budgetPicos` pays for, never more than the model gives; below zero never. */
-export const affordableOutputTokens = (sheet: PriceSheet, demand: Demand, budgetPicos: bigint): number => {
+export const affordableOutputTokens = (sheet: PriceSheet, demand: UsageBounds, budgetPicos: bigint): number => {
   const left = budgetPicos - beforeOutputPicos(sheet, demand)
   if (left < 0n) return 0
-  const most = outputTokensOf(sheet, demand) / demand.choices
+  const most = maxOutputTokens(sheet, demand) / demand.choices
   const rate = outputRatePicos(sheet, demand) * BigInt(demand.choices)
   return rate === 0n ? most : Math.min(most, Number(left / rate))
 }

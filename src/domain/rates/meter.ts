@@ -10,7 +10,7 @@ export interface Meter {
 }
 
 /** What is asked of a meter by one who spends on its own for a moment. */
-export interface LeaseAsk {
+export interface LeaseRequest {
   /** Units that were leased before and not spent: they are leased anew with the others. */
   readonly held: number
   /** Without these the lease is of no use. */
@@ -44,7 +44,7 @@ export const emptyMeter = (nowMs: number): Meter => ({ level: 0, atMs: nowMs })
 
 const drainMs = (units: number, perMinute: number): number => Math.ceil((units * minuteMs) / perMinute - hair)
 
-export const burstOf = (perMinute: number): number => Math.max(1, perMinute / burstDivisor)
+export const burstCapacity = (perMinute: number): number => Math.max(1, perMinute / burstDivisor)
 
 /** Drained up to now. A clock that is behind another's drains nothing, and takes no time back. */
 const drained = ({ level, atMs }: Meter, nowMs: number, perMinute: number): Meter => {
@@ -54,20 +54,20 @@ const drained = ({ level, atMs }: Meter, nowMs: number, perMinute: number): Mete
 }
 
 const filled = ({ level, atMs }: Meter, units: number, perMinute: number): Meter => ({
-  level: Math.min(Math.max(0, level + units), burstOf(perMinute) + debtMinutesMax * perMinute),
+  level: Math.min(Math.max(0, level + units), burstCapacity(perMinute) + debtMinutesMax * perMinute),
   atMs,
 })
 
 /** Counts what turned out otherwise than it was let through: more is owed, what is below zero comes back. */
-export const settled = (meter: Meter, nowMs: number, units: number, perMinute: number): Meter =>
+export const settleMeter = (meter: Meter, nowMs: number, units: number, perMinute: number): Meter =>
   filled(drained(meter, nowMs, perMinute), units, perMinute)
 
 /**
  * Leases units, whole ones, as many as there are up to the wanted, or none where there are not the least. What is larger than any burst
  * passes when as much as a burst would, and is owed for.
  */
-export const decide = (meter: Meter, nowMs: number, ask: LeaseAsk, perMinute: number): LeaseDecision => {
-  const burst = burstOf(perMinute)
+export const decideLease = (meter: Meter, nowMs: number, ask: LeaseRequest, perMinute: number): LeaseDecision => {
+  const burst = burstCapacity(perMinute)
   const now = drained(meter, nowMs, perMinute)
   const level = Math.max(now.level, ask.held)
   const excess = level + Math.min(ask.least, burst) - burst
@@ -77,9 +77,9 @@ export const decide = (meter: Meter, nowMs: number, ask: LeaseAsk, perMinute: nu
 }
 
 /** Units that could be leased now. */
-export const remainingOf = (meter: Meter, nowMs: number, perMinute: number): number =>
-  Math.max(0, Math.floor(burstOf(perMinute) - drained(meter, nowMs, perMinute).level + hair))
+export const remainingUnits = (meter: Meter, nowMs: number, perMinute: number): number =>
+  Math.max(0, Math.floor(burstCapacity(perMinute) - drained(meter, nowMs, perMinute).level + hair))
 
 /** Until the meter is as if nobody had asked. */
-export const resetMsOf = (meter: Meter, nowMs: number, perMinute: number): number =>
+export const msUntilReset = (meter: Meter, nowMs: number, perMinute: number): number =>
   drainMs(drained(meter, nowMs, perMinute).level, perMinute)

@@ -1,16 +1,16 @@
 /** Places of one limit of concurrent requests that somebody holds, for as long as he renews them. */
-export interface Holding {
+export interface SlotHolding {
   readonly slots: number
   /** Milliseconds since the epoch; then they are free, whatever became of their holder. */
   readonly untilMs: number
 }
 
 /** By holder. */
-export type Slots = Readonly<Record<string, Holding>>
+export type Slots = Readonly<Record<string, SlotHolding>>
 
 export const noSlots: Slots = {}
 
-const alive = (slots: Slots, nowMs: number): readonly (readonly [string, Holding])[] =>
+const alive = (slots: Slots, nowMs: number): readonly (readonly [string, SlotHolding])[] =>
   Object.entries(slots).filter(([, { untilMs }]) => untilMs > nowMs)
 
 /** Places that the others hold. */
@@ -18,7 +18,7 @@ export const heldByOthers = (slots: Slots, holder: string, nowMs: number): numbe
   alive(slots, nowMs).reduce((sum, [each, holding]) => (each === holder ? sum : sum + holding.slots), 0)
 
 /** As many as the holder wants and the others leave, but never fewer than it uses: what runs, runs. */
-export const slotsFor = (
+export const allottedSlots = (
   slots: Slots,
   nowMs: number,
   { holder, used, wanted }: { readonly holder: string; readonly used: number; readonly wanted: number },
@@ -26,7 +26,7 @@ export const slotsFor = (
 ): number => Math.max(used, Math.min(wanted, max - heldByOthers(slots, holder, nowMs)))
 
 /** With the holder's part as it is from now on; what lapsed is gone. */
-export const held = (slots: Slots, nowMs: number, holder: string, holding: Holding): Slots =>
+export const heldSlots = (slots: Slots, nowMs: number, holder: string, holding: SlotHolding): Slots =>
   Object.fromEntries([
     ...alive(slots, nowMs).filter(([each]) => each !== holder),
     ...(holding.slots > 0 ? [[holder, holding] as const] : []),

@@ -19,7 +19,7 @@ const withEntry = <T>(entries: ReadonlyMap<string, T>, name: string, value: T | 
 }
 
 /** Another overlay, so that whoever made something of the one before notices. */
-export const evolveOverlay = (overlay: RoutingOverlay, fact: RoutingFact): RoutingOverlay => {
+export const applyToOverlay = (overlay: RoutingOverlay, fact: RoutingFact): RoutingOverlay => {
   switch (fact.type) {
     case 'AliasSet':
       return { ...overlay, aliases: withEntry(overlay.aliases, fact.data.alias, fact.data.model) }

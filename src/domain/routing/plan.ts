@@ -48,7 +48,7 @@ export interface Catalog {
 }
 
 /** What a caller asked for: one name, or a chain that replaces it. */
-export interface Ask {
+export interface RoutingRequest {
   readonly model: string
   readonly chain: readonly string[] | null
 }
@@ -68,9 +68,9 @@ const routerOf = (name: string): string | null =>
   name.startsWith(routerPrefix) ? name.slice(routerPrefix.length) : null
 
 /** Whether whoever asks may use a model, by its `<provider>/<model>`. */
-export type MayUse = (model: string) => boolean
+export type ModelPermission = (model: string) => boolean
 
-export const everyModel: MayUse = () => true
+export const allowAllModels: ModelPermission = () => true
 
 /** Behind the name of a model it means one snapshot of it; never a mere prefix: `gpt-5` is no `gpt-5-mini`. */
 const snapshotPattern = /-(?:\d{8}|\d{4}-\d{2}-\d{2})$/
@@ -108,14 +108,14 @@ const namedBy = (catalog: Catalog, name: string, random: Random): readonly strin
 }
 
 /** A name as `<provider>/<model>`: an alias once resolved is one, and so is every candidate of a router, in the order of a draw. */
-export const modelIdsOf = (catalog: Catalog, name: string, random: Random): readonly string[] =>
+export const listModelIds = (catalog: Catalog, name: string, random: Random): readonly string[] =>
   namedBy(catalog, name, random).map((each) => aliased(catalog, each))
 
 const firstInLine: Random = () => 0
 
 /** The same where their order does not matter. */
 const everyModelId = (catalog: Catalog, names: readonly string[]): readonly string[] =>
-  names.flatMap((name) => modelIdsOf(catalog, name, firstInLine))
+  names.flatMap((name) => listModelIds(catalog, name, firstInLine))
 
 /** Provider and upstream model of a public model id; undefined where no such provider is configured. */
 export const locateModel = (
@@ -153,7 +153,7 @@ const canBeCalled = (catalog: Catalog, prices: PriceBook, name: string): boolean
 }
 
 /** Those of the names, of models and aliases, that lead to no model of a configured provider with a price, in force or to come. */
-export const namesOfNoModel = (catalog: Catalog, prices: PriceBook, names: readonly string[]): readonly string[] =>
+export const unresolvedNames = (catalog: Catalog, prices: PriceBook, names: readonly string[]): readonly string[] =>
   names.filter((name) => !everyModelId(catalog, [name]).some((model) => canBeCalled(catalog, prices, model)))
 
 const callableOf = (catalog: Catalog, prices: PriceBook, model: string, atMs: number): CallableModel | undefined => {
@@ -184,27 +184,27 @@ const refuseVideoModels = (catalog: Catalog, prices: PriceBook, names: readonly 
     )
 }
 
-export const noSuchModel = (name: string): GatewayError =>
+export const modelNotFound = (name: string): GatewayError =>
   new GatewayError('model_not_found', `The model \`${name}\` does not exist or is not available here.`, {
     param: 'model',
   })
 
-export const notAllowed = (name: string): GatewayError =>
+export const modelNotAllowed = (name: string): GatewayError =>
   new GatewayError('model_not_allowed', `This key may not use the model \`${name}\`.`, { param: 'model' })
 
-const noneAllowed = (ask: Ask): GatewayError =>
+const noneAllowed = (ask: RoutingRequest): GatewayError =>
   ask.chain !== null && ask.chain.length > 1
     ? new GatewayError('model_not_allowed', 'This key may use none of the models in the fallback chain.', {
         param: 'extra_body.models',
       })
-    : notAllowed(ask.chain?.[0] ?? ask.model)
+    : modelNotAllowed(ask.chain?.[0] ?? ask.model)
 
-const noCandidate = (ask: Ask): GatewayError =>
+const noCandidate = (ask: RoutingRequest): GatewayError =>
   ask.chain !== null && ask.chain.length > 1
     ? new GatewayError('invalid_value', 'None of the models in the fallback chain is available.', {
         param: 'extra_body.models',
       })
-    : noSuchModel(ask.chain?.[0] ?? ask.model)
+    : modelNotFound(ask.chain?.[0] ?? ask.model)
 
 /** What RequestRouted has room for; a chain of routers can name more. */
 const candidatesMax = 16
@@ -226,14 +226,14 @@ const tooManyCandidates = (count: number): GatewayError =>
 export const planRequest = (
   catalog: Catalog,
   prices: PriceBook,
-  ask: Ask,
+  ask: RoutingRequest,
   atMs: number,
   random: Random,
-  mayUse: MayUse = everyModel,
+  mayUse: ModelPermission = allowAllModels,
 ): Plan => {
   const names = ask.chain ?? [ask.model]
   const callable = names.flatMap((name, level) =>
-    modelIdsOf(catalog, name, random)
+    listModelIds(catalog, name, random)
       .map((model) => callableOf(catalog, prices, model, atMs))
       .filter((each) => each !== undefined)
       .map((each) => ({ ...each, level })),

@@ -9,7 +9,7 @@ export interface Dimensions {
 }
 
 /** A request with all that its rules are told by. */
-export interface Asked {
+export interface CheckedVideoRequest {
   readonly request: VideoRequest
   readonly body: VideoBody
   readonly modelName: string
@@ -29,7 +29,7 @@ type Refusal = Extract<
   | 'invalid_parameter_combination'
 >
 
-export const refusal = (code: Refusal, param: string, message: string): GatewayError =>
+export const videoRefusal = (code: Refusal, param: string, message: string): GatewayError =>
   new GatewayError(code, message, { param })
 
 /** Counts characters, however many units of UTF-16 each takes. */

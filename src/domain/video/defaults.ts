@@ -10,14 +10,14 @@ const defaultModes: { readonly [K in VideoKind]: VideoMode } = {
 /** Seconds. */
 const defaultDuration = '5'
 
-export const modeOf = ({ kind, body }: VideoRequest): VideoMode => body.mode ?? defaultModes[kind]
+export const readVideoMode = ({ kind, body }: VideoRequest): VideoMode => body.mode ?? defaultModes[kind]
 
 /** The whole seconds of a duration; null for what is no such number. */
-export const secondsOf = (duration: string): number | null =>
+export const readVideoSeconds = (duration: string): number | null =>
   /^[1-9][0-9]{0,3}$/.test(duration) ? Number(duration) : null
 
 /** The seconds asked for; null for what is no whole number of them. Of an edit it says nothing: that is as long as its input. */
-export const durationOf = ({ duration = defaultDuration }: VideoBody): number | null => secondsOf(duration)
+export const readVideoDuration = ({ duration = defaultDuration }: VideoBody): number | null => readVideoSeconds(duration)
 
 /** An edit of a video, which is what a reference video is for unless it says otherwise. */
 export const isEdit = ({ video_list = [] }: VideoBody): boolean =>
@@ -41,7 +41,7 @@ const saying = (request: VideoRequest, sound: Pick<VideoBody, 'sound'>): VideoBo
     ...(isEdit(body) ? {} : { duration: defaultDuration }),
     ...(body.multi_shot === true ? { shot_type: 'customize' } : {}),
     ...body,
-    mode: modeOf(request),
+    mode: readVideoMode(request),
   }
 }
 

@@ -1,5 +1,5 @@
-import { shownName } from '../../errors.ts'
-import { type Asked, refusal } from './asked.ts'
+import { truncateName } from '../../errors.ts'
+import { type CheckedVideoRequest, videoRefusal } from './asked.ts'
 
 /** Of an image once decoded. */
 const imageBytesMax = 10 * 1024 * 1024
@@ -19,49 +19,49 @@ const isBase64 = (text: string): boolean => base64Pattern.test(text) && text.rep
 const decodedBytes = (base64: string): number => Math.floor((base64.replace(/=+$/, '').length * 3) / 4)
 
 const checkUrl = (url: string, path: string): void => {
-  if (!isWebUrl(url)) throw refusal('invalid_value', path, `Invalid value for '${path}': must be an http or https URL.`)
+  if (!isWebUrl(url)) throw videoRefusal('invalid_value', path, `Invalid value for '${path}': must be an http or https URL.`)
 }
 
-const checkPixels = (asked: Asked, base64: string, path: string): void => {
+const checkPixels = (asked: CheckedVideoRequest, base64: string, path: string): void => {
   const pixels = asked.dimensionsOf(base64)
   if (pixels === null)
-    throw refusal('invalid_value', path, `Invalid value for '${path}': no PNG, JPEG, WebP or GIF image is in it.`)
+    throw videoRefusal('invalid_value', path, `Invalid value for '${path}': no PNG, JPEG, WebP or GIF image is in it.`)
   const { width, height } = pixels
   if (Math.min(width, height) < imageSidePixelsMin)
-    throw refusal(
+    throw videoRefusal(
       'invalid_value',
       path,
       `The image in '${path}' has ${width} × ${height} pixels; neither side may be below ${imageSidePixelsMin}.`,
     )
   if (Math.max(width, height) > imageRatioMax * Math.min(width, height))
-    throw refusal(
+    throw videoRefusal(
       'invalid_value',
       path,
       `The image in '${path}' has ${width} × ${height} pixels; its ratio must be within 1:2.5 and 2.5:1.`,
     )
 }
 
-const checkBase64 = (asked: Asked, text: string, path: string): void => {
+const checkBase64 = (asked: CheckedVideoRequest, text: string, path: string): void => {
   if (/^data:/i.test(text))
-    throw refusal(
+    throw videoRefusal(
       'invalid_value',
       path,
       `Invalid value for '${path}': send raw base64 without a \`data:\` prefix, or a URL.`,
     )
   if (!isBase64(text))
-    throw refusal('invalid_value', path, `Invalid value for '${path}': must be an http or https URL, or base64.`)
+    throw videoRefusal('invalid_value', path, `Invalid value for '${path}': must be an http or https URL, or base64.`)
   if (decodedBytes(text) > imageBytesMax)
-    throw refusal('invalid_value', path, `The image in '${path}' is larger than ${imageBytesMax / 1024 / 1024} MB.`)
+    throw videoRefusal('invalid_value', path, `The image in '${path}' is larger than ${imageBytesMax / 1024 / 1024} MB.`)
   checkPixels(asked, text, path)
 }
 
-const checkImage = (asked: Asked, image: unknown, path: string): void => {
-  if (typeof image !== 'string') throw refusal('invalid_value', path, `Invalid value for '${path}': must be a string.`)
+const checkImage = (asked: CheckedVideoRequest, image: unknown, path: string): void => {
+  if (typeof image !== 'string') throw videoRefusal('invalid_value', path, `Invalid value for '${path}': must be a string.`)
   if (schemePattern.test(image) && !/^data:/i.test(image)) checkUrl(image, path)
   else checkBase64(asked, image, path)
 }
 
-const imagesOf = ({ body, pathOf }: Asked): readonly (readonly [path: string, image: unknown])[] => {
+const imagesOf = ({ body, pathOf }: CheckedVideoRequest): readonly (readonly [path: string, image: unknown])[] => {
   const { image_list = [], dynamic_masks = [] } = body
   const single = (['image', 'image_tail', 'static_mask'] as const)
     .filter((field) => body[field] !== undefined)
@@ -74,7 +74,7 @@ const imagesOf = ({ body, pathOf }: Asked): readonly (readonly [path: string, im
 }
 
 /** An image by URL is the vendor's to look at; one that came along is looked at here. */
-export const checkImages = (asked: Asked): void => {
+export const checkImages = (asked: CheckedVideoRequest): void => {
   for (const [path, image] of imagesOf(asked)) checkImage(asked, image, path)
 }
 
@@ -82,20 +82,20 @@ export const checkImages = (asked: Asked): void => {
 const extensionOf = (url: string): string | null =>
   /\.([a-z0-9]+)$/.exec(new URL(url).pathname.toLowerCase())?.[1] ?? null
 
-export const checkVideos = ({ body, pathOf }: Asked): void => {
+export const checkVideos = ({ body, pathOf }: CheckedVideoRequest): void => {
   for (const [index, { video_url }] of (body.video_list ?? []).entries()) {
     const path = `${pathOf('video_list')}[${index}].video_url`
     checkUrl(video_url, path)
     const extension = extensionOf(video_url)
     if (extension !== null && !videoExtensions.includes(extension))
-      throw refusal(
+      throw videoRefusal(
         'unsupported_value',
         path,
-        `The video in '${path}' is a \`.${shownName(extension)}\`; only MP4 and MOV are taken.`,
+        `The video in '${path}' is a \`.${truncateName(extension)}\`; only MP4 and MOV are taken.`,
       )
   }
 }
 
-export const checkCallbackUrl = ({ request, pathOf }: Asked): void => {
+export const checkCallbackUrl = ({ request, pathOf }: CheckedVideoRequest): void => {
   if (request.callbackUrl !== null) checkUrl(request.callbackUrl, pathOf('callback_url'))
 }

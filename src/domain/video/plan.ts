@@ -2,12 +2,12 @@ import type { VideoSheet } from '../../events/types.ts'
 import { type PriceBook, priceAt } from '../pricing/price-book.ts'
 import {
   type Catalog,
-  everyModel,
+  allowAllModels,
   locateModel,
-  type MayUse,
-  modelIdsOf,
-  noSuchModel,
-  notAllowed,
+  type ModelPermission,
+  listModelIds,
+  modelNotFound,
+  modelNotAllowed,
   type Random,
   refuseUnpriced,
 } from '../routing/plan.ts'
@@ -48,16 +48,16 @@ export const planVideo = (
   model: string,
   atMs: number,
   random: Random,
-  mayUse: MayUse = everyModel,
+  mayUse: ModelPermission = allowAllModels,
 ): VideoPlan => {
-  const plans = modelIdsOf(catalog, model, random)
+  const plans = listModelIds(catalog, model, random)
     .map((each) => planOf(catalog, prices, each, atMs))
     .filter((each) => each !== undefined)
   const plan = plans.find((each) => mayUse(each.model))
   if (plan !== undefined) return plan
-  if (plans.length > 0) throw notAllowed(model)
+  if (plans.length > 0) throw modelNotAllowed(model)
   refuseUnpriced(catalog, prices, [model], atMs)
-  throw noSuchModel(model)
+  throw modelNotFound(model)
 }
 
 /** Every video model that can be asked at an instant: configured, priced, and of known abilities. */

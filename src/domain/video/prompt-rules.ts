@@ -1,5 +1,5 @@
-import { type Asked, isBlank, isLongerThan, refusal } from './asked.ts'
-import { durationOf, isCustomShots, secondsOf } from './defaults.ts'
+import { type CheckedVideoRequest, isBlank, isLongerThan, videoRefusal } from './asked.ts'
+import { readVideoDuration, isCustomShots, readVideoSeconds } from './defaults.ts'
 import type { VideoBody } from './request.ts'
 
 const promptCharactersMax = 2_500
@@ -8,14 +8,14 @@ const shotPromptCharactersMax = 512
 
 const checkLength = (text: string | undefined, path: string, charactersMax: number): void => {
   if (text !== undefined && isLongerThan(text, charactersMax))
-    throw refusal('invalid_value', path, `Invalid value for '${path}': at most ${charactersMax} characters.`)
+    throw videoRefusal('invalid_value', path, `Invalid value for '${path}': at most ${charactersMax} characters.`)
 }
 
 /** Shots of one's own take the prompt's place. */
-export const checkPrompts = ({ body, pathOf }: Asked): void => {
+export const checkPrompts = ({ body, pathOf }: CheckedVideoRequest): void => {
   const path = pathOf('prompt')
   if (!isCustomShots(body) && isBlank(body.prompt))
-    throw refusal('missing_required_parameter', path, `Missing required parameter: '${path}'.`)
+    throw videoRefusal('missing_required_parameter', path, `Missing required parameter: '${path}'.`)
   checkLength(body.prompt, path, promptCharactersMax)
   checkLength(body.negative_prompt, pathOf('negative_prompt'), promptCharactersMax)
 }
@@ -24,49 +24,49 @@ type Shot = NonNullable<VideoBody['multi_prompt']>[number]
 
 const checkShot = ({ index, prompt, duration }: Shot, place: number, path: string): void => {
   if (index !== place)
-    throw refusal('invalid_value', `${path}.index`, `Invalid value for '${path}.index': must be ${place}.`)
+    throw videoRefusal('invalid_value', `${path}.index`, `Invalid value for '${path}.index': must be ${place}.`)
   if (isBlank(prompt))
-    throw refusal('invalid_value', `${path}.prompt`, `Invalid value for '${path}.prompt': it is blank.`)
+    throw videoRefusal('invalid_value', `${path}.prompt`, `Invalid value for '${path}.prompt': it is blank.`)
   checkLength(prompt, `${path}.prompt`, shotPromptCharactersMax)
-  if (secondsOf(duration) === null)
-    throw refusal(
+  if (readVideoSeconds(duration) === null)
+    throw videoRefusal(
       'invalid_value',
       `${path}.duration`,
       `Invalid value for '${path}.duration': whole seconds, at least 1.`,
     )
 }
 
-const checkSum = ({ body, pathOf }: Asked, shots: readonly Shot[]): void => {
+const checkSum = ({ body, pathOf }: CheckedVideoRequest, shots: readonly Shot[]): void => {
   const path = pathOf('multi_prompt')
-  const sum = shots.reduce((seconds, { duration }) => seconds + (secondsOf(duration) ?? 0), 0)
-  const total = durationOf(body)
+  const sum = shots.reduce((seconds, { duration }) => seconds + (readVideoSeconds(duration) ?? 0), 0)
+  const total = readVideoDuration(body)
   if (sum !== total)
-    throw refusal(
+    throw videoRefusal(
       'invalid_value',
       path,
       `The shots in '${path}' take ${sum} seconds; the video's duration is ${total}.`,
     )
 }
 
-const checkCustomShots = (asked: Asked, shots: readonly Shot[]): void => {
+const checkCustomShots = (asked: CheckedVideoRequest, shots: readonly Shot[]): void => {
   const path = asked.pathOf('multi_prompt')
-  if (shots.length === 0) throw refusal('missing_required_parameter', path, `Missing required parameter: '${path}'.`)
+  if (shots.length === 0) throw videoRefusal('missing_required_parameter', path, `Missing required parameter: '${path}'.`)
   if (shots.length > shotsMax)
-    throw refusal('invalid_value', path, `Invalid value for '${path}': at most ${shotsMax} shots.`)
+    throw videoRefusal('invalid_value', path, `Invalid value for '${path}': at most ${shotsMax} shots.`)
   for (const [index, shot] of shots.entries()) checkShot(shot, index + 1, `${path}[${index}]`)
   checkSum(asked, shots)
 }
 
 /** What would be passed over is refused: its caller expects another video than would be paid for. */
-export const checkShots = (asked: Asked): void => {
+export const checkShots = (asked: CheckedVideoRequest): void => {
   const { body, model, modelName, pathOf } = asked
   const { multi_shot = false, multi_prompt: shots = [] } = body
   const path = pathOf('multi_shot')
   if (multi_shot && !model.multiShot)
-    throw refusal('unsupported_parameter', path, `\`${modelName}\` makes no videos of several shots.`)
+    throw videoRefusal('unsupported_parameter', path, `\`${modelName}\` makes no videos of several shots.`)
   if (isCustomShots(body)) checkCustomShots(asked, shots)
   else if (shots.length > 0)
-    throw refusal(
+    throw videoRefusal(
       'invalid_parameter_combination',
       pathOf('multi_prompt'),
       `'${pathOf('multi_prompt')}' needs '${path}' to be true and '${pathOf('shot_type')}' to be \`customize\`.`,
@@ -75,7 +75,7 @@ export const checkShots = (asked: Asked): void => {
 
 const placeholderPattern = /<<<(image|video|element)_([^<>]*)>>>/g
 
-const inputsOf = ({ request, body }: Asked): Readonly<Record<string, number>> =>
+const inputsOf = ({ request, body }: CheckedVideoRequest): Readonly<Record<string, number>> =>
   request.kind === 'omni-video'
     ? {
         image: body.image_list?.length ?? 0,
@@ -88,12 +88,12 @@ const checkText = (text: string, path: string, inputs: Readonly<Record<string, n
   for (const [placeholder, input = '', index = ''] of text.matchAll(placeholderPattern)) {
     const count = inputs[input] ?? 0
     if (!/^[1-9][0-9]*$/.test(index) || Number(index) > count)
-      throw refusal('invalid_value', path, `'${path}' refers to ${placeholder}, and ${count} such inputs are there.`)
+      throw videoRefusal('invalid_value', path, `'${path}' refers to ${placeholder}, and ${count} such inputs are there.`)
   }
 }
 
 /** `<<<image_1>>>` is the first of the images; only a video of several sources has any. */
-export const checkPlaceholders = (asked: Asked): void => {
+export const checkPlaceholders = (asked: CheckedVideoRequest): void => {
   const { body, pathOf } = asked
   const inputs = inputsOf(asked)
   if (!isCustomShots(body)) checkText(body.prompt ?? '', pathOf('prompt'), inputs)

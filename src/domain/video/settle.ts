@@ -5,7 +5,7 @@ import type { Task } from './task.ts'
 import { formatUnits, priceRoundingHalfUp, readUnits, type Units } from './units.ts'
 
 /** The vendor's last word on a task. */
-export interface Verdict {
+export interface VideoVerdict {
   readonly outcome: 'SUCCESS' | 'FAILURE'
   /** Null where the vendor never took the task. */
   readonly vendorTaskId: string | null
@@ -46,7 +46,7 @@ const chargeUnits = (units: Units, unitPrice: string, source: TaskCharge['source
  * What the vendor's word costs: its own figure at the unit price of the hold, nothing for a failure. Where it told none that can be read,
  * what the hold was placed for, marked as estimated.
  */
-export const chargeTask = (task: Pick<Task, 'unitPrice' | 'unitsMax'>, verdict: Verdict): TaskCharge => {
+export const chargeTask = (task: Pick<Task, 'unitPrice' | 'unitsMax'>, verdict: VideoVerdict): TaskCharge => {
   if (verdict.outcome === 'FAILURE') return { source: 'reported', lines: [], totalPicos: 0n }
   const units = verdict.deduction === null ? null : readUnits(verdict.deduction)
   return units === null
@@ -58,7 +58,7 @@ const optional = <Name extends string, T>(name: Name, value: T | null): { readon
   value === null ? {} : ({ [name]: value } as { readonly [N in Name]?: T })
 
 /** The end of an open task by the vendor's word. */
-export const settle = (task: Task, verdict: Verdict): FactOf<'TaskSettled'> => {
+export const decideSettlement = (task: Task, verdict: VideoVerdict): FactOf<'TaskSettled'> => {
   const { source, lines, totalPicos } = chargeTask(task, verdict)
   return {
     type: 'TaskSettled',
@@ -83,7 +83,7 @@ export const settle = (task: Task, verdict: Verdict): FactOf<'TaskSettled'> => {
 /** The vendor's word on a task whose hold had ended: told, charged to nobody. */
 export const lateVerdict = (
   task: Pick<Task, 'taskId' | 'workspaceId' | 'unitPrice' | 'unitsMax'>,
-  verdict: Verdict & { readonly vendorTaskId: string },
+  verdict: VideoVerdict & { readonly vendorTaskId: string },
 ): FactOf<'LateVerdictSeen'> => ({
   type: 'LateVerdictSeen',
   data: {

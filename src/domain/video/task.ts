@@ -128,7 +128,7 @@ const releaseReasons: { readonly [R in EventOf<'HoldReleased'>['data']['reason']
 }
 
 /** Ends a task whose hold went back without the vendor's word. */
-export const giveUpTask = (task: Task, { data, time }: EventOf<'HoldReleased'>): void => {
+export const expireTask = (task: Task, { data, time }: EventOf<'HoldReleased'>): void => {
   end(task, 'FAILURE', Date.parse(time))
   task.failReason = releaseReasons[data.reason]
 }

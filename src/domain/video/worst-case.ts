@@ -1,7 +1,7 @@
 import type { VideoSheet } from '../../events/types.ts'
 import { formatUsd, maxOf, parseUsd } from '../money.ts'
-import { refusal } from './asked.ts'
-import { durationOf, isEdit, modeOf } from './defaults.ts'
+import { videoRefusal } from './asked.ts'
+import { readVideoDuration, isEdit, readVideoMode } from './defaults.ts'
 import type { VideoBody, VideoRequest } from './request.ts'
 
 /** An edit is as long as its input, which nobody has measured: the vendor takes no longer one. */
@@ -18,9 +18,9 @@ const extrasOf = ({ sound, video_list = [], voice_list = [] }: VideoBody): reado
 
 const secondsMaxOf = ({ body }: VideoRequest, pathOf: (field: string) => string): number => {
   if (isEdit(body)) return editSecondsMax
-  const seconds = durationOf(body)
+  const seconds = readVideoDuration(body)
   if (seconds === null)
-    throw refusal('invalid_value', pathOf('duration'), `Invalid value for '${pathOf('duration')}': whole seconds.`)
+    throw videoRefusal('invalid_value', pathOf('duration'), `Invalid value for '${pathOf('duration')}': whole seconds.`)
   return seconds
 }
 
@@ -34,10 +34,10 @@ export const worstCaseUnits = (
   modelName: string,
   pathOf: (field: string) => string = (field) => field,
 ): string => {
-  const mode = modeOf(request)
+  const mode = readVideoMode(request)
   const rateOf = (rate: string, field: string): bigint => {
     if (!Object.hasOwn(sheet.units_per_second, rate))
-      throw refusal('unsupported_value', pathOf(field), `\`${modelName}\` has no price for \`${rate}\`.`)
+      throw videoRefusal('unsupported_value', pathOf(field), `\`${modelName}\` has no price for \`${rate}\`.`)
     return parseUsd(sheet.units_per_second[rate]!)
   }
   const plain = rateOf(mode, 'mode')

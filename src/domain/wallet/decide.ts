@@ -2,12 +2,12 @@ import type { TaskOrder } from '../../events/types.ts'
 import { formatUsd, maxOf, minOf } from '../money.ts'
 import { decidePlan, type PlanCommand, type PlanRefusal } from './decide-plan.ts'
 import { creditKey, type WalletFact } from './evolve.ts'
-import { dayOf, type KeyRoom } from './spending.ts'
+import { spendDayOf, type KeyRemaining } from './spending.ts'
 import {
   availablePicos,
   isTighter,
-  keyRoomOf,
-  lapsablePicos,
+  findKeyRemaining,
+  expirablePicos,
   spendablePicos,
   spendingOf,
   type WalletDraft,
@@ -57,27 +57,27 @@ export type WalletDecision = { readonly facts: readonly WalletFact[] } | { reado
 export type WalletRefusal =
   | PlanRefusal
   | { readonly reason: 'insufficient'; readonly availablePicos: bigint }
-  | { readonly reason: 'key_limit_reached'; readonly room: KeyRoom }
+  | { readonly reason: 'key_limit_reached'; readonly room: KeyRemaining }
   | { readonly reason: 'external_task_differs'; readonly taskId: string }
   | { readonly reason: 'reference_differs'; readonly creditedPicos: bigint }
 
 /** A slice never takes more than half of what is available unless one request needs it: other edges want some too. */
 const sliceDivisor = 2n
 
-const shortage = (wallet: WalletDraft, room: KeyRoom | null): WalletRefusal =>
+const shortage = (wallet: WalletDraft, room: KeyRemaining | null): WalletRefusal =>
   isTighter(room, wallet)
     ? { reason: 'key_limit_reached', room }
     : { reason: 'insufficient', availablePicos: availablePicos(wallet) }
 
 const placeAllowance = (command: WalletCommand & { type: 'PlaceAllowance' }, wallet: WalletDraft): WalletDecision => {
   const { holdId, keyId, minimumPicos, desiredPicos, deadline, owner } = command
-  const room = keyRoomOf(wallet, keyId, command.day)
+  const room = findKeyRemaining(wallet, keyId, command.day)
   const spendable = spendablePicos(wallet, room)
   const amountPicos = maxOf(minimumPicos, minOf(desiredPicos, spendable / sliceDivisor))
   if (spendable < minimumPicos || amountPicos <= 0n) return { refused: shortage(wallet, room) }
   const { workspaceId } = wallet
   const amount = formatUsd(amountPicos)
-  const spender = keyId === null ? {} : { keyId, day: dayOf(spendingOf(wallet, keyId), command.day) }
+  const spender = keyId === null ? {} : { keyId, day: spendDayOf(spendingOf(wallet, keyId), command.day) }
   return {
     facts: [
       {
@@ -96,11 +96,11 @@ const placeTaskHold = (command: WalletCommand & { type: 'PlaceTaskHold' }, walle
   if (standing?.requestDigest === requestDigest || wallet.holds.has(taskId)) return { facts: [] }
   if (standing !== undefined) return { refused: { reason: 'external_task_differs', taskId: standing.taskId } }
   const { keyId } = order
-  const room = keyRoomOf(wallet, keyId, command.day)
+  const room = findKeyRemaining(wallet, keyId, command.day)
   if (spendablePicos(wallet, room) < amountPicos) return { refused: shortage(wallet, room) }
   const { workspaceId } = wallet
   const amount = formatUsd(amountPicos)
-  const counted = room === null ? {} : { day: dayOf(spendingOf(wallet, keyId), command.day) }
+  const counted = room === null ? {} : { day: spendDayOf(spendingOf(wallet, keyId), command.day) }
   return {
     facts: [
       {
@@ -146,7 +146,7 @@ const credit = (command: WalletCommand & { type: 'Credit' }, wallet: WalletDraft
 
 /** What is held stays until its holds have ended; the rest of the credit can lapse then. */
 const lapseCredit = ({ reference }: WalletCommand & { type: 'LapseCredit' }, wallet: WalletDraft): WalletDecision => {
-  const amountPicos = lapsablePicos(wallet, reference)
+  const amountPicos = expirablePicos(wallet, reference)
   if (amountPicos === 0n) return { facts: [] }
   const { workspaceId } = wallet
   return { facts: [{ type: 'CreditExpired', data: { workspaceId, reference, amount: formatUsd(amountPicos) } }] }

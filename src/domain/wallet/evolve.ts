@@ -1,11 +1,11 @@
 import type { FactOf } from '../../events/envelope.ts'
-import { limitKeyOf } from '../accounts/accounts.ts'
+import { findLimitKey } from '../accounts/accounts.ts'
 import { utcDayOf } from '../instant.ts'
 import { maxOf, minOf, parseUsd } from '../money.ts'
 import { dayOfMonth } from '../plans/period.ts'
 import { nextAnchorDay, periodReference, termsOf } from '../plans/subscription.ts'
-import { addGrant, drawGrants, lapseGrant } from './grants.ts'
-import { countFor, type Spender, spendLimitsOf } from './spending.ts'
+import { addGrant, spendGrants, expireGrant } from './grants.ts'
+import { addSpending, type KeySpendingHolder, spendLimitsOf } from './spending.ts'
 import { balancePicos, type Hold, spendingOf, type Wallet, type WalletDraft } from './wallet.ts'
 
 export const movementKinds = ['credit', 'charge', 'excess', 'fee', 'adjustment', 'lapse', 'hold', 'release'] as const
@@ -24,7 +24,7 @@ export interface Movement {
   /** The request, hold, credit reference, adjustment or period of a plan it stands for. */
   readonly reference: string
   /** The key that it counts for, as its limits do, and the day; null where it counts for none. */
-  readonly spender: Spender | null
+  readonly spender: KeySpendingHolder | null
 }
 
 export type PlanFact = FactOf<'PlanSubscribed' | 'PlanRenewed' | 'PlanCancelled' | 'PlanEnded'>
@@ -41,7 +41,7 @@ const movement = (
   reference: string,
   amountPicos: bigint,
   heldPicos: bigint,
-  spender: Spender | null = null,
+  spender: KeySpendingHolder | null = null,
 ): Movement => ({
   workspaceId: wallet.workspaceId,
   kind,
@@ -53,18 +53,18 @@ const movement = (
   spender,
 })
 
-const spenderIn = (wallet: WalletDraft, keyId: string, day: string): Spender => ({
-  keyId: limitKeyOf(wallet, keyId),
+const spenderIn = (wallet: WalletDraft, keyId: string, day: string): KeySpendingHolder => ({
+  keyId: findLimitKey(wallet, keyId),
   day,
 })
 
 const count = (
   wallet: WalletDraft,
-  spender: Spender | null,
+  spender: KeySpendingHolder | null,
   moved: { readonly spentPicos?: bigint; readonly heldPicos?: bigint },
 ): void => {
   if (spender === null) return
-  wallet.spendings.set(spender.keyId, countFor(spendingOf(wallet, spender.keyId), spender.day, moved))
+  wallet.spendings.set(spender.keyId, addSpending(spendingOf(wallet, spender.keyId), spender.day, moved))
 }
 
 type Credit = Pick<FactOf<'WalletCredited'>['data'], 'reference' | 'amount' | 'expiresAt'>
@@ -83,7 +83,7 @@ const credit = (wallet: WalletDraft, { reference, amount, expiresAt }: Credit): 
 }
 
 const lapse = (wallet: WalletDraft, { reference, amount }: FactOf<'CreditExpired'>['data']): readonly Movement[] => {
-  const { grants, lapsedPicos } = lapseGrant(wallet.grants, reference, parseUsd(amount))
+  const { grants, lapsedPicos } = expireGrant(wallet.grants, reference, parseUsd(amount))
   if (lapsedPicos === 0n) return []
   wallet.grants = grants
   wallet.lapsedPicos += lapsedPicos
@@ -106,7 +106,7 @@ const beginPeriod = (
   const reference = periodReference(subscriptionId, startsAt)
   const feePicos = parseUsd(price)
   wallet.feesPicos += feePicos
-  wallet.grants = drawGrants(wallet.grants, feePicos, startsAtMs)
+  wallet.grants = spendGrants(wallet.grants, feePicos, startsAtMs)
   const fee = movement(wallet, 'fee', reference, -feePicos, 0n)
   if (parseUsd(includedCredit) === 0n) return [fee]
   return [fee, ...credit(wallet, { reference, amount: includedCredit, expiresAt })]
@@ -152,7 +152,7 @@ const spenderOf = (
   wallet: WalletDraft,
   { keyId, day, task }: FactOf<'HoldPlaced'>['data'],
   time: string,
-): Spender | null => {
+): KeySpendingHolder | null => {
   const spends = keyId ?? task?.keyId
   return spends === undefined ? null : spenderIn(wallet, spends, day ?? utcDayOf(time))
 }
@@ -202,7 +202,7 @@ export const adjustmentKey = (adjustmentId: string): string => `adjustment:${adj
 export const undeliveredPrefix = 'undelivered:'
 
 /** Applies a fact of the wallet's own subject; a fact that repeats or comes after the end of its hold moves nothing. */
-export const evolveWallet = (wallet: WalletDraft, fact: WalletMove): readonly Movement[] => {
+export const applyToWallet = (wallet: WalletDraft, fact: WalletMove): readonly Movement[] => {
   switch (fact.type) {
     case 'WalletCredited':
       return credit(wallet, fact.data)
@@ -238,10 +238,10 @@ const chargePart = (
   reference: string,
   amountPicos: bigint,
   hold: Hold | undefined,
-  spender: Spender | null,
+  spender: KeySpendingHolder | null,
 ): Movement => {
   wallet.chargesPicos += amountPicos
-  wallet.grants = drawGrants(wallet.grants, amountPicos)
+  wallet.grants = spendGrants(wallet.grants, amountPicos)
   const drawnPicos = drawFromHold(wallet, hold, amountPicos)
   count(wallet, spender, { spentPicos: amountPicos, heldPicos: hold?.spender ? -drawnPicos : 0n })
   return movement(wallet, kind, reference, -amountPicos, -drawnPicos, spender)
@@ -253,7 +253,7 @@ const charge = (
   totalPicos: bigint,
   reservedPicos: bigint,
   hold: Hold | undefined,
-  spender: Spender | null,
+  spender: KeySpendingHolder | null,
 ): readonly Movement[] => {
   const coveredPicos = minOf(totalPicos, reservedPicos)
   const excessPicos = maxOf(0n, totalPicos - reservedPicos)
@@ -268,13 +268,13 @@ const charge = (
  * what goes beyond the reservation is a movement of its own. It counts for the key and the day of its hold, or, where that has none or has
  * ended, for the key that asked and the day on which it did.
  */
-export const chargeWallet = (
+export const applyCharge = (
   wallet: Wallet,
   reference: string,
   totalPicos: bigint,
   reservedPicos: bigint,
   holdId: string | null,
-  asker: Spender,
+  asker: KeySpendingHolder,
 ): readonly Movement[] => {
   const hold = holdId === null ? undefined : wallet.holds.get(holdId)
   return charge(
@@ -288,7 +288,7 @@ export const chargeWallet = (
 }
 
 /** Charges a task and ends its hold, both or neither: what the hold does not cover is a movement of its own, what is left of it goes back. */
-export const settleHold = (wallet: Wallet, holdId: string, totalPicos: bigint): readonly Movement[] => {
+export const applyHoldSettlement = (wallet: Wallet, holdId: string, totalPicos: bigint): readonly Movement[] => {
   const hold = wallet.holds.get(holdId)
   if (hold === undefined) return []
   const charged = totalPicos === 0n ? [] : charge(wallet, holdId, totalPicos, hold.remainingPicos, hold, hold.spender)

@@ -22,7 +22,7 @@ const drawGrant = (grant: Grant, drawnPicos: bigint): Grants =>
   drawnPicos === grant.remainingPicos ? [] : [{ ...grant, remainingPicos: grant.remainingPicos - drawnPicos }]
 
 /** Spends from the grants that have not lapsed by an instant, as far as they go. */
-export const drawGrants = (grants: Grants, amountPicos: bigint, atMs = Number.NEGATIVE_INFINITY): Grants => {
+export const spendGrants = (grants: Grants, amountPicos: bigint, atMs = Number.NEGATIVE_INFINITY): Grants => {
   if (grants.length === 0) return grants
   let leftPicos = amountPicos
   return grants.flatMap((grant) => {
@@ -34,7 +34,7 @@ export const drawGrants = (grants: Grants, amountPicos: bigint, atMs = Number.NE
 }
 
 /** Takes as much from one grant as it has, at most the amount; answers with what was taken. */
-export const lapseGrant = (
+export const expireGrant = (
   grants: Grants,
   reference: string,
   amountPicos: bigint,
@@ -45,7 +45,7 @@ export const lapseGrant = (
 }
 
 /** What is left of the grants that have lapsed by an instant. */
-export const lapsedByPicos = (grants: Grants, atMs: number): bigint =>
+export const expiredPicosAt = (grants: Grants, atMs: number): bigint =>
   grants.reduce((sum, { remainingPicos, expiresAtMs }) => (expiresAtMs <= atMs ? sum + remainingPicos : sum), 0n)
 
 /** What of a grant no hold can claim: money that is held is spent from the grants first, in their order. */

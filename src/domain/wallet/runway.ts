@@ -1,7 +1,7 @@
 import { divideRoundingHalfUp } from '../money.ts'
 
 /** What was spent since an instant, and what is left to be spent. */
-export interface Spent {
+export interface RecentSpend {
   readonly spentPicos: bigint
   readonly availablePicos: bigint
   readonly sinceMs: number
@@ -20,7 +20,7 @@ const dayMs = 86_400_000n
 /** Ten years: a pace of days says nothing of what is further away. */
 const runwayMaxMs = 3_650n * dayMs
 
-export const runwayOf = ({ spentPicos, availablePicos, sinceMs, nowMs }: Spent): Runway => {
+export const estimateRunway = ({ spentPicos, availablePicos, sinceMs, nowMs }: RecentSpend): Runway => {
   const elapsedMs = BigInt(Math.max(1, nowMs - sinceMs))
   if (spentPicos <= 0n) return { perDayPicos: 0n, untilMs: null }
   const perDayPicos = divideRoundingHalfUp(spentPicos * dayMs, elapsedMs)

@@ -15,7 +15,7 @@ export interface KeySpending {
 }
 
 /** The key that a movement counts for, and the UTC day that it counts for. */
-export interface Spender {
+export interface KeySpendingHolder {
   readonly keyId: string
   readonly day: string
 }
@@ -38,7 +38,7 @@ export const noSpending: KeySpending = { day: '', spent: noTally, held: noTally 
 const monthOf = (day: string): string => day.slice(0, 7)
 
 /** Days only go on: whoever's clock is behind counts for the day that others have begun. */
-export const dayOf = ({ day: last }: KeySpending, day: string): string => (day > last ? day : last)
+export const spendDayOf = ({ day: last }: KeySpending, day: string): string => (day > last ? day : last)
 
 const begun = (tally: Tally, isSameMonth: boolean): Tally => ({
   ...tally,
@@ -47,7 +47,7 @@ const begun = (tally: Tally, isSameMonth: boolean): Tally => ({
 })
 
 /** As it stands on a day. */
-export const spendingOn = (spending: KeySpending, day: string): KeySpending => {
+export const spendingInPeriod = (spending: KeySpending, day: string): KeySpending => {
   if (day <= spending.day) return spending
   const isSameMonth = monthOf(day) === monthOf(spending.day)
   return { day, spent: begun(spending.spent, isSameMonth), held: begun(spending.held, isSameMonth) }
@@ -60,12 +60,12 @@ const added = (tally: Tally, picos: bigint, isSameDay: boolean, isSameMonth: boo
 })
 
 /** What was spent and held beside what was before, counted for a day; either may be below zero. */
-export const countFor = (
+export const addSpending = (
   before: KeySpending,
   day: string,
   { spentPicos = 0n, heldPicos = 0n }: { readonly spentPicos?: bigint; readonly heldPicos?: bigint },
 ): KeySpending => {
-  const spending = spendingOn(before, day)
+  const spending = spendingInPeriod(before, day)
   const isSameDay = day === spending.day
   const isSameMonth = monthOf(day) === monthOf(spending.day)
   return {
@@ -76,7 +76,7 @@ export const countFor = (
 }
 
 /** What is left of the limit of a key that leaves the least. */
-export interface KeyRoom {
+export interface KeyRemaining {
   readonly period: SpendPeriod
   readonly limitPicos: bigint
   /** Below zero where the limit was lowered, or a charge went beyond what was reserved for it. */
@@ -86,13 +86,13 @@ export interface KeyRoom {
 }
 
 /** Null for a key without spend limits. */
-export const roomOf = (limits: SpendLimits, spending: KeySpending, day: string): KeyRoom | null => {
-  const { spent, held } = spendingOn(spending, day)
-  const rooms = limits.map(({ period, limitPicos }): KeyRoom => {
+export const remainingUnderLimits = (limits: SpendLimits, spending: KeySpending, day: string): KeyRemaining | null => {
+  const { spent, held } = spendingInPeriod(spending, day)
+  const rooms = limits.map(({ period, limitPicos }): KeyRemaining => {
     const heldPicos = held[`${period}Picos`]
     return { period, limitPicos, leftPicos: limitPicos - spent[`${period}Picos`] - heldPicos, heldPicos }
   })
-  return rooms.reduce<KeyRoom | null>(
+  return rooms.reduce<KeyRemaining | null>(
     (least, room) => (least === null || room.leftPicos < least.leftPicos ? room : least),
     null,
   )
@@ -104,7 +104,7 @@ const midnightMs = (day: string): number => Date.parse(`${day}T00:00:00Z`)
 export const dayEndsMs = (day: string): number => new Date(midnightMs(day)).setUTCHours(24)
 
 /** When a limit of the period begins anew after a day, milliseconds since the epoch; null for one that never does. */
-export const renewalMs = (period: SpendPeriod, day: string): number | null => {
+export const limitRenewalMs = (period: SpendPeriod, day: string): number | null => {
   if (period === 'total') return null
   const firstOfMonth = new Date(midnightMs(`${monthOf(day)}-01`))
   return period === 'day' ? dayEndsMs(day) : firstOfMonth.setUTCMonth(firstOfMonth.getUTCMonth() + 1)

@@ -1,9 +1,9 @@
-import { limitKeyOf } from '../accounts/accounts.ts'
-import { type Drafted, LayeredMap } from '../layered-map.ts'
+import { findLimitKey } from '../accounts/accounts.ts'
+import { type OverlayOf, OverlayMap } from '../layered-map.ts'
 import { maxOf, minOf } from '../money.ts'
 import type { Subscription } from '../plans/subscription.ts'
-import { type Grants, lapsedByPicos, unheldPicos } from './grants.ts'
-import { type KeyRoom, type KeySpending, noSpending, roomOf, type Spender, type SpendLimits } from './spending.ts'
+import { type Grants, expiredPicosAt, unheldPicos } from './grants.ts'
+import { type KeyRemaining, type KeySpending, noSpending, remainingUnderLimits, type KeySpendingHolder, type SpendLimits } from './spending.ts'
 
 export type HoldPurpose = 'task' | 'allowance'
 
@@ -20,7 +20,7 @@ export interface Hold {
   /** The writer that placed it. */
   readonly owner: string
   /** The key that may spend it, with those that take its place, and the day that it counts for; null for an allowance that any key may spend. */
-  readonly spender: Spender | null
+  readonly spender: KeySpendingHolder | null
 }
 
 /** The task that a caller's own id names, and what it asked for. */
@@ -41,17 +41,17 @@ export interface WalletDraft {
   lapsedPicos: bigint
   /** Σ what remains of the open holds. */
   heldPicos: bigint
-  readonly holds: Drafted<string, Hold>
+  readonly holds: OverlayOf<string, Hold>
   /** What each credit reference and adjustment id moved: a repeat moves nothing. */
-  readonly references: Drafted<string, bigint>
+  readonly references: OverlayOf<string, bigint>
   /** By the caller's own id, for ever. */
-  readonly externalTasks: Drafted<string, ExternalTask>
+  readonly externalTasks: OverlayOf<string, ExternalTask>
   /** As the workspace's accounts have them: what one of its keys may spend, and what it spent, is found under its limit key. */
-  readonly limitKeys: Drafted<string, string>
+  readonly limitKeys: OverlayOf<string, string>
   /** By key, as they were last set; see `isLimited`. */
-  readonly spendLimits: Drafted<string, SpendLimits>
+  readonly spendLimits: OverlayOf<string, SpendLimits>
   /** By key: of all that ever spent or held. */
-  readonly spendings: Drafted<string, KeySpending>
+  readonly spendings: OverlayOf<string, KeySpending>
   /** Credits that lapse, as far as they are not spent. */
   grants: Grants
   /** The plan that the workspace has. */
@@ -101,41 +101,41 @@ export const availablePicos = (wallet: WalletDraft): bigint =>
 export const isUnfunded = (wallet: WalletDraft): boolean => balancePicos(wallet) + wallet.creditLimitPicos <= 0n
 
 export const spendingOf = (wallet: WalletDraft, keyId: string): KeySpending =>
-  wallet.spendings.get(limitKeyOf(wallet, keyId)) ?? noSpending
+  wallet.spendings.get(findLimitKey(wallet, keyId)) ?? noSpending
 
 /** Whether a key has spend limits. */
 export const isLimited = (wallet: WalletDraft, keyId: string): boolean =>
-  (wallet.spendLimits.get(limitKeyOf(wallet, keyId))?.length ?? 0) > 0
+  (wallet.spendLimits.get(findLimitKey(wallet, keyId))?.length ?? 0) > 0
 
 /** What is left of a key's spend limits on a UTC day; null where it has none, and for no key. */
-export const keyRoomOf = (wallet: WalletDraft, keyId: string | null, day: string): KeyRoom | null => {
-  const limits = keyId === null ? undefined : wallet.spendLimits.get(limitKeyOf(wallet, keyId))
-  return keyId === null || limits === undefined ? null : roomOf(limits, spendingOf(wallet, keyId), day)
+export const findKeyRemaining = (wallet: WalletDraft, keyId: string | null, day: string): KeyRemaining | null => {
+  const limits = keyId === null ? undefined : wallet.spendLimits.get(findLimitKey(wallet, keyId))
+  return keyId === null || limits === undefined ? null : remainingUnderLimits(limits, spendingOf(wallet, keyId), day)
 }
 
 /** Whether a key's own limit leaves less than its workspace's wallet. */
-export const isTighter = (room: KeyRoom | null, wallet: WalletDraft): room is KeyRoom =>
+export const isTighter = (room: KeyRemaining | null, wallet: WalletDraft): room is KeyRemaining =>
   room !== null && room.leftPicos < availablePicos(wallet)
 
 /** What a new hold of a key may take: of the wallet, and of the key's own limits. */
-export const spendablePicos = (wallet: WalletDraft, room: KeyRoom | null): bigint =>
+export const spendablePicos = (wallet: WalletDraft, room: KeyRemaining | null): bigint =>
   room === null ? availablePicos(wallet) : minOf(availablePicos(wallet), room.leftPicos)
 
 /** What a fee may take at an instant (milliseconds since the epoch): not what has lapsed by then, and not what is held. */
 export const payablePicos = (wallet: WalletDraft, atMs: number): bigint =>
-  availablePicos(wallet) - maxOf(0n, lapsedByPicos(wallet.grants, atMs) - wallet.heldPicos)
+  availablePicos(wallet) - maxOf(0n, expiredPicosAt(wallet.grants, atMs) - wallet.heldPicos)
 
 /** What of a grant can lapse now, and leave every hold covered: whatever the holds still spend, so much of the grant is left. */
-export const lapsablePicos = (wallet: WalletDraft, reference: string): bigint =>
+export const expirablePicos = (wallet: WalletDraft, reference: string): bigint =>
   maxOf(0n, minOf(unheldPicos(wallet.grants, reference, wallet.heldPicos), availablePicos(wallet)))
 
 /** A draft on which facts that are not yet in the log can be tried. It leaves the wallet as it is, and costs the same however much that holds. */
-export const draftOf = (wallet: Wallet): WalletDraft => ({
+export const draftWallet = (wallet: Wallet): WalletDraft => ({
   ...wallet,
-  holds: new LayeredMap(wallet.holds),
-  references: new LayeredMap(wallet.references),
-  externalTasks: new LayeredMap(wallet.externalTasks),
-  limitKeys: new LayeredMap(wallet.limitKeys),
-  spendLimits: new LayeredMap(wallet.spendLimits),
-  spendings: new LayeredMap(wallet.spendings),
+  holds: new OverlayMap(wallet.holds),
+  references: new OverlayMap(wallet.references),
+  externalTasks: new OverlayMap(wallet.externalTasks),
+  limitKeys: new OverlayMap(wallet.limitKeys),
+  spendLimits: new OverlayMap(wallet.spendLimits),
+  spendings: new OverlayMap(wallet.spendings),
 })

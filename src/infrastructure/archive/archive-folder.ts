@@ -1,14 +1,14 @@
 import { mkdir, readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { ArchiveHead, ArchiveTarget } from '../../audit/archive.ts'
-import type { Finding } from '../../audit/findings.ts'
+import type { IntegrityFinding } from '../../audit/findings.ts'
 import type { RawFrame } from '../../audit/frames.ts'
 import type { GrowingTree } from '../../audit/merkle.ts'
 import { faultText } from '../../errors.ts'
 import type { CheckpointSealed } from '../../events/types.ts'
 import { limits } from '../../limits.ts'
 import { type FolderLock, lockFile } from '../embedded/folder-lock.ts'
-import { draftOf, removeLeftovers } from './files.ts'
+import { toDraftPath, removeLeftovers } from './files.ts'
 import {
   ArchiveFault,
   emptyManifest,
@@ -18,19 +18,19 @@ import {
   type Segment,
   writeManifest,
 } from './manifest.ts'
-import { firstOfSegmentFile, SegmentWriter, segmentEnding, segmentsFolder } from './segment-writer.ts'
+import { parseSegmentStart, SegmentWriter, segmentEnding, segmentsFolder } from './segment-writer.ts'
 
 const lockName = 'lock.sqlite'
 
 /** What a first run that was interrupted leaves behind. */
-const isOurs = (name: string): boolean =>
-  name === segmentsFolder || name === draftOf(manifestName) || name.startsWith(lockName)
+const isArchiveFile = (name: string): boolean =>
+  name === segmentsFolder || name === toDraftPath(manifestName) || name.startsWith(lockName)
 
 /** Makes the folder where there is none; one that something else is in is not made an archive. */
 const openFolder = async (folder: string): Promise<void> => {
   await mkdir(folder, { recursive: true })
   const isArchive = (await readManifest(folder)) !== null
-  const strange = isArchive ? undefined : (await readdir(folder)).find((name) => !isOurs(name))
+  const strange = isArchive ? undefined : (await readdir(folder)).find((name) => !isArchiveFile(name))
   if (strange !== undefined) throw new ArchiveFault(`${folder} is no archive, and not empty: ${strange} is there`)
   await mkdir(join(folder, segmentsFolder), { recursive: true })
 }
@@ -63,7 +63,7 @@ const openManifest = async (folder: string, origin: string): Promise<Manifest> =
 /** Drafts, and the segments behind the manifest's end, which an interrupted run leaves: the log still has them. */
 const removeInterrupted = async (folder: string, { size }: Manifest): Promise<void> => {
   await removeLeftovers(folder, () => false)
-  await removeLeftovers(join(folder, segmentsFolder), (name) => (firstOfSegmentFile(name) ?? 0) > size)
+  await removeLeftovers(join(folder, segmentsFolder), (name) => (parseSegmentStart(name) ?? 0) > size)
 }
 
 /** What a look at a segment's file says against it; its content is not read. Null where nothing does. */
@@ -122,8 +122,8 @@ export class ArchiveFolder implements ArchiveTarget {
   }
 
   /** Segments that are missing, or of another size than the manifest tells. */
-  async damaged(): Promise<readonly Finding[]> {
-    const findings: Finding[] = []
+  async damaged(): Promise<readonly IntegrityFinding[]> {
+    const findings: IntegrityFinding[] = []
     for (const segment of this.#manifest.segments) {
       const { file, first, last } = segment
       const damage = await damageOf(this.#folder, segment)

@@ -5,7 +5,7 @@ import { pipeline } from 'node:stream'
 import { pipeline as pipelineDone } from 'node:stream/promises'
 import { createGunzip } from 'node:zlib'
 import { type FrameSource, FramesFault, type RawFrame } from '../../audit/frames.ts'
-import type { KnownCheckpoint } from '../../audit/published.ts'
+import type { PublishedCheckpoint } from '../../audit/published.ts'
 import { faultText } from '../../errors.ts'
 import type { CheckpointSealed } from '../../events/types.ts'
 import { limits } from '../../limits.ts'
@@ -30,7 +30,7 @@ const inflated = (path: string): AsyncIterable<Buffer> => {
   return gunzip
 }
 
-const within = (frames: readonly RawFrame[], from: number, to: number): readonly RawFrame[] => {
+const selectRange = (frames: readonly RawFrame[], from: number, to: number): readonly RawFrame[] => {
   const [first, last] = [frames[0], frames.at(-1)]
   if (first === undefined || last === undefined || (from <= first.sequence && last.sequence <= to)) return frames
   return frames.filter(({ sequence }) => from <= sequence && sequence <= to)
@@ -56,7 +56,7 @@ export class ArchiveSource implements FrameSource {
   }
 
   /** The signed checkpoints that the manifest holds. */
-  get checkpoints(): readonly KnownCheckpoint[] {
+  get checkpoints(): readonly PublishedCheckpoint[] {
     return this.manifest.segments.map(({ checkpoint, file }) => ({
       note: checkpoint,
       place: `${join(this.#folder, manifestName)} (${file})`,
@@ -84,7 +84,7 @@ export class ArchiveSource implements FrameSource {
     try {
       if (damage !== null && !this.#salvage) throw new Error(damage)
       for await (const read of readRecords(inflated(path), first, last)) {
-        const frames = within(read, next, to)
+        const frames = selectRange(read, next, to)
         next += frames.length
         if (frames.length > 0) yield frames
         if (next > to) return

@@ -4,7 +4,7 @@ import { dirname } from 'node:path'
 const draftEnding = '.draft'
 
 /** Where a file is written before it takes its name. */
-export const draftOf = (path: string): string => `${path}${draftEnding}`
+export const toDraftPath = (path: string): string => `${path}${draftEnding}`
 
 const syncFolder = async (folder: string): Promise<void> => {
   const handle = await open(folder, 'r')
@@ -17,13 +17,13 @@ const syncFolder = async (folder: string): Promise<void> => {
 
 /** Gives the draft of a file, which is whole and synced, its name for good, or another. */
 export const publishDraft = async (path: string, name: string = path): Promise<void> => {
-  await rename(draftOf(path), name)
+  await rename(toDraftPath(path), name)
   await syncFolder(dirname(name))
 }
 
 /** Replaces a file whole or not at all. */
 export const replaceFile = async (path: string, text: string): Promise<void> => {
-  const handle: FileHandle = await open(draftOf(path), 'w')
+  const handle: FileHandle = await open(toDraftPath(path), 'w')
   try {
     await handle.writeFile(text)
     await handle.sync()

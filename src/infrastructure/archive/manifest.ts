@@ -4,7 +4,7 @@ import { faultCode } from '../../errors.ts'
 import { schemaIdOf } from '../../events/envelope.ts'
 import type { CheckpointSealed } from '../../events/types.ts'
 import { parseJson } from '../../json.ts'
-import { type Problem, problemsText, validatorOf } from '../../schema-validation.ts'
+import { type SchemaProblem, problemsText, getValidator } from '../../schema-validation.ts'
 import { replaceFile } from './files.ts'
 
 /** One file of frames, as `schemas/archive-manifest.json` describes it. */
@@ -59,11 +59,11 @@ const problemOfOrder = ({ segments, size, checkpoint }: Manifest): string | null
   return (checkpoint?.size ?? 0) === size ? null : `the last checkpoint is of size ${checkpoint?.size}, not of ${size}`
 }
 
-const problemsOf = (parsed: unknown): readonly Problem[] => {
-  const problems = validatorOf('archive-manifest.json')(parsed)
+const problemsOf = (parsed: unknown): readonly SchemaProblem[] => {
+  const problems = getValidator('archive-manifest.json')(parsed)
   if (problems.length > 0) return problems
   const { checkpoint } = parsed as Manifest
-  return checkpoint === null ? [] : validatorOf(schemaIdOf('CheckpointSealed'))(checkpoint)
+  return checkpoint === null ? [] : getValidator(schemaIdOf('CheckpointSealed'))(checkpoint)
 }
 
 /** Throws ArchiveFault for a text that is no manifest, or of which the parts contradict each other. */

@@ -17,7 +17,7 @@ const headerOf = ({ sequence, subject, id, storedMs, data }: RawFrame): Header =
   bytes: data.length,
 })
 
-export const encodeRecord = (frame: RawFrame): Buffer =>
+export const encodeFrameRecord = (frame: RawFrame): Buffer =>
   Buffer.concat([Buffer.from(`${JSON.stringify(headerOf(frame))}\n`), frame.data, Buffer.of(lineFeed)])
 
 const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) >= 0
@@ -97,13 +97,13 @@ class RecordReader {
   }
 }
 
-interface Drained {
+interface DecodedFrames {
   readonly frames: readonly RawFrame[]
   /** Why there are no more, where that is not for want of bytes. */
   readonly fault: unknown
 }
 
-const drain = (reader: RecordReader, first: number): Drained => {
+const decodeFrames = (reader: RecordReader, first: number): DecodedFrames => {
   const frames: RawFrame[] = []
   try {
     for (let frame = reader.next(); frame !== null; frame = reader.next()) {
@@ -127,7 +127,7 @@ export async function* readRecords(
   let next = first
   for await (const chunk of chunks) {
     reader.push(chunk)
-    const { frames, fault } = drain(reader, next)
+    const { frames, fault } = decodeFrames(reader, next)
     next += frames.length
     if (frames.length > 0) yield frames
     if (fault !== null) throw fault

@@ -7,9 +7,9 @@ import { pipeline } from 'node:stream/promises'
 import { createGzip, type Gzip } from 'node:zlib'
 import type { RawFrame } from '../../audit/frames.ts'
 import { limits } from '../../limits.ts'
-import { draftOf, publishDraft } from './files.ts'
+import { toDraftPath, publishDraft } from './files.ts'
 import type { Segment } from './manifest.ts'
-import { encodeRecord } from './records.ts'
+import { encodeFrameRecord } from './records.ts'
 
 const digits = 16
 const placeText = (sequence: number): string => String(sequence).padStart(digits, '0')
@@ -21,11 +21,11 @@ export const segmentEnding = '.frames.gz'
 
 const segmentNamePattern = /^(\d{16})-\d{16}\.frames\.gz$/
 
-export const segmentFileOf = (first: number, last: number): string =>
+export const formatSegmentFile = (first: number, last: number): string =>
   `${segmentsFolder}/${placeText(first)}-${placeText(last)}${segmentEnding}`
 
 /** The sequence that a finished segment begins at, by its name; null for a file that is none. */
-export const firstOfSegmentFile = (name: string): number | null => {
+export const parseSegmentStart = (name: string): number | null => {
   const first = segmentNamePattern.exec(name)?.[1]
   return first === undefined ? null : Number(first)
 }
@@ -46,7 +46,7 @@ export class SegmentWriter {
     this.#folder = folder
     // Where it ends is not known yet; it gets its own name then.
     this.#draft = join(folder, segmentsFolder, placeText(first))
-    const file = createWriteStream(draftOf(this.#draft), { flush: true })
+    const file = createWriteStream(toDraftPath(this.#draft), { flush: true })
     this.#written = pipeline(this.#gzip, (chunks: AsyncIterable<Buffer>) => this.#count(chunks), file)
     this.#written.catch(() => {}) // Told by whoever writes next, or finishes.
   }
@@ -57,7 +57,7 @@ export class SegmentWriter {
   }
 
   async write(frame: RawFrame): Promise<void> {
-    const record = encodeRecord(frame)
+    const record = encodeFrameRecord(frame)
     this.#bytes += record.length
     if (!this.#gzip.write(record)) await Promise.race([once(this.#gzip, 'drain'), this.#written])
   }
@@ -66,7 +66,7 @@ export class SegmentWriter {
   async finish(last: number, checkpoint: string): Promise<Segment> {
     this.#gzip.end()
     await this.#written
-    const file = segmentFileOf(this.first, last)
+    const file = formatSegmentFile(this.first, last)
     await publishDraft(this.#draft, join(this.#folder, file))
     const sha256 = this.#hash.digest('hex')
     return { file, first: this.first, last, bytes: this.#bytes, file_bytes: this.#fileBytes, sha256, checkpoint }
@@ -76,7 +76,7 @@ export class SegmentWriter {
   async drop(): Promise<void> {
     this.#gzip.destroy()
     await this.#written.catch(() => {}) // That it was broken off is what was wanted.
-    await rm(draftOf(this.#draft), { force: true })
+    await rm(toDraftPath(this.#draft), { force: true })
   }
 
   async *#count(chunks: AsyncIterable<Buffer>): AsyncIterable<Buffer> {

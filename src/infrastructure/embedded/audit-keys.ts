@@ -9,7 +9,7 @@ const folderIn = (dataFolder: string): string => join(dataFolder, 'audit')
 const signingKeyFile = (dataFolder: string): string => join(folderIn(dataFolder), 'signing-key')
 const publicKeyFile = (dataFolder: string): string => join(folderIn(dataFolder), 'public-key.txt')
 
-const read = (file: string): string | null => (existsSync(file) ? readFileSync(file, 'utf8').trim() : null)
+const readTrimmed = (file: string): string | null => (existsSync(file) ? readFileSync(file, 'utf8').trim() : null)
 
 /** The private key that seals the log of a data folder, made at the first start. */
 export const ensureSigningKey = (dataFolder: string): string => {
@@ -18,7 +18,7 @@ export const ensureSigningKey = (dataFolder: string): string => {
     mkdirSync(folderIn(dataFolder), { recursive: true, mode: 0o700 })
     createPrivateFile(file, `${signingKeyText(randomBytes(seedBytes))}\n`)
   }
-  return read(file)!
+  return readTrimmed(file)!
 }
 
 /** Puts the public key beside it, to be given away. */
@@ -29,4 +29,4 @@ export const keepPublicKey = (dataFolder: string, text: string): void => {
 }
 
 /** Null where nothing was sealed on this data folder yet. */
-export const readPublicKey = (dataFolder: string): string | null => read(publicKeyFile(dataFolder))
+export const readPublicKey = (dataFolder: string): string | null => readTrimmed(publicKeyFile(dataFolder))

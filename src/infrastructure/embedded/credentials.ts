@@ -21,13 +21,13 @@ const freshCredentials = (): Credentials => ({
 
 const pathOf = (folder: string): string => join(folder, 'credentials.json')
 
-const kept = (path: string): Partial<Credentials> =>
+const readCredentials = (path: string): Partial<Credentials> =>
   existsSync(path) ? (JSON.parse(readFileSync(path, 'utf8')) as Partial<Credentials>) : {}
 
 /** Reads `credentials.json` of the data folder, made at the first start; what an older gateway did not need is made now. */
 export const ensureCredentials = (folder: string): Credentials => {
   const path = pathOf(folder)
-  const found = kept(path)
+  const found = readCredentials(path)
   const credentials = { ...freshCredentials(), ...found }
   if (Object.keys(found).length < Object.keys(credentials).length)
     writePrivateFile(path, `${JSON.stringify(credentials, null, 2)}\n`)
@@ -35,4 +35,4 @@ export const ensureCredentials = (folder: string): Credentials => {
 }
 
 /** What callbacks are signed with on a data folder whose servers run; null where they were started by an older gateway. */
-export const readCallbackSecret = (folder: string): string | null => kept(pathOf(folder)).callbackSecret ?? null
+export const readCallbackSecret = (folder: string): string | null => readCredentials(pathOf(folder)).callbackSecret ?? null

@@ -3,14 +3,14 @@ import type { Clock, Logger } from '../../roles/role.ts'
 import { type Credentials, ensureCredentials } from './credentials.ts'
 import { type FolderLock, lockFolder, openDataFolder } from './folder-lock.ts'
 import { withFreshPorts } from './free-ports.ts'
-import { findNatsServer, hasRoom, natsArguments, startNats, writeErrorOf } from './nats.ts'
+import { findNatsServer, hasDiskSpace, natsArguments, startNats, readWriteError } from './nats.ts'
 import { findPostgres, postgresArguments, startPostgres } from './postgres.ts'
 import { endProcess, identify, isAlive, type ProcessIdentity, pidsWithArguments } from './processes.ts'
-import { type Addresses, readRecord, removeRecord, type ServerName, type ServerRecord, writeRecord } from './record.ts'
+import { type EmbeddedAddresses, readRecord, removeRecord, type ServerName, type ServerRecord, writeRecord } from './record.ts'
 import { type ServerCommand, type ServerExit, ServerProcess, stopSignals } from './server-process.ts'
 
 export { readCallbackSecret } from './credentials.ts'
-export type { Addresses } from './record.ts'
+export type { EmbeddedAddresses as Addresses } from './record.ts'
 export type { ServerExit } from './server-process.ts'
 
 export interface EmbeddedOptions {
@@ -23,29 +23,29 @@ export interface EmbeddedOptions {
   readonly onChildExit?: (exit: ServerExit) => void
 }
 
-export interface Embedded extends Addresses {
+export interface Embedded extends EmbeddedAddresses {
   /** Ends both servers and gives the data folder free. */
   stop(): Promise<void>
 }
 
-interface LeftServer extends ProcessIdentity {
+interface OrphanedServer extends ProcessIdentity {
   readonly name: ServerName
 }
 
-const serversWithArguments = (name: ServerName, ending: readonly string[]): LeftServer[] =>
+const findServersByArguments = (name: ServerName, ending: readonly string[]): OrphanedServer[] =>
   pidsWithArguments(ending).map((pid) => ({ name, ...identify(pid) }))
 
 // The record misses a server whose gateway was killed between the spawn and the record; its command line does not.
-const leftServers = (folder: string, recorded: readonly ServerRecord[]): LeftServer[] => {
-  const found: LeftServer[] = [
+const findOrphanedServers = (folder: string, recorded: readonly ServerRecord[]): OrphanedServer[] => {
+  const found: OrphanedServer[] = [
     ...recorded.filter(isAlive),
-    ...serversWithArguments('postgres', postgresArguments(folder)),
-    ...serversWithArguments('nats', natsArguments(folder)),
+    ...findServersByArguments('postgres', postgresArguments(folder)),
+    ...findServersByArguments('nats', natsArguments(folder)),
   ]
   return [...new Map(found.map((server) => [server.pid, server])).values()]
 }
 
-const stopLeftServer = async (server: LeftServer, logger: Logger): Promise<void> => {
+const stopOrphanedServer = async (server: OrphanedServer, logger: Logger): Promise<void> => {
   logger.warn({ name: server.name, pid: server.pid }, 'stopping a server that a killed gateway left behind')
   await endProcess(server, stopSignals[server.name])
 }
@@ -56,10 +56,10 @@ class EmbeddedServers {
   readonly #lock: FolderLock
   readonly #options: EmbeddedOptions
   readonly #servers = new Map<ServerName, ServerProcess>()
-  #left: readonly ServerRecord[] = []
+  #orphans: readonly ServerRecord[] = []
   /** Being ended by us, to be started anew. */
-  #ending: ServerProcess | null = null
-  #isLooking = false
+  #restarting: ServerProcess | null = null
+  #isCheckingHealth = false
   #healthTimer: NodeJS.Timeout | undefined
   #stopped: Promise<void> | null = null
 
@@ -69,14 +69,14 @@ class EmbeddedServers {
     this.#options = options
   }
 
-  async start(): Promise<Addresses> {
+  async start(): Promise<EmbeddedAddresses> {
     const startedAtMs = this.#options.clock()
-    process.once('exit', this.#tellToStop)
-    await this.#stopLeftServers()
+    process.once('exit', this.#signalStop)
+    await this.#stopOrphans()
     const addresses = await this.#startServers(ensureCredentials(this.#folder))
     this.#writeRecord(addresses)
     for (const server of this.#servers.values()) this.#watch(server)
-    this.#healthTimer = setInterval(() => void this.#reviveNats(addresses), limits.embeddedHealthMs).unref()
+    this.#healthTimer = setInterval(() => void this.#restartNatsAfterDiskFull(addresses), limits.embeddedHealthMs).unref()
     this.#options.logger.info(
       { dataFolder: this.#folder, tookMs: this.#options.clock() - startedAtMs },
       'the embedded servers are ready',
@@ -89,15 +89,15 @@ class EmbeddedServers {
     return this.#stopped
   }
 
-  async #stopLeftServers(): Promise<void> {
-    this.#left = readRecord(this.#folder)?.servers ?? []
+  async #stopOrphans(): Promise<void> {
+    this.#orphans = readRecord(this.#folder)?.servers ?? []
     this.#writeRecord(null)
-    const left = leftServers(this.#folder, this.#left)
-    await Promise.all(left.map((server) => stopLeftServer(server, this.#options.logger)))
-    this.#left = []
+    const left = findOrphanedServers(this.#folder, this.#orphans)
+    await Promise.all(left.map((server) => stopOrphanedServer(server, this.#options.logger)))
+    this.#orphans = []
   }
 
-  async #startServers({ databasePassword, natsPassword }: Credentials): Promise<Addresses> {
+  async #startServers({ databasePassword, natsPassword }: Credentials): Promise<EmbeddedAddresses> {
     const folder = this.#folder
     const [natsServer, postgres] = await Promise.all([
       findNatsServer(this.#options.natsServerBin, this.#options.logger),
@@ -119,73 +119,73 @@ class EmbeddedServers {
     return server
   }
 
-  #writeRecord(addresses: Addresses | null): void {
+  #writeRecord(addresses: EmbeddedAddresses | null): void {
     const started = [...this.#servers.values()].map((server) => server.record)
-    writeRecord(this.#folder, { owner: identify(process.pid), servers: [...this.#left, ...started], addresses })
+    writeRecord(this.#folder, { owner: identify(process.pid), servers: [...this.#orphans, ...started], addresses })
   }
 
   #watch(server: ServerProcess): void {
     server.exited.then((exit) => {
-      if (server !== this.#ending) this.#childExited(exit)
+      if (server !== this.#restarting) this.#onChildExited(exit)
     })
   }
 
   /** Once the disk has room again, a nats-server that it was full under must be started anew: it writes no more by itself. */
-  async #reviveNats(addresses: Addresses): Promise<void> {
+  async #restartNatsAfterDiskFull(addresses: EmbeddedAddresses): Promise<void> {
     const server = this.#servers.get('nats')
-    if (this.#isLooking || server === undefined) return
-    this.#isLooking = true
+    if (this.#isCheckingHealth || server === undefined) return
+    this.#isCheckingHealth = true
     try {
-      const reason = await writeErrorOf(addresses)
-      if (reason !== null && (await hasRoom(this.#folder))) await this.#startAnew(server, addresses, reason)
+      const reason = await readWriteError(addresses)
+      if (reason !== null && (await hasDiskSpace(this.#folder))) await this.#restart(server, addresses, reason)
     } catch (fault) {
       this.#options.logger.error({ fault }, 'the embedded nats-server could not be started anew')
     } finally {
-      this.#isLooking = false
+      this.#isCheckingHealth = false
     }
   }
 
-  async #startAnew(server: ServerProcess, addresses: Addresses, reason: string): Promise<void> {
+  async #restart(server: ServerProcess, addresses: EmbeddedAddresses, reason: string): Promise<void> {
     this.#options.logger.warn({ reason }, 'the embedded nats-server is started anew: its disk has room again')
-    await this.#end(server)
+    await this.#stopForRestart(server)
     if (this.#stopped !== null) return
     try {
       this.#watch(this.#spawn(server.command))
     } catch (fault) {
-      this.#childExited(await server.exited)
+      this.#onChildExited(await server.exited)
       throw fault
     }
     this.#writeRecord(addresses)
   }
 
   /** Its end is told to nobody. */
-  async #end(server: ServerProcess): Promise<void> {
-    this.#ending = server
+  async #stopForRestart(server: ServerProcess): Promise<void> {
+    this.#restarting = server
     try {
       await server.stop()
     } finally {
-      this.#ending = null
+      this.#restarting = null
     }
   }
 
-  #childExited(exit: ServerExit): void {
+  #onChildExited(exit: ServerExit): void {
     if (this.#stopped !== null) return
     this.#options.logger.error(exit, `the embedded ${exit.name} ended unexpectedly`)
     this.#options.onChildExit?.(exit)
   }
 
   // A gateway that exits without stop(), as on an uncaught error, leaves no servers running for long; the next start awaits them.
-  readonly #tellToStop = (): void => {
-    for (const server of this.#servers.values()) server.tellToStop()
+  readonly #signalStop = (): void => {
+    for (const server of this.#servers.values()) server.signalStop()
   }
 
   async #stop(): Promise<void> {
     clearInterval(this.#healthTimer)
     try {
       await Promise.all(Array.from(this.#servers.values(), (server) => server.stop()))
-      if (this.#left.length === 0) removeRecord(this.#folder)
+      if (this.#orphans.length === 0) removeRecord(this.#folder)
     } finally {
-      process.off('exit', this.#tellToStop)
+      process.off('exit', this.#signalStop)
       this.#lock.release()
     }
   }
@@ -208,7 +208,7 @@ export const startEmbedded = async (options: EmbeddedOptions): Promise<Embedded>
 }
 
 /** The addresses of the servers that a living gateway, of any process, runs on this data folder; null when none is ready. */
-export const findEmbedded = async (dataFolder: string): Promise<Addresses | null> => {
+export const findEmbedded = async (dataFolder: string): Promise<EmbeddedAddresses | null> => {
   const record = readRecord(dataFolder)
   return record !== null && isAlive(record.owner) ? record.addresses : null
 }

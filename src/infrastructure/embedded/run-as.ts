@@ -90,7 +90,7 @@ const notGranted = (fault: unknown): Error =>
     : new Error(`setpriv (util-linux) cannot grant it ${capabilities.join(' or ')}: ${wordsOf(fault)}`)
 
 /** What keeps an identity from running `binary` in `folder`; null when nothing does. */
-const obstacleTo = async (identity: Identity, binary: string, folder: string): Promise<unknown> => {
+const findObstacle = async (identity: Identity, binary: string, folder: string): Promise<unknown> => {
   const words = ['-c', 'cd -- "$1" && exec "$2" --version', 'sh', folder, binary]
   const { file, args, user } = startAs(identity, '/bin/sh', words)
   try {
@@ -108,10 +108,10 @@ const obstacleTo = async (identity: Identity, binary: string, folder: string): P
 export const databaseIdentity = async (binary: string, folder: string): Promise<Identity> => {
   if (process.getuid?.() !== 0) return {}
   const user = await findUser().catch(createUser)
-  if ((await obstacleTo(user, binary, folder)) === null) return user
+  if ((await findObstacle(user, binary, folder)) === null) return user
   let obstacle: unknown
   for (const capability of capabilities) {
-    obstacle = await obstacleTo({ ...user, capability }, binary, folder)
+    obstacle = await findObstacle({ ...user, capability }, binary, folder)
     if (obstacle === null) return { ...user, capability }
   }
   const path = [binary, folder].find((each) => closedFolder(each) !== null) ?? binary
@@ -127,7 +127,7 @@ export const mustEnter = async (identity: Identity, folder: string): Promise<voi
 }
 
 /** What `binary --version` prints; throws an error that says why it cannot be run. */
-export const versionOf = async (binary: string): Promise<string> => {
+export const readVersion = async (binary: string): Promise<string> => {
   try {
     return (await run(binary, ['--version'], { cwd: '/', timeout: limits.startMs })).stdout.trim()
   } catch (error) {

@@ -52,7 +52,7 @@ const spawnDetached = (command: ServerCommand): ChildProcess => {
   }
 }
 
-const exitOf = (name: ServerName, child: ChildProcess): Promise<ServerExit> =>
+const waitForExit = (name: ServerName, child: ChildProcess): Promise<ServerExit> =>
   new Promise((resolve, reject) => {
     child.once('exit', (code, signal) => resolve({ name, code, signal }))
     child.once('error', reject)
@@ -70,7 +70,7 @@ export class ServerProcess {
   constructor(command: ServerCommand) {
     this.command = command
     this.#child = spawnDetached(command)
-    this.exited = exitOf(command.name, this.#child)
+    this.exited = waitForExit(command.name, this.#child)
     this.exited.catch(() => {}) // A failed spawn has no pid, and is told by the next line.
     if (this.#child.pid === undefined) throw new Error(`cannot run ${command.binary}`)
     this.#child.unref() // The servers live for the gateway: they are no reason for it to live.
@@ -78,7 +78,7 @@ export class ServerProcess {
   }
 
   /** Resolves with the probe; rejects when the process ends first, with what it said last. */
-  async becomesReady(probe: (ended: AbortSignal) => Promise<void>): Promise<void> {
+  async waitUntilReady(probe: (ended: AbortSignal) => Promise<void>): Promise<void> {
     const ended = new AbortController()
     const ends = this.exited.then((exit) => {
       throw this.#startFailure(exit)
@@ -91,7 +91,7 @@ export class ServerProcess {
   }
 
   /** Sends the polite signal and returns: for the moment in which nothing can be awaited any more. */
-  tellToStop(): void {
+  signalStop(): void {
     this.#child.kill(stopSignals[this.command.name][0])
   }
 

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { limits } from '../../limits.ts'
 
 /** Asks again every `embeddedPollMs`; true once the condition holds, false after `timeoutMs` or when `signal` fires. */
-export const until = async (
+export const pollUntil = async (
   condition: () => boolean | Promise<boolean>,
   timeoutMs: number,
   signal?: AbortSignal,

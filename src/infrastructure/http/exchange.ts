@@ -71,13 +71,13 @@ export class Exchange implements Dispatcher.DispatchHandler, AsyncIterableIterat
   onResponseData(controller: Dispatcher.DispatchController, chunk: Uint8Array): void {
     this.#stopFirstByteTimer()
     if (this.#discarding) this.#drain(chunk)
-    else if (this.#waiter !== null) this.#hand({ done: false, value: chunk })
-    else this.#keep(controller, chunk)
+    else if (this.#waiter !== null) this.#deliver({ done: false, value: chunk })
+    else this.#buffer(controller, chunk)
   }
 
   onResponseEnd(): void {
     this.#finish()
-    if (this.#waiter !== null) this.#hand(ended)
+    if (this.#waiter !== null) this.#deliver(ended)
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
@@ -98,7 +98,7 @@ export class Exchange implements Dispatcher.DispatchHandler, AsyncIterableIterat
     if (this.#fault !== null) return Promise.reject(this.#fault)
     if (this.#finished) return Promise.resolve(ended)
     this.#waiter = Promise.withResolvers()
-    if (this.#firstByteTimer === undefined) this.#expectMore()
+    if (this.#firstByteTimer === undefined) this.#startIdleTimer()
     return this.#waiter.promise
   }
 
@@ -129,7 +129,7 @@ export class Exchange implements Dispatcher.DispatchHandler, AsyncIterableIterat
   }
 
   /** A reader that does not wait, waits for nobody. */
-  #expectMore(): void {
+  #startIdleTimer(): void {
     if (this.#idleTimer !== undefined) this.#idleTimer.refresh()
     else if (this.#idleTimeoutMs !== undefined)
       this.#idleTimer = setTimeout(() => {
@@ -137,7 +137,7 @@ export class Exchange implements Dispatcher.DispatchHandler, AsyncIterableIterat
       }, this.#idleTimeoutMs)
   }
 
-  #keep(controller: Dispatcher.DispatchController, chunk: Uint8Array): void {
+  #buffer(controller: Dispatcher.DispatchController, chunk: Uint8Array): void {
     this.#chunks.push(chunk)
     this.#bufferedBytes += chunk.byteLength
     if (this.#bufferedBytes >= limits.upstreamBufferBytesMax) controller.pause()
@@ -148,7 +148,7 @@ export class Exchange implements Dispatcher.DispatchHandler, AsyncIterableIterat
     if (this.#drainedBytes > limits.upstreamDrainBytesMax) this.#fail(new HttpFault('aborted'))
   }
 
-  #hand(chunk: Chunk): void {
+  #deliver(chunk: Chunk): void {
     this.#waiter?.resolve(chunk)
     this.#waiter = null
   }

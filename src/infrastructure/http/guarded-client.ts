@@ -4,12 +4,12 @@ import { Agent } from 'undici'
 import { limits } from '../../limits.ts'
 import { type HttpClient, HttpFault, type HttpRequest, type HttpResponse } from '../../providers/http.ts'
 import { Exchange } from './exchange.ts'
-import { type LookUp, lookUpHere, lookUpPublic } from './look-up.ts'
+import { type HostLookup, lookUpBySystem, lookUpByDns } from './look-up.ts'
 import { isPublicAddress } from './public-address.ts'
 
 export interface GuardedClientOptions {
   readonly allowPrivateAddresses: boolean
-  readonly lookUp?: LookUp
+  readonly lookUp?: HostLookup
 }
 
 const refused = (why: string): HttpFault => new HttpFault('refused', new Error(why))
@@ -21,7 +21,7 @@ const assertPublic = (addresses: readonly LookupAddress[]): void => {
 
 /** The connection goes to the very addresses that are checked here: the name is not looked up again. */
 const guardedLookup =
-  (lookUp: LookUp, check: typeof assertPublic): LookupFunction =>
+  (lookUp: HostLookup, check: typeof assertPublic): LookupFunction =>
   (host, { all = false }, callback) => {
     const look = async (): Promise<readonly [LookupAddress, ...LookupAddress[]]> => {
       const [first, ...others] = await lookUp(host)
@@ -56,7 +56,7 @@ export class GuardedClient implements HttpClient {
 
   constructor({ allowPrivateAddresses, lookUp }: GuardedClientOptions) {
     this.#check = allowPrivateAddresses ? () => undefined : assertPublic
-    const lookup = guardedLookup(lookUp ?? (allowPrivateAddresses ? lookUpHere : lookUpPublic), this.#check)
+    const lookup = guardedLookup(lookUp ?? (allowPrivateAddresses ? lookUpBySystem : lookUpByDns), this.#check)
     this.#agent = new Agent({
       connections: limits.callbacksMax,
       pipelining: 0, // A connection for each request.
@@ -68,7 +68,7 @@ export class GuardedClient implements HttpClient {
   }
 
   async request(request: HttpRequest): Promise<HttpResponse> {
-    const url = this.#allowed(request.url)
+    const url = this.#parseAllowed(request.url)
     const exchange = new Exchange(request)
     this.#agent.dispatch(
       {
@@ -90,7 +90,7 @@ export class GuardedClient implements HttpClient {
   }
 
   /** An address in the place of a name is not looked up. Whatever way it is written, a URL's parser makes the usual form of it. */
-  #allowed(text: string): URL {
+  #parseAllowed(text: string): URL {
     const url = URL.parse(text)
     if (url === null || !['http:', 'https:'].includes(url.protocol)) throw refused('not an http:// or https:// URL')
     const host = hostOf(url)

@@ -3,16 +3,16 @@ import { lookup, Resolver } from 'node:dns/promises'
 import { limits } from '../../limits.ts'
 
 /** All addresses of a host; rejects when it has none. */
-export type LookUp = (host: string) => Promise<readonly LookupAddress[]>
+export type HostLookup = (host: string) => Promise<readonly LookupAddress[]>
 
 /** As every other program of this machine does: with its hosts file, its search domains. */
-export const lookUpHere: LookUp = (host) => lookup(host, { all: true })
+export const lookUpBySystem: HostLookup = (host) => lookup(host, { all: true })
 
 const addressesOf = (found: PromiseSettledResult<readonly string[]>, family: number): readonly LookupAddress[] =>
   found.status === 'fulfilled' ? found.value.map((address) => ({ address, family })) : []
 
 /** By name servers alone. It takes no thread of the few that all lookups share, which a slow name server of a stranger would keep. */
-export const lookUpPublic: LookUp = async (host) => {
+export const lookUpByDns: HostLookup = async (host) => {
   const resolver = new Resolver({ timeout: limits.callbackLookupMs, tries: 2 })
   const [v4, v6] = await Promise.allSettled([resolver.resolve4(host), resolver.resolve6(host)])
   const addresses = [...addressesOf(v4, 4), ...addressesOf(v6, 6)]

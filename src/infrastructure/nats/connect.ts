@@ -52,18 +52,18 @@ const tlsOf = (options: NatsOptions, first: URL | undefined): ConnectionOptions 
 }
 
 /** Where the replies to a role come, and what the log's followers receive: below this prefix. */
-export const inboxPrefixOf = (role: string): string => `_INBOX_${role}`
+export const buildInboxPrefix = (role: string): string => `_INBOX_${role}`
 
 const inboxOf = ({ role }: NatsOptions): ConnectionOptions =>
-  role === undefined ? {} : { inboxPrefix: inboxPrefixOf(role) }
+  role === undefined ? {} : { inboxPrefix: buildInboxPrefix(role) }
 
 /** What the server's permissions refuse, which names the subject; null for any other error. No retry mends it. */
-export const refusalOf = (error: unknown): PermissionViolationError | null => {
+export const findPermissionViolation = (error: unknown): PermissionViolationError | null => {
   if (error instanceof PermissionViolationError) return error
-  return error instanceof Error && error.cause !== undefined ? refusalOf(error.cause) : null
+  return error instanceof Error && error.cause !== undefined ? findPermissionViolation(error.cause) : null
 }
 
-const unreachable: Readonly<Record<string, string>> = {
+const unreachableReasons: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'connection refused',
   ECONNRESET: 'the connection was reset',
   EHOSTUNREACH: 'no route to the host',
@@ -79,21 +79,21 @@ const isOfTls = (error: Error): boolean =>
   /CERT|VERIFY|ISSUER|^ERR_(TLS|SSL|OSSL)|^EPROTO$/.test(codeOf(error)) || /\btls\b/i.test(error.message)
 
 /** A server that misses our certificate, or does not trust it, only ends the connection, of which the library does not tell. */
-const silence = (usesTls: boolean): string =>
+const describeTimeout = (usesTls: boolean): string =>
   `does not answer within ${limits.natsConnectMs} ms${usesTls ? '; one that asks for a client certificate is silent to all but those it trusts' : ''}`
 
-const hindrance = (error: Error, usesTls: boolean): string => {
-  if (error instanceof TimeoutError) return silence(usesTls)
+const describeFailure = (error: Error, usesTls: boolean): string => {
+  if (error instanceof TimeoutError) return describeTimeout(usesTls)
   if (error instanceof AuthorizationError || error instanceof UserAuthenticationExpiredError)
     return `refuses this user: ${error.message}`
   if (isOfTls(error)) return `cannot be spoken to with TLS: ${error.message}`
-  return `cannot be reached: ${unreachable[codeOf(error)] ?? error.message}`
+  return `cannot be reached: ${unreachableReasons[codeOf(error)] ?? error.message}`
 }
 
 /** Why a first connection failed. Names the servers by host and port alone: their URLs may hold a password. */
-const inWords = (error: unknown, hosts: readonly string[], usesTls: boolean): Error => {
+const toConnectError = (error: unknown, hosts: readonly string[], usesTls: boolean): Error => {
   const fault = error instanceof Error ? error : new Error(String(error))
-  return new Error(`NATS at ${hosts.join(', ')} ${hindrance(fault, usesTls)}`, { cause: fault.cause })
+  return new Error(`NATS at ${hosts.join(', ')} ${describeFailure(fault, usesTls)}`, { cause: fault.cause })
 }
 
 const optionsOf = (
@@ -127,6 +127,6 @@ export const connectNats = async (options: NatsOptions): Promise<NatsConnection>
   try {
     return await connect(optionsOf(options, urls[0], hosts, tls))
   } catch (error) {
-    throw inWords(error, hosts, 'tls' in tls)
+    throw toConnectError(error, hosts, 'tls' in tls)
   }
 }

@@ -46,7 +46,7 @@ const readReport = async (monitoringUrl: string): Promise<JetStreamReport | stri
   }
 }
 
-const isElsewhere = (connection: NatsConnection, stream: StreamInfo): boolean => {
+const isOnOtherServer = (connection: NatsConnection, stream: StreamInfo): boolean => {
   const leader = stream.cluster?.leader
   return leader !== undefined && leader !== connection.info?.server_name
 }
@@ -55,7 +55,7 @@ const isElsewhere = (connection: NatsConnection, stream: StreamInfo): boolean =>
  * Why the server may acknowledge a frame before it is on disk; null when it does not. Only the monitoring port tells: an account's own
  * connection is not answered on `$SYS`, and neither INFO nor the stream's configuration carries the setting.
  */
-const doubt = async (
+const findDurabilityProblem = async (
   connection: NatsConnection,
   stream: StreamInfo,
   monitoringUrl: string | undefined,
@@ -63,7 +63,7 @@ const doubt = async (
   // From 2.12 on a stream can opt out of the server's setting.
   if (stream.config.persist_mode === PersistMode.Async) return 'the stream has persist_mode async'
   if (stream.config.num_replicas > 1) return null
-  if (isElsewhere(connection, stream)) return `the stream's only replica is on ${stream.cluster?.leader}`
+  if (isOnOtherServer(connection, stream)) return `the stream's only replica is on ${stream.cluster?.leader}`
   if (monitoringUrl === undefined) return 'no monitoring URL of the server is configured'
   const report = await readReport(monitoringUrl)
   if (typeof report === 'string') return report
@@ -77,7 +77,7 @@ export const checkDurability = async (
   stream: StreamInfo,
   options: DurabilityOptions,
 ): Promise<void> => {
-  const reason = await doubt(connection, stream, options.monitoringUrl)
+  const reason = await findDurabilityProblem(connection, stream, options.monitoringUrl)
   if (reason === null) return
   if (options.durability === 'synced')
     throw new Error(

@@ -1,10 +1,10 @@
 import { limits } from '../../limits.ts'
 import type { Appended } from '../../roles/role.ts'
-import type { Pending, PendingFrame } from './pending.ts'
-import type { SealedFacts } from './seal.ts'
+import type { PendingFrames, PendingFrame } from './pending.ts'
+import type { EncodedEvents } from './seal.ts'
 import type { FrameStore } from './store.ts'
 
-interface GatheredFrame {
+interface QueuedFrame {
   readonly frame: PendingFrame
   readonly stored: PromiseWithResolvers<Appended>
 }
@@ -17,21 +17,21 @@ export class JournalWriter {
   readonly #writer: string
   readonly #subject: string
   readonly #store: FrameStore
-  readonly #pending: Pending
+  readonly #pending: PendingFrames
   /** Frames that wait for a slot; the last one still gathers. */
-  readonly #waiting: GatheredFrame[] = []
+  readonly #queued: QueuedFrame[] = []
   #counter = 0
   #inFlight = 0
   #flushIsDue = false
 
-  constructor(writer: string, subject: string, store: FrameStore, pending: Pending) {
+  constructor(writer: string, subject: string, store: FrameStore, pending: PendingFrames) {
     this.#writer = writer
     this.#subject = subject
     this.#store = store
     this.#pending = pending
   }
 
-  append(facts: SealedFacts): Promise<Appended> {
+  append(facts: EncodedEvents): Promise<Appended> {
     this.#pending.admit(facts.lines.length)
     const { frame, stored } = this.#frameFor(facts)
     frame.add(facts)
@@ -39,13 +39,13 @@ export class JournalWriter {
     return stored.promise
   }
 
-  #frameFor(facts: SealedFacts): GatheredFrame {
-    const last = this.#waiting.at(-1)
+  #frameFor(facts: EncodedEvents): QueuedFrame {
+    const last = this.#queued.at(-1)
     if (last?.frame.hasRoomFor(facts)) return last
     this.#counter += 1
     const frame = this.#pending.open({ writer: this.#writer, counter: this.#counter })
     const gathered = { frame, stored: Promise.withResolvers<Appended>() }
-    this.#waiting.push(gathered)
+    this.#queued.push(gathered)
     return gathered
   }
 
@@ -61,21 +61,21 @@ export class JournalWriter {
 
   #flush(): void {
     while (this.#inFlight < limits.framesInFlightMax) {
-      const next = this.#waiting.shift()
+      const next = this.#queued.shift()
       if (next === undefined) return
       this.#inFlight += 1
       void this.#send(next)
     }
   }
 
-  async #send({ frame, stored }: GatheredFrame): Promise<void> {
+  async #send({ frame, stored }: QueuedFrame): Promise<void> {
     try {
       stored.resolve(await this.#store.store(frame, { subject: this.#subject }))
     } catch (error) {
       stored.reject(error)
     }
     this.#inFlight -= 1
-    this.#pending.settle(frame)
-    if (this.#waiting.length > 0) this.#flushSoon()
+    this.#pending.remove(frame)
+    if (this.#queued.length > 0) this.#flushSoon()
   }
 }

@@ -1,7 +1,7 @@
 import type { NatsConnection } from '@nats-io/transport-node'
 import { GatewayError } from '../../errors.ts'
 import { limits } from '../../limits.ts'
-import { refusalOf } from './connect.ts'
+import { findPermissionViolation } from './connect.ts'
 
 const wakeAll = (waiting: Set<() => void>): void => {
   const woken = [...waiting]
@@ -31,7 +31,7 @@ export class Link {
   }
 
   /** Settles as the work does, or rejects as soon as no answer can come any more. The work is begun only on a connection that stands. */
-  whileUp<T>(work: () => Promise<T>): Promise<T> {
+  runWhileUp<T>(work: () => Promise<T>): Promise<T> {
     if (this.#isClosed || !this.#isUp) return Promise.reject(new Error('no connection to the log'))
     return new Promise<T>((resolve, reject) => {
       const lost = (): void => reject(new Error('the connection to the log was lost'))
@@ -71,19 +71,19 @@ export class Link {
 
   async #watch(connection: NatsConnection, onRefused: (refusal: Error) => void): Promise<void> {
     for await (const status of connection.status()) {
-      if (status.type === 'disconnect') this.#lose()
-      if (status.type === 'reconnect') this.#regain()
-      if (status.type === 'error' && refusalOf(status.error) !== null) onRefused(status.error)
+      if (status.type === 'disconnect') this.#onDisconnect()
+      if (status.type === 'reconnect') this.#onReconnect()
+      if (status.type === 'error' && findPermissionViolation(status.error) !== null) onRefused(status.error)
     }
     this.close()
   }
 
-  #lose(): void {
+  #onDisconnect(): void {
     this.#isUp = false
     wakeAll(this.#onLost)
   }
 
-  #regain(): void {
+  #onReconnect(): void {
     this.#isUp = true
     wakeAll(this.#onBack)
   }

@@ -4,24 +4,24 @@ import type { RawFrame, RawFrames } from '../../audit/frames.ts'
 import { GatewayError } from '../../errors.ts'
 import type { Fact } from '../../events/envelope.ts'
 import { limits } from '../../limits.ts'
-import { type Observer, unobserved } from '../../roles/observer.ts'
+import { type Observer, noObserver } from '../../roles/observer.ts'
 import type { Appended, Clock, EventLog, Follower, Frame, Logger, NewId } from '../../roles/role.ts'
-import { inboxPrefixOf } from './connect.ts'
+import { buildInboxPrefix } from './connect.ts'
 import { checkDurability, checkServer, type Durability } from './durability.ts'
 import { JournalWriter } from './journal-writer.ts'
 import { Link } from './link.ts'
 import { assertMayPublish } from './may-publish.ts'
-import { Pending } from './pending.ts'
+import { PendingFrames } from './pending.ts'
 import { Publisher } from './publisher.ts'
-import { rawFrameOf, readRange } from './raw-frames.ts'
+import { toRawFrame, readFrameRange } from './raw-frames.ts'
 import { FrameReader, type Speakers } from './read-frame.ts'
 import { RecentFrames } from './recent-frames.ts'
-import { type Seal, type SealedFacts, sealFacts } from './seal.ts'
-import { serverWord } from './server-word.ts'
+import { type EnvelopeContext, type EncodedEvents, wrapFacts } from './seal.ts'
+import { createServerErrorReader } from './server-word.ts'
 import { FrameStore } from './store.ts'
-import { ensureStream, type LogNames, logNamesOf } from './stream.ts'
-import { type OnMessage, Tail, type TailParts } from './tail.ts'
-import { WalletWriter } from './wallet-writer.ts'
+import { ensureLogStream, type LogNames, buildLogNames } from './stream.ts'
+import { type OnMessage, LogFollower, type LogFollowerParts } from './tail.ts'
+import { WalletSubjectAppender } from './wallet-writer.ts'
 
 export interface LogOptions {
   /** Stays the caller's to close, after the log. */
@@ -35,7 +35,7 @@ export interface LogOptions {
   /** Whether the stream is made where there is none; it is, unless this is false. */
   readonly create?: boolean
   /** Whom a follower believes what; without it, everybody everything. */
-  readonly speakers?: Speakers
+  readonly permittedTypes?: Speakers
   readonly durability: Durability
   readonly replicas: number
   readonly monitoringUrl?: string | undefined
@@ -71,19 +71,19 @@ const assertToken = (token: string): void => {
   if (!tokenPattern.test(token)) throw new Error(`${JSON.stringify(token)} cannot be a subject's last token`)
 }
 
-interface Parts extends TailParts {
-  readonly seal: Seal
+interface Parts extends LogFollowerParts {
+  readonly envelope: EnvelopeContext
   readonly writer: string
-  readonly pending: Pending
+  readonly pending: PendingFrames
   readonly store: FrameStore
   readonly reader: FrameReader
   readonly journal: JournalWriter
-  readonly wallets: WalletWriter
+  readonly wallets: WalletSubjectAppender
 }
 
 class NatsLog implements OpenLog {
   readonly #parts: Parts
-  readonly #tails = new Set<Tail>()
+  readonly #tails = new Set<LogFollower>()
   #isClosing = false
 
   constructor(parts: Parts) {
@@ -99,7 +99,7 @@ class NatsLog implements OpenLog {
   }
 
   async append(facts: readonly Fact[]): Promise<Appended> {
-    return this.#parts.journal.append(this.#seal(facts))
+    return this.#parts.journal.append(this.#wrap(facts))
   }
 
   async appendToWallet(
@@ -107,11 +107,11 @@ class NatsLog implements OpenLog {
     facts: readonly Fact[],
     expectedSequence: number,
   ): ReturnType<EventLog['appendToWallet']> {
-    return this.#parts.wallets.append(this.#walletSubject(workspaceId, facts), this.#seal(facts), expectedSequence)
+    return this.#parts.wallets.append(this.#walletSubject(workspaceId, facts), this.#wrap(facts), expectedSequence)
   }
 
   async postToWallet(workspaceId: string, facts: readonly Fact[]): Promise<Appended> {
-    return this.#parts.wallets.post(this.#walletSubject(workspaceId, facts), this.#seal(facts))
+    return this.#parts.wallets.post(this.#walletSubject(workspaceId, facts), this.#wrap(facts))
   }
 
   follow(fromSequence: number, onFrame: (frame: Frame) => void | Promise<void>): Follower {
@@ -123,11 +123,11 @@ class NatsLog implements OpenLog {
 
   followRaw(fromSequence: number, onFrame: (frame: RawFrame) => void | Promise<void>): Follower {
     const { names } = this.#parts
-    return this.#follow(fromSequence, (message) => onFrame(rawFrameOf(message, names)))
+    return this.#follow(fromSequence, (message) => onFrame(toRawFrame(message, names)))
   }
 
   read(from: number, to: number): AsyncIterable<readonly RawFrame[]> {
-    return readRange((first, onFrame) => this.followRaw(first, onFrame), from, to)
+    return readFrameRange((first, onFrame) => this.followRaw(first, onFrame), from, to)
   }
 
   async lastSequence(): Promise<number> {
@@ -146,21 +146,21 @@ class NatsLog implements OpenLog {
   }
 
   oldestUnacknowledgedMs(): number {
-    return this.#parts.pending.oldestMs()
+    return this.#parts.pending.oldestAgeMs()
   }
 
   async close(withinMs: number): Promise<void> {
     this.#isClosing = true
-    await this.#parts.pending.whenEmpty(withinMs)
+    await this.#parts.pending.waitUntilEmpty(withinMs)
     await Promise.all([...this.#tails].map((tail) => tail.stop()))
     this.#parts.link.close()
     // Those that are rejected by the close are rejected in this turn of the event loop or the next.
-    await this.#parts.pending.whenEmpty(withinMs)
+    await this.#parts.pending.waitUntilEmpty(withinMs)
   }
 
-  #follow(fromSequence: number, onMessage: OnMessage): Tail {
+  #follow(fromSequence: number, onMessage: OnMessage): LogFollower {
     if (this.#isClosing) throw this.#closedError()
-    const tail = new Tail(this.#parts, fromSequence, onMessage)
+    const tail = new LogFollower(this.#parts, fromSequence, onMessage)
     for (const earlier of this.#tails) if (earlier.isOver) this.#tails.delete(earlier)
     this.#tails.add(tail)
     return tail
@@ -169,15 +169,15 @@ class NatsLog implements OpenLog {
   async #info(): Promise<StreamInfo> {
     const { jsm, link, names } = this.#parts
     try {
-      return await link.whileUp(() => jsm.streams.info(names.stream))
+      return await link.runWhileUp(() => jsm.streams.info(names.stream))
     } catch (cause) {
       throw new GatewayError('log_unavailable', 'The event log does not answer.', { cause })
     }
   }
 
-  #seal(facts: readonly Fact[]): SealedFacts {
+  #wrap(facts: readonly Fact[]): EncodedEvents {
     if (this.#isClosing || this.#parts.link.isClosed) throw this.#closedError()
-    return sealFacts(facts, this.#parts.seal)
+    return wrapFacts(facts, this.#parts.envelope)
   }
 
   #walletSubject(workspaceId: string, facts: readonly Fact[]): string {
@@ -193,31 +193,31 @@ class NatsLog implements OpenLog {
 }
 
 const assemble = (options: LogOptions, names: LogNames, jsm: Parts['jsm']): Parts => {
-  const { connection, clock, newId, logger, role, speakers, monitoringUrl, observer = unobserved } = options
+  const { connection, clock, newId, logger, role, permittedTypes: permittedTypes, monitoringUrl, observer = noObserver } = options
   const writer = newId()
   const link = new Link(connection, ({ message }) => logger.error({ reason: message }, 'the log’s server refuses'))
-  const pending = new Pending()
+  const pending = new PendingFrames()
   const onFatal = (error: Error): void => {
     link.close()
     options.onFatal(error)
   }
   const recent = new RecentFrames()
-  const reader = new FrameReader(names, recent, speakers)
-  const inboxPrefix = inboxPrefixOf(role)
+  const reader = new FrameReader(names, recent, permittedTypes)
+  const inboxPrefix = buildInboxPrefix(role)
   const publisher = new Publisher(connection, names.stream, inboxPrefix)
   const store = new FrameStore({
     publisher,
     link,
     recent,
     observer,
-    serverWord: serverWord(monitoringUrl),
+    readServerError: createServerErrorReader(monitoringUrl),
     logger,
     onFatal,
   })
   const journal = new JournalWriter(writer, `${names.journalPrefix}${role}`, store, pending)
-  const wallets = new WalletWriter({ writer: newId(), jsm, stream: names.stream, link, store, pending })
+  const wallets = new WalletSubjectAppender({ writer: newId(), jsm, stream: names.stream, link, store, pending })
   const seal = { source: `/gateway/${role}/${writer}`, clock, newId }
-  return { connection, jsm, names, inboxPrefix, reader, link, logger, seal, writer, pending, store, journal, wallets }
+  return { connection, jsm, names, inboxPrefix, reader, link, logger, envelope: seal, writer, pending, store, journal, wallets }
 }
 
 /**
@@ -226,11 +226,11 @@ const assemble = (options: LogOptions, names: LogNames, jsm: Parts['jsm']): Part
  */
 export const openLog = async (options: LogOptions): Promise<OpenLog> => {
   const { connection, name, replicas, role, readOnly = false, create = true } = options
-  const names = logNamesOf(name)
+  const names = buildLogNames(name)
   assertToken(role)
   checkServer(connection)
   const jsm = await jetstreamManager(connection, { timeout: limits.natsRequestMs, checkAPI: false })
-  await checkDurability(connection, await ensureStream(jsm, names, { replicas, create }), options)
+  await checkDurability(connection, await ensureLogStream(jsm, names, { replicas, create }), options)
   if (!readOnly)
     await assertMayPublish(jetstream(connection), `${names.journalPrefix}${role}`, 'the log cannot be appended to')
   return new NatsLog(assemble(options, names, jsm))

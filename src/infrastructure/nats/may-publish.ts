@@ -1,6 +1,6 @@
 import type { JetStreamClient } from '@nats-io/jetstream'
 import { limits } from '../../limits.ts'
-import { refusalOf } from './connect.ts'
+import { findPermissionViolation } from './connect.ts'
 
 /** A name that no stream can have: what is published for it is answered, but stored nowhere. */
 const noStream = '.'
@@ -13,7 +13,7 @@ export const assertMayPublish = async (client: JetStreamClient, subject: string,
   try {
     await client.publish(subject, '', { expect: { streamName: noStream }, timeout: limits.natsRequestMs })
   } catch (error) {
-    const refusal = refusalOf(error)
+    const refusal = findPermissionViolation(error)
     if (refusal !== null) throw new Error(`${complaint}: ${refusal.message}`, { cause: error })
   }
 }

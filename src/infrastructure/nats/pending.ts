@@ -2,7 +2,7 @@ import { GatewayError } from '../../errors.ts'
 import { encodeFrame, type FrameId } from '../../events/codec.ts'
 import type { Event } from '../../events/envelope.ts'
 import { limits } from '../../limits.ts'
-import type { SealedFacts } from './seal.ts'
+import type { EncodedEvents } from './seal.ts'
 
 /** A frame on its way into the log. */
 export class PendingFrame {
@@ -19,11 +19,11 @@ export class PendingFrame {
     this.id = id
   }
 
-  hasRoomFor({ lines, bytes }: SealedFacts): boolean {
+  hasRoomFor({ lines, bytes }: EncodedEvents): boolean {
     return this.#lines.length + lines.length <= limits.frameEventsMax && this.#bytes + bytes <= limits.frameBytesMax
   }
 
-  add({ events, lines, bytes }: SealedFacts): void {
+  add({ events, lines, bytes }: EncodedEvents): void {
     this.events.push(...events)
     this.#lines.push(...lines)
     this.#bytes += bytes
@@ -35,7 +35,7 @@ export class PendingFrame {
 }
 
 /** All frames that are not acknowledged yet, of every writer of this log. */
-export class Pending {
+export class PendingFrames {
   readonly #frames = new Set<PendingFrame>()
   readonly #onEmpty = new Set<() => void>()
   #events = 0
@@ -53,7 +53,7 @@ export class Pending {
     this.#events += events
   }
 
-  settle(frame: PendingFrame): void {
+  remove(frame: PendingFrame): void {
     this.#frames.delete(frame)
     this.#events -= frame.events.length
     if (this.#frames.size > 0) return
@@ -61,14 +61,14 @@ export class Pending {
     this.#onEmpty.clear()
   }
 
-  oldestMs(): number {
+  oldestAgeMs(): number {
     // A set keeps the order of insertion: its first frame is the oldest.
     const [oldest] = this.#frames
     return oldest === undefined ? 0 : performance.now() - oldest.openedMs
   }
 
   /** Resolves when nothing is pending, or after so many milliseconds. */
-  whenEmpty(withinMs: number): Promise<void> {
+  waitUntilEmpty(withinMs: number): Promise<void> {
     if (this.#frames.size === 0) return Promise.resolve()
     return new Promise((resolve) => {
       const timer = setTimeout(resolve, withinMs)

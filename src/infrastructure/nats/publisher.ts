@@ -35,7 +35,7 @@ export class NoSuchStream extends Error {
   }
 }
 
-interface Waiting {
+interface PendingPublish {
   readonly subject: string
   readonly untilMs: number
   readonly resolve: (acknowledgement: Acknowledgement) => void
@@ -43,7 +43,7 @@ interface Waiting {
 }
 
 /** What the server says in an acknowledgement. */
-interface Said {
+interface AckPayload {
   readonly seq: number
   readonly duplicate?: boolean
   readonly error?: ConstructorParameters<typeof JetStreamApiError>[0]
@@ -51,7 +51,7 @@ interface Said {
 
 const noRespondersStatus = 503
 
-const headersOf = (stream: string, { messageId, expectedSequence, headers = {} }: Publication) => {
+const buildHeaders = (stream: string, { messageId, expectedSequence, headers = {} }: Publication) => {
   const all = newHeaders()
   if (messageId !== undefined) all.set('Nats-Msg-Id', messageId)
   all.set('Nats-Expected-Stream', stream)
@@ -69,17 +69,17 @@ export class Publisher {
   readonly #stream: string
   readonly #inbox: string
   /** The longest waiting first: all wait equally long. */
-  readonly #waiting = new Map<string, Waiting>()
+  readonly #pending = new Map<string, PendingPublish>()
   #lastToken = 0
   #timer: NodeJS.Timeout | undefined
-  #isListening = false
+  #isSubscribed = false
 
   /** Acknowledgements come to an inbox below the prefix. */
   constructor(connection: NatsConnection, stream: string, inboxPrefix: string) {
     this.#connection = connection
     this.#stream = stream
     this.#inbox = createInbox(inboxPrefix)
-    this.#listen()
+    this.#subscribe()
     void this.#watchRefusals()
   }
 
@@ -92,48 +92,48 @@ export class Publisher {
     return new Promise((resolve, reject) => {
       this.#lastToken += 1
       const token = String(this.#lastToken)
-      const headers = headersOf(this.#stream, publication)
-      if (!this.#isListening) this.#listen()
+      const headers = buildHeaders(this.#stream, publication)
+      if (!this.#isSubscribed) this.#subscribe()
       this.#connection.publish(subject, bytes, { reply: `${this.#inbox}.${token}`, headers })
-      this.#waiting.set(token, { subject, untilMs: performance.now() + limits.frameAckMs, resolve, reject })
-      this.#timer ??= setTimeout(() => this.#giveUpOverdue(), limits.frameAckMs).unref()
+      this.#pending.set(token, { subject, untilMs: performance.now() + limits.frameAckMs, resolve, reject })
+      this.#timer ??= setTimeout(() => this.#expirePending(), limits.frameAckMs).unref()
     })
   }
 
-  #listen(): void {
-    this.#isListening = true
-    const callback = (error: Error | null, msg: Msg): void => (error === null ? this.#hear(msg) : this.#turnDeaf(error))
+  #subscribe(): void {
+    this.#isSubscribed = true
+    const callback = (error: Error | null, msg: Msg): void => (error === null ? this.#onAck(msg) : this.#onSubscriptionClosed(error))
     this.#connection.subscribe(`${this.#inbox}.*`, { callback })
   }
 
   /** The server has ended the subscription, and with it every answer that was due; the next message subscribes again. */
-  #turnDeaf(error: Error): void {
-    this.#isListening = false
-    for (const { reject } of this.#waiting.values()) reject(error)
-    this.#waiting.clear()
+  #onSubscriptionClosed(error: Error): void {
+    this.#isSubscribed = false
+    for (const { reject } of this.#pending.values()) reject(error)
+    this.#pending.clear()
   }
 
-  #hear(msg: Msg): void {
+  #onAck(msg: Msg): void {
     const token = msg.subject.slice(this.#inbox.length + 1)
-    const waiting = this.#waiting.get(token)
+    const waiting = this.#pending.get(token)
     if (waiting === undefined) return
-    this.#waiting.delete(token)
+    this.#pending.delete(token)
     try {
-      waiting.resolve(acknowledgementIn(msg))
+      waiting.resolve(parseAck(msg))
     } catch (error) {
       waiting.reject(error as Error)
     }
   }
 
-  #giveUpOverdue(): void {
+  #expirePending(): void {
     const nowMs = performance.now()
     this.#timer = undefined
-    for (const [token, { untilMs, reject }] of this.#waiting) {
+    for (const [token, { untilMs, reject }] of this.#pending) {
       if (untilMs > nowMs) {
-        this.#timer = setTimeout(() => this.#giveUpOverdue(), untilMs - nowMs).unref()
+        this.#timer = setTimeout(() => this.#expirePending(), untilMs - nowMs).unref()
         return
       }
-      this.#waiting.delete(token)
+      this.#pending.delete(token)
       reject(new TimeoutError())
     }
   }
@@ -143,9 +143,9 @@ export class Publisher {
     for await (const status of this.#connection.status()) {
       const error = status.type === 'error' ? status.error : null
       if (!(error instanceof PermissionViolationError) || error.operation !== 'publish') continue
-      for (const [token, { subject, reject }] of this.#waiting)
+      for (const [token, { subject, reject }] of this.#pending)
         if (subject === error.subject) {
-          this.#waiting.delete(token)
+          this.#pending.delete(token)
           reject(error)
         }
     }
@@ -153,9 +153,9 @@ export class Publisher {
 }
 
 /** Throws what the server says instead of one. */
-const acknowledgementIn = (msg: Msg): Acknowledgement => {
+const parseAck = (msg: Msg): Acknowledgement => {
   if (msg.data.length === 0 && msg.headers?.code === noRespondersStatus) throw new NoSuchStream()
-  const { seq, duplicate = false, error } = msg.json<Said>()
+  const { seq, duplicate = false, error } = msg.json<AckPayload>()
   if (error !== undefined) throw new JetStreamApiError(error)
   return { sequence: seq, duplicate }
 }

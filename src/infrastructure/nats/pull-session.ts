@@ -1,7 +1,7 @@
 import { AckPolicy, DeliverPolicy, type JetStreamManager, JsHeaders, ReplayPolicy } from '@nats-io/jetstream'
 import { createInbox, type Msg, type NatsConnection, type Subscription } from '@nats-io/transport-node'
 import { limits } from '../../limits.ts'
-import { deliveryOf } from './delivery.ts'
+import { parseDelivery } from './delivery.ts'
 import type { Link } from './link.ts'
 import type { LogMessage } from './read-frame.ts'
 import { nanosecondsInMs } from './standing.ts'
@@ -18,7 +18,7 @@ export class LogFault extends Error {
   }
 }
 
-export interface SessionParts {
+export interface PullSessionParts {
   readonly connection: NatsConnection
   readonly jsm: JetStreamManager
   readonly stream: string
@@ -28,7 +28,7 @@ export interface SessionParts {
   readonly room: () => number
   readonly onMessage: (message: LogMessage) => void
   /** Called once, when the session will deliver no more and another must go on. */
-  readonly onLost: (reason: string) => void
+  readonly onEnd: (reason: string) => void
 }
 
 const heartbeatStatus = 100
@@ -42,7 +42,7 @@ const requestIsDone = /exceeds maxbytes|batch completed/i
  * message, silence) ends it; whoever reads opens the next one behind the last message that came.
  */
 export class PullSession {
-  readonly #parts: SessionParts
+  readonly #parts: PullSessionParts
   readonly #inbox: string
   #subscription: Subscription | undefined
   #consumer = ''
@@ -50,14 +50,14 @@ export class PullSession {
   /** Messages asked for that have not come yet. */
   #outstanding = 0
   /** Where the log ends, as the consumer's server has it. */
-  #end = 0
+  #logEnd = 0
   /** Where the log ended, as the stream's leader had it when it was last asked; 0 while nothing is asked of the consumer. */
-  #endAtLeader = 0
+  #leaderLogEnd = 0
   #stallTimer: NodeJS.Timeout | undefined
   #lagTimer: NodeJS.Timeout | undefined
   #isOver = false
 
-  constructor(parts: SessionParts) {
+  constructor(parts: PullSessionParts) {
     this.#parts = parts
     this.#inbox = createInbox(parts.inboxPrefix)
   }
@@ -82,14 +82,14 @@ export class PullSession {
         from: fromSequence,
         resumesAt: next,
       })
-    this.#end = info.delivered.stream_seq + info.num_pending
-    if (next < fromSequence || this.#end < end - limits.followLagFramesMax) throw new Error(this.#lagText(end))
+    this.#logEnd = info.delivered.stream_seq + info.num_pending
+    if (next < fromSequence || this.#logEnd < end - limits.followLagFramesMax) throw new Error(this.#describeLag(end))
     if (this.#isOver) return this.close()
     this.#subscription = connection.subscribe(this.#inbox, { callback: (error, msg) => this.#receive(error, msg) })
     this.#stallTimer = setTimeout(() => this.#checkStall(), limits.followStallMs)
     this.#lagTimer = setInterval(() => void this.#checkLag(), limits.followLagCheckMs)
     this.fill()
-    this.#endAtLeader = end
+    this.#leaderLogEnd = end
   }
 
   /** Asks for as many messages as the reader has room for, in few and large requests. */
@@ -108,7 +108,7 @@ export class PullSession {
     const { jsm, link, stream } = this.#parts
     if (this.#consumer === '') return
     // Where the server cannot be told, it forgets the consumer by itself after `followInactiveMs`.
-    await link.whileUp(() => jsm.consumers.delete(stream, this.#consumer)).catch(() => false)
+    await link.runWhileUp(() => jsm.consumers.delete(stream, this.#consumer)).catch(() => false)
   }
 
   /**
@@ -126,7 +126,7 @@ export class PullSession {
   }
 
   #request(batch: number): void {
-    if (this.#outstanding === 0) this.#endAtLeader = 0
+    if (this.#outstanding === 0) this.#leaderLogEnd = 0
     this.#outstanding += batch
     const request = {
       batch,
@@ -138,20 +138,20 @@ export class PullSession {
     this.#parts.connection.publish(subject, JSON.stringify(request), { reply: this.#inbox })
   }
 
-  #lose(reason: string): void {
+  #endSession(reason: string): void {
     if (this.#isOver) return
     this.#isOver = true
-    this.#parts.onLost(reason)
+    this.#parts.onEnd(reason)
   }
 
   #checkStall(): void {
     // With nothing asked for, because the reader is slow, the server has nothing to say.
-    if (this.#outstanding > 0) this.#lose(`silent for ${limits.followStallMs} ms`)
+    if (this.#outstanding > 0) this.#endSession(`silent for ${limits.followStallMs} ms`)
     else this.#stallTimer?.refresh()
   }
 
-  #lagText(end: number): string {
-    return `the consumer's server has the log to sequence ${this.#end}, the leader to ${end}`
+  #describeLag(end: number): string {
+    return `the consumer's server has the log to sequence ${this.#logEnd}, the leader to ${end}`
   }
 
   /**
@@ -160,16 +160,16 @@ export class PullSession {
    */
   async #checkLag(): Promise<void> {
     const { jsm, link, stream } = this.#parts
-    if (this.#outstanding > 0 && this.#end < this.#endAtLeader) return this.#lose(this.#lagText(this.#endAtLeader))
+    if (this.#outstanding > 0 && this.#logEnd < this.#leaderLogEnd) return this.#endSession(this.#describeLag(this.#leaderLogEnd))
     // While no leader answers there is nothing to compare with.
-    const info = await link.whileUp(() => jsm.streams.info(stream)).catch(() => null)
-    this.#endAtLeader = info?.state.last_seq ?? 0
+    const info = await link.runWhileUp(() => jsm.streams.info(stream)).catch(() => null)
+    this.#leaderLogEnd = info?.state.last_seq ?? 0
   }
 
   #receive(error: Error | null, msg: Msg): void {
     if (this.#isOver) return
     this.#stallTimer?.refresh()
-    if (error !== null) this.#lose(error.message)
+    if (error !== null) this.#endSession(error.message)
     else if (msg.subject === this.#inbox) this.#receiveStatus(msg)
     else this.#receiveMessage(msg)
     this.fill()
@@ -179,16 +179,16 @@ export class PullSession {
     const { code = 0, description = '' } = msg.headers ?? {}
     if (code === requestEndedStatus || (code === conflictStatus && requestIsDone.test(description)))
       this.#outstanding -= Number(msg.headers?.get(JsHeaders.PendingMessagesHdr) ?? 0)
-    else if (code !== heartbeatStatus) this.#lose(`${code} ${description}`)
+    else if (code !== heartbeatStatus) this.#endSession(`${code} ${description}`)
   }
 
   #receiveMessage(msg: Msg): void {
-    const { streamSequence, deliverySequence, storedMs, pending } = deliveryOf(msg.reply ?? '')
+    const { streamSequence, deliverySequence, storedMs, pending } = parseDelivery(msg.reply ?? '')
     this.#delivered += 1
     this.#outstanding -= 1
-    this.#end = streamSequence + pending
+    this.#logEnd = streamSequence + pending
     if (deliverySequence === this.#delivered)
       this.#parts.onMessage({ sequence: streamSequence, subject: msg.subject, storedMs, data: msg.data })
-    else this.#lose(`delivery ${this.#delivered} did not come`)
+    else this.#endSession(`delivery ${this.#delivered} did not come`)
   }
 }

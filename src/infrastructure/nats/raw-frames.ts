@@ -7,7 +7,7 @@ import { LogFault } from './pull-session.ts'
 import type { LogMessage } from './read-frame.ts'
 import type { LogNames } from './stream.ts'
 
-const frameIdOrNone = (data: Uint8Array): string => {
+const readFrameId = (data: Uint8Array): string => {
   try {
     return frameIdText(frameIdOf(data))
   } catch {
@@ -16,10 +16,10 @@ const frameIdOrNone = (data: Uint8Array): string => {
 }
 
 /** A message as a frame that nobody has looked into: its bytes may be anything, and then it has no id. */
-export const rawFrameOf = ({ sequence, subject, storedMs, data }: LogMessage, names: LogNames): RawFrame => ({
+export const toRawFrame = ({ sequence, subject, storedMs, data }: LogMessage, names: LogNames): RawFrame => ({
   sequence,
   subject: subject.slice(names.prefix.length),
-  id: frameIdOrNone(data),
+  id: readFrameId(data),
   storedMs,
   data,
 })
@@ -27,13 +27,13 @@ export const rawFrameOf = ({ sequence, subject, storedMs, data }: LogMessage, na
 type FollowRaw = (from: number, onFrame: (frame: RawFrame) => void | Promise<void>) => Follower
 
 /** What a follower hands on and a reader has not taken yet: with enough of it the follower waits. */
-class Waiting {
+class FrameBuffer {
   #frames: RawFrame[] = []
   #bytes = 0
   #arrived = Promise.withResolvers<void>()
   #taken = Promise.withResolvers<void>()
 
-  put(frame: RawFrame): Promise<void> | undefined {
+  add(frame: RawFrame): Promise<void> | undefined {
     this.#frames.push(frame)
     this.#bytes += frame.data.length
     this.#arrived.resolve()
@@ -60,22 +60,22 @@ class Waiting {
 }
 
 /** As whoever reads frames is told of it. */
-const toldOf = (fault: unknown): unknown =>
+const toFramesFault = (fault: unknown): unknown =>
   fault instanceof LogFault && fault.gap !== null
     ? new FramesFault('missing', fault.message, fault.gap.from, fault.gap.resumesAt)
     : fault
 
 /** The frames `from` to `to` of a log that is followed. */
-export async function* readRange(follow: FollowRaw, from: number, to: number): AsyncIterable<readonly RawFrame[]> {
+export async function* readFrameRange(follow: FollowRaw, from: number, to: number): AsyncIterable<readonly RawFrame[]> {
   if (from > to) return
-  const waiting = new Waiting()
-  const follower = follow(from, (frame) => (frame.sequence <= to ? waiting.put(frame) : undefined))
+  const waiting = new FrameBuffer()
+  const follower = follow(from, (frame) => (frame.sequence <= to ? waiting.add(frame) : undefined))
   const broken = follower.done.then(
     () => {
       throw new Error('the log was closed while it was read')
     },
     (fault: unknown) => {
-      throw toldOf(fault)
+      throw toFramesFault(fault)
     },
   )
   broken.catch(() => {}) // Told where somebody waits for it.

@@ -3,19 +3,19 @@ import type { NatsConnection } from '@nats-io/transport-node'
 import type { RawFrame } from '../../audit/frames.ts'
 import { type FrameWriter, RestoreRefused } from '../../audit/restore.ts'
 import { limits } from '../../limits.ts'
-import { refusalOf } from './connect.ts'
+import { findPermissionViolation } from './connect.ts'
 import { Link } from './link.ts'
-import { type LogNames, logNamesOf } from './stream.ts'
+import { type LogNames, buildLogNames } from './stream.ts'
 
 /** Frames that were sent and not answered. */
-class Flight {
+class InFlightFrames {
   readonly #sent = new Set<Promise<void>>()
   #bytes = 0
-  #trouble: unknown = null
+  #failure: unknown = null
 
   /** What the first that failed says. */
-  get trouble(): unknown {
-    return this.#trouble
+  get failure(): unknown {
+    return this.#failure
   }
 
   get isFull(): boolean {
@@ -26,7 +26,7 @@ class Flight {
     this.#bytes += bytes
     const settled = stored
       .catch((fault: unknown) => {
-        this.#trouble ??= fault
+        this.#failure ??= fault
       })
       .finally(() => {
         this.#sent.delete(settled)
@@ -35,11 +35,11 @@ class Flight {
     this.#sent.add(settled)
   }
 
-  async next(): Promise<void> {
+  async waitForOne(): Promise<void> {
     await Promise.race(this.#sent)
   }
 
-  async landed(): Promise<void> {
+  async waitForAll(): Promise<void> {
     await Promise.all(this.#sent)
   }
 }
@@ -53,9 +53,9 @@ class RawWriter implements FrameWriter {
   readonly #link: Link
   readonly #names: LogNames
   /** Attempts that ended in trouble since the last frame was stored. */
-  #troubles = 0
+  #failures = 0
   /** Sequences of frames whose id the server knows from an earlier frame, which the log holds too. */
-  readonly #again = new Set<number>()
+  readonly #duplicateIds = new Set<number>()
 
   constructor(connection: NatsConnection, names: LogNames) {
     this.#client = jetstream(connection)
@@ -64,26 +64,26 @@ class RawWriter implements FrameWriter {
   }
 
   async store(frames: AsyncIterable<readonly RawFrame[]>): Promise<void> {
-    const flight = new Flight()
+    const flight = new InFlightFrames()
     try {
       await this.#sendAll(frames, flight)
     } finally {
-      await flight.landed()
+      await flight.waitForAll()
     }
-    if (flight.trouble === null) return
-    const refusal = refusalOf(flight.trouble)
+    if (flight.failure === null) return
+    const refusal = findPermissionViolation(flight.failure)
     if (refusal !== null)
       throw new RestoreRefused(`the log cannot be written to: ${refusal.message}`, { cause: refusal })
-    await this.#link.backOff(this.#troubles)
-    this.#troubles += 1
-    throw flight.trouble
+    await this.#link.backOff(this.#failures)
+    this.#failures += 1
+    throw flight.failure
   }
 
-  async #sendAll(frames: AsyncIterable<readonly RawFrame[]>, flight: Flight): Promise<void> {
+  async #sendAll(frames: AsyncIterable<readonly RawFrame[]>, flight: InFlightFrames): Promise<void> {
     for await (const batch of frames)
       for (const frame of batch) {
-        while (flight.isFull) await flight.next()
-        if (flight.trouble !== null) return
+        while (flight.isFull) await flight.waitForOne()
+        if (flight.failure !== null) return
         flight.send(frame.data.length, this.#send(frame))
       }
   }
@@ -93,22 +93,22 @@ class RawWriter implements FrameWriter {
     const options = {
       expect: { streamName: this.#names.stream, lastSequence: sequence - 1 },
       timeout: limits.restoreAckMs,
-      ...(id === '' || this.#again.has(sequence) ? {} : { msgID: id }),
+      ...(id === '' || this.#duplicateIds.has(sequence) ? {} : { msgID: id }),
     }
     const publish = (): Promise<PubAck> => this.#client.publish(`${this.#names.prefix}${subject}`, data, options)
-    this.#check(frame, await this.#link.whileUp(publish))
-    this.#troubles = 0
+    this.#check(frame, await this.#link.runWhileUp(publish))
+    this.#failures = 0
   }
 
   #check({ sequence, id }: RawFrame, { seq, duplicate }: PubAck): void {
     if (seq === sequence) return
     if (!duplicate) throw new RestoreRefused(`frame ${sequence} was stored at sequence ${seq}`)
     // The log held this id twice, further apart than the server looks back; here they come closer.
-    this.#again.add(sequence)
+    this.#duplicateIds.add(sequence)
     throw new Error(`the id ${id} of frame ${sequence} was stored before, at sequence ${seq}`)
   }
 }
 
 /** Writes whole frames to the log of a name, on a connection that stays the caller's to close. */
 export const openRawWriter = (connection: NatsConnection, name: string): FrameWriter =>
-  new RawWriter(connection, logNamesOf(name))
+  new RawWriter(connection, buildLogNames(name))

@@ -7,7 +7,7 @@ interface RecentFrame {
 }
 
 /** A message is a view of all that its connection read at once, 64 KB and more, which would be kept with it. */
-const alone = (bytes: Uint8Array): Uint8Array =>
+const copyIfView = (bytes: Uint8Array): Uint8Array =>
   bytes.byteLength === bytes.buffer.byteLength ? bytes : new Uint8Array(bytes)
 
 /**
@@ -20,7 +20,7 @@ export class RecentFrames {
 
   remember(id: string, bytes: Uint8Array, events: readonly Event[]): void {
     this.#bytes += bytes.length - (this.#frames.get(id)?.bytes.length ?? 0)
-    this.#frames.set(id, { bytes: alone(bytes), events })
+    this.#frames.set(id, { bytes: copyIfView(bytes), events })
     for (const [oldest, frame] of this.#frames) {
       if (this.#bytes <= limits.recentFramesBytesMax) return
       this.#frames.delete(oldest)

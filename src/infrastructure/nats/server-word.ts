@@ -4,7 +4,7 @@ import { serverHealth } from './server-health.ts'
 /** The check that shows it can be public. */
 const paths = / \/[^\s:]+/g
 
-const ask = async (monitoringUrl: string | undefined): Promise<string | null> => {
+const readServerError = async (monitoringUrl: string | undefined): Promise<string | null> => {
   if (monitoringUrl === undefined) return null
   const health = await serverHealth(monitoringUrl, limits.natsRequestMs) // That the log is away is told without it.
   return health?.error?.replace(paths, '') ?? null
@@ -14,10 +14,10 @@ const ask = async (monitoringUrl: string | undefined): Promise<string | null> =>
  * Asks what a server's monitoring says is wrong with it, such as a disk without room, of which its clients hear nothing; null where it says
  * nothing. Many frames fail at once: whoever asks while a question is under way is given its answer.
  */
-export const serverWord = (monitoringUrl: string | undefined): (() => Promise<string | null>) => {
+export const createServerErrorReader = (monitoringUrl: string | undefined): (() => Promise<string | null>) => {
   let asked: Promise<string | null> | null = null
   return () => {
-    asked ??= ask(monitoringUrl).finally(() => {
+    asked ??= readServerError(monitoringUrl).finally(() => {
       asked = null
     })
     return asked

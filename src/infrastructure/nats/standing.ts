@@ -9,7 +9,7 @@ import {
 } from '@nats-io/jetstream'
 import { RequestError, TimeoutError } from '@nats-io/transport-node'
 import { limits } from '../../limits.ts'
-import { refusalOf } from './connect.ts'
+import { findPermissionViolation } from './connect.ts'
 
 const nameInUse = 10058
 const noSuitablePeers = 10005
@@ -17,7 +17,7 @@ const unavailable = 503
 export const nanosecondsInMs = 1_000_000
 
 /** A stream as it must stand. */
-export interface WantedStream {
+export interface StreamSpec {
   /** What a difference in would lose, change or reorder messages. Absent means the same as the value in `absentOf`. */
   readonly config: Partial<StreamConfig> & { readonly name: string }
   /** What it is made with, and an operator may change. */
@@ -31,7 +31,7 @@ export interface WantedStream {
 /** Settings that must not be there at all, whoever made the stream. */
 const forbidden = ['mirror', 'sources', 'subject_transform', 'sealed', 'no_ack', 'allow_msg_ttl'] as const
 
-const absentOf = {
+const defaultSettings = {
   compression: StoreCompression.None,
   allow_direct: false,
   deny_delete: false,
@@ -39,45 +39,45 @@ const absentOf = {
   discard_new_per_subject: false,
 } as const
 
-const show = (value: unknown): string => JSON.stringify(value) ?? 'absent'
+const formatSetting = (value: unknown): string => JSON.stringify(value) ?? 'absent'
 
 /** What stands differently from what was asked for; an older server ignores a setting that it does not know without a word. */
-export const differencesOf = <Settings extends object>(
+export const findDifferences = <Settings extends object>(
   wanted: Partial<Settings>,
   found: Partial<Settings>,
   forbidden: readonly (keyof Settings)[],
 ): readonly string[] => [
   ...(Object.entries(wanted) as [keyof Settings & string, unknown][])
-    .filter(([setting, value]) => show(found[setting]) !== show(value))
-    .map(([setting, value]) => `${setting} is ${show(found[setting])}, not ${show(value)}`),
+    .filter(([setting, value]) => formatSetting(found[setting]) !== formatSetting(value))
+    .map(([setting, value]) => `${setting} is ${formatSetting(found[setting])}, not ${formatSetting(value)}`),
   ...forbidden
     .filter((setting) => Boolean(found[setting]))
-    .map((setting) => `${String(setting)} is ${show(found[setting])}, not absent`),
+    .map((setting) => `${String(setting)} is ${formatSetting(found[setting])}, not absent`),
 ]
 
 export const isApiError = (error: unknown, code: number): boolean =>
   error instanceof JetStreamApiError && error.code === code
 
 /** What a cluster says, or leaves unsaid, while it or the stream has no leader, or too few of its servers have come up. */
-export const isPassing = (error: unknown): boolean => {
+export const isTransient = (error: unknown): boolean => {
   if (error instanceof JetStreamApiError) return error.status === unavailable || error.code === noSuitablePeers
   const nobodyAnswers = error instanceof Error && error.cause instanceof RequestError && error.cause.isNoResponders()
   return nobodyAnswers || error instanceof TimeoutError
 }
 
-const createStream = async (jsm: JetStreamManager, { config, initially, noun }: WantedStream): Promise<void> => {
+const createStream = async (jsm: JetStreamManager, { config, initially, noun }: StreamSpec): Promise<void> => {
   try {
     await jsm.streams.add({ ...config, ...initially })
   } catch (error) {
     // Another process was quicker. Where its settings differ, those that matter are compared and named below.
     if (isApiError(error, nameInUse)) return
-    if (refusalOf(error) === null) throw error
+    if (findPermissionViolation(error) === null) throw error
     throw new Error(`${noun} ${config.name} does not exist, and this user may not make it`, { cause: error })
   }
 }
 
 /** Asked first, since most who use the stream may not create it. */
-const findOrCreate = async (jsm: JetStreamManager, wanted: WantedStream): Promise<StreamInfo> => {
+const findOrCreate = async (jsm: JetStreamManager, wanted: StreamSpec): Promise<StreamInfo> => {
   const { config, noun, create } = wanted
   try {
     return await jsm.streams.info(config.name)
@@ -93,14 +93,14 @@ const findOrCreate = async (jsm: JetStreamManager, wanted: WantedStream): Promis
 }
 
 /** Does work that needs a leader until it is done; rejects with the server's last word where none answers within `natsOpenMs`. */
-export const onceLed = async <T>(work: () => Promise<T | null>, noLeader: string): Promise<T> => {
+export const retryUntilLed = async <T>(work: () => Promise<T | null>, noLeader: string): Promise<T> => {
   const deadline = AbortSignal.timeout(limits.natsOpenMs)
   for (;;) {
     try {
       const done = await work()
       if (done !== null) return done
     } catch (error) {
-      if (!isPassing(error) || deadline.aborted) throw error
+      if (!isTransient(error) || deadline.aborted) throw error
     }
     if (deadline.aborted) throw new Error(noLeader)
     await delay(limits.frameRetryMs)
@@ -111,13 +111,13 @@ export const onceLed = async <T>(work: () => Promise<T | null>, noLeader: string
  * A stream, which `create` makes where it does not stand. Throws when it stands with other settings, and lists them; when it does not
  * stand, or may not be made; and with the server's last word when no leader answers within `natsOpenMs`.
  */
-export const ensureStanding = async (jsm: JetStreamManager, wanted: WantedStream): Promise<StreamInfo> => {
+export const ensureStream = async (jsm: JetStreamManager, wanted: StreamSpec): Promise<StreamInfo> => {
   const { config, noun } = wanted
-  const info = await onceLed(async () => {
+  const info = await retryUntilLed(async () => {
     const found = await findOrCreate(jsm, wanted)
     return found.cluster === undefined || found.cluster.leader ? found : null
   }, `stream ${config.name} has no leader`)
-  const differences = differencesOf<StreamConfig>(config, { ...absentOf, ...info.config }, forbidden)
+  const differences = findDifferences<StreamConfig>(config, { ...defaultSettings, ...info.config }, forbidden)
   if (differences.length === 0) return info
   throw new Error(`stream ${config.name} cannot hold ${noun}: ${differences.join('; ')}`)
 }

@@ -3,7 +3,7 @@ import { faultText } from '../../errors.ts'
 import { frameIdText } from '../../events/codec.ts'
 import type { Observer } from '../../roles/observer.ts'
 import type { Appended, Logger } from '../../roles/role.ts'
-import { Trouble } from '../../roles/trouble.ts'
+import { ThrottledWarning } from '../../roles/trouble.ts'
 import type { Link } from './link.ts'
 import type { PendingFrame } from './pending.ts'
 import type { Publisher } from './publisher.ts'
@@ -18,12 +18,12 @@ export class ReusedFrameId extends Error {
 }
 
 /** How one attempt ended. `refused`: the expected sequence was not the subject's last. `unknown`: the frame may stand or not. */
-export type Attempt =
+export type SendOutcome =
   | { readonly outcome: 'stored'; readonly sequence: number; readonly duplicate: boolean }
   | { readonly outcome: 'refused' }
   | { readonly outcome: 'unknown' }
 
-export interface Destination {
+export interface FrameDestination {
   readonly subject: string
   /** The subject's last sequence for the frame to be stored; absent: whatever it is. */
   readonly expectedSequence?: number
@@ -35,13 +35,13 @@ export interface StoreParts {
   readonly recent: RecentFrames
   readonly observer: Pick<Observer, 'frameStored'>
   /** What its server says is wrong, where it says so; null otherwise. */
-  readonly serverWord: () => Promise<string | null>
+  readonly readServerError: () => Promise<string | null>
   readonly logger: Logger
   readonly onFatal: (error: Error) => void
 }
 
 /** The expected sequence was not the subject's last. */
-export const isRefusal = (error: unknown): boolean =>
+export const isSequenceConflict = (error: unknown): boolean =>
   error instanceof JetStreamApiError &&
   (error.code === JetStreamApiCodes.StreamWrongLastSequence ||
     error.code === JetStreamApiCodes.StreamWrongLastSequenceUnknown)
@@ -49,12 +49,12 @@ export const isRefusal = (error: unknown): boolean =>
 /** Sends frames and tells what became of them. */
 export class FrameStore {
   readonly #parts: StoreParts
-  readonly #trouble: Trouble
+  readonly #warning: ThrottledWarning
   #refusal: string | null = null
 
   constructor(parts: StoreParts) {
     this.#parts = parts
-    this.#trouble = new Trouble(parts.logger)
+    this.#warning = new ThrottledWarning(parts.logger)
   }
 
   /** Why the last frame that was sent is not stored, in words; null where it is. */
@@ -63,7 +63,7 @@ export class FrameStore {
   }
 
   /** Sends a frame until it is stored. Rejects with `log_unavailable` when the log is closed first. */
-  async store(frame: PendingFrame, destination: Destination): Promise<Appended> {
+  async store(frame: PendingFrame, destination: FrameDestination): Promise<Appended> {
     for (let attempt = 0; ; attempt += 1) {
       const result = await this.send(frame, destination)
       if (result.outcome === 'stored') return { sequence: result.sequence }
@@ -72,19 +72,19 @@ export class FrameStore {
   }
 
   /** Sends a frame once. Reports a duplicate on its first send as fatal, and rejects then. */
-  async send(frame: PendingFrame, destination: Destination): Promise<Attempt> {
+  async send(frame: PendingFrame, destination: FrameDestination): Promise<SendOutcome> {
     const isFirst = frame.sends === 0
     const result = await this.#attempt(frame, destination)
     if (result.outcome === 'stored' && result.duplicate && isFirst) this.#failFatally(frame)
     return result
   }
 
-  async #attempt(frame: PendingFrame, { subject, expectedSequence }: Destination): Promise<Attempt> {
+  async #attempt(frame: PendingFrame, { subject, expectedSequence }: FrameDestination): Promise<SendOutcome> {
     const { publisher, link, recent, observer } = this.#parts
     const id = frameIdText(frame.id)
     let bytesLength = 0
     try {
-      const { sequence, duplicate } = await link.whileUp(() => {
+      const { sequence, duplicate } = await link.runWhileUp(() => {
         frame.sends += 1
         const bytes = frame.encode()
         bytesLength = bytes.length
@@ -92,11 +92,11 @@ export class FrameStore {
         return publisher.publish({ subject, bytes, messageId: id, expectedSequence })
       })
       this.#refusal = null
-      this.#trouble.ends({}, 'the event log acknowledges frames again')
+      this.#warning.clear({}, 'the event log acknowledges frames again')
       observer.frameStored(frame.events.length, bytesLength, (performance.now() - frame.openedMs) / 1_000)
       return { outcome: 'stored', sequence, duplicate }
     } catch (error) {
-      if (isRefusal(error)) return { outcome: 'refused' }
+      if (isSequenceConflict(error)) return { outcome: 'refused' }
       void this.#noteFailure(frame, faultText(error))
       return { outcome: 'unknown' }
     }
@@ -109,12 +109,12 @@ export class FrameStore {
   }
 
   async #noteFailure({ id }: PendingFrame, said: string): Promise<void> {
-    const { link, serverWord } = this.#parts
+    const { link, readServerError: readServerError } = this.#parts
     if (link.isClosed) return
     this.#refusal = said
-    const reason = (await serverWord()) ?? said
+    const reason = (await readServerError()) ?? said
     if (this.#refusal === null) return // It is stored meanwhile.
     this.#refusal = reason
-    this.#trouble.comes({ frame: frameIdText(id), reason }, 'a frame is not acknowledged; it is sent again')
+    this.#warning.raise({ frame: frameIdText(id), reason }, 'a frame is not acknowledged; it is sent again')
   }
 }

@@ -8,7 +8,7 @@ import {
   type StreamInfo,
 } from '@nats-io/jetstream'
 import { limits } from '../../limits.ts'
-import { ensureStanding, nanosecondsInMs } from './standing.ts'
+import { ensureStream, nanosecondsInMs } from './standing.ts'
 
 /** What the log's stream and its subjects are called. */
 export interface LogNames {
@@ -28,7 +28,7 @@ export interface StreamOptions {
 const namePattern = /^[A-Za-z][A-Za-z0-9_-]{0,63}$/
 
 /** Names from `log.name` of the configuration. Throws when it cannot be a stream's name. */
-export const logNamesOf = (name: string): LogNames => {
+export const buildLogNames = (name: string): LogNames => {
   if (!namePattern.test(name)) throw new Error(`log.name ${JSON.stringify(name)} does not match ${namePattern}`)
   const prefix = name.toLowerCase()
   return { stream: name, prefix: `${prefix}.`, journalPrefix: `${prefix}.journal.`, walletPrefix: `${prefix}.wallet.` }
@@ -57,8 +57,8 @@ const configOf = (names: LogNames, replicas: number) =>
   }) satisfies Partial<StreamConfig>
 
 /** The log's stream. Throws like `ensureStanding`. */
-export const ensureStream = (
+export const ensureLogStream = (
   jsm: JetStreamManager,
   names: LogNames,
   { replicas, create }: StreamOptions,
-): Promise<StreamInfo> => ensureStanding(jsm, { config: configOf(names, replicas), noun: 'the log', create })
+): Promise<StreamInfo> => ensureStream(jsm, { config: configOf(names, replicas), noun: 'the log', create })

@@ -3,13 +3,13 @@ import type { NatsConnection } from '@nats-io/transport-node'
 import { faultText } from '../../errors.ts'
 import { limits } from '../../limits.ts'
 import type { Follower, Logger } from '../../roles/role.ts'
-import { refusalOf } from './connect.ts'
+import { findPermissionViolation } from './connect.ts'
 import type { Link } from './link.ts'
 import { LogFault, PullSession } from './pull-session.ts'
 import type { LogMessage } from './read-frame.ts'
 import type { LogNames } from './stream.ts'
 
-export interface TailParts {
+export interface LogFollowerParts {
   readonly connection: NatsConnection
   readonly jsm: JetStreamManager
   readonly names: LogNames
@@ -23,9 +23,9 @@ const frameBytesKept = 0.9 // A message later, where that is smaller.
 export type OnMessage = (message: LogMessage) => void | Promise<void>
 
 /** Hands every message from one sequence on to one reader, in order and one at a time, across restarts of the server. */
-export class Tail implements Follower {
+export class LogFollower implements Follower {
   readonly done: Promise<void>
-  readonly #parts: TailParts
+  readonly #parts: LogFollowerParts
   readonly #onMessage: OnMessage
   readonly #ended = Promise.withResolvers<void>()
   /** Messages that the reader has not been handed yet. */
@@ -37,15 +37,15 @@ export class Tail implements Follower {
   #received: number
   #session: PullSession | undefined
   /** What the reader is busy with. */
-  #inHand: Promise<void> | null = null
+  #handling: Promise<void> | null = null
   /** What is in the buffer is handed on at the end of this turn of the event loop. */
-  #isDue = false
+  #isScheduled = false
   /** Sessions that could not be started since the last that could. */
   #attempt = 0
   #isOver = false
-  #wakeSession: (reason: string) => void = () => {}
+  #endSession: (reason: string) => void = () => {}
 
-  constructor(parts: TailParts, fromSequence: number, onMessage: OnMessage) {
+  constructor(parts: LogFollowerParts, fromSequence: number, onMessage: OnMessage) {
     this.#parts = parts
     this.#onMessage = onMessage
     this.#received = fromSequence - 1
@@ -61,17 +61,17 @@ export class Tail implements Follower {
   /** Resolves when the reader has finished the message it is busy with; it gets no other. */
   async stop(): Promise<void> {
     this.#isOver = true
-    this.#wakeSession('stopped')
+    this.#endSession('stopped')
     await this.#session?.close()
     // A reader that fails now has said so through `done`.
-    await this.#inHand?.catch(() => {})
+    await this.#handling?.catch(() => {})
     this.#ended.resolve()
   }
 
   #fail(error: unknown): void {
     this.#isOver = true
     this.#ended.reject(error)
-    this.#wakeSession('failed')
+    this.#endSession('failed')
   }
 
   async #run(): Promise<void> {
@@ -93,15 +93,15 @@ export class Tail implements Follower {
   async #runSession(): Promise<string> {
     const { link } = this.#parts
     const lost = Promise.withResolvers<string>()
-    this.#wakeSession = lost.resolve
+    this.#endSession = lost.resolve
     const session = this.#newSession(lost.resolve)
     this.#session = session
     try {
-      await link.whileUp(() => session.start(this.#received + 1))
+      await link.runWhileUp(() => session.start(this.#received + 1))
       this.#attempt = 0
-      return await link.whileUp(() => lost.promise)
+      return await link.runWhileUp(() => lost.promise)
     } catch (error) {
-      if (error instanceof LogFault || refusalOf(error) !== null) throw error
+      if (error instanceof LogFault || findPermissionViolation(error) !== null) throw error
       return faultText(error)
     } finally {
       void session.close()
@@ -116,13 +116,13 @@ export class Tail implements Follower {
       link,
       stream: names.stream,
       inboxPrefix,
-      room: () => this.#room(),
+      room: () => this.#findCapacity(),
       onMessage: (message) => this.#receive(message),
-      onLost,
+      onEnd: onLost,
     })
   }
 
-  #room(): number {
+  #findCapacity(): number {
     const bytes = limits.followBufferBytesMax - this.#bufferBytes
     if (bytes <= 0) return 0
     const frames = Math.max(1, Math.floor(bytes / this.#frameBytes))
@@ -134,38 +134,38 @@ export class Tail implements Follower {
     this.#frameBytes = Math.max(message.data.length, this.#frameBytes * frameBytesKept)
     const expected = this.#received + 1
     this.#received = message.sequence
-    if (message.sequence === expected) this.#keep(message)
+    if (message.sequence === expected) this.#enqueue(message)
     else this.#failAtGap(expected, message.sequence)
   }
 
   #failAtGap(expected: number, came: number): void {
-    if (this.#inHand === null) this.#handNext()
+    if (this.#handling === null) this.#dispatchNext()
     this.#fail(new LogFault(`sequence ${expected} is missing: ${came} came`, { from: expected, resumesAt: came }))
   }
 
-  #keep(message: LogMessage): void {
+  #enqueue(message: LogMessage): void {
     this.#buffer.push(message)
     this.#bufferBytes += message.data.length
-    if (this.#inHand === null && !this.#isDue) this.#handSoon()
+    if (this.#handling === null && !this.#isScheduled) this.#scheduleDispatch()
   }
 
   /** Acknowledgements that came with the message go first: somebody waits for them. */
-  #handSoon(): void {
-    this.#isDue = true
+  #scheduleDispatch(): void {
+    this.#isScheduled = true
     setImmediate(() => {
-      this.#isDue = false
-      this.#handNext()
+      this.#isScheduled = false
+      this.#dispatchNext()
     })
   }
 
   /** A reader that answers at once costs no promise. */
-  #hand(message: LogMessage): void {
+  #dispatch(message: LogMessage): void {
     try {
       const result = this.#onMessage(message)
       if (!(result instanceof Promise)) return
-      this.#inHand = result
+      this.#handling = result
       result.then(
-        () => this.#handNext(),
+        () => this.#dispatchNext(),
         (error) => this.#fail(error),
       )
     } catch (error) {
@@ -173,13 +173,13 @@ export class Tail implements Follower {
     }
   }
 
-  #handNext(): void {
-    this.#inHand = null
-    while (this.#inHand === null && !this.#isOver) {
+  #dispatchNext(): void {
+    this.#handling = null
+    while (this.#handling === null && !this.#isOver) {
       const message = this.#buffer.shift()
       if (message === undefined) break
       this.#bufferBytes -= message.data.length
-      this.#hand(message)
+      this.#dispatch(message)
     }
     this.#session?.fill()
   }

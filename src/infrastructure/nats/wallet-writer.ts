@@ -8,13 +8,13 @@ import {
 import { frameIdText } from '../../events/codec.ts'
 import type { Appended } from '../../roles/role.ts'
 import type { Link } from './link.ts'
-import type { Pending, PendingFrame } from './pending.ts'
-import type { SealedFacts } from './seal.ts'
+import type { PendingFrames, PendingFrame } from './pending.ts'
+import type { EncodedEvents } from './seal.ts'
 import type { FrameStore } from './store.ts'
 
 type WalletAppended = Appended | { readonly conflict: true; readonly sequence: number }
 
-export interface WalletWriterParts {
+export interface WalletSubjectAppenderParts {
   /**
    * Not the journal's writer: a frame that meets a conflict burns its counter, and the journal's counters are dense. Here a gap does no
    * harm, since what keeps such a frame from standing twice is its expected sequence, or the ids within it.
@@ -24,13 +24,13 @@ export interface WalletWriterParts {
   readonly stream: string
   readonly link: Link
   readonly store: FrameStore
-  readonly pending: Pending
+  readonly pending: PendingFrames
 }
 
 /** What stands on a subject behind the expected sequence. */
-interface Standing {
+interface SubjectState {
   /** Where our frame stands; null when it does not. */
-  readonly ours: number | null
+  readonly ownSequence: number | null
   readonly last: number
 }
 
@@ -38,23 +38,23 @@ interface Standing {
 type Query = (SeqMsgRequest & { readonly next_by_subj: string }) | LastForMsgRequest
 
 /** Frames on wallet subjects, each on its own: none waits for another. */
-export class WalletWriter {
-  readonly #parts: WalletWriterParts
+export class WalletSubjectAppender {
+  readonly #parts: WalletSubjectAppenderParts
   #counter = 0
 
-  constructor(parts: WalletWriterParts) {
+  constructor(parts: WalletSubjectAppenderParts) {
     this.#parts = parts
   }
 
-  append(subject: string, facts: SealedFacts, expectedSequence: number): Promise<WalletAppended> {
+  append(subject: string, facts: EncodedEvents, expectedSequence: number): Promise<WalletAppended> {
     return this.#withFrame(facts, (frame) => this.#appendExpecting(subject, frame, expectedSequence))
   }
 
-  post(subject: string, facts: SealedFacts): Promise<Appended> {
+  post(subject: string, facts: EncodedEvents): Promise<Appended> {
     return this.#withFrame(facts, (frame) => this.#parts.store.store(frame, { subject }))
   }
 
-  async #withFrame<T>(facts: SealedFacts, work: (frame: PendingFrame) => Promise<T>): Promise<T> {
+  async #withFrame<T>(facts: EncodedEvents, work: (frame: PendingFrame) => Promise<T>): Promise<T> {
     const { pending, writer } = this.#parts
     pending.admit(facts.lines.length)
     this.#counter += 1
@@ -63,7 +63,7 @@ export class WalletWriter {
     try {
       return await work(frame)
     } finally {
-      pending.settle(frame)
+      pending.remove(frame)
     }
   }
 
@@ -72,8 +72,8 @@ export class WalletWriter {
       const { outcome, ...result } = await this.#parts.store.send(frame, { subject, expectedSequence })
       if ('sequence' in result) return { sequence: result.sequence }
       // A refusal can be the answer to a frame that was stored and whose acknowledgement got lost: only the log knows.
-      const { ours, last } = await this.#standing(subject, frame, expectedSequence)
-      if (ours !== null) return { sequence: ours }
+      const { ownSequence: ownSequence, last } = await this.#readSubject(subject, frame, expectedSequence)
+      if (ownSequence !== null) return { sequence: ownSequence }
       if (last > expectedSequence) return { conflict: true, sequence: last }
       if (outcome === 'refused') await this.#assertLast(subject, expectedSequence)
       await this.#parts.link.backOff(attempt)
@@ -81,14 +81,14 @@ export class WalletWriter {
   }
 
   /** Reads the subject forward to its end, or to our frame. */
-  async #standing(subject: string, frame: PendingFrame, expectedSequence: number): Promise<Standing> {
+  async #readSubject(subject: string, frame: PendingFrame, expectedSequence: number): Promise<SubjectState> {
     const id = frameIdText(frame.id)
     let last = expectedSequence
     for (;;) {
       const message = await this.#read({ seq: last + 1, next_by_subj: subject })
-      if (message === null) return { ours: null, last }
+      if (message === null) return { ownSequence: null, last }
       last = message.seq
-      if (message.header.get(PubHeaders.MsgIdHdr) === id) return { ours: last, last }
+      if (message.header.get(PubHeaders.MsgIdHdr) === id) return { ownSequence: last, last }
     }
   }
 
@@ -103,7 +103,7 @@ export class WalletWriter {
     const { jsm, link, stream } = this.#parts
     for (let attempt = 0; ; attempt += 1) {
       try {
-        return await link.whileUp(() => jsm.streams.getMessage(stream, query))
+        return await link.runWhileUp(() => jsm.streams.getMessage(stream, query))
       } catch {
         // The store reports that the log is away; the question is asked again until it is back or the log is closed.
         await link.backOff(attempt)

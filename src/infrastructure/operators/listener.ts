@@ -1,11 +1,11 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { limits } from '../../limits.ts'
-import { allOk, type Checks } from '../../roles/health.ts'
+import { allPass, type Checks } from '../../roles/health.ts'
 import type { Logger } from '../../roles/role.ts'
 
 /** What an operator can ask a process. */
-export interface Told {
+export interface MonitoredProcess {
   /** Names the process in its answers. */
   readonly role: string
   readonly metrics: () => Promise<string>
@@ -24,14 +24,14 @@ interface Answer {
 
 /** What a process says of its checks: 503 where one of them fails. */
 const checksAnswer = (role: string, checks: Checks, [good, bad]: readonly [string, string]): Answer => {
-  const ok = allOk(checks)
+  const ok = allPass(checks)
   const body = JSON.stringify({ status: ok ? good : bad, role, checks })
   return { status: ok ? 200 : 503, type: 'application/json', body }
 }
 
-const nothingHere: Answer = { status: 404, type: 'text/plain', body: 'There are /metrics, /healthz and /readyz.\n' }
+const notFound: Answer = { status: 404, type: 'text/plain', body: 'There are /metrics, /healthz and /readyz.\n' }
 
-const answerTo = async (path: string, told: Told): Promise<Answer> => {
+const answerPath = async (path: string, told: MonitoredProcess): Promise<Answer> => {
   switch (path) {
     case '/metrics':
       return { status: 200, type: told.metricsType, body: await told.metrics() }
@@ -40,7 +40,7 @@ const answerTo = async (path: string, told: Told): Promise<Answer> => {
     case '/readyz':
       return checksAnswer(told.role, told.ready(), ['ready', 'not_ready'])
     default:
-      return nothingHere
+      return notFound
   }
 }
 
@@ -52,11 +52,11 @@ const urlOf = (host: string, port: number): string => `http://${host.includes(':
 /** Answers operators: metrics, health, readiness. Not for the public. */
 export class OperatorListener {
   readonly #server: Server
-  readonly #told: Told
+  readonly #process: MonitoredProcess
   readonly #logger: Logger
 
-  constructor(told: Told, logger: Logger) {
-    this.#told = told
+  constructor(told: MonitoredProcess, logger: Logger) {
+    this.#process = told
     this.#logger = logger
     this.#server = createServer({
       headersTimeout: limits.headersTimeoutMs,
@@ -90,7 +90,7 @@ export class OperatorListener {
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const path = pathOf(request)
     try {
-      const { status, type, body } = await answerTo(path, this.#told)
+      const { status, type, body } = await answerPath(path, this.#process)
       response.writeHead(status, { 'Content-Type': type, 'Cache-Control': 'no-store' }).end(body)
       this.#logger.debug({ route: status === 404 ? null : path, status }, 'an operator asked')
     } catch (fault) {

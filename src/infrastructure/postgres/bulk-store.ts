@@ -1,7 +1,7 @@
 import type pg from 'pg'
-import type { Batch, ProjectedRows, ProjectionStore } from '../../roles/projector/ports.ts'
+import type { ProjectionBatch, ProjectedRows, ProjectionStore } from '../../roles/projector/ports.ts'
 import { onConnection } from './connection.ts'
-import { applyBatch, beginWithoutWaitingForDisk, tellingRefusal } from './projection-store.ts'
+import { applyBatch, beginWithoutWaitingForDisk, withRowErrors } from './projection-store.ts'
 import { insertRows } from './write-rows.ts'
 
 /** The largest tables. Their rows are written once, and nobody looks for one of them while others come. */
@@ -23,7 +23,7 @@ export class BulkStore implements Pick<ProjectionStore, 'apply'> {
     this.#pool = pool
   }
 
-  async apply(batch: Batch): Promise<boolean> {
+  async apply(batch: ProjectionBatch): Promise<boolean> {
     const { rows } = batch
     const others = { ...batch, rows: { ...rows, inserted: { ...rows.inserted, ...nothing } } }
     const writing = [
@@ -31,7 +31,7 @@ export class BulkStore implements Pick<ProjectionStore, 'apply'> {
       ...bulkTables.map((table) => this.#insert(table, rows.inserted[table])),
     ]
     // A fault is told when none of them writes any more.
-    const moved = await tellingRefusal(
+    const moved = await withRowErrors(
       batch,
       Promise.allSettled(writing).then(() => Promise.all(writing)),
     )

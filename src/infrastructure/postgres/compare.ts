@@ -123,7 +123,7 @@ class RowStream {
  * Goes through both sides together; calls back for each row of which the sides differ, and digests the rebuilt one. Resolves with the
  * rows of the live side.
  */
-const mergeSides = async (
+const compareStreams = async (
   live: RowStream,
   rebuilt: RowStream,
   columns: readonly KeyColumn[],
@@ -166,7 +166,7 @@ export const compareTable = async (
   let differences = 0
   const sides = [new RowStream(live, table), new RowStream(rebuilt, table)] as const
   const digest = createHash('sha256')
-  const rows = await mergeSides(...sides, table.key, digest, (difference) => {
+  const rows = await compareStreams(...sides, table.key, digest, (difference) => {
     differences += 1
     if (shown.length < limits.compareDifferencesMax) shown.push(difference)
   })

@@ -4,7 +4,7 @@ import { limits } from '../../limits.ts'
 export const defaultSchema = 'ledger'
 
 /** Where tables are: a database, and the schema in it. */
-export interface Place {
+export interface SchemaLocation {
   /** `postgres://user:password@host:port/database`. */
   readonly url: string
   readonly schema: string
@@ -24,7 +24,7 @@ const keepAlive = [
 ]
 
 /** Names in SQL are not qualified: the connection says which schema they are in. What the URL itself sets comes first. */
-const addressOf = ({ url, schema }: Place): string => {
+const addressOf = ({ url, schema }: SchemaLocation): string => {
   assertSchemaName(schema)
   const address = new URL(url)
   const own = address.searchParams.get('options') ?? ''
@@ -53,7 +53,7 @@ export interface PoolOptions {
   readonly statementMs: number
 }
 
-export const openPool = (place: Place, { connectionsMax, statementMs }: PoolOptions): pg.Pool => {
+export const openPool = (place: SchemaLocation, { connectionsMax, statementMs }: PoolOptions): pg.Pool => {
   const pool = new pg.Pool({
     connectionString: addressOf(place),
     application_name: 'gateway',

@@ -2,9 +2,9 @@ import { Kysely, PostgresDialect } from 'kysely'
 import pg from 'pg'
 import { limits } from '../../limits.ts'
 import { type LedgerSnapshot, loadLedger } from '../../read-models/load-ledger.ts'
-import { lastSeal, type SealRecord } from '../../read-models/seals.ts'
+import { findLastSeal, type SealRecord } from '../../read-models/seals.ts'
 import type { ReadModels, Tables } from '../../read-models/tables.ts'
-import { findTask, listTasks } from '../../read-models/tasks.ts'
+import { findTask, selectTasks } from '../../read-models/tasks.ts'
 import type { EdgeReadModels } from '../../roles/edge/read-models.ts'
 import type { StoredTasks } from '../../roles/recent-tasks.ts'
 import { defaultSchema, openPool, type PoolOptions } from './connection.ts'
@@ -24,7 +24,7 @@ export interface Database {
   /** The ledger as the tables have it; null where there are no tables yet. */
   snapshot(): Promise<LedgerSnapshot | null>
   /** What an edge reads. */
-  billing(): EdgeReadModels
+  readModels(): EdgeReadModels
   /** What is known of tasks that ended a while ago. */
   tasks(): StoredTasks
   close(): Promise<void>
@@ -34,7 +34,7 @@ export interface Database {
 const undefinedTable = '42P01'
 
 /** What is read, or null where the tables were never made. */
-const whereMade = async <T>(read: Promise<T>): Promise<T | null> => {
+const nullIfMissing = async <T>(read: Promise<T>): Promise<T | null> => {
   try {
     return await read
   } catch (fault) {
@@ -44,7 +44,7 @@ const whereMade = async <T>(read: Promise<T>): Promise<T | null> => {
 }
 
 const checkpointOf = async (db: ReadModels): Promise<number> => {
-  const row = await whereMade(db.selectFrom('checkpoint').select('sequence').executeTakeFirstOrThrow())
+  const row = await nullIfMissing(db.selectFrom('checkpoint').select('sequence').executeTakeFirstOrThrow())
   return Number(row?.sequence ?? 0)
 }
 
@@ -65,12 +65,12 @@ export const openDatabase = (
     db,
     projectionStore: () => new PostgresProjectionStore({ pool, db, prepare: () => migrate(place) }),
     checkpoint: () => checkpointOf(db),
-    lastSeal: async () => (await whereMade(lastSeal(db))) ?? null,
-    snapshot: () => whereMade(loadLedger(db)),
-    billing: () => edgeReadModels(db),
+    lastSeal: async () => (await nullIfMissing(findLastSeal(db))) ?? null,
+    snapshot: () => nullIfMissing(loadLedger(db)),
+    readModels: () => edgeReadModels(db),
     tasks: () => ({
       findTask: (workspaceId, taskId) => findTask(db, workspaceId, taskId),
-      listTasks: (workspaceId, kind, page) => listTasks(db, workspaceId, kind, page),
+      listTasks: (workspaceId, kind, page) => selectTasks(db, workspaceId, kind, page),
       checkpoint: () => checkpointOf(db),
     }),
     close: () => pool.end(),

@@ -10,7 +10,7 @@ const end = `($3::date + 1)::timestamp at time zone $4`
 const dayOf = (time: string): string => `((${time}) at time zone $4)::date`
 const milliseconds = (parameter: string): string => `${parameter}::int8 * interval '1 millisecond'`
 
-export const makeRoom = `
+export const createInvoiceRows = `
   create temporary table invoice_rows (
     id text collate "C" not null,
     place int8 not null,
@@ -21,7 +21,7 @@ export const makeRoom = `
     rounding numeric not null
   ) on commit drop`
 
-export const finishKeeping = `create index on invoice_rows (id); analyze invoice_rows`
+export const indexInvoiceRows = `create index on invoice_rows (id); analyze invoice_rows`
 
 const invoicedRows = `
   select distinct on (id) id, place, count(*) over (partition by id) as rows, day, model, quantities,
@@ -29,7 +29,7 @@ const invoicedRows = `
   from invoice_rows order by id, place`
 
 /** $1: whether rows with the same figures are asked for too. */
-export const repeats = `
+export const repeatedRows = `
   select r.id, r.place, first.place as first_place
   from (select id, min(place) as place from invoice_rows group by id having count(*) > 1) twice
   join invoice_rows first on first.id = twice.id and first.place = twice.place
@@ -180,7 +180,7 @@ export const openRequests = `
   from open_requests where routed is not null order by sequence, request_id`
 
 /** $1: the instant before which a deadline is overdue. */
-export const overdueHolds = `
+export const overdueHoldRows = `
   select hold_id, workspace_id, purpose, remaining, deadline
   from holds where deadline < $1::timestamptz order by deadline, workspace_id, hold_id`
 

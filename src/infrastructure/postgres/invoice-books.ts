@@ -7,34 +7,34 @@ import type {
   DayCharge,
   DayCorrection,
   EstimatedCharge,
-  InvoiceBooks,
-  LateVerdictFound,
-  OpenRequest,
+  ReconcileRepository,
+  LateVerdictEntry,
+  UnendedRequest,
   OverdueHold,
-  Period,
+  InvoicePeriod,
   RepeatedRow,
   SecondClosing,
   Straddle,
   SubjectPair,
 } from '../../audit/reconcile/books.ts'
 import { reconciliationPrefix } from '../../audit/reconcile/correction.ts'
-import { type InvoiceRow, partsOfUnits, type RowPlace, type SubjectKind, videoItem } from '../../audit/reconcile/row.ts'
-import type { Closing, Routed } from '../../domain/ledger/requests.ts'
+import { type InvoiceRow, toUnitParts, type RowPlace, type SubjectKind, videoItem } from '../../audit/reconcile/row.ts'
+import type { ClosingEvent, RoutedEvent } from '../../domain/ledger/requests.ts'
 import { formatUsd, parseUsd } from '../../domain/money.ts'
 import { adjustmentKey } from '../../domain/wallet/evolve.ts'
 import { limits } from '../../limits.ts'
-import { picosOf } from '../../read-models/columns.ts'
+import { parsePicos } from '../../read-models/columns.ts'
 import { restoredText, storedText } from '../../read-models/stored-text.ts'
-import { onConnection, openPool, type Place, type PoolOptions } from './connection.ts'
+import { onConnection, openPool, type SchemaLocation, type PoolOptions } from './connection.ts'
 import * as sql from './invoice-books.sql.ts'
 import { copyLine, type Row } from './row-text.ts'
 
 type Values = readonly (string | number | boolean)[]
 
-const keptColumns = ['id', 'place', 'day', 'model', 'quantities', 'amount', 'rounding']
+const storedColumns = ['id', 'place', 'day', 'model', 'quantities', 'amount', 'rounding']
 const rowsPerFile = 10_000_000_000
 
-const keptRow = ({ subject, file, row, day, model, quantities, amountPicos, roundingPicos }: InvoiceRow): Row => ({
+const toStoredRow = ({ subject, file, row, day, model, quantities, amountPicos, roundingPicos }: InvoiceRow): Row => ({
   id: storedText(subject?.id ?? ''),
   place: file * rowsPerFile + row,
   day,
@@ -94,13 +94,13 @@ const invoicedOf = (row: PairRow): SubjectPair['invoiced'] =>
         day: row.day,
         model: row.invoiced_model === null ? null : restoredText(row.invoiced_model),
         quantities: sumQuantities(row.quantities ?? []),
-        amountPicos: row.amount === null ? null : picosOf(row.amount),
-        roundingPicos: picosOf(row.rounding ?? '0'),
+        amountPicos: row.amount === null ? null : parsePicos(row.amount),
+        roundingPicos: parsePicos(row.rounding ?? '0'),
       }
 
 /** Of video, in 1e-12 units. */
 const quantityOf = (item: string, quantity: string | number): bigint =>
-  item === videoItem ? partsOfUnits(String(quantity)) : BigInt(quantity)
+  item === videoItem ? toUnitParts(String(quantity)) : BigInt(quantity)
 
 const ledgerOf = (row: PairRow): SubjectPair['ledger'] =>
   row.state === null || row.workspace_id === null
@@ -116,10 +116,10 @@ const ledgerOf = (row: PairRow): SubjectPair['ledger'] =>
           quantity: quantityOf(item, quantity),
           amountPicos: parseUsd(amount),
         })),
-        totalPicos: row.total === null ? 0n : picosOf(row.total),
+        totalPicos: row.total === null ? 0n : parsePicos(row.total),
         unitPricePicos: row.unit_price === null ? null : parseUsd(row.unit_price),
         corrections: Number(row.corrections ?? 0),
-        takenPicos: row.taken === null ? 0n : picosOf(row.taken),
+        takenPicos: row.taken === null ? 0n : parsePicos(row.taken),
         isUndelivered: row.undelivered === true,
         inPeriod: row.in_period === true,
         atEdge: row.at_edge === true,
@@ -141,14 +141,14 @@ const sumsOf = ({ day, model, item, quantity, amount }: ChargeRow) => ({
   model: restoredText(model),
   item,
   quantity: BigInt(quantity),
-  amountPicos: picosOf(amount),
+  amountPicos: parsePicos(amount),
 })
 
 /** The providers of a request's candidates tell whether it may have been sent to this one. */
-const openRequestOf = (
+const toUnendedRequests = (
   provider: string,
-  { routed, day }: { readonly routed: Routed; readonly day: string },
-): readonly OpenRequest[] => {
+  { routed, day }: { readonly routed: RoutedEvent; readonly day: string },
+): readonly UnendedRequest[] => {
   const { requestId, workspaceId, candidates, reserved, deadline } = routed.data
   const upstreamModels = candidates.filter((each) => each.provider === provider).map((each) => each.upstreamModel)
   if (upstreamModels.length === 0) return []
@@ -169,7 +169,7 @@ const secondClosingOf = ({
   closing,
   ended,
 }: {
-  readonly closing: Closing
+  readonly closing: ClosingEvent
   readonly ended: boolean
 }): SecondClosing => ({
   requestId: closing.data.requestId,
@@ -184,12 +184,12 @@ const secondClosingOf = ({
 const patientPool: PoolOptions = { connectionsMax: 1, statementMs: 0 }
 
 /** In one transaction, so that everything is of one sequence of the log. */
-export class PostgresInvoiceBooks implements InvoiceBooks {
+export class PostgresReconcileRepository implements ReconcileRepository {
   readonly sequence: number
   readonly #client: pg.ClientBase
   readonly #provider: string
-  #keeps = false
-  #isKept = false
+  #hasTable = false
+  #isLoaded = false
 
   private constructor(client: pg.ClientBase, sequence: number, provider: string) {
     this.#client = client
@@ -198,14 +198,14 @@ export class PostgresInvoiceBooks implements InvoiceBooks {
   }
 
   /** Runs `work` on the tables as they are; what it keeps beside them is gone after it. */
-  static async run<T>(place: Place, provider: string, work: (books: InvoiceBooks) => Promise<T>): Promise<T> {
+  static async run<T>(place: SchemaLocation, provider: string, work: (books: ReconcileRepository) => Promise<T>): Promise<T> {
     const pool = openPool(place, patientPool)
     try {
       return await onConnection(pool, async (client) => {
         await client.query('begin transaction isolation level repeatable read')
         // First: a swap of rebuilt tables waits for whoever has read the checkpoint, so names mean the same tables until the end.
         const { rows } = await client.query<{ sequence: bigint }>('select sequence from checkpoint')
-        const result = await work(new PostgresInvoiceBooks(client, Number(rows[0]?.sequence), provider))
+        const result = await work(new PostgresReconcileRepository(client, Number(rows[0]?.sequence), provider))
         await client.query('rollback')
         return result
       })
@@ -214,22 +214,22 @@ export class PostgresInvoiceBooks implements InvoiceBooks {
     }
   }
 
-  async knowsZone(timezone: string): Promise<boolean> {
+  async hasTimeZone(timezone: string): Promise<boolean> {
     const { rowCount } = await this.#client.query(sql.zones, [timezone])
     return rowCount !== null && rowCount > 0
   }
 
-  async keep(rows: readonly InvoiceRow[]): Promise<void> {
-    await this.#makeRoom()
-    const copy = this.#client.query(copyFrom(`copy invoice_rows (${keptColumns.join(', ')}) from stdin`))
-    const text = rows.map((row) => copyLine(keptColumns, keptRow(row))).join('')
+  async storeRows(rows: readonly InvoiceRow[]): Promise<void> {
+    await this.#createTable()
+    const copy = this.#client.query(copyFrom(`copy invoice_rows (${storedColumns.join(', ')}) from stdin`))
+    const text = rows.map((row) => copyLine(storedColumns, toStoredRow(row))).join('')
     await pipeline(Readable.from([Buffer.from(text)]), copy)
   }
 
-  async *repeats(sameToo: boolean): AsyncGenerator<readonly RepeatedRow[]> {
-    await this.#finishKeeping()
+  async *repeatedRows(sameToo: boolean): AsyncGenerator<readonly RepeatedRow[]> {
+    await this.#finishLoading()
     type RepeatRow = { readonly id: string; readonly place: bigint; readonly first_place: bigint }
-    for await (const rows of this.#read<RepeatRow>(sql.repeats, [sameToo]))
+    for await (const rows of this.#read<RepeatRow>(sql.repeatedRows, [sameToo]))
       yield rows.map((row) => ({
         id: restoredText(row.id),
         ...rowPlaceOf(row.place),
@@ -237,8 +237,8 @@ export class PostgresInvoiceBooks implements InvoiceBooks {
       }))
   }
 
-  async *subjects(kind: SubjectKind, period: Period): AsyncGenerator<readonly SubjectPair[]> {
-    await this.#finishKeeping()
+  async *subjects(kind: SubjectKind, period: InvoicePeriod): AsyncGenerator<readonly SubjectPair[]> {
+    await this.#finishLoading()
     const values = [...this.#periodValues(period), adjustmentKey(reconciliationPrefix)]
     const { invoiced, missing } = sql.pairs[kind]
     for await (const rows of this.#read<PairRow>(invoiced, values))
@@ -247,46 +247,46 @@ export class PostgresInvoiceBooks implements InvoiceBooks {
       yield rows.map((row) => ({ invoiced: null, ledger: ledgerOf(row) }))
   }
 
-  async *charges(period: Period): AsyncGenerator<readonly DayCharge[]> {
+  async *charges(period: InvoicePeriod): AsyncGenerator<readonly DayCharge[]> {
     for await (const rows of this.#read<ChargeRow>(sql.charges, this.#periodValues(period)))
       yield rows.map((row) => ({ ...sumsOf(row), source: row.source }))
   }
 
-  async *straddles(period: Period): AsyncGenerator<readonly Straddle[]> {
+  async *straddles(period: InvoicePeriod): AsyncGenerator<readonly Straddle[]> {
     const { reconcileClockSkewMs, reconcileStraddleMs } = limits
     const values = [...this.#periodValues(period), reconcileClockSkewMs, reconcileStraddleMs]
     for await (const rows of this.#read<ChargeRow>(sql.straddles, values))
       yield rows.map((row) => ({ ...sumsOf(row), direction: row.direction }))
   }
 
-  async *corrections(period: Period): AsyncGenerator<readonly DayCorrection[]> {
+  async *corrections(period: InvoicePeriod): AsyncGenerator<readonly DayCorrection[]> {
     const values = [...this.#periodValues(period), adjustmentKey(reconciliationPrefix)]
     for await (const rows of this.#read<ChargeRow>(sql.corrections, values))
       yield rows.map(({ day, model, amount }) => ({
         day,
         model: restoredText(model),
-        takenPicos: -picosOf(amount),
+        takenPicos: -parsePicos(amount),
       }))
   }
 
-  async *openRequests(timezone: string): AsyncGenerator<readonly OpenRequest[]> {
-    for await (const rows of this.#read<{ routed: Routed; day: string }>(sql.openRequests, [timezone]))
-      yield rows.flatMap((row) => openRequestOf(this.#provider, row))
+  async *openRequests(timezone: string): AsyncGenerator<readonly UnendedRequest[]> {
+    for await (const rows of this.#read<{ routed: RoutedEvent; day: string }>(sql.openRequests, [timezone]))
+      yield rows.flatMap((row) => toUnendedRequests(this.#provider, row))
   }
 
   async *overdueHolds(beforeMs: number): AsyncGenerator<readonly OverdueHold[]> {
     type HoldRow = { hold_id: string; workspace_id: string; purpose: string; remaining: string; deadline: Date }
-    for await (const rows of this.#read<HoldRow>(sql.overdueHolds, [new Date(beforeMs).toISOString()]))
+    for await (const rows of this.#read<HoldRow>(sql.overdueHoldRows, [new Date(beforeMs).toISOString()]))
       yield rows.map(({ hold_id, workspace_id, purpose, remaining, deadline }) => ({
         holdId: hold_id,
         workspaceId: workspace_id,
         purpose,
-        remainingPicos: picosOf(remaining),
+        remainingPicos: parsePicos(remaining),
         deadline: deadline.toISOString(),
       }))
   }
 
-  async *lateVerdicts(period: Period): AsyncGenerator<readonly LateVerdictFound[]> {
+  async *lateVerdicts(period: InvoicePeriod): AsyncGenerator<readonly LateVerdictEntry[]> {
     type VerdictRow = {
       readonly task_id: string
       readonly workspace_id: string
@@ -301,43 +301,43 @@ export class PostgresInvoiceBooks implements InvoiceBooks {
         workspaceId: row.workspace_id,
         vendorTaskId: row.vendor_task_id === null ? null : restoredText(row.vendor_task_id),
         outcome: row.outcome,
-        costPicos: picosOf(row.cost),
+        costPicos: parsePicos(row.cost),
         time: row.time.toISOString(),
       }))
   }
 
-  async *estimatedCharges(period: Period): AsyncGenerator<readonly EstimatedCharge[]> {
+  async *estimatedCharges(period: InvoicePeriod): AsyncGenerator<readonly EstimatedCharge[]> {
     type EstimateRow = { id: string; workspace_id: string; model: string; total: string; time: Date }
     for await (const rows of this.#read<EstimateRow>(sql.estimatedCharges, this.#periodValues(period)))
       yield rows.map(({ id, workspace_id, model, total, time }) => ({
         id,
         workspaceId: workspace_id,
         model: restoredText(model),
-        totalPicos: picosOf(total),
+        totalPicos: parsePicos(total),
         time: time.toISOString(),
       }))
   }
 
   async *secondClosings(): AsyncGenerator<readonly SecondClosing[]> {
-    for await (const rows of this.#read<{ closing: Closing; ended: boolean }>(sql.secondClosings, []))
+    for await (const rows of this.#read<{ closing: ClosingEvent; ended: boolean }>(sql.secondClosings, []))
       yield rows.map(secondClosingOf)
   }
 
-  #periodValues({ from, to, timezone }: Period): Values {
+  #periodValues({ from, to, timezone }: InvoicePeriod): Values {
     return [storedText(this.#provider), from, to, timezone]
   }
 
-  async #makeRoom(): Promise<void> {
-    if (this.#keeps) return
-    await this.#client.query(sql.makeRoom)
-    this.#keeps = true
+  async #createTable(): Promise<void> {
+    if (this.#hasTable) return
+    await this.#client.query(sql.createInvoiceRows)
+    this.#hasTable = true
   }
 
-  async #finishKeeping(): Promise<void> {
-    if (this.#isKept) return
-    await this.#makeRoom()
-    await this.#client.query(sql.finishKeeping)
-    this.#isKept = true
+  async #finishLoading(): Promise<void> {
+    if (this.#isLoaded) return
+    await this.#createTable()
+    await this.#client.query(sql.indexInvoiceRows)
+    this.#isLoaded = true
   }
 
   async *#read<R>(text: string, values: Values): AsyncGenerator<readonly R[]> {

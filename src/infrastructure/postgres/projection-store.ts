@@ -1,22 +1,22 @@
 import pg from 'pg'
 import { type LedgerSnapshot, loadLedger } from '../../read-models/load-ledger.ts'
 import type { ReadModels } from '../../read-models/tables.ts'
-import { type Batch, type ProjectionStore, RefusedRows } from '../../roles/projector/ports.ts'
+import { type ProjectionBatch, type ProjectionStore, RefusedRows } from '../../roles/projector/ports.ts'
 import { onConnection } from './connection.ts'
 import { writeRows } from './write-rows.ts'
 
 /** SQLSTATE classes of rows that no retry makes right: data exceptions, violated constraints, exceeded limits of the program. */
 const refusalClasses = ['22', '23', '54']
 
-const isRefusal = (fault: unknown): fault is pg.DatabaseError =>
+const isRowError = (fault: unknown): fault is pg.DatabaseError =>
   fault instanceof pg.DatabaseError && refusalClasses.includes(fault.code?.slice(0, 2) ?? '')
 
 /** What writes a batch, with a refusal of its rows told as what it is. */
-export const tellingRefusal = async <T>({ fromSequence, toSequence }: Batch, writing: Promise<T>): Promise<T> => {
+export const withRowErrors = async <T>({ fromSequence, toSequence }: ProjectionBatch, writing: Promise<T>): Promise<T> => {
   try {
     return await writing
   } catch (fault) {
-    if (!isRefusal(fault)) throw fault
+    if (!isRowError(fault)) throw fault
     throw new RefusedRows(`the rows of frames ${fromSequence + 1} to ${toSequence} are refused: ${fault.message}`, {
       cause: fault,
     })
@@ -45,8 +45,8 @@ export class PostgresProjectionStore implements ProjectionStore {
     return loadLedger(this.#parts.db)
   }
 
-  apply(batch: Batch): Promise<boolean> {
-    return tellingRefusal(
+  apply(batch: ProjectionBatch): Promise<boolean> {
+    return withRowErrors(
       batch,
       onConnection(this.#parts.pool, (client) => applyBatch(client, batch)),
     )
@@ -62,7 +62,7 @@ export class PostgresProjectionStore implements ProjectionStore {
 export const beginWithoutWaitingForDisk = 'begin; set local synchronous_commit = off'
 
 /** False, and nothing written, where the checkpoint stands elsewhere. */
-export const applyBatch = async (client: pg.ClientBase, batch: Batch): Promise<boolean> => {
+export const applyBatch = async (client: pg.ClientBase, batch: ProjectionBatch): Promise<boolean> => {
   await client.query(beginWithoutWaitingForDisk)
   const moved = await moveCheckpoint(client, batch)
   if (moved) await writeRows(client, batch.rows)
@@ -71,7 +71,7 @@ export const applyBatch = async (client: pg.ClientBase, batch: Batch): Promise<b
 }
 
 /** First in the transaction: from here on nobody else moves it, nor puts other tables in the place of these. */
-const moveCheckpoint = async (client: pg.ClientBase, batch: Batch): Promise<boolean> => {
+const moveCheckpoint = async (client: pg.ClientBase, batch: ProjectionBatch): Promise<boolean> => {
   const { rowCount } = await client.query(
     `update checkpoint
      set sequence = $1, first_frame = coalesce(first_frame, $2), places_to = case when places_to = sequence then $1 else places_to end

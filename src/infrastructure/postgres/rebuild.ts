@@ -2,29 +2,29 @@ import type pg from 'pg'
 import type { ProjectionStore } from '../../roles/projector/ports.ts'
 import { BulkStore, bulkTables } from './bulk-store.ts'
 import { compareTable, listTables, type TableComparison } from './compare.ts'
-import { onConnection, openPool, type Place, type PoolOptions } from './connection.ts'
+import { onConnection, openPool, type SchemaLocation, type PoolOptions } from './connection.ts'
 import { migrate, migrationsTable } from './migrate.ts'
 
 /** Loads, index builds and comparisons take as long as they need. */
 const patientPool: PoolOptions = { connectionsMax: bulkTables.length + 1, statementMs: 0 }
 
 /** Brings the rebuilt tables to a sequence of the log. */
-export type BringTo = (sequence: number) => Promise<void>
+export type ProjectTo = (sequence: number) => Promise<void>
 
 /**
  * Fresh tables beside the live ones. What a rebuild leaves behind when it is interrupted is dropped by the next; two at once on one
  * schema are refused.
  */
 export class Rebuild {
-  readonly #live: Place
-  readonly #fresh: Place
+  readonly #live: SchemaLocation
+  readonly #fresh: SchemaLocation
   readonly #retired: string
   readonly #livePool: pg.Pool
   readonly #freshPool: pg.Pool
   #tables: readonly string[] = []
   #indexes: readonly string[] = []
 
-  private constructor(live: Place) {
+  private constructor(live: SchemaLocation) {
     this.#live = live
     this.#fresh = { url: live.url, schema: `${live.schema}_rebuild` }
     this.#retired = `${live.schema}_retired`
@@ -33,7 +33,7 @@ export class Rebuild {
   }
 
   /** Runs `work` on fresh and empty tables, and drops them, or those they were swapped in for, after it. */
-  static async run<T>(live: Place, work: (rebuild: Rebuild) => Promise<T>): Promise<T> {
+  static async run<T>(live: SchemaLocation, work: (rebuild: Rebuild) => Promise<T>): Promise<T> {
     await migrate(live)
     const rebuild = new Rebuild(live)
     try {
@@ -73,7 +73,7 @@ export class Rebuild {
   /** Compares the tables named as they stand at the live checkpoint; the live tables may go on meanwhile. */
   compare(
     names: readonly string[],
-    bringTo: BringTo,
+    bringTo: ProjectTo,
     onTable: (comparison: TableComparison) => void,
   ): Promise<readonly TableComparison[]> {
     return inSnapshot(this.#livePool, async (live) => {
@@ -94,7 +94,7 @@ export class Rebuild {
    * Puts the fresh tables, or those of them that are named, in the place of the live ones at the live checkpoint. A projector waits
    * meanwhile and goes on in the fresh tables; readers do not wait for all tables, and for a moment for some of them.
    */
-  async swap(bringTo: BringTo, names: readonly string[] | null = null): Promise<void> {
+  async swap(bringTo: ProjectTo, names: readonly string[] | null = null): Promise<void> {
     await bringTo(await this.liveSequence())
     await onConnection(this.#livePool, async (client) => {
       await client.query('begin')
@@ -129,7 +129,7 @@ export class Rebuild {
     await migrate(this.#fresh)
     const tables = await onConnection(this.#freshPool, (client) => listTables(client, migrationsTable))
     this.#tables = tables.map(({ name }) => name)
-    this.#indexes = [...(await takeKeys(this.#freshPool)), ...(await takeIndexes(this.#freshPool))]
+    this.#indexes = [...(await dropKeys(this.#freshPool)), ...(await dropIndexes(this.#freshPool))]
   }
 
   /** Not in the transaction that renames: it waits for those who still read the retired tables. */
@@ -161,7 +161,7 @@ const readSequence = async (client: pg.Pool | pg.ClientBase): Promise<number> =>
 }
 
 /** Drops the keys of the bulk tables, by which nobody looks for a row meanwhile; answers with the statements that make them again. */
-const takeKeys = async (pool: pg.Pool): Promise<readonly string[]> => {
+const dropKeys = async (pool: pg.Pool): Promise<readonly string[]> => {
   const { rows } = await pool.query<{ table: string; name: string; definition: string }>(
     `select conrelid::regclass::text as table, conname as name, pg_get_constraintdef(oid) as definition
      from pg_constraint
@@ -173,7 +173,7 @@ const takeKeys = async (pool: pg.Pool): Promise<readonly string[]> => {
 }
 
 /** Drops every index that is not a key's; answers with the statements that make them again. */
-const takeIndexes = async (pool: pg.Pool): Promise<readonly string[]> => {
+const dropIndexes = async (pool: pg.Pool): Promise<readonly string[]> => {
   const { rows } = await pool.query<{ name: string; definition: string }>(
     `select i.indexname as name, i.indexdef as definition
      from pg_indexes i

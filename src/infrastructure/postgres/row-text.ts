@@ -8,7 +8,7 @@ const textOfValue = (value: Exclude<Value, null>): string => {
 }
 
 /** A value as text that its column's type reads. */
-export const textOf = (value: Value): string | null => (value === null ? null : textOfValue(value))
+export const toColumnText = (value: Value): string | null => (value === null ? null : textOfValue(value))
 
 const special = /[\\\t\n\r]/
 const everySpecial = /[\\\t\n\r]/g

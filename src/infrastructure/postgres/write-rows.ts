@@ -5,7 +5,7 @@ import { from as copyFrom } from 'pg-copy-streams'
 import { limits } from '../../limits.ts'
 import type { ProjectedRows } from '../../roles/projector/ports.ts'
 import { columns } from './columns.ts'
-import { copyLine, type Row, textOf } from './row-text.ts'
+import { copyLine, type Row, toColumnText } from './row-text.ts'
 
 type Table = keyof typeof columns
 
@@ -51,10 +51,10 @@ export const insertRows = async (client: pg.ClientBase, table: Table, rows: read
 
 /** Rows as one array of text a column. */
 const arraysOf = (names: readonly string[], rows: readonly Row[]): readonly (string | null)[][] =>
-  names.map((name) => rows.map((row) => textOf(row[name]!)))
+  names.map((name) => rows.map((row) => toColumnText(row[name]!)))
 
 /** `names` of the rows whose arrays are the statement's parameters, each with its column's type. */
-const givenRows = (table: Table, names: readonly string[]): string => {
+const buildUnnest = (table: Table, names: readonly string[]): string => {
   const types: { readonly [column: string]: string } = columns[table]
   const typed = names.map((name) => `${name}::${types[name]} as ${name}`)
   const arrays = names.map((_, place) => `$${place + 1}::text[]`)
@@ -106,7 +106,7 @@ const mergeRows = async (
 ): Promise<void> => {
   if (rows.length === 0) return
   const names = Object.keys(columns[table])
-  const text = `insert into ${table} (${names.join(', ')}) ${givenRows(table, names)}
+  const text = `insert into ${table} (${names.join(', ')}) ${buildUnnest(table, names)}
      on conflict (${keys[table].join(', ')}) do ${changeOf(table, names, merges[verb])}`
   await runOnRows(client, { name: `${verb} ${table}`, text }, names, rows)
 }
@@ -117,7 +117,7 @@ const insertRising = async (client: pg.ClientBase, table: KeyedTable, rows: read
   const names = Object.keys(columns[table])
   const [key] = keys[table]
   const text = `insert into ${table} (${names.join(', ')})
-     select * from (${givenRows(table, names)}) as rising
+     select * from (${buildUnnest(table, names)}) as rising
      where ${key} > coalesce((select max(${key}) from ${table}), '-infinity')`
   await runOnRows(client, { name: `rise ${table}`, text }, names, rows)
 }
@@ -127,7 +127,7 @@ const deleteRows = async (client: pg.ClientBase, table: KeyedTable, rows: readon
   if (rows.length === 0) return
   const key = keys[table]
   const same = key.map((name) => `${table}.${name} = gone.${name}`)
-  const text = `delete from ${table} using (${givenRows(table, key)}) as gone where ${same.join(' and ')}`
+  const text = `delete from ${table} using (${buildUnnest(table, key)}) as gone where ${same.join(' and ')}`
   await runOnRows(client, { text }, key, rows)
 }
 

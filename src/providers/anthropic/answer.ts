@@ -1,14 +1,14 @@
 import type { Usage } from '../../domain/usage/usage.ts'
 import { isObject, parseJson } from '../../json.ts'
-import type { Answer, AnswerFault, Asked, Target } from '../dialect.ts'
+import type { UpstreamAnswer, AnswerFault, UpstreamCallRequest, Target } from '../dialect.ts'
 import { DeliveredBlocks } from './delivered.ts'
-import { readUsage, usageOnWire } from './usage.ts'
+import { readMessagesUsage, messagesUsageOnWire } from './usage.ts'
 
 const textOfBytes = (bytes: Uint8Array): string =>
   Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString()
 
 /** A message, whole. */
-export const readAnswer = (_target: Target, _asked: Asked, body: Uint8Array): Answer | AnswerFault => {
+export const readMessagesAnswer = (_target: Target, _asked: UpstreamCallRequest, body: Uint8Array): UpstreamAnswer | AnswerFault => {
   const json = parseJson(textOfBytes(body))
   if (!isObject(json)) return { fault: 'not_json' }
   if (json['error'] || json['type'] === 'error') return { fault: 'error_in_answer' }
@@ -16,9 +16,9 @@ export const readAnswer = (_target: Target, _asked: Asked, body: Uint8Array): An
   if (!Array.isArray(content)) return { fault: 'no_content' }
   const delivered = new DeliveredBlocks()
   for (const block of content) if (isObject(block)) delivered.addBlock(block)
-  return { json, reportedUsage: readUsage(json['usage']), delivered }
+  return { json, reportedUsage: readMessagesUsage(json['usage']), delivered }
 }
 
 /** Every answer carries a usage, also where the upstream told none. */
-export const completeAnswer = ({ json }: Answer, counted: Usage): Uint8Array =>
-  Buffer.from(JSON.stringify({ ...json, usage: usageOnWire(counted) }))
+export const completeMessagesAnswer = ({ json }: UpstreamAnswer, counted: Usage): Uint8Array =>
+  Buffer.from(JSON.stringify({ ...json, usage: messagesUsageOnWire(counted) }))

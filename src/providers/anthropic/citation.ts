@@ -1,4 +1,4 @@
-import { type JsonObject, objectOf, textOf } from '../../json.ts'
+import { type JsonObject, asObject, asText } from '../../json.ts'
 import type { Citation } from '../canonical/reply.ts'
 
 /** The seal of a search result is its provider's own: another one's citation has none. */
@@ -12,8 +12,8 @@ export const citationOnWire = ({ url, title, citedText }: Citation): JsonObject 
 
 /** Null for a place in the caller's own documents: it has no address. */
 export const readCitation = (value: unknown): Citation | null => {
-  const { type, url, source, title, cited_text: citedText } = objectOf(value)
-  const address = type === 'search_result_location' ? textOf(source) : textOf(url)
+  const { type, url, source, title, cited_text: citedText } = asObject(value)
+  const address = type === 'search_result_location' ? asText(source) : asText(url)
   if (address === '') return null
   return {
     url: address,

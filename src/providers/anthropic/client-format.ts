@@ -1,11 +1,11 @@
 import type { ClientFormat } from '../canonical/format.ts'
 import { readRequest } from './read-request.ts'
 import { MessagesWriter } from './reply-writer.ts'
-import { writeReply } from './write-reply.ts'
+import { writeMessagesReply } from './write-reply.ts'
 
 /** Messages, as clients speak them. */
 export const messagesClient: ClientFormat = {
   readRequest,
-  writeReply,
+  writeReply: writeMessagesReply,
   openWriter: (served) => new MessagesWriter(served),
 }

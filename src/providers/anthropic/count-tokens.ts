@@ -1,5 +1,5 @@
 import { isObject, type JsonObject, parseJson } from '../../json.ts'
-import type { AnswerFault, Asked, Target, UpstreamRequest } from '../dialect.ts'
+import type { AnswerFault, UpstreamCallRequest, Target, UpstreamRequest } from '../dialect.ts'
 import { postTo } from './endpoint.ts'
 import { refuseAccountReferences } from './references.ts'
 import { ownMessages } from './request.ts'
@@ -24,7 +24,7 @@ const countedBody = (body: JsonObject): JsonObject =>
 /** The request for POST `/messages/count_tokens`, which is free. Throws `unsupported_parameter` for a file of the provider's. */
 export const countTokensRequest = (
   target: Target,
-  { body, headers }: Pick<Asked, 'body' | 'headers'>,
+  { body, headers }: Pick<UpstreamCallRequest, 'body' | 'headers'>,
 ): UpstreamRequest => {
   refuseAccountReferences(body)
   const counted = { ...countedBody(body), messages: ownMessages(body['messages']), model: target.upstreamModel }

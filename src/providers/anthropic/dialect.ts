@@ -1,16 +1,16 @@
-import type { Dialect } from '../dialect.ts'
-import { completeAnswer, readAnswer } from './answer.ts'
-import { countUsage } from './estimate.ts'
-import { readRefusal } from './refusal.ts'
+import type { UpstreamDialect } from '../dialect.ts'
+import { completeMessagesAnswer, readMessagesAnswer } from './answer.ts'
+import { countMessagesUsage } from './estimate.ts'
+import { readMessagesError } from './refusal.ts'
 import { MessagesRelay } from './relay.ts'
 import { messagesRequest } from './request.ts'
 
 /** Messages, as Anthropic and those who follow it speak them. */
-export const anthropicMessages: Dialect = {
+export const anthropicMessages: UpstreamDialect = {
   buildRequest: messagesRequest,
-  readAnswer,
-  completeAnswer,
+  readAnswer: readMessagesAnswer,
+  completeAnswer: completeMessagesAnswer,
   openRelay: () => new MessagesRelay(),
-  countUsage,
-  readRefusal,
+  countUsage: countMessagesUsage,
+  readRefusal: readMessagesError,
 }

@@ -1,38 +1,38 @@
 import { type Usage, usageOf } from '../../domain/usage/usage.ts'
-import { isObject, type JsonObject, listOf, objectOf, textOf } from '../../json.ts'
-import type { Asked, Delivered, Target } from '../dialect.ts'
+import { isObject, type JsonObject, asArray, asObject, asText } from '../../json.ts'
+import type { UpstreamCallRequest, Delivered, Target } from '../dialect.ts'
 import { countOutput, countTokens, jsonText } from '../tokens.ts'
 
 /** The provider publishes no count of its wrapping: about a role and two marks a message. */
 const messageTokens = 3
 
 const sourceText = (source: unknown): string => {
-  const { type, data, content } = objectOf(source)
-  return type === 'text' ? textOf(data) : contentText(content)
+  const { type, data, content } = asObject(source)
+  return type === 'text' ? asText(data) : contentText(content)
 }
 
 const blockText = (block: JsonObject): string => {
   const { text, thinking, name, input, content, source } = block
-  return textOf(text) + textOf(thinking) + textOf(name) + jsonText(input) + contentText(content) + sourceText(source)
+  return asText(text) + asText(thinking) + asText(name) + jsonText(input) + contentText(content) + sourceText(source)
 }
 
 const contentText = (content: unknown): string =>
-  typeof content === 'string' ? content : listOf(content).filter(isObject).map(blockText).join('')
+  typeof content === 'string' ? content : asArray(content).filter(isObject).map(blockText).join('')
 
 /** The text that a provider makes tokens of; images and PDF are not counted. */
 const promptTexts = (body: JsonObject): readonly string[] => [
   contentText(body['system']),
-  ...listOf(body['messages']).map((message) => contentText(objectOf(message)['content'])),
+  ...asArray(body['messages']).map((message) => contentText(asObject(message)['content'])),
   jsonText(body['tools']),
-  jsonText(objectOf(body['output_config'])['format']),
+  jsonText(asObject(body['output_config'])['format']),
 ]
 
 /** Tokens of a request's prompt as a tokenizer counts them, and what wraps its messages. */
 export const countMessagesPrompt = async (body: JsonObject): Promise<number> =>
-  (await countTokens(promptTexts(body).join(''))) + listOf(body['messages']).length * messageTokens
+  (await countTokens(promptTexts(body).join(''))) + asArray(body['messages']).length * messageTokens
 
 /** Usage counted by a tokenizer, for an answer whose upstream told none. */
-export const countUsage = async (_target: Target, asked: Asked, delivered: Delivered): Promise<Usage> => {
+export const countMessagesUsage = async (_target: Target, asked: UpstreamCallRequest, delivered: Delivered): Promise<Usage> => {
   return usageOf(
     { total: await countMessagesPrompt(asked.body) },
     await countOutput(delivered),

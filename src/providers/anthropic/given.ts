@@ -1,10 +1,10 @@
-import { textOf } from '../../json.ts'
+import { asText } from '../../json.ts'
 
 /** False for null, for a field that is absent, and for an empty list. */
-export const isGiven = (value: unknown): boolean =>
+export const isPresent = (value: unknown): boolean =>
   value !== undefined && value !== null && !(Array.isArray(value) && value.length === 0)
 
 const shownCharacters = 64
 
 /** A caller's word as a message may repeat it. */
-export const shown = (value: unknown): string => textOf(value).slice(0, shownCharacters)
+export const shortened = (value: unknown): string => asText(value).slice(0, shownCharacters)

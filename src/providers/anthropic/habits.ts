@@ -1,5 +1,5 @@
 /** What a model takes of a request, where models of the same dialect differ. */
-export interface Habits {
+export interface ModelCapabilities {
   /** `budget`: thinking tokens are a number of the request. `adaptive`: the model decides, guided by an effort. */
   readonly thinking: 'budget' | 'adaptive'
   readonly canDisableThinking: boolean
@@ -11,17 +11,17 @@ export interface Habits {
   readonly schema: boolean
 }
 
-const adaptive: Habits = {
+const adaptive: ModelCapabilities = {
   thinking: 'adaptive',
   canDisableThinking: true,
   extraHighEffort: true,
   sampling: false,
   schema: true,
 }
-const budget: Habits = { ...adaptive, thinking: 'budget', extraHighEffort: false, sampling: true }
+const budget: ModelCapabilities = { ...adaptive, thinking: 'budget', extraHighEffort: false, sampling: true }
 
 /** By the provider's names, the first that matches; a Claude that is new to us has the habits of the latest. Read 2026-11 in Vercel's AI SDK. */
-const table: readonly (readonly [RegExp, Habits])[] = [
+const table: readonly (readonly [RegExp, ModelCapabilities])[] = [
   [/claude-(?:(?:opus|sonnet)-5-5|fable-|mythos-)/, { ...adaptive, canDisableThinking: false }],
   [/claude-(?:opus|sonnet)-4-6/, { ...adaptive, extraHighEffort: false, sampling: true }],
   [/claude-(?:(?:opus|sonnet|haiku)-4-5|opus-4-1)/, budget],
@@ -30,5 +30,5 @@ const table: readonly (readonly [RegExp, Habits])[] = [
 ]
 
 /** Other makers' models that speak the dialect know it as it was when budgets were its only way to think. */
-export const habitsOf = (upstreamModel: string): Habits =>
+export const capabilitiesOf = (upstreamModel: string): ModelCapabilities =>
   table.find(([pattern]) => pattern.test(upstreamModel))?.[1] ?? budget

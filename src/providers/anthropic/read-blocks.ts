@@ -1,15 +1,15 @@
-import { isObject, type JsonObject, listOf, objectOf, parseJson, textOf } from '../../json.ts'
+import { isObject, type JsonObject, asArray, asObject, parseJson, asText } from '../../json.ts'
 import type {
   CacheMark,
   DocumentPart,
   ImagePart,
-  Part,
+  ConversationPart,
   TextPart,
   ToolCallPart,
   ToolResultPart,
 } from '../canonical/conversation.ts'
-import { invalid, unsupported } from '../canonical/refuse.ts'
-import { shown } from './given.ts'
+import { invalidMember, unsupported } from '../canonical/refuse.ts'
+import { shortened } from './given.ts'
 
 /** A block of a request, where it stands, and the tool calls that stand before it. */
 interface Place {
@@ -19,7 +19,7 @@ interface Place {
 }
 
 type ResultPart = TextPart | ImagePart | DocumentPart
-type BlockReader = (place: Place) => readonly Part[]
+type BlockReader = (place: Place) => readonly ConversationPart[]
 
 /** A null or absent mark is none; the API knows five minutes and an hour. */
 export const readCacheMark = ({ cache_control: control }: JsonObject): CacheMark => {
@@ -29,22 +29,22 @@ export const readCacheMark = ({ cache_control: control }: JsonObject): CacheMark
 
 const requiredText = ({ block, path }: Place, field: string): string => {
   const value = block[field]
-  if (typeof value !== 'string') throw invalid(`${path}.${field}`, 'a string is required')
+  if (typeof value !== 'string') throw invalidMember(`${path}.${field}`, 'a string is required')
   return value
 }
 
-export const textPart = (text: string, cached: CacheMark = null): TextPart => ({ type: 'text', text, cached })
+export const readTextBlock = (text: string, cached: CacheMark = null): TextPart => ({ type: 'text', text, cached })
 
-const readText = (place: Place): TextPart => textPart(requiredText(place, 'text'), readCacheMark(place.block))
+const readText = (place: Place): TextPart => readTextBlock(requiredText(place, 'text'), readCacheMark(place.block))
 
 const sourceOf = ({ block, path }: Place): Place => {
   const source = block['source']
-  if (!isObject(source)) throw invalid(`${path}.source`, 'an object is required')
+  if (!isObject(source)) throw invalidMember(`${path}.source`, 'an object is required')
   return { block: source, path: `${path}.source`, callIds: new Set() }
 }
 
 const unknownSource = ({ block, path }: Place): Error =>
-  unsupported(path, `of type '${shown(block['type'])}' is not available for this model`)
+  unsupported(path, `of type '${shortened(block['type'])}' is not available for this model`)
 
 const readImageSource = (source: Place): ImagePart['source'] => {
   switch (source.block['type']) {
@@ -69,11 +69,11 @@ const blocksText = ({ block, path }: Place): string => {
   const { content } = block
   if (typeof content === 'string') return content
   const readOne = (each: unknown, index: number): string => {
-    const inner = { block: objectOf(each), path: `${path}.content[${index}]`, callIds: new Set<string>() }
+    const inner = { block: asObject(each), path: `${path}.content[${index}]`, callIds: new Set<string>() }
     if (inner.block['type'] !== 'text') throw unsupported(inner.path, 'must be text for this model')
     return requiredText(inner, 'text')
   }
-  return listOf(content).map(readOne).join('\n')
+  return asArray(content).map(readOne).join('\n')
 }
 
 const readDocumentSource = (source: Place): DocumentPart['source'] => {
@@ -102,13 +102,13 @@ const readDocument = (place: Place): readonly (TextPart | DocumentPart)[] => {
     title: textOrNull(place.block['title']),
     cached: readCacheMark(place.block),
   }
-  return context === null ? [document] : [textPart(context), document]
+  return context === null ? [document] : [readTextBlock(context), document]
 }
 
 const readSearchResult = (place: Place): DocumentPart => ({
   type: 'document',
   source: { text: blocksText(place) },
-  title: `${textOf(place.block['title'])} (${requiredText(place, 'source')})`,
+  title: `${asText(place.block['title'])} (${requiredText(place, 'source')})`,
   cached: readCacheMark(place.block),
 })
 
@@ -116,14 +116,14 @@ const readToolUse = (place: Place): ToolCallPart => ({
   type: 'tool_call',
   id: requiredText(place, 'id'),
   name: requiredText(place, 'name'),
-  arguments: JSON.stringify(objectOf(place.block['input'])),
+  arguments: JSON.stringify(asObject(place.block['input'])),
   signature: textOrNull(place.block['signature']),
   cached: readCacheMark(place.block),
 })
 
 /** What a tool that looks for tools has found: they are all offered from the start. */
 const readToolReference = (place: Place): TextPart =>
-  textPart(`The tool \`${requiredText(place, 'tool_name')}\` can be called now.`)
+  readTextBlock(`The tool \`${requiredText(place, 'tool_name')}\` can be called now.`)
 
 type ResultReader = (place: Place) => readonly ResultPart[]
 
@@ -141,9 +141,9 @@ const resultReaders: ReadonlyMap<unknown, ResultReader> = new Map([
 
 const readResultContent = ({ block, path }: Place): readonly ResultPart[] => {
   const { content } = block
-  if (typeof content === 'string') return [textPart(content)]
-  return listOf(content).flatMap((each, index) => {
-    const inner = { block: objectOf(each), path: `${path}.content[${index}]`, callIds: new Set<string>() }
+  if (typeof content === 'string') return [readTextBlock(content)]
+  return asArray(content).flatMap((each, index) => {
+    const inner = { block: asObject(each), path: `${path}.content[${index}]`, callIds: new Set<string>() }
     const read = resultReaders.get(inner.block['type'])
     if (read === undefined) throw unknownBlock(inner)
     return read(inner)
@@ -153,7 +153,7 @@ const readResultContent = ({ block, path }: Place): readonly ResultPart[] => {
 const readToolResult = (place: Place): ToolResultPart => {
   const toolCallId = requiredText(place, 'tool_use_id')
   if (!place.callIds.has(toolCallId))
-    throw invalid(`${place.path}.tool_use_id`, 'no tool_use block before it has this id')
+    throw invalidMember(`${place.path}.tool_use_id`, 'no tool_use block before it has this id')
   return {
     type: 'tool_result',
     toolCallId,
@@ -187,20 +187,20 @@ const assistantReaders: ReadonlyMap<unknown, BlockReader> = new Map<unknown, Blo
 ])
 
 const unknownBlock = ({ block, path }: Place): Error =>
-  unsupported(`${path}.type`, `'${shown(block['type'])}' is not available here for this model`)
+  unsupported(`${path}.type`, `'${shortened(block['type'])}' is not available here for this model`)
 
 /** The parts of a message's content. Throws `unsupported_parameter` or `invalid_value` with the field's path. */
-export const readContent = (
+export const readBlocks = (
   role: 'user' | 'assistant',
   content: unknown,
   path: string,
   callIds: ReadonlySet<string>,
-): readonly Part[] => {
-  if (typeof content === 'string') return [textPart(content)]
-  if (!Array.isArray(content)) throw invalid(path, 'a string or a list of blocks is required')
+): readonly ConversationPart[] => {
+  if (typeof content === 'string') return [readTextBlock(content)]
+  if (!Array.isArray(content)) throw invalidMember(path, 'a string or a list of blocks is required')
   const readers = role === 'user' ? userReaders : assistantReaders
   return content.flatMap((block: unknown, index) => {
-    const place = { block: objectOf(block), path: `${path}[${index}]`, callIds }
+    const place = { block: asObject(block), path: `${path}[${index}]`, callIds }
     const read = readers.get(place.block['type'])
     if (read === undefined) throw unknownBlock(place)
     return read(place)
@@ -213,9 +213,9 @@ export const readInstructions = (
   path: string,
   wordless: readonly unknown[] = [],
 ): readonly TextPart[] => {
-  if (typeof content === 'string') return content === '' ? [] : [textPart(content)]
-  return listOf(content).flatMap((block, index) => {
-    const place = { block: objectOf(block), path: `${path}[${index}]`, callIds: new Set<string>() }
+  if (typeof content === 'string') return content === '' ? [] : [readTextBlock(content)]
+  return asArray(content).flatMap((block, index) => {
+    const place = { block: asObject(block), path: `${path}[${index}]`, callIds: new Set<string>() }
     const type = place.block['type']
     if (type !== 'text' && !wordless.includes(type)) throw unknownBlock(place)
     return type === 'text' ? [readText(place)] : []

@@ -1,15 +1,15 @@
-import { isObject, type JsonObject, listOf, textOf } from '../../json.ts'
+import { isObject, type JsonObject, asArray, asText } from '../../json.ts'
 import type { Citation, Reply, ReplyPart } from '../canonical/reply.ts'
 import type { AnswerFault, Target } from '../dialect.ts'
 import { readCitation } from './citation.ts'
-import { isSearchResult, searchCalls } from './delivered.ts'
+import { isSearchResult, countSearchCalls } from './delivered.ts'
 import { stopReason } from './stop-reason.ts'
-import { readUsage } from './usage.ts'
+import { readMessagesUsage } from './usage.ts'
 
-export const bareId = (id: unknown): string => textOf(id).replace(/^msg_/, '')
+export const bareId = (id: unknown): string => asText(id).replace(/^msg_/, '')
 
 const readCitations = (value: unknown): readonly Citation[] =>
-  listOf(value)
+  asArray(value)
     .map(readCitation)
     .filter((citation) => citation !== null)
 
@@ -17,15 +17,15 @@ const readCitations = (value: unknown): readonly Citation[] =>
 const readBlock = (block: JsonObject): readonly ReplyPart[] => {
   switch (block['type']) {
     case 'text':
-      return [{ type: 'text', text: textOf(block['text']), citations: readCitations(block['citations']) }]
+      return [{ type: 'text', text: asText(block['text']), citations: readCitations(block['citations']) }]
     case 'thinking':
-      return [{ type: 'thinking', text: textOf(block['thinking']), signature: textOf(block['signature']) || null }]
+      return [{ type: 'thinking', text: asText(block['thinking']), signature: asText(block['signature']) || null }]
     case 'redacted_thinking':
-      return [{ type: 'redacted_thinking', data: textOf(block['data']) }]
+      return [{ type: 'redacted_thinking', data: asText(block['data']) }]
     case 'tool_use': {
       const { id, name, input } = block
       const given = JSON.stringify(input ?? {})
-      return [{ type: 'tool_call', id: textOf(id), name: textOf(name), arguments: given, signature: null }]
+      return [{ type: 'tool_call', id: asText(id), name: asText(name), arguments: given, signature: null }]
     }
     default:
       return []
@@ -33,7 +33,7 @@ const readBlock = (block: JsonObject): readonly ReplyPart[] => {
 }
 
 /** A Messages answer as a Reply: see UpstreamFormat. */
-export const readReply = (_target: Target, json: JsonObject): Reply | AnswerFault => {
+export const readMessagesReply = (_target: Target, json: JsonObject): Reply | AnswerFault => {
   if (json['error'] || json['type'] === 'error') return { fault: 'error_in_answer' }
   const { id, content, stop_reason: word, stop_sequence: stopSequence, usage } = json
   if (!Array.isArray(content)) return { fault: 'no_content' }
@@ -42,7 +42,7 @@ export const readReply = (_target: Target, json: JsonObject): Reply | AnswerFaul
     parts: content.filter(isObject).flatMap(readBlock),
     stop: stopReason(word),
     stopSequence: typeof stopSequence === 'string' ? stopSequence : null,
-    usage: readUsage(usage),
-    toolCalls: searchCalls(content.filter(isObject).filter(isSearchResult).length),
+    usage: readMessagesUsage(usage),
+    toolCalls: countSearchCalls(content.filter(isObject).filter(isSearchResult).length),
   }
 }

@@ -1,43 +1,43 @@
-import { isObject, type JsonObject, listOf, objectOf } from '../../json.ts'
-import type { AnswerFormat, Conversation, Part, Reasoning, TextPart, Turn } from '../canonical/conversation.ts'
-import { invalid, unsupported } from '../canonical/refuse.ts'
-import { isGiven, shown } from './given.ts'
-import { readContent, readInstructions } from './read-blocks.ts'
+import { isObject, type JsonObject, asArray, asObject } from '../../json.ts'
+import type { AnswerFormat, Conversation, ConversationPart, Reasoning, TextPart, ConversationTurn } from '../canonical/conversation.ts'
+import { invalidMember, unsupported } from '../canonical/refuse.ts'
+import { isPresent, shortened } from './given.ts'
+import { readBlocks, readInstructions } from './read-blocks.ts'
 import { changedTools, toolChangeTypes } from './read-tool-changes.ts'
-import { readToolChoice, readTools } from './read-tools.ts'
+import { readMessagesToolChoice, readMessagesTools } from './read-tools.ts'
 
 /** What only the maker of the format offers, and what would be missed if it were left out. All other such members are left out. */
 const refusedFields = ['mcp_servers', 'container', 'compaction', 'fallbacks'] as const
 
 const refuseForeign = (body: JsonObject): void => {
   for (const field of refusedFields)
-    if (isGiven(body[field])) throw unsupported(field, 'is not available for this model')
-  if (isGiven(body['inference_geo']) && body['inference_geo'] !== 'global')
+    if (isPresent(body[field])) throw unsupported(field, 'is not available for this model')
+  if (isPresent(body['inference_geo']) && body['inference_geo'] !== 'global')
     throw unsupported('inference_geo', 'must be global')
 }
 
 interface Told {
   readonly system: readonly TextPart[]
-  readonly turns: readonly Turn[]
+  readonly turns: readonly ConversationTurn[]
 }
 
-const callIdsOf = (parts: readonly Part[]): readonly string[] =>
+const callIdsOf = (parts: readonly ConversationPart[]): readonly string[] =>
   parts.flatMap((part) => (part.type === 'tool_call' ? [part.id] : []))
 
 const readMessages = (messages: readonly unknown[]): Told => {
   const system: TextPart[] = []
-  const turns: Turn[] = []
+  const turns: ConversationTurn[] = []
   const callIds = new Set<string>()
   for (const [index, message] of messages.entries()) {
-    const { role, content } = objectOf(message)
+    const { role, content } = asObject(message)
     const path = `messages[${index}]`
     if (role === 'system') {
       const instructions = readInstructions(content, `${path}.content`, toolChangeTypes)
       if (turns.length === 0) system.push(...instructions)
       else if (instructions.length > 0) turns.push({ role, parts: instructions })
-    } else if (role !== 'user' && role !== 'assistant') throw invalid(`${path}.role`, 'user or assistant is required')
+    } else if (role !== 'user' && role !== 'assistant') throw invalidMember(`${path}.role`, 'user or assistant is required')
     else {
-      const parts = readContent(role, content, `${path}.content`, callIds)
+      const parts = readBlocks(role, content, `${path}.content`, callIds)
       for (const id of callIdsOf(parts)) callIds.add(id)
       turns.push({ role, parts })
     }
@@ -46,7 +46,7 @@ const readMessages = (messages: readonly unknown[]): Told => {
 }
 
 const effortOf = (body: JsonObject): string | null => {
-  const effort = objectOf(body['output_config'])['effort']
+  const effort = asObject(body['output_config'])['effort']
   return typeof effort === 'string' ? effort : null
 }
 
@@ -61,11 +61,11 @@ const readReasoning = (body: JsonObject): Reasoning | null => {
       return { type: 'adaptive', effort }
     case 'enabled': {
       const tokens = thinking['budget_tokens']
-      if (typeof tokens !== 'number') throw invalid('thinking.budget_tokens', 'a number is required')
+      if (typeof tokens !== 'number') throw invalidMember('thinking.budget_tokens', 'a number is required')
       return { type: 'budget', tokens }
     }
     default:
-      throw unsupported('thinking.type', `'${shown(thinking['type'])}' is not available for this model`)
+      throw unsupported('thinking.type', `'${shortened(thinking['type'])}' is not available for this model`)
   }
 }
 
@@ -76,38 +76,38 @@ const schemaName = ({ title }: JsonObject): string =>
   typeof title === 'string' && schemaNamePattern.test(title) ? title : 'answer'
 
 const readFormat = (body: JsonObject): AnswerFormat => {
-  const format = objectOf(body['output_config'])['format'] ?? body['output_format']
-  if (!isGiven(format)) return { type: 'text' }
-  const { type, schema } = objectOf(format)
-  if (type !== 'json_schema') throw invalid('output_config.format.type', 'json_schema is required')
-  if (!isObject(schema)) throw invalid('output_config.format.schema', 'an object is required')
+  const format = asObject(body['output_config'])['format'] ?? body['output_format']
+  if (!isPresent(format)) return { type: 'text' }
+  const { type, schema } = asObject(format)
+  if (type !== 'json_schema') throw invalidMember('output_config.format.type', 'json_schema is required')
+  if (!isObject(schema)) throw invalidMember('output_config.format.schema', 'an object is required')
   return { type: 'schema', name: schemaName(schema), description: null, schema, strict: null }
 }
 
 const numberOrNull = (value: unknown): number | null => (typeof value === 'number' ? value : null)
 
 const userOf = (body: JsonObject): string | null => {
-  const user = objectOf(body['metadata'])['user_id']
+  const user = asObject(body['metadata'])['user_id']
   return typeof user === 'string' ? user : null
 }
 
 /** Reads a Messages request: see ClientFormat. What only tunes the maker's own service is left out. */
 export const readRequest = (body: JsonObject): Conversation => {
   refuseForeign(body)
-  const messages = listOf(body['messages'])
+  const messages = asArray(body['messages'])
   const { system, turns } = readMessages(messages)
-  const { tools, webSearch } = readTools(body['tools'])
+  const { tools, webSearch } = readMessagesTools(body['tools'])
   return {
     system: [...readInstructions(body['system'], 'system'), ...system],
     turns,
     tools: changedTools(tools, messages),
     webSearch,
-    ...readToolChoice(body['tool_choice']),
+    ...readMessagesToolChoice(body['tool_choice']),
     outputTokensMax: numberOrNull(body['max_tokens']),
     temperature: numberOrNull(body['temperature']),
     topP: numberOrNull(body['top_p']),
     topK: numberOrNull(body['top_k']),
-    stopSequences: listOf(body['stop_sequences']).filter((each) => typeof each === 'string'),
+    stopSequences: asArray(body['stop_sequences']).filter((each) => typeof each === 'string'),
     format: readFormat(body),
     reasoning: readReasoning(body),
     user: userOf(body),

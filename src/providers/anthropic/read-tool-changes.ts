@@ -1,7 +1,7 @@
-import { type JsonObject, listOf, objectOf, textOf } from '../../json.ts'
+import { type JsonObject, asArray, asObject, asText } from '../../json.ts'
 import type { ToolDefinition } from '../canonical/conversation.ts'
 import { unsupported } from '../canonical/refuse.ts'
-import { shown } from './given.ts'
+import { shortened } from './given.ts'
 import { readTool } from './read-tools.ts'
 
 /** Blocks of a system message that change the tools. */
@@ -13,25 +13,25 @@ interface Change {
 }
 
 const changesIn = (message: unknown, index: number): readonly Change[] => {
-  const { role, content } = objectOf(message)
+  const { role, content } = asObject(message)
   if (role !== 'system') return []
-  return listOf(content)
-    .map((block, place) => ({ block: objectOf(block), path: `messages[${index}].content[${place}]` }))
+  return asArray(content)
+    .map((block, place) => ({ block: asObject(block), path: `messages[${index}].content[${place}]` }))
     .filter(({ block }) => toolChangeTypes.includes(block['type']))
 }
 
 const readDefinition = (definition: JsonObject, path: string): ToolDefinition => {
   const type = definition['type'] ?? 'custom'
   if (type === 'custom') return readTool(definition, path)
-  throw unsupported(`${path}.type`, `'${shown(type)}' is not available for this model`)
+  throw unsupported(`${path}.type`, `'${shortened(type)}' is not available for this model`)
 }
 
 /** The tool that a change adds; undefined for the name of one that is not known. */
 const addedBy = ({ block, path }: Change, known: ReadonlyMap<string, ToolDefinition>): ToolDefinition | undefined => {
-  const { type, name, definition } = objectOf(block['tool'])
-  if (type === 'tool_definition') return readDefinition(objectOf(definition), `${path}.tool.definition`)
-  if (type === 'tool_reference') return known.get(textOf(name))
-  throw unsupported(`${path}.tool.type`, `'${shown(type)}' is not available for this model`)
+  const { type, name, definition } = asObject(block['tool'])
+  if (type === 'tool_definition') return readDefinition(asObject(definition), `${path}.tool.definition`)
+  if (type === 'tool_reference') return known.get(asText(name))
+  throw unsupported(`${path}.tool.type`, `'${shortened(type)}' is not available for this model`)
 }
 
 /** The tools that are left after all changes in the conversation: other formats have one list for a whole request. */
@@ -46,7 +46,7 @@ export const changedTools = (
   for (const change of changes) {
     const { type, tool } = change.block
     const added = type === 'tool_addition' ? addedBy(change, known) : undefined
-    if (type === 'tool_removal') offered.delete(textOf(objectOf(tool)['name']))
+    if (type === 'tool_removal') offered.delete(asText(asObject(tool)['name']))
     if (added === undefined) continue
     known.set(added.name, added)
     offered.set(added.name, added)

@@ -1,17 +1,17 @@
-import { isObject, type JsonObject, listOf, objectOf, textOf } from '../../json.ts'
+import { isObject, type JsonObject, asArray, asObject, asText } from '../../json.ts'
 import type { Conversation, ToolChoice, ToolDefinition, WebSearch } from '../canonical/conversation.ts'
-import { invalid, unsupported } from '../canonical/refuse.ts'
-import { shown } from './given.ts'
+import { invalidMember, unsupported } from '../canonical/refuse.ts'
+import { shortened } from './given.ts'
 import { readCacheMark } from './read-blocks.ts'
 
 type Tools = Pick<Conversation, 'tools' | 'webSearch'>
 type Choice = Pick<Conversation, 'toolChoice' | 'parallelToolCalls'>
 
-const textsOf = (value: unknown): readonly string[] => listOf(value).filter((each) => typeof each === 'string')
+const textsOf = (value: unknown): readonly string[] => asArray(value).filter((each) => typeof each === 'string')
 
 export const readTool = (tool: JsonObject, path: string): ToolDefinition => {
   const { name, description, input_schema: schema, strict } = tool
-  if (typeof name !== 'string' || name === '') throw invalid(`${path}.name`, 'a string is required')
+  if (typeof name !== 'string' || name === '') throw invalidMember(`${path}.name`, 'a string is required')
   return {
     name,
     description: typeof description === 'string' ? description : null,
@@ -26,7 +26,7 @@ const locationFields = ['city', 'region', 'country', 'timezone'] as const
 const readLocation = (value: unknown): WebSearch['userLocation'] => {
   if (!isObject(value)) return null
   const told = locationFields.filter((field) => typeof value[field] === 'string')
-  return Object.fromEntries(told.map((field) => [field, textOf(value[field])]))
+  return Object.fromEntries(told.map((field) => [field, asText(value[field])]))
 }
 
 const readWebSearch = (tool: JsonObject): WebSearch => ({
@@ -38,15 +38,15 @@ const readWebSearch = (tool: JsonObject): WebSearch => ({
 })
 
 /** The caller's own tools, and the provider's web search. Throws `unsupported_parameter` for any other. */
-export const readTools = (value: unknown): Tools => {
+export const readMessagesTools = (value: unknown): Tools => {
   const tools: ToolDefinition[] = []
   let webSearch: WebSearch | null = null
-  for (const [index, each] of listOf(value).entries()) {
-    const tool = objectOf(each)
+  for (const [index, each] of asArray(value).entries()) {
+    const tool = asObject(each)
     const type = tool['type'] ?? 'custom'
     if (type === 'custom') tools.push(readTool(tool, `tools[${index}]`))
-    else if (textOf(type).startsWith('web_search_')) webSearch = readWebSearch(tool)
-    else throw unsupported(`tools[${index}].type`, `'${shown(type)}' is not available for this model`)
+    else if (asText(type).startsWith('web_search_')) webSearch = readWebSearch(tool)
+    else throw unsupported(`tools[${index}].type`, `'${shortened(type)}' is not available for this model`)
   }
   return { tools, webSearch }
 }
@@ -60,13 +60,13 @@ const readChoice = (choice: JsonObject): ToolChoice => {
     case 'none':
       return { type: 'none' }
     case 'tool':
-      return { type: 'tool', name: textOf(choice['name']) }
+      return { type: 'tool', name: asText(choice['name']) }
     default:
-      throw invalid('tool_choice.type', 'auto, any, tool or none is required')
+      throw invalidMember('tool_choice.type', 'auto, any, tool or none is required')
   }
 }
 
-export const readToolChoice = (value: unknown): Choice => {
+export const readMessagesToolChoice = (value: unknown): Choice => {
   if (!isObject(value)) return { toolChoice: null, parallelToolCalls: null }
   const disabled = value['disable_parallel_tool_use']
   return { toolChoice: readChoice(value), parallelToolCalls: typeof disabled === 'boolean' ? !disabled : null }

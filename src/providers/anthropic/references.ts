@@ -1,25 +1,25 @@
 import { GatewayError } from '../../errors.ts'
-import { isObject, type JsonObject, listOf, objectOf } from '../../json.ts'
-import { keptByProvider } from '../canonical/refuse.ts'
-import { isGiven } from './given.ts'
+import { isObject, type JsonObject, asArray, asObject } from '../../json.ts'
+import { refuseProviderState } from '../canonical/refuse.ts'
+import { isPresent } from './given.ts'
 
 /** Blocks stand in messages, in results, in documents and in their sources. */
 const refuseInBlocks = (blocks: unknown, path: string): void => {
-  for (const [index, block] of listOf(blocks).entries()) if (isObject(block)) refuseInBlock(block, `${path}[${index}]`)
+  for (const [index, block] of asArray(blocks).entries()) if (isObject(block)) refuseInBlock(block, `${path}[${index}]`)
 }
 
 const refuseInBlock = (block: JsonObject, path: string): void => {
-  const source = objectOf(block['source'])
-  if (isGiven(block['file_id'])) throw keptByProvider(`${path}.file_id`)
-  if (isGiven(source['file_id'])) throw keptByProvider(`${path}.source.file_id`)
+  const source = asObject(block['source'])
+  if (isPresent(block['file_id'])) throw refuseProviderState(`${path}.file_id`)
+  if (isPresent(source['file_id'])) throw refuseProviderState(`${path}.source.file_id`)
   refuseInBlocks(block['content'], `${path}.content`)
   refuseInBlocks(source['content'], `${path}.source.content`)
 }
 
 const refuseFiles = ({ system, messages }: JsonObject): void => {
   refuseInBlocks(system, 'system')
-  for (const [index, message] of listOf(messages).entries())
-    refuseInBlocks(objectOf(message)['content'], `messages[${index}].content`)
+  for (const [index, message] of asArray(messages).entries())
+    refuseInBlocks(asObject(message)['content'], `messages[${index}].content`)
 }
 
 /**
@@ -27,7 +27,7 @@ const refuseFiles = ({ system, messages }: JsonObject): void => {
  * official SDKs begin with one, and send the whole conversation instead where the error has these details.
  */
 export const refuseThread = ({ thread }: JsonObject): void => {
-  if (!isGiven(thread)) return
+  if (!isPresent(thread)) return
   const message = '`thread` is not available: send the whole conversation with every request.'
   const details = { error_code: 'thread_unsupported_request', unsupported: ['thread'] }
   throw new GatewayError('unsupported_parameter', message, { param: 'thread', details })

@@ -1,12 +1,12 @@
 import type { Usage } from '../../domain/usage/usage.ts'
-import { isObject, type JsonObject, objectOf, parseJson } from '../../json.ts'
+import { isObject, type JsonObject, asObject, parseJson } from '../../json.ts'
 import type { Delivered } from '../dialect.ts'
 import { EventRelay } from '../event-relay.ts'
 import type { SseEvent } from '../sse.ts'
 import { sseEvent } from '../sse-event.ts'
 import { DeliveredBlocks } from './delivered.ts'
 import { StreamedBlocks } from './streamed-blocks.ts'
-import { finalUsageOnWire, mergeUsage, readUsage, readUsageSoFar, tellsOutput } from './usage.ts'
+import { finalUsageOnWire, mergeUsage, readMessagesUsage, readUsageSoFar, hasOutputTokens } from './usage.ts'
 
 const stopEvent = sseEvent({ type: 'message_stop' })
 
@@ -23,10 +23,10 @@ interface Withheld {
 const noMessage: JsonObject = {}
 
 /** An end whose usage is missing waits for ours. */
-const isUntoldEnd = (json: JsonObject): boolean => json['type'] === 'message_delta' && !tellsOutput(json)
+const isUntoldEnd = (json: JsonObject): boolean => json['type'] === 'message_delta' && !hasOutputTokens(json)
 
 const withUsage = (json: JsonObject, counted: Usage): Uint8Array =>
-  Buffer.from(sseEvent({ ...json, usage: { ...objectOf(json['usage']), ...finalUsageOnWire(counted) } }))
+  Buffer.from(sseEvent({ ...json, usage: { ...asObject(json['usage']), ...finalUsageOnWire(counted) } }))
 
 const carriageReturn = 13
 
@@ -45,7 +45,7 @@ export class MessagesRelay extends EventRelay {
   /** All that the usage of the events says, merged. */
   #usage: JsonObject = {}
   /** The figures of the end are told, not only those of the start. */
-  #outputTold = false
+  #outputReported = false
   #stopped = false
   #withheld: Withheld[] = []
 
@@ -60,7 +60,7 @@ export class MessagesRelay extends EventRelay {
 
   /** Before the end the input that the start tells. */
   override get reportedUsage(): Usage | null {
-    return this.#outputTold ? readUsage(this.#usage) : readUsageSoFar(this.#usage)
+    return this.#outputReported ? readMessagesUsage(this.#usage) : readUsageSoFar(this.#usage)
   }
 
   override get delivered(): Delivered {
@@ -79,11 +79,11 @@ export class MessagesRelay extends EventRelay {
     if (this.state === 'broken') return
     if (event.tail) this.#keepTail(event)
     else if (event.data === null || this.state === 'done') this.#keepOrWithhold(event, noMessage)
-    else if (!this.#takeWords(event, event.data)) this.#takeMessage(event, parseJson(event.data))
+    else if (!this.#takeEvent(event, event.data)) this.#takeMessage(event, parseJson(event.data))
   }
 
   /** False for an event that may be anything else. */
-  #takeWords(event: SseEvent, data: string): boolean {
+  #takeEvent(event: SseEvent, data: string): boolean {
     const words = this.#started && event.name !== 'error' ? wordsPattern.exec(data)?.[1] : undefined
     if (words === undefined) return false
     this.answer()
@@ -113,24 +113,24 @@ export class MessagesRelay extends EventRelay {
     if (type === 'ping' || type === 'message_stop') return
     if (type === 'message_start') {
       this.#started = true
-      this.#usage = mergeUsage({}, objectOf(json['message'])['usage'])
+      this.#usage = mergeUsage({}, asObject(json['message'])['usage'])
       return
     }
     // An overloaded provider says so right behind the start: whatever else comes is an answer.
     this.answer()
     this.#blocks.note(json)
-    if (type === 'content_block_start') this.#delivered.addBlock(objectOf(json['content_block']))
-    else if (type === 'content_block_delta') this.#delivered.addDelta(objectOf(json['delta']))
+    if (type === 'content_block_start') this.#delivered.addBlock(asObject(json['content_block']))
+    else if (type === 'content_block_delta') this.#delivered.addDelta(asObject(json['delta']))
     else if (type === 'message_delta') this.#readEnd(json)
   }
 
   #readEnd(json: JsonObject): void {
     this.#usage = mergeUsage(this.#usage, json['usage'])
-    if (tellsOutput(json)) {
-      this.#outputTold = true
+    if (hasOutputTokens(json)) {
+      this.#outputReported = true
       this.noteUsageTold()
     }
-    if (typeof objectOf(json['delta'])['stop_reason'] === 'string') this.#stopped = true
+    if (typeof asObject(json['delta'])['stop_reason'] === 'string') this.#stopped = true
   }
 
   #keepOrWithhold({ raw }: SseEvent, json: JsonObject): void {

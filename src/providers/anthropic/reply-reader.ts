@@ -1,22 +1,22 @@
-import { isObject, type JsonObject, objectOf, parseJson, textOf } from '../../json.ts'
+import { isObject, type JsonObject, asObject, parseJson, asText } from '../../json.ts'
 import type { ReplyReader } from '../canonical/format.ts'
 import type { ReplyEvent } from '../canonical/reply.ts'
 import type { AnswerFault } from '../dialect.ts'
 import type { SseEvent } from '../sse.ts'
 import { readCitation } from './citation.ts'
-import { isSearchResult, searchCalls } from './delivered.ts'
+import { isSearchResult, countSearchCalls } from './delivered.ts'
 import { bareId } from './read-reply.ts'
 import { stopReason } from './stop-reason.ts'
 import { StreamedBlocks } from './streamed-blocks.ts'
-import { mergeUsage, readUsage, readUsageSoFar, tellsOutput } from './usage.ts'
+import { mergeUsage, readMessagesUsage, readUsageSoFar, hasOutputTokens } from './usage.ts'
 
 type Events = readonly ReplyEvent[]
 
 const textEvents = (type: 'text' | 'thinking', text: unknown): Events =>
-  textOf(text) === '' ? [] : [{ type, text: textOf(text) }]
+  asText(text) === '' ? [] : [{ type, text: asText(text) }]
 
 const signatureEvents = (signature: unknown): Events =>
-  textOf(signature) === '' ? [] : [{ type: 'signature', signature: textOf(signature) }]
+  asText(signature) === '' ? [] : [{ type: 'signature', signature: asText(signature) }]
 
 /** Reads Messages events: see ReplyReader. Blocks of the provider's own tools say nothing. */
 export class MessagesReader implements ReplyReader {
@@ -54,11 +54,11 @@ export class MessagesReader implements ReplyReader {
     this.#blocks.note(json)
     switch (json['type']) {
       case 'message_start':
-        return this.#readStart(objectOf(json['message']))
+        return this.#readStart(asObject(json['message']))
       case 'content_block_start':
-        return this.#readBlock(objectOf(json['content_block']))
+        return this.#readBlock(asObject(json['content_block']))
       case 'content_block_delta':
-        return this.#isSkipped ? [] : this.#readDelta(objectOf(json['delta']))
+        return this.#isSkipped ? [] : this.#readDelta(asObject(json['delta']))
       case 'content_block_stop':
         return this.#endBlock()
       case 'message_delta':
@@ -85,7 +85,7 @@ export class MessagesReader implements ReplyReader {
       case 'thinking':
         return [...textEvents('thinking', block['thinking']), ...signatureEvents(block['signature'])]
       case 'redacted_thinking':
-        return [{ type: 'redacted_thinking', data: textOf(block['data']) }]
+        return [{ type: 'redacted_thinking', data: asText(block['data']) }]
       case 'tool_use':
         return this.#readCall(block)
       default:
@@ -97,12 +97,12 @@ export class MessagesReader implements ReplyReader {
   #readSearch(): Events {
     this.#isSkipped = true
     this.#searches += 1
-    return [{ type: 'built_in_calls', toolCalls: searchCalls(this.#searches) }]
+    return [{ type: 'built_in_calls', toolCalls: countSearchCalls(this.#searches) }]
   }
 
   #readCall({ id, name, input }: JsonObject): Events {
-    const call: ReplyEvent = { type: 'tool_call', id: textOf(id), name: textOf(name), signature: null }
-    this.#callIsBare = Object.keys(objectOf(input)).length === 0
+    const call: ReplyEvent = { type: 'tool_call', id: asText(id), name: asText(name), signature: null }
+    this.#callIsBare = Object.keys(asObject(input)).length === 0
     return this.#callIsBare ? [call] : [call, { type: 'arguments', text: JSON.stringify(input) }]
   }
 
@@ -119,7 +119,7 @@ export class MessagesReader implements ReplyReader {
         return citation === null ? [] : [{ type: 'citation', citation }]
       }
       case 'input_json_delta':
-        return this.#readArguments(textOf(delta['partial_json']))
+        return this.#readArguments(asText(delta['partial_json']))
       default:
         return []
     }
@@ -142,12 +142,12 @@ export class MessagesReader implements ReplyReader {
   #readEnd(json: JsonObject): Events {
     const { delta, usage: told } = json
     this.#usage = mergeUsage(this.#usage, told)
-    const usage = tellsOutput(json) ? readUsage(this.#usage) : null
-    const { stop_reason: word, stop_sequence: stopSequence } = objectOf(delta)
+    const usage = hasOutputTokens(json) ? readMessagesUsage(this.#usage) : null
+    const { stop_reason: word, stop_sequence: stopSequence } = asObject(delta)
     const tellsEnd = typeof word === 'string' && !this.#isFinished
     if (tellsEnd) this.#isFinished = true
     const stop: Events = tellsEnd
-      ? [{ type: 'stop', reason: stopReason(word), stopSequence: textOf(stopSequence) || null }]
+      ? [{ type: 'stop', reason: stopReason(word), stopSequence: asText(stopSequence) || null }]
       : []
     return usage === null ? stop : [...stop, { type: 'usage', usage }]
   }

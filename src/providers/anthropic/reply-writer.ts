@@ -4,9 +4,9 @@ import type { ReplyWriter, Served } from '../canonical/format.ts'
 import type { ReplyEvent } from '../canonical/reply.ts'
 import { sseEvent } from '../sse-event.ts'
 import { citationOnWire } from './citation.ts'
-import { stopWord } from './stop-reason.ts'
-import { finalUsageOnWire, usageOnWire } from './usage.ts'
-import { messageId, signatureOf } from './write-reply.ts'
+import { messagesStopReason } from './stop-reason.ts'
+import { finalUsageOnWire, messagesUsageOnWire } from './usage.ts'
+import { messageId, thinkingSignatureOf } from './write-reply.ts'
 
 type Stop = Extract<ReplyEvent, { type: 'stop' }>
 type Block = 'text' | 'thinking' | 'tool_use'
@@ -36,7 +36,7 @@ export class MessagesWriter implements ReplyWriter {
     const { reason, stopSequence } = this.#stop ?? { reason: 'end', stopSequence: null }
     const end = {
       type: 'message_delta',
-      delta: { stop_reason: stopWord(reason), stop_sequence: stopSequence },
+      delta: { stop_reason: messagesStopReason(reason), stop_sequence: stopSequence },
       usage: finalUsageOnWire(usage),
     }
     return this.#start(null) + this.#closeBlock() + sseEvent(end) + sseEvent({ type: 'message_stop' })
@@ -55,7 +55,7 @@ export class MessagesWriter implements ReplyWriter {
         content: [],
         stop_reason: null,
         stop_sequence: null,
-        usage: usageOnWire(usage ?? noUsage),
+        usage: messagesUsageOnWire(usage ?? noUsage),
       },
     })
   }
@@ -74,7 +74,7 @@ export class MessagesWriter implements ReplyWriter {
         return this.#openBlock('text', { type: 'redacted_thinking', data: event.data }) + this.#closeBlock()
       case 'tool_call': {
         const { id, name, signature } = event
-        return this.#openBlock('tool_use', { type: 'tool_use', id, name, input: {}, ...signatureOf(signature) })
+        return this.#openBlock('tool_use', { type: 'tool_use', id, name, input: {}, ...thinkingSignatureOf(signature) })
       }
       case 'arguments':
         return this.#open === 'tool_use' ? this.#delta({ type: 'input_json_delta', partial_json: event.text }) : ''

@@ -1,11 +1,11 @@
-import { isObject, type JsonObject, listOf, objectOf } from '../../json.ts'
+import { isObject, type JsonObject, asArray, asObject } from '../../json.ts'
 import { unsupported } from '../canonical/refuse.ts'
-import type { Asked, Target, UpstreamRequest } from '../dialect.ts'
+import type { UpstreamCallRequest, Target, UpstreamRequest } from '../dialect.ts'
 import { fitBudget } from './budget.ts'
 import { postTo } from './endpoint.ts'
-import { isGiven } from './given.ts'
+import { isPresent } from './given.ts'
 import { refuseAccountReferences } from './references.ts'
-import { refuseUnpricedTools } from './tools.ts'
+import { refuseUnpricedMessagesTools } from './tools.ts'
 
 type Draft = Record<string, unknown>
 
@@ -16,15 +16,15 @@ const refusedFields: readonly (readonly [field: string, why: string])[] = [
 ]
 
 const refuseUnpriced = (body: JsonObject, { sheet }: Target): void => {
-  for (const [field, why] of refusedFields) if (isGiven(body[field])) throw unsupported(field, why)
+  for (const [field, why] of refusedFields) if (isPresent(body[field])) throw unsupported(field, why)
   // Inference in one region costs more than the sheet says, and whoever asks for it must not be served elsewhere.
-  if (isGiven(body['inference_geo']) && body['inference_geo'] !== 'global')
+  if (isPresent(body['inference_geo']) && body['inference_geo'] !== 'global')
     throw unsupported('inference_geo', 'must be global')
-  refuseUnpricedTools(body, sheet)
+  refuseUnpricedMessagesTools(body, sheet)
 }
 
 const capThinking = (draft: Draft, maxTokens: number): void => {
-  const thinking = objectOf(draft['thinking'])
+  const thinking = asObject(draft['thinking'])
   const wanted = thinking['budget_tokens']
   if (typeof wanted !== 'number') return
   const budget = fitBudget(wanted, maxTokens)
@@ -46,23 +46,23 @@ const isForeign = (block: unknown): boolean =>
 
 const withoutForeign = (block: unknown): readonly unknown[] => {
   if (!isForeign(block)) return [block]
-  const { signature: _signature, ...call } = objectOf(block)
+  const { signature: _signature, ...call } = asObject(block)
   return call['type'] === 'tool_use' ? [call] : []
 }
 
 /** A message of which nothing is left goes too: the API refuses an empty one. */
 const cleaned = (message: unknown): readonly unknown[] => {
-  const content = listOf(objectOf(message)['content'])
+  const content = asArray(asObject(message)['content'])
   if (!content.some(isForeign)) return [message]
   const kept = content.flatMap(withoutForeign)
-  return kept.length === 0 ? [] : [{ ...objectOf(message), content: kept }]
+  return kept.length === 0 ? [] : [{ ...asObject(message), content: kept }]
 }
 
 /** The messages without what another model said in a way that this upstream refuses. */
 export const ownMessages = (messages: unknown): unknown =>
   Array.isArray(messages) ? messages.flatMap(cleaned) : messages
 
-const bodyOf = (target: Target, { body, stream, outputCap }: Asked): Draft => {
+const bodyOf = (target: Target, { body, stream, outputCap }: UpstreamCallRequest): Draft => {
   refuseUnpriced(body, target)
   refuseAccountReferences(body)
   // `auto`, the default, takes the priority tier where our account has one: the sheet prices the standard tier alone.
@@ -78,5 +78,5 @@ const bodyOf = (target: Target, { body, stream, outputCap }: Asked): Draft => {
  * The request for POST `/messages`; top-level keys that we do not know go along untouched. Throws `unsupported_parameter` for what cannot
  * be billed or cannot be tied to a workspace.
  */
-export const messagesRequest = (target: Target, asked: Asked): UpstreamRequest =>
+export const messagesRequest = (target: Target, asked: UpstreamCallRequest): UpstreamRequest =>
   postTo(target, '/messages', bodyOf(target, asked), asked)

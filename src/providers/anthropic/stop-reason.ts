@@ -8,7 +8,7 @@ const words: { readonly [R in StopReason]: string } = {
   filtered: 'refusal',
 }
 
-export const stopWord = (reason: StopReason): string => words[reason]
+export const messagesStopReason = (reason: StopReason): string => words[reason]
 
 const reasons: ReadonlyMap<unknown, StopReason> = new Map<unknown, StopReason>([
   ['stop_sequence', 'stop_sequence'],

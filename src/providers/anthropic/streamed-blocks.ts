@@ -1,4 +1,4 @@
-import { type JsonObject, objectOf, textOf } from '../../json.ts'
+import { type JsonObject, asObject, asText } from '../../json.ts'
 
 /** With which a message may end. What was thought, searched or run is answered from, so more follows it. */
 const lastTypes: readonly string[] = ['text', 'tool_use']
@@ -15,7 +15,7 @@ export class StreamedBlocks {
 
   note({ type, content_block: block }: JsonObject): void {
     if (type === 'content_block_start') {
-      this.#lastType = textOf(objectOf(block)['type'])
+      this.#lastType = asText(asObject(block)['type'])
       this.#areOver = false
     } else if (type === 'content_block_stop') this.#areOver = lastTypes.includes(this.#lastType)
   }

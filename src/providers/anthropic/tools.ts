@@ -1,7 +1,7 @@
 import type { PriceSheet } from '../../events/types.ts'
-import { isObject, type JsonObject, listOf, objectOf } from '../../json.ts'
+import { isObject, type JsonObject, asArray, asObject } from '../../json.ts'
 import { unsupported } from '../canonical/refuse.ts'
-import { shown } from './given.ts'
+import { shortened } from './given.ts'
 
 /** The caller runs these: they cost their tokens alone. A new version of one has a new date; anything else is a tool that we do not know. */
 const callersTypes = /^(?:custom|(?:bash|text_editor|computer|computer_toolset|browser_toolset|memory)_\d{8})$/
@@ -20,22 +20,22 @@ const typeOf = ({ type }: JsonObject): string => {
 const refuseUnpricedTool = (tool: JsonObject, path: string, { per_call: prices }: PriceSheet): void => {
   const type = typeOf(tool)
   if (callersTypes.test(type) || freeTypes.test(type)) return
-  if (!searchType.test(type)) throw unsupported(`${path}.type`, `'${shown(type)}' is not available`)
+  if (!searchType.test(type)) throw unsupported(`${path}.type`, `'${shortened(type)}' is not available`)
   if (prices?.['web_search'] === undefined)
-    throw unsupported(`${path}.type`, `'${shown(type)}' has no published price for this model`)
+    throw unsupported(`${path}.type`, `'${shortened(type)}' has no published price for this model`)
 }
 
 /** What a request is reserved for is told by its `tools`: a tool that is added later may cost nothing. */
 const refuseAddition = (block: JsonObject, path: string): void => {
-  const definition = objectOf(block['tool'])['definition']
+  const definition = asObject(block['tool'])['definition']
   if (isObject(definition) && !callersTypes.test(typeOf(definition)))
-    throw unsupported(`${path}.tool.definition.type`, `'${shown(typeOf(definition))}' belongs into tools`)
+    throw unsupported(`${path}.tool.definition.type`, `'${shortened(typeOf(definition))}' belongs into tools`)
 }
 
 /** A compacted conversation repeats the additions that were made in it. */
 const refuseAdditionsIn = (block: JsonObject, path: string): void => {
   refuseAddition(block, path)
-  for (const [index, change] of listOf(block['tool_changes']).entries())
+  for (const [index, change] of asArray(block['tool_changes']).entries())
     if (isObject(change)) refuseAddition(change, `${path}.tool_changes[${index}]`)
 }
 
@@ -43,9 +43,9 @@ const refuseAdditionsIn = (block: JsonObject, path: string): void => {
  * Throws `unsupported_parameter` with the path of the first tool that may cost money which the price sheet does not tell: any that is
  * not known to cost its tokens alone.
  */
-export const refuseUnpricedTools = ({ tools, messages }: JsonObject, sheet: PriceSheet): void => {
-  for (const [index, tool] of listOf(tools).entries()) refuseUnpricedTool(objectOf(tool), `tools[${index}]`, sheet)
-  for (const [index, message] of listOf(messages).entries())
-    for (const [place, block] of listOf(objectOf(message)['content']).entries())
+export const refuseUnpricedMessagesTools = ({ tools, messages }: JsonObject, sheet: PriceSheet): void => {
+  for (const [index, tool] of asArray(tools).entries()) refuseUnpricedTool(asObject(tool), `tools[${index}]`, sheet)
+  for (const [index, message] of asArray(messages).entries())
+    for (const [place, block] of asArray(asObject(message)['content']).entries())
       if (isObject(block)) refuseAdditionsIn(block, `messages[${index}].content[${place}]`)
 }

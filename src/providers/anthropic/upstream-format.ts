@@ -1,13 +1,13 @@
 import type { UpstreamFormat } from '../canonical/format.ts'
-import { readReply } from './read-reply.ts'
-import { readRefusal } from './refusal.ts'
+import { readMessagesReply } from './read-reply.ts'
+import { readMessagesError } from './refusal.ts'
 import { MessagesReader } from './reply-reader.ts'
 import { writeRequest } from './write-request.ts'
 
 /** Messages, as Anthropic and those who follow it take them. */
 export const messagesUpstream: UpstreamFormat = {
   writeRequest,
-  readReply,
+  readReply: readMessagesReply,
   openReader: () => new MessagesReader(),
-  readRefusal,
+  readRefusal: readMessagesError,
 }

@@ -1,5 +1,5 @@
 import { type Usage, usageOf } from '../../domain/usage/usage.ts'
-import { isObject, type JsonObject, listOf, objectOf } from '../../json.ts'
+import { isObject, type JsonObject, asArray, asObject } from '../../json.ts'
 
 /** Tokens of one sampling, or of several together; NaN where the provider tells none that can be. */
 interface Tokens {
@@ -19,7 +19,7 @@ const optional = (value: unknown): number => (value === undefined || value === n
 
 /** What the split leaves of the total was written for five minutes. */
 const tokensOf = (raw: JsonObject): Tokens => {
-  const split = objectOf(raw['cache_creation'])
+  const split = asObject(raw['cache_creation'])
   const told1h = optional(split['ephemeral_1h_input_tokens'])
   const total = raw['cache_creation_input_tokens']
   const isUntold = total === undefined || total === null
@@ -48,7 +48,7 @@ const isBeside = (iteration: JsonObject): boolean =>
 
 /** Each sampling that is billed: the iterations, and the totals of the answer where the iterations leave it out. */
 const samplingsOf = (raw: JsonObject): readonly Tokens[] => {
-  const iterations = listOf(raw['iterations']).filter(isObject)
+  const iterations = asArray(raw['iterations']).filter(isObject)
   const answered = iterations.every(isBeside) ? [raw] : []
   return [...answered, ...iterations].map(tokensOf)
 }
@@ -61,16 +61,16 @@ const largestOf = (samplings: readonly Tokens[]): Pick<Usage, 'promptLargest'> =
   samplings.length > 1 ? { promptLargest: Math.max(...samplings.map(promptOf)) } : {}
 
 /** What a provider reports, in the one shape that is priced; null where it is no usage, or one that cannot be. */
-export const readUsage = (raw: unknown): Usage | null => {
+export const readMessagesUsage = (raw: unknown): Usage | null => {
   if (!isObject(raw)) return null
   const samplings = samplingsOf(raw)
   const tokens = samplings.reduce(add, noTokens)
   const { cacheRead, cacheWrite5m, cacheWrite1h, output } = tokens
   const prompt = promptOf(tokens)
-  const searches = optional(objectOf(raw['server_tool_use'])['web_search_requests'])
+  const searches = optional(asObject(raw['server_tool_use'])['web_search_requests'])
   // No request has an empty prompt.
   if (!Number.isSafeInteger(prompt + output + searches) || prompt === 0) return null
-  const thinking = optional(objectOf(raw['output_tokens_details'])['thinking_tokens'])
+  const thinking = optional(asObject(raw['output_tokens_details'])['thinking_tokens'])
   const usage = usageOf(
     { total: prompt, cacheRead, cacheWrite5m, cacheWrite1h },
     { total: output, reasoning: Number.isNaN(thinking) ? 0 : thinking },
@@ -81,18 +81,18 @@ export const readUsage = (raw: unknown): Usage | null => {
 
 /** What a stream tells before its end: the input. The output that it begins with is none that is billed. */
 export const readUsageSoFar = (raw: unknown): Usage | null => {
-  const told = readUsage({ ...objectOf(raw), output_tokens: 0 })
+  const told = readMessagesUsage({ ...asObject(raw), output_tokens: 0 })
   return told === null ? null : { ...told, outputTotal: 0, outputReasoning: 0 }
 }
 
 /** True for the end of a stream that tells its output, and so all of its usage. */
-export const tellsOutput = ({ usage }: JsonObject): boolean => typeof objectOf(usage)['output_tokens'] === 'number'
+export const hasOutputTokens = ({ usage }: JsonObject): boolean => typeof asObject(usage)['output_tokens'] === 'number'
 
 /** What a stream has told so far: later figures stand for the whole answer and replace earlier ones, null and absent ones do not. */
 export const mergeUsage = (known: JsonObject, told: unknown): JsonObject => {
-  const news = Object.entries(objectOf(told)).filter(([, value]) => value !== null && value !== undefined)
+  const news = Object.entries(asObject(told)).filter(([, value]) => value !== null && value !== undefined)
   // An iteration of the answer that is not told again is out of date; its totals are in the news.
-  const iterations = listOf(known['iterations']).filter((iteration) => isObject(iteration) && isBeside(iteration))
+  const iterations = asArray(known['iterations']).filter((iteration) => isObject(iteration) && isBeside(iteration))
   return { ...known, iterations, ...Object.fromEntries(news) }
 }
 
@@ -120,7 +120,7 @@ export const finalUsageOnWire = (usage: Usage): JsonObject => {
 }
 
 /** The same figures as a whole message tells them. */
-export const usageOnWire = (usage: Usage): JsonObject => ({
+export const messagesUsageOnWire = (usage: Usage): JsonObject => ({
   ...finalUsageOnWire(usage),
   cache_creation: { ephemeral_5m_input_tokens: usage.cacheWrite5m, ephemeral_1h_input_tokens: usage.cacheWrite1h },
   service_tier: 'standard',

@@ -3,11 +3,11 @@ import type {
   CacheMark,
   DocumentPart,
   ImagePart,
-  Part,
+  ConversationPart,
   TextPart,
   ToolCallPart,
   ToolResultPart,
-  Turn,
+  ConversationTurn,
 } from '../canonical/conversation.ts'
 import { unsupported } from '../canonical/refuse.ts'
 import { inputOf } from './read-blocks.ts'
@@ -70,7 +70,7 @@ const writeToolResult = ({ toolCallId, parts, isError, cached }: ToolResultPart)
   ...cacheControl(cached),
 })
 
-const writePart = (part: Part): readonly JsonObject[] => {
+const writePart = (part: ConversationPart): readonly JsonObject[] => {
   switch (part.type) {
     case 'text':
       return writeText(part)
@@ -103,7 +103,7 @@ const resultsFirst = (content: readonly JsonObject[]): readonly JsonObject[] => 
  * Turns of one role that follow each other become one; instructions in between stand in the words of the user, since not every model
  * takes them as such. Throws `unsupported_parameter` for audio.
  */
-export const writeMessages = (turns: readonly Turn[]): readonly Message[] => {
+export const writeMessagesTurns = (turns: readonly ConversationTurn[]): readonly Message[] => {
   const messages: { readonly role: Message['role']; readonly content: JsonObject[] }[] = []
   for (const turn of turns) {
     const role = turn.role === 'assistant' ? 'assistant' : 'user'

@@ -4,14 +4,14 @@ import type { Served } from '../canonical/format.ts'
 import type { Reply, ReplyPart } from '../canonical/reply.ts'
 import { citationOnWire } from './citation.ts'
 import { inputOf } from './read-blocks.ts'
-import { stopWord } from './stop-reason.ts'
-import { usageOnWire } from './usage.ts'
+import { messagesStopReason } from './stop-reason.ts'
+import { messagesUsageOnWire } from './usage.ts'
 
 /** Made of the request's own id, so that a client's log and the bill can be matched. */
 export const messageId = ({ requestId }: Served): string => `msg_${requestId.replaceAll('-', '')}`
 
 /** What another model wants back with a call; a client that returns blocks as they came returns it too. */
-export const signatureOf = (signature: string | null): JsonObject => (signature === null ? {} : { signature })
+export const thinkingSignatureOf = (signature: string | null): JsonObject => (signature === null ? {} : { signature })
 
 const writePart = (part: ReplyPart): JsonObject => {
   switch (part.type) {
@@ -27,19 +27,19 @@ const writePart = (part: ReplyPart): JsonObject => {
       return { type: 'redacted_thinking', data: part.data }
     case 'tool_call': {
       const { id, name, signature } = part
-      return { type: 'tool_use', id, name, input: inputOf(part.arguments), ...signatureOf(signature) }
+      return { type: 'tool_use', id, name, input: inputOf(part.arguments), ...thinkingSignatureOf(signature) }
     }
   }
 }
 
 /** A Reply as a Messages answer: see ClientFormat. */
-export const writeReply = (reply: Reply & { readonly usage: Usage }, served: Served): JsonObject => ({
+export const writeMessagesReply = (reply: Reply & { readonly usage: Usage }, served: Served): JsonObject => ({
   id: messageId(served),
   type: 'message',
   role: 'assistant',
   model: served.model,
   content: reply.parts.map(writePart),
-  stop_reason: stopWord(reply.stop),
+  stop_reason: messagesStopReason(reply.stop),
   stop_sequence: reply.stopSequence,
-  usage: usageOnWire(reply.usage),
+  usage: messagesUsageOnWire(reply.usage),
 })

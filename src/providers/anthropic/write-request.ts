@@ -1,14 +1,14 @@
 import type { JsonObject } from '../../json.ts'
 import type { AnswerFormat, Conversation } from '../canonical/conversation.ts'
-import type { Asking } from '../canonical/format.ts'
+import type { ReplyRequest } from '../canonical/format.ts'
 import { unsupported } from '../canonical/refuse.ts'
 import type { Target, UpstreamRequest } from '../dialect.ts'
 import { postTo } from './endpoint.ts'
-import { type Habits, habitsOf } from './habits.ts'
-import { type Message, writeMessages, writeText } from './write-messages.ts'
+import { type ModelCapabilities, capabilitiesOf } from './habits.ts'
+import { type Message, writeMessagesTurns, writeText } from './write-messages.ts'
 import { closedSchema } from './write-schema.ts'
 import { type Thinking, writeThinking } from './write-thinking.ts'
-import { writeTools } from './write-tools.ts'
+import { writeMessagesTools } from './write-tools.ts'
 
 const temperatureMax = 1
 
@@ -17,7 +17,7 @@ const refuseUnpriced = ({ webSearch }: Conversation, { sheet }: Target): void =>
     throw unsupported('tools', 'with web search has no published price for this model')
 }
 
-const maxTokensOf = ({ outputTokensMax }: Conversation, { sheet }: Target, { outputCap }: Asking): number =>
+const maxTokensOf = ({ outputTokensMax }: Conversation, { sheet }: Target, { outputCap }: ReplyRequest): number =>
   Math.min(outputTokensMax ?? sheet.max_output_tokens, outputCap ?? Number.POSITIVE_INFINITY)
 
 /** A tool must be called: the API does not think then. */
@@ -34,7 +34,7 @@ const hasLostThinking = (messages: readonly Message[]): boolean => {
 
 const thinkingOf = (
   conversation: Conversation,
-  habits: Habits,
+  habits: ModelCapabilities,
   maxTokens: number,
   messages: readonly Message[],
 ): Thinking => {
@@ -48,7 +48,7 @@ const thinkingOf = (
 }
 
 /** Thinking takes no sampling parameters, newer models take none at all, and others take one of the two. */
-const samplingOf = ({ temperature, topP, topK }: Conversation, habits: Habits, { thinking }: Thinking): JsonObject => {
+const samplingOf = ({ temperature, topP, topK }: Conversation, habits: ModelCapabilities, { thinking }: Thinking): JsonObject => {
   const isThinking = thinking !== undefined && thinking['type'] !== 'disabled'
   if (!habits.sampling || isThinking) return {}
   return {
@@ -58,7 +58,7 @@ const samplingOf = ({ temperature, topP, topK }: Conversation, habits: Habits, {
   }
 }
 
-const formatOf = (format: AnswerFormat, { schema: takesSchema }: Habits): JsonObject => {
+const formatOf = (format: AnswerFormat, { schema: takesSchema }: ModelCapabilities): JsonObject => {
   switch (format.type) {
     case 'text':
       return {}
@@ -70,7 +70,7 @@ const formatOf = (format: AnswerFormat, { schema: takesSchema }: Habits): JsonOb
   }
 }
 
-const outputConfig = (format: AnswerFormat, habits: Habits, { effort }: Thinking): JsonObject => {
+const outputConfig = (format: AnswerFormat, habits: ModelCapabilities, { effort }: Thinking): JsonObject => {
   const config = { ...(effort === undefined ? {} : { effort }), ...formatOf(format, habits) }
   return Object.keys(config).length === 0 ? {} : { output_config: config }
 }
@@ -80,19 +80,19 @@ const systemOf = ({ system }: Conversation): JsonObject => {
   return written.length === 0 ? {} : { system: written }
 }
 
-const bodyOf = (conversation: Conversation, target: Target, asking: Asking): JsonObject => {
+const bodyOf = (conversation: Conversation, target: Target, asking: ReplyRequest): JsonObject => {
   refuseUnpriced(conversation, target)
   const { stopSequences, user, format } = conversation
-  const habits = habitsOf(target.upstreamModel)
+  const habits = capabilitiesOf(target.upstreamModel)
   const maxTokens = maxTokensOf(conversation, target, asking)
-  const messages = writeMessages(conversation.turns)
+  const messages = writeMessagesTurns(conversation.turns)
   const thought = thinkingOf(conversation, habits, maxTokens, messages)
   return {
     model: target.upstreamModel,
     max_tokens: maxTokens,
     ...systemOf(conversation),
     messages,
-    ...writeTools(conversation, habits.schema),
+    ...writeMessagesTools(conversation, habits.schema),
     ...(thought.thinking === undefined ? {} : { thinking: thought.thinking }),
     ...outputConfig(format, habits, thought),
     ...samplingOf(conversation, habits, thought),
@@ -104,5 +104,5 @@ const bodyOf = (conversation: Conversation, target: Target, asking: Asking): Jso
 }
 
 /** A Conversation as a Messages request: see UpstreamFormat. */
-export const writeRequest = (conversation: Conversation, target: Target, asking: Asking): UpstreamRequest =>
+export const writeRequest = (conversation: Conversation, target: Target, asking: ReplyRequest): UpstreamRequest =>
   postTo(target, '/messages', bodyOf(conversation, target, asking), { stream: asking.stream })

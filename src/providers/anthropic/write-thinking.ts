@@ -2,7 +2,7 @@ import { GatewayError } from '../../errors.ts'
 import type { JsonObject } from '../../json.ts'
 import type { Reasoning } from '../canonical/conversation.ts'
 import { fitBudget } from './budget.ts'
-import type { Habits } from './habits.ts'
+import type { ModelCapabilities } from './habits.ts'
 
 export interface Thinking {
   readonly thinking?: JsonObject
@@ -32,12 +32,12 @@ const effortFor = (tokens: number): string => {
   return tokens <= 2048 ? 'medium' : 'high'
 }
 
-const effortWord = (effort: string, { extraHighEffort }: Habits): string => {
+const effortWord = (effort: string, { extraHighEffort }: ModelCapabilities): string => {
   if (effort === 'minimal') return 'low'
   return effort === 'xhigh' && !extraHighEffort ? 'high' : effort
 }
 
-const adaptiveThinking = (effort: string | null, habits: Habits): Thinking => ({
+const adaptiveThinking = (effort: string | null, habits: ModelCapabilities): Thinking => ({
   thinking: { type: 'adaptive' },
   ...(effort === null ? {} : { effort: effortWord(effort, habits) }),
 })
@@ -49,11 +49,11 @@ const budgetThinking = (wantedTokens: number, maxTokens: number): Thinking => {
 }
 
 /** A model that always thinks is asked to think little. */
-const withoutThinking = ({ canDisableThinking }: Habits): Thinking =>
+const withoutThinking = ({ canDisableThinking }: ModelCapabilities): Thinking =>
   canDisableThinking ? { thinking: { type: 'disabled' } } : { effort: 'low' }
 
 /** How the model is asked to think. Throws `unsupported_value` for an effort that has no budget. */
-export const writeThinking = (reasoning: Reasoning | null, habits: Habits, maxTokens: number): Thinking => {
+export const writeThinking = (reasoning: Reasoning | null, habits: ModelCapabilities, maxTokens: number): Thinking => {
   if (reasoning === null) return {}
   const isAdaptive = habits.thinking === 'adaptive'
   switch (reasoning.type) {

@@ -50,7 +50,7 @@ const toolChoice = ({ toolChoice: choice, parallelToolCalls }: Conversation): Js
 }
 
 /** `tools` and `tool_choice`; the API refuses a choice where there is nothing to choose. */
-export const writeTools = (conversation: Conversation, canBeStrict: boolean): JsonObject => {
+export const writeMessagesTools = (conversation: Conversation, canBeStrict: boolean): JsonObject => {
   const { tools, webSearch } = conversation
   const own = tools.map((tool) => writeTool(tool, canBeStrict))
   const written = webSearch === null ? own : [...own, writeWebSearch(webSearch)]

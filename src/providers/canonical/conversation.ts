@@ -4,7 +4,7 @@ import type { JsonObject } from '../../json.ts'
 export interface Conversation {
   /** Instructions that stand before all turns, in their order. */
   readonly system: readonly TextPart[]
-  readonly turns: readonly Turn[]
+  readonly turns: readonly ConversationTurn[]
   readonly tools: readonly ToolDefinition[]
   readonly toolChoice: ToolChoice | null
   /** False: one tool call an answer at most. Null where the caller does not say. */
@@ -26,9 +26,9 @@ export interface Conversation {
  * Consecutive turns may be of one role: what a format does with them is its own matter. A turn of the role `system` has texts alone:
  * instructions that hold from there on.
  */
-export interface Turn {
+export interface ConversationTurn {
   readonly role: 'user' | 'assistant' | 'system'
-  readonly parts: readonly Part[]
+  readonly parts: readonly ConversationPart[]
 }
 
 /** `cached` asks the upstream to keep the prompt up to here, where it can be asked. */
@@ -95,7 +95,7 @@ export interface RedactedThinkingPart {
   readonly data: string
 }
 
-export type Part =
+export type ConversationPart =
   | TextPart
   | ImagePart
   | DocumentPart

@@ -16,15 +16,15 @@ export class DeliveredReply extends CollectedText {
   }
 
   addEvent(event: ReplyEvent): void {
-    if (event.type === 'text' || event.type === 'arguments') this.say(event.text)
-    else if (event.type === 'thinking') this.think(event.text)
-    else if (event.type === 'tool_call') this.say(event.name)
+    if (event.type === 'text' || event.type === 'arguments') this.addAnswerText(event.text)
+    else if (event.type === 'thinking') this.addReasoningText(event.text)
+    else if (event.type === 'tool_call') this.addAnswerText(event.name)
     else if (event.type === 'built_in_calls') this.#toolCalls = event.toolCalls
   }
 
   #addPart(part: ReplyPart): void {
-    if (part.type === 'text') this.say(part.text)
-    else if (part.type === 'thinking') this.think(part.text)
-    else if (part.type === 'tool_call') this.say(part.name + part.arguments)
+    if (part.type === 'text') this.addAnswerText(part.text)
+    else if (part.type === 'thinking') this.addReasoningText(part.text)
+    else if (part.type === 'tool_call') this.addAnswerText(part.name + part.arguments)
   }
 }

@@ -1,10 +1,10 @@
 import { type Usage, usageOf } from '../../domain/usage/usage.ts'
 import type { Delivered } from '../dialect.ts'
 import { countOutput, countTokens, wrappingTokens } from '../tokens.ts'
-import type { Conversation, Part, ToolDefinition } from './conversation.ts'
+import type { Conversation, ConversationPart, ToolDefinition } from './conversation.ts'
 
 /** Images, audio and documents that are no text are not counted; what the model thought before is not sent again, or not billed. */
-const partText = (part: Part): string => {
+const partText = (part: ConversationPart): string => {
   switch (part.type) {
     case 'text':
       return part.text
@@ -40,7 +40,7 @@ export const countPrompt = async (conversation: Conversation): Promise<number> =
 }
 
 /** Usage counted by a tokenizer, for a translated answer whose upstream told none. */
-export const countUsage = async (
+export const countConversationUsage = async (
   conversation: Conversation,
   delivered: Delivered,
   toolCalls: Usage['toolCalls'],

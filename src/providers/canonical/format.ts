@@ -1,6 +1,6 @@
 import type { Usage } from '../../domain/usage/usage.ts'
 import type { JsonObject } from '../../json.ts'
-import type { AnswerFault, Refusal, Target, UpstreamRequest } from '../dialect.ts'
+import type { AnswerFault, UpstreamRefusal, Target, UpstreamRequest } from '../dialect.ts'
 import type { Provider } from '../provider.ts'
 import type { SseEvent } from '../sse.ts'
 import type { Conversation } from './conversation.ts'
@@ -30,7 +30,7 @@ export interface ReplyWriter {
   close(usage: Usage): string
 }
 
-export interface Asking {
+export interface ReplyRequest {
   readonly stream: boolean
   /** Output tokens that the wallet can pay for; null when the wallet is not the limit. */
   readonly outputCap: number | null
@@ -39,12 +39,12 @@ export interface Asking {
 /** A format that upstreams speak. */
 export interface UpstreamFormat {
   /** Throws GatewayError `unsupported_parameter` with the client's field for what the upstream cannot be asked. */
-  writeRequest(conversation: Conversation, target: Target, asking: Asking): UpstreamRequest
+  writeRequest(conversation: Conversation, target: Target, asking: ReplyRequest): UpstreamRequest
   readReply(target: Target, json: JsonObject): Reply | AnswerFault
   openReader(target: Target): ReplyReader
   /** Calls of built-in tools that every answer to the conversation makes and that none tells: part of each usage. */
   impliedToolCalls?(conversation: Conversation, target: Target): Usage['toolCalls']
-  readRefusal(provider: Provider, body: Uint8Array): Refusal | null
+  readRefusal(provider: Provider, body: Uint8Array): UpstreamRefusal | null
 }
 
 /** Reads the SSE events of a format. */

@@ -5,12 +5,12 @@ export const unsupported = (param: string, why: string): GatewayError =>
   new GatewayError('unsupported_parameter', `Unsupported parameter: '${param}' ${why}.`, { param })
 
 /** What stands at `param` is an id of the gateway's own account at the provider, which every workspace shares. */
-export const keptByProvider = (param: string): GatewayError =>
+export const refuseProviderState = (param: string): GatewayError =>
   new GatewayError(
     'unsupported_parameter',
     `\`${param}\` names something that the provider keeps and that cannot be tied to your workspace; send its content instead.`,
     { param },
   )
 
-export const invalid = (param: string, message: string): GatewayError =>
+export const invalidMember = (param: string, message: string): GatewayError =>
   new GatewayError('invalid_value', `Invalid value for '${param}': ${message}.`, { param })

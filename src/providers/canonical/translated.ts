@@ -1,14 +1,14 @@
 import type { Usage } from '../../domain/usage/usage.ts'
 import { isObject, type JsonObject, parseJson } from '../../json.ts'
-import type { Answer, AnswerFault, Asked, Dialect, Target } from '../dialect.ts'
-import type { Conversation, Part } from './conversation.ts'
+import type { UpstreamAnswer, AnswerFault, UpstreamCallRequest, UpstreamDialect, Target } from '../dialect.ts'
+import type { Conversation, ConversationPart } from './conversation.ts'
 import { DeliveredReply } from './delivered.ts'
-import { countUsage } from './estimate.ts'
+import { countConversationUsage } from './estimate.ts'
 import type { ClientFormat, Served, UpstreamFormat } from './format.ts'
 import type { Reply } from './reply.ts'
 import { TranslatedRelay } from './translated-relay.ts'
 
-const servedBy = (target: Target, asked: Asked): Served => ({
+const servedBy = (target: Target, asked: UpstreamCallRequest): Served => ({
   model: target.model,
   requestId: asked.requestId,
   createdSeconds: target.askedSeconds,
@@ -20,7 +20,7 @@ const deliveredBy = (reply: Reply): DeliveredReply => {
   return delivered
 }
 
-const isSaid = (part: Part): boolean => part.type !== 'text' || part.text !== ''
+const isSaid = (part: ConversationPart): boolean => part.type !== 'text' || part.text !== ''
 
 /** OpenAI answers instructions alone; others want a turn, so that they become the words of the user. */
 const withTurn = (conversation: Conversation): Conversation =>
@@ -39,21 +39,21 @@ const withToolCalls = (usage: Usage, implied: Usage['toolCalls']): Usage =>
   Object.keys(implied).length === 0 ? usage : { ...usage, toolCalls: { ...implied, ...usage.toolCalls } }
 
 /** A dialect in which the client speaks one format and the upstream another. */
-export const translated = (client: ClientFormat, upstream: UpstreamFormat): Dialect => {
-  const impliedBy = (target: Target, { body }: Asked): Usage['toolCalls'] =>
+export const translated = (client: ClientFormat, upstream: UpstreamFormat): UpstreamDialect => {
+  const impliedBy = (target: Target, { body }: UpstreamCallRequest): Usage['toolCalls'] =>
     upstream.impliedToolCalls?.(client.readRequest(body), target) ?? {}
 
-  const written = (target: Target, asked: Asked, reply: Reply, usage: Usage): Uint8Array =>
+  const written = (target: Target, asked: UpstreamCallRequest, reply: Reply, usage: Usage): Uint8Array =>
     Buffer.from(JSON.stringify(client.writeReply({ ...reply, usage }, servedBy(target, asked), asked.body)))
 
-  const answerOf = (target: Target, asked: Asked, json: JsonObject, reply: Reply): Answer => {
+  const answerOf = (target: Target, asked: UpstreamCallRequest, json: JsonObject, reply: Reply): UpstreamAnswer => {
     const delivered = deliveredBy(reply)
     if (reply.usage === null) return { json, reportedUsage: null, delivered }
     const reportedUsage = withToolCalls(reply.usage, impliedBy(target, asked))
     return { json, reportedUsage, delivered, body: written(target, asked, reply, reportedUsage) }
   }
 
-  const readAnswer = (target: Target, asked: Asked, body: Uint8Array): Answer | AnswerFault => {
+  const readAnswer = (target: Target, asked: UpstreamCallRequest, body: Uint8Array): UpstreamAnswer | AnswerFault => {
     const json = parseJson(Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString())
     if (!isObject(json)) return { fault: 'not_json' }
     const reply = upstream.readReply(target, json)
@@ -75,7 +75,7 @@ export const translated = (client: ClientFormat, upstream: UpstreamFormat): Dial
       return new TranslatedRelay(upstream.openReader(target), writer, (told) => withToolCalls(told, implied))
     },
     countUsage: (target, asked, delivered) =>
-      countUsage(client.readRequest(asked.body), delivered, impliedBy(target, asked)),
+      countConversationUsage(client.readRequest(asked.body), delivered, impliedBy(target, asked)),
     // The field that an upstream names is one of its own format.
     readRefusal: (provider, body) => {
       const refusal = upstream.readRefusal(provider, body)

@@ -2,13 +2,13 @@ import { isObject, type JsonObject, parseJson } from '../../json.ts'
 import type {
   DocumentPart,
   ImagePart,
-  Part,
+  ConversationPart,
   TextPart,
   ToolCallPart,
   ToolResultPart,
-  Turn,
+  ConversationTurn,
 } from '../canonical/conversation.ts'
-import { invalid, unsupported } from '../canonical/refuse.ts'
+import { invalidMember, unsupported } from '../canonical/refuse.ts'
 import { generationOf } from './generation.ts'
 
 interface Content {
@@ -46,7 +46,7 @@ const documentPart = ({ source, title }: DocumentPart): JsonObject => {
 
 const callPart = ({ id, name, arguments: given, signature }: ToolCallPart, names: CallNames): JsonObject => {
   const args = parseJson(given)
-  if (!isObject(args)) throw invalid('messages', `the arguments of the tool call \`${id}\` are no JSON object`)
+  if (!isObject(args)) throw invalidMember('messages', `the arguments of the tool call \`${id}\` are no JSON object`)
   names.set(id, name)
   return { functionCall: { id, name, args }, thoughtSignature: signature ?? undefined }
 }
@@ -66,7 +66,7 @@ const resultPart = (part: TextPart | ImagePart | DocumentPart): JsonObject => {
 const resultParts = (result: ToolResultPart, names: CallNames, generation: number): readonly JsonObject[] => {
   const { toolCallId: id, isError } = result
   const name = names.get(id)
-  if (name === undefined) throw invalid('messages', `the result of the tool call \`${id}\` stands without the call`)
+  if (name === undefined) throw invalidMember('messages', `the result of the tool call \`${id}\` stands without the call`)
   const said = result.parts.map(resultPart)
   const text = said.flatMap(({ text }) => (text === undefined ? [] : [text])).join('\n')
   const media = said.filter((part) => part['text'] === undefined)
@@ -77,7 +77,7 @@ const resultParts = (result: ToolResultPart, names: CallNames, generation: numbe
 }
 
 /** Thinking is not given back: Google takes the signatures of calls instead. */
-const partsFor = (part: Part, names: CallNames, generation: number): readonly JsonObject[] => {
+const partsFor = (part: ConversationPart, names: CallNames, generation: number): readonly JsonObject[] => {
   switch (part.type) {
     case 'text':
       return part.text === '' ? [] : [textPart(part.text)]
@@ -127,7 +127,7 @@ const signed = ({ role, parts }: Content): Content => {
 }
 
 /** `contents`; instructions in between stand in the words of the user. Throws `invalid_value` for a result without its call, `unsupported_parameter` for what is given by URL. */
-export const contentsFor = (turns: readonly Turn[], upstreamModel: string): readonly Content[] => {
+export const contentsFor = (turns: readonly ConversationTurn[], upstreamModel: string): readonly Content[] => {
   const generation = generationOf(upstreamModel)
   const names: CallNames = new Map()
   const contents = turns.map(

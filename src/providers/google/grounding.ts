@@ -1,19 +1,19 @@
-import { isObject, type JsonObject, listOf, objectOf, textOf } from '../../json.ts'
+import { isObject, type JsonObject, asArray, asObject, asText } from '../../json.ts'
 import type { Citation } from '../canonical/reply.ts'
 import { groundingItemOf } from './generation.ts'
-import type { Grounded } from './usage.ts'
+import type { GroundingUse } from './usage.ts'
 
 type Range = NonNullable<Citation['range']>
 
 const queriesOf = (metadata: JsonObject): readonly string[] =>
-  listOf(metadata['webSearchQueries'])
-    .map((query) => textOf(query).trim())
+  asArray(metadata['webSearchQueries'])
+    .map((query) => asText(query).trim())
     .filter((query) => query !== '')
 
 /** A model that was given the tool and did not search answers with empty metadata. */
 const hasSearched = (metadata: JsonObject): boolean =>
   queriesOf(metadata).length > 0 ||
-  listOf(metadata['groundingChunks']).length > 0 ||
+  asArray(metadata['groundingChunks']).length > 0 ||
   isObject(metadata['searchEntryPoint'])
 
 /** A UTF-8 offset, which is what Google tells, as a UTF-16 one. */
@@ -29,7 +29,7 @@ const offsetOf = (value: unknown): number => (typeof value === 'number' && value
 
 /** Where a segment stands in the answer's text; its own words decide where its offset points elsewhere. */
 const rangeOf = (text: string, segment: JsonObject): Range | null => {
-  const wanted = textOf(segment['text'])
+  const wanted = asText(segment['text'])
   if (wanted === '') return null
   const told = characterAt(text, offsetOf(segment['startIndex']))
   const start = text.startsWith(wanted, told) ? told : text.indexOf(wanted)
@@ -37,26 +37,26 @@ const rangeOf = (text: string, segment: JsonObject): Range | null => {
 }
 
 const citationOf = (chunk: unknown, range: Range | null): readonly Citation[] => {
-  const { uri, title } = objectOf(objectOf(chunk)['web'])
-  if (textOf(uri) === '') return []
-  return [{ url: textOf(uri), title: textOf(title) === '' ? null : textOf(title), citedText: null, range }]
+  const { uri, title } = asObject(asObject(chunk)['web'])
+  if (asText(uri) === '') return []
+  return [{ url: asText(uri), title: asText(title) === '' ? null : asText(title), citedText: null, range }]
 }
 
 /** The sources of an answer's text, each where it supports the text; without places where none are told. */
-export const citationsOf = (metadata: JsonObject, text: string): readonly Citation[] => {
-  const chunks = listOf(metadata['groundingChunks'])
-  const supports = listOf(metadata['groundingSupports']).map(objectOf)
+export const groundingCitations = (metadata: JsonObject, text: string): readonly Citation[] => {
+  const chunks = asArray(metadata['groundingChunks'])
+  const supports = asArray(metadata['groundingSupports']).map(asObject)
   if (supports.length === 0) return chunks.flatMap((chunk) => citationOf(chunk, null))
   return supports.flatMap((support) => {
-    const range = rangeOf(text, objectOf(support['segment']))
-    return listOf(support['groundingChunkIndices']).flatMap((index) =>
+    const range = rangeOf(text, asObject(support['segment']))
+    return asArray(support['groundingChunkIndices']).flatMap((index) =>
       citationOf(typeof index === 'number' ? chunks[index] : undefined, range),
     )
   })
 }
 
 /** Collects what the events of one answer say of its searches. */
-export class GroundingNotes implements Grounded {
+export class GroundingNotes implements GroundingUse {
   readonly #upstreamModel: string
   readonly #queries = new Set<string>()
   #metadata: JsonObject = {}
@@ -71,7 +71,7 @@ export class GroundingNotes implements Grounded {
   }
 
   /** One for the whole answer, or one for each query; Google charges a query that is told twice once, and an empty one not at all. */
-  get toolCalls(): Grounded['toolCalls'] {
+  get toolCalls(): GroundingUse['toolCalls'] {
     if (!this.#isGrounded) return {}
     const item = groundingItemOf(this.#upstreamModel)
     const calls = item === 'grounded_prompt' ? 1 : this.#queries.size
@@ -82,10 +82,10 @@ export class GroundingNotes implements Grounded {
     if (!isObject(metadata) || !hasSearched(metadata)) return
     this.#isGrounded = true
     for (const query of queriesOf(metadata)) this.#queries.add(query)
-    if (listOf(metadata['groundingChunks']).length > 0) this.#metadata = metadata
+    if (asArray(metadata['groundingChunks']).length > 0) this.#metadata = metadata
   }
 
   citations(text: string): readonly Citation[] {
-    return citationsOf(this.#metadata, text)
+    return groundingCitations(this.#metadata, text)
   }
 }

@@ -1,12 +1,12 @@
 import type { Usage } from '../../domain/usage/usage.ts'
-import { isObject, type JsonObject, listOf, objectOf, parseJson, textOf } from '../../json.ts'
+import { isObject, type JsonObject, asArray, asObject, parseJson, asText } from '../../json.ts'
 import { limits } from '../../limits.ts'
 import type { ReplyReader } from '../canonical/format.ts'
 import type { Citation, ReplyEvent, StopReason } from '../canonical/reply.ts'
 import type { AnswerFault, Target } from '../dialect.ts'
 import type { SseEvent } from '../sse.ts'
 import { GroundingNotes } from './grounding.ts'
-import { readUsage } from './usage.ts'
+import { readGenerateContentUsage } from './usage.ts'
 
 const filteredReasons: readonly string[] = [
   'SAFETY',
@@ -26,11 +26,11 @@ const stopReasonOf = (finishReason: string, hasCalls: boolean): StopReason => {
 }
 
 const isNamelessCall = (part: unknown): boolean => {
-  const { functionCall } = objectOf(part)
-  return isObject(functionCall) && textOf(functionCall['name']) === ''
+  const { functionCall } = asObject(part)
+  return isObject(functionCall) && asText(functionCall['name']) === ''
 }
 
-const isBlocked = (json: JsonObject): boolean => textOf(objectOf(json['promptFeedback'])['blockReason']) !== ''
+const isBlocked = (json: JsonObject): boolean => asText(asObject(json['promptFeedback'])['blockReason']) !== ''
 
 const isAnswer = (json: JsonObject): boolean =>
   Array.isArray(json['candidates']) || isObject(json['promptFeedback']) || isObject(json['usageMetadata'])
@@ -65,7 +65,7 @@ export class GenerateContentReader implements ReplyReader {
   }
 
   get usage(): Usage | null {
-    return readUsage(this.#rawUsage, this.#grounding)
+    return readGenerateContentUsage(this.#rawUsage, this.#grounding)
   }
 
   get toolCalls(): Usage['toolCalls'] {
@@ -81,20 +81,20 @@ export class GenerateContentReader implements ReplyReader {
 
   take(json: JsonObject): readonly ReplyEvent[] | AnswerFault {
     if (!this.#started && !isAnswer(json)) return { fault: 'not_an_answer' }
-    const candidate = objectOf(listOf(json['candidates'])[0])
-    const parts = listOf(objectOf(candidate['content'])['parts'])
+    const candidate = asObject(asArray(json['candidates'])[0])
+    const parts = asArray(asObject(candidate['content'])['parts'])
     if (parts.some(isNamelessCall)) return { fault: 'nameless_tool_call' }
     const isTold = this.#note(json, candidate)
     const start = this.#start(json)
-    const content = parts.flatMap((part) => this.#part(objectOf(part)))
+    const content = parts.flatMap((part) => this.#part(asObject(part)))
     if (this.#finished && content.length > 0) return { fault: 'content_after_end' }
     const usage = isTold ? this.#usageEvents() : []
-    return [...start, ...content, ...this.#end(json, textOf(candidate['finishReason'])), ...usage]
+    return [...start, ...content, ...this.#end(json, asText(candidate['finishReason'])), ...usage]
   }
 
   /** Usage is repeated and cumulative: the last one counts. True where anything that is charged was told. */
   #note({ usageMetadata }: JsonObject, { groundingMetadata }: JsonObject): boolean {
-    const isUsage = readUsage(usageMetadata, this.#grounding) !== null
+    const isUsage = readGenerateContentUsage(usageMetadata, this.#grounding) !== null
     if (isUsage) this.#rawUsage = usageMetadata
     this.#grounding.note(groundingMetadata)
     return isUsage || isObject(groundingMetadata)
@@ -110,40 +110,40 @@ export class GenerateContentReader implements ReplyReader {
   #start(json: JsonObject): readonly ReplyEvent[] {
     if (this.#started) return []
     this.#started = true
-    this.#id = textOf(json['responseId'])
+    this.#id = asText(json['responseId'])
     return [{ type: 'start', id: this.#id, usage: this.usage }]
   }
 
   #part(part: JsonObject): readonly ReplyEvent[] {
     if (isObject(part['functionCall'])) return this.#call(part['functionCall'], part['thoughtSignature'])
-    const text = textOf(part['text'])
+    const text = asText(part['text'])
     if (text === '') return []
-    return part['thought'] === true ? this.#think(text) : this.#say(text)
+    return part['thought'] === true ? this.#addThinking(text) : this.#addText(text)
   }
 
-  #say(text: string): readonly ReplyEvent[] {
+  #addText(text: string): readonly ReplyEvent[] {
     this.#partStart ??= this.#text.length
     this.#text += text.slice(0, limits.deliveredCharactersMax - this.#text.length)
     return [{ type: 'text', text }]
   }
 
-  #think(text: string): readonly ReplyEvent[] {
+  #addThinking(text: string): readonly ReplyEvent[] {
     this.#partStart = null
     return [{ type: 'thinking', text }]
   }
 
   #call({ id, name, args }: JsonObject, signature: unknown): readonly ReplyEvent[] {
     this.#partStart = null
-    const callId = textOf(id) === '' ? this.#ownCallId() : textOf(id)
+    const callId = asText(id) === '' ? this.#ownCallId() : asText(id)
     this.#calls += 1
     return [
       {
         type: 'tool_call',
         id: callId,
-        name: textOf(name),
-        signature: textOf(signature) === '' ? null : textOf(signature),
+        name: asText(name),
+        signature: asText(signature) === '' ? null : asText(signature),
       },
-      { type: 'arguments', text: JSON.stringify(objectOf(args)) },
+      { type: 'arguments', text: JSON.stringify(asObject(args)) },
     ]
   }
 

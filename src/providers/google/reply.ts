@@ -1,4 +1,4 @@
-import { type JsonObject, listOf } from '../../json.ts'
+import { type JsonObject, asArray } from '../../json.ts'
 import type { Citation, Reply, ReplyEvent, ReplyPart } from '../canonical/reply.ts'
 import type { AnswerFault, Target } from '../dialect.ts'
 import { GenerateContentReader } from './reader.ts'
@@ -36,14 +36,14 @@ const partsOf = (events: readonly ReplyEvent[]): readonly ReplyPart[] => {
 }
 
 /** A whole answer. One that was blocked before a word of it has no parts. */
-export const readReply = (target: Target, json: JsonObject): Reply | AnswerFault => {
+export const readGenerateContentReply = (target: Target, json: JsonObject): Reply | AnswerFault => {
   if (json['error']) return { fault: 'error_in_answer' }
   const reader = new GenerateContentReader(target)
   const events = reader.take(json)
   if ('fault' in events) return events
   const start = events.find((event) => event.type === 'start')
   const stop = events.find((event) => event.type === 'stop')
-  if (stop === undefined) return { fault: listOf(json['candidates']).length > 0 ? 'no_finish_reason' : 'no_candidates' }
+  if (stop === undefined) return { fault: asArray(json['candidates']).length > 0 ? 'no_finish_reason' : 'no_candidates' }
   return {
     id: start?.id ?? '',
     parts: partsOf(events),

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../json.ts'
 import type { AnswerFormat, Conversation } from '../canonical/conversation.ts'
-import type { Asking } from '../canonical/format.ts'
+import type { ReplyRequest } from '../canonical/format.ts'
 import type { Target, UpstreamRequest } from '../dialect.ts'
 import { contentsFor } from './contents.ts'
 import { thinkingConfigFor } from './thinking.ts'
@@ -52,7 +52,7 @@ const urlFor = ({ provider, upstreamModel }: Target, stream: boolean): string =>
 export const generateContentRequest = (
   conversation: Conversation,
   target: Target,
-  { stream, outputCap }: Asking,
+  { stream, outputCap }: ReplyRequest,
 ): UpstreamRequest => {
   const { provider, upstreamModel } = target
   return {

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../json.ts'
 import type { Conversation, ToolChoice, ToolDefinition } from '../canonical/conversation.ts'
-import { invalid, unsupported } from '../canonical/refuse.ts'
+import { invalidMember, unsupported } from '../canonical/refuse.ts'
 import type { Target } from '../dialect.ts'
 import { generationOf, groundingItemOf } from './generation.ts'
 
@@ -8,7 +8,7 @@ import { generationOf, groundingItemOf } from './generation.ts'
 const reservedNames: readonly string[] = ['googleSearch', 'codeExecution', 'urlContext']
 
 const refuseReserved = ({ name }: ToolDefinition, index: number): void => {
-  if (reservedNames.includes(name)) throw invalid(`tools[${index}]`, `\`${name}\` is a reserved name of this provider`)
+  if (reservedNames.includes(name)) throw invalidMember(`tools[${index}]`, `\`${name}\` is a reserved name of this provider`)
 }
 
 const declarationOf = ({ name, description, parameters }: ToolDefinition): JsonObject => ({

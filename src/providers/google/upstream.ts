@@ -1,13 +1,13 @@
 import type { UpstreamFormat } from '../canonical/format.ts'
 import { GenerateContentReader } from './reader.ts'
-import { readRefusal } from './refusal.ts'
-import { readReply } from './reply.ts'
+import { readGoogleError } from './refusal.ts'
+import { readGenerateContentReply } from './reply.ts'
 import { generateContentRequest } from './request.ts'
 
 /** Google's own dialect, `generateContent`: only there searches are told. */
 export const googleUpstream: UpstreamFormat = {
   writeRequest: generateContentRequest,
-  readReply,
+  readReply: readGenerateContentReply,
   openReader: (target) => new GenerateContentReader(target),
-  readRefusal,
+  readRefusal: readGoogleError,
 }

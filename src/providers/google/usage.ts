@@ -1,9 +1,9 @@
 import { type Usage, usageOf } from '../../domain/usage/usage.ts'
-import { isObject, type JsonObject, listOf, objectOf } from '../../json.ts'
+import { isObject, type JsonObject, asArray, asObject } from '../../json.ts'
 import { countOf } from '../count.ts'
 
 /** What of an answer Google Search gave. */
-export interface Grounded {
+export interface GroundingUse {
   readonly isGrounded: boolean
   readonly toolCalls: Usage['toolCalls']
 }
@@ -28,8 +28,8 @@ const figuresOf = (raw: JsonObject): Figures | null => {
 }
 
 const modalityTokens = (details: unknown, modality: string): number =>
-  listOf(details)
-    .map(objectOf)
+  asArray(details)
+    .map(asObject)
     .filter((detail) => detail['modality'] === modality)
     .reduce((sum, detail) => sum + (countOf(detail['tokenCount']) ?? 0), 0)
 
@@ -44,7 +44,7 @@ const uncachedTokens = (raw: JsonObject, modality: string): number =>
  * `usageMetadata` in the one shape that is priced; null where it tells no usage. The candidates leave thoughts out. What a tool read is
  * input beside the prompt, except for what Google Search found: that is charged by the search alone.
  */
-export const readUsage = (raw: unknown, { isGrounded, toolCalls }: Grounded): Usage | null => {
+export const readGenerateContentUsage = (raw: unknown, { isGrounded, toolCalls }: GroundingUse): Usage | null => {
   const figures = isObject(raw) ? figuresOf(raw) : null
   if (!isObject(raw) || figures === null) return null
   const { prompt, toolUse, candidates, thoughts } = figures

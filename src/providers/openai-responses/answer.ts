@@ -1,9 +1,9 @@
 import type { Usage } from '../../domain/usage/usage.ts'
 import { isObject, type JsonObject, parseJson } from '../../json.ts'
-import type { Answer, AnswerFault, Asked, Target } from '../dialect.ts'
+import type { UpstreamAnswer, AnswerFault, UpstreamCallRequest, Target } from '../dialect.ts'
 import { DeliveredOutput } from './delivered.ts'
 import { countToolCalls } from './tool-calls.ts'
-import { readUsage, usageOnWire } from './usage.ts'
+import { readResponsesUsage, responsesUsageOnWire } from './usage.ts'
 
 /** `incomplete` is an answer: it has run into a limit of the caller's. */
 const noAnswers: readonly unknown[] = ['failed', 'cancelled', 'queued', 'in_progress']
@@ -12,11 +12,11 @@ const noAnswers: readonly unknown[] = ['failed', 'cancelled', 'queued', 'in_prog
 const idPattern = /^[\w-]{1,256}$/
 
 /** The id by which a later request may name the answer; null where the provider does not keep it. */
-export const storedIdOf = ({ body }: Asked, { id, store }: JsonObject): string | null =>
+export const storedIdOf = ({ body }: UpstreamCallRequest, { id, store }: JsonObject): string | null =>
   body['store'] !== false && store !== false && typeof id === 'string' && idPattern.test(id) ? id : null
 
 /** A response, whole. */
-export const readAnswer = (target: Target, asked: Asked, bytes: Uint8Array): Answer | AnswerFault => {
+export const readResponsesAnswer = (target: Target, asked: UpstreamCallRequest, bytes: Uint8Array): UpstreamAnswer | AnswerFault => {
   const json = parseJson(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString())
   if (!isObject(json)) return { fault: 'not_json' }
   const { status, output, usage } = json
@@ -26,15 +26,15 @@ export const readAnswer = (target: Target, asked: Asked, bytes: Uint8Array): Ans
   const toolCalls = countToolCalls(asked.body, output, json['tool_usage'])
   const delivered = new DeliveredOutput(() => toolCalls)
   for (const [index, item] of output.entries()) if (isObject(item)) delivered.setItem(index, item)
-  const reportedUsage = readUsage(usage, target.provider.profile, toolCalls)
+  const reportedUsage = readResponsesUsage(usage, target.provider.profile, toolCalls)
   return { json, reportedUsage, delivered, storedId: storedIdOf(asked, json) }
 }
 
 /** Every answer carries a usage, also where the upstream told none. */
 export const withUsage = (response: JsonObject, counted: Usage): JsonObject => ({
   ...response,
-  usage: usageOnWire(counted),
+  usage: responsesUsageOnWire(counted),
 })
 
-export const completeAnswer = ({ json }: Answer, counted: Usage): Uint8Array =>
+export const completeResponsesAnswer = ({ json }: UpstreamAnswer, counted: Usage): Uint8Array =>
   Buffer.from(JSON.stringify(withUsage(json, counted)))

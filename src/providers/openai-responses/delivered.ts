@@ -1,4 +1,4 @@
-import { type JsonObject, listOf, objectOf, textOf } from '../../json.ts'
+import { type JsonObject, asArray, asObject, asText } from '../../json.ts'
 import { limits } from '../../limits.ts'
 import type { Delivered } from '../dialect.ts'
 
@@ -12,8 +12,8 @@ interface ItemText {
 type Kind = 'answer' | 'reasoning'
 
 const partsText = (parts: unknown): string =>
-  listOf(parts)
-    .map((part) => textOf(objectOf(part)['text']) + textOf(objectOf(part)['refusal']))
+  asArray(parts)
+    .map((part) => asText(asObject(part)['text']) + asText(asObject(part)['refusal']))
     .join('')
 
 const contentText = (content: unknown): string => (typeof content === 'string' ? content : partsText(content))
@@ -22,9 +22,9 @@ const contentText = (content: unknown): string => (typeof content === 'string' ?
 export const answerTextOf = (item: JsonObject): string =>
   item['type'] === 'reasoning'
     ? ''
-    : textOf(item['name']) +
-      textOf(item['arguments']) +
-      textOf(item['code']) +
+    : asText(item['name']) +
+      asText(item['arguments']) +
+      asText(item['code']) +
       contentText(item['input']) +
       contentText(item['output']) +
       contentText(item['content'])
@@ -34,7 +34,7 @@ export const reasoningTextOf = (item: JsonObject): string =>
 
 /** The text that a stream's event adds, and to what; null where it adds none. Audio is no text. */
 const deltaOf = ({ type, delta }: JsonObject): readonly [Kind, string] | null => {
-  const name = textOf(type)
+  const name = asText(type)
   if (!name.endsWith('.delta') || name === 'response.audio.delta' || typeof delta !== 'string') return null
   return [name.startsWith('response.reasoning') ? 'reasoning' : 'answer', delta]
 }

@@ -1,16 +1,16 @@
-import type { Dialect } from '../dialect.ts'
-import { readRefusal } from '../openai/refusal.ts'
-import { completeAnswer, readAnswer } from './answer.ts'
-import { countUsage } from './estimate.ts'
+import type { UpstreamDialect } from '../dialect.ts'
+import { readOpenAIError } from '../openai/refusal.ts'
+import { completeResponsesAnswer, readResponsesAnswer } from './answer.ts'
+import { countResponsesUsage } from './estimate.ts'
 import { ResponsesRelay } from './relay.ts'
 import { responsesRequest } from './request.ts'
 
 /** Responses, as OpenAI and xAI speak them. */
-export const openaiResponses: Dialect = {
+export const openaiResponses: UpstreamDialect = {
   buildRequest: responsesRequest,
-  readAnswer,
-  completeAnswer,
+  readAnswer: readResponsesAnswer,
+  completeAnswer: completeResponsesAnswer,
   openRelay: (target, asked) => new ResponsesRelay(target, asked),
-  countUsage,
-  readRefusal,
+  countUsage: countResponsesUsage,
+  readRefusal: readOpenAIError,
 }

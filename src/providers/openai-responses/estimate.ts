@@ -1,28 +1,28 @@
 import { type Usage, usageOf } from '../../domain/usage/usage.ts'
-import { isObject, listOf, objectOf, textOf } from '../../json.ts'
-import type { Asked, Delivered, Target } from '../dialect.ts'
+import { isObject, asArray, asObject, asText } from '../../json.ts'
+import type { UpstreamCallRequest, Delivered, Target } from '../dialect.ts'
 import { countOutput, countTokens, jsonText, wrappingTokens } from '../tokens.ts'
 import { answerTextOf, reasoningTextOf } from './delivered.ts'
 
 const inputText = (input: unknown): string =>
   typeof input === 'string'
     ? input
-    : listOf(input)
+    : asArray(input)
         .filter(isObject)
-        .map((item) => textOf(item['role']) + answerTextOf(item) + reasoningTextOf(item))
+        .map((item) => asText(item['role']) + answerTextOf(item) + reasoningTextOf(item))
         .join('')
 
-const messagesOf = (input: unknown): number => (typeof input === 'string' ? 1 : listOf(input).length)
+const messagesOf = (input: unknown): number => (typeof input === 'string' ? 1 : asArray(input).length)
 
 /** The text that a provider makes tokens of; images, files and the answers that a request goes on from are not counted. */
-const countPrompt = async ({ body }: Asked): Promise<number> => {
+const countPrompt = async ({ body }: UpstreamCallRequest): Promise<number> => {
   const { instructions, input, tools, text } = body
-  const format = jsonText(objectOf(objectOf(text)['format'])['schema'])
-  const words = textOf(instructions) + inputText(input) + jsonText(tools) + format
+  const format = jsonText(asObject(asObject(text)['format'])['schema'])
+  const words = asText(instructions) + inputText(input) + jsonText(tools) + format
   return (await countTokens(words)) + wrappingTokens(messagesOf(input))
 }
 
 /** Usage counted by a tokenizer, for an answer whose upstream told none; its tool calls are those that the answer told of. */
-export const countUsage = async (_target: Target, asked: Asked, delivered: Delivered): Promise<Usage> => {
+export const countResponsesUsage = async (_target: Target, asked: UpstreamCallRequest, delivered: Delivered): Promise<Usage> => {
   return usageOf({ total: await countPrompt(asked) }, await countOutput(delivered), delivered.toolCalls ?? {})
 }

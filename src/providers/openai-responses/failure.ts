@@ -1,15 +1,15 @@
-import { isObject, type JsonObject, textOf } from '../../json.ts'
+import { isObject, type JsonObject, asText } from '../../json.ts'
 import { limits } from '../../limits.ts'
 import type { Provider } from '../provider.ts'
-import { refusalText, wordOf } from '../refusal-text.ts'
+import { refusalText, errorWord } from '../refusal-text.ts'
 
 /** Members that are of the failure; the client got the others at the start of the stream. */
 const essentials = ['id', 'error', 'incomplete_details', 'usage'] as const
 
 /** The error of a failed response, without keys, hosts and names of our account. */
 const scrubError = ({ code, message }: JsonObject, provider: Provider): JsonObject => ({
-  code: wordOf(code) ?? 'server_error',
-  message: refusalText(textOf(message), provider),
+  code: errorWord(code) ?? 'server_error',
+  message: refusalText(asText(message), provider),
 })
 
 /** The failed response as far as an `error` event has it, in either spelling. */

@@ -1,5 +1,5 @@
 import type { Usage } from '../../domain/usage/usage.ts'
-import { isObject, type JsonObject, listOf, objectOf, textOf } from '../../json.ts'
+import { isObject, type JsonObject, asArray, asObject, asText } from '../../json.ts'
 import { limits } from '../../limits.ts'
 import { countOf } from '../count.ts'
 
@@ -14,12 +14,12 @@ const sizes = ['1024x1024', '1536x1024', '1024x1536']
 
 const isImageTool = ({ type }: JsonObject): boolean => type === 'image_generation'
 
-const imageToolsOf = ({ tools }: JsonObject): readonly JsonObject[] => listOf(tools).map(objectOf).filter(isImageTool)
+const imageToolsOf = ({ tools }: JsonObject): readonly JsonObject[] => asArray(tools).map(asObject).filter(isImageTool)
 
 const nameOf = ({ model }: JsonObject, what: string): string => `image_generation_${model ?? modelUnnamed}_${what}`
 
 const chosen = (value: unknown, known: readonly string[]): readonly string[] =>
-  value === undefined || value === null || value === 'auto' ? known : [textOf(value)]
+  value === undefined || value === null || value === 'auto' ? known : [asText(value)]
 
 /** What an image can be billed as, the dearest last. */
 export const imageItems = (tool: JsonObject): readonly string[] =>
@@ -34,7 +34,7 @@ type Reading = (typeof readings)[number] | 'output_text'
 
 const itemOfReading = (tool: JsonObject, reading: Reading): string => nameOf(tool, `${reading}_tokens`)
 
-export const readingItems = (tool: JsonObject): readonly string[] =>
+export const imageInputItems = (tool: JsonObject): readonly string[] =>
   readings.map((reading) => itemOfReading(tool, reading))
 
 const asCalls = (tool: JsonObject, tokens: { readonly [R in Reading]?: number }): ToolCalls =>
@@ -44,14 +44,14 @@ const asCalls = (tool: JsonObject, tokens: { readonly [R in Reading]?: number })
       .filter(([, count]) => count > 0),
   )
 
-const figure = (figures: unknown, name: string): number => countOf(objectOf(figures)[name]) ?? 0
+const figure = (figures: unknown, name: string): number => countOf(asObject(figures)[name]) ?? 0
 
 /**
  * What the images of an answer read, in tokens by the names of their prices, as the answer's `tool_usage` tells it; null where it does
  * not. Input of an untold kind counts as images, the dearer kind.
  */
-export const toldReading = (body: JsonObject, toolUsage: unknown): ToolCalls | null => {
-  const told = objectOf(objectOf(toolUsage)['image_gen'])
+export const reportedReading = (body: JsonObject, toolUsage: unknown): ToolCalls | null => {
+  const told = asObject(asObject(toolUsage)['image_gen'])
   const input = figure(told, 'input_tokens')
   if (input === 0) return null
   const text = Math.min(input, figure(told['input_tokens_details'], 'text_tokens'))
@@ -66,20 +66,20 @@ export const toldReading = (body: JsonObject, toolUsage: unknown): ToolCalls | n
   })
 }
 
-const partsOf = (value: unknown): readonly unknown[] => (isObject(value) ? [value] : listOf(value))
+const partsOf = (value: unknown): readonly unknown[] => (isObject(value) ? [value] : asArray(value))
 
 const imageParts: readonly unknown[] = ['input_image', 'computer_screenshot']
 
 const imagesOfItem = (item: unknown): number => {
-  const { type, content, output } = objectOf(item)
+  const { type, content, output } = asObject(item)
   if (type === imageCallType) return 1
-  return [...partsOf(content), ...partsOf(output)].filter((part) => imageParts.includes(objectOf(part)['type'])).length
+  return [...partsOf(content), ...partsOf(output)].filter((part) => imageParts.includes(asObject(part)['type'])).length
 }
 
 const imagesGivenIn = ({ input }: JsonObject): number =>
   Math.min(
     limits.imageToolImagesMax,
-    listOf(input).reduce<number>((sum, item) => sum + imagesOfItem(item), 0),
+    asArray(input).reduce<number>((sum, item) => sum + imagesOfItem(item), 0),
   )
 
 const isFaithful = ({ input_fidelity: fidelity }: JsonObject): boolean =>
@@ -94,11 +94,11 @@ const charactersPerToken = 4
  * What one image read at the least, if it was made from all images of the request: counted where the answer broke off before its
  * `tool_usage`, or tells none. An item that says `generate` read none.
  */
-export const leastReading = (body: JsonObject, item: JsonObject): ToolCalls => {
+export const imageInputMin = (body: JsonObject, item: JsonObject): ToolCalls => {
   const tool = imageToolsOf(body)[0] ?? {}
   const images = item['action'] === 'generate' ? 0 : imagesGivenIn(body)
   return asCalls(tool, {
-    input_text: Math.ceil(textOf(item['revised_prompt']).length / charactersPerToken),
+    input_text: Math.ceil(asText(item['revised_prompt']).length / charactersPerToken),
     input_image: images * leastImageTokens(tool),
   })
 }
@@ -111,7 +111,7 @@ const imagesReadMax = (given: number, calls: number): number => {
 }
 
 /** The most that `calls` images can read, in tokens by the names of their prices; nothing where no image was asked for. */
-export const readingMax = (body: JsonObject, calls: number): ToolCalls => {
+export const imageInputMax = (body: JsonObject, calls: number): ToolCalls => {
   const tools = imageToolsOf(body)
   const [tool] = tools
   if (tool === undefined) return {}

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { isObject, type JsonObject, listOf, objectOf, textOf } from '../../json.ts'
+import { isObject, type JsonObject, asArray, asObject, asText } from '../../json.ts'
 
 /** Items whose type demands an id: it becomes one that nothing in the account has. All others go without. */
 const renamedTypes: readonly unknown[] = [
@@ -33,8 +33,8 @@ const renamed = (id: string): string => {
 /** The ids by which items of an input may name another item of it. */
 export const inlineIdsOf = (input: unknown): ReadonlySet<unknown> =>
   new Set(
-    listOf(input)
-      .map(objectOf)
+    asArray(input)
+      .map(asObject)
       .filter(({ type }) => renamedTypes.includes(type))
       .map(({ id }) => id),
   )
@@ -56,7 +56,7 @@ const citesFile = ({ file_id, container_id }: JsonObject): boolean => Boolean(fi
 /** A citation of a file that the account keeps tells the model nothing. */
 const withoutCitedFiles = (part: unknown): unknown => {
   if (!isObject(part) || !Array.isArray(part['annotations'])) return part
-  return { ...part, annotations: part['annotations'].filter((annotation) => !citesFile(objectOf(annotation))) }
+  return { ...part, annotations: part['annotations'].filter((annotation) => !citesFile(asObject(annotation))) }
 }
 
 const withoutFileId = (result: unknown): unknown => {
@@ -72,15 +72,15 @@ const withoutFiles = (item: JsonObject): JsonObject => ({
 })
 
 export const namesContainer = ({ type, container_id }: JsonObject): boolean =>
-  type === 'code_interpreter_call' && textOf(container_id) !== ''
+  type === 'code_interpreter_call' && asText(container_id) !== ''
 
 /**
  * A run that names its container would go on in it, whosever it is; its type does not let the name be left out, and a container that is
  * not there is refused. What was run and what came of it can be said without.
  */
 const runInWords = ({ code, outputs }: JsonObject): JsonObject => {
-  const logs = listOf(outputs).map((output) => textOf(objectOf(output)['logs']))
-  const text = ['Ran this code:', textOf(code), ...(logs.length > 0 ? ['It wrote:', ...logs] : [])].join('\n')
+  const logs = asArray(outputs).map((output) => asText(asObject(output)['logs']))
+  const text = ['Ran this code:', asText(code), ...(logs.length > 0 ? ['It wrote:', ...logs] : [])].join('\n')
   return { type: 'message', role: 'assistant', content: [{ type: 'output_text', text, annotations: [] }] }
 }
 

@@ -1,5 +1,5 @@
-import { isObject, type JsonObject, listOf, objectOf, textOf } from '../../json.ts'
-import { keptByProvider } from '../canonical/refuse.ts'
+import { isObject, type JsonObject, asArray, asObject, asText } from '../../json.ts'
+import { refuseProviderState } from '../canonical/refuse.ts'
 import { reasoningTextOf } from './delivered.ts'
 import { inlineIdsOf, namesContainer } from './input-ids.ts'
 
@@ -17,30 +17,30 @@ const isItemReference = ({ type, role, id }: JsonObject): boolean =>
 
 /** Items that stand for something kept unless they hold it themselves: the provider looks it up by their id. */
 const holdsItself: ReadonlyMap<unknown, (item: JsonObject) => boolean> = new Map([
-  ['image_generation_call', ({ result }) => textOf(result) !== ''],
-  ['reasoning', (item) => textOf(item['encrypted_content']) !== '' || reasoningTextOf(item) !== ''],
-  ['compaction', ({ encrypted_content }) => textOf(encrypted_content) !== ''],
+  ['image_generation_call', ({ result }) => asText(result) !== ''],
+  ['reasoning', (item) => asText(item['encrypted_content']) !== '' || reasoningTextOf(item) !== ''],
+  ['compaction', ({ encrypted_content }) => asText(encrypted_content) !== ''],
 ])
 
 const isMereReference = (item: JsonObject): boolean =>
   isItemReference(item) || (isGiven(item['id']) && holdsItself.get(item['type'])?.(item) === false)
 
 const filesOf = (parts: unknown, path: string): Found =>
-  listOf(parts).flatMap((part, index) => given(objectOf(part)['file_id'], `${path}[${index}].file_id`))
+  asArray(parts).flatMap((part, index) => given(asObject(part)['file_id'], `${path}[${index}].file_id`))
 
 const inItem = (item: JsonObject, path: string): Found => [
   ...foundIf(isMereReference(item), path),
-  ...foundIf(namesContainer(item) && textOf(item['code']) === '', `${path}.container_id`),
-  ...given(objectOf(item['environment'])['container_id'], `${path}.environment.container_id`),
+  ...foundIf(namesContainer(item) && asText(item['code']) === '', `${path}.container_id`),
+  ...given(asObject(item['environment'])['container_id'], `${path}.environment.container_id`),
   ...filesOf(item['content'], `${path}.content`),
   ...filesOf(item['output'], `${path}.output`),
-  ...given(objectOf(item['output'])['file_id'], `${path}.output.file_id`),
+  ...given(asObject(item['output'])['file_id'], `${path}.output.file_id`),
   ...inTools(item['tools'], `${path}.tools`),
 ]
 
 const inContainer = (container: unknown, path: string): Found => {
   if (typeof container === 'string') return [path]
-  return foundIf(listOf(objectOf(container)['file_ids']).length > 0, `${path}.file_ids`)
+  return foundIf(asArray(asObject(container)['file_ids']).length > 0, `${path}.file_ids`)
 }
 
 const storeTools: readonly unknown[] = ['file_search', 'collections_search']
@@ -49,11 +49,11 @@ const inTool = (tool: JsonObject, path: string): Found => [
   ...foundIf(storeTools.includes(tool['type']), `${path}.type`),
   ...inContainer(tool['container'], `${path}.container`),
   ...given(tool['tunnel_id'], `${path}.tunnel_id`),
-  ...given(objectOf(tool['input_image_mask'])['file_id'], `${path}.input_image_mask.file_id`),
+  ...given(asObject(tool['input_image_mask'])['file_id'], `${path}.input_image_mask.file_id`),
 ]
 
 const inEach = (values: unknown, path: string, look: (value: JsonObject, path: string) => Found): Found =>
-  listOf(values).flatMap((value, index) => (isObject(value) ? look(value, `${path}[${index}]`) : []))
+  asArray(values).flatMap((value, index) => (isObject(value) ? look(value, `${path}[${index}]`) : []))
 
 const inTools = (tools: unknown, path: string): Found =>
   inEach(tools, path, (tool, toolPath) => [...inTool(tool, toolPath), ...inTools(tool['tools'], `${toolPath}.tools`)])
@@ -72,7 +72,7 @@ const inApprovals = ({ input, previous_response_id: previous }: JsonObject): Fou
  * single items of earlier answers, files, vector stores, containers. Every workspace shares that account, and nothing tells whose they
  * are. What an item holds itself goes on without its id: see `detachedInput`.
  */
-export const refuseAccountReferences = (body: JsonObject): void => {
+export const refuseResponsesAccountReferences = (body: JsonObject): void => {
   const { conversation, prompt, input, tools } = body
   const [param] = [
     ...given(conversation, 'conversation'),
@@ -81,7 +81,7 @@ export const refuseAccountReferences = (body: JsonObject): void => {
     ...inTools(tools, 'tools'),
     ...inApprovals(body),
   ]
-  if (param !== undefined) throw keptByProvider(param)
+  if (param !== undefined) throw refuseProviderState(param)
 }
 
 /**
@@ -89,7 +89,7 @@ export const refuseAccountReferences = (body: JsonObject): void => {
  * `refuseAccountReferences` does.
  */
 export const referencedResponseOf = (body: JsonObject): string | null => {
-  refuseAccountReferences(body)
+  refuseResponsesAccountReferences(body)
   const named = body['previous_response_id']
   return typeof named === 'string' ? named : null
 }

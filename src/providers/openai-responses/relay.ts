@@ -1,6 +1,6 @@
 import type { Usage } from '../../domain/usage/usage.ts'
-import { isObject, type JsonObject, listOf, objectOf, parseJson, textOf } from '../../json.ts'
-import type { Asked, Delivered, Target } from '../dialect.ts'
+import { isObject, type JsonObject, asArray, asObject, parseJson, asText } from '../../json.ts'
+import type { UpstreamCallRequest, Delivered, Target } from '../dialect.ts'
 import { EventRelay } from '../event-relay.ts'
 import type { SseEvent } from '../sse.ts'
 import { sseEvent } from '../sse-event.ts'
@@ -9,7 +9,7 @@ import { DeliveredOutput } from './delivered.ts'
 import { readErrorEvent, readFailedResponse } from './failure.ts'
 import { StreamedItems } from './streamed-items.ts'
 import { StreamedTools } from './streamed-tools.ts'
-import { readUsage } from './usage.ts'
+import { readResponsesUsage } from './usage.ts'
 
 const doneData = '[DONE]'
 const lineFeed = Buffer.from('\n')
@@ -31,7 +31,7 @@ interface Terminal {
 /** Relays a responses stream: see StreamRelay. Every event is parsed once; its bytes go on as they came. */
 export class ResponsesRelay extends EventRelay {
   readonly #target: Target
-  readonly #asked: Asked
+  readonly #asked: UpstreamCallRequest
   readonly #tools: StreamedTools
   readonly #delivered: DeliveredOutput
   readonly #items = new StreamedItems()
@@ -40,7 +40,7 @@ export class ResponsesRelay extends EventRelay {
   #failedResponse: JsonObject | null = null
   #terminal: Terminal | null = null
 
-  constructor(target: Target, asked: Asked) {
+  constructor(target: Target, asked: UpstreamCallRequest) {
     super()
     this.#target = target
     this.#asked = asked
@@ -82,7 +82,7 @@ export class ResponsesRelay extends EventRelay {
     if (this.#terminal === null) throw new Error('a stream is closed after its last event has come')
     const { raw, event } = this.#terminal
     if (counted === null) return withLineEnd(raw)
-    return Buffer.from(sseEvent({ ...event, response: withUsage(objectOf(event['response']), counted) }))
+    return Buffer.from(sseEvent({ ...event, response: withUsage(asObject(event['response']), counted) }))
   }
 
   /** What stands behind the end, such as a `[DONE]`, goes no further. */
@@ -101,10 +101,10 @@ export class ResponsesRelay extends EventRelay {
 
   #takeEvent(event: SseEvent, json: unknown): void {
     if (!isObject(json)) this.break('not_json')
-    else if (json['type'] === 'response.failed') this.#fail(objectOf(json['response']))
+    else if (json['type'] === 'response.failed') this.#fail(asObject(json['response']))
     else if (this.isFailing) this.breakEarly()
     else if (json['type'] === 'error' || json['error'] || event.name === 'error') this.#takeError(json)
-    else if (!this.answering && !this.#startsWith(textOf(json['type']))) this.break('not_a_responses_stream')
+    else if (!this.answering && !this.#startsWith(asText(json['type']))) this.break('not_a_responses_stream')
     else this.#relay(event, json)
   }
 
@@ -115,9 +115,9 @@ export class ResponsesRelay extends EventRelay {
   }
 
   #relay(event: SseEvent, json: JsonObject): void {
-    const response = objectOf(json['response'])
+    const response = asObject(json['response'])
     this.#storedId ??= storedIdOf(this.#asked, response)
-    if (ends.includes(textOf(json['type']))) this.#end(event, json, response)
+    if (ends.includes(asText(json['type']))) this.#end(event, json, response)
     else {
       this.#note(json)
       this.keep(event.raw)
@@ -160,10 +160,10 @@ export class ResponsesRelay extends EventRelay {
 
   #noteUsage(response: JsonObject): void {
     this.#tools.conclude(response)
-    this.#reportedUsage = readUsage(response['usage'], this.#target.provider.profile, this.#tools.calls)
+    this.#reportedUsage = readResponsesUsage(response['usage'], this.#target.provider.profile, this.#tools.calls)
     // The last event may be the only one that says what the output was.
     if ((this.#reportedUsage?.outputTotal ?? 0) === 0)
-      for (const [index, item] of listOf(response['output']).entries())
+      for (const [index, item] of asArray(response['output']).entries())
         if (isObject(item)) this.#delivered.setItem(index, item)
   }
 }

@@ -1,8 +1,8 @@
 import { GatewayError } from '../../errors.ts'
-import type { Asked, Target, UpstreamRequest } from '../dialect.ts'
+import type { UpstreamCallRequest, Target, UpstreamRequest } from '../dialect.ts'
 import { detachedInput } from './input-ids.ts'
-import { refuseAccountReferences } from './references.ts'
-import { priceableTools, refuseUnpricedTools } from './tools.ts'
+import { refuseResponsesAccountReferences } from './references.ts'
+import { priceableTools, refuseUnpricedResponsesTools } from './tools.ts'
 
 type Draft = Record<string, unknown>
 
@@ -18,7 +18,7 @@ const capOutput = (draft: Draft, outputCap: number): void => {
   draft['max_output_tokens'] = typeof own === 'number' ? Math.min(own, outputCap) : outputCap
 }
 
-const bodyOf = ({ provider, upstreamModel }: Target, { body, outputCap }: Asked): Draft => {
+const bodyOf = ({ provider, upstreamModel }: Target, { body, outputCap }: UpstreamCallRequest): Draft => {
   const draft: Draft = { ...body, model: upstreamModel }
   if ('input' in draft) draft['input'] = detachedInput(draft['input'])
   if ('service_tier' in draft) dropUnpricedTier(draft)
@@ -38,11 +38,11 @@ const refuseUnserved = ({ provider, model }: Target): void => {
  * The request for POST `/responses`; top-level keys that we do not know go along untouched. Throws `not_implemented` where the
  * provider has no such surface, and `unsupported_parameter` for what cannot be billed or cannot be tied to a workspace.
  */
-export const responsesRequest = (target: Target, asked: Asked): UpstreamRequest => {
+export const responsesRequest = (target: Target, asked: UpstreamCallRequest): UpstreamRequest => {
   const { baseUrl, apiKey, headers, profile } = target.provider
   refuseUnserved(target)
-  refuseAccountReferences(asked.body)
-  refuseUnpricedTools(target.sheet, profile, asked.body)
+  refuseResponsesAccountReferences(asked.body)
+  refuseUnpricedResponsesTools(target.sheet, profile, asked.body)
   return {
     url: `${baseUrl.endsWith('/') ? baseUrl.slice(0, -1) : baseUrl}/responses`,
     headers: {

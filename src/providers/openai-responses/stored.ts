@@ -3,7 +3,7 @@ import type { UpstreamRequest } from '../dialect.ts'
 import type { Provider } from '../provider.ts'
 
 /** A response that a provider keeps, and what of it is asked for. */
-export interface StoredResponse {
+export interface StoredResponseQuestion {
   readonly responseId: string
   /** Of the caller's URL. */
   readonly query: string
@@ -22,7 +22,7 @@ const queryOf = (query: string): string => {
 /** The request for GET or DELETE `/responses/<id>`. Throws `not_implemented` where the provider keeps none. */
 export const storedResponseRequest = (
   provider: Provider,
-  { responseId, query }: StoredResponse,
+  { responseId, query }: StoredResponseQuestion,
 ): Omit<UpstreamRequest, 'body'> => {
   refuseUnkept(provider)
   const { baseUrl, apiKey, headers } = provider

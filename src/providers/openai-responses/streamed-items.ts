@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, textOf } from '../../json.ts'
+import { isObject, type JsonObject, asText } from '../../json.ts'
 import { limits } from '../../limits.ts'
 import { itemTypeOf } from './tool-calls.ts'
 
@@ -28,7 +28,7 @@ export class StreamedItems {
   }
 
   note({ type, output_index: index, item }: JsonObject): void {
-    const name = textOf(type)
+    const name = asText(type)
     if (isObject(item)) this.#lastMayBeLast = mayBeLast(item)
     if (name.endsWith('.done')) this.#open.delete(index)
     else if (name.endsWith('.added') && this.#open.size < limits.upstreamOutputItemsMax) this.#open.add(index)

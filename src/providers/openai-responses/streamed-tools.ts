@@ -1,4 +1,4 @@
-import { type JsonObject, listOf, objectOf, textOf } from '../../json.ts'
+import { type JsonObject, asArray, asObject, asText } from '../../json.ts'
 import { limits } from '../../limits.ts'
 import { isBilledType, itemTypeOf, type ToolCalls, ToolTally } from './tool-calls.ts'
 
@@ -9,7 +9,7 @@ type Place = number | string
 const toolEvent = /^response\.(\w+_call)(?:_code)?\.(\w+)$/
 
 const placeOf = ({ output_index: index, item_id, item }: JsonObject): Place =>
-  typeof index === 'number' ? index : textOf(item_id ?? objectOf(item)['id'])
+  typeof index === 'number' ? index : asText(item_id ?? asObject(item)['id'])
 
 /** What of an item decides its charge. */
 const sketchOf = ({ type, name, id, container_id, action, quality, size }: JsonObject): JsonObject => ({
@@ -19,7 +19,7 @@ const sketchOf = ({ type, name, id, container_id, action, quality, size }: JsonO
   container_id,
   quality,
   size,
-  ...(action === undefined ? {} : { action: { type: objectOf(action)['type'] } }),
+  ...(action === undefined ? {} : { action: { type: asObject(action)['type'] } }),
 })
 
 /**
@@ -48,7 +48,7 @@ export class StreamedTools {
   }
 
   note(event: JsonObject): void {
-    const type = textOf(event['type'])
+    const type = asText(event['type'])
     if (type === 'response.output_item.added') this.#begin(event)
     else if (type === 'response.output_item.done') this.#end(event)
     else if (type.includes('_call')) this.#noteToolEvent(event, type)
@@ -56,19 +56,19 @@ export class StreamedTools {
 
   /** The last event repeats the items; some upstreams leave that out. */
   conclude({ output, tool_usage: toolUsage }: JsonObject): void {
-    const repeated = listOf(output)
+    const repeated = asArray(output)
     if (repeated.length > 0) this.#replace(repeated)
     this.#whole.addUsage(toolUsage)
   }
 
   #begin(event: JsonObject): void {
-    const item = objectOf(event['item'])
+    const item = asObject(event['item'])
     const place = placeOf(event)
     if (isBilledType(itemTypeOf(item)) && !this.#ended.has(place)) this.#keep(place, sketchOf(item))
   }
 
   #end(event: JsonObject): void {
-    const item = objectOf(event['item'])
+    const item = asObject(event['item'])
     const place = placeOf(event)
     this.#open.delete(place)
     if (isBilledType(itemTypeOf(item)) && this.#ended.size < limits.upstreamOutputItemsMax) this.#ended.add(place)

@@ -1,7 +1,7 @@
 import type { Usage } from '../../domain/usage/usage.ts'
-import { isObject, type JsonObject, listOf, objectOf, textOf } from '../../json.ts'
+import { isObject, type JsonObject, asArray, asObject, asText } from '../../json.ts'
 import { limits } from '../../limits.ts'
-import { imageCallType, leastReading, toldReading } from './image-tool.ts'
+import { imageCallType, imageInputMin, reportedReading } from './image-tool.ts'
 import { type BilledTool, billedTool, billedToolsOf } from './tools.ts'
 
 export type ToolCalls = Usage['toolCalls']
@@ -13,16 +13,16 @@ const xSearches: readonly unknown[] = ['x_user_search', 'x_keyword_search', 'x_s
 const codeCallType = 'code_interpreter_call'
 
 export const itemTypeOf = ({ type, name }: JsonObject): string =>
-  type === 'custom_tool_call' && xSearches.includes(name) ? 'x_search_call' : textOf(type)
+  type === 'custom_tool_call' && xSearches.includes(name) ? 'x_search_call' : asText(type)
 
 const isCompleted = ({ status }: JsonObject): boolean => status === 'completed'
 
 /** To open a page, or to look for words in it, is part of the search that found it. */
 const isSearch = (item: JsonObject): boolean =>
-  isCompleted(item) && (objectOf(item['action'])['type'] ?? 'search') === 'search'
+  isCompleted(item) && (asObject(item['action'])['type'] ?? 'search') === 'search'
 
 /** An image that is there was made, whatever its status says by then. */
-const hasImage = (item: JsonObject): boolean => isCompleted(item) || textOf(item['result']) !== ''
+const hasImage = (item: JsonObject): boolean => isCompleted(item) || asText(item['result']) !== ''
 
 /** A container costs what it costs, whether the code in it failed or not. */
 const isBilled: ReadonlyMap<string, (item: JsonObject) => boolean> = new Map([
@@ -42,8 +42,8 @@ const narrowed = (items: readonly string[], wanted: string): readonly string[] =
 
 /** What an image turned out to be, as far as the answer tells: from the cheapest to the dearest. */
 const itemsOf = (item: JsonObject, { items }: BilledTool): readonly string[] => {
-  const ofQuality = narrowed(items, textOf(item['quality']))
-  return narrowed(ofQuality, textOf(item['size']))
+  const ofQuality = narrowed(items, asText(item['quality']))
+  return narrowed(ofQuality, asText(item['size']))
 }
 
 /** An answer may tell of a tool that was not declared: it is billed as that tool is when nothing more is said of it. */
@@ -85,7 +85,7 @@ export class ToolTally {
 
   /** What the whole answer says of its tools. */
   addUsage(toolUsage: unknown): void {
-    this.#toldRead = toldReading(this.#body, toolUsage)
+    this.#toldRead = reportedReading(this.#body, toolUsage)
   }
 
   /** To count on without changing this one. */
@@ -104,12 +104,12 @@ export class ToolTally {
     const tool = this.#declared.find((declared) => declared.itemType === itemType) ?? undeclared(itemType)
     if (tool === null || (itemType === codeCallType && !this.#isNewSession(item))) return
     addTo(this.#calls, { [itemsOf(item, tool).at(place) ?? '']: 1 })
-    if (itemType === imageCallType && place === -1) addTo(this.#leastRead, leastReading(this.#body, item))
+    if (itemType === imageCallType && place === -1) addTo(this.#leastRead, imageInputMin(this.#body, item))
   }
 
   /** A container is billed once, however often code runs in it. */
   #isNewSession(item: JsonObject): boolean {
-    const session = textOf(item['container_id'] ?? item['id'])
+    const session = asText(item['container_id'] ?? item['id'])
     const isNew = !this.#sessions.has(session)
     if (this.#sessions.size < limits.upstreamOutputItemsMax) this.#sessions.add(session)
     return isNew
@@ -119,7 +119,7 @@ export class ToolTally {
 /** The calls that an answer's items tell of, and what its `tool_usage` adds. */
 export const countToolCalls = (body: JsonObject, output: unknown, toolUsage?: unknown): ToolCalls => {
   const tally = new ToolTally(body)
-  for (const item of listOf(output)) tally.add(item)
+  for (const item of asArray(output)) tally.add(item)
   tally.addUsage(toolUsage)
   return tally.calls
 }

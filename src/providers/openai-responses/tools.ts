@@ -1,9 +1,9 @@
 import { GatewayError } from '../../errors.ts'
 import type { PriceSheet } from '../../events/types.ts'
-import { isObject, type JsonObject, listOf, objectOf, textOf } from '../../json.ts'
+import { isObject, type JsonObject, asArray, asObject, asText } from '../../json.ts'
 import { limits } from '../../limits.ts'
 import type { Profile } from '../provider.ts'
-import { imageCallType, imageItems, priceableImageTool, readingItems, readingMax } from './image-tool.ts'
+import { imageCallType, imageItems, priceableImageTool, imageInputItems, imageInputMax } from './image-tool.ts'
 
 /** A tool of the provider whose calls cost money beside their tokens. */
 export interface BilledTool {
@@ -23,7 +23,7 @@ interface Declared {
 
 /** The published price is that of the smallest container. */
 const containerItems = ({ container }: JsonObject): readonly string[] => {
-  const memory = objectOf(container)['memory_limit'] ?? '1g'
+  const memory = asObject(container)['memory_limit'] ?? '1g'
   return [memory === '1g' ? 'code_interpreter' : `code_interpreter_${memory}`]
 }
 
@@ -38,10 +38,10 @@ const billedTypes: readonly (readonly [RegExp, itemType: string, items: (tool: J
 
 /** What a tool's calls are billed as; null where it is no tool that is billed by the call. */
 export const billedTool = (tool: JsonObject): BilledTool | null => {
-  const type = textOf(tool['type'])
+  const type = asText(tool['type'])
   const [, itemType, items] = billedTypes.find(([pattern]) => pattern.test(type)) ?? []
   if (itemType === undefined || items === undefined) return null
-  return { itemType, items: items(tool), reads: itemType === imageCallType ? readingItems(tool) : [] }
+  return { itemType, items: items(tool), reads: itemType === imageCallType ? imageInputItems(tool) : [] }
 }
 
 /** The caller, or a server of the caller's, runs these; what they say is billed as tokens. */
@@ -49,18 +49,18 @@ const freeTypes = /^(?:function|custom|namespace|tool_search|mcp|local_shell|app
 
 /** A shell runs at the caller's, or in a container of the provider, which costs money. */
 const isFree = (tool: JsonObject): boolean =>
-  freeTypes.test(textOf(tool['type'])) ||
-  (tool['type'] === 'shell' && objectOf(tool['environment'])['type'] === 'local')
+  freeTypes.test(asText(tool['type'])) ||
+  (tool['type'] === 'shell' && asObject(tool['environment'])['type'] === 'local')
 
 /** The tools of a request that its answer may be billed for. */
 export const billedToolsOf = ({ tools }: JsonObject): readonly BilledTool[] =>
-  listOf(tools)
-    .map((tool) => billedTool(objectOf(tool)))
+  asArray(tools)
+    .map((tool) => billedTool(asObject(tool)))
     .filter((tool) => tool !== null)
 
 const declaredIn = (tools: unknown, path: string): readonly Declared[] =>
-  listOf(tools).flatMap((value, index) => {
-    const own = { tool: objectOf(value), path: `${path}[${index}]` }
+  asArray(tools).flatMap((value, index) => {
+    const own = { tool: asObject(value), path: `${path}[${index}]` }
     return [own, ...declaredIn(own.tool['tools'], `${own.path}.tools`)]
   })
 
@@ -68,14 +68,14 @@ const declaringItems: readonly unknown[] = ['additional_tools', 'tool_search_out
 
 /** Tools that stand elsewhere than at the top: they outlive the request in a stored answer, so none may cost money. */
 const nestedTools = ({ tools, input }: JsonObject): readonly Declared[] => [
-  ...listOf(tools).flatMap((tool, index) => declaredIn(objectOf(tool)['tools'], `tools[${index}].tools`)),
-  ...listOf(input).flatMap((item, index) =>
+  ...asArray(tools).flatMap((tool, index) => declaredIn(asObject(tool)['tools'], `tools[${index}].tools`)),
+  ...asArray(input).flatMap((item, index) =>
     isObject(item) && declaringItems.includes(item['type']) ? declaredIn(item['tools'], `input[${index}].tools`) : [],
   ),
 ]
 
 const refuse = ({ tool, path }: Declared, why: string): never => {
-  throw new GatewayError('unsupported_parameter', `The tool \`${textOf(tool['type'])}\` ${why}.`, {
+  throw new GatewayError('unsupported_parameter', `The tool \`${asText(tool['type'])}\` ${why}.`, {
     param: `${path}.type`,
   })
 }
@@ -92,9 +92,9 @@ const refuseUnlike = (billed: BilledTool, declared: Declared, known: Map<string,
 }
 
 const hasFiles = ({ input }: JsonObject): boolean =>
-  listOf(input)
-    .flatMap((item) => listOf(objectOf(item)['content']))
-    .some((part) => objectOf(part)['type'] === 'input_file')
+  asArray(input)
+    .flatMap((item) => asArray(asObject(item)['content']))
+    .some((part) => asObject(part)['type'] === 'input_file')
 
 /** xAI searches attached files by itself. */
 const refuseUnpricedFiles = (sheet: PriceSheet, body: JsonObject): void => {
@@ -103,10 +103,10 @@ const refuseUnpricedFiles = (sheet: PriceSheet, body: JsonObject): void => {
 }
 
 /** Throws `unsupported_parameter` with the tool's path where a tool may cost money that the price sheet does not tell. */
-export const refuseUnpricedTools = (sheet: PriceSheet, profile: Profile, body: JsonObject): void => {
+export const refuseUnpricedResponsesTools = (sheet: PriceSheet, profile: Profile, body: JsonObject): void => {
   const known = new Map<string, string>()
-  for (const [index, value] of listOf(body['tools']).entries()) {
-    const declared = { tool: objectOf(value), path: `tools[${index}]` }
+  for (const [index, value] of asArray(body['tools']).entries()) {
+    const declared = { tool: asObject(value), path: `tools[${index}]` }
     const billed = billedTool(declared.tool)
     if (billed === null ? !isFree(declared.tool) : !isPriced(sheet, [...billed.items, ...billed.reads]))
       refuse(declared, 'has no published price for this model as it is asked for')
@@ -147,5 +147,5 @@ export const toolCallsMaxOf = (body: JsonObject, isObeyed: boolean): { readonly 
     ({ itemType, items }) => [items.at(-1) ?? itemType, most(callsMax[itemType] ?? 0)] as const,
   )
   const searched = hasFiles(body) ? { document_search: most(limits.fileSearchesMax) } : {}
-  return { ...searched, ...Object.fromEntries(declared), ...readingMax(body, most(limits.generatedImagesMax)) }
+  return { ...searched, ...Object.fromEntries(declared), ...imageInputMax(body, most(limits.generatedImagesMax)) }
 }

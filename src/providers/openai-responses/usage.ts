@@ -1,17 +1,17 @@
 import { type Usage, usageOf } from '../../domain/usage/usage.ts'
-import { isObject, type JsonObject, objectOf } from '../../json.ts'
+import { isObject, type JsonObject, asObject } from '../../json.ts'
 import { countOf } from '../count.ts'
 import { serverToolCalls } from '../openai/server-tools.ts'
 import type { Profile } from '../provider.ts'
 import type { ToolCalls } from './tool-calls.ts'
 
-const detail = (details: unknown, name: string): number => countOf(objectOf(details)[name]) ?? 0
+const detail = (details: unknown, name: string): number => countOf(asObject(details)[name]) ?? 0
 
 /**
  * What a provider reports, in the one shape that is priced; null where it is no usage. The input includes what was read from and
  * written to the cache, the output includes reasoning. `seen` are the tool calls that the answer's items tell of.
  */
-export const readUsage = (raw: unknown, profile: Profile, seen: ToolCalls): Usage | null => {
+export const readResponsesUsage = (raw: unknown, profile: Profile, seen: ToolCalls): Usage | null => {
   if (!isObject(raw)) return null
   const input = countOf(raw['input_tokens'])
   const output = countOf(raw['output_tokens'])
@@ -29,7 +29,7 @@ export const readUsage = (raw: unknown, profile: Profile, seen: ToolCalls): Usag
 }
 
 /** The same figures as a client of the surface reads them. */
-export const usageOnWire = (usage: Usage): JsonObject => ({
+export const responsesUsageOnWire = (usage: Usage): JsonObject => ({
   input_tokens: usage.promptTotal,
   input_tokens_details: { cached_tokens: usage.cacheRead, cache_write_tokens: usage.cacheWrite5m + usage.cacheWrite1h },
   output_tokens: usage.outputTotal,

@@ -1,14 +1,14 @@
 import type { Usage } from '../../domain/usage/usage.ts'
 import { isObject, parseJson } from '../../json.ts'
-import type { Answer, AnswerFault, Asked, Target } from '../dialect.ts'
+import type { UpstreamAnswer, AnswerFault, UpstreamCallRequest, Target } from '../dialect.ts'
 import { DeliveredText } from './delivered.ts'
-import { readUsage, searchCalls, usageOnWire } from './usage.ts'
+import { readChatUsage, countChatSearchCalls, chatUsageOnWire } from './usage.ts'
 
 const textOfBytes = (bytes: Uint8Array): string =>
   Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString()
 
 /** A completion, whole. */
-export const readAnswer = (target: Target, asked: Asked, body: Uint8Array): Answer | AnswerFault => {
+export const readChatAnswer = (target: Target, asked: UpstreamCallRequest, body: Uint8Array): UpstreamAnswer | AnswerFault => {
   const json = parseJson(textOfBytes(body))
   if (!isObject(json)) return { fault: 'not_json' }
   if (json['error']) return { fault: 'error_in_answer' }
@@ -16,10 +16,10 @@ export const readAnswer = (target: Target, asked: Asked, body: Uint8Array): Answ
   if (!Array.isArray(choices)) return { fault: 'no_choices' }
   const delivered = new DeliveredText()
   delivered.add(choices, 'message')
-  const reportedUsage = readUsage(json['usage'], target.provider.profile, searchCalls(target, asked))
+  const reportedUsage = readChatUsage(json['usage'], target.provider.profile, countChatSearchCalls(target, asked))
   return { json, reportedUsage, delivered }
 }
 
 /** Every answer carries a usage, also where the upstream told none. */
-export const completeAnswer = ({ json }: Answer, counted: Usage): Uint8Array =>
-  Buffer.from(JSON.stringify({ ...json, usage: usageOnWire(counted) }))
+export const completeChatAnswer = ({ json }: UpstreamAnswer, counted: Usage): Uint8Array =>
+  Buffer.from(JSON.stringify({ ...json, usage: chatUsageOnWire(counted) }))

@@ -1,8 +1,8 @@
 import { GatewayError } from '../../errors.ts'
-import { isObject, type JsonObject, listOf, objectOf, textOf } from '../../json.ts'
+import { isObject, type JsonObject, asArray, asObject, asText } from '../../json.ts'
 import { limits } from '../../limits.ts'
 import { scanJson } from '../../scan-json.ts'
-import { invalid } from '../canonical/refuse.ts'
+import { invalidMember } from '../canonical/refuse.ts'
 
 interface ArgumentText {
   readonly text: string
@@ -10,12 +10,12 @@ interface ArgumentText {
 }
 
 const argumentsIn = ({ tool_calls, function_call }: JsonObject, path: string): readonly ArgumentText[] => [
-  ...listOf(tool_calls).map((call, place) => ({
-    text: textOf(objectOf(objectOf(call)['function'])['arguments']),
+  ...asArray(tool_calls).map((call, place) => ({
+    text: asText(asObject(asObject(call)['function'])['arguments']),
     path: `${path}.tool_calls[${place}].function.arguments`,
   })),
   ...(isObject(function_call)
-    ? [{ text: textOf(function_call['arguments']), path: `${path}.function_call.arguments` }]
+    ? [{ text: asText(function_call['arguments']), path: `${path}.function_call.arguments` }]
     : []),
 ]
 
@@ -34,10 +34,10 @@ export const refuseLargeArguments = (messages: readonly unknown[]): void => {
   const { jsonDepthMax: depthMax } = limits
   let membersMax: number = limits.jsonMembersMax
   for (const [index, message] of messages.entries())
-    for (const { text, path } of argumentsIn(objectOf(message), `messages[${index}]`)) {
+    for (const { text, path } of argumentsIn(asObject(message), `messages[${index}]`)) {
       const { tooDeep, tooMany: hasTooMany, members } = scanJson(text, { depthMax, membersMax })
       if (hasTooMany) throw tooMany(path)
-      if (tooDeep) throw invalid(path, `must not nest deeper than ${depthMax} levels`)
+      if (tooDeep) throw invalidMember(path, `must not nest deeper than ${depthMax} levels`)
       membersMax -= members
     }
 }

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, listOf, objectOf, textOf } from '../../json.ts'
+import { isObject, type JsonObject, asArray, asObject, asText } from '../../json.ts'
 import { limits } from '../../limits.ts'
 import type { Delivered } from '../dialect.ts'
 
@@ -9,24 +9,24 @@ interface ChoiceText {
 }
 
 const functionText = (call: unknown): string => {
-  const { name, arguments: given } = objectOf(call)
-  return textOf(name) + textOf(given)
+  const { name, arguments: given } = asObject(call)
+  return asText(name) + asText(given)
 }
 
 const toolText = (call: unknown): string => {
-  const { function: named, custom } = objectOf(call)
-  return functionText(named) + textOf(objectOf(custom)['name']) + textOf(objectOf(custom)['input'])
+  const { function: named, custom } = asObject(call)
+  return functionText(named) + asText(asObject(custom)['name']) + asText(asObject(custom)['input'])
 }
 
 const answerText = (message: JsonObject): string => {
-  const text = textOf(message['content']) + textOf(message['refusal'])
-  const spoken = message['audio'] === undefined ? '' : textOf(objectOf(message['audio'])['transcript'])
+  const text = asText(message['content']) + asText(message['refusal'])
+  const spoken = message['audio'] === undefined ? '' : asText(asObject(message['audio'])['transcript'])
   const called = message['function_call'] === undefined ? '' : functionText(message['function_call'])
   const tools = message['tool_calls']
-  return text + spoken + called + (tools === undefined ? '' : listOf(tools).map(toolText).join(''))
+  return text + spoken + called + (tools === undefined ? '' : asArray(tools).map(toolText).join(''))
 }
 
-const reasoningText = (message: JsonObject): string => textOf(message['reasoning_content'] ?? message['reasoning'])
+const reasoningText = (message: JsonObject): string => asText(message['reasoning_content'] ?? message['reasoning'])
 
 /** Collects what an answer says, choice by choice, from the deltas of a stream or from whole messages. Memory is bounded. */
 export class DeliveredText implements Delivered {
@@ -57,7 +57,7 @@ export class DeliveredText implements Delivered {
   }
 
   add(choices: readonly unknown[], member: 'delta' | 'message'): void {
-    for (const choice of choices) if (isObject(choice)) this.#addChoice(choice, objectOf(choice[member]))
+    for (const choice of choices) if (isObject(choice)) this.#addChoice(choice, asObject(choice[member]))
   }
 
   #addChoice(choice: JsonObject, message: JsonObject): void {

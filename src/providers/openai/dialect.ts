@@ -1,16 +1,16 @@
-import type { Dialect } from '../dialect.ts'
-import { completeAnswer, readAnswer } from './answer.ts'
-import { countUsage } from './estimate.ts'
-import { readRefusal } from './refusal.ts'
+import type { UpstreamDialect } from '../dialect.ts'
+import { completeChatAnswer, readChatAnswer } from './answer.ts'
+import { countChatUsage } from './estimate.ts'
+import { readOpenAIError } from './refusal.ts'
 import { ChatRelay } from './relay.ts'
 import { chatRequest } from './request.ts'
 
 /** Chat completions, as OpenAI and those who follow it speak them. */
-export const openai: Dialect = {
+export const openai: UpstreamDialect = {
   buildRequest: chatRequest,
-  readAnswer,
-  completeAnswer,
+  readAnswer: readChatAnswer,
+  completeAnswer: completeChatAnswer,
   openRelay: (target, asked) => new ChatRelay(target, asked),
-  countUsage,
-  readRefusal,
+  countUsage: countChatUsage,
+  readRefusal: readOpenAIError,
 }

@@ -1,43 +1,43 @@
 import { type Usage, usageOf } from '../../domain/usage/usage.ts'
-import { isObject, type JsonObject, listOf, objectOf, textOf } from '../../json.ts'
-import type { Asked, Delivered, Target } from '../dialect.ts'
+import { isObject, type JsonObject, asArray, asObject, asText } from '../../json.ts'
+import type { UpstreamCallRequest, Delivered, Target } from '../dialect.ts'
 import { countOutput, countTokens, jsonText, wrappingTokens } from '../tokens.ts'
-import { searchCalls } from './usage.ts'
+import { countChatSearchCalls } from './usage.ts'
 
 const partText = (part: unknown): string => {
-  const { text, refusal } = objectOf(part)
-  return textOf(text) + textOf(refusal)
+  const { text, refusal } = asObject(part)
+  return asText(text) + asText(refusal)
 }
 
 const contentText = (content: unknown): string =>
-  typeof content === 'string' ? content : listOf(content).map(partText).join('')
+  typeof content === 'string' ? content : asArray(content).map(partText).join('')
 
 const callText = (call: unknown): string => {
-  const { name, arguments: given } = objectOf(objectOf(call)['function'])
-  return textOf(name) + textOf(given)
+  const { name, arguments: given } = asObject(asObject(call)['function'])
+  return asText(name) + asText(given)
 }
 
 const messageText = (message: JsonObject): string =>
   [
-    textOf(message['role']),
-    textOf(message['name']),
+    asText(message['role']),
+    asText(message['name']),
     contentText(message['content']),
-    textOf(message['reasoning_content']),
-    ...listOf(message['tool_calls']).map(callText),
+    asText(message['reasoning_content']),
+    ...asArray(message['tool_calls']).map(callText),
   ].join('')
 
 /** The text that a provider makes tokens of; images and audio are not counted. */
-const promptTexts = ({ body }: Asked): readonly string[] => [
-  ...listOf(body['messages']).filter(isObject).map(messageText),
+const promptTexts = ({ body }: UpstreamCallRequest): readonly string[] => [
+  ...asArray(body['messages']).filter(isObject).map(messageText),
   jsonText(body['tools']),
   jsonText(body['functions']),
-  jsonText(objectOf(body['response_format'])['json_schema']),
+  jsonText(asObject(body['response_format'])['json_schema']),
 ]
 
-const countPrompt = async (asked: Asked): Promise<number> =>
-  (await countTokens(promptTexts(asked).join(''))) + wrappingTokens(listOf(asked.body['messages']).length)
+const countPrompt = async (asked: UpstreamCallRequest): Promise<number> =>
+  (await countTokens(promptTexts(asked).join(''))) + wrappingTokens(asArray(asked.body['messages']).length)
 
 /** Usage counted by a tokenizer, for an answer whose upstream told none. */
-export const countUsage = async (target: Target, asked: Asked, delivered: Delivered): Promise<Usage> => {
-  return usageOf({ total: await countPrompt(asked) }, await countOutput(delivered), searchCalls(target, asked))
+export const countChatUsage = async (target: Target, asked: UpstreamCallRequest, delivered: Delivered): Promise<Usage> => {
+  return usageOf({ total: await countPrompt(asked) }, await countOutput(delivered), countChatSearchCalls(target, asked))
 }

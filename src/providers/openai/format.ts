@@ -1,25 +1,25 @@
 import type { ClientFormat, UpstreamFormat } from '../canonical/format.ts'
 import { readConversation } from './read-conversation.ts'
-import { readReply } from './read-reply.ts'
+import { readChatReply } from './read-reply.ts'
 import { ChatReplyReader } from './read-reply-stream.ts'
-import { readRefusal } from './refusal.ts'
+import { readOpenAIError } from './refusal.ts'
 import { searchCallsOf } from './usage.ts'
 import { writeConversation } from './write-conversation.ts'
-import { writeReply } from './write-reply.ts'
+import { writeChatReply } from './write-reply.ts'
 import { ChatReplyWriter } from './write-reply-stream.ts'
 
 /** Chat completions as clients speak them, for models whose upstream speaks another format. */
 export const chatClient: ClientFormat = {
   readRequest: readConversation,
-  writeReply,
+  writeReply: writeChatReply,
   openWriter: (served, body) => new ChatReplyWriter(served, body),
 }
 
 /** Chat completions as upstreams speak them, for clients that speak another format. */
 export const chatUpstream: UpstreamFormat = {
   writeRequest: writeConversation,
-  readReply,
+  readReply: readChatReply,
   openReader: (target) => new ChatReplyReader(target),
   impliedToolCalls: (conversation, target) => searchCallsOf(target, conversation.webSearch?.contextSize ?? null),
-  readRefusal,
+  readRefusal: readOpenAIError,
 }

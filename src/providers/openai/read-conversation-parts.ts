@@ -1,6 +1,6 @@
-import { isObject, type JsonObject, objectOf, textOf } from '../../json.ts'
+import { isObject, type JsonObject, asObject, asText } from '../../json.ts'
 import type { AudioPart, DocumentPart, ImagePart, TextPart } from '../canonical/conversation.ts'
-import { invalid, unsupported } from '../canonical/refuse.ts'
+import { invalidMember, unsupported } from '../canonical/refuse.ts'
 
 export type UserPart = TextPart | ImagePart | DocumentPart | AudioPart
 
@@ -21,26 +21,26 @@ const inlineOf = (url: string): Inline | null => {
     : { mediaType: mediaType.toLowerCase(), base64: url.slice(head.length) }
 }
 
-export const textPart = (text: string): TextPart => ({ type: 'text', text, cached: null })
+export const readTextPart = (text: string): TextPart => ({ type: 'text', text, cached: null })
 
 const readImageSource = (url: string, path: string): ImagePart['source'] => {
   if (/^https?:\/\//i.test(url)) return { url }
   const inline = inlineOf(url)
   if (inline?.mediaType.startsWith('image/')) return inline
-  throw invalid(`${path}.image_url.url`, 'must be an http(s) URL or an image as a data: URL in base64')
+  throw invalidMember(`${path}.image_url.url`, 'must be an http(s) URL or an image as a data: URL in base64')
 }
 
 const readImage = (image: JsonObject, path: string): ImagePart => ({
   type: 'image',
-  source: readImageSource(textOf(image['url']), path),
+  source: readImageSource(asText(image['url']), path),
   detail: details.find((detail) => detail === image['detail']) ?? null,
   cached: null,
 })
 
 const readAudio = (audio: JsonObject, path: string): AudioPart => {
   const format = audioFormats.find((each) => each === audio['format'])
-  if (format === undefined) throw invalid(`${path}.input_audio.format`, 'must be wav or mp3')
-  return { type: 'audio', format, base64: textOf(audio['data']) }
+  if (format === undefined) throw invalidMember(`${path}.input_audio.format`, 'must be wav or mp3')
+  return { type: 'audio', format, base64: asText(audio['data']) }
 }
 
 const isText = (mediaType: string): boolean => mediaType.startsWith('text/')
@@ -58,33 +58,33 @@ const readFileData = (data: string, filename: string): Inline | null => {
 /** A file id names a file in an account of the provider's, which is not the caller's. */
 const readFile = (file: JsonObject, path: string): DocumentPart => {
   if (typeof file['file_id'] === 'string') throw unsupported(path, 'with a file_id is not available for this model')
-  const filename = textOf(file['filename'])
-  const inline = readFileData(textOf(file['file_data']), filename)
-  if (inline === null) throw invalid(`${path}.file.file_data`, 'must be a data: URL in base64')
+  const filename = asText(file['filename'])
+  const inline = readFileData(asText(file['file_data']), filename)
+  if (inline === null) throw invalidMember(`${path}.file.file_data`, 'must be a data: URL in base64')
   return { type: 'document', source: documentSource(inline), title: filename === '' ? null : filename, cached: null }
 }
 
 const readPart = (part: unknown, path: string): UserPart => {
-  const { type, text, refusal, image_url, input_audio, file } = objectOf(part)
+  const { type, text, refusal, image_url, input_audio, file } = asObject(part)
   switch (type) {
     case 'text':
-      return textPart(textOf(text))
+      return readTextPart(asText(text))
     case 'refusal':
-      return textPart(textOf(refusal))
+      return readTextPart(asText(refusal))
     case 'image_url':
       return readImage(isObject(image_url) ? image_url : { url: image_url }, path)
     case 'input_audio':
-      return readAudio(objectOf(input_audio), path)
+      return readAudio(asObject(input_audio), path)
     case 'file':
-      return readFile(objectOf(file), path)
+      return readFile(asObject(file), path)
     default:
-      throw unsupported(`${path}.type`, `'${textOf(type)}' is not available for this model`)
+      throw unsupported(`${path}.type`, `'${asText(type)}' is not available for this model`)
   }
 }
 
 /** The content of a message; `path` is the message's own. */
-export const readContent = (content: unknown, path: string): readonly UserPart[] => {
-  if (typeof content === 'string') return [textPart(content)]
+export const readContentParts = (content: unknown, path: string): readonly UserPart[] => {
+  if (typeof content === 'string') return [readTextPart(content)]
   return Array.isArray(content) ? content.map((part, index) => readPart(part, `${path}.content[${index}]`)) : []
 }
 
@@ -92,7 +92,7 @@ const isFilledText = (part: UserPart): part is TextPart => part.type === 'text' 
 
 /** Content that can only be text: of instructions and of answers. Empty texts say nothing. */
 export const readTexts = (content: unknown, path: string): readonly TextPart[] => {
-  const parts = readContent(content, path)
+  const parts = readContentParts(content, path)
   const other = parts.findIndex((part) => part.type !== 'text')
   if (other >= 0) throw unsupported(`${path}.content[${other}]`, 'must be text in a message of this role')
   return parts.filter(isFilledText)

@@ -1,11 +1,11 @@
-import { isObject, type JsonObject, listOf, objectOf, textOf } from '../../json.ts'
+import { isObject, type JsonObject, asArray, asObject, asText } from '../../json.ts'
 import type { ToolChoice, ToolDefinition } from '../canonical/conversation.ts'
 import { unsupported } from '../canonical/refuse.ts'
 
 const readFunction = (definition: unknown): ToolDefinition => {
-  const { name, description, parameters, strict } = objectOf(definition)
+  const { name, description, parameters, strict } = asObject(definition)
   return {
-    name: textOf(name),
+    name: asText(name),
     description: typeof description === 'string' ? description : null,
     parameters: isObject(parameters) ? parameters : null,
     strict: typeof strict === 'boolean' ? strict : null,
@@ -14,18 +14,18 @@ const readFunction = (definition: unknown): ToolDefinition => {
 }
 
 const readTool = (tool: unknown, index: number): ToolDefinition => {
-  const { type, function: definition } = objectOf(tool)
+  const { type, function: definition } = asObject(tool)
   if (type === 'function') return readFunction(definition)
-  throw unsupported(`tools[${index}].type`, `'${textOf(type)}' is not available for this model`)
+  throw unsupported(`tools[${index}].type`, `'${asText(type)}' is not available for this model`)
 }
 
 /** The deprecated form of tools: its answers and its history name no call ids. */
 export const usesFunctions = (body: JsonObject): boolean =>
-  listOf(body['functions']).length > 0 && listOf(body['tools']).length === 0
+  asArray(body['functions']).length > 0 && asArray(body['tools']).length === 0
 
-export const readTools = (body: JsonObject): readonly ToolDefinition[] => [
-  ...listOf(body['tools']).map(readTool),
-  ...listOf(body['functions']).map(readFunction),
+export const readChatTools = (body: JsonObject): readonly ToolDefinition[] => [
+  ...asArray(body['tools']).map(readTool),
+  ...asArray(body['functions']).map(readFunction),
 ]
 
 const choiceWords = ['auto', 'none', 'required'] as const
@@ -33,13 +33,13 @@ const choiceWords = ['auto', 'none', 'required'] as const
 const readChoice = (choice: unknown, named: unknown): ToolChoice | null => {
   const word = choiceWords.find((each) => each === choice)
   if (word !== undefined) return { type: word }
-  const { name } = objectOf(named)
+  const { name } = asObject(named)
   return typeof name === 'string' ? { type: 'tool', name } : null
 }
 
-export const readToolChoice = (body: JsonObject): ToolChoice | null => {
+export const readChatToolChoice = (body: JsonObject): ToolChoice | null => {
   const { tool_choice, function_call } = body
-  const { type, function: named } = objectOf(tool_choice)
+  const { type, function: named } = asObject(tool_choice)
   if (type === 'allowed_tools' || type === 'custom')
     throw unsupported('tool_choice', `of type '${type}' is not available for this model`)
   return readChoice(tool_choice, named) ?? readChoice(function_call, function_call)

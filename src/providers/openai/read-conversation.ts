@@ -1,15 +1,15 @@
-import { isObject, type JsonObject, listOf, objectOf, textOf } from '../../json.ts'
+import { isObject, type JsonObject, asArray, asObject, asText } from '../../json.ts'
 import type { AnswerFormat, Conversation, Reasoning, WebSearch } from '../canonical/conversation.ts'
 import { unsupported } from '../canonical/refuse.ts'
 import { readMessages } from './read-conversation-messages.ts'
-import { readParallelToolCalls, readToolChoice, readTools } from './read-conversation-tools.ts'
+import { readParallelToolCalls, readChatToolChoice, readChatTools } from './read-conversation-tools.ts'
 
 const numberOf = (value: unknown): number | null => (typeof value === 'number' ? value : null)
 
 const refuseUnsayable = (body: JsonObject): void => {
   if (typeof body['n'] === 'number' && body['n'] > 1) throw unsupported('n', 'above 1 is not available for this model')
   if (body['logprobs'] === true) throw unsupported('logprobs', 'is not available for this model')
-  if (listOf(body['modalities']).includes('audio'))
+  if (asArray(body['modalities']).includes('audio'))
     throw unsupported('modalities', 'with audio is not available for this model')
 }
 
@@ -20,18 +20,18 @@ const readOutputTokensMax = (body: JsonObject): number | null => {
 }
 
 const readStop = (stop: unknown): readonly string[] =>
-  (typeof stop === 'string' ? [stop] : listOf(stop)).map(textOf).filter((sequence) => sequence !== '')
+  (typeof stop === 'string' ? [stop] : asArray(stop)).map(asText).filter((sequence) => sequence !== '')
 
 const readFormat = (body: JsonObject): AnswerFormat => {
-  const { type, json_schema } = objectOf(body['response_format'])
+  const { type, json_schema } = asObject(body['response_format'])
   if (type === 'json_object') return { type: 'json' }
   if (type !== 'json_schema') return { type: 'text' }
-  const { name, description, schema, strict } = objectOf(json_schema)
+  const { name, description, schema, strict } = asObject(json_schema)
   return {
     type: 'schema',
-    name: textOf(name),
+    name: asText(name),
     description: typeof description === 'string' ? description : null,
-    schema: objectOf(schema),
+    schema: asObject(schema),
     strict: typeof strict === 'boolean' ? strict : null,
   }
 }
@@ -45,7 +45,7 @@ const contextSizes = ['low', 'medium', 'high'] as const
 const places = ['city', 'region', 'country', 'timezone'] as const
 
 const readLocation = (location: unknown): WebSearch['userLocation'] => {
-  const approximate = objectOf(location)['approximate']
+  const approximate = asObject(location)['approximate']
   if (!isObject(approximate)) return null
   return Object.fromEntries(
     places.filter((place) => typeof approximate[place] === 'string').map((place) => [place, approximate[place]]),
@@ -64,7 +64,7 @@ const readWebSearch = (options: unknown): WebSearch | null =>
     : null
 
 const readUser = ({ user, safety_identifier }: JsonObject): string | null => {
-  const word = textOf(user) || textOf(safety_identifier)
+  const word = asText(user) || asText(safety_identifier)
   return word === '' ? null : word
 }
 
@@ -75,9 +75,9 @@ const readUser = ({ user, safety_identifier }: JsonObject): string | null => {
 export const readConversation = (body: JsonObject): Conversation => {
   refuseUnsayable(body)
   return {
-    ...readMessages(listOf(body['messages'])),
-    tools: readTools(body),
-    toolChoice: readToolChoice(body),
+    ...readMessages(asArray(body['messages'])),
+    tools: readChatTools(body),
+    toolChoice: readChatToolChoice(body),
     parallelToolCalls: readParallelToolCalls(body),
     outputTokensMax: readOutputTokensMax(body),
     temperature: numberOf(body['temperature']),

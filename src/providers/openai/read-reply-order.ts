@@ -1,7 +1,7 @@
-import { isObject, type JsonObject, objectOf, parseJson, textOf } from '../../json.ts'
+import { isObject, type JsonObject, asObject, parseJson, asText } from '../../json.ts'
 import { limits } from '../../limits.ts'
 import type { ReplyEvent } from '../canonical/reply.ts'
-import { callIdOf } from './read-reply.ts'
+import { toolCallIdOf } from './read-reply.ts'
 import { readSignature } from './signature.ts'
 
 interface Call {
@@ -101,21 +101,21 @@ export class PartOrder {
 
   /** Pieces name their call by its index; some upstreams give the index 0 to every call, or none, and another id. */
   #find({ id: named, index, function: called }: JsonObject): Call | undefined {
-    const id = textOf(named)
+    const id = asText(named)
     const ofIndex = this.#calls.filter((call) => typeof index !== 'number' || call.index === index)
     const sameId = id === '' ? undefined : ofIndex.findLast((call) => call.id === id)
     const last = ofIndex.at(-1)
     if (sameId !== undefined || last === undefined) return sameId
-    const isNew = typeof index !== 'number' && textOf(objectOf(called)['name']) !== ''
+    const isNew = typeof index !== 'number' && asText(asObject(called)['name']) !== ''
     return isNew || (id !== '' && last.id !== '') ? undefined : last
   }
 
   #extend(call: Call, fragment: JsonObject): void {
-    const { name, arguments: given } = objectOf(fragment['function'])
-    const text = textOf(given)
+    const { name, arguments: given } = asObject(fragment['function'])
+    const text = asText(given)
     if (call.ended && text.trim() !== '') throw new ReplyDisorder('tool_call_out_of_order')
-    call.id ||= textOf(fragment['id'])
-    call.name ||= textOf(name)
+    call.id ||= asText(fragment['id'])
+    call.name ||= asText(name)
     call.signature ??= readSignature(fragment)
     this.#hold(text.length)
     call.arguments += text
@@ -126,7 +126,7 @@ export class PartOrder {
   #pass(call: Call): readonly ReplyEvent[] {
     if (call.name === '') return []
     const { name, signature } = call
-    const id = callIdOf(call.id, this.#answerId, call.place)
+    const id = toolCallIdOf(call.id, this.#answerId, call.place)
     const events: ReplyEvent[] = call.begun ? [] : [{ type: 'tool_call', id, name, signature }]
     if (call.unsaid !== '') events.push({ type: 'arguments', text: call.unsaid })
     call.begun = true

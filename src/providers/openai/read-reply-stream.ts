@@ -1,12 +1,12 @@
-import { isObject, type JsonObject, listOf, objectOf, parseJson, textOf } from '../../json.ts'
+import { isObject, type JsonObject, asArray, asObject, parseJson, asText } from '../../json.ts'
 import type { ReplyReader } from '../canonical/format.ts'
 import type { ReplyEvent } from '../canonical/reply.ts'
 import type { AnswerFault, Target } from '../dialect.ts'
 import type { Profile } from '../provider.ts'
 import type { SseEvent } from '../sse.ts'
-import { citationsOf, contentText, reasoningText, replyId, stopReasonOf } from './read-reply.ts'
+import { readCitations, contentText, reasoningText, replyId, stopReasonOf } from './read-reply.ts'
 import { PartOrder, ReplyDisorder } from './read-reply-order.ts'
-import { readUsage } from './usage.ts'
+import { readChatUsage } from './usage.ts'
 
 const doneData = '[DONE]'
 
@@ -64,28 +64,28 @@ export class ChatReplyReader implements ReplyReader {
   }
 
   #readPieces(order: PartOrder, chunk: JsonObject): readonly ReplyEvent[] {
-    const choice = listOf(chunk['choices']).find((each) => (objectOf(each)['index'] ?? 0) === 0)
-    return [...this.#readChoice(order, objectOf(choice)), ...this.#readUsage(chunk['usage'])]
+    const choice = asArray(chunk['choices']).find((each) => (asObject(each)['index'] ?? 0) === 0)
+    return [...this.#readChoice(order, asObject(choice)), ...this.#readUsage(chunk['usage'])]
   }
 
   #readChoice(order: PartOrder, choice: JsonObject): readonly ReplyEvent[] {
     if (this.#finished) return []
-    const finishReason = textOf(choice['finish_reason'])
-    const pieces = this.#readDelta(order, objectOf(choice['delta']))
+    const finishReason = asText(choice['finish_reason'])
+    const pieces = this.#readDelta(order, asObject(choice['delta']))
     return finishReason === '' ? pieces : [...pieces, ...this.#finish(order, finishReason)]
   }
 
   #readDelta(order: PartOrder, delta: JsonObject): readonly ReplyEvent[] {
-    const refusal = textOf(delta['refusal'])
+    const refusal = asText(delta['refusal'])
     if (refusal !== '') this.#refused = true
     const thought = reasoningText(delta)
     const text = contentText(delta) + refusal
     return [
       ...(thought === '' ? [] : order.add({ type: 'thinking', text: thought }, thought.length)),
       ...(text === '' ? [] : order.add({ type: 'text', text }, text.length)),
-      ...citationsOf(delta).flatMap((citation) => order.add({ type: 'citation', citation }, citation.url.length)),
-      ...listOf(delta['tool_calls'])
-        .map(objectOf)
+      ...readCitations(delta).flatMap((citation) => order.add({ type: 'citation', citation }, citation.url.length)),
+      ...asArray(delta['tool_calls'])
+        .map(asObject)
         .filter(isFunctionCall)
         .flatMap((call) => order.addCall(call)),
     ]
@@ -101,7 +101,7 @@ export class ChatReplyReader implements ReplyReader {
 
   /** Cumulative where it is repeated. */
   #readUsage(raw: unknown): readonly ReplyEvent[] {
-    const usage = readUsage(raw, this.#profile)
+    const usage = readChatUsage(raw, this.#profile)
     return usage === null ? [] : [{ type: 'usage', usage }]
   }
 }

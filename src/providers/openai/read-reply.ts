@@ -1,11 +1,11 @@
-import { isObject, type JsonObject, listOf, objectOf, textOf } from '../../json.ts'
+import { isObject, type JsonObject, asArray, asObject, asText } from '../../json.ts'
 import type { Citation, Reply, ReplyPart, StopReason } from '../canonical/reply.ts'
 import type { AnswerFault, Target } from '../dialect.ts'
 import { readSignature } from './signature.ts'
-import { readUsage } from './usage.ts'
+import { readChatUsage } from './usage.ts'
 
 /** The upstream's id without the prefix that every chat answer has. */
-export const replyId = ({ id }: JsonObject): string => textOf(id).replace(/^chatcmpl-/, '')
+export const replyId = ({ id }: JsonObject): string => asText(id).replace(/^chatcmpl-/, '')
 
 const stopReasons = new Map<string, StopReason>([
   ['length', 'length'],
@@ -25,70 +25,70 @@ export const stopReasonOf = (
   return said.calls ? 'tool_calls' : 'end'
 }
 
-const partText = (part: unknown): string => textOf(objectOf(part)['text'])
+const partText = (part: unknown): string => asText(asObject(part)['text'])
 
 /** Of a message or of a delta. */
 export const contentText = ({ content }: JsonObject): string =>
-  typeof content === 'string' ? content : listOf(content).map(partText).join('')
+  typeof content === 'string' ? content : asArray(content).map(partText).join('')
 
 export const reasoningText = (message: JsonObject): string =>
-  textOf(message['reasoning_content'] ?? message['reasoning'])
+  asText(message['reasoning_content'] ?? message['reasoning'])
 
 const rangeOf = ({ start_index, end_index }: JsonObject): Citation['range'] =>
   typeof start_index === 'number' && typeof end_index === 'number' ? { start: start_index, end: end_index } : null
 
 const readCitation = (annotation: unknown): readonly Citation[] => {
-  const cited = objectOf(annotation)['url_citation']
+  const cited = asObject(annotation)['url_citation']
   if (!isObject(cited)) return []
   const { url, title } = cited
-  return [{ url: textOf(url), title: typeof title === 'string' ? title : null, citedText: null, range: rangeOf(cited) }]
+  return [{ url: asText(url), title: typeof title === 'string' ? title : null, citedText: null, range: rangeOf(cited) }]
 }
 
-export const citationsOf = ({ annotations }: JsonObject): readonly Citation[] =>
-  listOf(annotations).flatMap(readCitation)
+export const readCitations = ({ annotations }: JsonObject): readonly Citation[] =>
+  asArray(annotations).flatMap(readCitation)
 
 /** An id for a call that the upstream gave none. */
-export const callIdOf = (id: string, answer: string, place: number): string => id || `call_${answer}_${place}`
+export const toolCallIdOf = (id: string, answer: string, place: number): string => id || `call_${answer}_${place}`
 
 /** Calls without arguments come with an empty text from some upstreams. */
 export const argumentsOf = (text: string): string => (text.trim() === '' ? '{}' : text)
 
 const readCall = (value: unknown, answer: string, place: number): ReplyPart => {
-  const call = objectOf(value)
-  const { name, arguments: given } = objectOf(call['function'])
+  const call = asObject(value)
+  const { name, arguments: given } = asObject(call['function'])
   return {
     type: 'tool_call',
-    id: callIdOf(textOf(call['id']), answer, place),
-    name: textOf(name),
-    arguments: argumentsOf(textOf(given)),
+    id: toolCallIdOf(asText(call['id']), answer, place),
+    name: asText(name),
+    arguments: argumentsOf(asText(given)),
     signature: readSignature(call),
   }
 }
 
 const readParts = (message: JsonObject, answer: string): readonly ReplyPart[] => {
   const thought = reasoningText(message)
-  const text = contentText(message) + textOf(message['refusal'])
+  const text = contentText(message) + asText(message['refusal'])
   return [
     ...(thought === '' ? [] : [{ type: 'thinking', text: thought, signature: null } as const]),
-    ...(text === '' ? [] : [{ type: 'text', text, citations: citationsOf(message) } as const]),
-    ...listOf(message['tool_calls']).map((call, place) => readCall(call, answer, place)),
+    ...(text === '' ? [] : [{ type: 'text', text, citations: readCitations(message) } as const]),
+    ...asArray(message['tool_calls']).map((call, place) => readCall(call, answer, place)),
   ]
 }
 
 /** The first choice of a chat completion: no more are asked for. */
-export const readReply = ({ provider }: Target, json: JsonObject): Reply | AnswerFault => {
+export const readChatReply = ({ provider }: Target, json: JsonObject): Reply | AnswerFault => {
   if (json['error']) return { fault: 'error_in_answer' }
-  const choice = listOf(json['choices'])[0]
+  const choice = asArray(json['choices'])[0]
   if (!isObject(choice)) return { fault: 'no_choices' }
-  const message = objectOf(choice['message'])
+  const message = asObject(choice['message'])
   const id = replyId(json)
   const parts = readParts(message, id)
-  const said = { calls: parts.some(({ type }) => type === 'tool_call'), refusal: textOf(message['refusal']) !== '' }
+  const said = { calls: parts.some(({ type }) => type === 'tool_call'), refusal: asText(message['refusal']) !== '' }
   return {
     id,
     parts,
-    stop: stopReasonOf(textOf(choice['finish_reason']), said),
+    stop: stopReasonOf(asText(choice['finish_reason']), said),
     stopSequence: null,
-    usage: readUsage(json['usage'], provider.profile),
+    usage: readChatUsage(json['usage'], provider.profile),
   }
 }

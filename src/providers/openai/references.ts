@@ -1,5 +1,5 @@
-import { isObject, type JsonObject, listOf, objectOf } from '../../json.ts'
-import { keptByProvider } from '../canonical/refuse.ts'
+import { isObject, type JsonObject, asArray, asObject } from '../../json.ts'
+import { refuseProviderState } from '../canonical/refuse.ts'
 
 /** Searched by the ids of stores that stand in the account. */
 const storeTools: readonly unknown[] = ['file_search', 'collections_search']
@@ -8,24 +8,24 @@ const isGiven = (value: unknown): boolean => value !== undefined && value !== nu
 
 /** A file stands in the part itself, or in the member that holds what the part is. */
 const refuseFilesOf = (part: JsonObject, path: string): void => {
-  if (isGiven(part['file_id'])) throw keptByProvider(`${path}.file_id`)
+  if (isGiven(part['file_id'])) throw refuseProviderState(`${path}.file_id`)
   for (const [member, value] of Object.entries(part))
-    if (isGiven(objectOf(value)['file_id'])) throw keptByProvider(`${path}.${member}.file_id`)
+    if (isGiven(asObject(value)['file_id'])) throw refuseProviderState(`${path}.${member}.file_id`)
 }
 
 const refuseInMessage = (message: JsonObject, path: string): void => {
-  for (const [index, part] of listOf(message['content']).entries())
+  for (const [index, part] of asArray(message['content']).entries())
     if (isObject(part)) refuseFilesOf(part, `${path}.content[${index}]`)
-  if (isGiven(objectOf(message['audio'])['id'])) throw keptByProvider(`${path}.audio.id`)
+  if (isGiven(asObject(message['audio'])['id'])) throw refuseProviderState(`${path}.audio.id`)
 }
 
 /**
  * Throws `unsupported_parameter` with the path of what a request names by its id: files, what a model said aloud before, stores of files.
  * Every workspace shares the gateway's account at the provider, and nothing tells whose they are.
  */
-export const refuseAccountReferences = ({ messages, tools }: JsonObject): void => {
-  for (const [index, message] of listOf(messages).entries())
+export const refuseChatAccountReferences = ({ messages, tools }: JsonObject): void => {
+  for (const [index, message] of asArray(messages).entries())
     if (isObject(message)) refuseInMessage(message, `messages[${index}]`)
-  for (const [index, tool] of listOf(tools).entries())
-    if (storeTools.includes(objectOf(tool)['type'])) throw keptByProvider(`tools[${index}].type`)
+  for (const [index, tool] of asArray(tools).entries())
+    if (storeTools.includes(asObject(tool)['type'])) throw refuseProviderState(`tools[${index}].type`)
 }

@@ -1,7 +1,7 @@
-import { isObject, parseJson, textOf } from '../../json.ts'
-import type { Refusal } from '../dialect.ts'
+import { isObject, parseJson, asText } from '../../json.ts'
+import type { UpstreamRefusal } from '../dialect.ts'
 import type { Provider } from '../provider.ts'
-import { refusalText, wordOf } from '../refusal-text.ts'
+import { refusalText, errorWord } from '../refusal-text.ts'
 
 /** `{"error": {message, code, param}}`; some upstreams wrap it in a list, or tell a bare text. */
 const errorIn = (json: unknown): unknown => {
@@ -11,12 +11,12 @@ const errorIn = (json: unknown): unknown => {
 }
 
 /** What the upstream says of the caller's request, without what it says of us; null where it is no error of the dialect. */
-export const readRefusal = (provider: Provider, body: Uint8Array): Refusal | null => {
+export const readOpenAIError = (provider: Provider, body: Uint8Array): UpstreamRefusal | null => {
   const error = errorIn(parseJson(Buffer.from(body).toString()))
   if (!isObject(error)) return null
   return {
-    message: refusalText(textOf(error['message']), provider),
-    code: wordOf(error['code']) ?? wordOf(error['type']),
-    param: wordOf(error['param']),
+    message: refusalText(asText(error['message']), provider),
+    code: errorWord(error['code']) ?? errorWord(error['type']),
+    param: errorWord(error['param']),
   }
 }

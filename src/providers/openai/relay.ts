@@ -1,10 +1,10 @@
 import type { Usage } from '../../domain/usage/usage.ts'
-import { isObject, type JsonObject, listOf, objectOf, parseJson } from '../../json.ts'
-import type { Asked, Delivered, Target } from '../dialect.ts'
+import { isObject, type JsonObject, asArray, asObject, parseJson } from '../../json.ts'
+import type { UpstreamCallRequest, Delivered, Target } from '../dialect.ts'
 import { EventRelay, joined } from '../event-relay.ts'
 import type { SseEvent } from '../sse.ts'
 import { DeliveredText } from './delivered.ts'
-import { readUsage, searchCalls, usageOnWire } from './usage.ts'
+import { readChatUsage, countChatSearchCalls, chatUsageOnWire } from './usage.ts'
 import { withoutUsage } from './without-usage.ts'
 
 const doneData = '[DONE]'
@@ -17,7 +17,7 @@ const asEvent = (json: JsonObject): Uint8Array => Buffer.from(`data: ${JSON.stri
 /** Relays a chat stream: see StreamRelay. Every event is parsed once; its bytes go on as they came. */
 export class ChatRelay extends EventRelay {
   readonly #target: Target
-  readonly #asked: Asked
+  readonly #asked: UpstreamCallRequest
   readonly #wantsUsage: boolean
   readonly #delivered = new DeliveredText()
   #reportedUsage: Usage | null = null
@@ -27,11 +27,11 @@ export class ChatRelay extends EventRelay {
   /** What every chunk of the stream repeats. */
   #identity: JsonObject = {}
 
-  constructor(target: Target, asked: Asked) {
+  constructor(target: Target, asked: UpstreamCallRequest) {
     super()
     this.#target = target
     this.#asked = asked
-    this.#wantsUsage = objectOf(asked.body['stream_options'])['include_usage'] === true
+    this.#wantsUsage = asObject(asked.body['stream_options'])['include_usage'] === true
   }
 
   override get isFinished(): boolean {
@@ -74,7 +74,7 @@ export class ChatRelay extends EventRelay {
   }
 
   #relay(event: SseEvent, chunk: JsonObject): void {
-    const choices = listOf(chunk['choices'])
+    const choices = asArray(chunk['choices'])
     const usage = chunk['usage']
     if (choices.length > 0) this.#delivered.add(choices, 'delta')
     if (isObject(usage)) this.#noteUsage(usage)
@@ -110,7 +110,7 @@ export class ChatRelay extends EventRelay {
   /** Cumulative where it is repeated: the last one counts. */
   #noteUsage(raw: JsonObject): void {
     const { profile } = this.#target.provider
-    const told = readUsage(raw, profile, searchCalls(this.#target, this.#asked))
+    const told = readChatUsage(raw, profile, countChatSearchCalls(this.#target, this.#asked))
     if (told === null) return
     this.#reportedUsage = told
     this.noteUsageTold()
@@ -137,7 +137,7 @@ export class ChatRelay extends EventRelay {
       ...this.#identity,
       object: 'chat.completion.chunk',
       choices: [],
-      usage: usageOnWire(usage),
+      usage: chatUsageOnWire(usage),
     })
   }
 }

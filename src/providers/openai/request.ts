@@ -1,8 +1,8 @@
-import { isObject, listOf, objectOf } from '../../json.ts'
-import type { Asked, Target, UpstreamRequest } from '../dialect.ts'
+import { isObject, asArray, asObject } from '../../json.ts'
+import type { UpstreamCallRequest, Target, UpstreamRequest } from '../dialect.ts'
 import type { Profile, Provider } from '../provider.ts'
-import { refuseAccountReferences } from './references.ts'
-import { refuseUnpricedTools } from './usage.ts'
+import { refuseChatAccountReferences } from './references.ts'
+import { refuseUnpricedChatTools } from './usage.ts'
 
 type Draft = Record<string, unknown>
 
@@ -15,7 +15,7 @@ const dropUnpricedTier = (draft: Draft): void => {
 }
 
 const askUsage = (draft: Draft): void => {
-  draft['stream_options'] = { ...objectOf(draft['stream_options']), include_usage: true }
+  draft['stream_options'] = { ...asObject(draft['stream_options']), include_usage: true }
 }
 
 /** The name of the output limit that the provider's newest models know. */
@@ -33,10 +33,10 @@ const isDeveloper = (message: unknown): boolean => isObject(message) && message[
 
 /** Only OpenAI knows the role. */
 const renameDeveloper = (draft: Draft): void => {
-  const messages = listOf(draft['messages'])
+  const messages = asArray(draft['messages'])
   if (!messages.some(isDeveloper)) return
   draft['messages'] = messages.map((message) =>
-    isDeveloper(message) ? { ...objectOf(message), role: 'system' } : message,
+    isDeveloper(message) ? { ...asObject(message), role: 'system' } : message,
   )
 }
 
@@ -46,7 +46,7 @@ const dropUnbillable = (draft: Draft): void => {
   delete draft['search_parameters']
 }
 
-const bodyOf = ({ provider, upstreamModel }: Target, { body, stream, outputCap }: Asked): Draft => {
+const bodyOf = ({ provider, upstreamModel }: Target, { body, stream, outputCap }: UpstreamCallRequest): Draft => {
   const draft: Draft = { ...body, model: upstreamModel }
   if ('service_tier' in draft) dropUnpricedTier(draft)
   if (stream) askUsage(draft)
@@ -74,8 +74,8 @@ export const chatCall = (provider: Provider, stream: boolean, body: object): Ups
  * The request for POST `/chat/completions`; top-level keys that we do not know go along untouched. Throws `unsupported_parameter` for
  * what cannot be billed or cannot be tied to a workspace.
  */
-export const chatRequest = (target: Target, asked: Asked): UpstreamRequest => {
-  refuseAccountReferences(asked.body)
-  refuseUnpricedTools(target, asked)
+export const chatRequest = (target: Target, asked: UpstreamCallRequest): UpstreamRequest => {
+  refuseChatAccountReferences(asked.body)
+  refuseUnpricedChatTools(target, asked)
   return chatCall(target.provider, asked.stream, bodyOf(target, asked))
 }

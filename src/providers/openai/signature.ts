@@ -1,8 +1,8 @@
-import { type JsonObject, objectOf } from '../../json.ts'
+import { type JsonObject, asObject } from '../../json.ts'
 
 /** The signature of a tool call, where Gemini's own chat endpoint has it: a client that gives the call back whole gives it back too. */
 export const readSignature = (call: JsonObject): string | null => {
-  const { thought_signature } = objectOf(objectOf(call['extra_content'])['google'])
+  const { thought_signature } = asObject(asObject(call['extra_content'])['google'])
   return typeof thought_signature === 'string' ? thought_signature : null
 }
 

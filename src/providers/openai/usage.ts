@@ -1,8 +1,8 @@
 import { type Usage, usageOf } from '../../domain/usage/usage.ts'
-import { isObject, type JsonObject, listOf, objectOf, textOf } from '../../json.ts'
+import { isObject, type JsonObject, asArray, asObject, asText } from '../../json.ts'
 import { unsupported } from '../canonical/refuse.ts'
 import { countOf } from '../count.ts'
-import type { Asked, Target } from '../dialect.ts'
+import type { UpstreamCallRequest, Target } from '../dialect.ts'
 import type { Profile } from '../provider.ts'
 import { serverToolCalls } from './server-tools.ts'
 
@@ -42,18 +42,18 @@ const figuresOf = (raw: JsonObject): Figures | null => {
   const beyondPrompt = total === undefined ? undefined : Math.max(0, total - prompt)
   const completion = countOf(raw['completion_tokens']) ?? beyondPrompt
   if (completion === undefined) return null
-  const reasoning = countOf(objectOf(raw['completion_tokens_details'])['reasoning_tokens'])
+  const reasoning = countOf(asObject(raw['completion_tokens_details'])['reasoning_tokens'])
   return { prompt, completion, beyondPrompt, reasoning }
 }
 
 const part = (details: JsonObject, name: string): number => countOf(details[name]) ?? 0
 
 /** What a provider reports, in the one shape that is priced; null where it is no usage. */
-export const readUsage = (raw: unknown, profile: Profile, toolCalls: ToolCalls = {}): Usage | null => {
+export const readChatUsage = (raw: unknown, profile: Profile, toolCalls: ToolCalls = {}): Usage | null => {
   const figures = isObject(raw) ? figuresOf(raw) : null
   if (!isObject(raw) || figures === null) return null
-  const input = objectOf(raw['prompt_tokens_details'])
-  const output = objectOf(raw['completion_tokens_details'])
+  const input = asObject(raw['prompt_tokens_details'])
+  const output = asObject(raw['completion_tokens_details'])
   return usageOf(
     {
       total: figures.prompt,
@@ -85,12 +85,12 @@ const searchItemOf = (contextSize: string | null): string => `web_search_${conte
 export const searchCallsOf = ({ upstreamModel }: Target, contextSize: string | null): ToolCalls =>
   isSearchModel(upstreamModel) ? { [searchItemOf(contextSize)]: 1 } : {}
 
-const contextSizeOf = ({ body }: Asked): string | null => {
-  const asked = textOf(objectOf(body[searchField])['search_context_size'])
+const contextSizeOf = ({ body }: UpstreamCallRequest): string | null => {
+  const asked = asText(asObject(body[searchField])['search_context_size'])
   return contextSizes.includes(asked) ? asked : null
 }
 
-export const searchCalls = (target: Target, asked: Asked): ToolCalls => searchCallsOf(target, contextSizeOf(asked))
+export const countChatSearchCalls = (target: Target, asked: UpstreamCallRequest): ToolCalls => searchCallsOf(target, contextSizeOf(asked))
 
 /** Throws `unsupported_parameter` with `param` where the model searches and the sheet does not price it. */
 export const refuseUnpricedSearch = (target: Target, contextSize: string | null, param: string): void => {
@@ -100,17 +100,17 @@ export const refuseUnpricedSearch = (target: Target, contextSize: string | null,
 }
 
 /** As `refuseUnpricedSearch`, and with the tool's path for a tool of the provider that has no price. */
-export const refuseUnpricedTools = (target: Target, asked: Asked): void => {
+export const refuseUnpricedChatTools = (target: Target, asked: UpstreamCallRequest): void => {
   refuseUnpricedSearch(target, contextSizeOf(asked), isObject(asked.body[searchField]) ? searchField : 'model')
-  for (const [index, tool] of listOf(asked.body['tools']).entries()) {
-    const type = textOf(objectOf(tool)['type'])
+  for (const [index, tool] of asArray(asked.body['tools']).entries()) {
+    const type = asText(asObject(tool)['type'])
     if (!callersTools.includes(type) && !Object.hasOwn(target.sheet.per_call ?? {}, type))
       throw unsupported(`tools[${index}].type`, 'is a tool without a published price for this model')
   }
 }
 
 /** The same figures as a chat client reads them. */
-export const usageOnWire = (usage: Usage): JsonObject => ({
+export const chatUsageOnWire = (usage: Usage): JsonObject => ({
   prompt_tokens: usage.promptTotal,
   completion_tokens: usage.outputTotal,
   total_tokens: usage.promptTotal + usage.outputTotal,

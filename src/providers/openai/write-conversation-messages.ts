@@ -1,11 +1,11 @@
 import type { JsonObject } from '../../json.ts'
-import type { Conversation, Part, ToolCallPart, ToolResultPart, Turn } from '../canonical/conversation.ts'
+import type { Conversation, ConversationPart, ToolCallPart, ToolResultPart, ConversationTurn } from '../canonical/conversation.ts'
 import { unsupported } from '../canonical/refuse.ts'
 import type { Profile } from '../provider.ts'
 import { writeSignature } from './signature.ts'
 import {
   type ContentPart,
-  contentOf,
+  writeContent,
   documentText,
   isContent,
   partsOnWire,
@@ -14,8 +14,8 @@ import {
 
 const paragraph = '\n\n'
 
-const isCall = (part: Part): part is ToolCallPart => part.type === 'tool_call'
-const isResult = (part: Part): part is ToolResultPart => part.type === 'tool_result'
+const isCall = (part: ConversationPart): part is ToolCallPart => part.type === 'tool_call'
+const isResult = (part: ConversationPart): part is ToolResultPart => part.type === 'tool_result'
 
 const callOnWire = ({ id, name, arguments: given, signature }: ToolCallPart, profile: Profile): JsonObject => ({
   id,
@@ -24,13 +24,13 @@ const callOnWire = ({ id, name, arguments: given, signature }: ToolCallPart, pro
   ...(profile === 'gemini' ? writeSignature(signature) : {}),
 })
 
-const textsOf = ({ parts }: Turn): string => {
+const textsOf = ({ parts }: ConversationTurn): string => {
   if (parts.some((part) => isContent(part) && part.type !== 'text'))
     throw unsupported('messages', 'with media in an answer of the model is not available for this model')
   return parts.map((part) => (part.type === 'text' ? part.text : '')).join('')
 }
 
-const assistantMessage = (turns: readonly Turn[], profile: Profile): readonly JsonObject[] => {
+const assistantMessage = (turns: readonly ConversationTurn[], profile: Profile): readonly JsonObject[] => {
   const text = turns
     .map(textsOf)
     .filter((each) => each !== '')
@@ -42,7 +42,7 @@ const assistantMessage = (turns: readonly Turn[], profile: Profile): readonly Js
 }
 
 /** The results of a call follow its message at once: turns that call tools are one message. */
-const assistantMessages = (turns: readonly Turn[], profile: Profile): readonly JsonObject[] =>
+const assistantMessages = (turns: readonly ConversationTurn[], profile: Profile): readonly JsonObject[] =>
   turns.some(({ parts }) => parts.some(isCall))
     ? assistantMessage(turns, profile)
     : turns.flatMap((turn) => assistantMessage([turn], profile))
@@ -77,20 +77,20 @@ const mediaMessages = (results: readonly ToolResultPart[], profile: Profile): re
 }
 
 /** Every chat upstream reads instructions as a text. */
-const instructionMessage = (parts: readonly Part[], role: 'system' | 'user'): readonly JsonObject[] => {
+const instructionMessage = (parts: readonly ConversationPart[], role: 'system' | 'user'): readonly JsonObject[] => {
   const texts = parts.map((part) => (part.type === 'text' ? part.text : '')).filter((text) => text !== '')
   return texts.length === 0 ? [] : [{ role, content: texts.join(paragraph) }]
 }
 
 /** Gemini's chat endpoint has instructions before all else, and nowhere in between. */
-const userMessage = ({ role, parts }: Turn, profile: Profile): readonly JsonObject[] => {
+const userMessage = ({ role, parts }: ConversationTurn, profile: Profile): readonly JsonObject[] => {
   if (role === 'system') return instructionMessage(parts, profile === 'gemini' ? 'user' : 'system')
   const content = parts.filter(isContent)
-  return content.length === 0 ? [] : [{ role: 'user', content: contentOf(content, profile) }]
+  return content.length === 0 ? [] : [{ role: 'user', content: writeContent(content, profile) }]
 }
 
 /** Results first, since they answer the message before. */
-const userMessages = (turns: readonly Turn[], profile: Profile): readonly JsonObject[] => {
+const userMessages = (turns: readonly ConversationTurn[], profile: Profile): readonly JsonObject[] => {
   const results = turns.flatMap(({ parts }) => parts.filter(isResult))
   return [
     ...results.map(resultMessage),
@@ -99,11 +99,11 @@ const userMessages = (turns: readonly Turn[], profile: Profile): readonly JsonOb
   ]
 }
 
-const isAnswer = (turn: Turn | undefined): boolean => turn?.role === 'assistant'
+const isAnswer = (turn: ConversationTurn | undefined): boolean => turn?.role === 'assistant'
 
 /** Turns of the model that follow each other, and all that stands between two such runs. */
-const runsOf = (turns: readonly Turn[]): readonly (readonly Turn[])[] => {
-  const runs: Turn[][] = []
+const runsOf = (turns: readonly ConversationTurn[]): readonly (readonly ConversationTurn[])[] => {
+  const runs: ConversationTurn[][] = []
   for (const turn of turns) {
     const run = runs.at(-1)
     if (run !== undefined && isAnswer(run[0]) === isAnswer(turn)) run.push(turn)
@@ -112,7 +112,7 @@ const runsOf = (turns: readonly Turn[]): readonly (readonly Turn[])[] => {
   return runs
 }
 
-export const writeMessages = (conversation: Conversation, profile: Profile): readonly JsonObject[] => [
+export const writeChatMessages = (conversation: Conversation, profile: Profile): readonly JsonObject[] => [
   ...instructionMessage(conversation.system, 'system'),
   ...runsOf(conversation.turns).flatMap((run) =>
     isAnswer(run[0]) ? assistantMessages(run, profile) : userMessages(run, profile),

@@ -1,11 +1,11 @@
 import type { JsonObject } from '../../json.ts'
-import type { AudioPart, DocumentPart, ImagePart, Part, TextPart } from '../canonical/conversation.ts'
+import type { AudioPart, DocumentPart, ImagePart, ConversationPart, TextPart } from '../canonical/conversation.ts'
 import { unsupported } from '../canonical/refuse.ts'
 import type { Profile } from '../provider.ts'
 
 export type ContentPart = TextPart | ImagePart | DocumentPart | AudioPart
 
-export const isContent = (part: Part): part is ContentPart =>
+export const isContent = (part: ConversationPart): part is ContentPart =>
   part.type === 'text' || part.type === 'image' || part.type === 'document' || part.type === 'audio'
 
 export const textOnWire = (text: string): JsonObject => ({ type: 'text', text })
@@ -46,7 +46,7 @@ export const partsOnWire = (parts: readonly ContentPart[], profile: Profile): re
   parts.map((part) => partOnWire(part, profile))
 
 /** One text is written as a text, which every upstream reads. */
-export const contentOf = (parts: readonly ContentPart[], profile: Profile): string | readonly JsonObject[] => {
+export const writeContent = (parts: readonly ContentPart[], profile: Profile): string | readonly JsonObject[] => {
   const [only] = parts
   return parts.length === 1 && only?.type === 'text' ? only.text : partsOnWire(parts, profile)
 }

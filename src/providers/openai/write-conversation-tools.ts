@@ -20,7 +20,7 @@ const choiceOf = (choice: ToolChoice): unknown =>
   choice.type === 'tool' ? { type: 'function', function: { name: choice.name } } : choice.type
 
 /** Without tools there is nothing to choose, and OpenAI refuses a request that says so. */
-export const writeTools = ({ tools, toolChoice, parallelToolCalls }: Conversation, profile: Profile): JsonObject =>
+export const writeChatTools = ({ tools, toolChoice, parallelToolCalls }: Conversation, profile: Profile): JsonObject =>
   tools.length === 0
     ? {}
     : {

@@ -1,18 +1,18 @@
 import type { JsonObject } from '../../json.ts'
 import type { AnswerFormat, Conversation, Reasoning, WebSearch } from '../canonical/conversation.ts'
-import type { Asking } from '../canonical/format.ts'
+import type { ReplyRequest } from '../canonical/format.ts'
 import { unsupported } from '../canonical/refuse.ts'
 import type { Target, UpstreamRequest } from '../dialect.ts'
 import type { Profile } from '../provider.ts'
 import { effortFor, leastEffortOf } from './effort.ts'
 import { capFieldOf, chatCall } from './request.ts'
 import { isSearchModel, refuseUnpricedSearch } from './usage.ts'
-import { writeMessages } from './write-conversation-messages.ts'
-import { writeTools } from './write-conversation-tools.ts'
+import { writeChatMessages } from './write-conversation-messages.ts'
+import { writeChatTools } from './write-conversation-tools.ts'
 
 const present = (name: string, value: unknown): JsonObject => (value === null ? {} : { [name]: value })
 
-const capOf = ({ outputTokensMax }: Conversation, { outputCap }: Asking, profile: Profile): JsonObject => {
+const capOf = ({ outputTokensMax }: Conversation, { outputCap }: ReplyRequest, profile: Profile): JsonObject => {
   const given = [outputTokensMax, outputCap].filter((limit) => limit !== null)
   return given.length === 0 ? {} : { [capFieldOf(profile)]: Math.min(...given) }
 }
@@ -81,13 +81,13 @@ const userCharactersMax = 64
 const userOf = (user: string | null, profile: Profile): JsonObject =>
   profile === 'gemini' || (user ?? '').length > userCharactersMax ? {} : present('user', user)
 
-const bodyOf = (conversation: Conversation, { provider, upstreamModel }: Target, asking: Asking): JsonObject => {
+const bodyOf = (conversation: Conversation, { provider, upstreamModel }: Target, asking: ReplyRequest): JsonObject => {
   const { profile } = provider
   const { temperature, topP, stopSequences, format, webSearch, user } = conversation
   return {
     model: upstreamModel,
-    messages: writeMessages(conversation, profile),
-    ...writeTools(conversation, profile),
+    messages: writeChatMessages(conversation, profile),
+    ...writeChatTools(conversation, profile),
     ...capOf(conversation, asking, profile),
     ...present('temperature', temperature),
     ...present('top_p', topP),
@@ -101,7 +101,7 @@ const bodyOf = (conversation: Conversation, { provider, upstreamModel }: Target,
 }
 
 /** The request for POST `/chat/completions`. Throws `unsupported_parameter` for what chat has no words for, or no price. */
-export const writeConversation = (conversation: Conversation, target: Target, asking: Asking): UpstreamRequest => {
+export const writeConversation = (conversation: Conversation, target: Target, asking: ReplyRequest): UpstreamRequest => {
   const { webSearch } = conversation
   refuseUnpricedSearch(target, webSearch?.contextSize ?? null, webSearch === null ? 'model' : 'tools')
   return chatCall(target.provider, asking.stream, bodyOf(conversation, target, asking))

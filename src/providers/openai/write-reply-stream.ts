@@ -1,12 +1,12 @@
 import type { Usage } from '../../domain/usage/usage.ts'
-import { type JsonObject, objectOf } from '../../json.ts'
+import { type JsonObject, asObject } from '../../json.ts'
 import { limits } from '../../limits.ts'
 import type { ReplyWriter, Served } from '../canonical/format.ts'
 import type { Citation, ReplyEvent, StopReason } from '../canonical/reply.ts'
 import { usesFunctions } from './read-conversation-tools.ts'
 import { writeSignature } from './signature.ts'
-import { usageOnWire } from './usage.ts'
-import { annotationOf, answerId, finishReasonOf } from './write-reply.ts'
+import { chatUsageOnWire } from './usage.ts'
+import { annotationOf, answerId, chatFinishReason } from './write-reply.ts'
 
 const doneEvent = 'data: [DONE]\n\n'
 
@@ -30,21 +30,21 @@ export class ChatReplyWriter implements ReplyWriter {
   constructor(served: Served, body: JsonObject) {
     this.#served = served
     this.#body = body
-    this.#wantsUsage = objectOf(body['stream_options'])['include_usage'] === true
+    this.#wantsUsage = asObject(body['stream_options'])['include_usage'] === true
   }
 
   write(event: ReplyEvent): string {
     const first = this.#begun ? '' : this.#delta({ role: 'assistant', content: '' })
     this.#begun = true
-    return first + this.#say(event)
+    return first + this.#writeDelta(event)
   }
 
   close(usage: Usage): string {
-    const told = this.#wantsUsage ? this.#chunk([], { usage: usageOnWire(usage) }) : ''
+    const told = this.#wantsUsage ? this.#chunk([], { usage: chatUsageOnWire(usage) }) : ''
     return told + doneEvent
   }
 
-  #say(event: ReplyEvent): string {
+  #writeDelta(event: ReplyEvent): string {
     switch (event.type) {
       case 'text':
         return this.#addText(event.text)
@@ -108,7 +108,7 @@ export class ChatReplyWriter implements ReplyWriter {
   #finish(reason: StopReason): string {
     const annotations = this.#citations.map(({ citation, span }) => annotationOf(citation, span))
     const cited = annotations.length === 0 ? '' : this.#delta({ annotations })
-    return cited + this.#delta({}, finishReasonOf(reason, this.#body))
+    return cited + this.#delta({}, chatFinishReason(reason, this.#body))
   }
 
   #delta(delta: JsonObject, finishReason: string | null = null): string {

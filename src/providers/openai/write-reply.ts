@@ -4,7 +4,7 @@ import type { Served } from '../canonical/format.ts'
 import type { Citation, Reply, ReplyPart, StopReason } from '../canonical/reply.ts'
 import { usesFunctions } from './read-conversation-tools.ts'
 import { writeSignature } from './signature.ts'
-import { usageOnWire } from './usage.ts'
+import { chatUsageOnWire } from './usage.ts'
 
 type CallPart = Extract<ReplyPart, { type: 'tool_call' }>
 type TextPart = Extract<ReplyPart, { type: 'text' }>
@@ -19,7 +19,7 @@ const finishReasons: { readonly [S in StopReason]: string } = {
   filtered: 'content_filter',
 }
 
-export const finishReasonOf = (stop: StopReason, body: JsonObject): string =>
+export const chatFinishReason = (stop: StopReason, body: JsonObject): string =>
   stop === 'tool_calls' && usesFunctions(body) ? 'function_call' : finishReasons[stop]
 
 /** Text that a citation stands in: where it begins in the whole answer, and where it ends. */
@@ -83,14 +83,14 @@ const messageOf = ({ parts }: Reply, body: JsonObject): JsonObject => {
 }
 
 /** A whole answer as a chat completion. */
-export const writeReply = (reply: Reply & { readonly usage: Usage }, served: Served, body: JsonObject): JsonObject => ({
+export const writeChatReply = (reply: Reply & { readonly usage: Usage }, served: Served, body: JsonObject): JsonObject => ({
   id: answerId(served),
   object: 'chat.completion',
   created: served.createdSeconds,
   model: served.model,
   choices: [
-    { index: 0, message: messageOf(reply, body), logprobs: null, finish_reason: finishReasonOf(reply.stop, body) },
+    { index: 0, message: messageOf(reply, body), logprobs: null, finish_reason: chatFinishReason(reply.stop, body) },
   ],
-  usage: usageOnWire(reply.usage),
+  usage: chatUsageOnWire(reply.usage),
   system_fingerprint: null,
 })

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, parseJson, textOf } from '../../json.ts'
+import { isObject, type JsonObject, parseJson, asText } from '../../json.ts'
 
 /** What every answer of the vendor is wrapped in. */
 export interface Envelope {
@@ -37,7 +37,7 @@ const parse = (text: string): unknown => (numberInPlaceOfText.test(text) ? parse
 const envelopeOf = (body: JsonObject): Envelope | null => {
   const code = codeOf(body['code'])
   if (code === null) return null
-  return { code, message: textOf(body['message']), requestId: textOf(body['request_id']), data: body['data'] }
+  return { code, message: asText(body['message']), requestId: asText(body['request_id']), data: body['data'] }
 }
 
 /** Null where the body is no envelope. Numbers in place of texts are told as they were written. */

@@ -1,18 +1,18 @@
-import type { Reply } from './reply.ts'
+import type { VendorReply } from './reply.ts'
 
 /**
  * What an answer means, whatever was asked. `busy`: nothing was done for reasons of our account, which hold for every request; `put_off`:
  * nothing was done, and of other requests that tells nothing; `failed`: the vendor broke, and may have done it; `unclear`: nobody can tell.
  */
-export type Meaning = 'done' | 'busy' | 'put_off' | 'refused' | 'absent' | 'failed' | 'unclear'
+export type VendorErrorClass = 'done' | 'busy' | 'put_off' | 'refused' | 'absent' | 'failed' | 'unclear'
 
 interface Said {
-  readonly meaning: Meaning
+  readonly meaning: VendorErrorClass
   /** For the operator: what it was, with the vendor's code or the HTTP status. */
   readonly reason: string
 }
 
-const codes: { readonly [code: number]: readonly [Meaning, string] } = {
+const codes: { readonly [code: number]: readonly [VendorErrorClass, string] } = {
   1000: ['busy', 'credentials_refused'],
   1001: ['busy', 'credentials_refused'],
   1002: ['busy', 'credentials_refused'],
@@ -37,7 +37,7 @@ const codes: { readonly [code: number]: readonly [Meaning, string] } = {
 }
 
 /** Nothing is done behind any of these. A filter in front of the vendor may dislike a single request. */
-const idle: { readonly [status: number]: Meaning } = {
+const idle: { readonly [status: number]: VendorErrorClass } = {
   401: 'busy',
   403: 'put_off',
   408: 'put_off',
@@ -45,7 +45,7 @@ const idle: { readonly [status: number]: Meaning } = {
   429: 'busy',
 }
 
-const byStatus = (status: number): Meaning => {
+const byStatus = (status: number): VendorErrorClass => {
   const meaning = idle[status]
   if (meaning !== undefined) return meaning
   if (status === 404) return 'absent'
@@ -53,14 +53,14 @@ const byStatus = (status: number): Meaning => {
   return status >= 400 ? 'refused' : 'unclear'
 }
 
-const withoutEnvelope = ({ status, fault }: Reply): Said => {
+const withoutEnvelope = ({ status, fault }: VendorReply): Said => {
   if (status === null) return { meaning: 'unclear', reason: fault }
   if (status === 413) return { meaning: 'refused', reason: 'http_413' }
   return { meaning: idle[status] ?? 'unclear', reason: `http_${status} ${fault}` }
 }
 
 /** The code says more than the status, except that behind a 5xx nobody can tell what was done. */
-export const meaningOf = (reply: Reply): Said => {
+export const classifyError = (reply: VendorReply): Said => {
   const { status, envelope } = reply
   if (status === null || envelope === null) return withoutEnvelope(reply)
   const { code } = envelope

@@ -3,10 +3,10 @@ import { limits } from '../../limits.ts'
 import type { HttpClient } from '../http.ts'
 import { scrub } from '../scrub.ts'
 import { type Authorization, authorizationOf } from './authorization.ts'
-import { type Meaning, meaningOf } from './meaning.ts'
-import { type Reply, replyTo } from './reply.ts'
-import { type Clean, type Expected, readTaskId, readTold } from './told.ts'
-import type { Submitted, Told, VendorTrouble, VideoVendor, VideoVendorConfig } from './vendor.ts'
+import { type VendorErrorClass, classifyError } from './meaning.ts'
+import { type VendorReply, callVendor } from './reply.ts'
+import { type VendorIds, type ExpectedTask, readTaskId, parseTask } from './told.ts'
+import type { SubmittedTask, VendorStatus, VendorFailure, VideoVendor, VideoVendorConfig } from './vendor.ts'
 
 export interface VideoVendorParts {
   readonly config: VideoVendorConfig
@@ -26,7 +26,7 @@ const bodyOf = ({ body, upstreamModel, taskId }: TaskPayload): string => {
   return JSON.stringify({ model_name: upstreamModel, ...Object.fromEntries(asked), external_task_id: taskId })
 }
 
-const cleanerOf = (baseUrl: string, authorization: Authorization): Clean => {
+const cleanerOf = (baseUrl: string, authorization: Authorization): VendorIds => {
   const { host, hostname } = new URL(baseUrl)
   return (message, ids) =>
     scrub(message, [...ids, ...authorization.secrets(), baseUrl, host, hostname])
@@ -35,9 +35,9 @@ const cleanerOf = (baseUrl: string, authorization: Authorization): Clean => {
       .trim()
 }
 
-const unknown = (reason: string): VendorTrouble => ({ type: 'unknown', reason })
+const unknown = (reason: string): VendorFailure => ({ type: 'unknown', reason })
 
-const busy = ({ retryAfterMs }: Reply, scope: 'account' | 'task', reason: string): VendorTrouble => ({
+const busy = ({ retryAfterMs }: VendorReply, scope: 'account' | 'task', reason: string): VendorFailure => ({
   type: 'busy',
   scope,
   retryAfterMs,
@@ -47,7 +47,7 @@ const busy = ({ retryAfterMs }: Reply, scope: 'account' | 'task', reason: string
 /** It says that a task has our id already: made by a submit whose answer was lost, and no fault of the request. */
 const namesExternalId = (message: string): boolean => /external[\s_-]*(?:task[\s_-]*)?id/i.test(message)
 
-const refusal = ({ envelope }: Reply, reason: string, clean: Clean): Submitted => {
+const refusal = ({ envelope }: VendorReply, reason: string, clean: VendorIds): SubmittedTask => {
   const message = envelope?.message ?? ''
   if (namesExternalId(message)) return unknown(`external_id_taken ${reason}`)
   return {
@@ -57,13 +57,13 @@ const refusal = ({ envelope }: Reply, reason: string, clean: Clean): Submitted =
   }
 }
 
-const accepted = ({ envelope }: Reply, expected: Expected): Submitted => {
+const accepted = ({ envelope }: VendorReply, expected: ExpectedTask): SubmittedTask => {
   const read = readTaskId(envelope?.data, expected)
   return read.type === 'ours' ? { type: 'accepted', vendorTaskId: read.vendorTaskId } : read
 }
 
-const readSubmitted = (reply: Reply, taskId: string, clean: Clean): Submitted => {
-  const { meaning, reason } = meaningOf(reply)
+const readSubmitted = (reply: VendorReply, taskId: string, clean: VendorIds): SubmittedTask => {
+  const { meaning, reason } = classifyError(reply)
   switch (meaning) {
     case 'done':
       return accepted(reply, { taskId })
@@ -83,12 +83,12 @@ const readSubmitted = (reply: Reply, taskId: string, clean: Clean): Submitted =>
 const saysAbsent = (message: string): boolean => /\bnot[\s_-]*(?:be[\s_-]*)?(?:found|exists?)\b/i.test(message)
 
 /** Some say of an id that they do not know that it is no valid parameter. */
-const isAbsent = (meaning: Meaning, { envelope }: Reply): boolean =>
+const isAbsent = (meaning: VendorErrorClass, { envelope }: VendorReply): boolean =>
   meaning === 'absent' || (meaning === 'refused' && saysAbsent(envelope?.message ?? ''))
 
-const readAnswer = (reply: Reply, expected: Expected, clean: Clean): Told => {
-  const { meaning, reason } = meaningOf(reply)
-  if (meaning === 'done' && reply.envelope !== null) return readTold(reply.envelope, expected, clean)
+const readAnswer = (reply: VendorReply, expected: ExpectedTask, clean: VendorIds): VendorStatus => {
+  const { meaning, reason } = classifyError(reply)
+  if (meaning === 'done' && reply.envelope !== null) return parseTask(reply.envelope, expected, clean)
   if (isAbsent(meaning, reply)) return { type: 'not_found' }
   if (meaning === 'busy') return busy(reply, 'account', reason)
   return meaning === 'put_off' || meaning === 'failed' ? busy(reply, 'task', reason) : unknown(reason)
@@ -110,14 +110,14 @@ export const openVideoVendor = ({
     authorization: `Bearer ${authorization.token()}`,
     accept: 'application/json',
   })
-  const heard = (reply: Reply): Reply => {
+  const heard = (reply: VendorReply): VendorReply => {
     if (reply.status === 401) authorization.forget()
     return reply
   }
-  const ask = async (kind: VideoKind, id: string, expected: Expected, signal: AbortSignal): Promise<Told> => {
+  const ask = async (kind: VideoKind, id: string, expected: ExpectedTask, signal: AbortSignal): Promise<VendorStatus> => {
     const url = `${baseUrl}/videos/${kind}/${encodeURIComponent(id)}`
     const call = { url, method: 'GET', headers: headers(), timeoutMs: queryMs } as const
-    const reply = heard(await replyTo(http, clock, call, signal))
+    const reply = heard(await callVendor(http, clock, call, signal))
     return readAnswer(reply, expected, clean)
   }
   return {
@@ -130,7 +130,7 @@ export const openVideoVendor = ({
         body: bodyOf(payload),
         timeoutMs: submitMs,
       } as const
-      const reply = heard(await replyTo(http, clock, call, signal))
+      const reply = heard(await callVendor(http, clock, call, signal))
       return readSubmitted(reply, payload.taskId, clean)
     },
     query: (kind, vendorTaskId, signal) => ask(kind, vendorTaskId, { vendorTaskId }, signal),

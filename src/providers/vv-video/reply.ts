@@ -2,10 +2,10 @@ import { Buffer } from 'node:buffer'
 import { limits } from '../../limits.ts'
 import { type HttpClient, HttpFault, type HttpRequest, type HttpResponse } from '../http.ts'
 import { type Envelope, readEnvelope } from './envelope.ts'
-import { retryAfterMsOf } from './retry-after.ts'
+import { readRetryAfterMs } from './retry-after.ts'
 
 /** What came back of one call, as far as it was understood. */
-export interface Reply {
+export interface VendorReply {
   /** Null where not even the head came. */
   readonly status: number | null
   readonly retryAfterMs: number | null
@@ -15,12 +15,12 @@ export interface Reply {
   readonly fault: string
 }
 
-export interface Call extends Pick<HttpRequest, 'url' | 'method' | 'headers' | 'body'> {
+export interface VendorCall extends Pick<HttpRequest, 'url' | 'method' | 'headers' | 'body'> {
   /** From the first byte sent to the last one read. */
   readonly timeoutMs: number
 }
 
-const noReply = (fault: string): Reply => ({ status: null, retryAfterMs: null, envelope: null, fault })
+const noReply = (fault: string): VendorReply => ({ status: null, retryAfterMs: null, envelope: null, fault })
 
 /** The whole body as text; null when it has too many bytes. */
 const readText = async ({ body }: HttpResponse): Promise<string | null> => {
@@ -34,7 +34,7 @@ const readText = async ({ body }: HttpResponse): Promise<string | null> => {
   return Buffer.concat(chunks).toString()
 }
 
-const readBody = async (response: HttpResponse): Promise<Pick<Reply, 'envelope' | 'fault'>> => {
+const readBody = async (response: HttpResponse): Promise<Pick<VendorReply, 'envelope' | 'fault'>> => {
   const text = await readText(response)
   if (text === null) return { envelope: null, fault: 'answer_too_large' }
   return { envelope: readEnvelope(text), fault: 'no_envelope' }
@@ -69,17 +69,17 @@ class Patience {
 }
 
 /** Makes one call. Never rejects for what the other side does: the reply says how far it came. */
-export const replyTo = async (
+export const callVendor = async (
   http: HttpClient,
   clock: () => number,
-  { timeoutMs, ...request }: Call,
+  { timeoutMs, ...request }: VendorCall,
   asked: AbortSignal,
-): Promise<Reply> => {
+): Promise<VendorReply> => {
   const patience = new Patience(asked, timeoutMs)
   let head = noReply('')
   try {
     const response = await http.request({ ...request, signal: patience.signal, firstByteTimeoutMs: timeoutMs })
-    const retryAfterMs = retryAfterMsOf(response.headers['retry-after'], clock())
+    const retryAfterMs = readRetryAfterMs(response.headers['retry-after'], clock())
     head = { status: response.status, retryAfterMs, envelope: null, fault: '' }
     return { ...head, ...(await readBody(response)) }
   } catch (fault) {

@@ -4,7 +4,7 @@ const bounded = (delayMs: number): number =>
   Math.min(limits.upstreamRetryAfterSecondsMax * 1_000, Math.max(0, Math.ceil(delayMs)))
 
 /** Milliseconds, of a `Retry-After` in seconds or as an HTTP date; null where it says nothing of use. */
-export const retryAfterMsOf = (header: string | string[] | undefined, nowMs: number): number | null => {
+export const readRetryAfterMs = (header: string | string[] | undefined, nowMs: number): number | null => {
   const text = (Array.isArray(header) ? header[0] : header)?.trim() ?? ''
   if (/^\d+(?:\.\d+)?$/.test(text)) return bounded(Number(text) * 1_000)
   const dateMs = Date.parse(text)

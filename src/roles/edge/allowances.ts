@@ -1,16 +1,16 @@
-import { limitKeyOf } from '../../domain/accounts/accounts.ts'
+import { findLimitKey } from '../../domain/accounts/accounts.ts'
 import { utcDayAt } from '../../domain/instant.ts'
-import { walletOf } from '../../domain/ledger/ledger.ts'
+import { walletInLedger } from '../../domain/ledger/ledger.ts'
 import { formatUsd, minOf } from '../../domain/money.ts'
 import type { Movement } from '../../domain/wallet/evolve.ts'
-import { dayEndsMs, type KeyRoom } from '../../domain/wallet/spending.ts'
-import { type Hold, isLimited, isTighter, keyRoomOf, spendablePicos, type Wallet } from '../../domain/wallet/wallet.ts'
+import { dayEndsMs, type KeyRemaining } from '../../domain/wallet/spending.ts'
+import { type Hold, isLimited, isTighter, findKeyRemaining, spendablePicos, type Wallet } from '../../domain/wallet/wallet.ts'
 import { GatewayError, logUnavailable } from '../../errors.ts'
 import { limits } from '../../limits.ts'
-import { atMost } from '../../within.ts'
+import { waitAtMost } from '../../within.ts'
 import type { LedgerTail } from '../ledger-tail.ts'
 import type { Clock, Logger, NewId } from '../role.ts'
-import type { WalletWriter } from '../wallet-writer.ts'
+import type { WalletCommandHandler } from '../wallet-writer.ts'
 import { type SliceTimes, sliceTimesOf } from './bounds.ts'
 import { keyLimitReached } from './spend-limit.ts'
 
@@ -65,7 +65,7 @@ interface SpenderSlices {
 
 export interface AllowanceParts {
   readonly tail: LedgerTail
-  readonly writer: WalletWriter
+  readonly writer: WalletCommandHandler
   readonly owner: string
   readonly clock: Clock
   readonly newId: NewId
@@ -174,28 +174,28 @@ export class Allowances {
   async close(): Promise<void> {
     this.#isClosed = true
     clearInterval(this.#sweepTimer)
-    await atMost(this.#giveAllBack(), this.#parts.returnMs ?? limits.allowanceReturnMs)
+    await waitAtMost(this.#returnAll(), this.#parts.returnMs ?? limits.allowanceReturnMs)
     this.#stopListening()
     const kept = this.#allSlices().flatMap(slicesIn)
-    for (const slice of [...kept, ...this.#returns.keys()]) if (this.#isOpen(slice)) this.#tellHeld(slice)
+    for (const slice of [...kept, ...this.#returns.keys()]) if (this.#isOpen(slice)) this.#reportHeld(slice)
   }
 
-  async #giveAllBack(): Promise<void> {
+  async #returnAll(): Promise<void> {
     for (const slices of this.#allSlices())
       for (const waiter of slices.waiters) this.#refuse(slices, waiter, stopping())
     await Promise.all(this.#steps)
     for (const slices of this.#allSlices()) {
       if (slices.current !== null) this.#retire(slices, slices.current)
-      this.#giveBackUnused(slices)
+      this.#returnUnused(slices)
     }
     await Promise.all(this.#returns.values())
   }
 
   #isOpen({ hold }: Slice): boolean {
-    return walletOf(this.#parts.tail.ledger, hold.workspaceId).holds.has(hold.holdId)
+    return walletInLedger(this.#parts.tail.ledger, hold.workspaceId).holds.has(hold.holdId)
   }
 
-  #tellHeld({ hold, requests }: Slice): void {
+  #reportHeld({ hold, requests }: Slice): void {
     const { workspaceId, holdId, remainingPicos, deadlineMs } = hold
     const fields = { workspaceId, holdId, requests, amount: formatUsd(remainingPicos), deadline: new Date(deadlineMs) }
     this.#parts.logger.warn(fields, 'the edge stops while an allowance is held: it goes back at its deadline')
@@ -207,8 +207,8 @@ export class Allowances {
 
   /** The key whose slices it shares; null for a key without spend limits. */
   #limitedKeyOf({ workspaceId, keyId }: Admission): string | null {
-    const wallet = walletOf(this.#parts.tail.ledger, workspaceId)
-    return isLimited(wallet, keyId) ? limitKeyOf(wallet, keyId) : null
+    const wallet = walletInLedger(this.#parts.tail.ledger, workspaceId)
+    return isLimited(wallet, keyId) ? findLimitKey(wallet, keyId) : null
   }
 
   #find(workspaceId: string, keyId: string | null): SpenderSlices | undefined {
@@ -234,20 +234,20 @@ export class Allowances {
   }
 
   #walletOf({ workspaceId }: SpenderSlices): Wallet {
-    return walletOf(this.#parts.tail.ledger, workspaceId)
+    return walletInLedger(this.#parts.tail.ledger, workspaceId)
   }
 
   #today(): string {
     return utcDayAt(this.#parts.clock())
   }
 
-  #roomOf({ workspaceId, keyId }: Pick<SpenderSlices, 'workspaceId' | 'keyId'>): KeyRoom | null {
-    return keyId === null ? null : keyRoomOf(walletOf(this.#parts.tail.ledger, workspaceId), keyId, this.#today())
+  #remainingOf({ workspaceId, keyId }: Pick<SpenderSlices, 'workspaceId' | 'keyId'>): KeyRemaining | null {
+    return keyId === null ? null : findKeyRemaining(walletInLedger(this.#parts.tail.ledger, workspaceId), keyId, this.#today())
   }
 
   /** What a new slice may take. */
   #spendablePicos(slices: SpenderSlices): bigint {
-    return spendablePicos(this.#walletOf(slices), this.#roomOf(slices))
+    return spendablePicos(this.#walletOf(slices), this.#remainingOf(slices))
   }
 
   /** What a slice can still reserve; nothing once its hold ended or it is due for renewal, or holds more than its key may spend by now. */
@@ -259,7 +259,7 @@ export class Allowances {
 
   #isBeyondLimit({ hold: { workspaceId, spender } }: Slice): boolean {
     if (spender === null) return false
-    const room = this.#roomOf({ workspaceId, keyId: spender.keyId })
+    const room = this.#remainingOf({ workspaceId, keyId: spender.keyId })
     return room !== null && room.leftPicos < 0n
   }
 
@@ -275,16 +275,16 @@ export class Allowances {
     const reservation = this.#reservations.get(requestId)
     if (reservation === undefined) return
     this.#reservations.delete(requestId)
-    this.#tellEnded()
+    this.#reportEnded()
     const { slice, slices, reservedPicos } = reservation
     slice.reservedPicos -= reservedPicos
     slice.requests -= 1
     slices.spentPicos += chargedPicos
-    if (slice.requests === 0 && slices.draining.delete(slice)) this.#giveBack(slice)
+    if (slice.requests === 0 && slices.draining.delete(slice)) this.#returnSlice(slice)
     this.#pump(slices)
   }
 
-  #tellEnded(): void {
+  #reportEnded(): void {
     if (this.#reservations.size > 0) return
     for (const resolve of this.#onEnded) resolve()
     this.#onEnded = []
@@ -322,7 +322,7 @@ export class Allowances {
     slices.busy = true
     let progress = false
     try {
-      progress = await this.#cover(slices, first)
+      progress = await this.#coverPending(slices, first)
     } catch (fault) {
       this.#parts.logger.warn({ fault, workspaceId: slices.workspaceId }, 'no allowance could be placed')
       this.#refuse(slices, first, logUnavailable(fault))
@@ -333,29 +333,29 @@ export class Allowances {
   }
 
   /** Tries to find money for the first waiter; false when only time, or a request's end, can. */
-  async #cover(slices: SpenderSlices, first: Waiter): Promise<boolean> {
-    if ((await this.#place(slices, first)) || this.#turnBack(slices, first)) return true
+  async #coverPending(slices: SpenderSlices, first: Waiter): Promise<boolean> {
+    if ((await this.#place(slices, first)) || this.#rejectPending(slices, first)) return true
     const { current } = slices
     if (current !== null && current.requests === 0) {
       slices.current = null
-      await this.#giveBack(current)
+      await this.#returnSlice(current)
       return true
     }
     const othersHold = this.#mayComeBack(slices)
     if (othersHold && this.#waitedMs(first) < limits.admissionWaitMs) return false
-    return this.#settleForLess(slices, first, othersHold)
+    return this.#acceptLess(slices, first, othersHold)
   }
 
   /** Whether anything is held of what there is too little of: of the key's limit, or of the wallet. */
   #mayComeBack(slices: SpenderSlices): boolean {
     const wallet = this.#walletOf(slices)
-    const room = this.#roomOf(slices)
+    const room = this.#remainingOf(slices)
     return isTighter(room, wallet) ? room.heldPicos > 0n : wallet.heldPicos > 0n
   }
 
   /** What there is too little of. */
   #shortage(slices: SpenderSlices): GatewayError {
-    const room = this.#roomOf(slices)
+    const room = this.#remainingOf(slices)
     return isTighter(room, this.#walletOf(slices)) ? keyLimitReached(room, this.#today()) : insufficient()
   }
 
@@ -370,7 +370,7 @@ export class Allowances {
   }
 
   /** Takes what there is above the floor. */
-  async #settleForLess(slices: SpenderSlices, first: Waiter, othersHold: boolean): Promise<boolean> {
+  async #acceptLess(slices: SpenderSlices, first: Waiter, othersHold: boolean): Promise<boolean> {
     const { current } = slices
     if (current !== null && this.#free(current) >= first.floorPicos) {
       this.#serve(slices, first, current, minOf(first.wantedPicos, this.#free(current)))
@@ -410,7 +410,7 @@ export class Allowances {
   async #openSlice(slices: SpenderSlices, minimumPicos: bigint, desiredPicos: bigint): Promise<boolean> {
     const slice = await this.#placeHold(slices, minimumPicos, desiredPicos)
     if (slice === null) return false
-    this.#makeCurrent(slices, slice)
+    this.#activate(slices, slice)
     return true
   }
 
@@ -445,34 +445,34 @@ export class Allowances {
     const deadline = new Date(placedAtMs + this.#times.lifetimeMs).toISOString()
     const asked = { holdId, minimumPicos, desiredPicos, keyId, day: utcDayAt(placedAtMs), deadline, owner }
     const outcome = await writer.execute(workspaceId, { type: 'PlaceAllowance', ...asked })
-    const hold = walletOf(tail.ledger, workspaceId).holds.get(holdId)
+    const hold = walletInLedger(tail.ledger, workspaceId).holds.get(holdId)
     if ('refused' in outcome || hold === undefined) return null
     const renewAtMs = placedAtMs + this.#times.renewMs
     return { hold, renewAtMs: untilDayEnds(hold, renewAtMs), reservedPicos: 0n, requests: 0, usedAtMs: placedAtMs }
   }
 
   /** A slice that does not come back, since a request in it goes on, may as well be used. */
-  #turnBack(slices: SpenderSlices, first: Waiter): boolean {
+  #rejectPending(slices: SpenderSlices, first: Waiter): boolean {
     if (this.#waitedMs(first) < limits.allowanceDrainMs) return false
     const slice = [...slices.draining].find((each) => this.#free(each) >= first.wantedPicos)
     if (slice === undefined) return false
     slices.draining.delete(slice)
-    this.#makeCurrent(slices, slice)
+    this.#activate(slices, slice)
     return true
   }
 
-  #makeCurrent(slices: SpenderSlices, slice: Slice): void {
+  #activate(slices: SpenderSlices, slice: Slice): void {
     if (slices.current !== null) this.#retire(slices, slices.current)
     slices.current = slice
   }
 
   #retire(slices: SpenderSlices, slice: Slice): void {
     if (slices.current === slice) slices.current = null
-    if (slice.requests === 0) this.#giveBack(slice)
+    if (slice.requests === 0) this.#returnSlice(slice)
     else slices.draining.add(slice)
   }
 
-  #giveBack(slice: Slice): Promise<void> {
+  #returnSlice(slice: Slice): Promise<void> {
     const returned = this.#release(slice).finally(() => this.#returns.delete(slice))
     this.#returns.set(slice, returned)
     return returned
@@ -492,11 +492,11 @@ export class Allowances {
   }
 
   /** Those whose return failed. */
-  #giveBackUnused({ draining }: SpenderSlices): void {
+  #returnUnused({ draining }: SpenderSlices): void {
     for (const slice of draining)
       if (slice.requests === 0) {
         draining.delete(slice)
-        this.#giveBack(slice)
+        this.#returnSlice(slice)
       }
   }
 
@@ -508,7 +508,7 @@ export class Allowances {
     draining.delete(ended)
     if (ended === current) slices.current = null
     for (const [requestId, { slice }] of this.#reservations) if (slice === ended) this.#reservations.delete(requestId)
-    this.#tellEnded()
+    this.#reportEnded()
   }
 
   /** More lies unused in it than the wallet has left for others, and than a second needs. */
@@ -523,7 +523,7 @@ export class Allowances {
     if (newWindow) this.#sweptAtMs = nowMs
     for (const slices of this.#allSlices()) {
       if (newWindow) turnSpendWindow(slices)
-      this.#giveBackUnused(slices)
+      this.#returnUnused(slices)
       const { current } = slices
       if (current !== null && !slices.busy && this.#isToRetire(slices, current, nowMs)) this.#retire(slices, current)
       if (slices.waiters.length > 0) this.#pump(slices)

@@ -26,7 +26,7 @@ export type EdgeBounds = {
     | 'outcomeRenewMs']: number
 }
 
-export const boundsWith = (own: Partial<EdgeBounds> = {}): EdgeBounds => ({ ...limits, ...own })
+export const edgeBoundsWith = (own: Partial<EdgeBounds> = {}): EdgeBounds => ({ ...limits, ...own })
 
 export interface SliceTimes {
   /** Requests are admitted against a slice for so long after it was placed. */

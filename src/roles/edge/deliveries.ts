@@ -1,6 +1,6 @@
 import type { Applied } from '../../domain/ledger/ledger.ts'
 import { undeliveredPrefix } from '../../domain/wallet/evolve.ts'
-import type { Spender } from '../../domain/wallet/spending.ts'
+import type { KeySpendingHolder } from '../../domain/wallet/spending.ts'
 import type { FactOf } from '../../events/envelope.ts'
 import type { UsageRecorded } from '../../events/types.ts'
 import { limits } from '../../limits.ts'
@@ -16,7 +16,7 @@ export interface DeliveryParts {
 /** The end of a request that the ledger honoured, and for whom and which day its charge counts. */
 interface End {
   readonly closing: NonNullable<Applied['closed']>['closing']
-  readonly spender: Spender | null
+  readonly spender: KeySpendingHolder | null
 }
 
 interface Delivery {
@@ -58,12 +58,12 @@ export class Deliveries {
   }
 
   /** The caller did not get its answer, whatever the ledger says or will say. */
-  lose(requestId: string): void {
+  markUndelivered(requestId: string): void {
     const delivery = this.#deliveries.get(requestId)
     if (delivery === undefined) return
     delivery.isLost = true
     if (delivery.end !== null) this.#close(requestId, delivery.end)
-    else if (this.#deliveries.size > limits.deliveriesMax) this.#forgetOldestLost()
+    else if (this.#deliveries.size > limits.deliveriesMax) this.#forgetOldestUndelivered()
   }
 
   /** Resolves when what was to be taken back is. */
@@ -79,10 +79,10 @@ export class Deliveries {
     if (!delivery.isLost) return
     this.#deliveries.delete(requestId)
     const { closing, spender } = end
-    if (closing.type === 'UsageRecorded' && closing.data.total !== '0') this.#takeBack(closing.data, spender)
+    if (closing.type === 'UsageRecorded' && closing.data.total !== '0') this.#refund(closing.data, spender)
   }
 
-  #takeBack(bill: UsageRecorded, spender: Spender | null): void {
+  #refund(bill: UsageRecorded, spender: KeySpendingHolder | null): void {
     const { log, logger } = this.#parts
     const { requestId } = bill
     const posting = log.postToWallet(bill.workspaceId, [undeliveredFact(bill, spender)]).catch((fault: unknown) => {
@@ -93,7 +93,7 @@ export class Deliveries {
   }
 
   /** Its end may never come, when its proxy died with the log away. */
-  #forgetOldestLost(): void {
+  #forgetOldestUndelivered(): void {
     for (const [requestId, { isLost }] of this.#deliveries)
       if (isLost) {
         this.#deliveries.delete(requestId)
@@ -105,7 +105,7 @@ export class Deliveries {
 /** Takes a whole charge back, also from what its key has spent: the answer never reached its caller. */
 export const undeliveredFact = (
   { requestId, workspaceId, total }: Pick<UsageRecorded, 'requestId' | 'workspaceId' | 'total'>,
-  spender: Spender | null,
+  spender: KeySpendingHolder | null,
 ): FactOf<'AdjustmentPosted'> => ({
   type: 'AdjustmentPosted',
   data: {

@@ -8,12 +8,12 @@ import { decodeResults } from '../task-results.ts'
 import { candidateAt, type Inference } from './inference.ts'
 
 /** Who polls, and by which request. */
-export interface Asker {
+export interface Requester {
   readonly requestId: string
   readonly key: Key
 }
 
-export interface FreshResultsParts {
+export interface ResultUrlRefresherParts {
   readonly inference: Pick<Inference, 'ask'>
   readonly clock: Clock
   readonly logger: Logger
@@ -33,13 +33,13 @@ type Succeeded = Task & { readonly vendorTaskId: string }
  * Results of tasks with URLs that are good still: a vendor signs them for some time, and anew for whoever asks. Nothing of it enters the
  * log; what is known is forgotten with the process.
  */
-export class FreshResults {
-  readonly #parts: FreshResultsParts
+export class ResultUrlRefresher {
+  readonly #parts: ResultUrlRefresherParts
   /** By task, the longest known first. */
   readonly #known = new Map<string, Asked>()
   readonly #asking = new Map<string, Promise<void>>()
 
-  constructor(parts: FreshResultsParts) {
+  constructor(parts: ResultUrlRefresherParts) {
     this.#parts = parts
   }
 
@@ -47,14 +47,14 @@ export class FreshResults {
    * The task, with fresh results where its own have expired or the vendor told none that could be kept; as it stands where the vendor
    * tells none within `freshResultsMs`.
    */
-  async of(task: Task, asker: Asker): Promise<Task> {
-    if (!isSucceeded(task) || this.#areGood(task.results)) return task
+  async of(task: Task, asker: Requester): Promise<Task> {
+    if (!isSucceeded(task) || this.#areValid(task.results)) return task
     if (this.#isDue(task)) await this.#askOnce(task, asker)
     const results = this.#known.get(task.taskId)?.results ?? null
     return results === null ? task : { ...task, results }
   }
 
-  #areGood(results: readonly TaskResult[]): boolean {
+  #areValid(results: readonly TaskResult[]): boolean {
     const nowMs = this.#parts.clock()
     const haveExpired = results.some(
       ({ url, watermarkUrl = '' }) => isExpired(url, nowMs) || isExpired(watermarkUrl, nowMs),
@@ -65,22 +65,22 @@ export class FreshResults {
   #isDue({ taskId }: Task): boolean {
     const asked = this.#known.get(taskId)
     if (asked === undefined) return true
-    if (asked.results !== null && this.#areGood(asked.results)) return false
+    if (asked.results !== null && this.#areValid(asked.results)) return false
     return this.#parts.clock() >= asked.againMs
   }
 
   /** Those who poll the same task meanwhile wait for the same answer. */
-  async #askOnce(task: Succeeded, asker: Asker): Promise<void> {
+  async #askOnce(task: Succeeded, asker: Requester): Promise<void> {
     const { taskId } = task
     const asking = this.#asking.get(taskId) ?? this.#ask(task, asker).finally(() => this.#asking.delete(taskId))
     this.#asking.set(taskId, asking)
     await asking
   }
 
-  async #ask(task: Succeeded, asker: Asker): Promise<void> {
+  async #ask(task: Succeeded, asker: Requester): Promise<void> {
     const { clock, logger } = this.#parts
     const { taskId } = task
-    const againMs = clock() + limits.freshResultsAgainMs
+    const againMs = clock() + limits.resultRefreshRetryMs
     try {
       this.#remember(taskId, { results: await this.#resultsOf(task, asker), againMs })
     } catch (fault) {
@@ -89,10 +89,10 @@ export class FreshResults {
     }
   }
 
-  async #resultsOf({ kind, vendorTaskId, provider }: Succeeded, asker: Asker): Promise<readonly TaskResult[]> {
+  async #resultsOf({ kind, vendorTaskId, provider }: Succeeded, asker: Requester): Promise<readonly TaskResult[]> {
     const question = { type: 'get_video_task', kind, vendorTaskId } as const
     const asked = { ...asker, surface: 'video', body: {}, question, candidate: candidateAt(provider) } as const
-    const { bytes } = await this.#parts.inference.ask(asked, AbortSignal.timeout(limits.freshResultsMs))
+    const { bytes } = await this.#parts.inference.ask(asked, AbortSignal.timeout(limits.resultRefreshMs))
     const pieces: Uint8Array[] = []
     for await (const piece of bytes) pieces.push(piece)
     return decodeResults(Buffer.concat(pieces))
@@ -101,7 +101,7 @@ export class FreshResults {
   #remember(taskId: string, asked: Asked): void {
     this.#known.delete(taskId)
     this.#known.set(taskId, asked)
-    if (this.#known.size <= limits.freshResultsMax) return
+    if (this.#known.size <= limits.refreshedResultsMax) return
     const [oldest] = this.#known.keys()
     this.#known.delete(oldest!)
   }

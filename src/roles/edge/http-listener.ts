@@ -1,6 +1,6 @@
 import { createServer, type RequestListener, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { atMost } from '../../within.ts'
+import { waitAtMost } from '../../within.ts'
 import type { NewId } from '../role.ts'
 import type { EdgeBounds } from './bounds.ts'
 import { answerClientError } from './client-error.ts'
@@ -44,7 +44,7 @@ export class HttpListener {
   readonly #server: Server
   readonly #unread: UnreadBodies
   #closed: Promise<void> | null = null
-  #isLeaving = false
+  #isStopping = false
 
   constructor({ handler, bounds, newId }: ListenerParts) {
     this.#server = openServer(
@@ -70,12 +70,12 @@ export class HttpListener {
 
   get phase(): ListenerPhase {
     if (this.#closed !== null) return 'stopping'
-    return this.#isLeaving ? 'leaving' : 'open'
+    return this.#isStopping ? 'leaving' : 'open'
   }
 
   /** From here on nobody should come any more, and who comes is served. */
-  leave(): void {
-    this.#isLeaving = true
+  stopAccepting(): void {
+    this.#isStopping = true
   }
 
   /** Client connections that are open. */
@@ -92,9 +92,9 @@ export class HttpListener {
   }
 
   /** Breaks off what is left of a drain after so many milliseconds. */
-  async breakOff(afterMs: number): Promise<void> {
+  async abortOpen(afterMs: number): Promise<void> {
     const closed = this.drain()
-    await atMost(closed, afterMs)
+    await waitAtMost(closed, afterMs)
     this.#server.closeAllConnections()
     await closed
   }

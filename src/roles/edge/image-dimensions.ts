@@ -50,4 +50,4 @@ const read = (bytes: Buffer): Dimensions | null => {
 }
 
 /** The pixels of a PNG, JPEG, WebP or GIF image, by its header; null where there is none. Whether the rest of it is whole is not looked at. */
-export const dimensionsOf = (base64: string): Dimensions | null => read(Buffer.from(base64, 'base64'))
+export const readImageDimensions = (base64: string): Dimensions | null => read(Buffer.from(base64, 'base64'))

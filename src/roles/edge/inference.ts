@@ -1,9 +1,9 @@
 import type { Key } from '../../domain/accounts/accounts.ts'
-import { mayUseOf } from '../../domain/accounts/limits.ts'
+import { modelPermissionOf } from '../../domain/accounts/limits.ts'
 import { formatUsd, maxOf } from '../../domain/money.ts'
-import { affordableOutputTokens, type Demand, worstCasePicos } from '../../domain/pricing/worst-case.ts'
+import { affordableOutputTokens, type UsageBounds, worstCasePicos } from '../../domain/pricing/worst-case.ts'
 import {
-  type Ask,
+  type RoutingRequest,
   type Candidate,
   type Catalog,
   type Plan,
@@ -13,22 +13,22 @@ import {
 import { failureReason, GatewayError, logUnavailable } from '../../errors.ts'
 import type { FactOf } from '../../events/envelope.ts'
 import { limits } from '../../limits.ts'
-import { within } from '../../within.ts'
-import { type Check, checked } from '../health.ts'
+import { withTimeout } from '../../within.ts'
+import { type Check, checkOf } from '../health.ts'
 import type { LedgerTail } from '../ledger-tail.ts'
 import type { manifests } from '../manifests.ts'
 import {
-  type AnswerCall,
+  type AnswerRequest,
   type AnswerPart,
   asksForAnswer,
-  CallLost,
+  DispatchLost,
   type Clock,
   type Dispatch,
-  type JsonObject,
+  type JsonRecord,
   type Logger,
   type LogOf,
   type Question,
-  type RoutedCall,
+  type RoutedRequest,
   type Surface,
 } from '../role.ts'
 import type { Admission, Allowances, Reservation } from './allowances.ts'
@@ -58,12 +58,12 @@ export interface InferenceRequest {
   readonly key: Key
   readonly surface: Surface
   /** The body in the surface's own format, routing extensions removed. */
-  readonly body: JsonObject
+  readonly body: JsonRecord
   readonly model: string
   readonly stream: boolean
-  readonly demand: Demand
+  readonly demand: UsageBounds
   /** Those of the caller's that may go on, by lower-case name. */
-  readonly headers?: RoutedCall['headers'] | undefined
+  readonly headers?: RoutedRequest['headers'] | undefined
   /** Stands between the answer and whoever reads it; what it throws counts as a fault of the answer. */
   readonly keeping?: ((parts: AsyncIterable<AnswerPart>) => AsyncIterable<AnswerPart>) | undefined
   /** Told how far the request has come. */
@@ -74,15 +74,15 @@ export interface InferenceRequest {
 export interface InferenceQuestion {
   readonly requestId: string
   readonly key: Key
-  readonly surface: RoutedCall['surface']
-  readonly body: JsonObject
+  readonly surface: RoutedRequest['surface']
+  readonly body: JsonRecord
   readonly question: Question
   /** Whom it is put to. */
   readonly candidate: Candidate
-  readonly headers?: RoutedCall['headers'] | undefined
+  readonly headers?: RoutedRequest['headers'] | undefined
 }
 
-export interface Answer {
+export interface InferenceAnswer {
   readonly head: Extract<AnswerPart, { type: 'head' }>
   /** Output tokens the wallet could pay for, where the wallet was the limit. */
   readonly outputCap: number | null
@@ -118,14 +118,14 @@ export class Inference {
     const { log, tail } = this.#parts
     if (this.#awaited !== null && tail.ledger.sequence >= this.#awaited.sequence) this.#awaited = null
     const tailStalled = this.#awaited !== null && performance.now() - this.#awaited.sinceMs > limits.logStalledMs
-    if (tailStalled) return checked(false, 'frames that were acknowledged do not come back')
-    return checked(log.oldestUnacknowledgedMs() <= limits.logStalledMs, 'the log does not acknowledge')
+    if (tailStalled) return checkOf(false, 'frames that were acknowledged do not come back')
+    return checkOf(log.oldestUnacknowledgedMs() <= limits.logStalledMs, 'the log does not acknowledge')
   }
 
-  plan(ask: Ask, key: Key): Plan {
+  plan(ask: RoutingRequest, key: Key): Plan {
     const { catalog, tail, clock, random } = this.#parts
     const { prices, accounts } = tail.ledger
-    return planRequest(catalog(), prices, ask, clock(), random, mayUseOf(accounts, key))
+    return planRequest(catalog(), prices, ask, clock(), random, modelPermissionOf(accounts, key))
   }
 
   /** Whether every candidate is known to keep to what OpenAI keeps to. */
@@ -135,7 +135,7 @@ export class Inference {
   }
 
   /** Resolves with the head of the answer; throws GatewayError where no byte can be answered. */
-  async run(request: InferenceRequest, plan: Plan, clientGone: AbortSignal): Promise<Answer> {
+  async run(request: InferenceRequest, plan: Plan, clientGone: AbortSignal): Promise<InferenceAnswer> {
     const { reservation, outputCap } = await this.#reserve(request, plan).catch((fault: unknown) => {
       this.#parts.rates.cancel(request.requestId)
       throw fault
@@ -148,16 +148,16 @@ export class Inference {
   }
 
   /** Resolves with the head of what the provider says; throws GatewayError where it says nothing. */
-  async ask(asked: InferenceQuestion, clientGone: AbortSignal): Promise<Answer> {
+  async ask(asked: InferenceQuestion, clientGone: AbortSignal): Promise<InferenceAnswer> {
     const deadlineMs = this.#parts.clock() + this.#parts.requestDeadlineMs
     return { ...(await this.#dispatch(questionCall(asked, deadlineMs), clientGone)), outputCap: null }
   }
 
   async #dispatch(
-    call: RoutedCall,
+    call: RoutedRequest,
     clientGone: AbortSignal,
     keeping?: InferenceRequest['keeping'],
-  ): Promise<Omit<Answer, 'outputCap'>> {
+  ): Promise<Omit<InferenceAnswer, 'outputCap'>> {
     if (call.question === undefined) this.#deliveries.open(call.requestId)
     try {
       const dispatched = this.#parts.dispatch(call, clientGone)
@@ -172,7 +172,7 @@ export class Inference {
   }
 
   async *#bytesOf(
-    call: RoutedCall,
+    call: RoutedRequest,
     parts: AsyncIterator<AnswerPart>,
     clientGone: AbortSignal,
   ): AsyncGenerator<Uint8Array> {
@@ -196,9 +196,9 @@ export class Inference {
     }
   }
 
-  #endWith(call: RoutedCall, fault: unknown, isUndelivered: boolean): void {
-    this.#closeLost(call, fault)
-    if (isUndelivered) this.#deliveries.lose(call.requestId)
+  #endWith(call: RoutedRequest, fault: unknown, isUndelivered: boolean): void {
+    this.#closeUndispatched(call, fault)
+    if (isUndelivered) this.#deliveries.markUndelivered(call.requestId)
     this.#deliveries.end(call.requestId)
   }
 
@@ -206,8 +206,8 @@ export class Inference {
    * What no proxy closes is closed here, so that its reservation ends at once. The ledger honours the first end, should there be two.
    * A question has none.
    */
-  #closeLost(call: RoutedCall, fault: unknown): void {
-    if (!(fault instanceof CallLost) || !asksForAnswer(call)) return
+  #closeUndispatched(call: RoutedRequest, fault: unknown): void {
+    if (!(fault instanceof DispatchLost) || !asksForAnswer(call)) return
     const { log, logger } = this.#parts
     log.append([unservedFact(call, fault)]).catch((later: unknown) => {
       logger.error({ fault: later, requestId: call.requestId }, 'a request that no proxy ends could not be closed')
@@ -233,7 +233,7 @@ export class Inference {
     const { allowances } = this.#parts
     const admitted = allowances.admit(admission)
     try {
-      return await within(admitted, limits.admissionWaitMs + limits.routedAckMs, () => logUnavailable())
+      return await withTimeout(admitted, limits.admissionWaitMs + limits.routedAckMs, () => logUnavailable())
     } catch (fault) {
       admitted.then(
         () => allowances.cancel(admission.requestId),
@@ -243,7 +243,7 @@ export class Inference {
     }
   }
 
-  #callOf(request: InferenceRequest, plan: Plan, reservation: Reservation, outputCap: number | null): AnswerCall {
+  #callOf(request: InferenceRequest, plan: Plan, reservation: Reservation, outputCap: number | null): AnswerRequest {
     const { requestId, key, surface, body, stream, headers } = request
     return {
       requestId,
@@ -263,11 +263,11 @@ export class Inference {
   }
 
   /** No upstream spends our money on a request that the log does not know. */
-  async #record(request: InferenceRequest, plan: Plan, call: AnswerCall): Promise<void> {
+  async #record(request: InferenceRequest, plan: Plan, call: AnswerRequest): Promise<void> {
     const { log, allowances, rates } = this.#parts
     const appended = log.append([routedFact(request, plan, call)])
     try {
-      const { sequence } = await within(appended, limits.routedAckMs, () => logUnavailable())
+      const { sequence } = await withTimeout(appended, limits.routedAckMs, () => logUnavailable())
       this.#awaitReturn(sequence)
     } catch (fault) {
       appended
@@ -304,7 +304,7 @@ export const candidateAt = (provider: string): Candidate => ({
   level: 0,
 })
 
-const questionCall = (asked: InferenceQuestion, deadlineMs: number): RoutedCall => {
+const questionCall = (asked: InferenceQuestion, deadlineMs: number): RoutedRequest => {
   const { requestId, key, surface, body, question, candidate, headers } = asked
   return {
     requestId,
@@ -324,10 +324,10 @@ const questionCall = (asked: InferenceQuestion, deadlineMs: number): RoutedCall 
   }
 }
 
-const affordableCap = (plan: Plan, demand: Demand, budgetPicos: bigint): number =>
+const affordableCap = (plan: Plan, demand: UsageBounds, budgetPicos: bigint): number =>
   Math.min(...plan.candidates.map(({ sheet }) => affordableOutputTokens(sheet, demand, budgetPicos)))
 
-const routedFact = (request: InferenceRequest, plan: Plan, call: AnswerCall): FactOf<'RequestRouted'> => ({
+const routedFact = (request: InferenceRequest, plan: Plan, call: AnswerRequest): FactOf<'RequestRouted'> => ({
   type: 'RequestRouted',
   data: {
     requestId: call.requestId,
@@ -352,7 +352,7 @@ const routedFact = (request: InferenceRequest, plan: Plan, call: AnswerCall): Fa
 
 /** `error` is what the client got. */
 const unservedFact = (
-  { requestId, workspaceId, keyId, surface, allowanceId }: AnswerCall,
+  { requestId, workspaceId, keyId, surface, allowanceId }: AnswerRequest,
   error: Pick<GatewayError, 'status' | 'code'>,
 ): FactOf<'RequestFailed'> => ({
   type: 'RequestFailed',

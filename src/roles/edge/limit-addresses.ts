@@ -6,7 +6,7 @@ const groupsOfAddress = 8
 const groupsIn = (text: string): readonly string[] => (text === '' ? [] : text.split(':'))
 
 /** An IPv4 address as it is; of an IPv6 address its /64, which is what one caller has. */
-export const callerOf = (address: string): string => {
+export const clientAddressOf = (address: string): string => {
   if (!address.includes(':') || address.includes('.')) return address.slice(address.lastIndexOf(':') + 1)
   const [front = '', back = ''] = address.split('::')
   const [before, after] = [groupsIn(front), groupsIn(back)]
@@ -18,7 +18,7 @@ export const callerOf = (address: string): string => {
 export const limitAddresses = (server: Server, connectionsMax: number): void => {
   const open = new Map<string, number>()
   server.prependListener('connection', (socket) => {
-    const caller = callerOf(socket.remoteAddress ?? '')
+    const caller = clientAddressOf(socket.remoteAddress ?? '')
     const count = (open.get(caller) ?? 0) + 1
     open.set(caller, count)
     socket.once('close', () => {

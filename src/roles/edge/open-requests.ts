@@ -1,6 +1,6 @@
 import { GatewayError } from '../../errors.ts'
 
-export interface OpenRequestsBounds {
+export interface OpenRequestBounds {
   /** Of everybody, at this edge. */
   readonly openRequestsMax: number
   /** Of one workspace, at this edge. */
@@ -20,12 +20,12 @@ const workspaceIsFull = (max: number): GatewayError =>
   })
 
 /** The requests that an edge has open, so that memory is bounded, and no workspace has all of it. */
-export class OpenRequests {
-  readonly #bounds: OpenRequestsBounds
+export class OpenRequestCounter {
+  readonly #bounds: OpenRequestBounds
   readonly #byWorkspace = new Map<string, number>()
   #all = 0
 
-  constructor(bounds: OpenRequestsBounds) {
+  constructor(bounds: OpenRequestBounds) {
     this.#bounds = bounds
   }
 

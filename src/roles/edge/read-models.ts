@@ -1,17 +1,17 @@
 import type { Key } from '../../domain/accounts/accounts.ts'
 import type { Subscription } from '../../domain/plans/subscription.ts'
 import type { Task } from '../../domain/video/task.ts'
-import type { AdminChange, ChangesWanted } from '../../read-models/admin-changes.ts'
+import type { AdminChange, AdminChangeQuery } from '../../read-models/admin-changes.ts'
 import type { ChargeTrace } from '../../read-models/charge-trace.ts'
-import type { ChargePage, ChargesWanted } from '../../read-models/charges.ts'
+import type { ChargePage, ChargeQuery } from '../../read-models/charges.ts'
 import type { AtSequence } from '../../read-models/checkpoint.ts'
-import type { FindingsWanted, LedgerFindings } from '../../read-models/findings.ts'
-import type { HoldsWanted, OpenHold } from '../../read-models/holds.ts'
+import type { LedgerFindingQuery, LedgerFindings } from '../../read-models/findings.ts'
+import type { HoldQuery, OpenHold } from '../../read-models/holds.ts'
 import type { RequestEnd } from '../../read-models/request-end.ts'
-import type { Standing } from '../../read-models/standing.ts'
-import type { StatementPage, StatementWanted } from '../../read-models/statement.ts'
-import type { TasksWanted } from '../../read-models/tasks.ts'
-import type { UsageSums, UsageWanted } from '../../read-models/usage.ts'
+import type { BalanceSnapshot } from '../../read-models/standing.ts'
+import type { StatementPage, StatementQuery } from '../../read-models/statement.ts'
+import type { TaskQuery } from '../../read-models/tasks.ts'
+import type { UsageSums, UsageQuery } from '../../read-models/usage.ts'
 
 /** A workspace's sums as the read models have them, in picos. */
 export interface Billing {
@@ -35,20 +35,20 @@ export interface EdgeReadModels {
   findStanding(
     workspaceId: string,
     wanted: { readonly from: string; readonly daysMax: number },
-  ): Promise<AtSequence<Standing | undefined>>
-  listTasks(workspaceId: string, wanted: TasksWanted): Promise<AtSequence<readonly Task[]>>
-  listFindings(wanted: FindingsWanted): Promise<AtSequence<LedgerFindings>>
+  ): Promise<AtSequence<BalanceSnapshot | undefined>>
+  listTasks(workspaceId: string, wanted: TaskQuery): Promise<AtSequence<readonly Task[]>>
+  listFindings(wanted: LedgerFindingQuery): Promise<AtSequence<LedgerFindings>>
   /** Only where the tables stand. */
   findCheckpoint(): Promise<AtSequence<null>>
-  listUsage(workspaceId: string, wanted: UsageWanted): Promise<AtSequence<readonly UsageSums[]>>
-  readStatement(workspaceId: string, wanted: StatementWanted): Promise<AtSequence<StatementPage>>
-  listHolds(workspaceId: string, wanted: HoldsWanted): Promise<AtSequence<readonly OpenHold[]>>
-  listCharges(workspaceId: string, wanted: ChargesWanted): Promise<AtSequence<ChargePage>>
+  listUsage(workspaceId: string, wanted: UsageQuery): Promise<AtSequence<readonly UsageSums[]>>
+  readStatement(workspaceId: string, wanted: StatementQuery): Promise<AtSequence<StatementPage>>
+  listHolds(workspaceId: string, wanted: HoldQuery): Promise<AtSequence<readonly OpenHold[]>>
+  listCharges(workspaceId: string, wanted: ChargeQuery): Promise<AtSequence<ChargePage>>
   /** Where the log tells of a request or task, of whichever workspace; undefined for an id that the tables do not have (yet). */
   findTrace(id: string): Promise<AtSequence<ChargeTrace | undefined>>
   /** Undefined for a request that has not ended, or that the tables do not have yet. */
   findRequestEnd(requestId: string): Promise<AtSequence<RequestEnd | undefined>>
   findSheetSequence(model: string, version: string): Promise<number | undefined>
   findKey(keyId: string): Promise<Key | undefined>
-  listAdminChanges(wanted: ChangesWanted): Promise<AtSequence<readonly AdminChange[]>>
+  listAdminChanges(wanted: AdminChangeQuery): Promise<AtSequence<readonly AdminChange[]>>
 }

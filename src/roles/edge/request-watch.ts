@@ -62,7 +62,7 @@ export class RequestWatch {
 
   constructor(parts: RequestWatchParts) {
     this.#parts = parts
-    this.#unlisten = parts.requestLines ? parts.tail.onApplied((applied) => this.#learn(applied)) : () => undefined
+    this.#unlisten = parts.requestLines ? parts.tail.onApplied((applied) => this.#onApplied(applied)) : () => undefined
     this.#sweepTimer = setInterval(() => this.#sweep(performance.now()), limits.requestLineSweepMs).unref()
   }
 
@@ -89,7 +89,7 @@ export class RequestWatch {
     this.#unlisten()
   }
 
-  #learn(applied: readonly Applied[]): void {
+  #onApplied(applied: readonly Applied[]): void {
     for (const { closed } of applied) {
       if (closed === null) continue
       const { requestId } = closed.routed.data

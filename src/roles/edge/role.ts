@@ -4,22 +4,22 @@ import type { Verifier } from '../../audit/note.ts'
 import { liveCatalog } from '../../domain/routing/overlay.ts'
 import type { Catalog, Random } from '../../domain/routing/plan.ts'
 import { limits } from '../../limits.ts'
-import { atMost } from '../../within.ts'
-import { type Checks, checked, type WatchedRole } from '../health.ts'
+import { waitAtMost } from '../../within.ts'
+import { type Checks, checkOf, type WatchedRole } from '../health.ts'
 import type { LedgerTail } from '../ledger-tail.ts'
 import { manifests } from '../manifests.ts'
-import { type Observer, type Readings, unobserved } from '../observer.ts'
+import { type Observer, type Readings, noObserver } from '../observer.ts'
 import { OpenCalls } from '../open-calls.ts'
 import type { RateRecords } from '../rate-records.ts'
 import { type Clock, type Dispatch, defineRole, type Logger, type LogOf, type NewId } from '../role.ts'
-import { type WalletEventType, WalletWriter } from '../wallet-writer.ts'
+import { type WalletEventType, WalletCommandHandler } from '../wallet-writer.ts'
 import type { WorkQueue } from '../work-queue.ts'
 import { Allowances } from './allowances.ts'
-import { boundsWith, type EdgeBounds } from './bounds.ts'
-import { FreshResults } from './fresh-results.ts'
+import { edgeBoundsWith, type EdgeBounds } from './bounds.ts'
+import { ResultUrlRefresher } from './fresh-results.ts'
 import type { HttpListener } from './http-listener.ts'
 import { IdempotencyKeys } from './idempotency/idempotency-keys.ts'
-import { LeftBehindRequests } from './idempotency/left-behind.ts'
+import { OrphanedRequestResolver } from './idempotency/left-behind.ts'
 import type { OutcomeStore } from './idempotency/outcome-store.ts'
 import { type EdgeEvent, Inference } from './inference.ts'
 import type { AdminIdentity } from './middleware/authenticate-admin.ts'
@@ -104,18 +104,18 @@ const stopWithin = async (
   { withdrawMs, stopMs, lastAnswerMs, closingAckMs, allowanceReturnMs }: EdgeBounds,
   { server, tails, openCalls, allowances, rates, inference, videoTasks, requestWatch }: Stoppable,
 ): Promise<void> => {
-  server.leave()
+  server.stopAccepting()
   if (withdrawMs > 0) await pause(withdrawMs)
   const drained = server.drain().then(() => allowances.ended())
   tails.close()
-  await atMost(drained, stopMs)
+  await waitAtMost(drained, stopMs)
   openCalls.shutDown()
-  await server.breakOff(lastAnswerMs)
-  await atMost(allowances.ended(), closingAckMs)
+  await server.abortOpen(lastAnswerMs)
+  await waitAtMost(allowances.ended(), closingAckMs)
   await Promise.all([
     allowances.close(),
     rates.close(),
-    atMost(inference.close(), allowanceReturnMs),
+    waitAtMost(inference.close(), allowanceReturnMs),
     videoTasks.close(allowanceReturnMs),
   ])
   requestWatch.close()
@@ -123,10 +123,10 @@ const stopWithin = async (
 
 const start = async (parts: EdgeParts): Promise<RunningEdge> => {
   const { log, tail, rateRecords, requestDeadlineMs = limits.requestDeadlineMs, listen } = parts
-  const { observer = unobserved, requestLines = false, checks: checksBeside = () => ({}) } = parts
-  const bounds = boundsWith(parts.bounds)
+  const { observer = noObserver, requestLines = false, checks: checksBeside = () => ({}) } = parts
+  const bounds = edgeBoundsWith(parts.bounds)
   const wallets: Pick<LogOf<Extract<EdgeEvent, WalletEventType>>, 'appendToWallet'> = log
-  const writer = new WalletWriter(wallets, tail)
+  const writer = new WalletCommandHandler(wallets, tail)
   const catalog = liveCatalog(parts.catalog, tail.ledger)
   const owner = log.writer
   const allowances = new Allowances({
@@ -140,13 +140,13 @@ const start = async (parts: EdgeParts): Promise<RunningEdge> => {
   const dispatch: Dispatch = (call, clientGone) => parts.dispatch(call, clientGone, openCalls)
   const rates = new Rates({ ...parts, records: rateRecords, owner, requestDeadlineMs })
   const inference = new Inference({ ...parts, catalog, dispatch, allowances, rates, requestDeadlineMs })
-  const freshResults = new FreshResults({ ...parts, inference })
+  const freshResults = new ResultUrlRefresher({ ...parts, inference })
   const videoTasks = new VideoTasks({ ...parts, catalog, writer, owner, freshResults })
-  const keys = new IdempotencyKeys({ ...parts, ...bounds, leftBehind: new LeftBehindRequests(parts) })
+  const keys = new IdempotencyKeys({ ...parts, ...bounds, leftBehind: new OrphanedRequestResolver(parts) })
   const requestWatch = new RequestWatch({ ...parts, observer, requestLines })
   const tails = new LiveTails(tail)
   const checks = (): Checks => ({
-    accepting: checked(server.phase === 'open', 'is stopping'),
+    accepting: checkOf(server.phase === 'open', 'is stopping'),
     recording: inference.check,
   })
   const server = createServer({

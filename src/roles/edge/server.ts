@@ -8,7 +8,7 @@ import { videoKinds } from '../../domain/video/request.ts'
 import type { Checks } from '../health.ts'
 import type { LedgerTail } from '../ledger-tail.ts'
 import type { Clock, EventLog, Logger, NewId } from '../role.ts'
-import { boundsWith, type EdgeBounds } from './bounds.ts'
+import { edgeBoundsWith, type EdgeBounds } from './bounds.ts'
 import { HttpListener, type ListenerPhase } from './http-listener.ts'
 import type { IdempotencyKeys } from './idempotency/idempotency-keys.ts'
 import type { Inference } from './inference.ts'
@@ -16,7 +16,7 @@ import { authenticate } from './middleware/authenticate.ts'
 import { type AdminIdentity, authenticateAdmin } from './middleware/authenticate-admin.ts'
 import { boundAt, boundByMoney } from './middleware/body-bound.ts'
 import type { EdgeContext, EdgeMiddleware, EdgeState } from './middleware/context.ts'
-import { FaultTeller } from './middleware/errors.ts'
+import { FaultReporter } from './middleware/errors.ts'
 import { readJson } from './middleware/json-body.ts'
 import { limitOpenRequests } from './middleware/limit-open-requests.ts'
 import { limitRate } from './middleware/limit-rate.ts'
@@ -30,26 +30,26 @@ import { refuseWhileStopping } from './middleware/refuse-while-stopping.ts'
 import { renderErrors } from './middleware/render-errors.ts'
 import { identifyRequest } from './middleware/request-id.ts'
 import { requireLog } from './middleware/require-log.ts'
-import { OpenRequests } from './open-requests.ts'
+import { OpenRequestCounter } from './open-requests.ts'
 import { operations } from './openapi/operations.ts'
 import type { Rates } from './rates/rates.ts'
 import type { EdgeReadModels } from './read-models.ts'
 import type { RequestWatch } from './request-watch.ts'
 import type { ResponseOwners } from './response-owners.ts'
-import type { AdminParts, Named } from './surfaces/admin/route.ts'
+import type { AdminParts, PathNames } from './surfaces/admin/route.ts'
 import { adminRoutes } from './surfaces/admin/routes.ts'
 import { completeChat } from './surfaces/chat/handler.ts'
-import { showSubscription, showUsage } from './surfaces/dashboard/billing.ts'
+import { showBillingSubscription, showBillingUsage } from './surfaces/dashboard/billing.ts'
 import { serveDashboard } from './surfaces/dashboard/page.ts'
 import { showHealth, showReadiness } from './surfaces/health/health.ts'
 import type { LiveTails } from './surfaces/ledger/live-tails.ts'
 import { ledgerPrefixes, ledgerRoutes } from './surfaces/ledger/routes.ts'
-import { countTokens, createMessage } from './surfaces/messages/handler.ts'
+import { serveTokenCount, createMessage } from './surfaces/messages/handler.ts'
 import { requireVersion } from './surfaces/messages/version.ts'
 import { listModels, showModel } from './surfaces/models/models.ts'
 import { listNative, showNative, submitNative } from './surfaces/native-video/handler.ts'
 import { showOpenapi } from './surfaces/openapi/openapi.ts'
-import { askForResponse, createResponse } from './surfaces/responses/handler.ts'
+import { serveStoredResponse, createResponse } from './surfaces/responses/handler.ts'
 import { readJsonOrForm } from './surfaces/video/form.ts'
 import { showGeneration, submitGeneration } from './surfaces/video/handler.ts'
 import { createVideo, downloadVideo, retrieveVideo } from './surfaces/video/openai.ts'
@@ -83,11 +83,11 @@ export interface ServerParts {
   readonly bounds?: Partial<EdgeBounds>
 }
 
-const routes = (parts: ServerParts, bounds: EdgeBounds, faults: FaultTeller): Router<EdgeState, object> => {
+const routes = (parts: ServerParts, bounds: EdgeBounds, faults: FaultReporter): Router<EdgeState, object> => {
   const { inference, videoTasks, keys, tail, rates, readModels, catalog, clock, logger } = parts
   const authenticated = authenticate(tail.ledger.accounts)
   const recorded = requireLog(inference)
-  const few = limitOpenRequests(new OpenRequests(bounds))
+  const few = limitOpenRequests(new OpenRequestCounter(bounds))
   const limited = limitRate(rates)
   const bodyBound = boundByMoney(tail.ledger, bounds.requestBodyBytesMax)
   const json = readJson(bodyBound)
@@ -101,10 +101,10 @@ const routes = (parts: ServerParts, bounds: EdgeBounds, faults: FaultTeller): Ro
   const router = new Router<EdgeState, object>()
   router.post('/v1/chat/completions', ...called, json, completeChat(surface))
   router.post('/v1/messages', ...called, version, json, createMessage(surface))
-  router.post('/v1/messages/count_tokens', ...called, version, json, countTokens(surface))
+  router.post('/v1/messages/count_tokens', ...called, version, json, serveTokenCount(surface))
   router.post('/v1/responses', ...called, json, createResponse(responses))
-  router.get('/v1/responses/:id', ...called, askForResponse('get_response', responses))
-  router.delete('/v1/responses/:id', ...called, askForResponse('delete_response', responses))
+  router.get('/v1/responses/:id', ...called, serveStoredResponse('get_response', responses))
+  router.delete('/v1/responses/:id', ...called, serveStoredResponse('delete_response', responses))
   router.post('/v1/video/generations', ...called, json, submitGeneration(submits))
   router.get('/v1/video/generations/:id', authenticated, showGeneration(videoTasks))
   router.post('/v1/videos', ...called, readJsonOrForm(bodyBound), createVideo(submits))
@@ -117,11 +117,11 @@ const routes = (parts: ServerParts, bounds: EdgeBounds, faults: FaultTeller): Ro
   }
   router.get('/v1/models', listModels(models))
   router.get('/v1/models/*id', showModel(models))
-  router.get(['/v1/dashboard/billing/usage', '/dashboard/billing/usage'], authenticated, showUsage(readModels))
+  router.get(['/v1/dashboard/billing/usage', '/dashboard/billing/usage'], authenticated, showBillingUsage(readModels))
   router.get(
     ['/v1/dashboard/billing/subscription', '/dashboard/billing/subscription'],
     authenticated,
-    showSubscription(readModels),
+    showBillingSubscription(readModels),
   )
   serveLedger(router, parts, bounds, authenticated)
   serveAdministration(router, parts, { recorded, json: readJson(boundAt(bounds.requestBodyBytesMax)) })
@@ -157,7 +157,7 @@ const serveAdministration = (
       administered,
       ...(changes ? [recorded] : []),
       ...(request === null ? [] : [json]),
-      (ctx: EdgeContext & { readonly params: Named }) => serve(ctx, ctx.params, administration),
+      (ctx: EdgeContext & { readonly params: PathNames }) => serve(ctx, ctx.params, administration),
     )
 }
 
@@ -188,7 +188,7 @@ const reportFault =
   }
 
 const createApp = (parts: ServerParts, bounds: EdgeBounds, phase: () => ListenerPhase): RequestListener => {
-  const faults = new FaultTeller(parts.logger)
+  const faults = new FaultReporter(parts.logger)
   const router = routes(parts, bounds, faults)
   const app = new Koa<EdgeState, object>()
   app.on('error', reportFault(parts.logger))
@@ -208,7 +208,7 @@ const createApp = (parts: ServerParts, bounds: EdgeBounds, phase: () => Listener
 
 /** The HTTP side of an edge, not listening yet. */
 export const createServer = (parts: ServerParts): HttpListener => {
-  const bounds = boundsWith(parts.bounds)
+  const bounds = edgeBoundsWith(parts.bounds)
   return new HttpListener({
     handler: (phase) => createApp(parts, bounds, phase),
     bounds,

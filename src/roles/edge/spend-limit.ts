@@ -1,16 +1,16 @@
 import { formatUsd } from '../../domain/money.ts'
-import { type KeyRoom, renewalMs, type SpendPeriod } from '../../domain/wallet/spending.ts'
+import { type KeyRemaining, limitRenewalMs, type SpendPeriod } from '../../domain/wallet/spending.ts'
 import { GatewayError } from '../../errors.ts'
 
 const words: { readonly [P in SpendPeriod]: string } = { day: 'a day', month: 'a month', total: 'in total' }
 
-const renewalText = ({ period }: KeyRoom, day: string): string => {
-  const atMs = renewalMs(period, day)
+const renewalText = ({ period }: KeyRemaining, day: string): string => {
+  const atMs = limitRenewalMs(period, day)
   return atMs === null ? '' : ` It renews at ${new Date(atMs).toISOString()}.`
 }
 
 /** What of a key's own limit is left does not cover what it asks for, and nothing in flight will free more. */
-export const keyLimitReached = (room: KeyRoom, day: string): GatewayError =>
+export const keyLimitReached = (room: KeyRemaining, day: string): GatewayError =>
   new GatewayError(
     'key_spend_limit_reached',
     `This key may spend ${formatUsd(room.limitPicos)} USD ${words[room.period]}, and too little of it is left for this request.${renewalText(room, day)}`,

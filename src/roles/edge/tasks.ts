@@ -1,7 +1,7 @@
 import type { Task } from '../../domain/video/task.ts'
 
 /** Of a list, newest first. */
-export interface TaskPage {
+export interface EdgeTaskPage {
   /** From 1. */
   readonly page: number
   readonly pageSize: number
@@ -13,5 +13,5 @@ export interface EdgeTasks {
   find(workspaceId: string, taskId: string): Promise<Task | null>
   /** By the caller's own id. */
   findByExternalId(workspaceId: string, externalTaskId: string): Promise<Task | null>
-  list(workspaceId: string, kind: Task['kind'], page: TaskPage): Promise<readonly Task[]>
+  list(workspaceId: string, kind: Task['kind'], page: EdgeTaskPage): Promise<readonly Task[]>
 }

@@ -1,5 +1,5 @@
 /** Work of which only so much goes on at once; the rest waits, in the order in which it came. */
-export class Turns {
+export class TurnSemaphore {
   readonly #waiting: (() => void)[] = []
   #free: number
 

@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto'
 import type { Key } from '../../domain/accounts/accounts.ts'
-import { mayUseOf } from '../../domain/accounts/limits.ts'
+import { modelPermissionOf } from '../../domain/accounts/limits.ts'
 import { utcDayAt } from '../../domain/instant.ts'
-import { walletOf } from '../../domain/ledger/ledger.ts'
+import { walletInLedger } from '../../domain/ledger/ledger.ts'
 import { formatUsd } from '../../domain/money.ts'
 import type { Catalog, Random } from '../../domain/routing/plan.ts'
 import { comparableBody, withDefaults } from '../../domain/video/defaults.ts'
@@ -13,34 +13,34 @@ import { unitsPicosRoundingHalfUp } from '../../domain/video/settle.ts'
 import type { Task } from '../../domain/video/task.ts'
 import { worstCaseUnits } from '../../domain/video/worst-case.ts'
 import type { WalletCommand, WalletRefusal } from '../../domain/wallet/decide.ts'
-import { availablePicos, isTighter, keyRoomOf, type Wallet } from '../../domain/wallet/wallet.ts'
+import { availablePicos, isTighter, findKeyRemaining, type Wallet } from '../../domain/wallet/wallet.ts'
 import { clientGoneError, GatewayError, logUnavailable } from '../../errors.ts'
 import type { TaskOrder } from '../../events/types.ts'
 import { limits } from '../../limits.ts'
-import { atMost, within } from '../../within.ts'
+import { waitAtMost, withTimeout } from '../../within.ts'
 import type { LedgerTail } from '../ledger-tail.ts'
 import type { Clock, Logger } from '../role.ts'
 import type { AcceptedTask } from '../task-views.ts'
-import type { WalletOutcome, WalletWriter } from '../wallet-writer.ts'
+import type { WalletOutcome, WalletCommandHandler } from '../wallet-writer.ts'
 import type { WorkQueue } from '../work-queue.ts'
 import { canonicalJson } from './canonical-json.ts'
-import type { Asker, FreshResults } from './fresh-results.ts'
-import { dimensionsOf } from './image-dimensions.ts'
+import type { Requester, ResultUrlRefresher } from './fresh-results.ts'
+import { readImageDimensions } from './image-dimensions.ts'
 import type { RequestRates } from './rates/request-rates.ts'
 import { keyLimitReached } from './spend-limit.ts'
-import type { EdgeTasks, TaskPage } from './tasks.ts'
-import { WalletWatch, type Wanted } from './wallet-watch.ts'
+import type { EdgeTasks, EdgeTaskPage } from './tasks.ts'
+import { WalletWatch, type WantedAmount } from './wallet-watch.ts'
 
 export interface VideoTaskParts {
   readonly tail: LedgerTail
-  readonly writer: Pick<WalletWriter, 'execute'>
+  readonly writer: Pick<WalletCommandHandler, 'execute'>
   readonly owner: string
   /** As it is now. */
   readonly catalog: () => Catalog
   readonly random: Random
   readonly taskQueue: Pick<WorkQueue, 'put' | 'withdraw'>
   readonly tasks: EdgeTasks
-  readonly freshResults: Pick<FreshResults, 'of'>
+  readonly freshResults: Pick<ResultUrlRefresher, 'of'>
   /** Whether somebody here calls back. */
   readonly callbacks: boolean
   /** How long a task may take before its hold goes back. */
@@ -106,13 +106,13 @@ export class VideoTasks {
    */
   async submit(asked: VideoSubmit, clientGone: AbortSignal, named: NamedTask | null = null): Promise<AcceptedTask> {
     const requestDigest = digestOf(asked.request)
-    const standing = (await this.#submitted(asked, named)) ?? (await this.#standing(asked, requestDigest))
+    const standing = (await this.#submitted(asked, named)) ?? (await this.#findExisting(asked, requestDigest))
     if (standing !== null) return standing
     const draft = this.#draft(asked, requestDigest, named)
     this.#refuseWhileStalled()
     await asked.rates?.admitTask(draft.command.order.model)
     const outcome = await this.#placeCovered(draft, clientGone)
-    const repeated = outcome === 'repeated' ? await this.#standing(asked, requestDigest) : null
+    const repeated = outcome === 'repeated' ? await this.#findExisting(asked, requestDigest) : null
     return repeated ?? this.#accepted(draft.command)
   }
 
@@ -121,40 +121,40 @@ export class VideoTasks {
   }
 
   /** With results that can be fetched, if at all. Throws `task_not_exist`, also for another workspace's task. */
-  async find(asker: Asker, taskId: string): Promise<Task> {
+  async find(asker: Requester, taskId: string): Promise<Task> {
     return this.#shown(asker, await this.#findOwn(asker, taskId))
   }
 
   /** By our id or the caller's. Throws `task_not_exist`. */
-  async findByAnyId(asker: Asker, id: string): Promise<Task> {
+  async findByAnyId(asker: Requester, id: string): Promise<Task> {
     const own = await this.#findOwn(asker, id)
     return this.#shown(asker, own ?? (await this.#parts.tasks.findByExternalId(asker.key.workspaceId, id)))
   }
 
   /** Results as they were first told. */
-  list(workspaceId: string, kind: Task['kind'], page: TaskPage): Promise<readonly Task[]> {
+  list(workspaceId: string, kind: Task['kind'], page: EdgeTaskPage): Promise<readonly Task[]> {
     return this.#parts.tasks.list(workspaceId, kind, page)
   }
 
   /** Call it when nothing is submitted any more. What cannot go back within `waitMs` stays held until the task's end. */
   async close(waitMs: number): Promise<void> {
     this.#watch.close()
-    await atMost(Promise.all(this.#returns), waitMs)
+    await waitAtMost(Promise.all(this.#returns), waitMs)
   }
 
-  async #findOwn({ key }: Asker, taskId: string): Promise<Task | null> {
+  async #findOwn({ key }: Requester, taskId: string): Promise<Task | null> {
     return taskIdPattern.test(taskId) ? this.#parts.tasks.find(key.workspaceId, taskId) : null
   }
 
-  async #shown(asker: Asker, task: Task | null): Promise<Task> {
+  async #shown(asker: Requester, task: Task | null): Promise<Task> {
     return this.#parts.freshResults.of(found(task), asker)
   }
 
   #draft({ key, surface, request, pathOf }: VideoSubmit, requestDigest: string, named: NamedTask | null): Draft {
     const { catalog, tail, clock, random, owner, callbacks, taskDeadlineMs } = this.#parts
     const { prices, accounts } = tail.ledger
-    const plan = planVideo(catalog(), prices, request.model, clock(), random, mayUseOf(accounts, key))
-    checkVideoRequest(request, plan.modelName, pathOf, dimensionsOf)
+    const plan = planVideo(catalog(), prices, request.model, clock(), random, modelPermissionOf(accounts, key))
+    checkVideoRequest(request, plan.modelName, pathOf, readImageDimensions)
     checkCallback(request.callbackUrl, callbacks, pathOf)
     const whole = withDefaults(request, plan.modelName)
     const unitsMax = worstCaseUnits(plan.sheet, whole, plan.modelName, pathOf)
@@ -186,11 +186,11 @@ export class VideoTasks {
   }
 
   /** The task that the caller's own id names already, whatever may be asked for today; null where it names none. */
-  async #standing({ key, request, pathOf }: VideoSubmit, requestDigest: string): Promise<AcceptedTask | null> {
+  async #findExisting({ key, request, pathOf }: VideoSubmit, requestDigest: string): Promise<AcceptedTask | null> {
     const { tail, clock } = this.#parts
     const { externalTaskId, model } = request
     if (externalTaskId === null) return null
-    const standing = walletOf(tail.ledger, key.workspaceId).externalTasks.get(externalTaskId)
+    const standing = walletInLedger(tail.ledger, key.workspaceId).externalTasks.get(externalTaskId)
     if (standing === undefined) return null
     if (standing.requestDigest !== requestDigest) throw conflict(externalTaskId, pathOf('external_task_id'))
     const { taskId } = standing
@@ -226,7 +226,7 @@ export class VideoTasks {
       if ('refused' in outcome) await this.#coveredAfter(outcome.refused, draft, untilMs, clientGone)
       else if (outcome.facts.length > 0) return 'placed'
       else {
-        if (this.#isAnothers(draft)) this.#withdraw(command.taskId)
+        if (this.#belongsToAnother(draft)) this.#withdraw(command.taskId)
         return 'repeated'
       }
     }
@@ -250,9 +250,9 @@ export class VideoTasks {
   }
 
   /** The id of the caller's names another task than this one, which then has no hold and never gets one. */
-  #isAnothers({ workspaceId, command }: Draft): boolean {
+  #belongsToAnother({ workspaceId, command }: Draft): boolean {
     const { externalTaskId = '' } = command.order
-    const standing = walletOf(this.#parts.tail.ledger, workspaceId).externalTasks.get(externalTaskId)
+    const standing = walletInLedger(this.#parts.tail.ledger, workspaceId).externalTasks.get(externalTaskId)
     return standing !== undefined && standing.taskId !== command.taskId
   }
 
@@ -275,12 +275,12 @@ export class VideoTasks {
     const wanted = { workspaceId, keyId: order.keyId, day, amountPicos }
     const isCovered = await this.#watch.covers(wanted, Math.ceil(untilMs - performance.now()))
     if (clientGone.aborted) throw clientGoneError()
-    if (!isCovered) throw shortage(walletOf(this.#parts.tail.ledger, workspaceId), wanted)
+    if (!isCovered) throw shortage(walletInLedger(this.#parts.tail.ledger, workspaceId), wanted)
   }
 
   async #queue(taskId: string, payload: Uint8Array): Promise<void> {
     try {
-      await within(this.#parts.taskQueue.put(taskId, payload), limits.routedAckMs, () => logUnavailable())
+      await withTimeout(this.#parts.taskQueue.put(taskId, payload), limits.routedAckMs, () => logUnavailable())
     } catch (fault) {
       throw fault instanceof GatewayError ? fault : logUnavailable(fault)
     }
@@ -289,9 +289,9 @@ export class VideoTasks {
   async #place({ workspaceId, command, isFound }: Draft): Promise<WalletOutcome> {
     const placed = this.#execute(workspaceId, command)
     try {
-      return await within(placed, limits.routedAckMs, () => logUnavailable())
+      return await withTimeout(placed, limits.routedAckMs, () => logUnavailable())
     } catch (fault) {
-      if (!isFound) this.#takeBack(workspaceId, command.taskId, placed)
+      if (!isFound) this.#withdrawAll(workspaceId, command.taskId, placed)
       throw fault instanceof GatewayError ? fault : logUnavailable(fault)
     }
   }
@@ -306,7 +306,7 @@ export class VideoTasks {
   }
 
   /** Nobody knows the id of this task. One that a retry finds stays. */
-  #takeBack(workspaceId: string, taskId: string, placed: Promise<WalletOutcome>): void {
+  #withdrawAll(workspaceId: string, taskId: string, placed: Promise<WalletOutcome>): void {
     const returned = this.#release(workspaceId, taskId, placed).catch((fault: unknown) => {
       this.#parts.logger.error({ fault, taskId }, 'a task that nobody was told of was queued and goes on')
     })
@@ -333,8 +333,8 @@ const conflict = (externalTaskId: string, param: string): GatewayError =>
     { param },
   )
 
-const shortage = (wallet: Wallet, { keyId, day, amountPicos }: Wanted): GatewayError => {
-  const room = keyRoomOf(wallet, keyId, day)
+const shortage = (wallet: Wallet, { keyId, day, amountPicos }: WantedAmount): GatewayError => {
+  const room = findKeyRemaining(wallet, keyId, day)
   return isTighter(room, wallet) ? keyLimitReached(room, day) : insufficient(amountPicos, availablePicos(wallet))
 }
 

@@ -1,11 +1,11 @@
-import { limitKeyOf } from '../../domain/accounts/accounts.ts'
-import { walletOf } from '../../domain/ledger/ledger.ts'
-import { availablePicos, keyRoomOf, spendablePicos, type Wallet } from '../../domain/wallet/wallet.ts'
+import { findLimitKey } from '../../domain/accounts/accounts.ts'
+import { walletInLedger } from '../../domain/ledger/ledger.ts'
+import { availablePicos, findKeyRemaining, spendablePicos, type Wallet } from '../../domain/wallet/wallet.ts'
 import { limits } from '../../limits.ts'
 import type { LedgerTail } from '../ledger-tail.ts'
 
 /** What a key wants to have covered, on a UTC day. */
-export interface Wanted {
+export interface WantedAmount {
   readonly workspaceId: string
   readonly keyId: string
   readonly day: string
@@ -31,14 +31,14 @@ export class WalletWatch {
    * Resolves true as soon as the wallet and the key's own limits cover the amount. Resolves false when not even all slices for chat that are open hold enough, or
    * when they have not come back within `waitMs`.
    */
-  async covers(wanted: Wanted, waitMs: number): Promise<boolean> {
+  async covers(wanted: WantedAmount, waitMs: number): Promise<boolean> {
     const { workspaceId } = wanted
-    const wallet = walletOf(this.#tail.ledger, workspaceId)
+    const wallet = walletInLedger(this.#tail.ledger, workspaceId)
     if (isCovered(wallet, wanted)) return true
     const timeout = AbortSignal.timeout(Math.max(0, waitMs))
     while (!isCovered(wallet, wanted)) {
       if (timeout.aborted || !mayCover(wallet, wanted) || this.#isCrowded(workspaceId)) return false
-      await this.#moved(workspaceId, timeout)
+      await this.#onMovement(workspaceId, timeout)
     }
     return true
   }
@@ -52,7 +52,7 @@ export class WalletWatch {
   }
 
   /** Resolves with the next movement of the wallet, or with the time-out. */
-  #moved(workspaceId: string, timeout: AbortSignal): Promise<void> {
+  #onMovement(workspaceId: string, timeout: AbortSignal): Promise<void> {
     return new Promise((resolve) => {
       const waiters = this.#waiters.get(workspaceId) ?? new Set()
       this.#waiters.set(workspaceId, waiters)
@@ -72,15 +72,15 @@ export class WalletWatch {
   }
 }
 
-const isCovered = (wallet: Wallet, { keyId, day, amountPicos }: Wanted): boolean =>
-  spendablePicos(wallet, keyRoomOf(wallet, keyId, day)) >= amountPicos
+const isCovered = (wallet: Wallet, { keyId, day, amountPicos }: WantedAmount): boolean =>
+  spendablePicos(wallet, findKeyRemaining(wallet, keyId, day)) >= amountPicos
 
 /** True while so much is available, or would be if every slice came back unused. */
-const mayCover = (wallet: Wallet, { keyId, day, amountPicos }: Wanted): boolean => {
-  const room = keyRoomOf(wallet, keyId, day)
+const mayCover = (wallet: Wallet, { keyId, day, amountPicos }: WantedAmount): boolean => {
+  const room = findKeyRemaining(wallet, keyId, day)
   return (
     availablePicos(wallet) + slicesPicos(wallet) >= amountPicos &&
-    (room === null || room.leftPicos + slicesPicos(wallet, limitKeyOf(wallet, keyId)) >= amountPicos)
+    (room === null || room.leftPicos + slicesPicos(wallet, findLimitKey(wallet, keyId)) >= amountPicos)
   )
 }
 

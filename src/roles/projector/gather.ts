@@ -1,5 +1,5 @@
-import { type Applied, type Ledger, type LedgerFrame, sealsWhatStands } from '../../domain/ledger/ledger.ts'
-import type { ClosedRequest, Closing, Routed } from '../../domain/ledger/requests.ts'
+import { type Applied, type Ledger, type LedgerFrame, isSealOfLog } from '../../domain/ledger/ledger.ts'
+import type { ClosedRequest, ClosingEvent, RoutedEvent } from '../../domain/ledger/requests.ts'
 import { formatUsd } from '../../domain/money.ts'
 import type { Task } from '../../domain/video/task.ts'
 import { adjustmentKey, creditKey, type Movement, subscriptionKey } from '../../domain/wallet/evolve.ts'
@@ -10,7 +10,7 @@ import { adminChangeRows } from './admin-changes.ts'
 import { addChargePlace } from './charge-places.ts'
 import { addTaskToDay, addToDay, type Days, dayRows } from './days.ts'
 import { addToMinutes, type Minutes, noMinutes } from './minutes.ts'
-import type { Batch, ProjectedRows } from './ports.ts'
+import type { ProjectionBatch, ProjectedRows } from './ports.ts'
 import {
   aliasRow,
   externalTaskRow,
@@ -51,7 +51,7 @@ interface HoldKey {
  * What frames that were applied one after the other did, gathered for one transaction: the rows that stand by themselves, and
  * the names of what changed, of which only the last state is written.
  */
-export interface Gathered {
+export interface AccumulatedRows {
   readonly fromSequence: number
   firstFrame: string | null
   /** Events, and frames that did nothing: what bounds a batch. */
@@ -88,12 +88,12 @@ export interface Gathered {
   /** Those that moved, by id. */
   readonly tasks: Map<string, Task>
   /** Sides of requests that completed nothing: each stands open in the ledger, or was ignored. */
-  readonly sides: Set<Routed | Closing>
+  readonly sides: Set<RoutedEvent | ClosingEvent>
   /** Requests completed by this batch whose first side was in the tables before it. */
   readonly completed: string[]
 }
 
-export const gatherFrom = (sequence: number): Gathered => ({
+export const startBatch = (sequence: number): AccumulatedRows => ({
   fromSequence: sequence,
   firstFrame: null,
   size: 0,
@@ -128,7 +128,7 @@ export const gatherFrom = (sequence: number): Gathered => ({
 })
 
 /** Adds a frame and what its events did. */
-export const gather = (gathered: Gathered, frame: LedgerFrame, applied: readonly Applied[]): void => {
+export const accumulate = (gathered: AccumulatedRows, frame: LedgerFrame, applied: readonly Applied[]): void => {
   if (frame.sequence === 1) gathered.firstFrame = frameIdText(frame)
   if (frame.walletSubject === null) gathered.writers.add(frame.writer)
   else gathered.wallets.add(frame.walletSubject)
@@ -136,7 +136,7 @@ export const gather = (gathered: Gathered, frame: LedgerFrame, applied: readonly
   for (const each of applied) gatherEvent(gathered, each)
 }
 
-const gatherEvent = (gathered: Gathered, applied: Applied): void => {
+const gatherEvent = (gathered: AccumulatedRows, applied: Applied): void => {
   const { event, movements, closed, task } = applied
   movements.forEach((movement, line) => {
     gathered.entries.push(walletEntryRow(applied, movement, line))
@@ -203,7 +203,7 @@ const gatherEvent = (gathered: Gathered, applied: Applied): void => {
       gathered.lateVerdicts.push(lateVerdictRow(applied, event))
       break
     case 'CheckpointSealed':
-      if (sealsWhatStands(event, applied.sequence)) gathered.seals.push(sealRow(applied, event))
+      if (isSealOfLog(event, applied.sequence)) gathered.seals.push(sealRow(applied, event))
       break
     case 'RequestRouted':
     case 'UsageRecorded':
@@ -213,19 +213,19 @@ const gatherEvent = (gathered: Gathered, applied: Applied): void => {
   }
 }
 
-const gatherLimits = ({ limits }: Gathered, { data }: EventOf<'LimitsSet'>): void => {
+const gatherLimits = ({ limits }: AccumulatedRows, { data }: EventOf<'LimitsSet'>): void => {
   const row = limitsRow(data)
   limits.set(`${row.workspace_id} ${row.key_id}`, row)
 }
 
-const touchSpending = ({ spendings }: Gathered, { workspaceId, spender }: Movement): void => {
+const touchSpending = ({ spendings }: AccumulatedRows, { workspaceId, spender }: Movement): void => {
   if (spender === null) return
   const { keyId } = spender
   spendings.set(`${workspaceId} ${keyId}`, { workspaceId, keyId })
 }
 
 const gatherPeriod = (
-  gathered: Gathered,
+  gathered: AccumulatedRows,
   { movements }: Applied,
   { type, data }: EventOf<'PlanSubscribed'> | EventOf<'PlanRenewed'>,
 ): void => {
@@ -239,18 +239,18 @@ const gatherPeriod = (
       gathered.references.push(referenceRow(workspaceId, subscriptionKey(subscriptionId), price))
 }
 
-const touchHold = ({ holds }: Gathered, { workspaceId, holdId }: HoldKey): void => {
+const touchHold = ({ holds }: AccumulatedRows, { workspaceId, holdId }: HoldKey): void => {
   holds.set(`${workspaceId} ${holdId}`, { workspaceId, holdId })
 }
 
-const gatherName = ({ externalTasks }: Gathered, task: Task): void => {
+const gatherName = ({ externalTasks }: AccumulatedRows, task: Task): void => {
   const { workspaceId, externalTaskId } = task
   if (externalTaskId !== null)
     externalTasks.set(`${workspaceId} ${externalTaskId}`, externalTaskRow({ ...task, externalTaskId }))
 }
 
 const gatherSettled = (
-  gathered: Gathered,
+  gathered: AccumulatedRows,
   place: Applied,
   { data, time }: EventOf<'TaskSettled'>,
   task: Task,
@@ -264,7 +264,7 @@ const gatherSettled = (
 }
 
 const gatherReference = (
-  gathered: Gathered,
+  gathered: AccumulatedRows,
   { movements }: Applied,
   key: string,
   { workspaceId, amount }: { readonly workspaceId: string; readonly amount: string },
@@ -273,7 +273,7 @@ const gatherReference = (
   if (movements.length > 0) gathered.references.push(referenceRow(workspaceId, key, amount))
 }
 
-const gatherRequest = (gathered: Gathered, applied: Applied, event: Routed | Closing, closed: ClosedRequest): void => {
+const gatherRequest = (gathered: AccumulatedRows, applied: Applied, event: RoutedEvent | ClosingEvent, closed: ClosedRequest): void => {
   const { routed, closing } = closed
   const first = event === routed ? closing : routed
   if (!gathered.sides.delete(first)) gathered.completed.push(routed.data.requestId)
@@ -289,14 +289,14 @@ const gatherRequest = (gathered: Gathered, applied: Applied, event: Routed | Clo
 }
 
 /** What was gathered, with the last state of all that changed; the ledger stands at the last frame gathered. */
-export const batchOf = (gathered: Gathered, ledger: Ledger): Batch => ({
+export const finishBatch = (gathered: AccumulatedRows, ledger: Ledger): ProjectionBatch => ({
   fromSequence: gathered.fromSequence,
   toSequence: ledger.sequence,
   firstFrame: gathered.firstFrame,
   rows: rowsOf(gathered, ledger),
 })
 
-const rowsOf = (gathered: Gathered, ledger: Ledger): ProjectedRows => {
+const rowsOf = (gathered: AccumulatedRows, ledger: Ledger): ProjectedRows => {
   const holds = lastHolds(gathered, ledger)
   return {
     inserted: {
@@ -345,7 +345,7 @@ const mapped = <T, Row>(state: T | undefined, rowOf: (state: T) => Row): Row | u
 const lastOf = <Row>(names: ReadonlySet<string>, rowOf: (name: string) => Row | undefined): readonly Row[] =>
   Array.from(names, rowOf).filter((row) => row !== undefined)
 
-const lastHolds = (gathered: Gathered, ledger: Ledger) => {
+const lastHolds = (gathered: AccumulatedRows, ledger: Ledger) => {
   const open: RowOf<'holds'>[] = []
   const ended: { workspace_id: string; hold_id: string }[] = []
   for (const { workspaceId, holdId } of gathered.holds.values()) {
@@ -356,19 +356,19 @@ const lastHolds = (gathered: Gathered, ledger: Ledger) => {
   return { open, ended }
 }
 
-const lastSpendings = ({ spendings }: Gathered, ledger: Ledger): readonly RowOf<'key_spending'>[] =>
+const lastSpendings = ({ spendings }: AccumulatedRows, ledger: Ledger): readonly RowOf<'key_spending'>[] =>
   Array.from(spendings.values(), ({ workspaceId, keyId }) =>
     mapped(ledger.wallets.get(workspaceId)?.spendings.get(keyId), (spending) =>
       keySpendingRow(workspaceId, keyId, spending),
     ),
   ).filter((row) => row !== undefined)
-const endedSubscriptions = (gathered: Gathered, { accounts }: Ledger): readonly { readonly workspace_id: string }[] =>
+const endedSubscriptions = (gathered: AccumulatedRows, { accounts }: Ledger): readonly { readonly workspace_id: string }[] =>
   Array.from(gathered.subscriptions)
     .filter((workspaceId) => !accounts.subscriptions.has(workspaceId))
     .map((workspace_id) => ({ workspace_id }))
 
 /** A side that stands in the ledger was opened by this batch; one that does not was ignored. */
-const lastOpenRequests = ({ sides }: Gathered, { openRequests }: Ledger): readonly RowOf<'open_requests'>[] =>
+const lastOpenRequests = ({ sides }: AccumulatedRows, { openRequests }: Ledger): readonly RowOf<'open_requests'>[] =>
   Array.from(sides).flatMap((side) => {
     const open = openRequests.get(side.data.requestId)
     return open !== undefined && (open.routed === side || open.closing === side)

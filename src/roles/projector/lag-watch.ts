@@ -1,6 +1,6 @@
 import { limits } from '../../limits.ts'
 import type { EventLog, Logger } from '../role.ts'
-import { Trouble } from '../trouble.ts'
+import { ThrottledWarning } from '../trouble.ts'
 
 export interface LagWatchParts {
   readonly log: Pick<EventLog, 'lastSequence'>
@@ -15,11 +15,11 @@ export class LagWatch {
   readonly #timer: NodeJS.Timeout
   /** Where the log ended at the last look. */
   #ended = 0
-  readonly #trouble: Trouble
+  readonly #trouble: ThrottledWarning
 
   constructor(parts: LagWatchParts, everyMs: number = limits.projectionLagMs) {
     this.#parts = parts
-    this.#trouble = new Trouble(parts.logger)
+    this.#trouble = new ThrottledWarning(parts.logger)
     this.#timer = setInterval(() => void this.#look(everyMs), everyMs)
   }
 
@@ -31,8 +31,8 @@ export class LagWatch {
     const { log, projectedSequence } = this.#parts
     const sequence = projectedSequence()
     const frames = this.#ended - sequence
-    if (frames > 0) this.#trouble.comes({ sequence, frames, forMs: everyMs }, 'the tables are behind the log')
-    else this.#trouble.ends({ sequence }, 'the tables have caught up with the log')
+    if (frames > 0) this.#trouble.raise({ sequence, frames, forMs: everyMs }, 'the tables are behind the log')
+    else this.#trouble.clear({ sequence }, 'the tables have caught up with the log')
     // Without an answer there is nothing to be behind of; the followers tell of a log that is away.
     this.#ended = await log.lastSequence().catch(() => 0)
   }

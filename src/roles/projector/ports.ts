@@ -50,7 +50,7 @@ export interface ProjectedRows {
   }
 }
 
-export interface Batch {
+export interface ProjectionBatch {
   /** The sequence at which the tables must stand. */
   readonly fromSequence: number
   readonly toSequence: number
@@ -68,7 +68,7 @@ export interface ProjectionStore {
    * stands at `fromSequence`. Rejects with `RefusedRows` for rows that the tables will never take; after any other rejection the
    * batch may or may not have been written.
    */
-  apply(batch: Batch): Promise<boolean>
+  apply(batch: ProjectionBatch): Promise<boolean>
   /** The sequence at which the tables stand. */
   checkpoint(): Promise<number>
 }

@@ -2,13 +2,13 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { faultText } from '../../errors.ts'
 import { limits } from '../../limits.ts'
 import type { LedgerSnapshot } from '../../read-models/load-ledger.ts'
-import { type Checks, checked, type WatchedRole } from '../health.ts'
+import { type Checks, checkOf, type WatchedRole } from '../health.ts'
 import { assertSameLog, ForeignTables } from '../log-identity.ts'
 import { Probe } from '../probe.ts'
 import type { EventLog, Logger } from '../role.ts'
-import { Trouble } from '../trouble.ts'
+import { ThrottledWarning } from '../trouble.ts'
 import { type ProjectionStore, RefusedRows } from './ports.ts'
-import { Stretch } from './stretch.ts'
+import { ProjectionRun } from './stretch.ts'
 
 export interface ProjectorParts {
   readonly log: Pick<EventLog, 'follow' | 'lastSequence'>
@@ -33,20 +33,20 @@ export class Projector implements WatchedRole {
   readonly done: Promise<void>
   readonly #parts: ProjectorParts
   readonly #stopping = new AbortController()
-  #stretch: Stretch | null = null
+  #projection: ProjectionRun | null = null
   #sequence = 0
   #waiters: Waiter[] = []
   #over: { readonly fault: unknown } | null = null
   /** Of tables that cannot be brought up to date. */
-  readonly #trouble: Trouble
-  #troubleCause: unknown
+  readonly #warning: ThrottledWarning
+  #warningCause: unknown
   readonly #database: Probe
   #isStandingBy = false
 
   constructor(parts: ProjectorParts) {
     this.#parts = parts
-    this.#trouble = new Trouble(parts.logger)
-    this.#database = new Probe(() => this.#look())
+    this.#warning = new ThrottledWarning(parts.logger)
+    this.#database = new Probe(() => this.#probe())
     this.done = this.#run()
     this.done.catch(parts.onFatal)
   }
@@ -62,7 +62,7 @@ export class Projector implements WatchedRole {
       database: this.#database.check,
       projecting: this.#isStandingBy
         ? { ok: true, reason: 'stands by: another projector writes the tables' }
-        : checked(!this.#trouble.isOn, `the tables cannot be brought up to date: ${faultText(this.#troubleCause)}`),
+        : checkOf(!this.#warning.isOn, `the tables cannot be brought up to date: ${faultText(this.#warningCause)}`),
     }
   }
 
@@ -79,7 +79,7 @@ export class Projector implements WatchedRole {
   async stop(): Promise<void> {
     this.#stopping.abort(new Error('the projector was stopped'))
     await this.#database.stop()
-    this.#stretch?.stop()
+    this.#projection?.stop()
     // A fault was told to `onFatal`.
     await this.done.catch(() => {})
   }
@@ -104,8 +104,8 @@ export class Projector implements WatchedRole {
         if (this.#stopping.signal.aborted) return
         if (!(fault instanceof Unreachable)) throw fault
         if (this.#sequence > before) waitMs = limits.projectionRetryMs
-        this.#troubleCause = fault.cause
-        this.#trouble.comes({ fault: fault.cause }, 'the tables cannot be brought up to date, trying again')
+        this.#warningCause = fault.cause
+        this.#warning.raise({ fault: fault.cause }, 'the tables cannot be brought up to date, trying again')
         await this.#pause(waitMs)
         waitMs = Math.min(2 * waitMs, limits.projectionRetryMaxMs)
       }
@@ -116,27 +116,27 @@ export class Projector implements WatchedRole {
     const { log, store } = this.#parts
     const snapshot = await reaching(() => this.#load())
     this.#advance(snapshot.ledger.sequence)
-    if (this.#trouble.isOn) await reaching(() => this.#endTroubleAtTheEnd())
-    this.#stretch = new Stretch({
+    if (this.#warning.isOn) await reaching(() => this.#clearWarningAtEnd())
+    this.#projection = new ProjectionRun({
       ledger: snapshot.ledger,
       log,
       store,
       batchEventsMax: limits.projectionBatchEventsMax,
       onProjected: (sequence) => {
         this.#advance(sequence)
-        this.#endTrouble()
+        this.#clearWarning()
       },
     })
-    if (this.#stopping.signal.aborted) this.#stretch.stop()
-    const end = await this.#stretch.ended
+    if (this.#stopping.signal.aborted) this.#projection.stop()
+    const end = await this.#projection.ended
     if (end.reason === 'unavailable') throw new Unreachable(end.cause)
     if (end.reason === 'overtaken') await reaching(() => this.#standBy())
   }
 
   /** A crash of the server takes back what was committed last, which without a next frame nobody else would notice. */
-  async #look(): Promise<void> {
+  async #probe(): Promise<void> {
     const committed = this.#sequence
-    if ((await this.#parts.store.checkpoint()) < committed) this.#stretch?.lose()
+    if ((await this.#parts.store.checkpoint()) < committed) this.#projection?.abandon()
   }
 
   async #load(): Promise<LedgerSnapshot> {
@@ -146,12 +146,12 @@ export class Projector implements WatchedRole {
   }
 
   /** Where nothing is left to be written, nothing else shows that it could be. */
-  async #endTroubleAtTheEnd(): Promise<void> {
-    if ((await this.#parts.log.lastSequence()) <= this.#sequence) this.#endTrouble()
+  async #clearWarningAtEnd(): Promise<void> {
+    if ((await this.#parts.log.lastSequence()) <= this.#sequence) this.#clearWarning()
   }
 
-  #endTrouble(): void {
-    this.#trouble.ends({ sequence: this.#sequence }, 'the tables can be brought up to date again')
+  #clearWarning(): void {
+    this.#warning.clear({ sequence: this.#sequence }, 'the tables can be brought up to date again')
   }
 
   async #standBy(): Promise<void> {
@@ -170,7 +170,7 @@ export class Projector implements WatchedRole {
     for (;;) {
       const before = await store.checkpoint()
       this.#advance(before)
-      this.#endTrouble()
+      this.#clearWarning()
       await this.#pause(limits.projectionStandbyMs)
       if (this.#stopping.signal.aborted) return
       const after = await store.checkpoint()

@@ -16,7 +16,7 @@ import type { RowOf } from '../../read-models/tables.ts'
 import type { StoredGrant } from '../../read-models/wallet.table.ts'
 
 /** Where an event stands in the log. */
-export type Place = Pick<Applied, 'sequence' | 'index'>
+export type ChargePlace = Pick<Applied, 'sequence' | 'index'>
 
 const isoOf = (epochMs: number): string => new Date(epochMs).toISOString()
 const isoOrNull = (epochMs: number | null): string | null => (epochMs === null ? null : isoOf(epochMs))
@@ -61,7 +61,7 @@ export const limitsRow = ({ workspaceId, keyId, limits }: LimitsSet): RowOf<'lim
   limits: JSON.stringify(limits),
 })
 
-export const priceRow = ({ sequence, index }: Place, { data }: EventOf<'PricePublished'>): RowOf<'prices'> => ({
+export const priceRow = ({ sequence, index }: ChargePlace, { data }: EventOf<'PricePublished'>): RowOf<'prices'> => ({
   sequence,
   event_index: index,
   model: storedText(data.model),
@@ -178,7 +178,7 @@ const endingOf = ({ closing }: ClosedRequest): Ending =>
         total: closing.data.total,
       }
 
-export const requestRow = ({ sequence, index }: Place, closed: ClosedRequest): RowOf<'requests'> => {
+export const requestRow = ({ sequence, index }: ChargePlace, closed: ClosedRequest): RowOf<'requests'> => {
   const { data, time } = closed.routed
   return {
     request_id: data.requestId,
@@ -210,7 +210,7 @@ export const openRequestRow = (
 })
 
 export const usageEntryRow = (
-  { sequence, index }: Place,
+  { sequence, index }: ChargePlace,
   { data, time }: EventOf<'UsageRecorded'>,
 ): RowOf<'usage_entries'> => {
   const { usage } = data
@@ -247,7 +247,7 @@ export const usageEntryRow = (
 
 /** One where the provider keeps the answer. */
 export const storedResponseRows = (
-  { sequence }: Place,
+  { sequence }: ChargePlace,
   { data }: EventOf<'UsageRecorded'>,
 ): readonly RowOf<'stored_responses'>[] =>
   data.storedResponseId === undefined
@@ -263,7 +263,7 @@ export const storedResponseRows = (
       ]
 
 /** Without the leaves, which are in the log. */
-export const sealRow = ({ sequence }: Place, { data }: EventOf<'CheckpointSealed'>): RowOf<'seals'> => ({
+export const sealRow = ({ sequence }: ChargePlace, { data }: EventOf<'CheckpointSealed'>): RowOf<'seals'> => ({
   size: data.size,
   sequence,
   from_size: data.from,
@@ -313,7 +313,7 @@ export const taskRow = (task: Task): RowOf<'tasks'> => ({
 })
 
 /** Of one that has succeeded, at the place of the event that settled it. */
-export const taskChargeRow = ({ sequence, index }: Place, task: Task): RowOf<'task_charges'> => ({
+export const taskChargeRow = ({ sequence, index }: ChargePlace, task: Task): RowOf<'task_charges'> => ({
   workspace_id: task.workspaceId,
   sequence,
   event_index: index,
@@ -333,7 +333,7 @@ export const externalTaskRow = (task: Task & { readonly externalTaskId: string }
 
 /** What the vendor said too late, or once more. */
 export const lateVerdictRow = (
-  { sequence, index }: Place,
+  { sequence, index }: ChargePlace,
   { type, data, time }: EventOf<'TaskSettled'> | EventOf<'LateVerdictSeen'>,
 ): RowOf<'late_verdicts'> => ({
   sequence,

@@ -2,11 +2,11 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { applyFrame, type Ledger } from '../../domain/ledger/ledger.ts'
 import { limits } from '../../limits.ts'
 import type { EventLog, Follower, Frame } from '../role.ts'
-import { batchOf, type Gathered, gather, gatherFrom } from './gather.ts'
-import { type Batch, type ProjectionStore, RefusedRows } from './ports.ts'
+import { finishBatch, type AccumulatedRows, accumulate, startBatch } from './gather.ts'
+import { type ProjectionBatch, type ProjectionStore, RefusedRows } from './ports.ts'
 
 /** Why a stretch ended, when nothing was wrong with what the log says. */
-export type StretchEnd =
+export type RunEnd =
   | { readonly reason: 'stopped' }
   /** The tables stand at `toSequence`. */
   | { readonly reason: 'reached' }
@@ -17,7 +17,7 @@ export type StretchEnd =
   /** The tables could not be written to, and may or may not have the last batch. */
   | { readonly reason: 'unavailable'; readonly cause: unknown }
 
-export interface StretchParts {
+export interface ProjectionRunParts {
   /** As the tables have it; the stretch owns it and changes it in place. */
   readonly ledger: Ledger
   readonly log: Pick<EventLog, 'follow'>
@@ -32,12 +32,12 @@ export interface StretchParts {
  * Projects from where the tables stand until its ledger and the tables may differ; whoever goes on then loads them anew.
  * Frames gather while a batch commits; when one is full, the log's follower waits.
  */
-export class Stretch {
-  readonly #parts: StretchParts
+export class ProjectionRun {
+  readonly #parts: ProjectionRunParts
   readonly #toSequence: number
   readonly #follower: Follower
-  readonly #ended = Promise.withResolvers<StretchEnd>()
-  #gathered: Gathered
+  readonly #ended = Promise.withResolvers<RunEnd>()
+  #accumulated: AccumulatedRows
   #room = Promise.withResolvers<void>()
   /** Events since others had their turn. */
   #slice = 0
@@ -46,18 +46,18 @@ export class Stretch {
   #stopping = false
   #over = false
 
-  constructor(parts: StretchParts) {
+  constructor(parts: ProjectionRunParts) {
     const { ledger, log, toSequence = Number.POSITIVE_INFINITY } = parts
     this.#parts = parts
     this.#toSequence = toSequence
-    this.#gathered = gatherFrom(ledger.sequence)
+    this.#accumulated = startBatch(ledger.sequence)
     this.#follower = log.follow(ledger.sequence + 1, (frame) => this.#take(frame))
     this.#follower.done.catch((fault) => this.#fail(fault))
     this.#endIfDone()
   }
 
   /** Rejects with the fault of an event or a frame that cannot be projected. */
-  get ended(): Promise<StretchEnd> {
+  get ended(): Promise<RunEnd> {
     return this.#ended.promise
   }
 
@@ -69,19 +69,19 @@ export class Stretch {
   }
 
   /** Ends, since the tables stand before what was committed; a commit that is under way finds that out by itself. */
-  lose(): void {
+  abandon(): void {
     if (!this.#committing) this.#end({ reason: 'lost' })
   }
 
   #take(frame: Frame): Promise<void> | undefined {
     if (this.#over || this.#stopping || frame.sequence > this.#toSequence) return undefined
     try {
-      gather(this.#gathered, frame, applyFrame(this.#parts.ledger, frame))
+      accumulate(this.#accumulated, frame, applyFrame(this.#parts.ledger, frame))
     } catch (fault) {
       this.#fail(fault)
       return undefined
     }
-    if (!this.#committing) void this.#commitGathered()
+    if (!this.#committing) void this.#commitAccumulated()
     if (this.#isFull()) {
       this.#wake()
       return this.#room.promise
@@ -92,23 +92,23 @@ export class Stretch {
     return turn()
   }
 
-  async #commitGathered(): Promise<void> {
+  async #commitAccumulated(): Promise<void> {
     this.#committing = true
-    while (this.#gathered.size > 0 && !this.#over) {
+    while (this.#accumulated.size > 0 && !this.#over) {
       const batch = this.#takeBatch()
       if (batch !== null) await this.#commit(batch)
-      await this.#rest()
+      await this.#throttle()
     }
     this.#committing = false
     this.#endIfDone()
   }
 
   #isFull(): boolean {
-    return this.#gathered.size >= this.#parts.batchEventsMax
+    return this.#accumulated.size >= this.#parts.batchEventsMax
   }
 
   /** A commit costs much the same for one event as for hundreds: under load they gather for a moment. */
-  #rest(): Promise<void> {
+  #throttle(): Promise<void> {
     const hurried = this.#stopping || this.#over || this.#isFull() || this.#toSequence !== Number.POSITIVE_INFINITY
     if (hurried) return Promise.resolve()
     return new Promise((resolve) => {
@@ -120,10 +120,10 @@ export class Stretch {
     })
   }
 
-  #takeBatch(): Batch | null {
+  #takeBatch(): ProjectionBatch | null {
     try {
-      const batch = batchOf(this.#gathered, this.#parts.ledger)
-      this.#gathered = gatherFrom(batch.toSequence)
+      const batch = finishBatch(this.#accumulated, this.#parts.ledger)
+      this.#accumulated = startBatch(batch.toSequence)
       this.#makeRoom()
       return batch
     } catch (fault) {
@@ -132,7 +132,7 @@ export class Stretch {
     }
   }
 
-  async #commit(batch: Batch): Promise<void> {
+  async #commit(batch: ProjectionBatch): Promise<void> {
     try {
       if (await this.#parts.store.apply(batch)) this.#parts.onProjected?.(batch.toSequence)
       else this.#end({ reason: 'overtaken' })
@@ -153,7 +153,7 @@ export class Stretch {
     this.#room = Promise.withResolvers()
   }
 
-  #end(end: StretchEnd): void {
+  #end(end: RunEnd): void {
     this.#close(() => this.#ended.resolve(end))
   }
 

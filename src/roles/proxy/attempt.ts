@@ -1,14 +1,14 @@
 import { GatewayError } from '../../errors.ts'
 import { limits } from '../../limits.ts'
-import type { Answer, Dialect, StreamRelay, Target, UpstreamRequest } from '../../providers/dialect.ts'
+import type { UpstreamAnswer, UpstreamDialect, StreamRelay, Target, UpstreamRequest } from '../../providers/dialect.ts'
 import { dialects } from '../../providers/dialects.ts'
 import { type HttpClient, HttpFault, type HttpResponse } from '../../providers/http.ts'
 import type { Provider, Providers } from '../../providers/provider.ts'
 import type { Observer } from '../observer.ts'
-import type { AnswerCall, Candidate, Clock } from '../role.ts'
+import type { AnswerRequest, Candidate, Clock } from '../role.ts'
 import {
   blamesCaller,
-  type Failure,
+  type CandidateFailure,
   httpFailure,
   passedOver,
   rateLimitFailure,
@@ -18,7 +18,7 @@ import {
   upstreamErrorOf,
 } from './failure.ts'
 
-export interface AttemptParts {
+export interface UpstreamAttemptParts {
   readonly providers: Providers
   readonly http: HttpClient
   readonly clock: Clock
@@ -33,25 +33,25 @@ export interface AttemptParts {
   readonly closingUsageMs: number
 }
 
-export interface Spoken {
-  readonly dialect: Dialect
+export interface UpstreamTranslation {
+  readonly dialect: UpstreamDialect
   readonly target: Target
 }
 
 /** A candidate's request, before it is sent. */
-export interface Prepared extends Spoken {
+export interface Prepared extends UpstreamTranslation {
   readonly type: 'prepared'
   readonly request: UpstreamRequest
 }
 
-export interface WholeAnswer extends Spoken {
+export interface WholeAnswer extends UpstreamTranslation {
   readonly response: HttpResponse
   readonly type: 'whole'
-  readonly answer: Answer
+  readonly answer: UpstreamAnswer
   readonly bytes: Uint8Array
 }
 
-export interface OpenStream extends Spoken {
+export interface OpenStream extends UpstreamTranslation {
   readonly type: 'stream'
   readonly relay: StreamRelay
   readonly chunks: AsyncIterator<Uint8Array>
@@ -62,15 +62,15 @@ export interface OpenStream extends Spoken {
 
 interface Failed {
   readonly type: 'failed'
-  readonly failure: Failure
+  readonly failure: CandidateFailure
 }
 
-export type Tried = WholeAnswer | OpenStream | Failed
+export type AttemptOutcome = WholeAnswer | OpenStream | Failed
 
-const failed = (failure: Failure): Failed => ({ type: 'failed', failure })
+const failed = (failure: CandidateFailure): Failed => ({ type: 'failed', failure })
 
 /** The whole body; null when it has more than `bytesMax`. */
-export const readBody = async ({ body }: HttpResponse, bytesMax: number): Promise<Uint8Array | null> => {
+export const readUpstreamBody = async ({ body }: HttpResponse, bytesMax: number): Promise<Uint8Array | null> => {
   const chunks: Uint8Array[] = []
   let bytes = 0
   for await (const chunk of body) {
@@ -82,9 +82,9 @@ export const readBody = async ({ body }: HttpResponse, bytesMax: number): Promis
   return chunks.length === 1 && only !== undefined ? only : Buffer.concat(chunks)
 }
 
-const readWhole = async (spoken: Spoken, call: AnswerCall, response: HttpResponse): Promise<Tried> => {
+const readWhole = async (spoken: UpstreamTranslation, call: AnswerRequest, response: HttpResponse): Promise<AttemptOutcome> => {
   const { status } = response
-  const bytes = await readBody(response, limits.upstreamBodyBytesMax)
+  const bytes = await readUpstreamBody(response, limits.upstreamBodyBytesMax)
   if (bytes === null) return failed({ status, reason: 'answer_too_large' })
   const answer = spoken.dialect.readAnswer(spoken.target, call, bytes)
   return 'fault' in answer
@@ -96,7 +96,7 @@ const readWhole = async (spoken: Spoken, call: AnswerCall, response: HttpRespons
 const isNoStream = ({ headers }: HttpResponse): boolean => /json|html/i.test(String(headers['content-type'] ?? ''))
 
 /** The first complete event decides: until then another candidate may serve. */
-const openStream = async (spoken: Spoken, call: AnswerCall, response: HttpResponse): Promise<Tried> => {
+const openStream = async (spoken: UpstreamTranslation, call: AnswerRequest, response: HttpResponse): Promise<AttemptOutcome> => {
   if (isNoStream(response)) {
     response.discard()
     return failed({ status: response.status, reason: 'not_a_stream' })
@@ -114,15 +114,15 @@ const openStream = async (spoken: Spoken, call: AnswerCall, response: HttpRespon
   return failed({ status: response.status, reason: relay.fault ?? 'empty_answer' })
 }
 
-const readError = async ({ dialect, target }: Spoken, response: HttpResponse) => {
-  const body = await readBody(response, limits.upstreamErrorBodyBytesMax)
+const readError = async ({ dialect, target }: UpstreamTranslation, response: HttpResponse) => {
+  const body = await readUpstreamBody(response, limits.upstreamErrorBodyBytesMax)
   return body === null ? null : dialect.readRefusal(target.provider, body)
 }
 
 export const isSuccess = ({ status }: HttpResponse): boolean => status >= 200 && status <= 299
 
 /** What a refusing response says of its candidate. */
-export const readFailure = async (spoken: Spoken, response: HttpResponse, nowMs: number): Promise<Failure> => {
+export const readFailure = async (spoken: UpstreamTranslation, response: HttpResponse, nowMs: number): Promise<CandidateFailure> => {
   const { status, headers } = response
   if (status === 429)
     return rateLimitFailure(await readError(spoken, response), retryAfterSecondsOf(headers['retry-after'], nowMs))
@@ -133,11 +133,11 @@ export const readFailure = async (spoken: Spoken, response: HttpResponse, nowMs:
 }
 
 const send = async (
-  { http, clock, observer, firstByteMs, wholeAnswerMs, idleMs }: AttemptParts,
+  { http, clock, observer, firstByteMs, wholeAnswerMs, idleMs }: UpstreamAttemptParts,
   { request: { url, headers, body }, dialect, target }: Prepared,
-  call: AnswerCall,
+  call: AnswerRequest,
   signal: AbortSignal,
-): Promise<Tried> => {
+): Promise<AttemptOutcome> => {
   const spoken = { dialect, target }
   const askedMs = performance.now()
   observer.upstreamCalled(spoken.target.provider.name, 'answer')
@@ -164,13 +164,13 @@ export const targetOf = (provider: Provider, { model, upstreamModel, sheet }: Ca
   askedSeconds: Math.floor(nowMs / 1000),
 })
 
-const notImplemented = ({ model }: Candidate, { surface }: AnswerCall): GatewayError =>
+const notImplemented = ({ model }: Candidate, { surface }: AnswerRequest): GatewayError =>
   new GatewayError('not_implemented', `The model \`${model}\` is not available on the ${surface} surface.`)
 
 /** What one candidate is asked; a failure where it cannot be asked, which costs no upstream call. */
 export const prepare = (
-  { providers, clock }: AttemptParts,
-  call: AnswerCall,
+  { providers, clock }: UpstreamAttemptParts,
+  call: AnswerRequest,
   candidate: Candidate,
 ): Prepared | Failed => {
   const provider = providers.get(candidate.provider)
@@ -187,13 +187,13 @@ export const prepare = (
 }
 
 /** Asks one candidate. A failure that is the upstream's is an answer here; only faults of our own are thrown. */
-export const attempt = async (
-  parts: AttemptParts,
+export const attemptUpstream = async (
+  parts: UpstreamAttemptParts,
   prepared: Prepared,
-  call: AnswerCall,
+  call: AnswerRequest,
   signal: AbortSignal,
-): Promise<Tried> => {
-  const fail = (failure: Failure): Tried => {
+): Promise<AttemptOutcome> => {
+  const fail = (failure: CandidateFailure): AttemptOutcome => {
     parts.observer.upstreamFailed(prepared.target.provider.name, 'answer', upstreamErrorOf(failure))
     return failed(failure)
   }

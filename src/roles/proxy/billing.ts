@@ -4,10 +4,10 @@ import type { Usage, UsageSource } from '../../domain/usage/usage.ts'
 import { failureReason, type GatewayError } from '../../errors.ts'
 import type { FactOf } from '../../events/envelope.ts'
 import type { Attempt, UsageRecorded } from '../../events/types.ts'
-import type { AnswerCall, Candidate } from '../role.ts'
+import type { AnswerRequest, Candidate } from '../role.ts'
 
 /** What one served call comes to. */
-export interface Bill {
+export interface ServedBill {
   readonly candidate: Candidate
   readonly usage: Usage
   readonly source: UsageSource
@@ -17,7 +17,7 @@ export interface Bill {
   readonly storedId: string | null
 }
 
-const callFields = ({ requestId, workspaceId, keyId, surface, allowanceId }: AnswerCall) => ({
+const callFields = ({ requestId, workspaceId, keyId, surface, allowanceId }: AnswerRequest) => ({
   requestId,
   workspaceId,
   keyId,
@@ -25,7 +25,7 @@ const callFields = ({ requestId, workspaceId, keyId, surface, allowanceId }: Ans
   allowanceId,
 })
 
-export const usageFact = (call: AnswerCall, bill: Bill): FactOf<'UsageRecorded'> => {
+export const usageFact = (call: AnswerRequest, bill: ServedBill): FactOf<'UsageRecorded'> => {
   const { candidate, usage, source, outcome, attempts, storedId } = bill
   const charge: Charge = chargeFor(candidate.sheet, usage)
   return {
@@ -50,7 +50,7 @@ export const usageFact = (call: AnswerCall, bill: Bill): FactOf<'UsageRecorded'>
 
 /** `status` and `reason` are what the client got. */
 export const failureFact = (
-  call: AnswerCall,
+  call: AnswerRequest,
   error: Pick<GatewayError, 'status' | 'code'>,
   attempts: readonly Attempt[],
 ): FactOf<'RequestFailed'> => ({

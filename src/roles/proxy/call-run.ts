@@ -6,24 +6,24 @@ import { limits } from '../../limits.ts'
 import { contradicts } from '../../providers/delivered.ts'
 import type { StreamRelay } from '../../providers/dialect.ts'
 import { HttpFault } from '../../providers/http.ts'
-import { within } from '../../within.ts'
+import { withTimeout } from '../../within.ts'
 import type { EndableCall, OpenCalls } from '../open-calls.ts'
-import type { AnswerCall, AnswerPart, Candidate } from '../role.ts'
+import type { AnswerRequest, AnswerPart, Candidate } from '../role.ts'
 import {
-  type AttemptParts,
-  attempt,
+  type UpstreamAttemptParts,
+  attemptUpstream,
   type OpenStream,
   type Prepared,
   prepare,
-  type Tried,
+  type AttemptOutcome,
   type WholeAnswer,
 } from './attempt.ts'
 import { failureFact, usageFact } from './billing.ts'
-import { Closing, type ClosingParts } from './closing.ts'
-import { brokenOff, type Failure, type Stop, type Unserved, verdict } from './failure.ts'
+import { ClosingAppender, type ClosingParts } from './closing.ts'
+import { streamInterrupted, type CandidateFailure, type RunStopReason, type Unserved, finalFailure } from './failure.ts'
 import { settleUsage } from './settle-usage.ts'
 
-export type RunParts = AttemptParts & ClosingParts
+export type RunParts = UpstreamAttemptParts & ClosingParts
 
 /** The candidate that answers, and since when it was asked. */
 interface Serving<Answered> {
@@ -44,17 +44,17 @@ const headOf = ({ candidate, answered }: Serving<WholeAnswer | OpenStream>): Hea
 /** After an error the failed response comes at once, or never. */
 const nextChunk = (relay: StreamRelay, chunks: OpenStream['chunks']): ReturnType<OpenStream['chunks']['next']> =>
   relay.isFailing === true
-    ? within(chunks.next(), limits.upstreamFailedEventMs, () => new HttpFault('timeout'))
+    ? withTimeout(chunks.next(), limits.upstreamFailedEventMs, () => new HttpFault('timeout'))
     : chunks.next()
 
 /** One routed call, from its first candidate to its one closing event. */
-export class CallRun implements EndableCall {
+export class RequestRun implements EndableCall {
   readonly #parts: RunParts
-  readonly #call: AnswerCall
+  readonly #call: AnswerRequest
   readonly #clientGone: AbortSignal
   readonly #openCalls: OpenCalls | undefined
   readonly #cancel = new AbortController()
-  readonly #closing: Closing
+  readonly #closing: ClosingAppender
   readonly #attempts: Attempt[] = []
   readonly #deadlineTimer: NodeJS.Timeout
   readonly #onClientGone = (): void => {
@@ -62,7 +62,7 @@ export class CallRun implements EndableCall {
     if (this.#call.stream) this.#stop('client_gone')
     this.#endWithoutReader()
   }
-  #stopped: Stop | null = null
+  #stopped: RunStopReason | null = null
   #streaming: Serving<OpenStream> | null = null
   /** Under way for the reader. */
   #reading: Promise<Uint8Array | null> | null = null
@@ -73,12 +73,12 @@ export class CallRun implements EndableCall {
   #released = false
   #ended = false
 
-  constructor(parts: RunParts, call: AnswerCall, clientGone: AbortSignal, openCalls?: OpenCalls) {
+  constructor(parts: RunParts, call: AnswerRequest, clientGone: AbortSignal, openCalls?: OpenCalls) {
     this.#parts = parts
     this.#call = call
     this.#clientGone = clientGone
     this.#openCalls = openCalls
-    this.#closing = new Closing(parts)
+    this.#closing = new ClosingAppender(parts)
     this.#deadlineTimer = setTimeout(() => this.#stop('deadline'), Math.max(0, call.deadlineMs - parts.clock()))
     parts.inFlight.enter(this)
     openCalls?.enter(this)
@@ -102,16 +102,16 @@ export class CallRun implements EndableCall {
       if (failure.refusal !== undefined) break
     }
     const stopped = this.#stopped ?? (this.#clientGone.aborted ? 'client_gone' : null)
-    return this.#fail(verdict(this.#call, { unserved, stopped }))
+    return this.#fail(finalFailure(this.#call, { unserved, stopped }))
   }
 
-  #ask(prepared: Prepared): Promise<Tried> {
+  #ask(prepared: Prepared): Promise<AttemptOutcome> {
     const before = this.#attempts.findLast(({ outcome }) => outcome === 'failed')
     if (before !== undefined) this.#parts.observer.fellBack(before.provider)
-    return attempt(this.#parts, prepared, this.#call, this.#cancel.signal)
+    return attemptUpstream(this.#parts, prepared, this.#call, this.#cancel.signal)
   }
 
-  #logFailure({ model, provider }: Candidate, { reason, status, detail, refusal, unaskable }: Failure): void {
+  #logFailure({ model, provider }: Candidate, { reason, status, detail, refusal, unaskable }: CandidateFailure): void {
     if (refusal !== undefined || unaskable !== undefined || reason === 'aborted') return
     const { requestId } = this.#call
     this.#parts.logger.warn({ requestId, model, provider, status, reason, detail }, 'a provider did not serve')
@@ -123,7 +123,7 @@ export class CallRun implements EndableCall {
     const { reportedUsage } = answer
     this.#disarm()
     this.#noteWhole(serving)
-    this.#say(this.#bill(serving, this.#clientGone.aborted ? 'client_gone' : 'completed', reportedUsage))
+    this.#appendEnd(this.#bill(serving, this.#clientGone.aborted ? 'client_gone' : 'completed', reportedUsage))
     const counted = await this.#acknowledged()
     if (this.#clientGone.aborted) throw clientGoneError()
     const body = counted === null ? (answer.body ?? bytes) : dialect.completeAnswer(answer, counted, target, this.#call)
@@ -133,7 +133,7 @@ export class CallRun implements EndableCall {
   /** From here on whoever stops the call has what was delivered billed at once. */
   openStream(serving: Serving<OpenStream>): Head {
     this.#streaming = serving
-    if (this.#stopped !== null) this.#sayStopped(serving, this.#stopped)
+    if (this.#stopped !== null) this.#appendStopped(serving, this.#stopped)
     return headOf(serving)
   }
 
@@ -168,14 +168,14 @@ export class CallRun implements EndableCall {
     }
     const counted = await this.#acknowledged()
     if (this.#brokenBy !== null)
-      throw brokenOff(this.#stopped, this.#released, this.#brokenBy, relay.failedResponse ?? null)
+      throw streamInterrupted(this.#stopped, this.#released, this.#brokenBy, relay.failedResponse ?? null)
     return { type: 'bytes', bytes: relay.closing(counted) }
   }
 
   /** A fault of ours still ends the call in the log. */
   recordFault(): void {
     if (this.#closing.begun || this.#readingOn !== null) return
-    this.#say(failureFact(this.#call, new GatewayError('internal_error', ''), this.#attempts))
+    this.#appendEnd(failureFact(this.#call, new GatewayError('internal_error', ''), this.#attempts))
   }
 
   /** The edge or the proxy stops: what was delivered is billed now, what has not come is not waited for. */
@@ -214,16 +214,16 @@ export class CallRun implements EndableCall {
   }
 
   /** What stops a call after its client has left ends what is read on. */
-  #stop(why: Stop): void {
+  #stop(why: RunStopReason): void {
     if (this.#closing.begun || (this.#stopped !== null && why === 'client_gone')) return
     this.#stopped ??= why
     if (why === 'client_gone' && this.#streaming !== null) this.#readingOn = this.#readOn(this.#streaming)
     else this.#cut(this.#stopped)
   }
 
-  #cut(why: Stop): void {
+  #cut(why: RunStopReason): void {
     this.#cancel.abort()
-    if (this.#streaming !== null) this.#sayStopped(this.#streaming, why)
+    if (this.#streaming !== null) this.#appendStopped(this.#streaming, why)
   }
 
   /** The client of a stream has left, and its reader may not come back: where only the end is awaited, the upstream's own figure is moments away. */
@@ -263,28 +263,28 @@ export class CallRun implements EndableCall {
     }
   }
 
-  #say(fact: Parameters<Closing['say']>[0]): void {
-    this.#closing.say(fact)
+  #appendEnd(fact: Parameters<ClosingAppender['append']>[0]): void {
+    this.#closing.append(fact)
   }
 
-  #sayStopped(serving: Serving<OpenStream>, why: Stop): void {
+  #appendStopped(serving: Serving<OpenStream>, why: RunStopReason): void {
     this.#brokenBy = why
     if (why === 'deadline') this.#parts.observer.upstreamFailed(serving.candidate.provider, 'answer', 'timeout')
-    this.#sayDelivered(serving, why === 'client_gone' ? 'client_gone' : 'interrupted', this.#released)
+    this.#appendDelivered(serving, why === 'client_gone' ? 'client_gone' : 'interrupted', this.#released)
   }
 
   /** The upstream's own figure where it came, else a count of what was delivered; nothing delivered is free, but for a client that left. */
-  #sayDelivered(serving: Serving<OpenStream>, outcome: UsageRecorded['outcome'], delivered: boolean): void {
+  #appendDelivered(serving: Serving<OpenStream>, outcome: UsageRecorded['outcome'], delivered: boolean): void {
     const { reportedUsage } = serving.answered.relay
     if (delivered || (reportedUsage !== null && outcome === 'client_gone'))
-      this.#say(this.#bill(serving, outcome, reportedUsage))
-    else this.#sayUndelivered(serving)
+      this.#appendEnd(this.#bill(serving, outcome, reportedUsage))
+    else this.#appendUndelivered(serving)
   }
 
-  #sayUndelivered(serving: Serving<OpenStream>): void {
-    const error = brokenOff(this.#stopped, false)
+  #appendUndelivered(serving: Serving<OpenStream>): void {
+    const error = streamInterrupted(this.#stopped, false)
     this.#attempts.push(this.#servedAttempt(serving))
-    this.#say(failureFact(this.#call, error, this.#attempts))
+    this.#appendEnd(failureFact(this.#call, error, this.#attempts))
   }
 
   /** Says the bill as soon as the upstream has ended, so that it is under way while the last bytes are given out. */
@@ -299,8 +299,8 @@ export class CallRun implements EndableCall {
     if (this.#brokenBy === null) {
       response.discard()
       this.#noteWhole(serving)
-      if (hasLeft) this.#sayDelivered(serving, 'client_gone', this.#released)
-      else this.#say(this.#bill(serving, 'completed', relay.reportedUsage))
+      if (hasLeft) this.#appendDelivered(serving, 'client_gone', this.#released)
+      else this.#appendEnd(this.#bill(serving, 'completed', relay.reportedUsage))
     } else {
       this.#cancel.abort()
       this.#parts.observer.upstreamFailed(
@@ -308,7 +308,7 @@ export class CallRun implements EndableCall {
         'answer',
         this.#brokenBy === 'timeout' ? 'timeout' : 'broken_off',
       )
-      this.#sayDelivered(serving, hasLeft ? 'client_gone' : 'interrupted', this.#released || hasBytes)
+      this.#appendDelivered(serving, hasLeft ? 'client_gone' : 'interrupted', this.#released || hasBytes)
     }
   }
 
@@ -343,7 +343,7 @@ export class CallRun implements EndableCall {
 
   async #fail(error: GatewayError): Promise<never> {
     this.#disarm()
-    this.#say(failureFact(this.#call, error, this.#attempts))
+    this.#appendEnd(failureFact(this.#call, error, this.#attempts))
     try {
       await this.#closing.acknowledged()
     } catch (fault) {
@@ -358,7 +358,7 @@ export class CallRun implements EndableCall {
     return this.#attemptOf(candidate, askedMs, 'served', status, this.#brokenBy)
   }
 
-  #failedAttempt(candidate: Candidate, askedMs: number, { status, reason, unaskable }: Failure): Attempt {
+  #failedAttempt(candidate: Candidate, askedMs: number, { status, reason, unaskable }: CandidateFailure): Attempt {
     const outcome = unaskable === undefined ? 'failed' : 'passed_over'
     return this.#attemptOf(candidate, askedMs, outcome, status, reason === 'aborted' ? this.#stopped : reason)
   }

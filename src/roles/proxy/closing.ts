@@ -1,6 +1,6 @@
 import { GatewayError, logUnavailable } from '../../errors.ts'
 import type { FactOf } from '../../events/envelope.ts'
-import { within } from '../../within.ts'
+import { withTimeout } from '../../within.ts'
 import type { Observer } from '../observer.ts'
 import type { Logger, LogOf } from '../role.ts'
 import type { CallsInFlight } from './calls-in-flight.ts'
@@ -25,9 +25,9 @@ const bareOf = (fact: ClosingFact): ClosingFact => {
 }
 
 /** The one closing event of a call, from the moment it is said until the log has it. */
-export class Closing {
+export class ClosingAppender {
   readonly #parts: ClosingParts
-  #said: Promise<ClosingFact> | null = null
+  #appended: Promise<ClosingFact> | null = null
   #stored: Promise<ClosingFact> | null = null
 
   constructor(parts: ClosingParts) {
@@ -35,13 +35,13 @@ export class Closing {
   }
 
   get begun(): boolean {
-    return this.#said !== null
+    return this.#appended !== null
   }
 
   /** The first word counts; later ones say nothing. The fact may still be counted when it is said. */
-  say(fact: ClosingFact | Promise<ClosingFact>): void {
+  append(fact: ClosingFact | Promise<ClosingFact>): void {
     if (this.begun) return
-    this.#said = Promise.resolve(fact)
+    this.#appended = Promise.resolve(fact)
     this.#stored = fact instanceof Promise ? fact.then((counted) => this.#append(counted)) : this.#append(fact)
     this.#parts.inFlight.track(this.#stored, (fault) =>
       this.#parts.logger.error({ fault }, 'the end of a request could not be recorded'),
@@ -51,8 +51,8 @@ export class Closing {
   /** Resolves with the stored fact; throws `log_unavailable` when the log has not acknowledged it in time. */
   async acknowledged(): Promise<ClosingFact> {
     if (this.#stored === null) throw new Error('a closing event is acknowledged after it was said')
-    await this.#said
-    return within(this.#stored, this.#parts.closingAckMs, () => logUnavailable())
+    await this.#appended
+    return withTimeout(this.#stored, this.#parts.closingAckMs, () => logUnavailable())
   }
 
   async #append(closing: ClosingFact): Promise<ClosingFact> {

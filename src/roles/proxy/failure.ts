@@ -8,14 +8,14 @@ import {
 } from '../../errors.ts'
 import type { JsonObject } from '../../json.ts'
 import { limits } from '../../limits.ts'
-import type { Refusal } from '../../providers/dialect.ts'
+import type { UpstreamRefusal } from '../../providers/dialect.ts'
 import type { HttpFault } from '../../providers/http.ts'
 import { withoutKeys } from '../../providers/scrub.ts'
 import type { UpstreamError } from '../observer.ts'
-import type { Candidate, RoutedCall } from '../role.ts'
+import type { Candidate, RoutedRequest } from '../role.ts'
 
 /** Why a candidate did not serve. */
-export interface Failure {
+export interface CandidateFailure {
   /** In a word, for the attempt's record. */
   readonly reason: string
   readonly status: number | null
@@ -33,7 +33,7 @@ export interface Failure {
 /** A candidate that did not serve, and why. */
 export interface Unserved {
   readonly candidate: Pick<Candidate, 'level' | 'model'>
-  readonly failure: Failure
+  readonly failure: CandidateFailure
 }
 
 const accountStatuses: readonly number[] = [401, 402, 403]
@@ -42,13 +42,13 @@ const accountStatuses: readonly number[] = [401, 402, 403]
 export const blamesCaller = (status: number): boolean =>
   status >= 400 && status < 500 && status !== 408 && status !== 429 && !accountStatuses.includes(status)
 
-export const statusFailure = (status: number): Failure => ({
+export const statusFailure = (status: number): CandidateFailure => ({
   status,
   reason: accountStatuses.includes(status) ? 'account' : `status_${status}`,
   timedOut: status === 408 || status === 504,
 })
 
-export const httpFailure = (fault: HttpFault): Failure => ({
+export const httpFailure = (fault: HttpFault): CandidateFailure => ({
   status: null,
   reason: fault.kind,
   timedOut: fault.kind === 'timeout',
@@ -62,7 +62,7 @@ const emptyAccountCodes: readonly (string | null)[] = [
   'billing_not_active',
 ]
 
-export const rateLimitFailure = (refusal: Refusal | null, retryAfterSeconds: number): Failure =>
+export const rateLimitFailure = (refusal: UpstreamRefusal | null, retryAfterSeconds: number): CandidateFailure =>
   refusal !== null && emptyAccountCodes.includes(refusal.code)
     ? { status: 429, reason: 'account' }
     : { status: 429, reason: 'rate_limited', retryAfterSeconds }
@@ -89,7 +89,7 @@ const isKnownRefusal = (code: string | null): code is ErrorCode =>
   code !== null && Object.hasOwn(errorTable, code) && errorTable[code as ErrorCode].type === 'invalid_request_error'
 
 /** Some upstreams say 400 where our key there is wrong. */
-const blamesOurKey = ({ code, message }: Refusal): boolean =>
+const blamesOurKey = ({ code, message }: UpstreamRefusal): boolean =>
   code === 'invalid_api_key' ||
   /\b(?:invalid|incorrect|expired) api[ _-]?key\b|\bapi[ _-]?key (?:is )?(?:not valid|invalid|incorrect|expired)\b/i.test(
     message,
@@ -105,7 +105,7 @@ const plainErrors: Readonly<Record<string, UpstreamError>> = {
 }
 
 /** A failure in the few words of what is counted. */
-export const upstreamErrorOf = ({ reason, status }: Failure): UpstreamError => {
+export const upstreamErrorOf = ({ reason, status }: CandidateFailure): UpstreamError => {
   const plain = plainErrors[reason]
   if (plain !== undefined) return plain
   if (!reason.startsWith('status_') || status === null) return 'bad_answer'
@@ -113,17 +113,17 @@ export const upstreamErrorOf = ({ reason, status }: Failure): UpstreamError => {
 }
 
 /** What we refuse ourselves. */
-export const refused = (refusal: GatewayError): Failure => ({ status: null, reason: 'refused', refusal })
+export const refused = (refusal: GatewayError): CandidateFailure => ({ status: null, reason: 'refused', refusal })
 
 /** A candidate that cannot be asked for this request, or not on its surface. */
-export const passedOver = (unaskable: GatewayError): Failure => ({
+export const passedOver = (unaskable: GatewayError): CandidateFailure => ({
   status: null,
   reason: failureReason(unaskable),
   unaskable,
 })
 
 /** An upstream's 4xx as the caller sees it: its status, its scrubbed message, its code where that is one of ours. */
-export const refusalFailure = (status: number, said: Refusal): Failure => {
+export const refusalFailure = (status: number, said: UpstreamRefusal): CandidateFailure => {
   if (blamesOurKey(said)) return { status, reason: 'account' }
   const { code, message, param } = said
   const known = isKnownRefusal(code) ? code : (codeByStatus[status] ?? 'invalid_request')
@@ -132,14 +132,14 @@ export const refusalFailure = (status: number, said: Refusal): Failure => {
 }
 
 /** Why a call was given up from outside. */
-export type Stop = 'client_gone' | 'deadline' | 'shutdown'
+export type RunStopReason = 'client_gone' | 'deadline' | 'shutdown'
 
-export interface Tries {
+export interface FailedAttempts {
   readonly unserved: readonly Unserved[]
-  readonly stopped: Stop | null
+  readonly stopped: RunStopReason | null
 }
 
-const rateLimited = (failures: readonly Failure[], details: ErrorDetails): GatewayError => {
+const rateLimited = (failures: readonly CandidateFailure[], details: ErrorDetails): GatewayError => {
   const named = failures.map(({ retryAfterSeconds = 0 }) => retryAfterSeconds).filter((seconds) => seconds > 0)
   const retryAfterSeconds = named.length === 0 ? 1 : Math.min(...named)
   return new GatewayError(
@@ -165,8 +165,8 @@ const stopping = (details: ErrorDetails = {}): GatewayError =>
  * The error of an open stream that ended early. `delivered`: a part of it is out. `brokenBy`: how, where it was not stopped by us;
  * `failedResponse`: the upstream's own, where it sent one.
  */
-export const brokenOff = (
-  stopped: Stop | null,
+export const streamInterrupted = (
+  stopped: RunStopReason | null,
   delivered: boolean,
   brokenBy: string | null = null,
   failedResponse: JsonObject | null = null,
@@ -202,7 +202,7 @@ const detailsOf = (deciding: Unserved | undefined): ErrorDetails => {
  * The error of a request that no candidate served. The last failure of one that was asked decides; 429 only where every one of these
  * was rate-limited. Where none could be asked, our own refusal is it.
  */
-export const verdict = (call: RoutedCall, { unserved, stopped }: Tries): GatewayError => {
+export const finalFailure = (call: RoutedRequest, { unserved, stopped }: FailedAttempts): GatewayError => {
   const asked = unserved.filter(({ failure }) => failure.unaskable === undefined)
   const deciding = asked.at(-1) ?? firstUnaskable(unserved)
   const details = detailsOf(deciding)

@@ -1,10 +1,10 @@
 import { limits } from '../../limits.ts'
 import type { HttpClient } from '../../providers/http.ts'
 import type { Providers } from '../../providers/provider.ts'
-import { type Observer, unobserved } from '../observer.ts'
+import { type Observer, noObserver } from '../observer.ts'
 import type { OpenCalls } from '../open-calls.ts'
 import {
-  type AnswerCall,
+  type AnswerRequest,
   type AnswerPart,
   asksForAnswer,
   type Clock,
@@ -12,11 +12,11 @@ import {
   type Logger,
   type LogOf,
 } from '../role.ts'
-import { CallRun, type RunParts } from './call-run.ts'
+import { RequestRun, type RunParts } from './call-run.ts'
 import { CallsInFlight } from './calls-in-flight.ts'
 import type { ProxyEvent } from './closing.ts'
 import { answerQuestion, type QuestionParts, type Vendors } from './question.ts'
-import { VendorTurns } from './vendor-turns.ts'
+import { QueryPace } from './vendor-turns.ts'
 
 export interface ForwardParts {
   readonly log: LogOf<ProxyEvent>
@@ -41,7 +41,7 @@ export interface ForwardParts {
  */
 export const createForward = (parts: ForwardParts): Dispatch => {
   const runParts: RunParts & QuestionParts = {
-    observer: unobserved,
+    observer: noObserver,
     inFlight: new CallsInFlight(),
     firstByteMs: limits.upstreamFirstByteMs,
     wholeAnswerMs: limits.upstreamWholeAnswerMs,
@@ -49,7 +49,7 @@ export const createForward = (parts: ForwardParts): Dispatch => {
     closingUsageMs: limits.closingUsageMs,
     closingAckMs: limits.closingAckMs,
     questionMs: limits.upstreamQuestionMs,
-    vendorTurns: new VendorTurns(parts.clock),
+    vendorTurns: new QueryPace(parts.clock),
     ...parts,
   }
   return (call, clientGone, openCalls) =>
@@ -58,11 +58,11 @@ export const createForward = (parts: ForwardParts): Dispatch => {
 
 async function* forward(
   parts: RunParts,
-  call: AnswerCall,
+  call: AnswerRequest,
   clientGone: AbortSignal,
   openCalls?: OpenCalls,
 ): AsyncGenerator<AnswerPart, void, undefined> {
-  const run = new CallRun(parts, call, clientGone, openCalls)
+  const run = new RequestRun(parts, call, clientGone, openCalls)
   try {
     const { answered, ...serving } = await run.serve()
     if (answered.type === 'whole') {

@@ -8,27 +8,27 @@ import { countMessagesPrompt } from '../../providers/anthropic/estimate.ts'
 import { countPrompt } from '../../providers/canonical/estimate.ts'
 import type { Target } from '../../providers/dialect.ts'
 import { type HttpClient, HttpFault, type HttpResponse } from '../../providers/http.ts'
-import { readRefusal } from '../../providers/openai/refusal.ts'
-import { type StoredResponse, storedResponseRequest } from '../../providers/openai-responses/stored.ts'
+import { readOpenAIError } from '../../providers/openai/refusal.ts'
+import { type StoredResponseQuestion, storedResponseRequest } from '../../providers/openai-responses/stored.ts'
 import type { Providers } from '../../providers/provider.ts'
-import type { Told, VideoVendor } from '../../providers/vv-video/vendor.ts'
+import type { VendorStatus, VideoVendor } from '../../providers/vv-video/vendor.ts'
 import type { Observer } from '../observer.ts'
 import type { EndableCall } from '../open-calls.ts'
-import type { AnswerPart, Candidate, Clock, Logger, Question, RoutedCall } from '../role.ts'
+import type { AnswerPart, Candidate, Clock, Logger, Question, RoutedRequest } from '../role.ts'
 import { encodeResults } from '../task-results.ts'
-import { isSuccess, readBody, readFailure, targetOf } from './attempt.ts'
+import { isSuccess, readUpstreamBody, readFailure, targetOf } from './attempt.ts'
 import type { CallsInFlight } from './calls-in-flight.ts'
 import {
-  type Failure,
+  type CandidateFailure,
   httpFailure,
   refusalFailure,
   refused,
-  type Stop,
+  type RunStopReason,
   statusFailure,
   upstreamErrorOf,
-  verdict,
+  finalFailure,
 } from './failure.ts'
-import type { VendorTurns } from './vendor-turns.ts'
+import type { QueryPace } from './vendor-turns.ts'
 
 /** Video vendors' accounts, by the name of the provider. */
 export type Vendors = ReadonlyMap<string, Pick<VideoVendor, 'query'>>
@@ -36,7 +36,7 @@ export type Vendors = ReadonlyMap<string, Pick<VideoVendor, 'query'>>
 export interface QuestionParts {
   readonly providers: Providers
   readonly vendors: Vendors
-  readonly vendorTurns: VendorTurns
+  readonly vendorTurns: QueryPace
   readonly http: HttpClient
   readonly clock: Clock
   readonly logger: Logger
@@ -46,9 +46,9 @@ export interface QuestionParts {
   readonly questionMs: number
 }
 
-type Replied = { readonly bytes: Uint8Array } | { readonly failure: Failure }
+type Replied = { readonly bytes: Uint8Array } | { readonly failure: CandidateFailure }
 
-const failed = (failure: Failure): Replied => ({ failure })
+const failed = (failure: CandidateFailure): Replied => ({ failure })
 const unusable = ({ status }: HttpResponse, reason: string): Replied => failed({ status, reason })
 
 const tellCount = (tokens: number): Replied => ({ bytes: Buffer.from(JSON.stringify({ input_tokens: tokens })) })
@@ -64,7 +64,7 @@ const noTurn = (): GatewayError =>
   new GatewayError('rate_limit_exceeded', 'The video vendor is asked too often.', { retryAfterSeconds: 1 })
 
 /** The results of a task that succeeded, once more. */
-const tellResults = (told: Told): Replied => {
+const tellResults = (told: VendorStatus): Replied => {
   switch (told.type) {
     case 'ended':
       if (told.verdict.results.length > 0) return { bytes: encodeResults(told.verdict.results) }
@@ -82,17 +82,17 @@ const tellResults = (told: Told): Replied => {
 const noResponse = { message: 'There is no response with this id.', code: null, param: null }
 
 /** The one question of a call: no bill, no event, no other candidate. */
-class Asking implements EndableCall {
+class QuestionRun implements EndableCall {
   readonly #parts: QuestionParts
-  readonly #call: RoutedCall
+  readonly #call: RoutedRequest
   readonly #clientGone: AbortSignal
   readonly #cancel = new AbortController()
   readonly #timer: NodeJS.Timeout
   readonly #onClientGone = (): void => this.#stop('client_gone')
-  #stopped: Stop | null = null
+  #stopped: RunStopReason | null = null
   #asked = false
 
-  constructor(parts: QuestionParts, call: RoutedCall, clientGone: AbortSignal) {
+  constructor(parts: QuestionParts, call: RoutedRequest, clientGone: AbortSignal) {
     this.#parts = parts
     this.#call = call
     this.#clientGone = clientGone
@@ -124,10 +124,10 @@ class Asking implements EndableCall {
     const { failure } = replied
     this.#logFailure(candidate, failure)
     const alone = { ...this.#call, candidates: [candidate], chain: false }
-    throw verdict(alone, { unserved: [{ candidate, failure }], stopped: this.#stopped })
+    throw finalFailure(alone, { unserved: [{ candidate, failure }], stopped: this.#stopped })
   }
 
-  #stop(why: Stop): void {
+  #stop(why: RunStopReason): void {
     this.#stopped ??= why
     this.#cancel.abort()
   }
@@ -140,14 +140,14 @@ class Asking implements EndableCall {
     if ('failure' in replied) observer.upstreamFailed(provider, 'question', upstreamErrorOf(replied.failure))
   }
 
-  #logFailure({ model, provider }: Candidate, { reason, status, detail, refusal }: Failure): void {
+  #logFailure({ model, provider }: Candidate, { reason, status, detail, refusal }: CandidateFailure): void {
     if (refusal !== undefined || reason === 'aborted') return
     const { requestId } = this.#call
     this.#parts.logger.warn({ requestId, model, provider, status, reason, detail }, 'a provider did not answer')
   }
 
   async #put(question: Question, candidate: Candidate): Promise<Replied> {
-    if (question.type === 'get_video_task') return this.#askVendor(candidate.provider, question)
+    if (question.type === 'get_video_task') return this.#queryVendor(candidate.provider, question)
     const { providers, clock } = this.#parts
     const provider = providers.get(candidate.provider)
     if (provider === undefined) return notConfigured
@@ -155,7 +155,7 @@ class Asking implements EndableCall {
     try {
       return question.type === 'count_tokens'
         ? await this.#countTokens(target)
-        : await this.#askForStored(target, question, question.type === 'get_response' ? 'GET' : 'DELETE')
+        : await this.#fetchStored(target, question, question.type === 'get_response' ? 'GET' : 'DELETE')
     } catch (fault) {
       if (fault instanceof HttpFault) return failed(httpFailure(fault))
       if (fault instanceof GatewayError) return failed(refused(fault))
@@ -163,14 +163,14 @@ class Asking implements EndableCall {
     }
   }
 
-  async #askVendor(
+  async #queryVendor(
     name: string,
     { kind, vendorTaskId }: Extract<Question, { type: 'get_video_task' }>,
   ): Promise<Replied> {
     const { vendors, vendorTurns } = this.#parts
     const vendor = vendors.get(name)
     if (vendor === undefined) return notConfigured
-    if (!vendorTurns.take(name)) return failed(refused(noTurn()))
+    if (!vendorTurns.next(name)) return failed(refused(noTurn()))
     this.#asked = true
     return tellResults(await vendor.query(kind, vendorTaskId, this.#cancel.signal))
   }
@@ -186,22 +186,22 @@ class Asking implements EndableCall {
     }
     const spoken = { dialect: anthropicMessages, target }
     if (!isSuccess(response)) return failed(await readFailure(spoken, response, this.#parts.clock()))
-    const bytes = await readBody(response, limits.upstreamErrorBodyBytesMax)
+    const bytes = await readUpstreamBody(response, limits.upstreamErrorBodyBytesMax)
     const count = bytes === null ? { fault: 'answer_too_large' } : readTokenCount(bytes)
     return 'fault' in count ? unusable(response, count.fault) : tellCount(count.inputTokens)
   }
 
-  async #askForStored({ provider }: Target, stored: StoredResponse, method: 'GET' | 'DELETE'): Promise<Replied> {
+  async #fetchStored({ provider }: Target, stored: StoredResponseQuestion, method: 'GET' | 'DELETE'): Promise<Replied> {
     const response = await this.#request({ ...storedResponseRequest(provider, stored), method })
     if (response.status === 404) {
-      const body = await readBody(response, limits.upstreamErrorBodyBytesMax)
-      return failed(refusalFailure(404, (body === null ? null : readRefusal(provider, body)) ?? noResponse))
+      const body = await readUpstreamBody(response, limits.upstreamErrorBodyBytesMax)
+      return failed(refusalFailure(404, (body === null ? null : readOpenAIError(provider, body)) ?? noResponse))
     }
     if (!isSuccess(response)) {
       response.discard()
       return failed(statusFailure(response.status))
     }
-    const bytes = await readBody(response, limits.upstreamBodyBytesMax)
+    const bytes = await readUpstreamBody(response, limits.upstreamBodyBytesMax)
     if (bytes === null) return unusable(response, 'answer_too_large')
     return isObject(parseJson(Buffer.from(bytes).toString())) ? { bytes } : unusable(response, 'not_json')
   }
@@ -219,13 +219,13 @@ class Asking implements EndableCall {
  */
 export async function* answerQuestion(
   parts: QuestionParts,
-  call: RoutedCall,
+  call: RoutedRequest,
   clientGone: AbortSignal,
 ): AsyncGenerator<AnswerPart, void, undefined> {
   const { question, candidates } = call
   const [candidate] = candidates
   if (question === undefined || candidate === undefined) throw new Error('a question is put to a candidate')
-  const asking = new Asking(parts, call, clientGone)
+  const asking = new QuestionRun(parts, call, clientGone)
   try {
     const bytes = await asking.answer(question, candidate)
     const { level, model } = candidate

@@ -1,5 +1,5 @@
 import { limits } from '../../limits.ts'
-import { within } from '../../within.ts'
+import { withTimeout } from '../../within.ts'
 import type { Check, WatchedRole } from '../health.ts'
 import { manifests } from '../manifests.ts'
 import { type Dispatch, defineRole, type RunningRole } from '../role.ts'
@@ -41,7 +41,7 @@ const drain = async (serving: ServedCalls, inFlight: CallsInFlight, drainMs: num
   const giveUp = setTimeout(() => serving.giveUp(), drainMs + limits.lastAnswerMs)
   const drained = serving.stop().finally(() => inFlight.idle())
   try {
-    await within(drained, drainMs + endMs, () => new Error('calls were still in flight when the proxy stopped'))
+    await withTimeout(drained, drainMs + endMs, () => new Error('calls were still in flight when the proxy stopped'))
   } finally {
     clearTimeout(shutDown)
     clearTimeout(giveUp)

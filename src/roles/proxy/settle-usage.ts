@@ -1,7 +1,7 @@
 import type { Usage } from '../../domain/usage/usage.ts'
-import type { Bill } from './billing.ts'
+import type { ServedBill } from './billing.ts'
 
-type Settled = Pick<Bill, 'usage' | 'source'>
+type Settled = Pick<ServedBill, 'usage' | 'source'>
 
 const larger = (told: Usage['toolCalls'], seen: Usage['toolCalls']): Usage['toolCalls'] => ({
   ...told,

@@ -4,7 +4,7 @@ import type { Clock } from '../role.ts'
 const intervalMs = 1_000 / limits.vendorQuestionsPerSecond
 
 /** How often each vendor account may be asked about tasks that have ended: its pollers need the rest of its rate. */
-export class VendorTurns {
+export class QueryPace {
   readonly #clock: Clock
   /** By the name of the account: when all its turns are there again. */
   readonly #fullMs = new Map<string, number>()
@@ -14,7 +14,7 @@ export class VendorTurns {
   }
 
   /** False where there is none left for the moment. */
-  take(vendor: string): boolean {
+  next(vendor: string): boolean {
     const nowMs = this.#clock()
     const fullMs = Math.max(nowMs, this.#fullMs.get(vendor) ?? nowMs) + intervalMs
     if (fullMs - nowMs > limits.vendorQuestionsInRowMax * intervalMs) return false

@@ -1,5 +1,5 @@
 import type { WalletCommand } from '../../domain/wallet/decide.ts'
-import { lapsablePicos, type Wallet } from '../../domain/wallet/wallet.ts'
+import { expirablePicos, type Wallet } from '../../domain/wallet/wallet.ts'
 import type { PlanPublished } from '../../events/types.ts'
 import type { LedgerTail } from '../ledger-tail.ts'
 
@@ -24,7 +24,7 @@ const nextEndMs = ({ grants, subscription }: Wallet, afterMs: number): number =>
 const commandsAt = (wallet: Wallet, plans: Plans, nowMs: number): readonly WalletCommand[] => {
   const { grants, subscription } = wallet
   const lapses: WalletCommand[] = grants
-    .filter(({ reference, expiresAtMs }) => expiresAtMs <= nowMs && lapsablePicos(wallet, reference) > 0n)
+    .filter(({ reference, expiresAtMs }) => expiresAtMs <= nowMs && expirablePicos(wallet, reference) > 0n)
     .map(({ reference }) => ({ type: 'LapseCredit', reference }))
   if (subscription === null || subscription.expiresAtMs > nowMs) return lapses
   const { subscriptionId, expiresAtMs, terms } = subscription

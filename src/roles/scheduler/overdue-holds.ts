@@ -1,14 +1,14 @@
 import type { Ledger } from '../../domain/ledger/ledger.ts'
 import type { Hold } from '../../domain/wallet/wallet.ts'
-import { Overdue, type Tail } from './overdue.ts'
+import { DeadlineIndex, type DeadlineSource } from './overdue.ts'
 
 function* openHolds({ wallets }: Ledger): Generator<Hold> {
   for (const { holds } of wallets.values()) yield* holds.values()
 }
 
 /** Which open holds are past their deadlines. */
-export const overdueHolds = (tail: Tail): Overdue<Hold> =>
-  new Overdue(tail, {
+export const expiredHolds = (tail: DeadlineSource): DeadlineIndex<Hold> =>
+  new DeadlineIndex(tail, {
     told: (event) => (event.type === 'HoldPlaced' ? event.data.deadline : undefined),
     standing: openHolds,
     deadlineMsOf: ({ deadlineMs }) => deadlineMs,

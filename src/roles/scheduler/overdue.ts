@@ -2,7 +2,7 @@ import type { Ledger } from '../../domain/ledger/ledger.ts'
 import type { Event } from '../../events/envelope.ts'
 import type { LedgerTail } from '../ledger-tail.ts'
 
-export type Tail = Pick<LedgerTail, 'ledger' | 'onApplied'>
+export type DeadlineSource = Pick<LedgerTail, 'ledger' | 'onApplied'>
 
 /** What has a deadline, and where it is told and stands. Deadlines are milliseconds since the epoch. */
 interface Kind<Item> {
@@ -14,14 +14,14 @@ interface Kind<Item> {
 }
 
 /** Which of a kind are past their deadlines. There are tens of thousands: they are looked through only when one may be. */
-export class Overdue<Item> {
-  readonly #tail: Tail
+export class DeadlineIndex<Item> {
+  readonly #tail: DeadlineSource
   readonly #kind: Kind<Item>
   /** None that stands has a deadline before. */
   #earliestMs = Number.NEGATIVE_INFINITY
   readonly #unlisten: () => void
 
-  constructor(tail: Tail, kind: Kind<Item>) {
+  constructor(tail: DeadlineSource, kind: Kind<Item>) {
     this.#tail = tail
     this.#kind = kind
     this.#unlisten = tail.onApplied((applied) => {

@@ -2,16 +2,16 @@ import type { RawFrames } from '../../audit/frames.ts'
 import type { Key } from '../../domain/accounts/accounts.ts'
 import type { Hold } from '../../domain/wallet/wallet.ts'
 import { limits } from '../../limits.ts'
-import { atMost } from '../../within.ts'
+import { waitAtMost } from '../../within.ts'
 import type { WatchedRole } from '../health.ts'
 import type { LedgerTail } from '../ledger-tail.ts'
 import { manifests } from '../manifests.ts'
 import { type Clock, defineRole, type Logger, type LogOf, type RunningRole } from '../role.ts'
-import { Trouble } from '../trouble.ts'
-import { WalletWriter } from '../wallet-writer.ts'
+import { ThrottledWarning } from '../trouble.ts'
+import { WalletCommandHandler } from '../wallet-writer.ts'
 import { type DueWallet, DueWallets } from './due-wallets.ts'
 import { expiringKeys } from './expiring-keys.ts'
-import { overdueHolds } from './overdue-holds.ts'
+import { expiredHolds } from './overdue-holds.ts'
 import { type SealerParts, startSealer } from './sealer.ts'
 import { SettledClock } from './settled-clock.ts'
 
@@ -33,12 +33,12 @@ export interface SchedulerParts {
 const startExpiry = ({ log, tail, requestDeadlineMs, clock, steadyClock, logger }: SchedulerParts): RunningRole => {
   const settleMs = Math.max(limits.clockSettleMs, 3 * requestDeadlineMs)
   const ends: Pick<LogOf<Expiring>, 'appendToWallet'> = log
-  const writer = new WalletWriter(ends, tail)
-  const overdue = overdueHolds(tail)
+  const writer = new WalletCommandHandler(ends, tail)
+  const overdue = expiredHolds(tail)
   const expiring = expiringKeys(tail)
   const due = new DueWallets(tail)
   const settled = new SettledClock(clock, settleMs, steadyClock)
-  const trouble = new Trouble(logger)
+  const trouble = new ThrottledWarning(logger)
   let ending: Promise<void> = Promise.resolve()
   let busy = false
 
@@ -69,9 +69,9 @@ const startExpiry = ({ log, tail, requestDeadlineMs, clock, steadyClock, logger 
         ...expiring.at(nowMs).map((key) => revoke(key, nowMs)),
         ...due.at(nowMs).map(carryOut),
       ])
-      trouble.ends({}, 'what time causes is stored again')
+      trouble.clear({}, 'what time causes is stored again')
     } catch (fault) {
-      trouble.comes({ fault }, 'what time causes was not stored; it is tried again')
+      trouble.raise({ fault }, 'what time causes was not stored; it is tried again')
     } finally {
       busy = false
     }
@@ -87,7 +87,7 @@ const startExpiry = ({ log, tail, requestDeadlineMs, clock, steadyClock, logger 
       overdue.stop()
       due.stop()
       expiring.stop()
-      await atMost(ending, limits.schedulerStopMs)
+      await waitAtMost(ending, limits.schedulerStopMs)
     },
   }
 }

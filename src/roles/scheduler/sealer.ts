@@ -1,16 +1,16 @@
 import { setTimeout as delay, setImmediate as turn } from 'node:timers/promises'
-import { believe, checkpointsIn, mayHoldCheckpoint } from '../../audit/checkpoints-in.ts'
+import { verifyCheckpoint, readCheckpoints, mayHoldCheckpoint } from '../../audit/checkpoints-in.ts'
 import type { RawFrame, RawFrames } from '../../audit/frames.ts'
 import { GrowingTree } from '../../audit/merkle.ts'
-import { type Signer, type Verifier, verifierOf } from '../../audit/note.ts'
-import { readSeal, SealFault, Sealing } from '../../audit/seal.ts'
+import { type Signer, type Verifier, deriveVerifier } from '../../audit/note.ts'
+import { readSeal, SealFault, SealBuilder } from '../../audit/seal.ts'
 import type { LastSeal } from '../../domain/ledger/ledger.ts'
 import { faultText } from '../../errors.ts'
 import type { CheckpointSealed } from '../../events/types.ts'
 import { limits } from '../../limits.ts'
-import { atMost } from '../../within.ts'
-import { type Check, checked } from '../health.ts'
-import { eventsOf } from '../read-frame.ts'
+import { waitAtMost } from '../../within.ts'
+import { type Check, checkOf } from '../health.ts'
+import { decodeEvents } from '../read-frame.ts'
 import type { Clock, Follower, Logger, LogOf, RunningRole } from '../role.ts'
 
 export interface SealerParts {
@@ -44,9 +44,9 @@ const standingTree = async (parts: SealerParts, verifiers: readonly Verifier[]):
   if (sealed === null) return new GrowingTree()
   const frame = await readFrame(parts, sealed.sequence)
   return atFrame(frame, () => {
-    const checkpoint = checkpointsIn(frame).find(({ size }) => size === sealed.size)
+    const checkpoint = readCheckpoints(frame).find(({ size }) => size === sealed.size)
     if (checkpoint === undefined) throw new SealFault(`it is not of size ${sealed.size}`)
-    return believe(checkpoint, verifiers).tree
+    return verifyCheckpoint(checkpoint, verifiers).tree
   })
 }
 
@@ -55,7 +55,7 @@ const nothing = { checkpoints: [], isNews: true } as const
 /** The checkpoints in a frame, and whether it holds anything else. */
 const heardIn = (frame: RawFrame): { readonly checkpoints: readonly CheckpointSealed[]; readonly isNews: boolean } => {
   if (!mayHoldCheckpoint(frame)) return nothing
-  const events = eventsOf(frame.data)
+  const events = decodeEvents(frame.data)
   const checkpoints = events.flatMap((event) => (event.type === 'CheckpointSealed' ? [event.data] : []))
   return { checkpoints, isNews: checkpoints.length < events.length }
 }
@@ -72,12 +72,12 @@ class Sealer implements RunningRole {
   readonly #over = Promise.withResolvers<void>()
   #isOver = false
   /** Why it gave up; null while it did not. */
-  #givenUp: string | null = null
-  #sealing = new Sealing()
+  #failure: string | null = null
+  #sealing = new SealBuilder()
   #follower: Follower | null = null
   #timer: NodeJS.Timeout | undefined
   /** The sequence of the last frame that holds something besides checkpoints. */
-  #lastNews = 0
+  #lastProgress = 0
   #lastSealMs: number
   /** The last checkpoint in the log is one of ours. */
   #isLeading = false
@@ -91,19 +91,19 @@ class Sealer implements RunningRole {
 
   constructor(parts: SealerParts) {
     this.#parts = parts
-    this.#verifiers = [verifierOf(parts.signer), ...parts.previous]
+    this.#verifiers = [deriveVerifier(parts.signer), ...parts.previous]
     this.#lastSealMs = parts.clock()
     this.#started = this.#start().catch((fault: unknown) => this.#fail(fault))
   }
 
   /** Whether what comes into the log is still sealed. */
   get check(): Check {
-    return checked(this.#givenUp === null, `the log is not sealed any further: ${this.#givenUp}`)
+    return checkOf(this.#failure === null, `the log is not sealed any further: ${this.#failure}`)
   }
 
   /** Seals what the log holds by now: a log whose gateway was stopped is sealed to its end. */
   async stop(): Promise<void> {
-    await atMost(this.#finish(), limits.schedulerStopMs)
+    await waitAtMost(this.#finish(), limits.schedulerStopMs)
     this.#end()
     void this.#follower?.stop()
   }
@@ -118,7 +118,7 @@ class Sealer implements RunningRole {
   async #sealRest(): Promise<void> {
     const last = await this.#parts.log.lastSequence()
     await Promise.race([this.#taken(last), this.#over.promise])
-    const news = this.#lastNews // What others store meanwhile is sealed by the next sealer.
+    const news = this.#lastProgress // What others store meanwhile is sealed by the next sealer.
     while (!this.#isOver && this.#sealing.sealedSize < news) {
       await this.#seal()
       if (this.#isRefused) return
@@ -137,7 +137,7 @@ class Sealer implements RunningRole {
   }
 
   async #start(): Promise<void> {
-    this.#sealing = new Sealing(await standingTree(this.#parts, this.#verifiers))
+    this.#sealing = new SealBuilder(await standingTree(this.#parts, this.#verifiers))
     if (this.#isOver) return
     this.#follower = this.#parts.log.followRaw(this.#sealing.size + 1, (frame) => this.#take(frame))
     this.#follower.done.catch((fault: unknown) => this.#fail(fault))
@@ -153,7 +153,7 @@ class Sealer implements RunningRole {
   #fail(fault: unknown): void {
     if (this.#isOver) return
     this.#end()
-    this.#givenUp = faultText(fault)
+    this.#failure = faultText(fault)
     const { logger } = this.#parts
     const complain = (): void =>
       logger.error({ fault, sealedTo: this.#sealing.sealedSize }, 'the log is not sealed any further')
@@ -166,8 +166,8 @@ class Sealer implements RunningRole {
     if (this.#isOver) return undefined
     this.#sealing.take(frame)
     const { checkpoints, isNews } = heardIn(frame)
-    if (isNews) this.#lastNews = frame.sequence
-    for (const checkpoint of checkpoints) this.#meet(checkpoint, frame)
+    if (isNews) this.#lastProgress = frame.sequence
+    for (const checkpoint of checkpoints) this.#checkSeal(checkpoint, frame)
     if (this.#awaited !== null && this.#awaited.sequence <= frame.sequence) this.#awaited.taken()
     if (this.#sealing.unsealed >= limits.sealLeavesMax) return this.#makeRoom()
     this.#slice += frame.data.length
@@ -176,9 +176,9 @@ class Sealer implements RunningRole {
     return turn()
   }
 
-  #meet(checkpoint: CheckpointSealed, frame: RawFrame): void {
+  #checkSeal(checkpoint: CheckpointSealed, frame: RawFrame): void {
     const { log, clock } = this.#parts
-    atFrame(frame, () => this.#sealing.sealedTo(believe(checkpoint, this.#verifiers)))
+    atFrame(frame, () => this.#sealing.advanceTo(verifyCheckpoint(checkpoint, this.#verifiers)))
     this.#isLeading = frame.id.startsWith(`${log.writer}:`)
     this.#lastSealMs = clock()
   }
@@ -192,7 +192,7 @@ class Sealer implements RunningRole {
   }
 
   #sealIfDue(): void {
-    const hasNews = this.#lastNews > this.#sealing.sealedSize
+    const hasNews = this.#lastProgress > this.#sealing.sealedSize
     const patienceMs = this.#isLeading ? limits.sealEveryMs : limits.sealEveryMs + limits.sealStandbyMs
     const isDue = Math.abs(this.#parts.clock() - this.#lastSealMs) >= patienceMs // A clock may be set back.
     if (hasNews && isDue) void this.#seal()
@@ -210,7 +210,7 @@ class Sealer implements RunningRole {
   async #append(): Promise<void> {
     const data = this.#sealing.seal(this.#parts.signer, limits.sealLeavesMax)
     if (!(await this.#isStored(data))) return
-    this.#sealing.sealedTo(readSeal(data))
+    this.#sealing.advanceTo(readSeal(data))
     this.#lastSealMs = this.#parts.clock()
   }
 

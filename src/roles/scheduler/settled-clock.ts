@@ -25,15 +25,15 @@ export class SettledClock {
   nowMs(): number {
     const steadyMs = this.#steadyMs()
     const offsetMs = this.#clock() - steadyMs
-    if (offsetMs <= this.#offsetMs + limits.clockJumpMs) this.#believe(offsetMs)
+    if (offsetMs <= this.#offsetMs + limits.clockJumpMs) this.#adopt(offsetMs)
     else {
       this.#aheadSinceMs ??= steadyMs
-      if (steadyMs - this.#aheadSinceMs >= this.#settleMs) this.#believe(offsetMs)
+      if (steadyMs - this.#aheadSinceMs >= this.#settleMs) this.#adopt(offsetMs)
     }
     return steadyMs + this.#offsetMs
   }
 
-  #believe(offsetMs: number): void {
+  #adopt(offsetMs: number): void {
     this.#offsetMs = offsetMs
     this.#aheadSinceMs = null
   }

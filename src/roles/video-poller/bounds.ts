@@ -28,4 +28,4 @@ export type PollerBounds = {
     | 'lastAnswerMs']: number
 }
 
-export const boundsWith = (own: Partial<PollerBounds> = {}): PollerBounds => ({ ...limits, ...own })
+export const pollerBoundsWith = (own: Partial<PollerBounds> = {}): PollerBounds => ({ ...limits, ...own })

@@ -11,7 +11,7 @@ export interface CallGateParts {
 }
 
 /** One call's place in the queue of its account. */
-export class Turn {
+export class CallPermit {
   readonly kind: CallKind
   readonly #answer = Promise.withResolvers<boolean>()
   readonly #onLeave: () => void
@@ -51,11 +51,11 @@ export class Turn {
 const compactFrom = 1_024
 
 /** Turns of one kind, first come first served; those that were cancelled are passed over. */
-class TurnQueue {
-  #turns: Turn[] = []
+class PermitQueue {
+  #turns: CallPermit[] = []
   #head = 0
 
-  push(turn: Turn): void {
+  push(turn: CallPermit): void {
     this.#turns.push(turn)
   }
 
@@ -65,7 +65,7 @@ class TurnQueue {
   }
 
   /** The first that waits; the queue is not empty. */
-  shift(): Turn {
+  shift(): CallPermit {
     const turn = this.#turns[this.#head]!
     this.#advance()
     return turn
@@ -87,7 +87,7 @@ export class CallGate {
   readonly #intervalMs: number
   readonly #most: { readonly [K in CallKind]: number }
   readonly #steadyMs: () => number
-  readonly #queues = { submit: new TurnQueue(), poll: new TurnQueue() }
+  readonly #queues = { submit: new PermitQueue(), poll: new PermitQueue() }
   readonly #inFlight = { submit: 0, poll: 0 }
   #submitsInRow = 0
   /** When the next call may be made. */
@@ -106,8 +106,8 @@ export class CallGate {
   }
 
   /** Asks for a turn; whoever gets it leaves it. */
-  ask(kind: CallKind): Turn {
-    const turn = new Turn(kind, () => this.#leave(kind))
+  acquire(kind: CallKind): CallPermit {
+    const turn = new CallPermit(kind, () => this.#leave(kind))
     this.#queues[kind].push(turn)
     this.#grantDue()
     return turn
@@ -172,14 +172,14 @@ export class CallGate {
 
   /** Whose turn it is; null when nobody waits that may go. */
   #nextKind(): CallKind | null {
-    const submits = !this.holdsSubmits && this.#mayGo('submit', this.#oneSubmitAtATime ? 1 : this.#most.submit)
-    const polls = this.#mayGo('poll', this.#most.poll)
+    const submits = !this.holdsSubmits && this.#isDue('submit', this.#oneSubmitAtATime ? 1 : this.#most.submit)
+    const polls = this.#isDue('poll', this.#most.poll)
     if (submits && polls) return this.#submitsInRow < limits.vendorSubmitsInRowMax ? 'submit' : 'poll'
     if (submits) return 'submit'
     return polls ? 'poll' : null
   }
 
-  #mayGo(kind: CallKind, most: number): boolean {
+  #isDue(kind: CallKind, most: number): boolean {
     return this.#inFlight[kind] < most && !this.#queues[kind].isEmpty
   }
 }

@@ -1,14 +1,14 @@
 import { faultText } from '../../errors.ts'
 import { limits } from '../../limits.ts'
 import { type HttpClient, HttpFault } from '../../providers/http.ts'
-import { atMost } from '../../within.ts'
+import { waitAtMost } from '../../within.ts'
 import type { Check } from '../health.ts'
 import type { CallbackOutcome, Observer } from '../observer.ts'
 import type { Clock, Logger } from '../role.ts'
-import type { Taker, WorkItem, WorkQueue } from '../work-queue.ts'
+import type { QueueConsumer, WorkItem, WorkQueue } from '../work-queue.ts'
 import type { PollerBounds } from './bounds.ts'
 import { type CallbackMessage, decodeCallback } from './callback-message.ts'
-import type { Random } from './pace.ts'
+import type { PaceRandom } from './pace.ts'
 import { webhookSignature } from './signature.ts'
 
 /** Where callbacks go out. */
@@ -23,7 +23,7 @@ export interface CallbackSenderParts {
   readonly callbacks: Pick<WorkQueue, 'take'>
   readonly webhooks: Webhooks
   readonly clock: Clock
-  readonly random: Random
+  readonly random: PaceRandom
   readonly logger: Logger
   readonly observer: Observer
   readonly bounds: Pick<
@@ -57,7 +57,7 @@ export class CallbackSender {
   readonly #parts: CallbackSenderParts
   readonly #giveUp = new AbortController()
   readonly #sending = new Set<Promise<void>>()
-  readonly #taking: Taker
+  readonly #taking: QueueConsumer
 
   constructor(parts: CallbackSenderParts) {
     this.#parts = parts
@@ -72,9 +72,9 @@ export class CallbackSender {
   async stop(): Promise<void> {
     const { stopMs, lastAnswerMs } = this.#parts.bounds
     const stopped = this.#taking.stop()
-    await atMost(Promise.all(this.#sending), stopMs)
+    await waitAtMost(Promise.all(this.#sending), stopMs)
     this.#giveUp.abort()
-    await atMost(Promise.all(this.#sending), lastAnswerMs)
+    await waitAtMost(Promise.all(this.#sending), lastAnswerMs)
     await stopped
   }
 

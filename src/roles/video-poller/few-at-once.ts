@@ -1,15 +1,15 @@
 /** Runs at most so many pieces of work at a time; the others wait for their turn, in order. */
-export class FewAtOnce {
-  readonly #most: number
+export class Semaphore {
+  readonly #permits: number
   readonly #waiting: (() => void)[] = []
   #running = 0
 
   constructor(most: number) {
-    this.#most = most
+    this.#permits = most
   }
 
   async run<T>(work: () => Promise<T>): Promise<T> {
-    if (this.#running >= this.#most) await new Promise<void>((resolve) => this.#waiting.push(resolve))
+    if (this.#running >= this.#permits) await new Promise<void>((resolve) => this.#waiting.push(resolve))
     else this.#running += 1
     try {
       return await work()

@@ -1,18 +1,18 @@
-import type { Verdict } from '../../domain/video/settle.ts'
+import type { VideoVerdict } from '../../domain/video/settle.ts'
 import { isEnded, type Task } from '../../domain/video/task.ts'
 
 /** The vendor's last word on a task that it took. */
-export type VendorVerdict = Verdict & { readonly vendorTaskId: string }
+export type VendorVerdict = VideoVerdict & { readonly vendorTaskId: string }
 
 /** Why the vendor never took a task. */
-export interface Failure {
+export interface VendorCallFailure {
   readonly reason: string
   /** The vendor's error code; null where the fault is ours. */
   readonly code: number | null
 }
 
 /** All that a task's next step is decided from. Instants are milliseconds of the steady clock. */
-export interface Standing {
+export interface PollState {
   /** As the log tells it, open or ended; null where it knows none, or not yet. */
   readonly task: Pick<Task, 'status' | 'source' | 'vendorTaskId'> | null
   /** How often the item was handed out, this time included. */
@@ -26,7 +26,7 @@ export interface Standing {
   /** As the vendor told this process. */
   readonly vendorTaskId: string | null
   readonly submittedRecorded: boolean
-  readonly failure: Failure | null
+  readonly failure: VendorCallFailure | null
   readonly verdict: VendorVerdict | null
   /** The log has the vendor's word, in time or too late. */
   readonly verdictRecorded: boolean
@@ -37,7 +37,7 @@ export interface Standing {
   readonly notBeforeMs: number
 }
 
-export type Step =
+export type PollStep =
   | { readonly type: 'wait'; readonly untilMs: number }
   | { readonly type: 'look_up' }
   | { readonly type: 'drop' }
@@ -45,16 +45,16 @@ export type Step =
   | { readonly type: 'find' }
   | { readonly type: 'query'; readonly vendorTaskId: string }
   | { readonly type: 'record_submitted'; readonly vendorTaskId: string }
-  | { readonly type: 'settle'; readonly verdict: Verdict }
+  | { readonly type: 'settle'; readonly verdict: VideoVerdict }
   | { readonly type: 'record_late'; readonly verdict: VendorVerdict }
   | { readonly type: 'queue_callback' }
   | { readonly type: 'finish' }
 
-type Known = NonNullable<Standing['task']>
+type Known = NonNullable<PollState['task']>
 
-const wait = (untilMs: number): Step => ({ type: 'wait', untilMs })
+const wait = (untilMs: number): PollStep => ({ type: 'wait', untilMs })
 
-const failed = ({ reason, code }: Failure): Verdict => ({
+const failed = ({ reason, code }: VendorCallFailure): VideoVerdict => ({
   outcome: 'FAILURE',
   vendorTaskId: null,
   deduction: null,
@@ -68,16 +68,16 @@ const failed = ({ reason, code }: Failure): Verdict => ({
  * before the item came. The tables know the ended ones. They are asked at once about an item that somebody had before, and about any other
  * once its hold is overdue; only then is what nobody knows taken for a payload without a hold.
  */
-const awaitHold = ({ deliveries, holdUntilMs, absentMs }: Standing, nowMs: number): Step => {
+const awaitHold = ({ deliveries, holdUntilMs, absentMs }: PollState, nowMs: number): PollStep => {
   if (absentMs !== null && absentMs >= holdUntilMs) return { type: 'drop' }
   if (nowMs >= holdUntilMs) return { type: 'look_up' }
   return deliveries > 1 && absentMs === null ? { type: 'look_up' } : wait(holdUntilMs)
 }
 
-const find = (findFromMs: number, nowMs: number): Step => (nowMs < findFromMs ? wait(findFromMs) : { type: 'find' })
+const find = (findFromMs: number, nowMs: number): PollStep => (nowMs < findFromMs ? wait(findFromMs) : { type: 'find' })
 
 /** Once the vendor has the task, what it says of it; before, how it gets it, once. */
-const towardsEnd = (standing: Standing, task: Known, nowMs: number): Step => {
+const towardsEnd = (standing: PollState, task: Known, nowMs: number): PollStep => {
   const { verdict, verdictRecorded, failure, findFromMs, submittedRecorded } = standing
   if (verdictRecorded) return wait(Number.POSITIVE_INFINITY) // For the tail to tell of it.
   if (verdict !== null) return { type: 'settle', verdict }
@@ -91,7 +91,7 @@ const towardsEnd = (standing: Standing, task: Known, nowMs: number): Step => {
 }
 
 /** The caller is told first. Where the hold ended without the vendor's word, that is still waited for: somebody may have to pay the vendor. */
-const afterEnd = (standing: Standing, task: Known, nowMs: number): Step => {
+const afterEnd = (standing: PollState, task: Known, nowMs: number): PollStep => {
   if (!standing.callbackQueued) return { type: 'queue_callback' }
   const { verdict, verdictRecorded, lateUntilMs, findFromMs } = standing
   if (task.source !== null || verdictRecorded) return { type: 'finish' }
@@ -103,7 +103,7 @@ const afterEnd = (standing: Standing, task: Known, nowMs: number): Step => {
 }
 
 /** What is to be done for a task now. */
-export const nextStep = (standing: Standing, nowMs: number): Step => {
+export const nextStep = (standing: PollState, nowMs: number): PollStep => {
   const { task, notBeforeMs } = standing
   if (nowMs < notBeforeMs) return wait(notBeforeMs)
   if (task === null) return awaitHold(standing, nowMs)

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { TaskPayload } from '../../domain/video/request.ts'
-import { objectOf, parseJson, textOf } from '../../json.ts'
+import { asObject, parseJson, asText } from '../../json.ts'
 
 const decoder = new TextDecoder()
 
@@ -21,4 +21,4 @@ export const readPayload = (bytes: Uint8Array | null, digest: string): TaskPaylo
 
 /** Whose task it is, by its payload alone; null where that cannot be told. */
 export const readWorkspaceId = (bytes: Uint8Array | null): string | null =>
-  (bytes === null ? '' : textOf(objectOf(parseJson(decoder.decode(bytes)))['workspaceId'])) || null
+  (bytes === null ? '' : asText(asObject(parseJson(decoder.decode(bytes)))['workspaceId'])) || null

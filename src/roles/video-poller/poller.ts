@@ -1,12 +1,12 @@
 import type { Applied } from '../../domain/ledger/ledger.ts'
 import type { Event } from '../../events/envelope.ts'
 import { limits } from '../../limits.ts'
-import { atMost } from '../../within.ts'
+import { waitAtMost } from '../../within.ts'
 import type { Check } from '../health.ts'
 import type { LedgerTail } from '../ledger-tail.ts'
-import { Trouble } from '../trouble.ts'
-import type { Taker, WorkItem, WorkQueue } from '../work-queue.ts'
-import { FewAtOnce } from './few-at-once.ts'
+import { ThrottledWarning } from '../trouble.ts'
+import type { QueueConsumer, WorkItem, WorkQueue } from '../work-queue.ts'
+import { Semaphore } from './few-at-once.ts'
 import { TaskRun, type TaskRunParts } from './task-run.ts'
 import { VendorAccount, type VideoVendorAccount } from './vendor-account.ts'
 
@@ -43,7 +43,7 @@ export class Poller {
   readonly #giveUp = new AbortController()
   readonly #unlisten: () => void
   readonly #leaseTimer: NodeJS.Timeout
-  readonly #taking: Taker
+  readonly #taking: QueueConsumer
   #leasesKeptMs: number
   #stopping = false
 
@@ -54,11 +54,11 @@ export class Poller {
     this.#runParts = {
       ...parts,
       accountOf: (provider) => this.#accountOf(provider),
-      payloadReads: new FewAtOnce(limits.payloadReadsMax),
-      logTrouble: new Trouble(parts.logger),
+      payloadReads: new Semaphore(limits.payloadReadsMax),
+      logTrouble: new ThrottledWarning(parts.logger),
       signal: this.#giveUp.signal,
     }
-    this.#unlisten = tail.onApplied((applied) => this.#learn(applied))
+    this.#unlisten = tail.onApplied((applied) => this.#onApplied(applied))
     this.#leaseTimer = setInterval(() => this.#keepLeases(), bounds.taskLeaseTickMs)
     this.#taking = tasks.take(bounds.openTasksMax, (item) => this.#take(item))
   }
@@ -73,10 +73,10 @@ export class Poller {
     this.#stopping = true
     const stopped = this.#taking.stop()
     clearInterval(this.#leaseTimer)
-    for (const run of this.#runs.values()) run.giveBack()
-    await atMost(this.#idle(), stopMs)
+    for (const run of this.#runs.values()) run.returnLease()
+    await waitAtMost(this.#idle(), stopMs)
     this.#giveUp.abort()
-    await atMost(this.#idle(), lastAnswerMs)
+    await waitAtMost(this.#idle(), lastAnswerMs)
     for (const { gate } of this.#accounts.values()) gate.stop()
     this.#unlisten()
     await stopped
@@ -87,7 +87,7 @@ export class Poller {
       item.again(0)
       return
     }
-    if (this.#runs.get(item.id)?.adopt(item) === true) return
+    if (this.#runs.get(item.id)?.resume(item) === true) return
     const run = new TaskRun(item, this.#runParts)
     this.#runs.set(item.id, run)
     const running = run.run().finally(() => {
@@ -109,10 +109,10 @@ export class Poller {
     for (const run of this.#runs.values()) run.keepLease()
   }
 
-  #learn(applied: readonly Applied[]): void {
+  #onApplied(applied: readonly Applied[]): void {
     for (const each of applied) {
       const taskId = taskIdOf(each.event)
-      if (taskId !== null) this.#runs.get(taskId)?.learn(each)
+      if (taskId !== null) this.#runs.get(taskId)?.onTaskChanged(each)
     }
   }
 

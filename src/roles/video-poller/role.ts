@@ -1,13 +1,13 @@
 import type { WatchedRole } from '../health.ts'
 import type { LedgerTail } from '../ledger-tail.ts'
 import { manifests } from '../manifests.ts'
-import { type Observer, unobserved } from '../observer.ts'
+import { type Observer, noObserver } from '../observer.ts'
 import type { RecentTasks } from '../recent-tasks.ts'
 import { type Clock, defineRole, type Logger, type LogOf } from '../role.ts'
 import type { WorkQueue } from '../work-queue.ts'
-import { boundsWith, type PollerBounds } from './bounds.ts'
+import { pollerBoundsWith, type PollerBounds } from './bounds.ts'
 import { CallbackSender, type Webhooks } from './callback-sender.ts'
-import type { Random } from './pace.ts'
+import type { PaceRandom } from './pace.ts'
 import { Poller } from './poller.ts'
 import type { PollerEvent } from './task-records.ts'
 import type { VideoVendorAccount } from './vendor-account.ts'
@@ -28,7 +28,7 @@ export interface VideoPollerParts {
   readonly observer?: Observer
   readonly bounds?: Partial<PollerBounds>
   /** Spreads polls and retries. */
-  readonly random?: Random
+  readonly random?: PaceRandom
   /** Milliseconds that never jump: leases, back-off and pace are kept by it. */
   readonly steadyMs?: () => number
 }
@@ -36,11 +36,11 @@ export interface VideoPollerParts {
 const start = async ({
   random = Math.random,
   steadyMs = () => performance.now(),
-  observer = unobserved,
+  observer = noObserver,
   ...parts
 }: VideoPollerParts): Promise<WatchedRole> => {
   const { webhooks, callbacks } = parts
-  const each = { ...parts, bounds: boundsWith(parts.bounds), random, steadyMs, observer }
+  const each = { ...parts, bounds: pollerBoundsWith(parts.bounds), random, steadyMs, observer }
   const sender = webhooks === null ? null : new CallbackSender({ ...each, webhooks })
   const poller = new Poller({ ...each, callbacks: webhooks === null ? null : callbacks })
   return {

@@ -1,4 +1,4 @@
-import { isUnits, lateVerdict, settle, type Verdict } from '../../domain/video/settle.ts'
+import { isUnits, lateVerdict, decideSettlement, type VideoVerdict } from '../../domain/video/settle.ts'
 import type { Task } from '../../domain/video/task.ts'
 import { GatewayError } from '../../errors.ts'
 import type { FactOf } from '../../events/envelope.ts'
@@ -15,7 +15,7 @@ export interface RecordParts {
 }
 
 /** The figure and the outcome count, whatever is wrong with what the vendor told beside them. */
-const bareOf = <V extends Verdict | VendorVerdict>(verdict: V): V => ({
+const bareOf = <V extends VideoVerdict | VendorVerdict>(verdict: V): V => ({
   ...verdict,
   deduction: verdict.deduction !== null && isUnits(verdict.deduction) ? verdict.deduction : null,
   failReason: verdict.outcome === 'FAILURE' ? 'The video vendor could not make the video.' : null,
@@ -23,7 +23,7 @@ const bareOf = <V extends Verdict | VendorVerdict>(verdict: V): V => ({
   results: [],
 })
 
-const record = async <V extends Verdict>(
+const record = async <V extends VideoVerdict>(
   { log, logger }: RecordParts,
   verdict: V,
   factOf: (verdict: V) => FactOf<'TaskSettled' | 'LateVerdictSeen'>,
@@ -50,8 +50,8 @@ export const recordSubmitted = async (
   await log.append([{ type: 'TaskSubmitted', data: { taskId, workspaceId, vendorTaskId } }])
 }
 
-export const recordSettled = async (parts: RecordParts, task: Task, verdict: Verdict): Promise<void> => {
-  await record(parts, verdict, (told) => settle(task, told))
+export const recordSettled = async (parts: RecordParts, task: Task, verdict: VideoVerdict): Promise<void> => {
+  await record(parts, verdict, (told) => decideSettlement(task, told))
   const { taskId } = task
   const { outcome, results } = verdict
   parts.observer.taskSettled(outcome)

@@ -3,44 +3,44 @@ import type { TaskPayload } from '../../domain/video/request.ts'
 import { isEnded, type Task } from '../../domain/video/task.ts'
 import { GatewayError } from '../../errors.ts'
 import { limits } from '../../limits.ts'
-import type { Submitted, Told } from '../../providers/vv-video/vendor.ts'
+import type { SubmittedTask, VendorStatus } from '../../providers/vv-video/vendor.ts'
 import type { LedgerTail } from '../ledger-tail.ts'
 import type { RecentTasks } from '../recent-tasks.ts'
 import type { Clock } from '../role.ts'
-import type { Trouble } from '../trouble.ts'
+import type { ThrottledWarning } from '../trouble.ts'
 import type { WorkItem, WorkQueue } from '../work-queue.ts'
 import type { PollerBounds } from './bounds.ts'
 import { callbackMessage, encodeCallback } from './callback-message.ts'
-import type { FewAtOnce } from './few-at-once.ts'
+import type { Semaphore } from './few-at-once.ts'
 import { Lease } from './lease.ts'
-import { nextStep, type Standing, type Step } from './next-step.ts'
-import { latePollDelayMs, pollDelayMs, type Random, retryDelayMs } from './pace.ts'
+import { nextStep, type PollState, type PollStep } from './next-step.ts'
+import { latePollDelayMs, pollDelayMs, type PaceRandom, retryDelayMs } from './pace.ts'
 import { readPayload, readWorkspaceId } from './payload.ts'
 import { progressOf } from './progress.ts'
 import { type RecordParts, recordLate, recordSettled, recordSubmitted } from './task-records.ts'
-import { VendorLine, type VendorLineParts } from './vendor-line.ts'
+import { VendorClient, type VendorClientParts } from './vendor-line.ts'
 
-export interface TaskRunParts extends RecordParts, VendorLineParts {
+export interface TaskRunParts extends RecordParts, VendorClientParts {
   readonly tail: Pick<LedgerTail, 'ledger'>
   /** Tells of tasks that ended before this process followed the log. */
   readonly recentTasks: Pick<RecentTasks, 'find'>
   /** Null where nobody is called back. */
   readonly callbacks: Pick<WorkQueue, 'put'> | null
-  readonly payloadReads: FewAtOnce
+  readonly payloadReads: Semaphore
   /** Of steps that fail because the log, or the queue, does not answer: thousands do so at once. */
-  readonly logTrouble: Trouble
+  readonly logTrouble: ThrottledWarning
   readonly clock: Clock
   /** Milliseconds that never jump. */
   readonly steadyMs: () => number
-  readonly random: Random
+  readonly random: PaceRandom
   readonly bounds: PollerBounds
 }
 
-type TaskStanding = { -readonly [Name in keyof Standing]: Standing[Name] } & { task: Task | null }
-type WorkStep = Exclude<Step, { type: 'wait' }>
+type TaskStanding = { -readonly [Name in keyof PollState]: PollState[Name] } & { task: Task | null }
+type WorkStep = Exclude<PollStep, { type: 'wait' }>
 
 /** What is still said when the poller stops: what it learnt must not be learnt again. */
-const lastWords: ReadonlySet<Step['type']> = new Set(['record_submitted', 'settle', 'record_late'])
+const lastWords: ReadonlySet<PollStep['type']> = new Set(['record_submitted', 'settle', 'record_late'])
 
 const longestSleepMs = 3_600_000 // A timer above 2^31 ms would fire at once.
 
@@ -50,14 +50,14 @@ const lostRequest = 'The gateway lost the request before the vendor had it. Noth
 export class TaskRun {
   readonly taskId: string
   readonly #parts: TaskRunParts
-  readonly #standing: TaskStanding
-  readonly #line: VendorLine
+  readonly #state: TaskStanding
+  readonly #line: VendorClient
   #lease: Lease
   /** Undefined until the payload was read. */
   #callbackUrl: string | null | undefined
   /** A submit of somebody else, or one whose end is not known, may have reached the vendor. */
-  #doubted: boolean
-  #troubles = 0
+  #inDoubt: boolean
+  #failures = 0
   #missingSinceMs: number | null = null
   #stopping = false
   #left = false
@@ -70,10 +70,10 @@ export class TaskRun {
     const again = item.deliveries > 1
     this.taskId = item.id
     this.#parts = parts
-    this.#line = new VendorLine(parts)
+    this.#line = new VendorClient(parts)
     this.#lease = new Lease(item, bounds.queueLeaseMs, nowMs)
-    this.#doubted = again
-    this.#standing = {
+    this.#inDoubt = again
+    this.#state = {
       task,
       deliveries: item.deliveries,
       holdUntilMs: nowMs + item.putMs + bounds.taskHoldWaitMs - parts.clock(),
@@ -95,7 +95,7 @@ export class TaskRun {
   async run(): Promise<void> {
     while (!this.#left) {
       this.#checkLease()
-      const step = nextStep(this.#standing, this.#parts.steadyMs())
+      const step = nextStep(this.#state, this.#parts.steadyMs())
       if (this.#stopping && !lastWords.has(step.type)) break
       if (step.type === 'wait') await this.#sleepUntil(step.untilMs)
       else await this.#attempt(step)
@@ -104,17 +104,17 @@ export class TaskRun {
   }
 
   /** The same task's item came again: somebody else may have had it meanwhile. False when the run is over and the item needs another. */
-  adopt(item: WorkItem): boolean {
+  resume(item: WorkItem): boolean {
     if (this.#left) return false
-    this.#leaseAnew(item, this.#parts.steadyMs())
+    this.#renewLease(item, this.#parts.steadyMs())
     return true
   }
 
   /** What the log told of the task. */
-  learn({ event, task }: Pick<Applied, 'event' | 'task'>): void {
-    if (task !== null) this.#know(task, event.type)
+  onTaskChanged({ event, task }: Pick<Applied, 'event' | 'task'>): void {
+    if (task !== null) this.#refreshTask(task, event.type)
     else if (event.type === 'TaskSettled' || event.type === 'LateVerdictSeen') {
-      this.#standing.verdictRecorded = true
+      this.#state.verdictRecorded = true
       this.#wake()
     }
   }
@@ -131,14 +131,14 @@ export class TaskRun {
   }
 
   /** Hands the item to another at once; what a call under way brings is still recorded. */
-  giveBack(): void {
+  returnLease(): void {
     this.#stopping = true
     this.#lease.item.again(0)
     this.#wake()
   }
 
   get #task(): Task {
-    const { task } = this.#standing
+    const { task } = this.#state
     if (task === null) throw new Error('a task that the log does not know has no such step')
     return task
   }
@@ -147,33 +147,33 @@ export class TaskRun {
   #checkLease(): void {
     const { bounds, steadyMs } = this.#parts
     if (this.#stopping || !this.#lease.isLost(steadyMs())) return
-    this.#leaseAnew(this.#lease.item, steadyMs() - bounds.queueRenewMs)
+    this.#renewLease(this.#lease.item, steadyMs() - bounds.queueRenewMs)
   }
 
-  #leaseAnew(item: WorkItem, renewedMs: number): void {
+  #renewLease(item: WorkItem, renewedMs: number): void {
     const { bounds, steadyMs } = this.#parts
     this.#lease = new Lease(item, bounds.queueLeaseMs, renewedMs)
-    this.#doubted = true
-    this.#standing.deliveries = item.deliveries
-    this.#standing.findFromMs = steadyMs() + bounds.taskDoubtMs
+    this.#inDoubt = true
+    this.#state.deliveries = item.deliveries
+    this.#state.findFromMs = steadyMs() + bounds.taskDoubtMs
     this.#wake()
   }
 
-  #know(task: Task, type: Applied['event']['type']): void {
+  #refreshTask(task: Task, type: Applied['event']['type']): void {
     const { clock, steadyMs, bounds } = this.#parts
-    const standing = this.#standing
+    const standing = this.#state
     standing.task = task
     if (isEnded(task))
       standing.lateUntilMs = steadyMs() + (task.finishedMs ?? clock()) + bounds.lateVerdictWindowMs - clock()
     else if (type === 'TaskProgressed' || (type === 'TaskSubmitted' && standing.vendorTaskId !== null)) return
     standing.notBeforeMs = steadyMs()
-    this.#troubles = 0
+    this.#failures = 0
     this.#wake()
   }
 
   #wake(): void {
     this.#wakeSleep?.()
-    this.#line.hangUp()
+    this.#line.cancel()
   }
 
   #sleepUntil(untilMs: number): Promise<void> {
@@ -193,16 +193,16 @@ export class TaskRun {
     try {
       await this.#take(step)
     } catch (fault) {
-      this.#tellFailed(step, fault)
+      this.#logFailure(step, fault)
       this.#backOff(null)
     }
   }
 
-  #tellFailed(step: WorkStep, fault: unknown): void {
+  #logFailure(step: WorkStep, fault: unknown): void {
     const { logger, logTrouble } = this.#parts
     const fields = { fault, taskId: this.taskId, step: step.type }
     const isAway = fault instanceof GatewayError && fault.code === 'log_unavailable'
-    if (isAway) logTrouble.comes(fields, 'steps of tasks wait for the log')
+    if (isAway) logTrouble.raise(fields, 'steps of tasks wait for the log')
     else logger.warn(fields, 'a step of a task failed; it is retried')
   }
 
@@ -235,8 +235,8 @@ export class TaskRun {
     const askedMs = this.#parts.steadyMs()
     const workspaceId = await this.#read(readWorkspaceId)
     const task = workspaceId === null ? null : await this.#parts.recentTasks.find(workspaceId, this.taskId)
-    if (task === null) this.#standing.absentMs = askedMs
-    else this.#know(task, 'HoldPlaced')
+    if (task === null) this.#state.absentMs = askedMs
+    else this.#refreshTask(task, 'HoldPlaced')
   }
 
   async #drop(): Promise<void> {
@@ -249,24 +249,24 @@ export class TaskRun {
     const answer = await this.#line.submit(
       task,
       () => this.#readPayload(task),
-      () => this.#isStill('submit'),
+      () => this.#isCurrent('submit'),
     )
-    if (answer === 'lost') this.#loseRequest()
-    else if (answer !== null) this.#hearSubmitted(answer)
+    if (answer === 'lost') this.#onRequestLost()
+    else if (answer !== null) this.#onSubmitted(answer)
   }
 
-  #loseRequest(): void {
+  #onRequestLost(): void {
     const { logger } = this.#parts
     logger.error({ taskId: this.taskId }, 'a request for a video is gone, or is not the one that was ordered: it fails')
-    this.#standing.failure = { reason: lostRequest, code: null }
+    this.#state.failure = { reason: lostRequest, code: null }
   }
 
-  #hearSubmitted(answer: Submitted): void {
+  #onSubmitted(answer: SubmittedTask): void {
     const { bounds, steadyMs } = this.#parts
-    const standing = this.#standing
+    const standing = this.#state
     switch (answer.type) {
       case 'accepted':
-        this.#troubles = 0
+        this.#failures = 0
         standing.vendorTaskId = answer.vendorTaskId
         return
       case 'refused':
@@ -275,13 +275,13 @@ export class TaskRun {
           reason: answer.message.slice(0, limits.upstreamMessageCharactersMax),
           code: answer.code,
         }
-        standing.findFromMs = steadyMs() + (this.#doubted ? bounds.taskDoubtMs : 0)
+        standing.findFromMs = steadyMs() + (this.#inDoubt ? bounds.taskDoubtMs : 0)
         return
       case 'busy':
         this.#backOff(answer.retryAfterMs)
         return
       case 'unknown':
-        this.#doubted = true
+        this.#inDoubt = true
         standing.findFromMs = steadyMs() + bounds.taskDoubtMs
     }
   }
@@ -292,9 +292,9 @@ export class TaskRun {
     switch (told?.type) {
       case 'open':
       case 'ended':
-        return this.#hearFound(told)
+        return this.#onFound(told)
       case 'not_found':
-        return this.#hearUnknown(lease)
+        return this.#onUnknown(lease)
       case 'busy':
         return this.#backOff(told.retryAfterMs)
       case 'unknown':
@@ -303,14 +303,14 @@ export class TaskRun {
   }
 
   /** The vendor never had it, unless somebody else could submit since it was asked. */
-  #hearUnknown(lease: Lease): void {
-    this.#troubles = 0
-    if (lease === this.#lease) this.#standing.findFromMs = null
+  #onUnknown(lease: Lease): void {
+    this.#failures = 0
+    if (lease === this.#lease) this.#state.findFromMs = null
   }
 
-  #hearFound(told: Told & { type: 'open' | 'ended' }): void {
-    const standing = this.#standing
-    this.#troubles = 0
+  #onFound(told: VendorStatus & { type: 'open' | 'ended' }): void {
+    const standing = this.#state
+    this.#failures = 0
     standing.findFromMs = null
     if (told.type === 'ended') standing.verdict = told.verdict
     standing.vendorTaskId = told.type === 'ended' ? told.verdict.vendorTaskId : told.vendorTaskId
@@ -322,12 +322,12 @@ export class TaskRun {
     if (told.type !== 'not_found') this.#missingSinceMs = null
     switch (told.type) {
       case 'open':
-        return this.#hearOpen(told.status)
+        return this.#onOpen(told.status)
       case 'ended':
-        this.#standing.verdict = told.verdict
+        this.#state.verdict = told.verdict
         return
       case 'not_found':
-        return this.#hearMissing()
+        return this.#onMissing()
       case 'busy':
         return this.#backOff(told.retryAfterMs)
       case 'unknown':
@@ -335,17 +335,17 @@ export class TaskRun {
     }
   }
 
-  async #hearOpen(status: 'SUBMITTED' | 'IN_PROGRESS' | null): Promise<void> {
+  async #onOpen(status: 'SUBMITTED' | 'IN_PROGRESS' | null): Promise<void> {
     const { log, clock } = this.#parts
     const task = this.#task
-    this.#troubles = 0
-    this.#standing.notBeforeMs = this.#parts.steadyMs() + this.#paceMs()
+    this.#failures = 0
+    this.#state.notBeforeMs = this.#parts.steadyMs() + this.#paceMs()
     const fact = isEnded(task) ? null : progressOf(task, status, clock())
     if (fact !== null) await log.append([fact])
   }
 
   /** Silence is not failure: the deadline ends what the vendor has forgotten. */
-  #hearMissing(): void {
+  #onMissing(): void {
     const { steadyMs, bounds, logger } = this.#parts
     this.#missingSinceMs ??= steadyMs()
     if (steadyMs() - this.#missingSinceMs >= bounds.taskMissingMs) {
@@ -357,13 +357,13 @@ export class TaskRun {
 
   async #recordSubmitted(vendorTaskId: string): Promise<void> {
     await recordSubmitted(this.#parts, this.#task, vendorTaskId)
-    this.#standing.submittedRecorded = true
-    this.#standing.notBeforeMs = this.#parts.steadyMs() + this.#paceMs()
+    this.#state.submittedRecorded = true
+    this.#state.notBeforeMs = this.#parts.steadyMs() + this.#paceMs()
   }
 
   async #recordVerdict(recorded: Promise<void>): Promise<void> {
     await recorded
-    this.#standing.verdictRecorded = true
+    this.#state.verdictRecorded = true
   }
 
   async #queueCallback(): Promise<void> {
@@ -373,7 +373,7 @@ export class TaskRun {
       const url = await this.#readCallbackUrl(task)
       if (url !== null) await callbacks.put(this.taskId, encodeCallback(callbackMessage(task, url)))
     }
-    this.#standing.callbackQueued = true
+    this.#state.callbackQueued = true
   }
 
   async #readCallbackUrl(task: Task): Promise<string | null> {
@@ -393,9 +393,9 @@ export class TaskRun {
     this.#left = true
   }
 
-  #isStill(type: Step['type']): boolean {
+  #isCurrent(type: PollStep['type']): boolean {
     this.#checkLease()
-    return !this.#stopping && nextStep(this.#standing, this.#parts.steadyMs()).type === type
+    return !this.#stopping && nextStep(this.#state, this.#parts.steadyMs()).type === type
   }
 
   /** The payload is kept no longer than it is needed: there may be thousands. */
@@ -418,10 +418,10 @@ export class TaskRun {
 
   #backOff(retryAfterMs: number | null): void {
     const { bounds, random, steadyMs } = this.#parts
-    const { task, callbackQueued, verdict } = this.#standing
-    this.#troubles += 1
-    const delayMs = retryDelayMs(this.#troubles, retryAfterMs, bounds, random)
+    const { task, callbackQueued, verdict } = this.#state
+    this.#failures += 1
+    const delayMs = retryDelayMs(this.#failures, retryAfterMs, bounds, random)
     const isLate = task !== null && isEnded(task) && callbackQueued && verdict === null
-    this.#standing.notBeforeMs = steadyMs() + (isLate ? Math.max(delayMs, this.#paceMs()) : delayMs)
+    this.#state.notBeforeMs = steadyMs() + (isLate ? Math.max(delayMs, this.#paceMs()) : delayMs)
   }
 }

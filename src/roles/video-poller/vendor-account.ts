@@ -1,26 +1,26 @@
 import { limits } from '../../limits.ts'
-import type { Submitted, Told, VendorTrouble, VideoVendor } from '../../providers/vv-video/vendor.ts'
+import type { SubmittedTask, VendorStatus, VendorFailure, VideoVendor } from '../../providers/vv-video/vendor.ts'
 import type { Observer, UpstreamError } from '../observer.ts'
 import type { Logger } from '../role.ts'
 import type { PollerBounds } from './bounds.ts'
 import { CallGate } from './call-gate.ts'
-import { type Random, retryDelayMs } from './pace.ts'
+import { type PaceRandom, retryDelayMs } from './pace.ts'
 
 export type VideoVendorAccount = VideoVendor & {
   /** What this process may ask in a second, submits and polls together. */
   readonly callsPerSecond: number
 }
 
-const isTrouble = (answer: Submitted | Told): answer is VendorTrouble =>
+const isTrouble = (answer: SubmittedTask | VendorStatus): answer is VendorFailure =>
   answer.type === 'busy' || answer.type === 'unknown'
 
-const errorOf = (answer: Submitted | Told): UpstreamError | null => {
+const errorOf = (answer: SubmittedTask | VendorStatus): UpstreamError | null => {
   if (isTrouble(answer)) return answer.type
   return answer.type === 'refused' ? 'refused' : null
 }
 
 const unknownAccount = (provider: string): VideoVendorAccount => {
-  const busy = async (): Promise<VendorTrouble> => ({
+  const busy = async (): Promise<VendorFailure> => ({
     type: 'busy',
     scope: 'account',
     retryAfterMs: limits.taskRetryMaxMs,
@@ -33,7 +33,7 @@ export interface VendorAccountParts {
   readonly bounds: PollerBounds
   readonly logger: Logger
   readonly observer: Observer
-  readonly random: Random
+  readonly random: PaceRandom
   readonly steadyMs: () => number
 }
 
@@ -45,7 +45,7 @@ export class VendorAccount {
   readonly #parts: VendorAccountParts
   /** Submits in a row that the vendor had no room for, those that were under way together counted once. */
   #busy = 0
-  #toldMs = Number.NEGATIVE_INFINITY
+  #loggedMs = Number.NEGATIVE_INFINITY
 
   constructor(provider: string, account: VideoVendorAccount | undefined, parts: VendorAccountParts) {
     const vendor = account ?? unknownAccount(provider)
@@ -65,8 +65,8 @@ export class VendorAccount {
    * A vendor without room, or without our money, has none for the next task either: thousands need not ask, each with its request. What it
    * says of one request alone holds up no other.
    */
-  heardSubmitted(answer: Submitted): void {
-    this.heard(answer)
+  onSubmitted(answer: SubmittedTask): void {
+    this.onCall(answer)
     if (answer.type === 'busy' && answer.scope === 'account') this.#holdSubmits(answer.retryAfterMs)
     else if (!isTrouble(answer)) {
       this.#busy = 0
@@ -75,12 +75,12 @@ export class VendorAccount {
   }
 
   /** Thousands of tasks meet the same trouble: it is told once in a while. */
-  heard(answer: Submitted | Told): void {
+  onCall(answer: SubmittedTask | VendorStatus): void {
     this.#observe(errorOf(answer))
     if (!isTrouble(answer)) return
     const { logger, steadyMs } = this.#parts
-    if (steadyMs() - this.#toldMs < limits.vendorTroubleMs) return
-    this.#toldMs = steadyMs()
+    if (steadyMs() - this.#loggedMs < limits.vendorWarningRepeatMs) return
+    this.#loggedMs = steadyMs()
     const { type, reason } = answer
     logger.warn({ provider: this.#provider, answer: type, reason }, 'the video vendor does not answer as it should')
   }

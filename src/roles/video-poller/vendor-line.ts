@@ -1,11 +1,11 @@
 import type { TaskPayload } from '../../domain/video/request.ts'
 import type { Task } from '../../domain/video/task.ts'
-import type { Submitted, Told, VendorTrouble, VideoVendor } from '../../providers/vv-video/vendor.ts'
+import type { SubmittedTask, VendorStatus, VendorFailure, VideoVendor } from '../../providers/vv-video/vendor.ts'
 import type { Logger } from '../role.ts'
-import type { CallKind, Turn } from './call-gate.ts'
+import type { CallKind, CallPermit } from './call-gate.ts'
 import type { VendorAccount } from './vendor-account.ts'
 
-export interface VendorLineParts {
+export interface VendorClientParts {
   readonly accountOf: (provider: string) => VendorAccount
   readonly logger: Logger
   /** Gives up every call. */
@@ -13,68 +13,68 @@ export interface VendorLineParts {
 }
 
 /** Who is called, and about what. */
-export type Called = Pick<Task, 'taskId' | 'provider' | 'kind'>
+export type VendorResult = Pick<Task, 'taskId' | 'provider' | 'kind'>
 
 /** One task's calls to its vendor, each in the turn that its account's cap gives it; null where the turn was given up for. */
-export class VendorLine {
-  readonly #parts: VendorLineParts
-  #turn: Turn | null = null
+export class VendorClient {
+  readonly #parts: VendorClientParts
+  #permit: CallPermit | null = null
 
-  constructor(parts: VendorLineParts) {
+  constructor(parts: VendorClientParts) {
     this.#parts = parts
   }
 
   /** Gives up a turn that is waited for. */
-  hangUp(): void {
-    this.#turn?.cancel()
+  cancel(): void {
+    this.#permit?.cancel()
   }
 
   /** `read` fetches the request once the turn has come: null when it is lost. Then `isWanted` is asked for the last time. */
   submit(
-    called: Called,
+    called: VendorResult,
     read: () => Promise<TaskPayload | null>,
     isWanted: () => boolean,
-  ): Promise<Submitted | 'lost' | null> {
-    return this.#inTurn('submit', called, async (account) => {
+  ): Promise<SubmittedTask | 'lost' | null> {
+    return this.#withPermit('submit', called, async (account) => {
       const payload = await read()
       if (payload === null) return 'lost'
       if (!isWanted()) return null
-      const answer = await this.#ask(called, () => account.vendor.submit(payload, this.#parts.signal))
-      account.heardSubmitted(answer)
+      const answer = await this.#call(called, () => account.vendor.submit(payload, this.#parts.signal))
+      account.onSubmitted(answer)
       return answer
     })
   }
 
-  find(called: Called): Promise<Told | null> {
-    return this.#look('submit', called, (vendor, signal) => vendor.find(called.kind, called.taskId, signal))
+  find(called: VendorResult): Promise<VendorStatus | null> {
+    return this.#query('submit', called, (vendor, signal) => vendor.find(called.kind, called.taskId, signal))
   }
 
-  query(called: Called, vendorTaskId: string): Promise<Told | null> {
-    return this.#look('poll', called, (vendor, signal) => vendor.query(called.kind, vendorTaskId, signal))
+  query(called: VendorResult, vendorTaskId: string): Promise<VendorStatus | null> {
+    return this.#query('poll', called, (vendor, signal) => vendor.query(called.kind, vendorTaskId, signal))
   }
 
-  #look(
+  #query(
     kind: CallKind,
-    called: Called,
-    look: (vendor: VideoVendor, signal: AbortSignal) => Promise<Told>,
-  ): Promise<Told | null> {
-    return this.#inTurn(kind, called, async (account) => {
-      const told = await this.#ask(called, () => look(account.vendor, this.#parts.signal))
-      account.heard(told)
+    called: VendorResult,
+    look: (vendor: VideoVendor, signal: AbortSignal) => Promise<VendorStatus>,
+  ): Promise<VendorStatus | null> {
+    return this.#withPermit(kind, called, async (account) => {
+      const told = await this.#call(called, () => look(account.vendor, this.#parts.signal))
+      account.onCall(told)
       return told
     })
   }
 
-  async #inTurn<Answer>(
+  async #withPermit<Answer>(
     kind: CallKind,
-    { provider }: Called,
+    { provider }: VendorResult,
     call: (account: VendorAccount) => Promise<Answer>,
   ): Promise<Answer | null> {
     const account = this.#parts.accountOf(provider)
-    const turn = account.gate.ask(kind)
-    this.#turn = turn
+    const turn = account.gate.acquire(kind)
+    this.#permit = turn
     const granted = await turn.granted
-    this.#turn = null
+    this.#permit = null
     if (!granted) return null
     try {
       return await call(account)
@@ -84,7 +84,7 @@ export class VendorLine {
   }
 
   /** A call that breaks down may have arrived. */
-  async #ask<Answer>({ taskId }: Called, call: () => Promise<Answer>): Promise<Answer | Unknown> {
+  async #call<Answer>({ taskId }: VendorResult, call: () => Promise<Answer>): Promise<Answer | Unknown> {
     try {
       return await call()
     } catch (fault) {
@@ -94,4 +94,4 @@ export class VendorLine {
   }
 }
 
-type Unknown = Extract<VendorTrouble, { type: 'unknown' }>
+type Unknown = Extract<VendorFailure, { type: 'unknown' }>

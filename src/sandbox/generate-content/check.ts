@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, listOf, objectOf, textOf } from '../../json.ts'
+import { isObject, type JsonObject, asArray, asObject, asText } from '../../json.ts'
 import { Refusal } from '../faults.ts'
 import { assertContents } from './contents.ts'
 import { assertMembers, memberOf, refused } from './refusing.ts'
@@ -65,7 +65,7 @@ const declarationMembers = [
 
 const assertDeclaration = (declaration: JsonObject, place: string): void => {
   assertMembers(declaration, declarationMembers, place)
-  if (!/^[a-zA-Z_][a-zA-Z0-9_.:-]{0,63}$/.test(textOf(declaration['name'])))
+  if (!/^[a-zA-Z_][a-zA-Z0-9_.:-]{0,63}$/.test(asText(declaration['name'])))
     throw refused(
       `${place}.name`,
       'Invalid function name. Must start with a letter or an underscore. Must be alphanumeric (a-z, A-Z, 0-9), underscores (_), dots (.), colons (:), or dashes (-), with a maximum length of 64.',
@@ -74,10 +74,10 @@ const assertDeclaration = (declaration: JsonObject, place: string): void => {
 }
 
 const assertTools = (body: JsonObject): void => {
-  for (const [index, tool] of listOf(body['tools']).map(objectOf).entries()) {
+  for (const [index, tool] of asArray(body['tools']).map(asObject).entries()) {
     const place = `tools[${index}]`
     assertMembers(tool, toolMembers, place)
-    const declarations = listOf(memberOf(tool, 'functionDeclarations')).map(objectOf)
+    const declarations = asArray(memberOf(tool, 'functionDeclarations')).map(asObject)
     for (const [at, each] of declarations.entries()) assertDeclaration(each, `${place}.function_declarations[${at}]`)
   }
 }
@@ -85,16 +85,16 @@ const assertTools = (body: JsonObject): void => {
 const modes = ['MODE_UNSPECIFIED', 'AUTO', 'ANY', 'NONE', 'VALIDATED']
 
 const assertToolConfig = (body: JsonObject): void => {
-  const config = objectOf(memberOf(body, 'toolConfig'))
+  const config = asObject(memberOf(body, 'toolConfig'))
   assertMembers(config, ['functionCallingConfig', 'retrievalConfig', 'includeServerSideToolInvocations'], 'tool_config')
-  const calling = objectOf(memberOf(config, 'functionCallingConfig'))
+  const calling = asObject(memberOf(config, 'functionCallingConfig'))
   assertMembers(calling, ['mode', 'allowedFunctionNames'], 'tool_config.function_calling_config')
   const { mode } = calling
-  if (mode !== undefined && !modes.includes(textOf(mode).toUpperCase()))
+  if (mode !== undefined && !modes.includes(asText(mode).toUpperCase()))
     throw new Refusal(`Invalid value at 'tool_config.function_calling_config.mode' (Mode), "${mode}"`)
   if (
-    listOf(memberOf(calling, 'allowedFunctionNames')).length > 0 &&
-    !['ANY', 'VALIDATED'].includes(textOf(mode).toUpperCase())
+    asArray(memberOf(calling, 'allowedFunctionNames')).length > 0 &&
+    !['ANY', 'VALIDATED'].includes(asText(mode).toUpperCase())
   )
     throw new Refusal('Please set allowed_function_names only when function calling mode is ANY.')
 }
@@ -118,14 +118,14 @@ const assertThinking = (config: JsonObject): void => {
 
 const assertFormat = (config: JsonObject): void => {
   const schema = memberOf(config, 'responseSchema')
-  const isJson = textOf(memberOf(config, 'responseMimeType')) === 'application/json'
+  const isJson = asText(memberOf(config, 'responseMimeType')) === 'application/json'
   if ((schema !== undefined || memberOf(config, 'responseJsonSchema') !== undefined) && !isJson)
     throw refused('generation_config.response_schema', 'response_mime_type must be application/json')
   if (schema !== undefined) assertSchema(schema, 'generation_config.response_schema')
 }
 
 const assertConfig = (body: JsonObject): void => {
-  const config = objectOf(memberOf(body, 'generationConfig'))
+  const config = asObject(memberOf(body, 'generationConfig'))
   assertMembers(config, configMembers, 'generation_config')
   assertRange(config, 'temperature', temperatureMax)
   assertRange(config, 'topP', 1)
@@ -141,9 +141,9 @@ const assertConfig = (body: JsonObject): void => {
 const assertInstruction = (body: JsonObject): void => {
   const instruction = memberOf(body, 'systemInstruction')
   if (instruction === undefined) return
-  assertMembers(objectOf(instruction), ['role', 'parts'], 'system_instruction')
-  for (const part of listOf(objectOf(instruction)['parts']))
-    if (typeof objectOf(part)['text'] !== 'string') throw new Refusal('System instruction must be text.')
+  assertMembers(asObject(instruction), ['role', 'parts'], 'system_instruction')
+  for (const part of asArray(asObject(instruction)['parts']))
+    if (typeof asObject(part)['text'] !== 'string') throw new Refusal('System instruction must be text.')
 }
 
 /** Throws Refusal for what the service refuses, in its words. */

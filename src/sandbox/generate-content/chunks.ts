@@ -1,5 +1,5 @@
 import { Buffer } from 'node:buffer'
-import { type JsonObject, objectOf, parseJson } from '../../json.ts'
+import { type JsonObject, asObject, parseJson } from '../../json.ts'
 import type { Asked, Told } from '../dialect.ts'
 import { callsOf, type Output, textTokensOf } from '../output.ts'
 import { queryOf, sourceOf } from '../searching.ts'
@@ -21,7 +21,7 @@ interface Piece {
 
 /** Only the first of several calls is signed. */
 const callPart = (name: string, json: string, index: number): JsonObject => ({
-  functionCall: { name, args: objectOf(parseJson(json)) },
+  functionCall: { name, args: asObject(parseJson(json)) },
   ...(index === 0 ? { thoughtSignature: signatureOf(name) } : {}),
 })
 

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, listOf, objectOf, textOf } from '../../json.ts'
+import { isObject, type JsonObject, asArray, asObject, asText } from '../../json.ts'
 import { Refusal } from '../faults.ts'
 import { signatureOf } from '../signature.ts'
 import { assertMembers, memberOf, refused } from './refusing.ts'
@@ -41,9 +41,9 @@ const assertInline = (part: JsonObject, place: string): void => {
   const inline = memberOf(part, 'inlineData')
   if (!isObject(inline)) return
   assertMembers(inline, ['mimeType', 'data', 'displayName'], `${place}.inline_data`)
-  if (textOf(memberOf(inline, 'mimeType')) === '')
+  if (asText(memberOf(inline, 'mimeType')) === '')
     throw refused(`${place}.inline_data.mime_type`, 'mime_type must be set')
-  if (!/^[A-Za-z0-9+/_-]*={0,2}$/.test(textOf(inline['data'])))
+  if (!/^[A-Za-z0-9+/_-]*={0,2}$/.test(asText(inline['data'])))
     throw new Refusal(`Invalid value at '${place}.inline_data.data' (TYPE_BYTES), Base64 decoding failed`)
 }
 
@@ -51,7 +51,7 @@ const assertFunctions = (part: JsonObject, place: string): void => {
   const [call, response] = [callOf(part), responseOf(part)]
   if (call !== undefined) {
     assertMembers(call, ['id', 'name', 'args'], `${place}.function_call`)
-    if (textOf(call['name']) === '') throw refused(`${place}.function_call.name`, 'Name cannot be empty.')
+    if (asText(call['name']) === '') throw refused(`${place}.function_call.name`, 'Name cannot be empty.')
     if (call['args'] !== undefined && !isObject(call['args'])) throw structAt(`${place}.function_call.args`)
   }
   if (response === undefined) return
@@ -60,7 +60,7 @@ const assertFunctions = (part: JsonObject, place: string): void => {
     ['id', 'name', 'response', 'parts', 'willContinue', 'scheduling'],
     `${place}.function_response`,
   )
-  if (textOf(response['name']) === '') throw refused(`${place}.function_response.name`, 'Name cannot be empty.')
+  if (asText(response['name']) === '') throw refused(`${place}.function_response.name`, 'Name cannot be empty.')
   if (!isObject(response['response'])) throw structAt(`${place}.function_response.response`)
 }
 
@@ -76,16 +76,16 @@ const assertPart = (part: JsonObject, place: string): void => {
 
 /** The turns as they are given; a turn without a role is the user's. */
 export const contentsIn = (body: JsonObject): readonly Content[] =>
-  listOf(body['contents'])
-    .map(objectOf)
-    .map((content) => ({ role: textOf(content['role'] ?? 'user'), parts: listOf(content['parts']).map(objectOf) }))
+  asArray(body['contents'])
+    .map(asObject)
+    .map((content) => ({ role: asText(content['role'] ?? 'user'), parts: asArray(content['parts']).map(asObject) }))
 
 const assertTurn = (content: unknown, place: string): void => {
-  const value = objectOf(content)
+  const value = asObject(content)
   assertMembers(value, ['role', 'parts'], place)
-  if (!['user', 'model', 'function'].includes(textOf(value['role'] ?? 'user')))
+  if (!['user', 'model', 'function'].includes(asText(value['role'] ?? 'user')))
     throw new Refusal('Please use a valid role: user, model.')
-  const parts = listOf(value['parts']).map(objectOf)
+  const parts = asArray(value['parts']).map(asObject)
   if (parts.length === 0) throw refused(`${place}.parts`, 'contents.parts must not be empty.')
   for (const [index, part] of parts.entries()) assertPart(part, `${place}.parts[${index}]`)
 }
@@ -93,7 +93,7 @@ const assertTurn = (content: unknown, place: string): void => {
 const namesOf = (content: Content | undefined, find: (part: JsonObject) => JsonObject | undefined): readonly string[] =>
   (content?.parts ?? []).flatMap((part) => {
     const found = find(part)
-    return found === undefined ? [] : [textOf(found['name'])]
+    return found === undefined ? [] : [asText(found['name'])]
   })
 
 const sameNames = (some: readonly string[], others: readonly string[]): boolean =>
@@ -129,13 +129,13 @@ const anySignatures = ['skip_thought_signature_validator', 'context_engineering_
 
 const assertSignature = (part: JsonObject, isNeeded: boolean): void => {
   const signature = memberOf(part, 'thoughtSignature')
-  const name = textOf(callOf(part)?.['name'])
+  const name = asText(callOf(part)?.['name'])
   if (signature === undefined) {
     if (isNeeded)
       throw new Refusal(`Function call is missing a thought_signature in functionCall parts. Function: ${name}`)
     return
   }
-  if (!anySignatures.includes(textOf(signature)) && signature !== signatureOf(name))
+  if (!anySignatures.includes(asText(signature)) && signature !== signatureOf(name))
     throw new Refusal('Corrupted thought signature.')
 }
 
@@ -152,7 +152,7 @@ const assertSignatures = (contents: readonly Content[], isStrict: boolean): void
 
 /** Throws Refusal for turns that are malformed, or whose function calls and responses do not belong together. */
 export const assertContents = (body: JsonObject, model: string): void => {
-  const list = listOf(body['contents'])
+  const list = asArray(body['contents'])
   if (list.length === 0) throw refused('contents', 'contents is not specified')
   for (const [index, content] of list.entries()) assertTurn(content, `contents[${index}]`)
   const contents = contentsIn(body)

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import { textOf } from '../../json.ts'
+import { asText } from '../../json.ts'
 import {
   type Answer,
   type Asked,
@@ -23,7 +23,7 @@ export const contentPath = /^\/v1(?:beta)?\/models\/(.+):(generateContent|stream
 const pathOf = (url: string): string => new URL(url, 'http://sandbox').pathname
 
 const keyOf = (headers: IncomingHttpHeaders, url: string): string => {
-  const key = textOf(headers['x-goog-api-key']) || new URL(url, 'http://sandbox').searchParams.get('key')
+  const key = asText(headers['x-goog-api-key']) || new URL(url, 'http://sandbox').searchParams.get('key')
   if (key === null || key === '')
     throw new Refusal(
       "Method doesn't allow unregistered callers (callers without established identity). Please use API Key or other form of API consumer identity to call this API.",

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, listOf, objectOf, textOf } from '../../json.ts'
+import { isObject, type JsonObject, asArray, asObject, asText } from '../../json.ts'
 import type { Directives } from '../directives.ts'
 import { calledOf, type FunctionTool, type Prompt, reasoningTokensOf, reasoningTokensOfBudget } from '../output.ts'
 import { audioTokens, imageTokens } from '../tokens.ts'
@@ -18,16 +18,16 @@ export interface ContentRequest extends Prompt {
 
 const mediaIn = (parts: readonly JsonObject[], kind: string): number =>
   parts.filter((part) => {
-    const data = objectOf(memberOf(part, 'inlineData') ?? memberOf(part, 'fileData'))
-    return textOf(memberOf(data, 'mimeType')).startsWith(kind)
+    const data = asObject(memberOf(part, 'inlineData') ?? memberOf(part, 'fileData'))
+    return asText(memberOf(data, 'mimeType')).startsWith(kind)
   }).length
 
 const wordsIn = (parts: readonly JsonObject[]): number =>
-  parts.reduce((words, part) => words + countWords(textOf(part['text'])), 0)
+  parts.reduce((words, part) => words + countWords(asText(part['text'])), 0)
 
 const textIn = ({ parts }: Content): string =>
   parts
-    .map((part) => textOf(part['text']))
+    .map((part) => asText(part['text']))
     .filter((text) => text !== '')
     .join(' ')
 
@@ -37,10 +37,10 @@ const isQuestion = (last: Content | undefined): boolean =>
   !last.parts.some((part) => memberOf(part, 'functionResponse') !== undefined)
 
 const functionsIn = (body: JsonObject): readonly FunctionTool[] =>
-  listOf(body['tools'])
-    .flatMap((tool) => listOf(memberOf(objectOf(tool), 'functionDeclarations')).map(objectOf))
+  asArray(body['tools'])
+    .flatMap((tool) => asArray(memberOf(asObject(tool), 'functionDeclarations')).map(asObject))
     .map((each) => ({
-      name: textOf(each['name']),
+      name: asText(each['name']),
       parameters: lowered(each['parameters'] ?? memberOf(each, 'parametersJsonSchema') ?? { type: 'object' }),
     }))
 
@@ -56,16 +56,16 @@ const lowered = (schema: unknown): unknown => {
 }
 
 const callsOf = (body: JsonObject, directives: Directives): readonly FunctionTool[] => {
-  const calling = objectOf(memberOf(objectOf(memberOf(body, 'toolConfig')), 'functionCallingConfig'))
-  if (textOf(calling['mode']).toUpperCase() === 'NONE') return []
-  const allowed = listOf(memberOf(calling, 'allowedFunctionNames'))
+  const calling = asObject(memberOf(asObject(memberOf(body, 'toolConfig')), 'functionCallingConfig'))
+  if (asText(calling['mode']).toUpperCase() === 'NONE') return []
+  const allowed = asArray(memberOf(calling, 'allowedFunctionNames'))
   const tools = functionsIn(body).filter(({ name }) => allowed.length === 0 || allowed.includes(name))
   return calledOf(tools, false, directives)
 }
 
 const declaresSearch = (body: JsonObject): boolean =>
-  listOf(body['tools']).some((tool) =>
-    ['googleSearch', 'googleSearchRetrieval'].some((name) => memberOf(objectOf(tool), name) !== undefined),
+  asArray(body['tools']).some((tool) =>
+    ['googleSearch', 'googleSearchRetrieval'].some((name) => memberOf(asObject(tool), name) !== undefined),
   )
 
 const answerSchema = { type: 'object', properties: { answer: { const: 'The sandbox answers in JSON.' } } }
@@ -81,17 +81,17 @@ const thoughtsOf = (thinking: unknown): number => {
   if (!isObject(thinking)) return 0
   const budget = memberOf(thinking, 'thinkingBudget')
   if (typeof budget === 'number' && budget >= 0) return reasoningTokensOfBudget(budget)
-  return reasoningTokensOf(textOf(memberOf(thinking, 'thinkingLevel')).toLowerCase() || usualEffort)
+  return reasoningTokensOf(asText(memberOf(thinking, 'thinkingLevel')).toLowerCase() || usualEffort)
 }
 
 /** A body that has been checked. */
 export const readContentRequest = (body: JsonObject, directives: Directives): ContentRequest => {
   const contents = contentsIn(body)
   const parts = contents.flatMap((content) => content.parts)
-  const config = objectOf(memberOf(body, 'generationConfig'))
+  const config = asObject(memberOf(body, 'generationConfig'))
   const most = memberOf(config, 'maxOutputTokens')
   const asks = isQuestion(contents.at(-1))
-  const instruction = listOf(objectOf(memberOf(body, 'systemInstruction'))['parts']).map(objectOf)
+  const instruction = asArray(asObject(memberOf(body, 'systemInstruction'))['parts']).map(asObject)
   const texts = contents.filter(({ role }) => role !== 'model').map(textIn)
   return {
     userText: texts.findLast((text) => text !== '') ?? '',
@@ -99,10 +99,10 @@ export const readContentRequest = (body: JsonObject, directives: Directives): Co
     preface: '',
     jsonSchema: jsonSchemaOf(config),
     audio: false,
-    stop: listOf(memberOf(config, 'stopSequences')).map(textOf),
+    stop: asArray(memberOf(config, 'stopSequences')).map(asText),
     outputTokensMax: typeof most === 'number' ? most : Number.POSITIVE_INFINITY,
     reasoningTokens: thoughtsOf(memberOf(config, 'thinkingConfig')),
-    showsThoughts: memberOf(objectOf(memberOf(config, 'thinkingConfig')), 'includeThoughts') === true,
+    showsThoughts: memberOf(asObject(memberOf(config, 'thinkingConfig')), 'includeThoughts') === true,
     searches: asks && declaresSearch(body) ? (directives.searches ?? 1) : 0,
     words: wordsIn(instruction) + wordsIn(parts),
     images: mediaIn(parts, 'image/') * imageTokens,

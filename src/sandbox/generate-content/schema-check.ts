@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, listOf, objectOf, textOf } from '../../json.ts'
+import { isObject, type JsonObject, asArray, asObject, asText } from '../../json.ts'
 import { Refusal } from '../faults.ts'
 import { assertMembers, memberOf, refused } from './refusing.ts'
 
@@ -36,26 +36,26 @@ const assertType = (schema: JsonObject, path: string): void => {
     throw new Refusal(
       `Invalid JSON payload received. Unknown name "type" at '${path}': Proto field is not repeating, cannot start list.`,
     )
-  if (type !== undefined && !types.includes(textOf(type).toUpperCase()))
+  if (type !== undefined && !types.includes(asText(type).toUpperCase()))
     throw new Refusal(
       `Invalid value at '${path}.type' (type.googleapis.com/google.ai.generativelanguage.v1beta.Type), "${type}"`,
     )
 }
 
 const assertString = (schema: JsonObject, place: string): void => {
-  if (stringFormats.includes(textOf(schema['format'] ?? 'enum'))) return
+  if (stringFormats.includes(asText(schema['format'] ?? 'enum'))) return
   throw refused(`${place}.format`, "only 'enum' and 'date-time' are supported for STRING type")
 }
 
 const assertObject = (schema: JsonObject, place: string): void => {
-  const names = Object.keys(objectOf(schema['properties']))
+  const names = Object.keys(asObject(schema['properties']))
   if (names.length === 0) throw refused(`${place}.properties`, 'should be non-empty for OBJECT type')
-  for (const [index, name] of listOf(schema['required']).entries())
-    if (!names.includes(textOf(name))) throw refused(`${place}.required[${index}]`, 'property is not defined')
+  for (const [index, name] of asArray(schema['required']).entries())
+    if (!names.includes(asText(name))) throw refused(`${place}.required[${index}]`, 'property is not defined')
 }
 
 const assertByType = (schema: JsonObject, place: string): void => {
-  const type = textOf(schema['type']).toUpperCase()
+  const type = asText(schema['type']).toUpperCase()
   if (type !== 'STRING' && schema['enum'] !== undefined) throw refused(`${place}.enum`, 'only allowed for STRING type')
   if (type === 'STRING') assertString(schema, place)
   if (type === 'OBJECT') assertObject(schema, place)
@@ -69,9 +69,9 @@ export const assertSchema = (schema: unknown, place: string): void => {
   assertMembers(schema, members, place)
   assertType(schema, place)
   assertByType(schema, place)
-  for (const [name, property] of Object.entries(objectOf(schema['properties'])))
+  for (const [name, property] of Object.entries(asObject(schema['properties'])))
     assertSchema(property, `${place}.properties[${name}]`)
   if (schema['items'] !== undefined) assertSchema(schema['items'], `${place}.items`)
-  for (const [index, each] of listOf(memberOf(schema, 'anyOf')).entries())
+  for (const [index, each] of asArray(memberOf(schema, 'anyOf')).entries())
     assertSchema(each, `${place}.any_of[${index}]`)
 }

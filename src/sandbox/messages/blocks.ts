@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, listOf, objectOf, textOf } from '../../json.ts'
+import { isObject, type JsonObject, asArray, asObject, asText } from '../../json.ts'
 import { redactedData, signatureOf } from '../signature.ts'
 import { assertMembers, refused } from './refusing.ts'
 
@@ -41,9 +41,9 @@ const assertText = ({ block, path }: Placed): void => {
 }
 
 const assertToolUse = ({ block, path }: Placed): void => {
-  if (!idPattern.test(textOf(block['id'])))
+  if (!idPattern.test(asText(block['id'])))
     throw refused(`${path}.id`, "String should match pattern '^[a-zA-Z0-9_-]+$'")
-  if (!toolNamePattern.test(textOf(block['name'])))
+  if (!toolNamePattern.test(asText(block['name'])))
     throw refused(`${path}.name`, "String should match pattern '^[a-zA-Z0-9_-]{1,200}$'")
   if (!isObject(block['input'])) throw refused(`${path}.input`, 'Input should be a valid dictionary')
 }
@@ -52,8 +52,8 @@ const resultTypes = ['text', 'image', 'document', 'search_result', 'tool_referen
 
 const assertToolResult = ({ block, path }: Placed): void => {
   if (typeof block['tool_use_id'] !== 'string') throw refused(`${path}.tool_use_id`, 'Field required')
-  for (const [index, each] of listOf(block['content']).entries()) {
-    const inner = { block: objectOf(each), path: `${path}.content.${index}` }
+  for (const [index, each] of asArray(block['content']).entries()) {
+    const inner = { block: asObject(each), path: `${path}.content.${index}` }
     assertTag(inner, resultTypes)
     assertBlock(inner)
   }
@@ -63,19 +63,19 @@ const imageTypes = ['image/jpeg', 'image/png', 'image/gif', 'image/webp']
 const sourceTypes = ['base64', 'url', 'text', 'content', 'file']
 
 const assertSource = ({ block, path }: Placed): void => {
-  const source = objectOf(block['source'])
-  const type = textOf(source['type'])
+  const source = asObject(block['source'])
+  const type = asText(source['type'])
   if (!sourceTypes.includes(type)) throw unknownTag(`${path}.source`, type, sourceTypes)
-  if (type === 'url' && !/^https?:\/\//.test(textOf(source['url'])))
+  if (type === 'url' && !/^https?:\/\//.test(asText(source['url'])))
     throw refused(`${path}.source.url`, 'Only HTTP(S) URLs are supported')
-  if (type === 'base64' && !/^[A-Za-z0-9+/]+={0,2}$/.test(textOf(source['data'])))
+  if (type === 'base64' && !/^[A-Za-z0-9+/]+={0,2}$/.test(asText(source['data'])))
     throw refused(`${path}.source.base64`, 'invalid base64 data')
-  if (type === 'base64' && block['type'] === 'image' && !imageTypes.includes(textOf(source['media_type'])))
+  if (type === 'base64' && block['type'] === 'image' && !imageTypes.includes(asText(source['media_type'])))
     throw refused(`${path}.source.base64.media_type`, `Input should be ${imageTypes.join(', ')}`)
 }
 
 const assertThinking = ({ block, path }: Placed): void => {
-  if (block['signature'] !== signatureOf(textOf(block['thinking'])))
+  if (block['signature'] !== signatureOf(asText(block['thinking'])))
     throw refused(path, 'Invalid `signature` in `thinking` block')
 }
 
@@ -100,12 +100,12 @@ const unknownTag = (path: string, type: string, expected: readonly string[]): Er
   )
 
 const assertTag = ({ block, path }: Placed, expected: readonly string[]): void => {
-  const type = textOf(block['type'])
+  const type = asText(block['type'])
   if (!expected.includes(type)) throw unknownTag(path, type, expected)
 }
 
 const assertBlock = (placed: Placed): void => {
-  const type = textOf(placed.block['type'])
+  const type = asText(placed.block['type'])
   assertMembers(placed.block, members[type] ?? Object.keys(placed.block), `${placed.path}.${type}`)
   rules[type]?.(placed)
 }
@@ -113,7 +113,7 @@ const assertBlock = (placed: Placed): void => {
 /** Throws Refusal for a block that may not stand in a message of the role, or is malformed. */
 export const assertBlockOf = (role: string, placed: Placed): void => {
   assertTag(placed, [...new Set([...userTypes, ...assistantTypes])])
-  const type = textOf(placed.block['type'])
+  const type = asText(placed.block['type'])
   const allowed = role === 'user' ? userTypes : assistantTypes
   if (!allowed.includes(type))
     throw refused(

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import { isObject, type JsonObject, listOf, objectOf, textOf } from '../../json.ts'
+import { isObject, type JsonObject, asArray, asObject, asText } from '../../json.ts'
 import type { Incoming } from '../dialect.ts'
 import { Refusal } from '../faults.ts'
 import { openObjectIn } from '../schemas.ts'
@@ -61,7 +61,7 @@ const assertShare = (body: JsonObject, name: string): void => {
 const assertStops = (body: JsonObject): void => {
   if (body['stop_sequences'] !== undefined && !Array.isArray(body['stop_sequences']))
     throw refused('stop_sequences', 'Input should be a valid list')
-  if (listOf(body['stop_sequences']).some((stop) => textOf(stop).trim() === ''))
+  if (asArray(body['stop_sequences']).some((stop) => asText(stop).trim() === ''))
     throw refused('stop_sequences', 'each stop sequence must contain non-whitespace')
 }
 
@@ -84,18 +84,18 @@ const assertSamplingOfThinking = (body: JsonObject): void => {
   if (body['top_k'] !== undefined) throw new Refusal('`top_k` must be unset when thinking is enabled.')
   if (typeof body['top_p'] === 'number' && body['top_p'] < topPMinThinking)
     throw new Refusal('`top_p` must be greater than or equal to 0.95 or unset when thinking is enabled.')
-  if (['any', 'tool'].includes(textOf(objectOf(body['tool_choice'])['type'])))
+  if (['any', 'tool'].includes(asText(asObject(body['tool_choice'])['type'])))
     throw new Refusal('Thinking may not be enabled when tool_choice forces tool use.')
 }
 
 const assertThinking = (body: JsonObject): void => {
   const { thinking } = body
   if (thinking === undefined) return
-  const type = textOf(objectOf(thinking)['type'])
+  const type = asText(asObject(thinking)['type'])
   if (!['enabled', 'disabled', 'adaptive', 'between_tools'].includes(type))
     throw refused('thinking', `Input tag '${type}' found using 'type' does not match any of the expected tags`)
   if (type === 'disabled') return
-  if (type === 'enabled') assertBudget(body, objectOf(thinking))
+  if (type === 'enabled') assertBudget(body, asObject(thinking))
   assertSamplingOfThinking(body)
 }
 
@@ -116,7 +116,7 @@ const openSchema = "For 'object' type, 'additionalProperties' must be explicitly
 
 const assertCustomTool = (tool: JsonObject, path: string): void => {
   assertMembers(tool, toolMembers, path)
-  if (!/^[a-zA-Z0-9_-]{1,128}$/.test(textOf(tool['name'])))
+  if (!/^[a-zA-Z0-9_-]{1,128}$/.test(asText(tool['name'])))
     throw refused(`${path}.name`, "String should match pattern '^[a-zA-Z0-9_-]{1,128}$'")
   const schema = tool['input_schema']
   if (!isObject(schema)) throw refused(`${path}.input_schema`, 'Field required')
@@ -128,9 +128,9 @@ const assertCustomTool = (tool: JsonObject, path: string): void => {
 const serverTool = /^(?:bash|browser|code_execution|computer|memory|text_editor|tool_search|web_fetch|web_search)_/
 
 const assertTools = (body: JsonObject): void => {
-  const tools = listOf(body['tools']).map(objectOf)
+  const tools = asArray(body['tools']).map(asObject)
   for (const [index, tool] of tools.entries()) {
-    const type = textOf(tool['type'] ?? 'custom')
+    const type = asText(tool['type'] ?? 'custom')
     if (type === 'custom') assertCustomTool(tool, `tools.${index}.custom`)
     else if (!serverTool.test(type))
       throw refused(`tools.${index}`, `Input tag '${type}' found using 'type' does not match any of the expected tags`)
@@ -141,23 +141,23 @@ const assertTools = (body: JsonObject): void => {
 
 const assertToolChoice = (body: JsonObject): void => {
   if (body['tool_choice'] === undefined) return
-  const choice = objectOf(body['tool_choice'])
-  const type = textOf(choice['type'])
+  const choice = asObject(body['tool_choice'])
+  const type = asText(choice['type'])
   if (!['auto', 'any', 'tool', 'none'].includes(type))
     throw refused(
       'tool_choice',
       `Input tag '${type}' found using 'type' does not match any of the expected tags: 'auto', 'any', 'tool', 'none'`,
     )
-  const tools = listOf(body['tools'])
+  const tools = asArray(body['tools'])
   if (tools.length === 0) throw new Refusal('tool_choice may only be specified while providing tools.')
-  if (type === 'tool' && !tools.some((tool) => objectOf(tool)['name'] === choice['name']))
+  if (type === 'tool' && !tools.some((tool) => asObject(tool)['name'] === choice['name']))
     throw new Refusal(`Tool '${choice['name']}' not found in provided tools`)
 }
 
 const assertFormat = (body: JsonObject): void => {
-  const format = objectOf(body['output_config'])['format']
+  const format = asObject(body['output_config'])['format']
   if (format === undefined || format === null) return
-  const { type, schema } = objectOf(format)
+  const { type, schema } = asObject(format)
   if (type !== 'json_schema') throw refused('output_config.format.type', "Input should be 'json_schema'")
   if (!isObject(schema)) throw refused('output_config.format.schema', 'Field required')
   if (openObjectIn(schema) !== undefined) throw refused('output_config.format.schema', openSchema)
@@ -178,10 +178,10 @@ const assertCacheMarks = (body: JsonObject): void => {
 }
 
 const assertSystem = (body: JsonObject): void => {
-  for (const [index, block] of listOf(body['system']).map(objectOf).entries()) {
+  for (const [index, block] of asArray(body['system']).map(asObject).entries()) {
     if (block['type'] !== 'text') throw refused(`system.${index}.type`, "Input should be 'text'")
     assertMembers(block, ['type', 'text', 'citations', 'cache_control'], `system.${index}`)
-    if (textOf(block['text']) === '') throw refused('system', 'text content blocks must be non-empty')
+    if (asText(block['text']) === '') throw refused('system', 'text content blocks must be non-empty')
   }
 }
 
@@ -205,7 +205,7 @@ export const checkMessages = (incoming: Incoming): void => {
   assertShare(body, 'temperature')
   assertShare(body, 'top_p')
   assertStops(body)
-  assertMembers(objectOf(body['metadata']), ['user_id', 'sandbox'], 'metadata')
+  assertMembers(asObject(body['metadata']), ['user_id', 'sandbox'], 'metadata')
   assertPrompt(incoming, members)
 }
 

@@ -1,5 +1,5 @@
 import { Buffer } from 'node:buffer'
-import { type JsonObject, objectOf, parseJson } from '../../json.ts'
+import { type JsonObject, asObject, parseJson } from '../../json.ts'
 import type { Asked } from '../dialect.ts'
 import { callsOf, type Output, textTokensOf } from '../output.ts'
 import { queryOf, type Source, sourceOf } from '../searching.ts'
@@ -104,7 +104,7 @@ export const wholeOf = (block: Block): JsonObject => {
       }
     case 'tool_use':
     case 'server_tool_use': {
-      const input = objectOf(parseJson(block.pieces.join('')))
+      const input = asObject(parseJson(block.pieces.join('')))
       return { type: block.type, id: block.id, name: block.name, input, caller }
     }
     case 'web_search_tool_result':

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import { type JsonObject, textOf } from '../../json.ts'
+import { type JsonObject, asText } from '../../json.ts'
 import {
   type Answer,
   type Asked,
@@ -22,13 +22,13 @@ import { tellingOf } from './usage.ts'
 
 const keyOf = (headers: IncomingHttpHeaders): string => {
   const [, bearer] = /^Bearer +(\S+)$/i.exec(headers.authorization ?? '') ?? []
-  const key = bearer ?? textOf(headers['x-api-key'])
+  const key = bearer ?? asText(headers['x-api-key'])
   if (key === '') throw new Refusal('x-api-key header is required', { status: 401 })
   return key
 }
 
 const modelOf = ({ body }: Incoming): string => {
-  const model = textOf(body['model'])
+  const model = asText(body['model'])
   if (model === '') throw refused('model', 'Field required')
   return model
 }

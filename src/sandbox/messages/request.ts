@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, listOf, objectOf, textOf } from '../../json.ts'
+import { isObject, type JsonObject, asArray, asObject, asText } from '../../json.ts'
 import type { Directives } from '../directives.ts'
 import { calledOf, type FunctionTool, type Prompt, reasoningTokensOf, reasoningTokensOfBudget } from '../output.ts'
 import { imageTokens } from '../tokens.ts'
@@ -21,8 +21,8 @@ const imagesIn = (block: JsonObject): number => (block['type'] === 'image' ? ima
 
 const tokensOfBlock = (block: JsonObject): number =>
   imagesIn(block) +
-  countWords(textOf(block['text'])) +
-  countWords(textOf(objectOf(block['source'])['type'] === 'text' ? objectOf(block['source'])['data'] : '')) +
+  countWords(asText(block['text'])) +
+  countWords(asText(asObject(block['source'])['type'] === 'text' ? asObject(block['source'])['data'] : '')) +
   (block['content'] === undefined ? 0 : tokensOfContent(block['content']))
 
 const tokensOfContent = (content: unknown): number =>
@@ -30,44 +30,44 @@ const tokensOfContent = (content: unknown): number =>
 
 /** Of the system's text and of all messages; a word is a token. */
 export const promptTokensOf = (body: JsonObject): number =>
-  listOf(body['messages']).reduce<number>(
-    (tokens, message) => tokens + tokensOfContent(objectOf(message)['content']),
+  asArray(body['messages']).reduce<number>(
+    (tokens, message) => tokens + tokensOfContent(asObject(message)['content']),
     tokensOfContent(body['system'] ?? []),
   )
 
 const textIn = (message: unknown): string =>
-  blocksOf(objectOf(message)['content'])
-    .map((block) => textOf(block['text']))
+  blocksOf(asObject(message)['content'])
+    .map((block) => asText(block['text']))
     .filter((text) => text !== '')
     .join(' ')
 
 const userTextOf = (messages: readonly unknown[]): string => {
-  const texts = messages.filter((message) => objectOf(message)['role'] === 'user').map(textIn)
+  const texts = messages.filter((message) => asObject(message)['role'] === 'user').map(textIn)
   return texts.findLast((text) => text !== '') ?? ''
 }
 
 /** Only a question calls tools: neither a result of one nor the beginning of an answer. */
 const isQuestion = (last: unknown): boolean =>
-  objectOf(last)['role'] === 'user' &&
-  !blocksOf(objectOf(last)['content']).some((block) => block['type'] === 'tool_result')
+  asObject(last)['role'] === 'user' &&
+  !blocksOf(asObject(last)['content']).some((block) => block['type'] === 'tool_result')
 
 const functionsIn = (body: JsonObject): readonly FunctionTool[] =>
-  listOf(body['tools']).flatMap((tool) => {
-    const { name, input_schema: parameters } = objectOf(tool)
-    return parameters === undefined ? [] : [{ name: textOf(name), parameters }]
+  asArray(body['tools']).flatMap((tool) => {
+    const { name, input_schema: parameters } = asObject(tool)
+    return parameters === undefined ? [] : [{ name: asText(name), parameters }]
   })
 
 const callsOf = (body: JsonObject, directives: Directives): readonly FunctionTool[] => {
-  const choice = objectOf(body['tool_choice'])
+  const choice = asObject(body['tool_choice'])
   if (choice['type'] === 'none') return []
   const tools = functionsIn(body).filter((tool) => choice['type'] !== 'tool' || tool.name === choice['name'])
   return calledOf(tools, choice['disable_parallel_tool_use'] === false, directives)
 }
 
 const searchToolIn = (body: JsonObject): JsonObject | undefined =>
-  listOf(body['tools'])
-    .map(objectOf)
-    .find((tool) => textOf(tool['type']).startsWith('web_search_'))
+  asArray(body['tools'])
+    .map(asObject)
+    .find((tool) => asText(tool['type']).startsWith('web_search_'))
 
 const searchesOf = (tool: JsonObject | undefined, directives: Directives): number => {
   if (tool === undefined) return 0
@@ -78,27 +78,27 @@ const searchesOf = (tool: JsonObject | undefined, directives: Directives): numbe
 const thinkingTokensOf = (thinking: JsonObject, effort: unknown): number => {
   if (thinking['type'] === undefined || thinking['type'] === 'disabled') return 0
   if (typeof thinking['budget_tokens'] === 'number') return reasoningTokensOfBudget(thinking['budget_tokens'])
-  return reasoningTokensOf(textOf(effort) || 'high')
+  return reasoningTokensOf(asText(effort) || 'high')
 }
 
 const preface = 'I call what was given to me.'
 
 /** A body that has been checked. */
 export const readMessagesRequest = (body: JsonObject, directives: Directives): MessagesRequest => {
-  const messages = listOf(body['messages'])
+  const messages = asArray(body['messages'])
   const asks = isQuestion(messages.at(-1))
   const calls = asks ? callsOf(body, directives) : []
-  const config = objectOf(body['output_config'])
-  const thinking = objectOf(body['thinking'])
+  const config = asObject(body['output_config'])
+  const thinking = asObject(body['thinking'])
   const searchTool = searchToolIn(body)
-  const isForced = ['any', 'tool'].includes(textOf(objectOf(body['tool_choice'])['type']))
+  const isForced = ['any', 'tool'].includes(asText(asObject(body['tool_choice'])['type']))
   return {
     userText: userTextOf(messages),
     calls,
     preface: calls.length > 0 && !isForced ? preface : '',
     jsonSchema: isObject(config['format']) ? config['format']['schema'] : undefined,
     audio: false,
-    stop: listOf(body['stop_sequences']).map(textOf),
+    stop: asArray(body['stop_sequences']).map(asText),
     outputTokensMax: typeof body['max_tokens'] === 'number' ? body['max_tokens'] : Number.POSITIVE_INFINITY,
     reasoningTokens: thinkingTokensOf(thinking, config['effort']),
     thinks: thinking['type'] !== undefined && thinking['type'] !== 'disabled',

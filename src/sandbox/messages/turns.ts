@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, listOf, objectOf, textOf } from '../../json.ts'
+import { isObject, type JsonObject, asArray, asObject, asText } from '../../json.ts'
 import { assertBlockOf, type Placed } from './blocks.ts'
 import { assertMembers, refused } from './refusing.ts'
 
@@ -12,7 +12,7 @@ interface Turn {
 
 /** The blocks of a message; a string is one of text. */
 export const blocksOf = (content: unknown): readonly JsonObject[] =>
-  typeof content === 'string' ? [{ type: 'text', text: content }] : listOf(content).map(objectOf)
+  typeof content === 'string' ? [{ type: 'text', text: content }] : asArray(content).map(asObject)
 
 const assertRole = (message: JsonObject, path: string): void => {
   const { role } = message
@@ -39,7 +39,7 @@ const turnOf = (message: unknown, index: number, all: readonly unknown[]): Turn 
   assertMembers(message, ['role', 'content'], path)
   assertRole(message, path)
   assertContent(message, path, index === all.length - 1)
-  const role = textOf(message['role'])
+  const role = asText(message['role'])
   const blocks = message['content'] === '' ? [] : blocksOf(message['content'])
   const placed = blocks.map((block, at) => ({ block, path: `${path}.content.${at}` }))
   for (const each of placed) assertBlockOf(role, each)
@@ -128,7 +128,7 @@ const assertThinkingFirst = (turns: readonly Turn[]): void => {
 
 const assertEnd = (last: Turn | undefined): void => {
   const block = last?.role === 'assistant' ? last.placed.at(-1)?.block : undefined
-  if (block?.['type'] === 'text' && /\s$/.test(textOf(block['text'])))
+  if (block?.['type'] === 'text' && /\s$/.test(asText(block['text'])))
     throw refused('messages', 'final assistant content cannot end with trailing whitespace')
 }
 
@@ -142,5 +142,5 @@ export const assertMessages = (body: JsonObject): void => {
   if (turns[0]?.role !== 'user') throw refused('messages', 'first message must use the "user" role')
   assertPairs(turns)
   assertEnd(turns.at(-1))
-  if (objectOf(body['thinking'])['type'] === 'enabled') assertThinkingFirst(turns)
+  if (asObject(body['thinking'])['type'] === 'enabled') assertThinkingFirst(turns)
 }

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, listOf, objectOf, textOf } from '../../json.ts'
+import { isObject, type JsonObject, asArray, asObject, asText } from '../../json.ts'
 import type { Directives } from '../directives.ts'
 
 /** How often each built-in tool is called. */
@@ -43,7 +43,7 @@ type Declared = { readonly [K in keyof typeof kinds]: JsonObject | undefined }
 
 const declaredIn = (tools: readonly JsonObject[]): Declared => {
   const find = (kind: keyof typeof kinds): JsonObject | undefined =>
-    tools.find((tool) => kinds[kind].some((each) => isKind(textOf(tool['type']), each)))
+    tools.find((tool) => kinds[kind].some((each) => isKind(asText(tool['type']), each)))
   return {
     search: find('search'),
     xSearch: find('xSearch'),
@@ -56,7 +56,7 @@ const declaredIn = (tools: readonly JsonObject[]): Declared => {
 /** A choice of one tool leaves the others out. */
 const usable = (body: JsonObject): readonly JsonObject[] => {
   const choice = body['tool_choice']
-  const tools = listOf(body['tools']).map(objectOf)
+  const tools = asArray(body['tools']).map(asObject)
   if (choice === 'none') return []
   if (!isObject(choice) || choice['type'] === 'allowed_tools') return tools
   return tools.filter((tool) => tool['type'] === choice['type'])

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, listOf, objectOf, textOf } from '../../json.ts'
+import { isObject, type JsonObject, asArray, asObject, asText } from '../../json.ts'
 import type { Incoming } from '../dialect.ts'
 import type { Directives } from '../directives.ts'
 import { Refusal } from '../faults.ts'
@@ -106,7 +106,7 @@ const openInside = (schema: unknown): string | null => {
 }
 
 const assertFunction = (tool: JsonObject, path: string): void => {
-  const name = textOf(tool['name'])
+  const name = asText(tool['name'])
   if (name === '') throw missing(`${path}.name`)
   if (!/^[a-zA-Z0-9_-]{1,64}$/.test(name))
     throw new Refusal(
@@ -115,7 +115,7 @@ const assertFunction = (tool: JsonObject, path: string): void => {
     )
   const { parameters } = tool
   if (parameters === undefined || parameters === null) return
-  const type = objectOf(parameters)['type']
+  const type = asObject(parameters)['type']
   if (type !== 'object')
     throw badSchema(
       `function '${name}'`,
@@ -133,7 +133,7 @@ const requiredOf: { readonly [type: string]: string } = {
 }
 
 const assertTool = (tool: JsonObject, path: string, isXai: boolean): void => {
-  const type = textOf(tool['type'])
+  const type = asText(tool['type'])
   const supported = isXai ? xaiToolTypes : toolTypes
   if (!supported.includes(type)) throw invalid(path, type, supported)
   if (type === 'function') assertFunction(tool, path)
@@ -149,19 +149,19 @@ const assertToolChoice = (body: JsonObject): void => {
       throw invalid('tool_choice', choice, ['none', 'auto', 'required'])
     return
   }
-  const { type, name } = objectOf(choice)
-  if (type === 'function' && !listOf(body['tools']).some((tool) => objectOf(tool)['name'] === name))
+  const { type, name } = asObject(choice)
+  if (type === 'function' && !asArray(body['tools']).some((tool) => asObject(tool)['name'] === name))
     throw new Refusal(`Tool choice 'function' not found in 'tools' parameter.`, { param: 'tool_choice' })
 }
 
 const assertFormat = (body: JsonObject): void => {
-  const format = objectOf(body['text'])['format']
+  const format = asObject(body['text'])['format']
   if (format === undefined || format === null) return
-  const { type, name, schema, strict } = objectOf(format)
-  if (!['text', 'json_object', 'json_schema'].includes(textOf(type)))
+  const { type, name, schema, strict } = asObject(format)
+  if (!['text', 'json_object', 'json_schema'].includes(asText(type)))
     throw invalid('text.format.type', type, ['json_object', 'json_schema', 'text'])
   if (type !== 'json_schema') return
-  if (textOf(name) === '') throw missing('text.format.name')
+  if (asText(name) === '') throw missing('text.format.name')
   if (!isObject(schema)) throw missing('text.format.schema')
   const problem = strict === true ? openInside(schema) : null
   if (problem !== null)
@@ -179,7 +179,7 @@ export const checkResponses =
     if (!isXai) assertMembers(body)
     if (!isXai) assertOutputTokens(body)
     assertInput(body)
-    for (const [index, tool] of listOf(body['tools']).entries()) assertTool(objectOf(tool), `tools[${index}]`, isXai)
+    for (const [index, tool] of asArray(body['tools']).entries()) assertTool(asObject(tool), `tools[${index}]`, isXai)
     assertToolChoice(body)
     assertFormat(body)
     assertConversation(conversationOf(body, stored))

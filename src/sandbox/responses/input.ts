@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, listOf, objectOf, textOf } from '../../json.ts'
+import { isObject, type JsonObject, asArray, asObject, asText } from '../../json.ts'
 import { Refusal } from '../faults.ts'
 import { invalid, missing, wrongType } from './refusing.ts'
 import type { StoredResponses } from './stored.ts'
@@ -53,11 +53,11 @@ export const idPrefixes: { readonly [type: string]: string } = {
 }
 
 /** An item without a type is a message. */
-const typeOf = (item: JsonObject): string => textOf(item['type'] ?? 'message')
+const typeOf = (item: JsonObject): string => asText(item['type'] ?? 'message')
 
 const assertMessage = (item: JsonObject, path: string): void => {
   const { role, content } = item
-  if (!roles.includes(textOf(role))) throw invalid(path, role, roles)
+  if (!roles.includes(asText(role))) throw invalid(path, role, roles)
   if (typeof content === 'string') return
   if (!Array.isArray(content))
     throw content === undefined
@@ -65,7 +65,7 @@ const assertMessage = (item: JsonObject, path: string): void => {
       : wrongType(`${path}.content`, 'one of an array of objects or string')
   const supported = role === 'assistant' ? assistantParts : userParts
   for (const [index, part] of content.entries()) {
-    const type = textOf(objectOf(part)['type'])
+    const type = asText(asObject(part)['type'])
     if (!supported.includes(type)) throw invalid(`${path}.content[${index}]`, type, supported)
   }
 }
@@ -108,7 +108,7 @@ const isReference = ({ type, result }: JsonObject): boolean =>
 
 const resolved = (item: JsonObject, stored: StoredResponses): JsonObject => {
   if (!isReference(item)) return item
-  const id = textOf(item['id'])
+  const id = asText(item['id'])
   const found = stored.item(id)
   if (found === undefined)
     throw new Refusal(`Item with id '${id}' not found. Items are not persisted when \`store\` is set to false.`, {
@@ -122,7 +122,7 @@ const resolved = (item: JsonObject, stored: StoredResponses): JsonObject => {
 export const inputItems = (body: JsonObject, stored: StoredResponses): readonly JsonObject[] => {
   const { input } = body
   if (typeof input === 'string') return [{ type: 'message', role: 'user', content: input }]
-  return listOf(input).map((item) => resolved({ type: 'message', ...objectOf(item) }, stored))
+  return asArray(input).map((item) => resolved({ type: 'message', ...asObject(item) }, stored))
 }
 
 const previousItems = (body: JsonObject, stored: StoredResponses): readonly JsonObject[] => {

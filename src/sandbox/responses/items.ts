@@ -1,5 +1,5 @@
 import { Buffer } from 'node:buffer'
-import { type JsonObject, textOf } from '../../json.ts'
+import { type JsonObject, asText } from '../../json.ts'
 import type { Asked } from '../dialect.ts'
 import { callsOf, type Output, textTokensOf } from '../output.ts'
 import { queryOf, sourceOf } from '../searching.ts'
@@ -257,4 +257,4 @@ export const openingOf = (item: Item): JsonObject => {
 }
 
 /** The name that its events have. */
-export const eventNameOf = (item: Item, what: string): string => `response.${textOf(item.type)}.${what}`
+export const eventNameOf = (item: Item, what: string): string => `response.${asText(item.type)}.${what}`

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, listOf, objectOf, textOf } from '../../json.ts'
+import { isObject, type JsonObject, asArray, asObject, asText } from '../../json.ts'
 import type { Directives } from '../directives.ts'
 import { calledOf, type FunctionTool, type Prompt, reasoningTokensOf } from '../output.ts'
 import { audioTokens, imageTokens } from '../tokens.ts'
@@ -23,10 +23,10 @@ export interface ResponsesRequest extends Prompt {
 
 const partsOf = (item: JsonObject): readonly JsonObject[] => {
   const content = item['content'] ?? item['output']
-  return typeof content === 'string' ? [{ type: 'input_text', text: content }] : listOf(content).map(objectOf)
+  return typeof content === 'string' ? [{ type: 'input_text', text: content }] : asArray(content).map(asObject)
 }
 
-const textOfPart = (part: JsonObject): string => textOf(part['text']) || textOf(part['refusal'])
+const textOfPart = (part: JsonObject): string => asText(part['text']) || asText(part['refusal'])
 
 const userTextOf = (items: readonly JsonObject[]): string => {
   const message = items.findLast((item) => item['type'] === 'message' && item['role'] === 'user') ?? {}
@@ -37,29 +37,29 @@ const userTextOf = (items: readonly JsonObject[]): string => {
 }
 
 const functionsIn = (body: JsonObject): readonly FunctionTool[] =>
-  listOf(body['tools']).flatMap((tool) => {
-    const { type, name, parameters } = objectOf(tool)
-    if (type === 'custom') return [{ name: textOf(name), parameters: { type: 'string' } }]
-    return type === 'function' ? [{ name: textOf(name), parameters: parameters ?? { type: 'object' } }] : []
+  asArray(body['tools']).flatMap((tool) => {
+    const { type, name, parameters } = asObject(tool)
+    if (type === 'custom') return [{ name: asText(name), parameters: { type: 'string' } }]
+    return type === 'function' ? [{ name: asText(name), parameters: parameters ?? { type: 'object' } }] : []
   })
 
 const allowedBy = (choice: unknown, tools: readonly FunctionTool[]): readonly FunctionTool[] => {
   if (choice === 'none') return []
   if (!isObject(choice)) return tools
-  const allowed = choice['type'] === 'allowed_tools' ? listOf(choice['tools']) : [choice]
-  const names = allowed.map((tool) => objectOf(tool)['name'])
+  const allowed = choice['type'] === 'allowed_tools' ? asArray(choice['tools']) : [choice]
+  const names = allowed.map((tool) => asObject(tool)['name'])
   return tools.filter((tool) => names.includes(tool.name))
 }
 
 const customIn = (body: JsonObject): readonly string[] =>
-  listOf(body['tools'])
-    .map(objectOf)
-    .flatMap((tool) => (tool['type'] === 'custom' ? [textOf(tool['name'])] : []))
+  asArray(body['tools'])
+    .map(asObject)
+    .flatMap((tool) => (tool['type'] === 'custom' ? [asText(tool['name'])] : []))
 
 const answerSchema = { type: 'object', properties: { answer: { const: 'The sandbox answers in JSON.' } } }
 
 const jsonSchemaOf = (body: JsonObject): unknown => {
-  const format = objectOf(objectOf(body['text'])['format'])
+  const format = asObject(asObject(body['text'])['format'])
   if (format['type'] === 'json_object') return answerSchema
   return format['type'] === 'json_schema' ? format['schema'] : undefined
 }
@@ -81,8 +81,8 @@ export const readResponsesRequest = (
 ): ResponsesRequest => {
   const asks = conversation.at(-1)?.['role'] === 'user'
   const allowed = asks ? allowedBy(body['tool_choice'], functionsIn(body)) : []
-  const reasoning = objectOf(body['reasoning'])
-  const effort = isObject(body['reasoning']) ? textOf(reasoning['effort']) || 'medium' : null
+  const reasoning = asObject(body['reasoning'])
+  const effort = isObject(body['reasoning']) ? asText(reasoning['effort']) || 'medium' : null
   return {
     userText: userTextOf(conversation),
     calls: calledOf(allowed, body['parallel_tool_calls'] === true, directives),
@@ -101,9 +101,9 @@ export const readResponsesRequest = (
     reasons: effort !== null && effort !== 'none',
     reasoningShown: shownOf(reasoning, directives),
     // OpenAI tells it unasked.
-    reasoningEncrypted: directives.profile !== 'xai' || listOf(body['include']).includes('reasoning.encrypted_content'),
+    reasoningEncrypted: directives.profile !== 'xai' || asArray(body['include']).includes('reasoning.encrypted_content'),
     words:
-      countWords(textOf(body['instructions'])) +
+      countWords(asText(body['instructions'])) +
       conversation.flatMap(partsOf).reduce((words, part) => words + countWords(textOfPart(part)), 0),
     images: isPart(conversation, 'input_image') * imageTokens,
     audios: isPart(conversation, 'input_audio') * audioTokens,

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, listOf, objectOf } from '../../json.ts'
+import { isObject, type JsonObject, asArray, asObject } from '../../json.ts'
 import type { Asked, Told } from '../dialect.ts'
 import { faultOf } from '../faults.ts'
 import type { Output } from '../output.ts'
@@ -52,7 +52,7 @@ export const failedEnd = ({ directives, secrets }: Asked, told: Told | null): St
 }
 
 const toolOf = (tool: unknown): JsonObject => {
-  const { type, ...members } = objectOf(tool)
+  const { type, ...members } = asObject(tool)
   return type === 'function'
     ? { type, description: null, parameters: null, strict: true, ...members }
     : { type, ...members }
@@ -63,7 +63,7 @@ const formatOf = (format: unknown): JsonObject => {
   return format['type'] === 'json_schema' ? { description: null, strict: false, ...format } : format
 }
 
-const reasoningOf = (reasoning: unknown): JsonObject => ({ effort: null, summary: null, ...objectOf(reasoning) })
+const reasoningOf = (reasoning: unknown): JsonObject => ({ effort: null, summary: null, ...asObject(reasoning) })
 
 const imageTokens = 1_056
 
@@ -99,9 +99,9 @@ const repeated = (body: JsonObject): JsonObject => ({
   safety_identifier: body['safety_identifier'] ?? null,
   store: body['store'] ?? true,
   temperature: body['temperature'] ?? 1,
-  text: { verbosity: 'medium', ...objectOf(body['text']), format: formatOf(objectOf(body['text'])['format']) },
+  text: { verbosity: 'medium', ...asObject(body['text']), format: formatOf(asObject(body['text'])['format']) },
   tool_choice: body['tool_choice'] ?? 'auto',
-  tools: listOf(body['tools']).map(toolOf),
+  tools: asArray(body['tools']).map(toolOf),
   top_logprobs: body['top_logprobs'] ?? 0,
   top_p: body['top_p'] ?? 1,
   truncation: body['truncation'] ?? 'disabled',

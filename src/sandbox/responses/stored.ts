@@ -1,4 +1,4 @@
-import { type JsonObject, textOf } from '../../json.ts'
+import { type JsonObject, asText } from '../../json.ts'
 import { limits } from '../../limits.ts'
 
 /** A response that can be asked for, and what a later one goes on from. */
@@ -53,7 +53,7 @@ export class StoredResponses {
   /** An item of a response, by its own id. */
   item(id: string): JsonObject | undefined {
     for (const { output } of this.#byId.values()) {
-      const found = output.find((item) => textOf(item['id']) === id)
+      const found = output.find((item) => asText(item['id']) === id)
       if (found !== undefined) return found
     }
     return undefined

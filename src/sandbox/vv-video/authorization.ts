@@ -1,7 +1,7 @@
 import { Buffer } from 'node:buffer'
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
-import { type JsonObject, objectOf, parseJson } from '../../json.ts'
+import { type JsonObject, asObject, parseJson } from '../../json.ts'
 import { VendorRefusal } from './refusing.ts'
 
 /** The API key, the access key and the secret key of the sandbox vendor. */
@@ -9,7 +9,7 @@ export const sandboxVideoKey = 'sandbox'
 
 const invalid = (): VendorRefusal => new VendorRefusal(1002, 'Authorization is invalid')
 
-const decoded = (part: string): JsonObject => objectOf(parseJson(Buffer.from(part, 'base64url').toString()))
+const decoded = (part: string): JsonObject => asObject(parseJson(Buffer.from(part, 'base64url').toString()))
 
 const isSigned = (signed: string, signature: string): boolean => {
   const expected = createHmac('sha256', sandboxVideoKey).update(signed).digest()

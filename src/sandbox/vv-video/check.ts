@@ -1,5 +1,5 @@
-import { type JsonObject, listOf, objectOf, textOf } from '../../json.ts'
-import { validatorOf } from '../../schema-validation.ts'
+import { type JsonObject, asArray, asObject, asText } from '../../json.ts'
+import { getValidator } from '../../schema-validation.ts'
 import { modeOf, plainVideoModel, tenthsPerSecond } from './rates.ts'
 import { badParameter } from './refusing.ts'
 
@@ -12,11 +12,11 @@ interface VideoRule {
 const omniModels: readonly string[] = ['v3-omni', 'video-o1']
 const newModels: readonly string[] = ['v3', 'v3-omni']
 
-const objectsIn = (body: JsonObject, name: string): readonly JsonObject[] => listOf(body[name]).map(objectOf)
-const hasVideo = (body: JsonObject): boolean => listOf(body['video_list']).length > 0
+const objectsIn = (body: JsonObject, name: string): readonly JsonObject[] => asArray(body[name]).map(asObject)
+const hasVideo = (body: JsonObject): boolean => asArray(body['video_list']).length > 0
 const frames = (body: JsonObject, type: string): number =>
   objectsIn(body, 'image_list').filter((image) => image['type'] === type).length
-const durationOf = (body: JsonObject): string => textOf(body['duration']) || '5'
+const durationOf = (body: JsonObject): string => asText(body['duration']) || '5'
 
 const isBaseEdit = (body: JsonObject): boolean =>
   objectsIn(body, 'video_list').some((video) => (video['refer_type'] ?? 'base') === 'base')
@@ -25,7 +25,7 @@ const shotSeconds = (body: JsonObject): number =>
   objectsIn(body, 'multi_prompt').reduce((seconds, shot) => seconds + Number(shot['duration']), 0)
 
 const referencesOf = (body: JsonObject): number =>
-  listOf(body['image_list']).length + listOf(body['element_list']).length
+  asArray(body['image_list']).length + asArray(body['element_list']).length
 
 const rules: readonly VideoRule[] = [
   {
@@ -35,7 +35,7 @@ const rules: readonly VideoRule[] = [
   {
     problem: 'prompt is required',
     breaks: ({ prompt, multi_shot }, _, kind) =>
-      kind !== 'image2video' && multi_shot !== true && textOf(prompt).trim() === '',
+      kind !== 'image2video' && multi_shot !== true && asText(prompt).trim() === '',
   },
   {
     problem: 'duration is not supported by the model',
@@ -55,7 +55,7 @@ const rules: readonly VideoRule[] = [
   },
   {
     problem: 'an end frame is not supported with more than two images',
-    breaks: (body) => frames(body, 'end_frame') > 0 && listOf(body['image_list']).length > 2,
+    breaks: (body) => frames(body, 'end_frame') > 0 && asArray(body['image_list']).length > 2,
   },
   {
     problem: 'frames are not supported when a video is edited',
@@ -73,7 +73,7 @@ const rules: readonly VideoRule[] = [
     problem: 'the durations of multi_prompt must add up to duration',
     breaks: (body) =>
       body['multi_shot'] === true &&
-      listOf(body['multi_prompt']).length > 0 &&
+      asArray(body['multi_prompt']).length > 0 &&
       shotSeconds(body) !== Number(durationOf(body)),
   },
   {
@@ -87,9 +87,9 @@ const schemaId = 'vendors/vv-video.v1.json'
 
 /** Throws VendorRefusal for what the vendor would refuse. */
 export const checkVideo = (kind: string, body: JsonObject): void => {
-  const [problem] = validatorOf(schemaId)({ kind, body })
+  const [problem] = getValidator(schemaId)({ kind, body })
   if (problem !== undefined) throw badParameter(`${problem.path.replace(/^body\.?/, '')} ${problem.message}`.trim())
-  const model = plainVideoModel(textOf(body['model_name']))
+  const model = plainVideoModel(asText(body['model_name']))
   const broken = rules.find(({ breaks }) => breaks(body, model, kind))
   if (broken !== undefined) throw badParameter(`${broken.problem} (${model}, ${modeOf(kind, body)})`)
 }

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http'
-import { objectOf, parseJson, textOf } from '../../json.ts'
+import { asObject, parseJson, asText } from '../../json.ts'
 import { limits } from '../../limits.ts'
 import { type Handler, readBody } from '../exchange.ts'
 import { Refusal } from '../faults.ts'
@@ -109,7 +109,7 @@ export const showVideo =
     send(response, video === undefined ? 404 : 200, video ?? nothing)
   }
 
-const directivesIn = (text: string): string => textOf(objectOf(parseJson(text))['directives'])
+const directivesIn = (text: string): string => asText(asObject(parseJson(text))['directives'])
 
 /** Does what the posted `{"directives": "[[…]]"}` say. */
 const obey =

@@ -1,4 +1,4 @@
-import { type JsonObject, listOf, objectOf, textOf } from '../../json.ts'
+import { type JsonObject, asArray, asObject, asText } from '../../json.ts'
 import { limits } from '../../limits.ts'
 import {
   anyText,
@@ -132,7 +132,7 @@ export const readVideoDirectives = (text: string): VideoDirectives => {
 
 /** The texts of a request in which directives may stand. */
 export const promptsOf = (body: JsonObject): string =>
-  [body['prompt'], ...listOf(body['multi_prompt']).map((shot) => objectOf(shot)['prompt'])].map(textOf).join('\n')
+  [body['prompt'], ...asArray(body['multi_prompt']).map((shot) => asObject(shot)['prompt'])].map(asText).join('\n')
 
 /** True where the fault's own answer, or none, stands in place of the true one. */
 export const replacesAnswer = (fault: VideoFault): boolean => inPlace.some((name) => Object.hasOwn(fault, name))

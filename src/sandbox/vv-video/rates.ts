@@ -1,4 +1,4 @@
-import { type JsonObject, listOf, objectOf, textOf } from '../../json.ts'
+import { type JsonObject, asArray, asObject, asText } from '../../json.ts'
 import type { Course } from './directives.ts'
 
 type Modes = { readonly [mode: string]: number }
@@ -42,26 +42,26 @@ export const plainVideoModel = (model: string): string =>
   longestFirst.find((name) => model === name || model.endsWith(`-${name}`)) ?? ''
 
 export const modeOf = (kind: string, body: JsonObject): string =>
-  textOf(body['mode']) || (kind === 'omni-video' ? 'pro' : 'std')
+  asText(body['mode']) || (kind === 'omni-video' ? 'pro' : 'std')
 
 const defaultSeconds = 5
 
 /** The seconds of the video that is made: those of its input where that is edited. */
 export const secondsOf = (body: JsonObject, course: Course): number => {
-  const [video] = listOf(body['video_list']).map(objectOf)
+  const [video] = asArray(body['video_list']).map(asObject)
   if (video !== undefined && (video['refer_type'] ?? 'base') === 'base') return course.input_seconds ?? defaultSeconds
-  return Number(textOf(body['duration']) || defaultSeconds)
+  return Number(asText(body['duration']) || defaultSeconds)
 }
 
 const ratesOf = (rates: Rates, body: JsonObject): Modes | undefined => {
-  if (listOf(body['video_list']).length > 0) return rates.video
+  if (asArray(body['video_list']).length > 0) return rates.video
   if (body['sound'] !== 'on') return rates.silent
-  return listOf(body['voice_list']).length > 0 ? (rates.voice ?? rates.sound) : rates.sound
+  return asArray(body['voice_list']).length > 0 ? (rates.voice ?? rates.sound) : rates.sound
 }
 
 /** Tenths of a unit for a second; undefined where the vendor does not make such a video. */
 export const tenthsPerSecond = (kind: string, body: JsonObject): number | undefined => {
-  const rates = table[plainVideoModel(textOf(body['model_name']))]
+  const rates = table[plainVideoModel(asText(body['model_name']))]
   return rates === undefined ? undefined : ratesOf(rates, body)?.[modeOf(kind, body)]
 }
 

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { isObject, type JsonObject, objectOf, parseJson, textOf } from '../../json.ts'
+import { isObject, type JsonObject, asObject, parseJson, asText } from '../../json.ts'
 import type { CallRecord } from '../calls.ts'
 import { noDirectives } from '../directives.ts'
 import { type Handler, readBody, type SandboxParts } from '../exchange.ts'
@@ -149,9 +149,9 @@ export class VideoVendorSandbox {
     const [, kind = ''] = kindPath.exec(url.split('?')[0] ?? '') ?? []
     const body = bodyOf(text)
     const directives = readVideoDirectives(promptsOf(body))
-    const record = this.records.ofSubmit(textOf(body['external_task_id']) || null, directives)
+    const record = this.records.ofSubmit(asText(body['external_task_id']) || null, directives)
     this.#count(record, body)
-    call.asks(textOf(body['model_name']), noDirectives)
+    call.asks(asText(body['model_name']), noDirectives)
     const fault = faultOf(this.#faultsEverywhere, record, 'submit')
     if (fault !== null && replacesAnswer(fault) && !fault.done) return this.#befallen(fault, moment)
     const task = this.#make(record, kind, body, directives, moment.nowMs)
@@ -175,9 +175,9 @@ export class VideoVendorSandbox {
       id: `${madeMs}${String(this.#lastId).padStart(6, '0')}`,
       kind,
       externalId,
-      model: textOf(body['model_name']),
+      model: asText(body['model_name']),
       madeMs,
-      watermark: objectOf(body['watermark_info'])['enabled'] === true,
+      watermark: asObject(body['watermark_info'])['enabled'] === true,
       seconds: secondsOf(body, course),
       units: unitsOf(kind, body, course),
       ...timesOf(course, madeMs),

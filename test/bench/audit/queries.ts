@@ -5,10 +5,10 @@
 import pg from 'pg'
 import { openDatabase } from '../../../src/infrastructure/postgres/database.ts'
 import { limits } from '../../../src/limits.ts'
-import type { StatementPlace, StatementRange } from '../../../src/read-models/statement.ts'
+import type { EntryPosition, StatementRange } from '../../../src/read-models/statement.ts'
 import type { UsageGroup } from '../../../src/read-models/usage.ts'
 import type { EdgeReadModels } from '../../../src/roles/edge/read-models.ts'
-import { Stretch } from '../../../src/roles/projector/stretch.ts'
+import { ProjectionRun } from '../../../src/roles/projector/stretch.ts'
 import { startPostgres } from '../../postgres.ts'
 import { quantile } from '../figures.ts'
 import { progress } from '../run.ts'
@@ -69,7 +69,7 @@ const statement =
     tables.readStatement(payer, { ...range(), limit: pageRows, ...more(frames) })
 
 const everything = (): StatementRange => ({ from: null, to: null })
-const somewhere = (frames: number): { readonly readOn: StatementPlace } => ({
+const somewhere = (frames: number): { readonly readOn: EntryPosition } => ({
   readOn: { sequence: 1 + below(frames), eventIndex: 0, line: 0 },
 })
 
@@ -134,7 +134,7 @@ const fill = async (database: ReturnType<typeof openDatabase>, log: GeneratedLog
   const { ledger } = await store.load()
   const fromMs = performance.now()
   const bounds = { batchEventsMax: limits.projectionBatchEventsMax, toSequence: log.frames }
-  const { reason } = await new Stretch({ ledger, log, store, ...bounds }).ended
+  const { reason } = await new ProjectionRun({ ledger, log, store, ...bounds }).ended
   if (reason !== 'reached') throw new Error(`the tables were not filled: ${reason}`)
   return log.events / ((performance.now() - fromMs) / 1_000)
 }
@@ -155,7 +155,7 @@ export const measureQueries = async (
   const queries: QueryFigures[] = []
   for (const [query, ask] of Object.entries(asks({ requests: rows }, log.frames))) {
     progress(`measuring ${query}`)
-    queries.push(await measureQuery(query, () => ask(database.billing()), samples))
+    queries.push(await measureQuery(query, () => ask(database.readModels()), samples))
   }
   const dayRows = await countOf(client, 'usage_by_day')
   const [usageRows, taskRows] = [await countOf(client, 'usage_entries'), await countOf(client, 'task_charges')]

@@ -1,9 +1,9 @@
 /** The rebuild alone, without the comparison, in a process of its own: on a log that stands, or on an archive of it. */
-import { replay } from '../../../src/commands/replay.ts'
+import { rebuildReadModels } from '../../../src/commands/replay.ts'
 import { ArchiveSource } from '../../../src/infrastructure/archive/archive-source.ts'
 import type { Addresses } from '../../../src/infrastructure/embedded/embedded.ts'
 import { defaultSchema } from '../../../src/infrastructure/postgres/connection.ts'
-import { ArchiveThenLog, logOfSource } from '../../../src/roles/source-log.ts'
+import { ArchiveThenLog, followSource } from '../../../src/roles/source-log.ts'
 import { answerQuestions } from '../child.ts'
 import { openBenchLog } from '../open-log.ts'
 import { peakMemoryBytes } from '../procfs.ts'
@@ -22,10 +22,10 @@ export interface Rebuilt {
 
 const measure = async ({ addresses, archive }: RebuildQuestion): Promise<Rebuilt> => {
   const { log, close } = await openBenchLog(addresses, 'GATEWAY')
-  const source = archive === null ? log : logOfSource(new ArchiveThenLog(await ArchiveSource.open(archive), log))
+  const source = archive === null ? log : followSource(new ArchiveThenLog(await ArchiveSource.open(archive), log))
   const fromMs = performance.now()
   let seconds = 0
-  const { equal } = await replay({
+  const { equal } = await rebuildReadModels({
     log: source,
     place: { url: addresses.databaseUrl, schema: defaultSchema },
     swap: false,

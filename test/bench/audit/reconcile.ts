@@ -10,13 +10,13 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import pg from 'pg'
 import { from as copyFrom } from 'pg-copy-streams'
-import { daysIn } from '../../../src/audit/reconcile/days.ts'
+import { createDayFormatter } from '../../../src/audit/reconcile/days.ts'
 import { type FormatName, Invoice } from '../../../src/audit/reconcile/invoice.ts'
-import { modelNamesOf } from '../../../src/audit/reconcile/models.ts'
-import { reconcile } from '../../../src/audit/reconcile/reconcile.ts'
+import { createModelNames } from '../../../src/audit/reconcile/models.ts'
+import { reconcileInvoice } from '../../../src/audit/reconcile/reconcile.ts'
 import { formatUsd } from '../../../src/domain/money.ts'
 import { defaultSchema } from '../../../src/infrastructure/postgres/connection.ts'
-import { PostgresInvoiceBooks } from '../../../src/infrastructure/postgres/invoice-books.ts'
+import { PostgresReconcileRepository } from '../../../src/infrastructure/postgres/invoice-books.ts'
 import { startPostgres } from '../../postgres.ts'
 import { peakMemoryBytes } from '../procfs.ts'
 import { progress, temporaryFolder } from '../run.ts'
@@ -126,15 +126,15 @@ interface Measured {
 const measure = async (url: string, file: string, format: FormatName, to: string): Promise<Measured> => {
   const fromMs = performance.now()
   const provider = 'bench'
-  const result = await PostgresInvoiceBooks.run({ url, schema: defaultSchema }, provider, (books) =>
-    reconcile({
+  const result = await PostgresReconcileRepository.run({ url, schema: defaultSchema }, provider, (books) =>
+    reconcileInvoice({
       invoice: new Invoice([{ name: file, open: () => createReadStream(file) }], format, {
         provider,
-        dayOf: daysIn('UTC'),
+        dayOf: createDayFormatter('UTC'),
         roundingPicos: null,
       }),
-      books,
-      names: modelNamesOf({
+      repository: books,
+      names: createModelNames({
         provider,
         catalog: { providers: new Map([[provider, { models: {} }]]) },
         prices: new Map(),

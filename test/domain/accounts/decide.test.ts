@@ -2,7 +2,7 @@ import t from 'tap'
 import {
   type AccountFact,
   draftAccounts,
-  evolveAccounts,
+  applyToAccounts,
   initialAccounts,
 } from '../../../src/domain/accounts/accounts.ts'
 import { type AccountCommand, decideAccounts } from '../../../src/domain/accounts/decide.ts'
@@ -27,7 +27,7 @@ const expirySet = (keyId: string, expiresAt: string): AccountFact => ({
 
 const given = (...facts: readonly AccountFact[]) => {
   const accounts = initialAccounts()
-  for (const fact of facts) evolveAccounts(accounts, fact)
+  for (const fact of facts) applyToAccounts(accounts, fact)
   return accounts
 }
 
@@ -132,14 +132,14 @@ t.test('a key that is issued a second time does not come back', async (t) => {
   const accounts = given(opened, issued('key-1'), revoked('key-1'), issued('key-1'))
   t.equal(accounts.keys.get('key-1')?.revoked, true)
   t.equal(accounts.keysBySha256.size, 0)
-  evolveAccounts(accounts, expirySet('key-1', noon))
+  applyToAccounts(accounts, expirySet('key-1', noon))
   t.equal(accounts.keysBySha256.size, 0, 'nor by an expiry')
 })
 
 t.test('a draft leaves the accounts as they are', async (t) => {
   const accounts = given(opened, issued('key-1'))
   const draft = draftAccounts(accounts)
-  for (const fact of [changed('New', '0'), revoked('key-1'), issued('key-2')]) evolveAccounts(draft, fact)
+  for (const fact of [changed('New', '0'), revoked('key-1'), issued('key-2')]) applyToAccounts(draft, fact)
   t.match(draft.workspaces.get(workspaceId), { name: 'New' })
   t.equal(draft.keysByName.get('acme ci'), 'key-2')
   t.match(accounts.workspaces.get(workspaceId), { name: 'Acme' })

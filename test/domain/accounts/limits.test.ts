@@ -1,22 +1,22 @@
 import t from 'tap'
-import { type Accounts, evolveAccounts, initialAccounts } from '../../../src/domain/accounts/accounts.ts'
-import { decideLimits, limitsOf, mayUseOf, type SetLimits, setLimits } from '../../../src/domain/accounts/limits.ts'
+import { type Accounts, applyToAccounts, initialAccounts } from '../../../src/domain/accounts/accounts.ts'
+import { decideLimits, resolveLimits, modelPermissionOf, type SetLimits, putLimits } from '../../../src/domain/accounts/limits.ts'
 import type { Limits } from '../../../src/events/types.ts'
 
 const given = (...commands: readonly SetLimits[]): Accounts => {
   const accounts = initialAccounts()
   for (const workspaceId of ['acme', 'other'])
-    evolveAccounts(accounts, {
+    applyToAccounts(accounts, {
       type: 'WorkspaceOpened',
       data: { workspaceId, name: workspaceId, creditLimit: '0' },
     })
-  evolveAccounts(accounts, {
+  applyToAccounts(accounts, {
     type: 'KeyIssued',
     data: { keyId: 'key-1', workspaceId: 'acme', name: 'one', sha256: 'ab'.repeat(32), prefix: 'sk-a' },
   })
   for (const command of commands) {
     const decision = decideLimits(command, accounts)
-    if ('facts' in decision) for (const { data } of decision.facts) setLimits(accounts.limits, data)
+    if ('facts' in decision) for (const { data } of decision.facts) putLimits(accounts.limits, data)
   }
   return accounts
 }
@@ -24,7 +24,7 @@ const given = (...commands: readonly SetLimits[]): Accounts => {
 const rotated = (accounts: Accounts, keyId: string, replaces: string, workspaceId = 'acme'): Accounts => {
   const sha256 = Buffer.from(keyId).toString('hex').padEnd(64, '0')
   const data = { keyId, workspaceId, name: 'one', sha256, prefix: 'sk-b', replaces }
-  evolveAccounts(accounts, { type: 'KeyIssued', data })
+  applyToAccounts(accounts, { type: 'KeyIssued', data })
   return accounts
 }
 
@@ -34,25 +34,25 @@ const ofKey = (limits: Limits, keyId = 'key-1', workspaceId = 'acme'): SetLimits
 const key = { keyId: 'key-1', workspaceId: 'acme' }
 
 t.test('the limits of a workspace and of a key bind together, and replace the ones before whole', async (t) => {
-  t.same(limitsOf(given(), key), { workspace: {}, key: {} })
+  t.same(resolveLimits(given(), key), { workspace: {}, key: {} })
   const accounts = given(
     ofWorkspace({ requestsPerMinute: 5, allowedModels: ['openai/*'] }),
     ofKey({ spend: { day: '1' }, concurrentRequests: 2 }),
     ofWorkspace({ requestsPerMinute: 6 }),
   )
-  t.same(limitsOf(accounts, key), {
+  t.same(resolveLimits(accounts, key), {
     workspace: { requestsPerMinute: 6 },
     key: { spend: { day: '1' }, concurrentRequests: 2 },
   })
-  t.same(limitsOf(accounts, { keyId: 'key-2', workspaceId: 'other' }), { workspace: {}, key: {} })
+  t.same(resolveLimits(accounts, { keyId: 'key-2', workspaceId: 'other' }), { workspace: {}, key: {} })
 })
 
 t.test('a key that took the place of another has its limits, and is set with it', async (t) => {
   const limits = { requestsPerMinute: 5, allowedModels: ['openai/a'] }
   const accounts = rotated(rotated(given(ofKey(limits)), 'key-2', 'key-1'), 'key-3', 'key-2')
   const third = { keyId: 'key-3', workspaceId: 'acme' }
-  t.same(limitsOf(accounts, third).key, limits)
-  t.notOk(mayUseOf(accounts, third)('openai/b'))
+  t.same(resolveLimits(accounts, third).key, limits)
+  t.notOk(modelPermissionOf(accounts, third)('openai/b'))
   t.same(decideLimits(ofKey(limits, 'key-3'), accounts), { facts: [] })
   t.same(decideLimits(ofKey({}, 'key-3'), accounts), {
     facts: [{ type: 'LimitsSet', data: { workspaceId: 'acme', keyId: 'key-1', limits: {} } }],
@@ -63,7 +63,7 @@ t.test('a key that took the place of another has its limits, and is set with it'
     ['key-4', 'acme'],
   ] as const)
     t.same(
-      limitsOf(rotated(given(ofKey(limits)), 'key-4', replaces, workspaceId), { keyId: 'key-4', workspaceId }).key,
+      resolveLimits(rotated(given(ofKey(limits)), 'key-4', replaces, workspaceId), { keyId: 'key-4', workspaceId }).key,
       {},
     )
 })
@@ -136,7 +136,7 @@ t.test('a model may be used that both the workspace and the key allow', async (t
     [[ofKey({ allowedModels: [] })], [], ['openai/a']],
   ]
   for (const [commands, allowed, forbidden] of rows) {
-    const mayUse = mayUseOf(given(...commands), key)
+    const mayUse = modelPermissionOf(given(...commands), key)
     t.same(allowed.filter(mayUse), allowed)
     t.same(forbidden.filter(mayUse), [])
   }

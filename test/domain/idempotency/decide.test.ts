@@ -1,6 +1,6 @@
 import t from 'tap'
-import { decideKey, decideLeftBehind } from '../../../src/domain/idempotency/decide.ts'
-import type { ClaimedKey, KeyAsk, KeyRecord } from '../../../src/domain/idempotency/key.ts'
+import { decideKey, decideAbandoned } from '../../../src/domain/idempotency/decide.ts'
+import type { ClaimedKey, KeyRequest, KeyRecord } from '../../../src/domain/idempotency/key.ts'
 
 const claimed: ClaimedKey = {
   state: 'claimed',
@@ -15,9 +15,9 @@ const settling: ClaimedKey = { ...claimed, holder: 'second' }
 const answered: KeyRecord = { state: 'answered', requestId: 'first', digest: 'same', status: 200, headers: {} }
 const unkept: KeyRecord = { state: 'unkept', requestId: 'first', digest: 'same', why: 'stream' }
 
-const ask = (own: Partial<KeyAsk> = {}): KeyAsk => ({ requestId: 'second', digest: 'same', nowMs: 1_000, ...own })
+const ask = (own: Partial<KeyRequest> = {}): KeyRequest => ({ requestId: 'second', digest: 'same', nowMs: 1_000, ...own })
 
-const rows: readonly (readonly [string, KeyRecord | null, KeyAsk, object])[] = [
+const rows: readonly (readonly [string, KeyRecord | null, KeyRequest, object])[] = [
   ['nothing stands', null, ask(), { type: 'claim' }],
   ['claimed by itself', claimed, ask({ requestId: 'first' }), { type: 'run', claim: claimed }],
   ['claimed by itself, late', claimed, ask({ requestId: 'first', nowMs: 99_000 }), { type: 'run', claim: claimed }],
@@ -59,16 +59,16 @@ for (const [what, record, asked, decision] of rows)
 t.test('what was left behind', async (t) => {
   const stream: ClaimedKey = { ...claimed, work: { type: 'request', keyId: 'k', surface: 'chat', stream: true } }
   const task: ClaimedKey = { ...claimed, work: { type: 'task', taskId: 'task_1' } }
-  t.equal(decideLeftBehind(claimed, { chargedUsd: null }), 'forget')
-  t.equal(decideLeftBehind(claimed, { chargedUsd: '0.1', day: '2026-11-21' }), 'give_back')
-  t.equal(decideLeftBehind(stream, { chargedUsd: null }), 'forget')
+  t.equal(decideAbandoned(claimed, { chargedUsd: null }), 'forget')
+  t.equal(decideAbandoned(claimed, { chargedUsd: '0.1', day: '2026-11-21' }), 'give_back')
+  t.equal(decideAbandoned(stream, { chargedUsd: null }), 'forget')
   t.equal(
-    decideLeftBehind(stream, { chargedUsd: '0.1', day: '2026-11-21' }),
+    decideAbandoned(stream, { chargedUsd: '0.1', day: '2026-11-21' }),
     'stays_charged',
     'bytes of it may have been read',
   )
   t.equal(
-    decideLeftBehind(task, { chargedUsd: '0.1', day: '2026-11-21' }),
+    decideAbandoned(task, { chargedUsd: '0.1', day: '2026-11-21' }),
     'forget',
     'a task is submitted again under its id',
   )

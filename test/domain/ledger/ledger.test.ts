@@ -5,13 +5,13 @@ import {
   initialLedger,
   type Ledger,
   type LedgerFrame,
-  walletOf,
+  walletInLedger,
 } from '../../../src/domain/ledger/ledger.ts'
-import { draftWorkspace, evolveDraft } from '../../../src/domain/ledger/workspace-draft.ts'
+import { draftWorkspace, applyToDraft } from '../../../src/domain/ledger/workspace-draft.ts'
 import { formatUsd, parseUsd } from '../../../src/domain/money.ts'
 import { noUsage } from '../../../src/domain/usage/usage.ts'
 import { decideWallet, type WalletCommand } from '../../../src/domain/wallet/decide.ts'
-import { availablePicos, balancePicos, keyRoomOf } from '../../../src/domain/wallet/wallet.ts'
+import { availablePicos, balancePicos, findKeyRemaining } from '../../../src/domain/wallet/wallet.ts'
 import { type Event, type Fact, type FactOf, sealEvent } from '../../../src/events/envelope.ts'
 
 const seal = (fact: Fact): Event => sealEvent(fact, 'id', '/gateway/test', '2026-11-21T10:00:00.000Z')
@@ -141,7 +141,7 @@ const journal = (writer: string, counter: number, ...facts: readonly Fact[]): Un
 const wallet = (...facts: readonly Fact[]): Unplaced => ({ writer: 'w', counter: 1, wallet: true, facts })
 
 const figures = (ledger: Ledger) => {
-  const acme = walletOf(ledger, 'acme')
+  const acme = walletInLedger(ledger, 'acme')
   return {
     balance: formatUsd(balancePicos(acme)),
     available: formatUsd(availablePicos(acme)),
@@ -202,17 +202,17 @@ t.test('a key that took the place of another spends what is left of one limit wi
   }
   const rotated = wallet(opened, issued('key_0'), limited, issued('key_1', 'key_0'), issued('key_2', 'key_1'))
   const ledger = fold([rotated, journal('edge', 1, routed('r1', '2')), journal('proxy', 1, used('r1', '1'))])
-  const acme = walletOf(ledger, 'acme')
+  const acme = walletInLedger(ledger, 'acme')
   t.same([...acme.spendings.keys()], ['key_0'], 'counted under the first')
   const draft = draftWorkspace(acme, ledger.accounts)
-  evolveDraft(draft, issued('key_3', 'key_2'))
+  applyToDraft(draft, issued('key_3', 'key_2'))
   for (const keyId of ['key_0', 'key_1', 'key_2', 'key_3']) {
-    const room = keyRoomOf(draft.wallet, keyId, '2026-11-21')
+    const room = findKeyRemaining(draft.wallet, keyId, '2026-11-21')
     t.equal(formatUsd(room?.leftPicos ?? 0n), '2', keyId)
     const decision = decideWallet(placing(keyId, '2.5'), draft.wallet)
     t.match(decision, { refused: { reason: 'key_limit_reached' } }, keyId)
   }
-  evolveDraft(draft, { type: 'HoldPlaced', data: { ...placed('h1', '1.5'), keyId: 'key_3', day: '2026-11-21' } })
+  applyToDraft(draft, { type: 'HoldPlaced', data: { ...placed('h1', '1.5'), keyId: 'key_3', day: '2026-11-21' } })
   t.match(decideWallet(placing('key_1', '1'), draft.wallet), { refused: { reason: 'key_limit_reached' } })
 })
 
@@ -295,6 +295,6 @@ t.test("a key's id that is said again of another workspace binds nothing there",
   const again = issued('key_1', 'key_0')
   const foreign: Fact = { ...again, data: { ...again.data, workspaceId: 'other' } }
   const ledger = fold([wallet(opened, issued('key_0'), again), journal('a', 1, foreign)])
-  t.equal(walletOf(ledger, 'acme').limitKeys.get('key_1'), 'key_0')
-  t.equal(walletOf(ledger, 'other').limitKeys.size, 0)
+  t.equal(walletInLedger(ledger, 'acme').limitKeys.get('key_1'), 'key_0')
+  t.equal(walletInLedger(ledger, 'other').limitKeys.size, 0)
 })

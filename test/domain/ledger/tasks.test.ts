@@ -1,5 +1,5 @@
 import t from 'tap'
-import { type Applied, applyFrame, initialLedger, type Ledger, walletOf } from '../../../src/domain/ledger/ledger.ts'
+import { type Applied, applyFrame, initialLedger, type Ledger, walletInLedger } from '../../../src/domain/ledger/ledger.ts'
 import { formatUsd } from '../../../src/domain/money.ts'
 import { balancePicos } from '../../../src/domain/wallet/wallet.ts'
 import type { Fact, FactOf } from '../../../src/events/envelope.ts'
@@ -53,7 +53,7 @@ const applyAll = (ledger: Ledger, facts: readonly Fact[]): readonly Applied[] =>
 const after = (...facts: readonly Fact[]) => {
   const ledger = initialLedger()
   const applied = applyAll(ledger, [credited, held, ...facts]).slice(2)
-  const wallet = walletOf(ledger, 'acme')
+  const wallet = walletInLedger(ledger, 'acme')
   return {
     ledger,
     applied,
@@ -113,7 +113,7 @@ t.test('an unknown task moves nothing', async (t) => {
 t.test('a settlement that stands before its hold is not honoured', async (t) => {
   const ledger = initialLedger()
   applyAll(ledger, [credited, settled('1'), held])
-  t.equal(formatUsd(balancePicos(walletOf(ledger, 'acme'))), '10')
+  t.equal(formatUsd(balancePicos(walletInLedger(ledger, 'acme'))), '10')
   t.equal(ledger.tasks.size, 1)
 })
 
@@ -135,7 +135,7 @@ t.test('a journal frame stored twice settles once', async (t) => {
   const frame = { walletSubject: null, writer: 'poller', counter: 1, events: [sealAt(settled('1'))] }
   t.equal(applyFrame(ledger, { ...frame, sequence: 3 }).length, 1)
   t.equal(applyFrame(ledger, { ...frame, sequence: 4 }).length, 0)
-  t.equal(formatUsd(balancePicos(walletOf(ledger, 'acme'))), '9')
+  t.equal(formatUsd(balancePicos(walletInLedger(ledger, 'acme'))), '9')
 })
 
 t.test('a hold for an allowance is no task', async (t) => {

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { formatUsd, parseUsd } from '../../../src/domain/money.ts'
 import { chargeFor, perTokenPicos, ratesFor } from '../../../src/domain/pricing/charge.ts'
-import { affordableOutputTokens, type Demand, worstCasePicos } from '../../../src/domain/pricing/worst-case.ts'
+import { affordableOutputTokens, type UsageBounds, worstCasePicos } from '../../../src/domain/pricing/worst-case.ts'
 import { noUsage, usageOf } from '../../../src/domain/usage/usage.ts'
 import type { PriceSheet } from '../../../src/events/types.ts'
 
@@ -121,7 +121,7 @@ const sheetWithContext: PriceSheet = {
   context_tokens: 100_000,
 }
 
-const demandOf = (promptTokens: number, outputTokens: number): Demand => ({
+const demandOf = (promptTokens: number, outputTokens: number): UsageBounds => ({
   inputTokensMax: promptTokens,
   unmeasured: false,
   outputTokensMax: outputTokens,
@@ -148,7 +148,7 @@ t.test('a request that cannot be measured reserves the whole context of the mode
 
 t.test('what searches add to the prompt is reserved, within bounds', async (t) => {
   const priced = { ...sheetWithContext, per_call: { web_search: '0', x_search: '0', code_interpreter: '0' } }
-  const cost = (toolCallsMax: Demand['toolCallsMax'], sheet: PriceSheet = priced, inputTokensMax = 10): string =>
+  const cost = (toolCallsMax: UsageBounds['toolCallsMax'], sheet: PriceSheet = priced, inputTokensMax = 10): string =>
     formatUsd(worstCasePicos(sheet, { ...demandOf(inputTokensMax, 0), audio: false, toolCallsMax }))
   // 4 a million tokens: 14,000 of one search, never more than 64,000, nor than the context of 100,000.
   t.equal(cost({}), '0.00004')

@@ -10,14 +10,14 @@ import {
   problemsOfPriceFile,
 } from '../../../src/domain/pricing/price-file.ts'
 import type { PriceSheet } from '../../../src/events/types.ts'
-import { validatorOf } from '../../../src/schema-validation.ts'
+import { getValidator } from '../../../src/schema-validation.ts'
 
 type Rates = PriceSheet['per_million_tokens']
 
 const readJson = (path: string) => JSON.parse(readFileSync(new URL(`../../../${path}`, import.meta.url), 'utf8'))
 const shipped: PriceFile = readJson('prices.json')
 const tokenPriced = shipped.prices.flatMap(({ sheet, ...entry }) => (sheet === undefined ? [] : [{ ...entry, sheet }]))
-const problemsOfSchema = validatorOf('price-file.json', { every: true })
+const problemsOfSchema = getValidator('price-file.json', { allErrors: true })
 
 const sheet: PriceSheet = {
   currency: 'USD',
@@ -72,7 +72,7 @@ t.test('a sheet of the file is a sheet of the event, never negative', async (t) 
 })
 
 t.test('every shipped sheet is accepted by the event', async (t) => {
-  const problemsOfEvent = validatorOf('events/PricePublished.v1.json', { every: true })
+  const problemsOfEvent = getValidator('events/PricePublished.v1.json', { allErrors: true })
   for (const { model, effective_from, ...entry } of shipped.prices)
     t.same(problemsOfEvent({ model, version: 'a', effectiveFrom: effective_from, ...entry }), [], model)
 })

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { decide, emptyMeter, type Meter, remainingOf, resetMsOf, settled } from '../../../src/domain/rates/meter.ts'
+import { decideLease, emptyMeter, type Meter, remainingUnits, msUntilReset, settleMeter } from '../../../src/domain/rates/meter.ts'
 
 const one = { held: 0, least: 1, wanted: 1 }
 
@@ -8,7 +8,7 @@ const passesAt = (perMinute: number, instants: readonly number[], wanted = 1): n
   let meter = emptyMeter(0)
   let passed = 0
   for (const nowMs of instants) {
-    const decision = decide(meter, nowMs, { ...one, wanted }, perMinute)
+    const decision = decideLease(meter, nowMs, { ...one, wanted }, perMinute)
     if (decision.granted === null) continue
     meter = decision.meter
     passed += decision.granted
@@ -17,53 +17,53 @@ const passesAt = (perMinute: number, instants: readonly number[], wanted = 1): n
 }
 
 t.test('one passes at once, the next when its time has come', async (t) => {
-  const first = decide(emptyMeter(0), 0, one, 10)
+  const first = decideLease(emptyMeter(0), 0, one, 10)
   t.equal(first.granted, 1)
   const { meter } = first as { readonly meter: Meter }
-  t.same(decide(meter, 0, one, 10), { granted: null, waitMs: 6_000 })
-  t.same(decide(meter, 5_999, one, 10), { granted: null, waitMs: 1 })
-  t.equal(decide(meter, 6_000, one, 10).granted, 1)
-  t.equal(remainingOf(meter, 0, 10), 0)
-  t.equal(remainingOf(meter, 6_000, 10), 1)
-  t.equal(resetMsOf(meter, 2_000, 10), 4_000)
+  t.same(decideLease(meter, 0, one, 10), { granted: null, waitMs: 6_000 })
+  t.same(decideLease(meter, 5_999, one, 10), { granted: null, waitMs: 1 })
+  t.equal(decideLease(meter, 6_000, one, 10).granted, 1)
+  t.equal(remainingUnits(meter, 0, 10), 0)
+  t.equal(remainingUnits(meter, 6_000, 10), 1)
+  t.equal(msUntilReset(meter, 2_000, 10), 4_000)
 })
 
 t.test('a lease is no larger than what there is, and whole', async (t) => {
-  t.equal(decide(emptyMeter(0), 0, { held: 0, least: 1, wanted: 100 }, 600).granted, 20)
-  t.equal(decide(emptyMeter(0), 0, { held: 0, least: 1, wanted: 100 }, 50).granted, 1)
-  t.equal(decide(emptyMeter(0), 0, { held: 15, least: 1, wanted: 100 }, 600).granted, 5, 'what is held is leased anew')
-  t.equal(decide(emptyMeter(0), 0, { held: 20, least: 1, wanted: 100 }, 600).granted, null)
+  t.equal(decideLease(emptyMeter(0), 0, { held: 0, least: 1, wanted: 100 }, 600).granted, 20)
+  t.equal(decideLease(emptyMeter(0), 0, { held: 0, least: 1, wanted: 100 }, 50).granted, 1)
+  t.equal(decideLease(emptyMeter(0), 0, { held: 15, least: 1, wanted: 100 }, 600).granted, 5, 'what is held is leased anew')
+  t.equal(decideLease(emptyMeter(0), 0, { held: 20, least: 1, wanted: 100 }, 600).granted, null)
 })
 
 t.test('a request larger than any burst passes alone, and is owed for', async (t) => {
   const large = { held: 0, least: 5_000, wanted: 5_000 }
-  const first = decide(emptyMeter(0), 0, large, 6_000)
+  const first = decideLease(emptyMeter(0), 0, large, 6_000)
   t.equal(first.granted, 5_000)
   const { meter } = first as { readonly meter: Meter }
-  t.same(decide(meter, 0, large, 6_000), { granted: null, waitMs: 50_000 })
-  t.same(decide(meter, 0, one, 6_000), { granted: null, waitMs: 48_010 }, 'a small one as soon as there is room')
-  t.equal(decide(meter, 50_000, large, 6_000).granted, 5_000)
+  t.same(decideLease(meter, 0, large, 6_000), { granted: null, waitMs: 50_000 })
+  t.same(decideLease(meter, 0, one, 6_000), { granted: null, waitMs: 48_010 }, 'a small one as soon as there is room')
+  t.equal(decideLease(meter, 50_000, large, 6_000).granted, 5_000)
 })
 
 t.test('what turns out otherwise is counted, up to ten minutes of a limit', async (t) => {
-  const { meter } = decide(emptyMeter(0), 0, { held: 0, least: 10, wanted: 10 }, 600) as { readonly meter: Meter }
-  t.equal(remainingOf(settled(meter, 0, -5, 600), 0, 600), 15)
-  t.equal(remainingOf(settled(meter, 0, -500, 600), 0, 600), 20, 'never more than nobody had asked for')
-  t.equal(resetMsOf(settled(meter, 0, 50, 600), 0, 600), 6_000)
-  t.equal(resetMsOf(settled(meter, 0, 1_000_000, 600), 0, 600), 602_000)
+  const { meter } = decideLease(emptyMeter(0), 0, { held: 0, least: 10, wanted: 10 }, 600) as { readonly meter: Meter }
+  t.equal(remainingUnits(settleMeter(meter, 0, -5, 600), 0, 600), 15)
+  t.equal(remainingUnits(settleMeter(meter, 0, -500, 600), 0, 600), 20, 'never more than nobody had asked for')
+  t.equal(msUntilReset(settleMeter(meter, 0, 50, 600), 0, 600), 6_000)
+  t.equal(msUntilReset(settleMeter(meter, 0, 1_000_000, 600), 0, 600), 602_000)
 })
 
 t.test('a raised limit counts at once', async (t) => {
-  const { meter } = decide(emptyMeter(0), 0, one, 1) as { readonly meter: Meter }
-  t.same(decide(meter, 0, one, 1), { granted: null, waitMs: 60_000 })
-  t.same(decide(meter, 0, one, 600).granted, 1)
+  const { meter } = decideLease(emptyMeter(0), 0, one, 1) as { readonly meter: Meter }
+  t.same(decideLease(meter, 0, one, 1), { granted: null, waitMs: 60_000 })
+  t.same(decideLease(meter, 0, one, 600).granted, 1)
 })
 
 t.test('a clock that is behind drains nothing and takes no time back', async (t) => {
-  const { meter } = decide(emptyMeter(10_000), 10_000, one, 60) as { readonly meter: Meter }
-  const behind = decide(meter, 5_000, one, 60) as { readonly meter: Meter }
+  const { meter } = decideLease(emptyMeter(10_000), 10_000, one, 60) as { readonly meter: Meter }
+  const behind = decideLease(meter, 5_000, one, 60) as { readonly meter: Meter }
   t.same(behind.meter, { level: 2, atMs: 10_000 })
-  t.same(decide(behind.meter, 5_000, one, 60), { granted: null, waitMs: 1_000 })
+  t.same(decideLease(behind.meter, 5_000, one, 60), { granted: null, waitMs: 1_000 })
 })
 
 t.test('in no minute more than the limit and its burst, and under pressure not less than 95 %', async () => {
@@ -92,7 +92,7 @@ t.test('in no minute more than the limit and its burst, and under pressure not l
 
 t.test('a clock that was an hour ahead and was set back shuts nobody out', async (t) => {
   const hourMs = 3_600_000
-  const { meter } = decide(emptyMeter(hourMs), hourMs, one, 10) as { readonly meter: Meter }
-  t.same(decide(meter, 0, one, 10), { granted: null, waitMs: 6_000 }, 'what is owed drains from now on')
-  t.equal(decide(meter, hourMs - 60_000, one, 10).granted, null, 'clocks of hosts differ by seconds')
+  const { meter } = decideLease(emptyMeter(hourMs), hourMs, one, 10) as { readonly meter: Meter }
+  t.same(decideLease(meter, 0, one, 10), { granted: null, waitMs: 6_000 }, 'what is owed drains from now on')
+  t.equal(decideLease(meter, hourMs - 60_000, one, 10).granted, null, 'clocks of hosts differ by seconds')
 })

@@ -1,12 +1,12 @@
 import t from 'tap'
 import {
   effectiveCatalog,
-  evolveOverlay,
+  applyToOverlay,
   initialOverlay,
   liveCatalog,
   type RoutingFact,
 } from '../../../src/domain/routing/overlay.ts'
-import { type Catalog, modelIdsOf } from '../../../src/domain/routing/plan.ts'
+import { type Catalog, listModelIds } from '../../../src/domain/routing/plan.ts'
 import { randomOf } from '../../random.ts'
 
 const catalog: Catalog = {
@@ -20,7 +20,7 @@ const routerSet = (router: string, models: readonly string[] | null): RoutingFac
   data: { router, candidates: models?.map((model) => ({ model })) ?? null, order: 'listed' },
 })
 const given = (...facts: readonly RoutingFact[]) =>
-  effectiveCatalog(catalog, facts.reduce(evolveOverlay, initialOverlay))
+  effectiveCatalog(catalog, facts.reduce(applyToOverlay, initialOverlay))
 
 t.test('what is set counts before the configuration, and null gives its word back', async (t) => {
   t.same(given().aliases, catalog.aliases)
@@ -30,7 +30,7 @@ t.test('what is set counts before the configuration, and null gives its word bac
     new: 'openai/d',
   })
   t.same(given(aliasSet('mini', 'openai/c'), aliasSet('mini', null)).aliases, catalog.aliases)
-  t.same(modelIdsOf(given(routerSet('auto', ['openai/x', 'large'])), 'gateway/auto', Math.random), [
+  t.same(listModelIds(given(routerSet('auto', ['openai/x', 'large'])), 'gateway/auto', Math.random), [
     'openai/x',
     'openai/b',
   ])
@@ -42,7 +42,7 @@ t.test('the catalog follows the ledger', async (t) => {
   const ledger = { routing: initialOverlay }
   const live = liveCatalog(catalog, ledger)
   t.equal(live(), live(), 'it is made once')
-  ledger.routing = evolveOverlay(ledger.routing, aliasSet('mini', 'openai/c'))
+  ledger.routing = applyToOverlay(ledger.routing, aliasSet('mini', 'openai/c'))
   t.equal(live().aliases['mini'], 'openai/c')
 })
 
@@ -54,7 +54,7 @@ t.test('a weighted router draws by weight, and the rest follow likewise', async 
   const counts = new Map<string, number>()
   let repeats = 0
   for (let draw = 0; draw < draws; draw += 1) {
-    const order = modelIdsOf(weighted, 'gateway/auto', random)
+    const order = listModelIds(weighted, 'gateway/auto', random)
     repeats += 3 - new Set(order).size
     const [first, second] = order.map((model) => model.at(-1))
     counts.set(`${first}`, (counts.get(`${first}`) ?? 0) + 1)
@@ -70,7 +70,7 @@ t.test('a weighted router draws by weight, and the rest follow likewise', async 
   isAbout('ba', 0.3 * (6 / 7))
   isAbout('cb', 0.1 * (3 / 9))
   t.same(
-    modelIdsOf({ ...weighted, routers: { auto: { candidates } } }, 'gateway/auto', random),
+    listModelIds({ ...weighted, routers: { auto: { candidates } } }, 'gateway/auto', random),
     ['openai/a', 'openai/b', 'openai/c'],
     'listed is listed',
   )

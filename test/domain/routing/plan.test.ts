@@ -1,6 +1,6 @@
 import t from 'tap'
 import { type PriceBook, publishPrice } from '../../../src/domain/pricing/price-book.ts'
-import { type Ask, type Catalog, callableModels, planRequest } from '../../../src/domain/routing/plan.ts'
+import { type RoutingRequest, type Catalog, callableModels, planRequest } from '../../../src/domain/routing/plan.ts'
 import { GatewayError } from '../../../src/errors.ts'
 import type { PriceSheet } from '../../../src/events/types.ts'
 
@@ -38,8 +38,8 @@ const catalog: Catalog = {
   routers: { auto: { candidates: ['openai/absent', 'short', 'openai/b'] }, broken: { candidates: ['openai/absent'] } },
 }
 
-const plan = (ask: Ask) => planRequest(catalog, prices, ask, nowMs, Math.random)
-const modelsOf = (ask: Ask): readonly string[] => plan(ask).candidates.map(({ model }) => model)
+const plan = (ask: RoutingRequest) => planRequest(catalog, prices, ask, nowMs, Math.random)
+const modelsOf = (ask: RoutingRequest): readonly string[] => plan(ask).candidates.map(({ model }) => model)
 
 t.test('names', async (t) => {
   const rows: readonly (readonly [model: string, models: readonly string[], router: string | null])[] = [
@@ -94,7 +94,7 @@ t.test('a chain replaces the model; a level is the place in what was named', asy
 })
 
 t.test('what resolves to nothing', async (t) => {
-  const rows: readonly (readonly [ask: Ask, code: string, param: string])[] = [
+  const rows: readonly (readonly [ask: RoutingRequest, code: string, param: string])[] = [
     [{ model: 'openai/absent', chain: null }, 'model_not_found', 'model'],
     [{ model: 'nobody/d', chain: null }, 'model_not_found', 'model'],
     [{ model: 'vendor-c', chain: null }, 'model_not_found', 'model'],
@@ -177,12 +177,12 @@ t.test(
   'models that may not be used are passed over like those that resolve to nothing, until none is left',
   async (t) => {
     const onlyB = (model: string): boolean => model === 'openai/b'
-    const planned = (ask: Ask, mayUse = onlyB) =>
+    const planned = (ask: RoutingRequest, mayUse = onlyB) =>
       planRequest(catalog, prices, ask, nowMs, Math.random, mayUse).candidates
     t.match(planned({ model: 'openai/a', chain: ['openai/a', 'openai/b'] }), [{ model: 'openai/b', level: 1 }])
     t.match(planned({ model: 'gateway/auto', chain: null }), [{ model: 'openai/b', level: 0 }])
     t.equal(planned({ model: 'gateway/auto', chain: null }).length, 1)
-    const refused: readonly (readonly [ask: Ask, code: string, param: string])[] = [
+    const refused: readonly (readonly [ask: RoutingRequest, code: string, param: string])[] = [
       [{ model: 'openai/a', chain: null }, 'model_not_allowed', 'model'],
       [{ model: 'short', chain: null }, 'model_not_allowed', 'model'],
       [{ model: 'openai/b', chain: ['short'] }, 'model_not_allowed', 'model'],

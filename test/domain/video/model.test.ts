@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { type Applied, applyFrame, type Ledger, walletOf } from '../../../src/domain/ledger/ledger.ts'
+import { type Applied, applyFrame, type Ledger, walletInLedger } from '../../../src/domain/ledger/ledger.ts'
 import { formatUsd, minOf, parseUsd } from '../../../src/domain/money.ts'
 import { decideWallet } from '../../../src/domain/wallet/decide.ts'
-import { chargeWallet } from '../../../src/domain/wallet/evolve.ts'
+import { applyCharge } from '../../../src/domain/wallet/evolve.ts'
 import type { Event } from '../../../src/events/envelope.ts'
 import { Audit, Breach } from './task-book.ts'
 import { type Parts, soundParts, type TaskSystem, type VendorTask } from './task-system.ts'
@@ -205,18 +205,18 @@ const chargeAfterTheEnd =
     if (event.type !== 'TaskSettled' || task !== null || !held.has(event.data.taskId)) return
     const { workspaceId, taskId, total } = event.data
     if (when(released.has(taskId)))
-      chargeWallet(walletOf(ledger, workspaceId), taskId, parseUsd(total), 0n, null, { keyId: 'key-1', day: '' })
+      applyCharge(walletInLedger(ledger, workspaceId), taskId, parseUsd(total), 0n, null, { keyId: 'key-1', day: '' })
   }
 
 const goBackTwice: Defect = (ledger, { event, movements }, { held }) => {
   if (event.type !== 'HoldReleased' || movements.length > 0) return
-  walletOf(ledger, event.data.workspaceId).heldPicos -= held.get(event.data.holdId) ?? 0n
+  walletInLedger(ledger, event.data.workspaceId).heldPicos -= held.get(event.data.holdId) ?? 0n
 }
 
 const keepTheRest: Defect = (ledger, { event, task }) => {
   if (event.type !== 'TaskSettled' || task === null) return
   const rest = parseUsd(event.data.held) - parseUsd(event.data.total)
-  if (rest > 0n) walletOf(ledger, event.data.workspaceId).heldPicos += rest
+  if (rest > 0n) walletInLedger(ledger, event.data.workspaceId).heldPicos += rest
 }
 
 const goBackwards: Defect = (ledger, { event }) => {

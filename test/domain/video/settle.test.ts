@@ -4,18 +4,18 @@ import {
   chargeTask,
   isUnits,
   lateVerdict,
-  settle,
+  decideSettlement,
   unitsPicosRoundingHalfUp,
-  type Verdict,
+  type VideoVerdict,
 } from '../../../src/domain/video/settle.ts'
 import { openTask, type Task } from '../../../src/domain/video/task.ts'
 import { unitsDecimalsMax, unitsWholeDigitsMax } from '../../../src/domain/video/units.ts'
 import { limits } from '../../../src/limits.ts'
-import { validatorOf } from '../../../src/schema-validation.ts'
+import { getValidator } from '../../../src/schema-validation.ts'
 import { randomOf } from '../../random.ts'
 import { orderOf, placed } from './tasks.ts'
 
-const succeeded: Verdict & { readonly vendorTaskId: string } = {
+const succeeded: VideoVerdict & { readonly vendorTaskId: string } = {
   outcome: 'SUCCESS',
   vendorTaskId: 'v-1',
   deduction: '4.5',
@@ -23,7 +23,7 @@ const succeeded: Verdict & { readonly vendorTaskId: string } = {
   vendorCode: null,
   results: [{ id: 'r-1', url: 'https://example.com/r-1.mp4', duration: '5.1' }],
 }
-const failed: Verdict & { readonly vendorTaskId: string } = {
+const failed: VideoVerdict & { readonly vendorTaskId: string } = {
   ...succeeded,
   outcome: 'FAILURE',
   deduction: null,
@@ -104,15 +104,15 @@ t.test('blanks around a number are none of it, and alone are no number', async (
 })
 
 const problemsOf = {
-  TaskSettled: validatorOf('events/TaskSettled.v1.json', { every: true }),
-  LateVerdictSeen: validatorOf('events/LateVerdictSeen.v1.json', { every: true }),
+  TaskSettled: getValidator('events/TaskSettled.v1.json', { allErrors: true }),
+  LateVerdictSeen: getValidator('events/LateVerdictSeen.v1.json', { allErrors: true }),
 }
 
 t.test('the bounds of a number, which its schema has too', async (t) => {
   const longest = `${'9'.repeat(unitsWholeDigitsMax)}.${'9'.repeat(unitsDecimalsMax)}`
   const padded = `${'0'.repeat(limits.videoDeductionCharactersMax - longest.length)}${longest}`
   for (const deduction of [longest, padded]) {
-    const { data } = settle(task(), { ...succeeded, deduction })
+    const { data } = decideSettlement(task(), { ...succeeded, deduction })
     t.match(data, { deduction, source: 'reported', lines: [{ quantity: longest }], total: '140000000' })
     t.same(problemsOf.TaskSettled(data), [])
     t.same(problemsOf.LateVerdictSeen(lateVerdict(task(), { ...succeeded, deduction }).data), [])
@@ -178,11 +178,11 @@ t.test('a failure costs nothing, whatever the vendor deducted', async (t) => {
 
 t.test('the price is that of the hold', async (t) => {
   const cheap = task(orderOf({ unitPrice: '0.1', unitsMax: '10', priceVersion: 'old' }))
-  t.match(settle(cheap, succeeded).data, { priceVersion: 'old', total: '0.45', lines: [{ unitPrice: '0.1' }] })
+  t.match(decideSettlement(cheap, succeeded).data, { priceVersion: 'old', total: '0.45', lines: [{ unitPrice: '0.1' }] })
 })
 
 t.test('the end of a task', async (t) => {
-  const settled = settle(task(), succeeded)
+  const settled = decideSettlement(task(), succeeded)
   t.same(settled, {
     type: 'TaskSettled',
     data: {
@@ -199,10 +199,10 @@ t.test('the end of a task', async (t) => {
       results: succeeded.results,
     },
   })
-  const refused = settle(task(), { ...failed, vendorTaskId: null })
+  const refused = decideSettlement(task(), { ...failed, vendorTaskId: null })
   t.match(refused.data, { outcome: 'FAILURE', failReason: 'no cats', vendorCode: 1301, lines: [], total: '0' })
   t.notOk('vendorTaskId' in refused.data)
-  const unread = settle(task(), { ...succeeded, deduction: '4,5' })
+  const unread = decideSettlement(task(), { ...succeeded, deduction: '4,5' })
   t.match(unread.data, { deduction: '4,5', source: 'estimated', total: '6.3' }, 'what was told stays visible')
   for (const { data } of [settled, refused, unread]) t.same(problemsOf.TaskSettled(data), [])
 })

@@ -1,4 +1,4 @@
-import { type Applied, type LedgerFrame, walletOf } from '../../../src/domain/ledger/ledger.ts'
+import { type Applied, type LedgerFrame, walletInLedger } from '../../../src/domain/ledger/ledger.ts'
 import { formatUsd, parseUsd } from '../../../src/domain/money.ts'
 import type { TaskStatus } from '../../../src/domain/video/task.ts'
 import { availablePicos, balancePicos } from '../../../src/domain/wallet/wallet.ts'
@@ -195,7 +195,7 @@ export class Audit {
   }
 
   #checkWallet(workspaceId: string, { credits, charges, adjustments, open }: Account): void {
-    const wallet = walletOf(this.#observer.ledger, workspaceId)
+    const wallet = walletInLedger(this.#observer.ledger, workspaceId)
     const balance = credits - charges + adjustments
     const held = [...open.values()].reduce((sum, each) => sum + each, 0n)
     const shown = balancePicos(wallet)

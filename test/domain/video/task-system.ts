@@ -5,13 +5,13 @@ import {
   initialLedger,
   type Ledger,
   type LedgerFrame,
-  walletOf,
+  walletInLedger,
 } from '../../../src/domain/ledger/ledger.ts'
-import { lateVerdict, settle, unitsPicosRoundingHalfUp, type Verdict } from '../../../src/domain/video/settle.ts'
+import { lateVerdict, decideSettlement, unitsPicosRoundingHalfUp, type VideoVerdict } from '../../../src/domain/video/settle.ts'
 import type { Task } from '../../../src/domain/video/task.ts'
 import { decideWallet, type WalletCommand, type WalletDecision } from '../../../src/domain/wallet/decide.ts'
-import { evolveWallet } from '../../../src/domain/wallet/evolve.ts'
-import { draftOf } from '../../../src/domain/wallet/wallet.ts'
+import { applyToWallet } from '../../../src/domain/wallet/evolve.ts'
+import { draftWallet } from '../../../src/domain/wallet/wallet.ts'
 import { type Event, type Fact, sealEvent } from '../../../src/events/envelope.ts'
 import { orderOf, startMs } from './tasks.ts'
 
@@ -105,7 +105,7 @@ interface Poller {
 
 export type VendorTask =
   | { readonly status: 'SUBMITTED' | 'IN_PROGRESS' }
-  | { readonly status: 'ENDED'; readonly verdict: Verdict & { readonly vendorTaskId: string } }
+  | { readonly status: 'ENDED'; readonly verdict: VideoVerdict & { readonly vendorTaskId: string } }
 
 const unitPrice = '0.14'
 const holdMs = 86_400_000
@@ -166,13 +166,13 @@ export class TaskSystem {
     edge.process.catchUp(this.frames, framesMax)
     const workspaceId = edge.waiting[0]?.workspaceId
     if (edge.flight !== null || workspaceId === undefined) return
-    const wallet = walletOf(edge.process.ledger, workspaceId)
-    const draft = draftOf(wallet)
+    const wallet = walletInLedger(edge.process.ledger, workspaceId)
+    const draft = draftWallet(wallet)
     const decided = edge.waiting
       .filter((submit) => submit.workspaceId === workspaceId)
       .map((submit) => {
         const decision = this.#parts.decide(this.#placing(submit), draft)
-        if ('facts' in decision) for (const fact of decision.facts) evolveWallet(draft, fact)
+        if ('facts' in decision) for (const fact of decision.facts) applyToWallet(draft, fact)
         return { submit, decision }
       })
     edge.waiting = edge.waiting.filter((submit) => submit.workspaceId !== workspaceId)
@@ -304,7 +304,7 @@ export class TaskSystem {
   }
 
   #answer({ process }: Edge, { decided, workspaceId }: Flight): void {
-    const { externalTasks } = walletOf(process.ledger, workspaceId)
+    const { externalTasks } = walletInLedger(process.ledger, workspaceId)
     for (const { submit, decision } of decided) {
       const standing = submit.externalTaskId === null ? undefined : externalTasks.get(submit.externalTaskId)
       const answer =
@@ -358,8 +358,8 @@ export class TaskSystem {
   /** Whoever releases does not wait until its own ledger has it: it may do so again. */
   #release(process: Process, workspaceId: string, holdId: string, reason: 'expired' | 'submit_failed'): void {
     for (;;) {
-      const wallet = walletOf(process.ledger, workspaceId)
-      const decision = this.#parts.decide({ type: 'ReleaseHold', holdId, reason }, draftOf(wallet))
+      const wallet = walletInLedger(process.ledger, workspaceId)
+      const decision = this.#parts.decide({ type: 'ReleaseHold', holdId, reason }, draftWallet(wallet))
       const facts = 'facts' in decision ? decision.facts : []
       if (facts.length === 0) return
       const frame = process.draft(
@@ -378,7 +378,7 @@ export class TaskSystem {
       // The vendor keeps our id unique: a second submit finds the first one's task.
       this.vendor.set(taskId, { status: 'SUBMITTED' })
       this.#append(process, { type: 'TaskSubmitted', data: { taskId, workspaceId, vendorTaskId: `v-${taskId}` } })
-    } else if (told.status === 'ENDED') this.#append(process, settle(task, told.verdict))
+    } else if (told.status === 'ENDED') this.#append(process, decideSettlement(task, told.verdict))
     else {
       const data = { taskId, workspaceId, status: told.status, progress: told.status === 'SUBMITTED' ? 20 : 30 }
       this.#append(process, { type: 'TaskProgressed', data })

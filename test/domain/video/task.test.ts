@@ -1,7 +1,7 @@
 import t from 'tap'
-import { settle } from '../../../src/domain/video/settle.ts'
+import { decideSettlement } from '../../../src/domain/video/settle.ts'
 import {
-  giveUpTask,
+  expireTask,
   isEnded,
   openTask,
   progressTask,
@@ -112,7 +112,7 @@ const verdict = {
 
 t.test('the vendor’s word ends it', async (t) => {
   const ended = after(submitted(1))
-  settleTask(ended, sealAt(settle(ended, verdict), 5) as EventOf<'TaskSettled'>)
+  settleTask(ended, sealAt(decideSettlement(ended, verdict), 5) as EventOf<'TaskSettled'>)
   t.match(ended, {
     status: 'SUCCESS',
     progress: 100,
@@ -132,7 +132,7 @@ t.test('the vendor’s word ends it', async (t) => {
 t.test('a refusal ends it too, and it was never at the vendor', async (t) => {
   const ended = task()
   const refusal = { ...verdict, outcome: 'FAILURE', vendorTaskId: null, failReason: 'no', vendorCode: 1201 } as const
-  settleTask(ended, sealAt(settle(ended, refusal), 5) as EventOf<'TaskSettled'>)
+  settleTask(ended, sealAt(decideSettlement(ended, refusal), 5) as EventOf<'TaskSettled'>)
   t.match(ended, {
     status: 'FAILURE',
     progress: 100,
@@ -147,7 +147,7 @@ t.test('a refusal ends it too, and it was never at the vendor', async (t) => {
 t.test('a hold that goes back ends it without a charge, and says why', async (t) => {
   for (const reason of ['expired', 'submit_failed', 'returned'] as const) {
     const ended = after(submitted(1))
-    giveUpTask(ended, released(reason, 7))
+    expireTask(ended, released(reason, 7))
     t.match(ended, { status: 'FAILURE', progress: 100, finishedMs: startMs + 7, total: '0', lines: [], source: null })
     t.match(ended.failReason, /\w+ .*\.$/, reason)
     t.equal(isEnded(ended), true)
@@ -156,7 +156,7 @@ t.test('a hold that goes back ends it without a charge, and says why', async (t)
 
 t.test('what has ended moves no more', async (t) => {
   const ended = task()
-  giveUpTask(ended, released('expired', 7))
+  expireTask(ended, released('expired', 7))
   const stood = { ...ended }
   progressTask(ended, progressed('IN_PROGRESS', 99, 8))
   progressTask(ended, submitted(9))

@@ -3,8 +3,8 @@ import fc from 'fast-check'
 import t from 'tap'
 import { formatUsd, parseUsd } from '../../../src/domain/money.ts'
 import { decideWallet, type WalletCommand } from '../../../src/domain/wallet/decide.ts'
-import { chargeWallet, evolveWallet, type Movement } from '../../../src/domain/wallet/evolve.ts'
-import { availablePicos, balancePicos, draftOf, initialWallet, type Wallet } from '../../../src/domain/wallet/wallet.ts'
+import { applyCharge, applyToWallet, type Movement } from '../../../src/domain/wallet/evolve.ts'
+import { availablePicos, balancePicos, draftWallet, initialWallet, type Wallet } from '../../../src/domain/wallet/wallet.ts'
 import { propertyRuns } from '../../property-runs.ts'
 
 const day = '2026-11-21'
@@ -91,11 +91,11 @@ const chargeHeld = (wallet: Wallet, pick: number, share: number, reference: stri
   const hold = picked([...wallet.holds.values()], pick)
   if (hold === undefined) return []
   const amountPicos = (hold.remainingPicos * BigInt(share)) / 100n
-  return chargeWallet(wallet, reference, amountPicos, amountPicos, hold.holdId, asker)
+  return applyCharge(wallet, reference, amountPicos, amountPicos, hold.holdId, asker)
 }
 
 const adjust = (wallet: Wallet, amountPicos: bigint, adjustmentId: string): readonly Movement[] =>
-  evolveWallet(wallet, {
+  applyToWallet(wallet, {
     type: 'AdjustmentPosted',
     data: {
       ...{ adjustmentId, workspaceId: 'acme', reason: 'reconciliation', corrects: 'r', note: '' },
@@ -105,13 +105,13 @@ const adjust = (wallet: Wallet, amountPicos: bigint, adjustmentId: string): read
 
 /** What a decision says is stored when other requests have been billed since; it does what it says all the same. */
 const runCommand = (wallet: Wallet, step: Step, index: number): readonly Movement[] => {
-  const decision = decideWallet(commandOf(wallet, step, index), draftOf(wallet))
+  const decision = decideWallet(commandOf(wallet, step, index), draftWallet(wallet))
   if ('refused' in decision) return []
   const between = step.within.flatMap((share, place) =>
     chargeHeld(wallet, step.pick + place, share, `w${index}-${place}`),
   )
   const moved = decision.facts.flatMap((fact) => {
-    const movements = evolveWallet(wallet, fact)
+    const movements = applyToWallet(wallet, fact)
     if (fact.type === 'CreditExpired')
       assert.deepEqual(
         movements.map(({ amountPicos }) => -amountPicos),
@@ -129,7 +129,7 @@ const runStep = (wallet: Wallet, step: Step, index: number): readonly Movement[]
   const free = availablePicos(wallet) > 0n ? availablePicos(wallet) : 0n
   if (step.do === 'stray') {
     const total = (free * BigInt(share)) / 100n
-    return chargeWallet(wallet, `r${index}`, total, total, null, asker)
+    return applyCharge(wallet, `r${index}`, total, total, null, asker)
   }
   if (step.do === 'adjust') return adjust(wallet, pick % 2 === 0 ? BigInt(amount) : -free, `a${index}`)
   return runCommand(wallet, step, index)

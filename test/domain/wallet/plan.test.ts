@@ -2,7 +2,7 @@ import t from 'tap'
 import { formatUsd, parseUsd } from '../../../src/domain/money.ts'
 import { decideWallet, type WalletCommand } from '../../../src/domain/wallet/decide.ts'
 import type { PlanCommand } from '../../../src/domain/wallet/decide-plan.ts'
-import { chargeWallet, evolveWallet, type Movement, type WalletFact } from '../../../src/domain/wallet/evolve.ts'
+import { applyCharge, applyToWallet, type Movement, type WalletFact } from '../../../src/domain/wallet/evolve.ts'
 import { availablePicos, balancePicos, initialWallet, type Wallet } from '../../../src/domain/wallet/wallet.ts'
 import type { PlanPublished } from '../../../src/events/types.ts'
 
@@ -37,7 +37,7 @@ const released = (holdId: string): WalletFact => ({
 
 const given = (...facts: readonly WalletFact[]): Wallet => {
   const wallet = initialWallet('acme')
-  for (const fact of facts) evolveWallet(wallet, fact)
+  for (const fact of facts) applyToWallet(wallet, fact)
   return wallet
 }
 
@@ -45,7 +45,7 @@ const given = (...facts: readonly WalletFact[]): Wallet => {
 const run = (wallet: Wallet, command: WalletCommand): readonly WalletFact['type'][] | string => {
   const decision = decideWallet(command, wallet)
   if ('refused' in decision) return decision.refused.reason
-  for (const fact of decision.facts) evolveWallet(wallet, fact)
+  for (const fact of decision.facts) applyToWallet(wallet, fact)
   return decision.facts.map(({ type, data }) => ('reason' in data ? `${type} ${data.reason}` : type)) as never
 }
 
@@ -88,13 +88,13 @@ t.test('a subscription is paid for, and its credit given, in one', async (t) => 
   })
   if ('refused' in decision) return
   const [fact] = decision.facts
-  t.same(told(evolveWallet(wallet, fact!)), [
+  t.same(told(applyToWallet(wallet, fact!)), [
     'fee -20 sub_1@2027-01-31T10:00:00.000Z',
     'credit 5 sub_1@2027-01-31T10:00:00.000Z',
   ])
   t.same(figures(wallet), { balance: '5', available: '5', fees: '20', grants: '5' })
   t.match(wallet.subscription, { subscriptionId: 'sub_1', terms: plan(), renews: true, anchorDay: 31 })
-  t.same(evolveWallet(wallet, fact!), [], 'a repeat moves nothing')
+  t.same(applyToWallet(wallet, fact!), [], 'a repeat moves nothing')
 })
 
 t.test('a fee that is not covered is refused, and so is one that only held money would cover', async (t) => {
@@ -183,11 +183,11 @@ const lapse = (reference: string): WalletCommand => ({ type: 'LapseCredit', refe
 
 t.test('charges spend what lapses first, then what lapses later, then what lasts', async (t) => {
   const wallet = given(credited('10'), credited('3', 'b', later), credited('2', 'a', soon))
-  chargeWallet(wallet, 'r1', parseUsd('1'), parseUsd('1'), null, asker)
+  applyCharge(wallet, 'r1', parseUsd('1'), parseUsd('1'), null, asker)
   t.equal(figures(wallet).grants, '1 3')
-  chargeWallet(wallet, 'r2', parseUsd('3'), parseUsd('2'), null, asker)
+  applyCharge(wallet, 'r2', parseUsd('3'), parseUsd('2'), null, asker)
   t.equal(figures(wallet).grants, '1')
-  chargeWallet(wallet, 'r3', parseUsd('4'), parseUsd('4'), null, asker)
+  applyCharge(wallet, 'r3', parseUsd('4'), parseUsd('4'), null, asker)
   t.match(figures(wallet), { grants: '', balance: '7' })
   t.same(run(wallet, lapse('b')), [], 'what is spent does not lapse')
 })
@@ -200,8 +200,8 @@ t.test('a credit lapses but for what is held; the rest once the hold has ended',
   t.same(run(wallet, lapse('a')), ['CreditExpired'])
   t.same(run(wallet, lapse('a')), [])
   t.same(figures(wallet), { balance: '13', available: '10', fees: '0', grants: '3' })
-  chargeWallet(wallet, 'r1', parseUsd('1'), parseUsd('1'), 'h1', asker)
-  evolveWallet(wallet, released('h1'))
+  applyCharge(wallet, 'r1', parseUsd('1'), parseUsd('1'), 'h1', asker)
+  applyToWallet(wallet, released('h1'))
   t.same(run(wallet, lapse('a')), ['CreditExpired'])
   t.same(figures(wallet), { balance: '10', available: '10', fees: '0', grants: '' })
   t.equal(formatUsd(wallet.lapsedPicos), '4')

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { formatUsd, parseUsd } from '../../../src/domain/money.ts'
-import { runwayOf } from '../../../src/domain/wallet/runway.ts'
+import { estimateRunway } from '../../../src/domain/wallet/runway.ts'
 
 const sinceMs = Date.parse('2026-03-01T00:00:00Z')
 const dayMs = 86_400_000
@@ -24,7 +24,7 @@ t.test('how long the money lasts, at the pace of what was spent', async (t) => {
   ]
   for (const [spent, available, days, perDay, leftDays] of rows) {
     const nowMs = sinceMs + days * dayMs
-    const runway = runwayOf({ spentPicos: parseUsd(spent), availablePicos: parseUsd(available), sinceMs, nowMs })
+    const runway = estimateRunway({ spentPicos: parseUsd(spent), availablePicos: parseUsd(available), sinceMs, nowMs })
     const row = `${spent} in ${days} days, ${available} left`
     t.equal(formatUsd(runway.perDayPicos), perDay, row)
     t.equal(runway.untilMs, leftDays === null ? null : nowMs + leftDays * dayMs, row)
@@ -32,6 +32,6 @@ t.test('how long the money lasts, at the pace of what was spent', async (t) => {
 })
 
 t.test('a pace of no time at all is one of a moment', async (t) => {
-  const { untilMs } = runwayOf({ spentPicos: 1n, availablePicos: 5n, sinceMs, nowMs: sinceMs })
+  const { untilMs } = estimateRunway({ spentPicos: 1n, availablePicos: 5n, sinceMs, nowMs: sinceMs })
   t.equal(untilMs, sinceMs + 5)
 })

@@ -2,20 +2,20 @@ import fc from 'fast-check'
 import t from 'tap'
 import { formatUsd, parseUsd } from '../../../src/domain/money.ts'
 import { decideWallet, type WalletCommand } from '../../../src/domain/wallet/decide.ts'
-import { chargeWallet, evolveWallet, settleHold, type WalletFact } from '../../../src/domain/wallet/evolve.ts'
+import { applyCharge, applyToWallet, applyHoldSettlement, type WalletFact } from '../../../src/domain/wallet/evolve.ts'
 import {
-  countFor,
+  addSpending,
   dayEndsMs,
   type KeySpending,
   noSpending,
-  renewalMs,
+  limitRenewalMs,
   spendLimitsOf,
 } from '../../../src/domain/wallet/spending.ts'
 import {
   availablePicos,
-  draftOf,
+  draftWallet,
   initialWallet,
-  keyRoomOf,
+  findKeyRemaining,
   spendingOf,
   type Wallet,
 } from '../../../src/domain/wallet/wallet.ts'
@@ -45,12 +45,12 @@ const released = (holdId: string): WalletFact => ({
 
 const given = (...facts: readonly WalletFact[]): Wallet => {
   const wallet = initialWallet(workspaceId)
-  for (const fact of facts) evolveWallet(wallet, fact)
+  for (const fact of facts) applyToWallet(wallet, fact)
   return wallet
 }
 
 const charge = (wallet: Wallet, usd: string, holdId: string | null, keyId = 'key-1', day = '2026-11-21') =>
-  chargeWallet(wallet, 'r1', parseUsd(usd), parseUsd(usd), holdId, { keyId, day })
+  applyCharge(wallet, 'r1', parseUsd(usd), parseUsd(usd), holdId, { keyId, day })
 
 /** As `day: spent day/month/total, held day/month/total`. */
 const told = ({ day, spent, held }: KeySpending): string => {
@@ -89,14 +89,14 @@ t.test('what a key holds and spends is counted for the day of its hold', async (
   t.equal(tellOf(wallet), '2026-11-21: 0/0/0, 4/4/4')
   charge(wallet, '1.5', 'h1', 'key-1', '2026-11-22')
   t.equal(tellOf(wallet), '2026-11-21: 1.5/1.5/1.5, 2.5/2.5/2.5', 'the day on which it was asked does not matter')
-  evolveWallet(wallet, held('h2', '1', 'key-1', '2026-11-22'))
+  applyToWallet(wallet, held('h2', '1', 'key-1', '2026-11-22'))
   t.equal(tellOf(wallet), '2026-11-22: 0/1.5/1.5, 1/3.5/3.5')
   charge(wallet, '0.5', 'h1')
   t.equal(tellOf(wallet), '2026-11-22: 0/2/2, 1/3/3', 'a hold of yesterday is spent for yesterday')
-  evolveWallet(wallet, held('h3', '1', 'key-1', '2026-12-01'))
+  applyToWallet(wallet, held('h3', '1', 'key-1', '2026-12-01'))
   t.equal(tellOf(wallet), '2026-12-01: 0/0/2, 1/1/4')
-  evolveWallet(wallet, released('h1'))
-  evolveWallet(wallet, released('h2'))
+  applyToWallet(wallet, released('h1'))
+  applyToWallet(wallet, released('h2'))
   t.equal(tellOf(wallet), '2026-12-01: 0/0/2, 1/1/1')
   charge(wallet, '3', 'h3')
   t.equal(tellOf(wallet), '2026-12-01: 3/3/5, 0/0/0', 'what goes beyond a hold is spent too')
@@ -104,7 +104,7 @@ t.test('what a key holds and spends is counted for the day of its hold', async (
 
 t.test('what shared slices paid for is counted for the key that asked, and never held for it', async (t) => {
   const wallet = given(credited('100'))
-  evolveWallet(wallet, {
+  applyToWallet(wallet, {
     type: 'HoldPlaced',
     data: { holdId: 'h1', workspaceId, purpose: 'allowance', amount: '4', deadline, owner: 'edge-1' },
   })
@@ -113,14 +113,14 @@ t.test('what shared slices paid for is counted for the key that asked, and never
   charge(wallet, '1', null, 'key-1', '2026-11-20')
   t.equal(tellOf(wallet), '2026-11-21: 1/2/2, 0/0/0')
   t.equal(tellOf(wallet, 'key-2'), '2026-11-22: 2/2/2, 0/0/0')
-  evolveWallet(wallet, released('h1'))
+  applyToWallet(wallet, released('h1'))
   t.equal(tellOf(wallet), '2026-11-21: 1/2/2, 0/0/0')
 })
 
 t.test('a video counts for its key and the day on which it was asked, whenever it is done', async (t) => {
   const wallet = given(credited('100'))
   const hold = (taskId: string, time: string) =>
-    evolveWallet(wallet, {
+    applyToWallet(wallet, {
       type: 'HoldPlaced',
       data: {
         ...{ holdId: taskId, workspaceId, purpose: 'task', amount: '6', deadline, owner: 'edge-1' },
@@ -131,8 +131,8 @@ t.test('a video counts for its key and the day on which it was asked, whenever i
   hold('task-1', '2026-11-30T23:59:59.999Z')
   hold('task-2', '2026-12-01T00:00:00.000Z')
   t.equal(tellOf(wallet), '2026-12-01: 0/0/0, 6/6/12')
-  settleHold(wallet, 'task-1', parseUsd('5'))
-  settleHold(wallet, 'task-2', parseUsd('7'))
+  applyHoldSettlement(wallet, 'task-1', parseUsd('5'))
+  applyHoldSettlement(wallet, 'task-2', parseUsd('7'))
   t.equal(tellOf(wallet), '2026-12-01: 7/7/12, 0/0/0')
 })
 
@@ -140,7 +140,7 @@ t.test('a charge that is taken back is given back to the key that is named, for 
   const wallet = given(credited('100'))
   charge(wallet, '5', null)
   const adjust = (adjustmentId: string, spender: { keyId?: string; day?: string }) =>
-    evolveWallet(wallet, {
+    applyToWallet(wallet, {
       type: 'AdjustmentPosted',
       data: { adjustmentId, workspaceId, amount: '1', reason: 'undelivered', corrects: 'r1', note: '', ...spender },
     })
@@ -239,7 +239,7 @@ t.test('a hold takes no more than the key may spend, nor than the wallet has', a
 t.test('a limit that is set later counts what was spent before', async (t) => {
   const wallet = given(credited('100'))
   charge(wallet, '3', null)
-  evolveWallet(wallet, limited({ day: '5', month: '100' }))
+  applyToWallet(wallet, limited({ day: '5', month: '100' }))
   t.equal(placed(wallet, place('2', '2')), '2 key-1 2026-11-21')
   t.equal(placed(wallet, place('2.1', '2.1')), 'key_limit_reached')
   t.equal(placed(wallet, place('5', '5', '2026-11-22')), '5 key-1 2026-11-22')
@@ -260,20 +260,20 @@ t.test('a video is covered whole by what the key may spend, or refused', async (
 
 t.test('facts tried on a draft leave what the key spent as it was', async (t) => {
   const wallet = given(credited('100'), limited({ day: '5' }), held('h1', '3'))
-  const draft = draftOf(wallet)
-  evolveWallet(draft, held('h2', '2'))
-  evolveWallet(draft, limited({ day: '50' }))
-  t.equal(keyRoomOf(draft, 'key-1', '2026-11-21')?.leftPicos, parseUsd('45'))
-  t.equal(keyRoomOf(wallet, 'key-1', '2026-11-21')?.leftPicos, parseUsd('2'))
+  const draft = draftWallet(wallet)
+  applyToWallet(draft, held('h2', '2'))
+  applyToWallet(draft, limited({ day: '50' }))
+  t.equal(findKeyRemaining(draft, 'key-1', '2026-11-21')?.leftPicos, parseUsd('45'))
+  t.equal(findKeyRemaining(wallet, 'key-1', '2026-11-21')?.leftPicos, parseUsd('2'))
 })
 
 t.test('when limits renew', async (t) => {
   const iso = (ms: number | null) => (ms === null ? null : new Date(ms).toISOString())
   t.equal(iso(dayEndsMs('2026-12-31')), '2027-01-01T00:00:00.000Z')
-  t.equal(iso(renewalMs('day', '2028-02-28')), '2028-02-29T00:00:00.000Z')
-  t.equal(iso(renewalMs('month', '2026-12-31')), '2027-01-01T00:00:00.000Z')
-  t.equal(iso(renewalMs('month', '2026-01-31')), '2026-02-01T00:00:00.000Z')
-  t.equal(renewalMs('total', '2026-12-31'), null)
+  t.equal(iso(limitRenewalMs('day', '2028-02-28')), '2028-02-29T00:00:00.000Z')
+  t.equal(iso(limitRenewalMs('month', '2026-12-31')), '2027-01-01T00:00:00.000Z')
+  t.equal(iso(limitRenewalMs('month', '2026-01-31')), '2026-02-01T00:00:00.000Z')
+  t.equal(limitRenewalMs('total', '2026-12-31'), null)
   t.same(spendLimitsOf({ month: '1', total: '2' }), [
     { period: 'month', limitPicos: parseUsd('1') },
     { period: 'total', limitPicos: parseUsd('2') },
@@ -287,7 +287,7 @@ t.test('in whichever order: what counts for the last day, for its month, and all
   fc.assert(
     fc.property(fc.array(item, { minLength: 1 }), (items) => {
       const spending = items.reduce(
-        (before, { day, spent }) => countFor(before, day, { spentPicos: BigInt(spent) }),
+        (before, { day, spent }) => addSpending(before, day, { spentPicos: BigInt(spent) }),
         noSpending,
       )
       const last = items
@@ -390,14 +390,14 @@ t.test('keys with limits, in any order of holds, charges, ends and days, never g
         if (step.do === 'nextDay') today = Math.min(today + 1, days.length - 1)
         else if (step.do === 'place' || step.do === 'task') {
           const decision = decideWallet(commandOf(step, index, today), wallet)
-          if ('facts' in decision) for (const fact of decision.facts) evolveWallet(wallet, fact)
+          if ('facts' in decision) for (const fact of decision.facts) applyToWallet(wallet, fact)
         } else {
           const hold = open[step.hold % Math.max(1, open.length)]
           if (hold === undefined) continue
           const share = step.do === 'charge' ? (hold.remainingPicos * BigInt(step.share)) / 100n : 0n
-          if (step.do === 'end') evolveWallet(wallet, released(hold.holdId))
-          else if (hold.purpose === 'task') settleHold(wallet, hold.holdId, share)
-          else chargeWallet(wallet, `r${index}`, share, share, hold.holdId, { keyId: 'key-9', day: days[today]! })
+          if (step.do === 'end') applyToWallet(wallet, released(hold.holdId))
+          else if (hold.purpose === 'task') applyHoldSettlement(wallet, hold.holdId, share)
+          else applyCharge(wallet, `r${index}`, share, share, hold.holdId, { keyId: 'key-9', day: days[today]! })
         }
         if (availablePicos(wallet) < 0n) return false
         if (!limitsOfKeys.every((spend, each) => isWithin(wallet, `key-${each}`, spend))) return false

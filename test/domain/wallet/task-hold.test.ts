@@ -1,8 +1,8 @@
 import t from 'tap'
 import { formatUsd, parseUsd } from '../../../src/domain/money.ts'
 import { decideWallet, type WalletCommand } from '../../../src/domain/wallet/decide.ts'
-import { evolveWallet, settleHold, type WalletFact } from '../../../src/domain/wallet/evolve.ts'
-import { availablePicos, balancePicos, draftOf, initialWallet, type Wallet } from '../../../src/domain/wallet/wallet.ts'
+import { applyToWallet, applyHoldSettlement, type WalletFact } from '../../../src/domain/wallet/evolve.ts'
+import { availablePicos, balancePicos, draftWallet, initialWallet, type Wallet } from '../../../src/domain/wallet/wallet.ts'
 import type { TaskOrder } from '../../../src/events/types.ts'
 import { holdOf, orderOf } from '../video/tasks.ts'
 
@@ -17,7 +17,7 @@ const released = (holdId: string): WalletFact => ({
 
 const given = (...facts: readonly WalletFact[]): Wallet => {
   const wallet = initialWallet('acme')
-  for (const fact of facts) evolveWallet(wallet, fact)
+  for (const fact of facts) applyToWallet(wallet, fact)
   return wallet
 }
 
@@ -85,14 +85,14 @@ t.test('it names that task after its end too', async (t) => {
   const expired = given(credited('10'), holdOf('task_1', '6.3', mine), released('task_1'))
   t.same(decideWallet(place('task_2', '6.3', mine), expired), { facts: [] })
   const settled = given(credited('10'), holdOf('task_1', '6.3', mine))
-  settleHold(settled, 'task_1', parseUsd('1'))
+  applyHoldSettlement(settled, 'task_1', parseUsd('1'))
   t.same(decideWallet(place('task_2', '6.3', mine), settled), { facts: [] })
 })
 
 t.test('an id on a draft stays on the draft', async (t) => {
   const wallet = given(credited('10'))
-  const draft = draftOf(wallet)
-  evolveWallet(draft, holdOf('task_1', '6.3', mine))
+  const draft = draftWallet(wallet)
+  applyToWallet(draft, holdOf('task_1', '6.3', mine))
   t.same(decideWallet(place('task_2', '6.3', mine), draft), { facts: [] })
   t.match(decideWallet(place('task_2', '6.3', mine), wallet), { facts: [{ type: 'HoldPlaced' }] })
 })
@@ -140,7 +140,7 @@ const settlements: readonly (readonly [total: string, moved: readonly Moved[], b
 t.test('a settlement charges, ends the hold and gives the rest back', async (t) => {
   for (const [total, moved, balance] of settlements) {
     const wallet = given(credited('10'), holdOf('task_1', '6.3'))
-    const movements = settleHold(wallet, 'task_1', parseUsd(total))
+    const movements = applyHoldSettlement(wallet, 'task_1', parseUsd(total))
     t.same(
       movements.map(({ kind, amountPicos, heldPicos }) => [kind, formatUsd(amountPicos), formatUsd(heldPicos)]),
       moved,
@@ -154,19 +154,19 @@ t.test('a settlement charges, ends the hold and gives the rest back', async (t) 
 
 t.test('after its end a hold moves nothing', async (t) => {
   const settled = given(credited('10'), holdOf('task_1', '6.3'))
-  settleHold(settled, 'task_1', parseUsd('1'))
-  t.same(settleHold(settled, 'task_1', parseUsd('1')), [])
-  t.same(evolveWallet(settled, released('task_1')), [])
+  applyHoldSettlement(settled, 'task_1', parseUsd('1'))
+  t.same(applyHoldSettlement(settled, 'task_1', parseUsd('1')), [])
+  t.same(applyToWallet(settled, released('task_1')), [])
   t.same(figures(settled), { balance: '9', held: '0', available: '9' })
 
   const expired = given(credited('10'), holdOf('task_1', '6.3'), released('task_1'))
-  t.same(settleHold(expired, 'task_1', parseUsd('1')), [])
+  t.same(applyHoldSettlement(expired, 'task_1', parseUsd('1')), [])
   t.same(figures(expired), { balance: '10', held: '0', available: '10' })
 })
 
 t.test('a settlement leaves other holds alone', async (t) => {
   const wallet = given(credited('10'), holdOf('task_1', '3'), holdOf('task_2', '4'))
-  settleHold(wallet, 'task_1', parseUsd('5'))
+  applyHoldSettlement(wallet, 'task_1', parseUsd('5'))
   t.same(figures(wallet), { balance: '5', held: '4', available: '1' })
   t.equal(wallet.holds.get('task_2')?.remainingPicos, parseUsd('4'))
 })

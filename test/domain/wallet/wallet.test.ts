@@ -2,8 +2,8 @@ import fc from 'fast-check'
 import t from 'tap'
 import { formatUsd, parseUsd } from '../../../src/domain/money.ts'
 import { decideWallet, type WalletCommand } from '../../../src/domain/wallet/decide.ts'
-import { chargeWallet, evolveWallet, type WalletFact } from '../../../src/domain/wallet/evolve.ts'
-import { availablePicos, balancePicos, draftOf, initialWallet, type Wallet } from '../../../src/domain/wallet/wallet.ts'
+import { applyCharge, applyToWallet, type WalletFact } from '../../../src/domain/wallet/evolve.ts'
+import { availablePicos, balancePicos, draftWallet, initialWallet, type Wallet } from '../../../src/domain/wallet/wallet.ts'
 
 const credited = (amount: string, reference = 'invoice-1'): WalletFact => ({
   type: 'WalletCredited',
@@ -29,7 +29,7 @@ const asker = { keyId: 'key-1', day: '2026-11-21' }
 
 const given = (...facts: readonly WalletFact[]): Wallet => {
   const wallet = initialWallet('acme')
-  for (const fact of facts) evolveWallet(wallet, fact)
+  for (const fact of facts) applyToWallet(wallet, fact)
   return wallet
 }
 
@@ -60,19 +60,19 @@ const placedAmount = (wallet: Wallet, command: WalletCommand): string | 'refused
 t.test('credit, hold, charge, release', async (t) => {
   const wallet = given(credited('10'), held('h1', '4'))
   t.same(figures(wallet), { balance: '10', held: '4', available: '6' })
-  chargeWallet(wallet, 'r1', parseUsd('1.5'), parseUsd('2'), 'h1', asker)
+  applyCharge(wallet, 'r1', parseUsd('1.5'), parseUsd('2'), 'h1', asker)
   t.same(
     figures(wallet),
     { balance: '8.5', held: '2.5', available: '6' },
     'a charge within its allowance leaves available as it was',
   )
-  evolveWallet(wallet, released('h1'))
+  applyToWallet(wallet, released('h1'))
   t.same(figures(wallet), { balance: '8.5', held: '0', available: '8.5' })
 })
 
 t.test('what goes beyond the reservation is a movement of its own', async (t) => {
   const wallet = given(credited('10'), held('h1', '4'))
-  const movements = chargeWallet(wallet, 'r1', parseUsd('5'), parseUsd('2'), 'h1', asker)
+  const movements = applyCharge(wallet, 'r1', parseUsd('5'), parseUsd('2'), 'h1', asker)
   t.same(
     movements.map(({ kind, amountPicos }) => [kind, formatUsd(amountPicos)]),
     [
@@ -85,14 +85,14 @@ t.test('what goes beyond the reservation is a movement of its own', async (t) =>
 
 t.test('a charge whose allowance has ended comes out of the balance alone', async (t) => {
   const wallet = given(credited('10'), held('h1', '4'), released('h1'))
-  chargeWallet(wallet, 'r1', parseUsd('1'), parseUsd('2'), 'h1', asker)
+  applyCharge(wallet, 'r1', parseUsd('1'), parseUsd('2'), 'h1', asker)
   t.same(figures(wallet), { balance: '9', held: '0', available: '9' })
 })
 
 t.test('repeats move nothing', async (t) => {
   const wallet = given(credited('10'), credited('10'), held('h1', '4'), held('h1', '4'), released('h1'), released('h1'))
   t.same(figures(wallet), { balance: '10', held: '0', available: '10' })
-  t.same(evolveWallet(wallet, released('unknown')), [])
+  t.same(applyToWallet(wallet, released('unknown')), [])
 })
 
 t.test(
@@ -175,7 +175,7 @@ const chargeSome = (wallet: Wallet, step: Step & { do: 'charge' }, index: number
   const hold = holds[step.hold % Math.max(1, holds.length)]
   if (hold === undefined) return
   const amountPicos = (hold.remainingPicos * BigInt(step.share)) / 100n
-  chargeWallet(wallet, `r${index}`, amountPicos, amountPicos, hold.holdId, asker)
+  applyCharge(wallet, `r${index}`, amountPicos, amountPicos, hold.holdId, asker)
 }
 
 t.test('random wallets never breach their rules', async () => {
@@ -186,7 +186,7 @@ t.test('random wallets never breach their rules', async () => {
         if (step.do === 'charge') chargeSome(wallet, step, index)
         else {
           const decision = decideWallet(commandOf(wallet, step, index), wallet)
-          if ('facts' in decision) for (const fact of decision.facts) evolveWallet(wallet, fact)
+          if ('facts' in decision) for (const fact of decision.facts) applyToWallet(wallet, fact)
         }
         const heldTogether = [...wallet.holds.values()].reduce((sum, { remainingPicos }) => sum + remainingPicos, 0n)
         if (heldTogether !== wallet.heldPicos) return false
@@ -205,9 +205,9 @@ t.test('random wallets never breach their rules', async () => {
 
 t.test('facts tried on a draft leave the wallet as it was', async (t) => {
   const wallet = given(credited('10'), held('h1', '4'))
-  const draft = draftOf(wallet)
-  evolveWallet(draft, released('h1'))
-  evolveWallet(draft, held('h2', '1'))
+  const draft = draftWallet(wallet)
+  applyToWallet(draft, released('h1'))
+  applyToWallet(draft, held('h2', '1'))
   t.equal(availablePicos(draft), parseUsd('9'))
   t.same(figures(wallet), { balance: '10', held: '4', available: '6' })
   t.equal(wallet.holds.get('h1')?.remainingPicos, parseUsd('4'))

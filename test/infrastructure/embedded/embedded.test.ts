@@ -2,7 +2,7 @@ import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { findEmbedded, type ServerExit, startEmbedded } from '../../../src/infrastructure/embedded/embedded.ts'
-import { startTimeOf } from '../../../src/infrastructure/embedded/processes.ts'
+import { readStartTime } from '../../../src/infrastructure/embedded/processes.ts'
 import { readRecord } from '../../../src/infrastructure/embedded/record.ts'
 import { publish, readMessages, readRows, showSetting, writeRow } from './clients.ts'
 import { freshFolder } from './fresh-folder.ts'
@@ -22,7 +22,7 @@ t.test('state survives a restart, and nothing runs after a stop', async (test) =
   await publish(first, 'one')
   const pids = pidsOf(folder)
   await first.stop()
-  test.strictSame(pids.map(startTimeOf), [null, null], 'both servers ended')
+  test.strictSame(pids.map(readStartTime), [null, null], 'both servers ended')
   const warmMs = performance.now()
   const second = await start(folder)
   test.comment(`cold start ${Math.round(stopped - coldMs)} ms, warm ${Math.round(performance.now() - warmMs)} ms`)
@@ -120,5 +120,5 @@ t.test('Ctrl-C reaches the gateway and not its servers', async (test) => {
   process.kill(-gateway.child.pid!, 'SIGINT')
   test.strictSame(await gateway.nextLine(), { serversAliveAfterInterrupt: true })
   test.strictSame(await gateway.exited, [0, null])
-  test.strictSame(pids.map(startTimeOf), [null, null], 'stopped by the gateway')
+  test.strictSame(pids.map(readStartTime), [null, null], 'stopped by the gateway')
 })

@@ -6,7 +6,7 @@ import t from 'tap'
 import type { Addresses } from '../../../src/infrastructure/embedded/embedded.ts'
 import { natsArguments } from '../../../src/infrastructure/embedded/nats.ts'
 import { postgresArguments } from '../../../src/infrastructure/embedded/postgres.ts'
-import { pidsWithArguments, startTimeOf } from '../../../src/infrastructure/embedded/processes.ts'
+import { pidsWithArguments, readStartTime } from '../../../src/infrastructure/embedded/processes.ts'
 import { readRecord, writeRecord } from '../../../src/infrastructure/embedded/record.ts'
 import { databaseIdentity } from '../../../src/infrastructure/embedded/run-as.ts'
 import { publish, readMessages, readRows, writeRow } from './clients.ts'
@@ -52,7 +52,7 @@ t.test(`${rounds} gateways killed one after the other lose nothing`, async (test
     const addresses = (await gateway.nextLine<Addresses>())!
     test.comment(`round ${round}: ready after ${Math.round(performance.now() - startedMs)} ms, process start included`)
     test.ok(
-      left.every((pid) => startTimeOf(pid) === null),
+      left.every((pid) => readStartTime(pid) === null),
       `round ${round}: the servers left behind are dead`,
     )
     test.strictSame(livingServers(folder), { postgres: 1, nats: 1 })
@@ -61,7 +61,7 @@ t.test(`${rounds} gateways killed one after the other lose nothing`, async (test
     left = readRecord(folder)!.servers.map(({ pid }) => pid)
     await kill(gateway)
     test.ok(
-      left.every((pid) => startTimeOf(pid) !== null),
+      left.every((pid) => readStartTime(pid) !== null),
       `round ${round}: the servers outlive their gateway`,
     )
     test.strictSame(await readRows(addresses), expected)
@@ -145,6 +145,6 @@ t.test('a stranger that has the pid of a recorded server is left alone', async (
   writeRecord(folder, { ...record, servers })
   const second = spawnGateway('serve', folder)
   test.match(await second.nextLine(), { databaseUrl: /^postgres:/ })
-  test.ok(startTimeOf(stranger.pid!), 'the stranger lives')
+  test.ok(readStartTime(stranger.pid!), 'the stranger lives')
   await stop(second)
 })

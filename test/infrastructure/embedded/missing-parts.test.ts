@@ -165,7 +165,7 @@ t.test('a port that another process took first is chosen again', async (test) =>
     const logPath = join(folder, 'nats.log')
     const server = new ServerProcess({ name: 'nats', binary, args, port, workingFolder: folder, logPath, identity: {} })
     test.teardown(() => server.stop())
-    await server.becomesReady((ended) =>
+    await server.waitUntilReady((ended) =>
       port === free ? Promise.resolve() : new Promise((_, reject) => ended.addEventListener('abort', reject)),
     )
     return port

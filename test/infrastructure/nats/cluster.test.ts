@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { createInbox, type NatsConnection } from '@nats-io/transport-node'
 import t from 'tap'
 import { v7 } from 'uuid'
-import { leafOf } from '../../../src/audit/frames.ts'
+import { hashFrame } from '../../../src/audit/frames.ts'
 import { openCallClient } from '../../../src/infrastructure/nats/calls/call-client.ts'
 import { openCallServer } from '../../../src/infrastructure/nats/calls/call-server.ts'
 import { connectNats } from '../../../src/infrastructure/nats/connect.ts'
@@ -289,9 +289,9 @@ t.test('a user of its own puts frames of every writer back, in order, on three n
   )
   const found: string[] = []
   for await (const some of log.read(standing + 1, await log.lastSequence()))
-    found.push(...some.map((frame) => leafOf(frame).toString('hex')))
+    found.push(...some.map((frame) => hashFrame(frame).toString('hex')))
   t.same(
     found,
-    frames.map((frame) => leafOf(frame).toString('hex')),
+    frames.map((frame) => hashFrame(frame).toString('hex')),
   )
 })

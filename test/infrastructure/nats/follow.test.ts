@@ -4,8 +4,8 @@ import { encodeFrame } from '../../../src/events/codec.ts'
 import { sealEvent } from '../../../src/events/envelope.ts'
 import { connectNats } from '../../../src/infrastructure/nats/connect.ts'
 import { Link } from '../../../src/infrastructure/nats/link.ts'
-import { logNamesOf } from '../../../src/infrastructure/nats/stream.ts'
-import { Tail } from '../../../src/infrastructure/nats/tail.ts'
+import { buildLogNames } from '../../../src/infrastructure/nats/stream.ts'
+import { LogFollower } from '../../../src/infrastructure/nats/tail.ts'
 import { limits } from '../../../src/limits.ts'
 import { LossyProxy } from './lossy-proxy.ts'
 import { adjustment, adjustmentIdsOf, keepingLogger, type Opened, openOn, until } from './open.ts'
@@ -151,12 +151,12 @@ t.test('followers that meet a backlog of full frames do not lose the connection 
   const full = Buffer.alloc(limits.frameBytesMax, 'a') // A follower reads frames; its tail hands on whatever is there.
   const client = jetstream(connection)
   for (let n = 0; n < count; n += 1) await client.publish('backlog.journal.edge', full)
-  const parts = { connection, jsm, names: logNamesOf('BACKLOG'), inboxPrefix: '_INBOX', link: new Link(connection) }
+  const parts = { connection, jsm, names: buildLogNames('BACKLOG'), inboxPrefix: '_INBOX', link: new Link(connection) }
   const logger = keepingLogger()
   const seen = [0, 0, 0]
   const tails = seen.map(
     (_, which) =>
-      new Tail({ ...parts, logger }, 1, () => {
+      new LogFollower({ ...parts, logger }, 1, () => {
         seen[which]! += 1
       }),
   )
@@ -172,12 +172,12 @@ t.test('a gap in the stream, before or behind the start, is a fault', async (t) 
   await jsm.streams.add({ name: 'GAP', subjects: ['gap.journal.*', 'gap.wallet.*'] })
   const client = jetstream(connection)
   for (const text of frameTexts(5)) await client.publish('gap.journal.edge', text)
-  const names = logNamesOf('GAP')
+  const names = buildLogNames('GAP')
   const link = new Link(connection)
   const parts = { connection, jsm, names, inboxPrefix: '_INBOX', link, logger: keepingLogger() }
   const seen: number[] = []
   const follow = (fromSequence: number): Promise<void> =>
-    new Tail(parts, fromSequence, ({ sequence }) => void seen.push(sequence)).done
+    new LogFollower(parts, fromSequence, ({ sequence }) => void seen.push(sequence)).done
   await jsm.streams.deleteMessage('GAP', 3)
   await t.rejects(follow(1), { name: 'LogFault', message: 'sequence 3 is missing: 4 came' })
   t.same(seen, [1, 2])

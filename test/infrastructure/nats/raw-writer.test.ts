@@ -1,8 +1,8 @@
 import t, { type Test } from 'tap'
 import type { FrameSource, RawFrame } from '../../../src/audit/frames.ts'
-import { leafOf } from '../../../src/audit/frames.ts'
-import { restore } from '../../../src/audit/restore.ts'
-import { verify } from '../../../src/audit/verify.ts'
+import { hashFrame } from '../../../src/audit/frames.ts'
+import { restoreLog } from '../../../src/audit/restore.ts'
+import { verifyLog } from '../../../src/audit/verify.ts'
 import { connectNats } from '../../../src/infrastructure/nats/connect.ts'
 import { openRawWriter } from '../../../src/infrastructure/nats/raw-writer.ts'
 import { MemorySource, renumbered, sealedLog, verifier } from '../../audit/sealed-log.ts'
@@ -37,12 +37,12 @@ const framesOf = async (source: FrameSource): Promise<readonly RawFrame[]> => {
   return all
 }
 
-const leavesOf = (all: readonly RawFrame[]) => all.map((frame) => `${frame.sequence} ${leafOf(frame).toString('hex')}`)
+const leavesOf = (all: readonly RawFrame[]) => all.map((frame) => `${frame.sequence} ${hashFrame(frame).toString('hex')}`)
 
 t.test('an empty log gets the same frames at the same sequences, and so the same tree', async (t) => {
   const { log, writer } = await newLog(t)
   const told: number[] = []
-  t.equal(await restore({ archive, log, writer, onProgress: (sequence) => told.push(sequence) }), size)
+  t.equal(await restoreLog({ archive, log, writer, onProgress: (sequence) => told.push(sequence) }), size)
   t.equal(told.at(-1), size)
   t.same(leavesOf(await framesOf(log)), leavesOf(frames))
   t.same(
@@ -50,47 +50,47 @@ t.test('an empty log gets the same frames at the same sequences, and so the same
     frames.map(({ id }) => id),
   )
   const known = [{ note: archived.seals.at(-1)!.seal.note, place: 'the archive' }]
-  t.match(await verify({ source: log, verifiers: [verifier], known }), { total: 0, sealedTo: size })
-  t.equal(await restore({ archive, log, writer }), 0, 'again, it does nothing')
+  t.match(await verifyLog({ source: log, verifiers: [verifier], known }), { total: 0, sealedTo: size })
+  t.equal(await restoreLog({ archive, log, writer }), 0, 'again, it does nothing')
 })
 
 t.test('one that was interrupted goes on', async (t) => {
   const { log, writer } = await newLog(t)
   for (const end of [1, 2, 57, 200]) {
-    await restore({ archive: new MemorySource(frames.slice(0, end)), log, writer })
+    await restoreLog({ archive: new MemorySource(frames.slice(0, end)), log, writer })
     t.equal(await log.lastSequence(), end)
   }
-  t.equal(await restore({ archive, log, writer }), size - 200)
+  t.equal(await restoreLog({ archive, log, writer }), size - 200)
   t.same(leavesOf(await framesOf(log)), leavesOf(frames))
 })
 
 t.test('a log that holds anything else is left as it is', async (t) => {
   const { log, writer } = await newLog(t)
   await log.append([adjustment('a')])
-  await t.rejects(restore({ archive, log, writer }), {
+  await t.rejects(restoreLog({ archive, log, writer }), {
     name: 'RestoreRefused',
     message: /its frame 1 is not the archive's/,
   })
   t.equal(await log.lastSequence(), 1)
 
   const longer = await newLog(t)
-  await restore({ archive, log: longer.log, writer: longer.writer })
+  await restoreLog({ archive, log: longer.log, writer: longer.writer })
   await longer.log.append([adjustment('a')])
-  const again = restore({ archive, log: longer.log, writer: longer.writer })
+  const again = restoreLog({ archive, log: longer.log, writer: longer.writer })
   await t.rejects(again, { name: 'RestoreRefused', message: /more than the archive's/ })
 })
 
 t.test('a frame that the log holds twice is put back twice', async (t) => {
   const twice = renumbered([...frames.slice(0, 30), frames[9]!, ...frames.slice(30, 60), frames[9]!])
   const { log, writer } = await newLog(t)
-  t.equal(await restore({ archive: new MemorySource(twice), log, writer }), twice.length)
+  t.equal(await restoreLog({ archive: new MemorySource(twice), log, writer }), twice.length)
   t.same(leavesOf(await framesOf(log)), leavesOf(twice))
 })
 
 t.test('a frame that nobody can read is put back too', async (t) => {
   const odd = [{ sequence: 1, subject: 'journal.edge', id: '', storedMs: 0, data: Buffer.from([0, 255, 10, 13]) }]
   const { log, writer } = await newLog(t)
-  await restore({ archive: new MemorySource(odd), log, writer })
+  await restoreLog({ archive: new MemorySource(odd), log, writer })
   t.same(leavesOf(await framesOf(log)), leavesOf(odd))
 })
 
@@ -104,7 +104,7 @@ t.test('connections that break on the way lose and double nothing', async (t) =>
     breaks += 1
     wire.cut()
   }
-  t.equal(await restore({ archive, log, writer, onProgress }), size)
+  t.equal(await restoreLog({ archive, log, writer, onProgress }), size)
   t.ok(breaks > 1)
   t.same(leavesOf(await framesOf(log)), leavesOf(frames))
 })
@@ -115,11 +115,11 @@ t.test('what somebody else writes meanwhile stands, and is found', async (t) => 
   const onProgress = (sequence: number): void => {
     if (sequence >= 100) other ??= log.append([adjustment('in-between')])
   }
-  await restore({ archive, log, writer, onProgress }).catch((fault: Error) =>
+  await restoreLog({ archive, log, writer, onProgress }).catch((fault: Error) =>
     t.match(fault, { name: 'RestoreRefused' }),
   )
   const { sequence } = await other!
-  const found = await verify({
+  const found = await verifyLog({
     source: log,
     verifiers: [verifier],
     known: [{ note: archived.seals.at(-1)!.seal.note, place: 'the archive' }],

@@ -50,7 +50,7 @@ const cases = [
 for (const [index, { subject, facts, problem }] of cases.entries())
   t.test(`${facts.map(({ type }) => type).join(' and ')} on ${subject}: ${problem ?? 'believed'}`, async (t) => {
     const name = `CASE${index}`
-    const opened = await openOn(server, { name, speakers })
+    const opened = await openOn(server, { name, permittedTypes: speakers })
     t.teardown(opened.close)
     const full = `${name.toLowerCase()}.${subject}`
     await jetstream(opened.connection).publish(full, frameOf(facts, '/gateway/operator/w'))
@@ -62,7 +62,7 @@ for (const [index, { subject, facts, problem }] of cases.entries())
   })
 
 t.test('what this process has just said itself is held to the same', async (t) => {
-  const opened = await openOn(server, { name: 'OWN', role: 'proxy', speakers })
+  const opened = await openOn(server, { name: 'OWN', role: 'proxy', permittedTypes: speakers })
   t.teardown(opened.close)
   await opened.log.append([adjustment('a')])
   await t.rejects(opened.log.follow(1, () => void t.fail('must not be handed on')).done, /AdjustmentPosted/)

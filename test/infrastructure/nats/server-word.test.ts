@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
-import { serverWord } from '../../../src/infrastructure/nats/server-word.ts'
+import { createServerErrorReader } from '../../../src/infrastructure/nats/server-word.ts'
 
 interface Monitoring {
   readonly url: string
@@ -32,7 +32,7 @@ const startMonitoring = async (t: Test, answer: string): Promise<Monitoring> => 
 t.test('all who ask at once are given the answer to one question; whoever asks later, to a new one', async (t) => {
   const error = 'JetStream stream: write error on /data/streams/1.blk: no space left on device'
   const monitoring = await startMonitoring(t, JSON.stringify({ status: 'error', error }))
-  const ask = serverWord(monitoring.url)
+  const ask = createServerErrorReader(monitoring.url)
   const said = await Promise.all(Array.from({ length: 20 }, ask))
   t.same(new Set(said), new Set(['JetStream stream: write error on: no space left on device']))
   t.equal(monitoring.questions, 1)
@@ -48,10 +48,10 @@ for (const [what, answer] of [
 ] as const)
   t.test(`where ${what}, nothing is said`, async (t) => {
     const { url } = await startMonitoring(t, answer)
-    t.equal(await serverWord(url)(), null)
+    t.equal(await createServerErrorReader(url)(), null)
   })
 
 t.test('where no server answers, or none is known, nothing is said', async (t) => {
-  t.equal(await serverWord('http://127.0.0.1:9')(), null)
-  t.equal(await serverWord(undefined)(), null)
+  t.equal(await createServerErrorReader('http://127.0.0.1:9')(), null)
+  t.equal(await createServerErrorReader(undefined)(), null)
 })

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { jetstreamManager } from '@nats-io/jetstream'
 import t from 'tap'
 import { connectNats } from '../../../src/infrastructure/nats/connect.ts'
-import { ensureStream, logNamesOf } from '../../../src/infrastructure/nats/stream.ts'
+import { ensureLogStream, buildLogNames } from '../../../src/infrastructure/nats/stream.ts'
 import { adjustment, keepingLogger, openOn } from './open.ts'
 import { NatsServer } from './server.ts'
 
@@ -43,7 +43,7 @@ t.test('an asynchronous stream is refused on a server that syncs', async (t) => 
   const connection = await connectNats({ url: server.url, name: 'test' })
   t.teardown(() => connection.close())
   const jsm = await jetstreamManager(connection)
-  const { config } = await ensureStream(jsm, logNamesOf('MODEL'), { replicas: 1, create: true })
+  const { config } = await ensureLogStream(jsm, buildLogNames('MODEL'), { replicas: 1, create: true })
   await jsm.streams.add({
     ...config,
     name: 'ASYNC',

@@ -2,7 +2,7 @@ import t from 'tap'
 import { initialLedger } from '../../../src/domain/ledger/ledger.ts'
 import { openPool } from '../../../src/infrastructure/postgres/connection.ts'
 import { openDatabase } from '../../../src/infrastructure/postgres/database.ts'
-import { batchOf, gatherFrom } from '../../../src/roles/projector/gather.ts'
+import { finishBatch, startBatch } from '../../../src/roles/projector/gather.ts'
 import { RefusedRows } from '../../../src/roles/projector/ports.ts'
 import { startPostgres } from '../../postgres.ts'
 
@@ -52,9 +52,9 @@ t.test('a batch from elsewhere than the checkpoint writes nothing', async (t) =>
   t.teardown(() => database.close())
   const store = database.projectionStore()
   const ledger = { ...initialLedger(), sequence: 5 }
-  t.equal(await store.apply(batchOf(gatherFrom(1), ledger)), false)
+  t.equal(await store.apply(finishBatch(startBatch(1), ledger)), false)
   t.equal(await store.checkpoint(), 0)
-  t.equal(await store.apply(batchOf(gatherFrom(0), ledger)), true)
+  t.equal(await store.apply(finishBatch(startBatch(0), ledger)), true)
   t.equal(await store.checkpoint(), 5)
 })
 
@@ -64,19 +64,19 @@ t.test('a row that a table refuses leaves nothing of its batch, and the store wo
   t.teardown(() => database.close())
   const store = database.projectionStore()
   const ledger = { ...initialLedger(), sequence: 5 }
-  const gathered = gatherFrom(0)
+  const gathered = startBatch(0)
   const reference = { workspace_id: 'acme', reference: 'twice', amount: '1' }
   gathered.references.push(reference, reference)
-  await t.rejects(store.apply(batchOf(gathered, ledger)), RefusedRows)
+  await t.rejects(store.apply(finishBatch(gathered, ledger)), RefusedRows)
   t.equal(await store.checkpoint(), 0)
-  t.equal(await store.apply(batchOf(gatherFrom(0), ledger)), true)
+  t.equal(await store.apply(finishBatch(startBatch(0), ledger)), true)
 })
 
 t.test('a database that is away rejects, and refuses nothing', async (t) => {
   const database = openDatabase('postgres://nobody@127.0.0.1:1/nothing')
   t.teardown(() => database.close())
   await t.rejects(database.projectionStore().load(), { code: 'ECONNREFUSED' })
-  await t.rejects(database.projectionStore().apply(batchOf(gatherFrom(0), initialLedger())), { code: 'ECONNREFUSED' })
+  await t.rejects(database.projectionStore().apply(finishBatch(startBatch(0), initialLedger())), { code: 'ECONNREFUSED' })
 })
 
 t.test('a transaction whose client says nothing any more gives its locks back', async (t) => {

@@ -4,7 +4,7 @@ import { initialLedger } from '../../../src/domain/ledger/ledger.ts'
 import { openPool } from '../../../src/infrastructure/postgres/connection.ts'
 import { openDatabase } from '../../../src/infrastructure/postgres/database.ts'
 import { Rebuild } from '../../../src/infrastructure/postgres/rebuild.ts'
-import { batchOf, gatherFrom } from '../../../src/roles/projector/gather.ts'
+import { finishBatch, startBatch } from '../../../src/roles/projector/gather.ts'
 import { startPostgres } from '../../postgres.ts'
 
 const postgres = await startPostgres(t)
@@ -54,7 +54,7 @@ t.test('what is made later can be read too', async (t) => {
 
 t.test('the operator rebuilds and swaps what the projector goes on writing and the others reading', async (t) => {
   await Rebuild.run({ url: urlOf('gateway_operator'), schema: 'ledger' }, async (rebuild) => {
-    await rebuild.store.apply(batchOf(gatherFrom(0), initialLedger()))
+    await rebuild.store.apply(finishBatch(startBatch(0), initialLedger()))
     await rebuild.finishLoading()
     await rebuild.swap(async () => {})
   })

@@ -1,17 +1,17 @@
 import t from 'tap'
 import { noUsage } from '../../../src/domain/usage/usage.ts'
 import type { JsonObject } from '../../../src/json.ts'
-import { completeAnswer, readAnswer } from '../../../src/providers/anthropic/answer.ts'
-import { countUsage } from '../../../src/providers/anthropic/estimate.ts'
-import type { Answer } from '../../../src/providers/dialect.ts'
+import { completeMessagesAnswer, readMessagesAnswer } from '../../../src/providers/anthropic/answer.ts'
+import { countMessagesUsage } from '../../../src/providers/anthropic/estimate.ts'
+import type { UpstreamAnswer } from '../../../src/providers/dialect.ts'
 import { countTokens } from '../../../src/providers/tokens.ts'
 import { askedOf, targetOf } from './target.ts'
 
 const message = { id: 'msg_1', type: 'message', role: 'assistant', model: 'm', stop_reason: 'end_turn' }
 const usage = { input_tokens: 5, output_tokens: 2 }
 const read = (body: unknown) =>
-  readAnswer(targetOf(), askedOf(), Buffer.from(typeof body === 'string' ? body : JSON.stringify(body)))
-const answerOf = (content: readonly JsonObject[], told: unknown = usage): Answer => {
+  readMessagesAnswer(targetOf(), askedOf(), Buffer.from(typeof body === 'string' ? body : JSON.stringify(body)))
+const answerOf = (content: readonly JsonObject[], told: unknown = usage): UpstreamAnswer => {
   const answer = read({ ...message, content, usage: told })
   if ('fault' in answer) throw new Error(answer.fault)
   return answer
@@ -46,7 +46,7 @@ t.test('a usage that is missing or cannot be is counted', async (t) => {
 t.test('the counted usage is put in', async (t) => {
   const content = [{ type: 'text', text: 'Hi' }]
   const counted = { ...noUsage, inputUncached: 9, promptTotal: 9, outputTotal: 4, outputReasoning: 1 }
-  t.strictSame(JSON.parse(Buffer.from(completeAnswer(answerOf(content, null), counted)).toString()), {
+  t.strictSame(JSON.parse(Buffer.from(completeMessagesAnswer(answerOf(content, null), counted)).toString()), {
     ...message,
     content,
     usage: {
@@ -80,7 +80,7 @@ t.test('the count is of all text, with three tokens a message', async (t) => {
   })
   const prompt = (await countTokens('Be brief. Say hi. find {"a":1}Found.')) + 3 * 3
   const [reasoning, answer] = [await countTokens('I wonder'), await countTokens('Hello there')]
-  t.strictSame(await countUsage(targetOf(), asked, delivered), {
+  t.strictSame(await countMessagesUsage(targetOf(), asked, delivered), {
     ...noUsage,
     inputUncached: prompt,
     promptTotal: prompt,

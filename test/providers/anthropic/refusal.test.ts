@@ -1,10 +1,10 @@
 import t from 'tap'
-import { readRefusal } from '../../../src/providers/anthropic/refusal.ts'
+import { readMessagesError } from '../../../src/providers/anthropic/refusal.ts'
 import { targetOf } from './target.ts'
 
 const { provider } = targetOf()
 const read = (body: unknown) =>
-  readRefusal(provider, Buffer.from(typeof body === 'string' ? body : JSON.stringify(body)))
+  readMessagesError(provider, Buffer.from(typeof body === 'string' ? body : JSON.stringify(body)))
 const errorOf = (type: string, message: string) => ({ type: 'error', error: { type, message }, request_id: 'req_1' })
 
 t.test('the shapes of an error', async (t) => {

@@ -3,7 +3,7 @@ import { formatUsd } from '../../../src/domain/money.ts'
 import { chargeFor } from '../../../src/domain/pricing/charge.ts'
 import { noUsage, type Usage } from '../../../src/domain/usage/usage.ts'
 import type { JsonObject } from '../../../src/json.ts'
-import { finalUsageOnWire, mergeUsage, readUsage, usageOnWire } from '../../../src/providers/anthropic/usage.ts'
+import { finalUsageOnWire, mergeUsage, readMessagesUsage, messagesUsageOnWire } from '../../../src/providers/anthropic/usage.ts'
 import { opusSheet, sheet } from './target.ts'
 
 interface Line {
@@ -211,7 +211,7 @@ const table: readonly Line[] = [
 
 for (const { name, told, usage, charge, prices = sheet } of table)
   t.test(name, async (t) => {
-    const read = readUsage(told.reduce(mergeUsage, {}))
+    const read = readMessagesUsage(told.reduce(mergeUsage, {}))
     t.strictSame(read, { ...noUsage, ...usage })
     t.equal(formatUsd(chargeFor(prices, read ?? noUsage).totalPicos), charge)
   })
@@ -232,13 +232,13 @@ t.test('what is no usage', async (t) => {
     { input_tokens: 3, output_tokens: 4, iterations: [{ type: 'compaction' }] },
     { input_tokens: 3, output_tokens: 4, server_tool_use: { web_search_requests: -1 } },
   ]
-  for (const raw of wrong) t.equal(readUsage(raw), null, JSON.stringify(raw))
+  for (const raw of wrong) t.equal(readMessagesUsage(raw), null, JSON.stringify(raw))
 })
 
 t.test('thinking is never more than the output', async (t) => {
   const raw = { input_tokens: 3, output_tokens: 4, output_tokens_details: { thinking_tokens: 9 } }
-  t.match(readUsage(raw), { outputTotal: 4, outputReasoning: 4 })
-  t.match(readUsage({ ...raw, output_tokens_details: { thinking_tokens: '?' } }), {
+  t.match(readMessagesUsage(raw), { outputTotal: 4, outputReasoning: 4 })
+  t.match(readMessagesUsage({ ...raw, output_tokens_details: { thinking_tokens: '?' } }), {
     outputTotal: 4,
     outputReasoning: 0,
   })
@@ -256,17 +256,17 @@ t.test('what we write is read as it was', async (t) => {
     promptTotal: 14,
     toolCalls: { web_search: 2 },
   }
-  t.strictSame(readUsage(usageOnWire(usage)), usage)
-  t.strictSame(readUsage(mergeUsage(usageOnWire({ ...usage, outputTotal: 1 }), finalUsageOnWire(usage))), usage)
+  t.strictSame(readMessagesUsage(messagesUsageOnWire(usage)), usage)
+  t.strictSame(readMessagesUsage(mergeUsage(messagesUsageOnWire({ ...usage, outputTotal: 1 }), finalUsageOnWire(usage))), usage)
 })
 
 t.test('parts of another provider are input all the same', async (t) => {
   const usage = { ...noUsage, inputUncached: 5, inputImage: 85, cacheRead: 10, promptTotal: 100, outputTotal: 1 }
   const toolCalls = { web_search_medium: 1, x_search: 4 }
-  t.match(usageOnWire({ ...usage, toolCalls }), {
+  t.match(messagesUsageOnWire({ ...usage, toolCalls }), {
     input_tokens: 90,
     cache_read_input_tokens: 10,
     server_tool_use: { web_search_requests: 1, web_fetch_requests: 0 },
   })
-  t.equal(usageOnWire(usage)['server_tool_use'], null)
+  t.equal(messagesUsageOnWire(usage)['server_tool_use'], null)
 })

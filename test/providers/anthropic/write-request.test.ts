@@ -3,10 +3,10 @@ import type { JsonObject } from '../../../src/json.ts'
 import { messagesUpstream } from '../../../src/providers/anthropic/upstream-format.ts'
 import type {
   Conversation,
-  Part,
+  ConversationPart,
   Reasoning,
   ToolDefinition,
-  Turn,
+  ConversationTurn,
 } from '../../../src/providers/canonical/conversation.ts'
 import { conversationOf, sheet, targetOf } from './target.ts'
 
@@ -15,10 +15,10 @@ const write = (given: Partial<Conversation>, model?: string, outputCap: number |
     messagesUpstream.writeRequest(conversationOf(given), targetOf(model), { stream: false, outputCap }).body,
   ) as JsonObject
 
-const text = (words: string): Part => ({ type: 'text', text: words, cached: null })
-const user = (...parts: readonly Part[]): Turn => ({ role: 'user', parts })
-const assistant = (...parts: readonly Part[]): Turn => ({ role: 'assistant', parts })
-const call = (id: string, given = '{}'): Part => ({
+const text = (words: string): ConversationPart => ({ type: 'text', text: words, cached: null })
+const user = (...parts: readonly ConversationPart[]): ConversationTurn => ({ role: 'user', parts })
+const assistant = (...parts: readonly ConversationPart[]): ConversationTurn => ({ role: 'assistant', parts })
+const call = (id: string, given = '{}'): ConversationPart => ({
   type: 'tool_call',
   id,
   name: 'find',
@@ -26,7 +26,7 @@ const call = (id: string, given = '{}'): Part => ({
   signature: null,
   cached: null,
 })
-const result = (toolCallId: string): Part => ({
+const result = (toolCallId: string): ConversationPart => ({
   type: 'tool_result',
   toolCallId,
   parts: [],
@@ -113,7 +113,7 @@ t.test('turns of one role are one, results come first, and what is empty is left
 t.test('documents', async (t) => {
   const sourceOf = (source: JsonObject) => {
     const { messages } = write({
-      turns: [user({ type: 'document', source, title: null, cached: '1h' } as Part)],
+      turns: [user({ type: 'document', source, title: null, cached: '1h' } as ConversationPart)],
     }) as { messages: [{ content: [{ source: JsonObject }] }] }
     return messages[0].content[0].source
   }
@@ -127,7 +127,7 @@ t.test('documents', async (t) => {
   t.strictSame(sourceOf({ text: 'naïve' }), plain)
   t.strictSame(sourceOf({ url: 'https://a.example/b.pdf' }), { type: 'url', url: 'https://a.example/b.pdf' })
   t.throws(() => sourceOf({ mediaType: 'application/zip', base64: '' }), { code: 'unsupported_parameter' })
-  const audio: Part = { type: 'audio', format: 'wav', base64: '' }
+  const audio: ConversationPart = { type: 'audio', format: 'wav', base64: '' }
   t.throws(() => write({ turns: [user(audio)] }), { code: 'unsupported_parameter', param: 'messages' })
 })
 
@@ -201,7 +201,7 @@ t.test('a model that must call a tool, or whose thinking was lost, does not thin
   const looped = [user(text('a')), assistant(call('c')), user(result('c'))]
   t.equal(thinkingIn({ turns: looped }), undefined)
   t.strictSame(thinkingIn({ turns: looped }, 'claude-opus-4-6'), adaptive)
-  const thought: Part = { type: 'thinking', text: 'hm', signature: 's' }
+  const thought: ConversationPart = { type: 'thinking', text: 'hm', signature: 's' }
   t.strictSame(thinkingIn({ turns: [user(text('a')), assistant(thought, call('c')), user(result('c'))] }), budget(1280))
 })
 

@@ -1,15 +1,15 @@
 import type {
   Conversation,
   ImagePart,
-  Part,
+  ConversationPart,
   TextPart,
   ToolResultPart,
-  Turn,
+  ConversationTurn,
 } from '../../../src/providers/canonical/conversation.ts'
 
 export const text = (said: string): TextPart => ({ type: 'text', text: said, cached: null })
-export const user = (...parts: readonly Part[]): Turn => ({ role: 'user', parts })
-export const assistant = (...parts: readonly Part[]): Turn => ({ role: 'assistant', parts })
+export const user = (...parts: readonly ConversationPart[]): ConversationTurn => ({ role: 'user', parts })
+export const assistant = (...parts: readonly ConversationPart[]): ConversationTurn => ({ role: 'assistant', parts })
 
 export const image = (source: ImagePart['source']): ImagePart => ({
   type: 'image',
@@ -18,7 +18,7 @@ export const image = (source: ImagePart['source']): ImagePart => ({
   cached: null,
 })
 
-export const toolCall = (id: string, name: string, given = '{}', signature: string | null = null): Part => ({
+export const toolCall = (id: string, name: string, given = '{}', signature: string | null = null): ConversationPart => ({
   type: 'tool_call',
   id,
   name,

@@ -1,20 +1,20 @@
 import t from 'tap'
 import { noUsage, type Usage } from '../../../src/domain/usage/usage.ts'
 import { GatewayError } from '../../../src/errors.ts'
-import { type JsonObject, objectOf, parseJson } from '../../../src/json.ts'
+import { type JsonObject, asObject, parseJson } from '../../../src/json.ts'
 import { limits } from '../../../src/limits.ts'
 import { DeliveredReply } from '../../../src/providers/canonical/delivered.ts'
 import type { ReplyReader, UpstreamFormat } from '../../../src/providers/canonical/format.ts'
 import type { Reply, ReplyEvent } from '../../../src/providers/canonical/reply.ts'
 import { translated } from '../../../src/providers/canonical/translated.ts'
-import type { Answer, Asked, Dialect, StreamRelay } from '../../../src/providers/dialect.ts'
+import type { UpstreamAnswer, UpstreamCallRequest, UpstreamDialect, StreamRelay } from '../../../src/providers/dialect.ts'
 import { chatClient } from '../../../src/providers/openai/format.ts'
 import { countTokens } from '../../../src/providers/tokens.ts'
 import { askedOf, targetOf } from '../openai/target.ts'
 
 /** An upstream whose format is the canonical form itself, as JSON. */
 const isReply = (value: JsonObject): value is Reply & JsonObject => Array.isArray(value['parts'])
-const isEvent = (value: unknown): value is ReplyEvent => typeof objectOf(value)['type'] === 'string'
+const isEvent = (value: unknown): value is ReplyEvent => typeof asObject(value)['type'] === 'string'
 
 class PlainReader implements ReplyReader {
   isDone = false
@@ -95,7 +95,7 @@ t.test('a refusal names no field: it would be one of the upstream’s format', a
   t.equal(silent.readRefusal(target.provider, bytesOf({})), null)
 })
 
-const answerOf = (spoken: Dialect, asked: Asked, value: unknown): Answer => {
+const answerOf = (spoken: UpstreamDialect, asked: UpstreamCallRequest, value: unknown): UpstreamAnswer => {
   const answer = spoken.readAnswer(target, asked, bytesOf(value))
   if ('fault' in answer) throw new Error(answer.fault)
   return answer
@@ -149,7 +149,7 @@ const relayed = (pieces: readonly Uint8Array[], body: JsonObject = {}, spoken = 
   const given = [...pieces.map((piece) => relay.push(piece)), relay.end()].filter((bytes) => bytes !== null)
   return { relay, given: Buffer.concat(given).toString() }
 }
-const relay = (stream: string, body?: JsonObject, spoken?: Dialect): Relayed =>
+const relay = (stream: string, body?: JsonObject, spoken?: UpstreamDialect): Relayed =>
   relayed([Buffer.from(stream)], body, spoken)
 
 /** The text that the chunks bring. */

@@ -1,10 +1,10 @@
 import t from 'tap'
-import { readRefusal } from '../../../src/providers/google/refusal.ts'
+import { readGoogleError } from '../../../src/providers/google/refusal.ts'
 import { targetOf } from './target.ts'
 
 const { provider } = targetOf()
 const read = (body: unknown) =>
-  readRefusal(provider, Buffer.from(typeof body === 'string' ? body : JSON.stringify(body)))
+  readGoogleError(provider, Buffer.from(typeof body === 'string' ? body : JSON.stringify(body)))
 
 const message = 'Thinking level MINIMAL is not supported for this model. Please retry with other thinking level.'
 

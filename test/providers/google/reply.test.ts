@@ -1,12 +1,12 @@
 import t from 'tap'
 import type { JsonObject } from '../../../src/json.ts'
 import type { Reply } from '../../../src/providers/canonical/reply.ts'
-import { readReply } from '../../../src/providers/google/reply.ts'
+import { readGenerateContentReply } from '../../../src/providers/google/reply.ts'
 import { answerOf, blocked, groundedText, groundingMetadata, parallelCalls, usageOf } from './answers.ts'
 import { targetOf } from './target.ts'
 
 const read = (json: JsonObject): Reply => {
-  const reply = readReply(targetOf(), json)
+  const reply = readGenerateContentReply(targetOf(), json)
   if ('fault' in reply) throw new Error(reply.fault)
   return reply
 }
@@ -180,7 +180,7 @@ t.test('what is no answer', async (t) => {
     [answerOf([{ text: 'Hel' }]), 'no_finish_reason'],
     [answerOf([{ functionCall: { args: {} } }], 'STOP'), 'nameless_tool_call'],
   ]
-  for (const [json, fault] of table) t.strictSame(readReply(targetOf(), json), { fault })
+  for (const [json, fault] of table) t.strictSame(readGenerateContentReply(targetOf(), json), { fault })
 })
 
 t.test('a search is told of without any usage', async (t) => {

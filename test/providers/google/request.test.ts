@@ -3,16 +3,16 @@ import { GatewayError } from '../../../src/errors.ts'
 import type { JsonObject } from '../../../src/json.ts'
 import type {
   Conversation,
-  Part,
+  ConversationPart,
   Reasoning,
   ToolCallPart,
   ToolDefinition,
   ToolResultPart,
-  Turn,
+  ConversationTurn,
   WebSearch,
 } from '../../../src/providers/canonical/conversation.ts'
 import { generationOf } from '../../../src/providers/google/generation.ts'
-import { readReply } from '../../../src/providers/google/reply.ts'
+import { readGenerateContentReply } from '../../../src/providers/google/reply.ts'
 import { generateContentRequest } from '../../../src/providers/google/request.ts'
 import { answerOf, parallelCalls } from './answers.ts'
 import { conversationOf, type Model, targetOf, text } from './target.ts'
@@ -27,9 +27,9 @@ const sent = (
     generateContentRequest(conversationOf(given), targetOf(model, upstreamModel), { stream: false, outputCap }).body,
   ) as JsonObject
 
-const contentsOf = (turns: readonly Turn[], model?: Model) => sent({ turns }, model)['contents']
-const user = (...parts: readonly Part[]): Turn => ({ role: 'user', parts })
-const assistant = (...parts: readonly Part[]): Turn => ({ role: 'assistant', parts })
+const contentsOf = (turns: readonly ConversationTurn[], model?: Model) => sent({ turns }, model)['contents']
+const user = (...parts: readonly ConversationPart[]): ConversationTurn => ({ role: 'user', parts })
+const assistant = (...parts: readonly ConversationPart[]): ConversationTurn => ({ role: 'assistant', parts })
 
 const call = (id: string, name: string, signature: string | null = null, given = '{}'): ToolCallPart => ({
   type: 'tool_call',
@@ -103,7 +103,7 @@ t.test('the system and the settings', async (t) => {
 })
 
 t.test('instructions between the messages keep their place, in the words of the user', async (t) => {
-  const turns: readonly Turn[] = [
+  const turns: readonly ConversationTurn[] = [
     user(text('Hi')),
     { role: 'system', parts: [text('One')] },
     assistant(call('c', 'find')),
@@ -162,7 +162,7 @@ t.test('turns of one role are one content, and what is empty is left out', async
 })
 
 t.test('images, audio and documents go inline', async (t) => {
-  const parts: readonly Part[] = [
+  const parts: readonly ConversationPart[] = [
     { type: 'image', source: { mediaType: 'image/png', base64: 'aaaa' }, detail: 'low', cached: null },
     { type: 'audio', format: 'mp3', base64: 'bbbb' },
     { type: 'document', source: { mediaType: 'application/pdf', base64: 'cccc' }, title: 'x.pdf', cached: null },
@@ -221,7 +221,7 @@ t.test('calls and their results, in parallel', async (t) => {
 })
 
 t.test('a signature comes back as it was given', async (t) => {
-  const reply = readReply(targetOf(), answerOf(parallelCalls, 'STOP'))
+  const reply = readGenerateContentReply(targetOf(), answerOf(parallelCalls, 'STOP'))
   if ('fault' in reply) throw new Error(reply.fault)
   const calls = reply.parts.flatMap((part) => (part.type === 'tool_call' ? [{ ...part, cached: null }] : []))
   const turns = [user(text('x')), assistant(...calls), user(...calls.map(({ id }) => result(id, text('ok'))))]
@@ -366,8 +366,8 @@ t.test('how much a model thinks', async (t) => {
 
 t.test('what cannot be asked', async (t) => {
   const url = { url: 'https://example.com/a.png' }
-  const picture: Part = { type: 'image', source: url, detail: null, cached: null }
-  const paper: Part = { type: 'document', source: url, title: null, cached: null }
+  const picture: ConversationPart = { type: 'image', source: url, detail: null, cached: null }
+  const paper: ConversationPart = { type: 'document', source: url, title: null, cached: null }
   const table: readonly [string, Partial<Conversation>, string, string, Model?][] = [
     ['an image by URL', { turns: [user(picture)] }, 'unsupported_parameter', 'messages'],
     ['a document by URL', { turns: [user(paper)] }, 'unsupported_parameter', 'messages'],

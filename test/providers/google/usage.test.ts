@@ -3,8 +3,8 @@ import { parseUsd } from '../../../src/domain/money.ts'
 import { chargeFor } from '../../../src/domain/pricing/charge.ts'
 import { noUsage, type Usage } from '../../../src/domain/usage/usage.ts'
 import type { JsonObject } from '../../../src/json.ts'
-import { readReply } from '../../../src/providers/google/reply.ts'
-import { readUsage } from '../../../src/providers/google/usage.ts'
+import { readGenerateContentReply } from '../../../src/providers/google/reply.ts'
+import { readGenerateContentUsage } from '../../../src/providers/google/usage.ts'
 import { answerOf, blocked, groundedText, groundingMetadata, usageOf } from './answers.ts'
 import { type Model, sheets, targetOf } from './target.ts'
 
@@ -87,7 +87,7 @@ const table: readonly (readonly [string, Model, JsonObject, Partial<Usage>, stri
 
 for (const [name, model, raw, expected, charge] of table)
   t.test(name, async (t) => {
-    const usage = readUsage(raw, ungrounded)
+    const usage = readGenerateContentUsage(raw, ungrounded)
     t.strictSame(usage, { ...noUsage, ...expected })
     t.equal(chargeFor(sheets[model], usage ?? noUsage).totalPicos, parseUsd(charge))
   })
@@ -104,7 +104,7 @@ t.test('what is no usage', async (t) => {
     { promptTokenCount: '5', totalTokenCount: 5 },
     { promptTokenCount: 5, candidatesTokenCount: Number.NaN },
   ]
-  for (const raw of none) t.equal(readUsage(raw, ungrounded), null)
+  for (const raw of none) t.equal(readGenerateContentUsage(raw, ungrounded), null)
 })
 
 const chargeOf = (
@@ -113,7 +113,7 @@ const chargeOf = (
 ): { lines: readonly (readonly [string, number, string])[] } & {
   total: bigint
 } => {
-  const reply = readReply(targetOf(model), json)
+  const reply = readGenerateContentReply(targetOf(model), json)
   if ('fault' in reply || reply.usage === null) throw new Error('no usage')
   const { lines, totalPicos } = chargeFor(sheets[model], reply.usage)
   return { lines: lines.map(({ item, quantity, amount }) => [item, quantity, amount] as const), total: totalPicos }

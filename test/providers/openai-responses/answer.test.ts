@@ -2,17 +2,17 @@ import { countTokens as reference } from 'gpt-tokenizer/encoding/o200k_base'
 import t from 'tap'
 import { noUsage, type Usage } from '../../../src/domain/usage/usage.ts'
 import { isObject, type JsonObject, parseJson } from '../../../src/json.ts'
-import type { Answer, AnswerFault } from '../../../src/providers/dialect.ts'
-import { completeAnswer, readAnswer } from '../../../src/providers/openai-responses/answer.ts'
-import { countUsage } from '../../../src/providers/openai-responses/estimate.ts'
-import { readUsage } from '../../../src/providers/openai-responses/usage.ts'
+import type { UpstreamAnswer, AnswerFault } from '../../../src/providers/dialect.ts'
+import { completeResponsesAnswer, readResponsesAnswer } from '../../../src/providers/openai-responses/answer.ts'
+import { countResponsesUsage } from '../../../src/providers/openai-responses/estimate.ts'
+import { readResponsesUsage } from '../../../src/providers/openai-responses/usage.ts'
 import { problemsOfResponse } from '../../reference/responses-contract.ts'
 import { askedOf, messageOf, responseOf, search, targetOf, usageOf } from './fixtures.ts'
 
-const read = (response: unknown, body: JsonObject = {}): Answer | AnswerFault =>
-  readAnswer(targetOf(), askedOf(body), Buffer.from(typeof response === 'string' ? response : JSON.stringify(response)))
+const read = (response: unknown, body: JsonObject = {}): UpstreamAnswer | AnswerFault =>
+  readResponsesAnswer(targetOf(), askedOf(body), Buffer.from(typeof response === 'string' ? response : JSON.stringify(response)))
 
-const answerOf = (response: unknown, body: JsonObject = {}): Answer => {
+const answerOf = (response: unknown, body: JsonObject = {}): UpstreamAnswer => {
   const answer = read(response, body)
   if ('fault' in answer) throw new Error(answer.fault)
   return answer
@@ -59,7 +59,7 @@ const table: readonly (readonly [string, unknown, Partial<Usage> | null])[] = [
 t.test('usage', async (t) => {
   for (const [name, raw, expected] of table)
     for (const profile of ['openai', 'xai'] as const)
-      t.strictSame(readUsage(raw, profile, {}), expected === null ? null : { ...noUsage, ...expected }, name)
+      t.strictSame(readResponsesUsage(raw, profile, {}), expected === null ? null : { ...noUsage, ...expected }, name)
 })
 
 t.test('an answer', async (t) => {
@@ -108,7 +108,7 @@ t.test('a counted usage has every figure that clients require', async (t) => {
   const answer = answerOf(responseOf([text], { usage: null }))
   t.equal(answer.reportedUsage, null)
   const counted = { ...noUsage, inputUncached: 9, promptTotal: 9, outputTotal: 4, outputReasoning: 1 }
-  const told = parseJson(Buffer.from(completeAnswer(answer, counted)).toString())
+  const told = parseJson(Buffer.from(completeResponsesAnswer(answer, counted)).toString())
   if (!isObject(told)) throw new Error('no JSON')
   t.strictSame(told['usage'], usageOf(9, 4, 0, 1))
   t.strictSame({ ...told, usage: null }, answer.json)
@@ -138,7 +138,7 @@ t.test('the count of an answer without usage', async (t) => {
     { type: 'function_call_output', call_id: 'call_0', output: 'found' },
   ]
   const body = { instructions: 'Be brief. ', input, tools }
-  const usage = await countUsage(targetOf(), askedOf(body), answerOf(response, body).delivered)
+  const usage = await countResponsesUsage(targetOf(), askedOf(body), answerOf(response, body).delivered)
   const prompt = reference(`Be brief. userSay hifound${JSON.stringify(tools)}`) + 2 * 3 + 3
   const reasoning = reference('Let me think')
   t.strictSame(usage, {

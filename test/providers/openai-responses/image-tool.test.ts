@@ -2,12 +2,12 @@ import fc from 'fast-check'
 import t from 'tap'
 import { formatUsd } from '../../../src/domain/money.ts'
 import { chargeFor } from '../../../src/domain/pricing/charge.ts'
-import { type Demand, worstCasePicos } from '../../../src/domain/pricing/worst-case.ts'
+import { type UsageBounds, worstCasePicos } from '../../../src/domain/pricing/worst-case.ts'
 import { noUsage } from '../../../src/domain/usage/usage.ts'
 import { GatewayError } from '../../../src/errors.ts'
 import type { JsonObject } from '../../../src/json.ts'
 import { limits } from '../../../src/limits.ts'
-import { readAnswer } from '../../../src/providers/openai-responses/answer.ts'
+import { readResponsesAnswer } from '../../../src/providers/openai-responses/answer.ts'
 import { ResponsesRelay } from '../../../src/providers/openai-responses/relay.ts'
 import { responsesRequest } from '../../../src/providers/openai-responses/request.ts'
 import { countToolCalls } from '../../../src/providers/openai-responses/tool-calls.ts'
@@ -43,7 +43,7 @@ const edited = image('ig_1', { action: 'edit', revised_prompt: 'A cat, drawn.' }
 t.test('what an image was made from is a line for each kind of token', async (t) => {
   const target = targetOf('openai', sheetOf('openai/gpt-5'))
   const response = responseOf([edited], { usage: usageOf(100, 10), tool_usage: toolUsage() })
-  const answer = readAnswer(target, askedOf(bodyWith()), Buffer.from(JSON.stringify(response)))
+  const answer = readResponsesAnswer(target, askedOf(bodyWith()), Buffer.from(JSON.stringify(response)))
   if ('fault' in answer || answer.reportedUsage === null) throw new Error('no usage')
   const charge = chargeFor(target.sheet, answer.reportedUsage)
   t.strictSame(
@@ -177,7 +177,7 @@ t.test('no image within its bounds costs more than was reserved for it', async (
       const text = Math.floor((limits.imageToolPromptTokensMax * share) / 1_000)
       const told = { input_tokens: images + text, input_tokens_details: { image_tokens: images, text_tokens: text } }
       const toolCalls = countToolCalls(body, [edited], { image_gen: told })
-      const demand: Demand = {
+      const demand: UsageBounds = {
         inputTokensMax: 0,
         unmeasured: false,
         outputTokensMax: 0,

@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { noUsage } from '../../../src/domain/usage/usage.ts'
-import { isObject, type JsonObject, objectOf, parseJson } from '../../../src/json.ts'
+import { isObject, type JsonObject, asObject, parseJson } from '../../../src/json.ts'
 import { limits } from '../../../src/limits.ts'
-import { countUsage } from '../../../src/providers/openai-responses/estimate.ts'
+import { countResponsesUsage } from '../../../src/providers/openai-responses/estimate.ts'
 import { ResponsesRelay } from '../../../src/providers/openai-responses/relay.ts'
 import { propertyRuns } from '../../property-runs.ts'
 import { problemsOfResponsesEvent } from '../../reference/responses-contract.ts'
@@ -201,7 +201,7 @@ const lateError = { ...error, error: { ...limited, type: 'tokens', param: null }
 t.test('the failed response of the upstream is kept for the client, scrubbed', async (t) => {
   const begun = textOf(events.slice(0, 5))
   const own = lateFailure()['response']
-  const scrubbed = { ...objectOf(own), error: { code: limited.code, message: limitedText } }
+  const scrubbed = { ...asObject(own), error: { code: limited.code, message: limitedText } }
   const alone = { error: scrubbed.error }
   const flat = { type: 'error', ...limited, param: null }
   const table: readonly (readonly [
@@ -262,7 +262,7 @@ t.test('a broken stream is billed for the tools and the words that came', async 
   const { relay } = relayed([textOf(events.slice(0, until))])
   t.equal(relay.reportedUsage, null)
   t.equal(relay.delivered.texts.at(-1), 'naïve 🙂 ')
-  const usage = await countUsage(targetOf(), askedOf({ tools }), relay.delivered)
+  const usage = await countResponsesUsage(targetOf(), askedOf({ tools }), relay.delivered)
   t.strictSame(usage.toolCalls, { web_search: 1, code_interpreter: 1 })
   const beforeCode = relayed([textOf(events.slice(0, 5))]).relay
   t.strictSame(beforeCode.delivered.toolCalls, { web_search: 1 })
@@ -316,7 +316,7 @@ t.test('an end without usage is counted, and told', async (t) => {
   const { relay, closing } = relayed([head + sse(silent)])
   t.equal(relay.reportedUsage, null)
   t.equal(closing, sse(silent), 'nothing counted: the bytes stay')
-  const counted = await countUsage(targetOf(), askedOf({ tools }), relay.delivered)
+  const counted = await countResponsesUsage(targetOf(), askedOf({ tools }), relay.delivered)
   t.strictSame(counted.toolCalls, { web_search: 1, code_interpreter: 1 })
   t.ok(counted.outputTotal > 0)
   const [name, data] = Buffer.from(relay.closing(counted)).toString().trimEnd().split('\n')

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { chargeFor } from '../../../src/domain/pricing/charge.ts'
 import type { JsonObject } from '../../../src/json.ts'
-import { readAnswer } from '../../../src/providers/openai-responses/answer.ts'
+import { readResponsesAnswer } from '../../../src/providers/openai-responses/answer.ts'
 import { countToolCalls, ToolTally } from '../../../src/providers/openai-responses/tool-calls.ts'
 import type { Profile } from '../../../src/providers/provider.ts'
 import { problemsOfResponse } from '../../reference/responses-contract.ts'
@@ -120,7 +120,7 @@ t.test('many containers are counted in bounded memory', async (t) => {
 
 const read = (profile: Profile, model: string, tools: readonly JsonObject[], response: JsonObject) => {
   const target = targetOf(profile, sheetOf(model))
-  const answer = readAnswer(target, askedOf({ tools }), Buffer.from(JSON.stringify(response)))
+  const answer = readResponsesAnswer(target, askedOf({ tools }), Buffer.from(JSON.stringify(response)))
   if ('fault' in answer || answer.reportedUsage === null) throw new Error('no usage')
   return chargeFor(target.sheet, answer.reportedUsage)
 }

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { parseUsd } from '../../../src/domain/money.ts'
-import { type Demand, worstCasePicos } from '../../../src/domain/pricing/worst-case.ts'
+import { type UsageBounds, worstCasePicos } from '../../../src/domain/pricing/worst-case.ts'
 import type { JsonObject } from '../../../src/json.ts'
 import { limits } from '../../../src/limits.ts'
 import { billedTool, toolCallsMaxOf } from '../../../src/providers/openai-responses/tools.ts'
@@ -20,7 +20,7 @@ t.test('of all that an image can turn out to be, the last is the dearest', async
 })
 
 const reserved = (body: JsonObject): bigint => {
-  const demand: Demand = {
+  const demand: UsageBounds = {
     inputTokensMax: 0,
     unmeasured: false,
     outputTokensMax: 0,

@@ -2,7 +2,7 @@ import { performance } from 'node:perf_hooks'
 import { countTokens as reference } from 'gpt-tokenizer/encoding/o200k_base'
 import t from 'tap'
 import { limits } from '../../../src/limits.ts'
-import { countUsage } from '../../../src/providers/openai/estimate.ts'
+import { countChatUsage } from '../../../src/providers/openai/estimate.ts'
 import { countTokens } from '../../../src/providers/tokens.ts'
 import { askedOf, targetOf } from './target.ts'
 
@@ -41,7 +41,7 @@ t.test('prompt and answer', async (t) => {
     ],
     tools: [{ type: 'function', function: { name: 'find' } }],
   }
-  const usage = await countUsage(targetOf(), askedOf(body), delivered)
+  const usage = await countChatUsage(targetOf(), askedOf(body), delivered)
   const prompt =
     reference('systemBe brief') + reference('userSay hi') + reference(JSON.stringify(body.tools)) + 2 * 3 + 3
   const reasoning = reference('Let me think')

@@ -5,7 +5,7 @@ import type { JsonObject } from '../../../src/json.ts'
 import { limits } from '../../../src/limits.ts'
 import type { Reply, ReplyEvent, ReplyPart, StopReason } from '../../../src/providers/canonical/reply.ts'
 import type { AnswerFault } from '../../../src/providers/dialect.ts'
-import { readReply } from '../../../src/providers/openai/read-reply.ts'
+import { readChatReply } from '../../../src/providers/openai/read-reply.ts'
 import { ChatReplyReader } from '../../../src/providers/openai/read-reply-stream.ts'
 import type { Profile } from '../../../src/providers/provider.ts'
 import { SseSplitter } from '../../../src/providers/sse.ts'
@@ -19,7 +19,7 @@ const completion = (message: JsonObject, finish = 'stop', more: JsonObject = {})
   usage: told,
   ...more,
 })
-const read = (json: JsonObject, profile?: Profile): Reply | AnswerFault => readReply(targetOf(profile), json)
+const read = (json: JsonObject, profile?: Profile): Reply | AnswerFault => readChatReply(targetOf(profile), json)
 const call = (given: JsonObject): JsonObject => ({ type: 'function', ...given })
 const find = { name: 'find', arguments: '{"a":1}' }
 const said = (text: string): ReplyPart => ({ type: 'text', text, citations: [] })

@@ -1,10 +1,10 @@
 import t from 'tap'
-import { readRefusal } from '../../../src/providers/openai/refusal.ts'
+import { readOpenAIError } from '../../../src/providers/openai/refusal.ts'
 import { targetOf } from './target.ts'
 
 const { provider } = targetOf()
 const read = (body: unknown) =>
-  readRefusal(provider, Buffer.from(typeof body === 'string' ? body : JSON.stringify(body)))
+  readOpenAIError(provider, Buffer.from(typeof body === 'string' ? body : JSON.stringify(body)))
 
 t.test('the shapes of an error', async (t) => {
   t.strictSame(

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { noUsage, type Usage } from '../../../src/domain/usage/usage.ts'
 import type { JsonObject } from '../../../src/json.ts'
-import { readUsage, searchCalls } from '../../../src/providers/openai/usage.ts'
+import { readChatUsage, countChatSearchCalls } from '../../../src/providers/openai/usage.ts'
 import type { Profile } from '../../../src/providers/provider.ts'
 import { askedOf, sheet, targetOf } from './target.ts'
 
@@ -110,13 +110,13 @@ const table: readonly (readonly [string, Profile, unknown, Partial<Usage> | null
 
 for (const [name, profile, raw, expected] of table)
   t.test(name, async (t) => {
-    t.strictSame(readUsage(raw, profile), expected === null ? null : { ...noUsage, ...expected })
+    t.strictSame(readChatUsage(raw, profile), expected === null ? null : { ...noUsage, ...expected })
   })
 
 t.test('a search model searches once, at the price of its context size', async (t) => {
   const priced = { ...sheet, per_call: { web_search_low: '0.03', web_search_medium: '0.035', web_search_high: '0.05' } }
   const calls = (model: string, options?: JsonObject, prices = priced) =>
-    searchCalls(targetOf('openai', model, prices), askedOf(options ? { web_search_options: options } : {}))
+    countChatSearchCalls(targetOf('openai', model, prices), askedOf(options ? { web_search_options: options } : {}))
   t.strictSame(calls('gpt-4o-search-preview'), { web_search_medium: 1 })
   t.strictSame(calls('gpt-5-search-api-2025-10-14', { search_context_size: 'high' }), { web_search_high: 1 })
   t.strictSame(calls('gpt-4o-mini-search-preview', { search_context_size: 'huge' }), { web_search_medium: 1 })

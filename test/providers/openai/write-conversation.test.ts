@@ -2,7 +2,7 @@ import t from 'tap'
 import { GatewayError } from '../../../src/errors.ts'
 import type { PriceSheet } from '../../../src/events/types.ts'
 import type { JsonObject } from '../../../src/json.ts'
-import type { Conversation, Part, Turn, WebSearch } from '../../../src/providers/canonical/conversation.ts'
+import type { Conversation, ConversationPart, ConversationTurn, WebSearch } from '../../../src/providers/canonical/conversation.ts'
 import { writeConversation } from '../../../src/providers/openai/write-conversation.ts'
 import type { Profile } from '../../../src/providers/provider.ts'
 import { assistant, conversation, image, text, toolCall, toolResult, user } from '../canonical/parts.ts'
@@ -27,7 +27,7 @@ const sent = (given: Partial<Conversation>, options: Options = {}): JsonObject =
   JSON.parse(request(given, options).body) as JsonObject
 
 const hi = { role: 'user', content: 'Hi' }
-const messagesOf = (turns: readonly Turn[], profile?: Profile): unknown =>
+const messagesOf = (turns: readonly ConversationTurn[], profile?: Profile): unknown =>
   sent({ turns }, profile === undefined ? {} : { profile })['messages']
 
 const call = (id: string): JsonObject => ({ id, type: 'function', function: { name: 'find', arguments: '{}' } })
@@ -186,7 +186,7 @@ t.test('one system message', async (t) => {
 })
 
 t.test('instructions keep their place; Gemini’s endpoint knows none after the first message', async (t) => {
-  const turns: readonly Turn[] = [
+  const turns: readonly ConversationTurn[] = [
     user(text('Hi')),
     { role: 'system', parts: [text('One'), text('Two')] },
     assistant(toolCall('c', 'find')),
@@ -207,7 +207,7 @@ t.test('instructions keep their place; Gemini’s endpoint knows none after the 
   t.strictSame(messagesOf(turns, 'gemini'), expected('user'))
 })
 
-const document = (source: Extract<Part, { type: 'document' }>['source'], title: string | null = null): Part => ({
+const document = (source: Extract<ConversationPart, { type: 'document' }>['source'], title: string | null = null): ConversationPart => ({
   type: 'document',
   source,
   title,
@@ -218,7 +218,7 @@ const pictureOnWire = { type: 'image_url', image_url: { url: 'data:image/png;bas
 const pdf = { mediaType: 'application/pdf', base64: 'DDDD' }
 
 t.test('parts of a user turn', async (t) => {
-  const table: readonly [Part, unknown][] = [
+  const table: readonly [ConversationPart, unknown][] = [
     [picture, [pictureOnWire]],
     [
       { ...image({ url: 'https://x.test/i' }), detail: 'high' },
@@ -251,7 +251,7 @@ t.test('parts of a user turn', async (t) => {
 })
 
 t.test('answers of the model: thinking is dropped, signatures go to Gemini alone', async (t) => {
-  const thinking: readonly Part[] = [
+  const thinking: readonly ConversationPart[] = [
     { type: 'thinking', text: 'hm', signature: 's' },
     { type: 'redacted_thinking', data: 'x' },
   ]

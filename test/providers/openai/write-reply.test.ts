@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import OpenAI from 'openai'
 import t from 'tap'
-import { isObject, type JsonObject, listOf, objectOf, parseJson } from '../../../src/json.ts'
+import { isObject, type JsonObject, asArray, asObject, parseJson } from '../../../src/json.ts'
 import { limits } from '../../../src/limits.ts'
 import type { ReplyEvent, ReplyPart } from '../../../src/providers/canonical/reply.ts'
 import { chatClient } from '../../../src/providers/openai/format.ts'
@@ -46,7 +46,7 @@ const chunksOf = (stream: string): readonly JsonObject[] =>
     .filter(isObject)
 
 const deltasOf = (reply: UsedReply, body: JsonObject = {}): readonly unknown[] =>
-  chunksOf(streamed(reply, body)).map((chunk) => objectOf(listOf(chunk['choices'])[0])['delta'])
+  chunksOf(streamed(reply, body)).map((chunk) => asObject(asArray(chunk['choices'])[0])['delta'])
 
 t.test('a whole answer', async (t) => {
   t.strictSame(written(replyOf([said('Hi')])), {
@@ -80,7 +80,7 @@ t.test('messages', async (t) => {
     [[called('c'), called('d')], { content: null, function_call: { name: 'find', arguments: '{"a":1}' } }, functions],
   ]
   for (const [parts, expected, body] of table) {
-    const choice = objectOf(listOf(written(replyOf(parts), body)['choices'])[0])
+    const choice = asObject(asArray(written(replyOf(parts), body)['choices'])[0])
     t.strictSame(choice['message'], { role: 'assistant', refusal: null, ...expected })
   }
 })
@@ -134,14 +134,14 @@ t.test('citations of the first text of a stream begin where it begins', async (t
     { type: 'stop', reason: 'end', stopSequence: null },
   ]
   const chunks = chunksOf(events.map((event) => writer.write(event)).join(''))
-  const [annotated] = chunks.slice(-2).map((chunk) => objectOf(listOf(chunk['choices'])[0])['delta'])
+  const [annotated] = chunks.slice(-2).map((chunk) => asObject(asArray(chunk['choices'])[0])['delta'])
   t.strictSame(annotated, { annotations: [cited(0, 4, 'u', 'U'), cited(5, 9, 'v', 'V'), cited(0, 9, 'w', 'W')] })
 })
 
 t.test('citations of a stream are bounded', async (t) => {
   const citations = Array.from({ length: limits.replyCitationsMax + 1 }, () => cite('u', null, null))
   const [annotated] = deltasOf(replyOf([{ type: 'text', text: 'x', citations }])).slice(-2)
-  t.equal(listOf(objectOf(annotated)['annotations']).length, limits.replyCitationsMax)
+  t.equal(asArray(asObject(annotated)['annotations']).length, limits.replyCitationsMax)
 })
 
 t.test('the chunks of a stream', async (t) => {
@@ -211,13 +211,13 @@ const accumulated = async (stream: string): Promise<JsonObject> => {
   })
   for await (const _chunk of run);
   const snapshot = run.currentChatCompletionSnapshot ?? (await run.finalChatCompletion())
-  return objectOf(parseJson(JSON.stringify(snapshot)))
+  return asObject(parseJson(JSON.stringify(snapshot)))
 }
 
 /** Only in a stream is an empty content an empty text; the SDK keeps no reasoning, and gives each call its index. */
 const compared = (completion: JsonObject): unknown => {
-  const choice = objectOf(listOf(completion['choices'])[0])
-  const message = objectOf(choice['message'])
+  const choice = asObject(asArray(completion['choices'])[0])
+  const message = asObject(choice['message'])
   return {
     usage: completion['usage'],
     id: completion['id'],
@@ -225,10 +225,10 @@ const compared = (completion: JsonObject): unknown => {
     finish: choice['finish_reason'],
     content: message['content'] ?? '',
     annotations: message['annotations'] ?? [],
-    calls: listOf(message['tool_calls']).map((call) => [
-      objectOf(call)['id'],
-      objectOf(objectOf(call)['function'])['name'],
-      objectOf(objectOf(call)['function'])['arguments'],
+    calls: asArray(message['tool_calls']).map((call) => [
+      asObject(call)['id'],
+      asObject(asObject(call)['function'])['name'],
+      asObject(asObject(call)['function'])['arguments'],
     ]),
   }
 }
@@ -248,8 +248,8 @@ t.test('the official SDK makes the whole answer of the stream', async (t) => {
 t.test('the reasoning of a stream adds up to that of the whole answer', async () => {
   fc.assert(
     fc.property(anyReply, (reply) => {
-      const parts = deltasOf(reply).map((delta) => objectOf(delta)['reasoning_content'] ?? '')
-      const { reasoning_content } = objectOf(objectOf(listOf(written(reply)['choices'])[0])['message'])
+      const parts = deltasOf(reply).map((delta) => asObject(delta)['reasoning_content'] ?? '')
+      const { reasoning_content } = asObject(asObject(asArray(written(reply)['choices'])[0])['message'])
       return parts.join('') === (reasoning_content ?? '')
     }),
   )

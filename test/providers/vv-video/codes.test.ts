@@ -1,11 +1,11 @@
 import t from 'tap'
 import { limits } from '../../../src/limits.ts'
 import { HttpFault } from '../../../src/providers/http.ts'
-import type { Submitted, Told } from '../../../src/providers/vv-video/vendor.ts'
+import type { SubmittedTask, VendorStatus } from '../../../src/providers/vv-video/vendor.ts'
 import { envelope, fault, never, nowMs, open, payload, type Scripted, taskId, vendorTaskId } from './scripted.ts'
 
 /** `busy` for every task, `put off` for this one. */
-const wordOf = (answer: Submitted | Told): string =>
+const wordOf = (answer: SubmittedTask | VendorStatus): string =>
   answer.type === 'busy' && answer.scope === 'task' ? 'put off' : answer.type
 
 /** status, code, what a submit is told, what a query is told. */

@@ -1,9 +1,9 @@
 import t from 'tap'
 import { limits } from '../../../src/limits.ts'
-import type { Told } from '../../../src/providers/vv-video/vendor.ts'
+import type { VendorStatus } from '../../../src/providers/vv-video/vendor.ts'
 import { envelope, never, open, taskId, vendorTaskId } from './scripted.ts'
 
-const asked = async (data: unknown): Promise<Told> => {
+const asked = async (data: unknown): Promise<VendorStatus> => {
   const { http, vendor } = open()
   http.answer = { body: envelope(data) }
   return vendor.find('text2video', taskId, never)

@@ -2,9 +2,9 @@ import { hash } from 'node:crypto'
 import t, { type Test } from 'tap'
 import { parseUsd } from '../../../src/domain/money.ts'
 import type { Event, EventOf, EventType } from '../../../src/events/envelope.ts'
-import type { AdminChange, ChangesWanted } from '../../../src/read-models/admin-changes.ts'
+import type { AdminChange, AdminChangeQuery } from '../../../src/read-models/admin-changes.ts'
 import { adminRoutes } from '../../../src/roles/edge/surfaces/admin/routes.ts'
-import { validatorOf } from '../../../src/schema-validation.ts'
+import { getValidator } from '../../../src/schema-validation.ts'
 import {
   type EdgeOptions,
   errorOf,
@@ -237,7 +237,7 @@ t.test('credits: once for each reference, which may be the header', async (t) =>
 })
 
 t.test('lists from the tables: credits and events', async (t) => {
-  const asked: ChangesWanted[] = []
+  const asked: AdminChangeQuery[] = []
   const changes: AdminChange[] = [9, 8, 7].map((sequence) => ({
     sequence,
     eventIndex: 0,
@@ -248,7 +248,7 @@ t.test('lists from the tables: credits and events', async (t) => {
     detail: { reference: `r-${sequence}`, amount: '1', note: '' },
     time: new Date('2026-11-01T00:00:00Z'),
   }))
-  const listAdminChanges = async (wanted: ChangesWanted) => {
+  const listAdminChanges = async (wanted: AdminChangeQuery) => {
     asked.push(wanted)
     return {
       sequence: 9,
@@ -724,7 +724,7 @@ t.test('keys of one name that are asked for at the same time: one is issued', as
 })
 
 t.test('the table of routes names schemas that are there', async (t) => {
-  for (const { request } of adminRoutes) if (request !== null) t.type(validatorOf(request), 'function')
+  for (const { request } of adminRoutes) if (request !== null) t.type(getValidator(request), 'function')
   const lines = adminRoutes.map(({ method, path }) => `${method} ${path}`)
   t.equal(new Set(lines).size, lines.length)
 })

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { walletOf } from '../../../src/domain/ledger/ledger.ts'
+import { walletInLedger } from '../../../src/domain/ledger/ledger.ts'
 import { formatUsd } from '../../../src/domain/money.ts'
 import { availablePicos, balancePicos } from '../../../src/domain/wallet/wallet.ts'
 import { completionText, jsonHead, plainAsk, type Serve, startEdge, textBytes, workspaceId } from './edge-fixture.ts'
@@ -39,7 +39,7 @@ t.test('money for exactly N requests answers exactly N, however many come at onc
     const responses = await Promise.all(Array.from({ length: concurrent }, () => post(ask)))
     t.same(countStatuses(responses), { 200: n, 402: concurrent - n }, what)
     await tail.reached(await log.lastSequence())
-    t.equal(balancePicos(walletOf(tail.ledger, workspaceId)), 0n, `${what}: spent to the last digit`)
+    t.equal(balancePicos(walletInLedger(tail.ledger, workspaceId)), 0n, `${what}: spent to the last digit`)
     await stop()
   }
 })
@@ -49,7 +49,7 @@ t.test('no money: nobody is answered, nothing is held', async (t) => {
   const responses = await Promise.all(Array.from({ length: concurrent }, () => post({ ...ask, n: 128 })))
   t.same(countStatuses(responses), { 402: concurrent })
   t.equal(calls.length, 0)
-  t.equal(walletOf(tail.ledger, workspaceId).heldPicos, 0n)
+  t.equal(walletInLedger(tail.ledger, workspaceId).heldPicos, 0n)
 })
 
 t.test('no request is ever let in that its slice does not cover', async (t) => {
@@ -69,20 +69,20 @@ t.test('no request is ever let in that its slice does not cover', async (t) => {
   const responses = await Promise.all(Array.from({ length: 200 }, () => post(ask)))
   t.same(countStatuses(responses), { 200: 200 }, 'who waits is served when others end')
   t.ok(mostPicos <= 20n * costOf(100), `at most what the wallet has was in flight: ${mostPicos}`)
-  const wallet = walletOf(tail.ledger, workspaceId)
+  const wallet = walletInLedger(tail.ledger, workspaceId)
   t.ok(availablePicos(wallet) >= 0n)
 })
 
 t.test('an idle slice goes back', async (t) => {
   const { post, tail } = await startEdge(t, { serve: serveOutput(10) })
   t.equal((await post(ask)).status, 200)
-  t.ok(walletOf(tail.ledger, workspaceId).holds.size > 0)
+  t.ok(walletInLedger(tail.ledger, workspaceId).holds.size > 0)
   await new Promise<void>((resolve) => {
     tail.onApplied((applied) => {
       if (applied.some(({ event }) => event.type === 'HoldReleased')) resolve()
     })
   })
-  t.equal(walletOf(tail.ledger, workspaceId).heldPicos, 0n)
+  t.equal(walletInLedger(tail.ledger, workspaceId).heldPicos, 0n)
 })
 
 t.test('an edge that stops while the log is away does not wait for it, and tells what stays held', async (t) => {

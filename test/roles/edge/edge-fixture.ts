@@ -18,7 +18,7 @@ import { edge } from '../../../src/roles/edge/role.ts'
 import type { EdgeTasks } from '../../../src/roles/edge/tasks.ts'
 import { LedgerTail } from '../../../src/roles/ledger-tail.ts'
 import type { RateRecords } from '../../../src/roles/rate-records.ts'
-import { type AnswerPart, asksForAnswer, type Dispatch, type Logger, type RoutedCall } from '../../../src/roles/role.ts'
+import { type AnswerPart, asksForAnswer, type Dispatch, type Logger, type RoutedRequest } from '../../../src/roles/role.ts'
 import type { WorkQueue } from '../../../src/roles/work-queue.ts'
 import { failed } from '../projector/facts.ts'
 import { MemoryLog } from './memory-log.ts'
@@ -79,7 +79,7 @@ export interface Used {
   readonly output: number
 }
 
-export const usageFactOf = (call: RoutedCall, place: number, used: Used): Fact => {
+export const usageFactOf = (call: RoutedRequest, place: number, used: Used): Fact => {
   if (!asksForAnswer(call)) throw new Error('a question has no bill')
   const { model, provider, priceVersion, sheet, level } = call.candidates[place]!
   const usage = usageOf({ total: used.input }, { total: used.output })
@@ -100,14 +100,14 @@ export const usageFactOf = (call: RoutedCall, place: number, used: Used): Fact =
 
 export const textBytes = (text: string): AnswerPart => ({ type: 'bytes', bytes: Buffer.from(text) })
 
-export const jsonHead = (call: RoutedCall, place = 0): AnswerPart => ({
+export const jsonHead = (call: RoutedRequest, place = 0): AnswerPart => ({
   type: 'head',
   contentType: 'application/json',
   level: call.candidates[place]!.level,
   model: call.candidates[place]!.model,
 })
 
-export const streamHead = (call: RoutedCall, place = 0): AnswerPart => ({
+export const streamHead = (call: RoutedRequest, place = 0): AnswerPart => ({
   type: 'head',
   contentType: 'text/event-stream; charset=utf-8',
   level: call.candidates[place]!.level,
@@ -126,12 +126,12 @@ export const completionText = JSON.stringify(completion)
 
 /** What a provider and its proxy would do: answer, and bill before the end is out. */
 export type Serve = (
-  call: RoutedCall,
+  call: RoutedRequest,
   bill: (used?: Used, level?: number) => Promise<void>,
   clientGone: AbortSignal,
 ) => AsyncIterable<AnswerPart>
 
-export async function* answerJson(call: RoutedCall, bill: () => Promise<void>): AsyncGenerator<AnswerPart> {
+export async function* answerJson(call: RoutedRequest, bill: () => Promise<void>): AsyncGenerator<AnswerPart> {
   await bill()
   yield jsonHead(call)
   yield textBytes(completionText)
@@ -199,7 +199,7 @@ export interface TestEdge {
   readonly port: number
   readonly log: MemoryLog
   readonly tail: LedgerTail
-  readonly calls: RoutedCall[]
+  readonly calls: RoutedRequest[]
   /** What was put into the task queue and not withdrawn, by task id. */
   readonly queued: Map<string, Uint8Array>
   readonly logged: LogLine[]
@@ -234,7 +234,7 @@ const openLog = async ({ creditUsd = '100', sheets = {}, videoSheets = {} }: Edg
 }
 
 /** Tells the log of the end of each call that has none, as a proxy would have: an edge that stops waits for it. */
-const endCalls = async (log: MemoryLog, calls: readonly RoutedCall[]): Promise<void> => {
+const endCalls = async (log: MemoryLog, calls: readonly RoutedRequest[]): Promise<void> => {
   const ended = new Set(
     log.events.map(({ type, data }) => (type === 'UsageRecorded' || type === 'RequestFailed' ? data.requestId : null)),
   )
@@ -248,7 +248,7 @@ export const startEdge = async (t: Test, options: EdgeOptions = {}): Promise<Tes
   const log = await openLog(options)
   const tail = new LedgerTail(initialLedger(), log)
   await tail.reached(await log.lastSequence())
-  const calls: RoutedCall[] = []
+  const calls: RoutedRequest[] = []
   const logged: LogLine[] = []
   const queued = new Map<string, Uint8Array>()
   const recordingQueue: Pick<WorkQueue, 'put' | 'withdraw'> = {

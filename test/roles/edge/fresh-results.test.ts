@@ -2,9 +2,9 @@ import t, { type Test } from 'tap'
 import { openTask, type Task } from '../../../src/domain/video/task.ts'
 import type { TaskResult } from '../../../src/events/types.ts'
 import { limits } from '../../../src/limits.ts'
-import { FreshResults } from '../../../src/roles/edge/fresh-results.ts'
+import { ResultUrlRefresher } from '../../../src/roles/edge/fresh-results.ts'
 import type { InferenceQuestion } from '../../../src/roles/edge/inference.ts'
-import type { AnswerPart, RoutedCall } from '../../../src/roles/role.ts'
+import type { AnswerPart, RoutedRequest } from '../../../src/roles/role.ts'
 import { encodeResults } from '../../../src/roles/task-results.ts'
 import { placed } from '../../domain/video/tasks.ts'
 import { errorOf, jsonHead, type Serve } from './edge-fixture.ts'
@@ -42,7 +42,7 @@ t.test('an expired result is told with a fresh URL, on every surface, and asked 
   const content = await edge.get(`/v1/videos/${taskId}/content`)
   t.match([content.status, content.headers.get('location')], [302, fresh])
   t.equal(edge.calls.length, 1)
-  const expected: Partial<RoutedCall> = {
+  const expected: Partial<RoutedRequest> = {
     workspaceId: 'acme',
     surface: 'video',
     question: { type: 'get_video_task', kind: 'text2video', vendorTaskId: 'vendor-77' },
@@ -131,7 +131,7 @@ const bench = (answer: () => Promise<readonly TaskResult[]>) => {
   }
   const ignore = (): void => undefined
   const logger = { debug: ignore, info: ignore, warn: ignore, error: ignore }
-  const freshResults = new FreshResults({ inference: { ask }, clock: () => nowMs, logger })
+  const freshResults = new ResultUrlRefresher({ inference: { ask }, clock: () => nowMs, logger })
   const key = {
     keyId: 'key-1',
     workspaceId: 'acme',
@@ -169,7 +169,7 @@ t.test('a vendor that tells none, or one that has expired, is asked again after 
     await poll()
     await poll()
     t.equal(asked.length, round)
-    pass(limits.freshResultsAgainMs)
+    pass(limits.resultRefreshRetryMs)
   }
 })
 
@@ -181,7 +181,7 @@ t.test(
     for (let round = 1; round <= 2; round += 1) {
       for (let polls = 0; polls < 3; polls += 1) t.equal(await poll('one', []), undefined)
       t.equal(asked.length, round)
-      pass(limits.freshResultsAgainMs)
+      pass(limits.resultRefreshRetryMs)
     }
     told.push(resultOf('https://cdn.example/a.mp4'))
     for (let polls = 0; polls < 3; polls += 1) t.equal(await poll('one', []), 'https://cdn.example/a.mp4')
@@ -200,9 +200,9 @@ t.test('many who poll one task wait for one answer', async (t) => {
 
 t.test('what is remembered is bounded', async (t) => {
   const { asked, poll, now } = bench(async () => [resultOf(signed(now() + 60_000))])
-  for (let task = 0; task <= limits.freshResultsMax; task += 1) await poll(`task-${task}`)
+  for (let task = 0; task <= limits.refreshedResultsMax; task += 1) await poll(`task-${task}`)
   const { length } = asked
-  await poll(`task-${limits.freshResultsMax}`)
+  await poll(`task-${limits.refreshedResultsMax}`)
   t.equal(asked.length, length)
   await poll('task-0')
   t.equal(asked.length, length + 1, 'the oldest was forgotten')
@@ -217,6 +217,6 @@ t.test('a poll waits for a silent vendor no longer than it should', { timeout: 2
   const startMs = Date.now()
   const response = await edge.get(`/v1/videos/${taskId}/content`)
   t.match([response.status, response.headers.get('location')], [302, stale])
-  t.ok(Date.now() - startMs < limits.freshResultsMs + 2_000)
+  t.ok(Date.now() - startMs < limits.resultRefreshMs + 2_000)
   t.match(await errorOf(await edge.get('/v1/videos/task_none/content')), { code: 'task_not_exist' })
 })

@@ -1,10 +1,10 @@
 import { hash } from 'node:crypto'
 import t from 'tap'
 import type { ClaimedKey } from '../../../src/domain/idempotency/key.ts'
-import { walletOf } from '../../../src/domain/ledger/ledger.ts'
+import { walletInLedger } from '../../../src/domain/ledger/ledger.ts'
 import { GatewayError } from '../../../src/errors.ts'
 import { limits } from '../../../src/limits.ts'
-import { decodeRecord, encodeRecord } from '../../../src/roles/edge/idempotency/key-record.ts'
+import { decodeKeyRecord, encodeKeyRecord } from '../../../src/roles/edge/idempotency/key-record.ts'
 import { until } from '../../clients.ts'
 import {
   completionText,
@@ -25,7 +25,7 @@ const key = { 'idempotency-key': 'order-7' }
 const chargePicos = 20_000_000n
 
 const netPicos = ({ tail }: Pick<TestEdge, 'tail'>): bigint => {
-  const { chargesPicos, adjustmentsPicos } = walletOf(tail.ledger, workspaceId)
+  const { chargesPicos, adjustmentsPicos } = walletInLedger(tail.ledger, workspaceId)
   return chargesPicos - adjustmentsPicos
 }
 
@@ -217,7 +217,7 @@ t.test('with the store away: 503 before anything is spent, and no answer that is
 
   outcomes.isAway = false
   t.equal((await edge.post(plainAsk, key)).status, 503)
-  await until(() => walletOf(edge.tail.ledger, workspaceId).adjustmentsPicos === chargePicos)
+  await until(() => walletInLedger(edge.tail.ledger, workspaceId).adjustmentsPicos === chargePicos)
   t.equal(netPicos(edge), 0n, 'what was not delivered is given back')
   outcomes.isAway = false
   await until(() => outcomes.all.every(({ bytes }) => bytes.length === 0))
@@ -329,7 +329,7 @@ const leaveBehind = async (
     },
   })
   if (first !== null) await (await edge.post(plainAsk)).text()
-  await outcomes.put(place, encodeRecord(lapsed(edge, stream)), 0)
+  await outcomes.put(place, encodeKeyRecord(lapsed(edge, stream)), 0)
   return { ...edge, outcomes }
 }
 
@@ -357,7 +357,7 @@ t.test('left behind as a stream that was charged: it stays so', async (t) => {
   t.equal(again.status, 409)
   t.equal(again.headers.get('x-gateway-original-request-id'), edge.calls[0]?.requestId)
   t.match(await errorOf(again), { code: 'idempotency_outcome_not_kept' })
-  t.equal(decodeRecord((await edge.outcomes.find(place)).bytes)?.record.state, 'unkept')
+  t.equal(decodeKeyRecord((await edge.outcomes.find(place)).bytes)?.record.state, 'unkept')
   t.equal(edge.calls.length, 1)
   await until(() => netPicos(edge) === chargePicos)
 })
@@ -399,7 +399,7 @@ const startLeftWithoutEnd = async (t: Parameters<typeof startEdge>[0], isRouted:
   })
   const asked = isRouted ? edge.post(plainAsk) : null
   if (isRouted) await until(() => edge.calls.length === 1)
-  await outcomes.put(place, encodeRecord(lapsed(edge, stream)), 0)
+  await outcomes.put(place, encodeKeyRecord(lapsed(edge, stream)), 0)
   return {
     ...edge,
     late: async () => {
@@ -444,7 +444,7 @@ t.test('a slow edge that was taken over delivers nothing', async (t) => {
   const first = edge.post(plainAsk, key)
   await until(() => edge.calls.length === 1)
   const { revision } = await outcomes.find(place)
-  await outcomes.put(place, encodeRecord(lapsed(edge, false)), revision)
+  await outcomes.put(place, encodeKeyRecord(lapsed(edge, false)), revision)
   t.equal((await edge.post(plainAsk, key)).status, 200)
   slow.resolve()
   const late = await first

@@ -1,7 +1,7 @@
 import t from 'tap'
 import type { ClaimedKey } from '../../../src/domain/idempotency/key.ts'
-import { decodeRecord, encodeRecord } from '../../../src/roles/edge/idempotency/key-record.ts'
-import type { OutcomePlace } from '../../../src/roles/edge/idempotency/outcome-store.ts'
+import { decodeKeyRecord, encodeKeyRecord } from '../../../src/roles/edge/idempotency/key-record.ts'
+import type { OutcomeAddress } from '../../../src/roles/edge/idempotency/outcome-store.ts'
 import { until } from '../../clients.ts'
 import { workspaceId } from './edge-fixture.ts'
 import { MemoryOutcomes } from './memory-outcomes.ts'
@@ -11,9 +11,9 @@ const key = { 'idempotency-key': 'scene-7' }
 
 /** Remembers the last place, so that a test can write there what a killed edge would leave. */
 class WatchedOutcomes extends MemoryOutcomes {
-  place: OutcomePlace | null = null
+  place: OutcomeAddress | null = null
 
-  override put(place: OutcomePlace, bytes: Uint8Array, revision: number) {
+  override put(place: OutcomeAddress, bytes: Uint8Array, revision: number) {
     this.place = place
     return super.put(place, bytes, revision)
   }
@@ -22,7 +22,7 @@ class WatchedOutcomes extends MemoryOutcomes {
   async leaveBehind(claim: ClaimedKey): Promise<void> {
     if (this.place === null) throw new Error('nothing was claimed')
     const { revision } = await this.find(this.place)
-    await this.put(this.place, encodeRecord({ ...claim, leaseUntilMs: 1 }), revision)
+    await this.put(this.place, encodeKeyRecord({ ...claim, leaseUntilMs: 1 }), revision)
   }
 }
 
@@ -76,7 +76,7 @@ t.test('left behind before or after its hold, open or ended: one task', async (t
     }
     if (left === 'ended') await edge.tell(settledFact(edge.openTask(taskId)))
     const held = edge.holds().length
-    const standing = decodeRecord((await outcomes.find(outcomes.place!)).bytes)!.record
+    const standing = decodeKeyRecord((await outcomes.find(outcomes.place!)).bytes)!.record
     await outcomes.leaveBehind({
       state: 'claimed',
       requestId: 'first',

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { dimensionsOf } from '../../../src/roles/edge/image-dimensions.ts'
+import { readImageDimensions } from '../../../src/roles/edge/image-dimensions.ts'
 import { gif, jpeg, png, webp } from './images.ts'
 
 t.test('the pixels of an image, by its header', async (t) => {
@@ -13,7 +13,7 @@ t.test('the pixels of an image, by its header', async (t) => {
     'lossless webp': webp.lossless(1_280, 720),
     'extended webp': webp.extended(1_280, 720),
   }))
-    t.same(dimensionsOf(base64), size, format)
+    t.same(readImageDimensions(base64), size, format)
 })
 
 t.test('what is no image has none', async (t) => {
@@ -31,5 +31,5 @@ t.test('what is no image has none', async (t) => {
       ...new Array<number>(60).fill(0),
     ]).toString('base64'),
   }))
-    t.equal(dimensionsOf(base64), null, what)
+    t.equal(readImageDimensions(base64), null, what)
 })

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import t from 'tap'
 import type { FrameSource } from '../../../src/audit/frames.ts'
 import { checkProof, readProof } from '../../../src/audit/proof.ts'
-import { Sealing } from '../../../src/audit/seal.ts'
+import { SealBuilder } from '../../../src/audit/seal.ts'
 import { parseUsd } from '../../../src/domain/money.ts'
 import { limits } from '../../../src/limits.ts'
 import { signer, verifier } from '../../audit/sealed-log.ts'
@@ -62,13 +62,13 @@ await log.append([
   taskSettled('task-2'),
 ])
 await log.append([taskFailed('task-3'), lateVerdict('task-3')])
-const sealing = new Sealing()
+const sealing = new SealBuilder()
 for (const frame of log.frames) sealing.take(rawFrameOf(frame))
 await log.append([{ type: 'CheckpointSealed', data: sealing.seal(signer) }])
 await log.append([routed('request-unsealed'), used('request-unsealed')])
 await project(log, projected.store, 500)
 
-const readModels = projected.database.billing()
+const readModels = projected.database.readModels()
 const { url } = await startEdge(t, { readModels, frames: log, admins, verifiers: [verifier] })
 const own = '/v1/ledger'
 const named = `/admin/v1/workspaces/${workspaceId}/ledger`

@@ -39,7 +39,7 @@ await log.append([routed('request-failed'), failed('request-failed'), routed('re
 await project(log, projected.store, 500)
 const lastSequence = log.frames.length
 
-const tables = projected.database.billing()
+const tables = projected.database.readModels()
 const edge = await startEdge(t, { readModels: tables, frames: log })
 const get = (path: string, from = edge.url): Promise<Response> => fetch(`${from}/v1/ledger/${path}`, { headers })
 

@@ -1,17 +1,17 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import t from 'tap'
-import { callerOf } from '../../../src/roles/edge/limit-addresses.ts'
+import { clientAddressOf } from '../../../src/roles/edge/limit-addresses.ts'
 import { startEdge } from './edge-fixture.ts'
 
 t.test('a caller is an IPv4 address, or a network of IPv6', async (t) => {
-  t.equal(callerOf('192.0.2.7'), '192.0.2.7')
-  t.equal(callerOf('::ffff:192.0.2.7'), '192.0.2.7')
-  t.equal(callerOf('2001:db8:1:2:3:4:5:6'), '2001:db8:1:2')
-  t.equal(callerOf('2001:db8:1:2::6'), '2001:db8:1:2')
-  t.equal(callerOf('2001:db8::6'), '2001:db8:0:0')
-  t.equal(callerOf('::1'), '0:0:0:0')
-  t.equal(callerOf('fe80::1%eth0'), 'fe80:0:0:0')
+  t.equal(clientAddressOf('192.0.2.7'), '192.0.2.7')
+  t.equal(clientAddressOf('::ffff:192.0.2.7'), '192.0.2.7')
+  t.equal(clientAddressOf('2001:db8:1:2:3:4:5:6'), '2001:db8:1:2')
+  t.equal(clientAddressOf('2001:db8:1:2::6'), '2001:db8:1:2')
+  t.equal(clientAddressOf('2001:db8::6'), '2001:db8:0:0')
+  t.equal(clientAddressOf('::1'), '0:0:0:0')
+  t.equal(clientAddressOf('fe80::1%eth0'), 'fe80:0:0:0')
 })
 
 const open = async (port: number, localAddress: string): Promise<Socket> => {

@@ -1,16 +1,16 @@
 import t, { type Test } from 'tap'
-import { walletOf } from '../../../src/domain/ledger/ledger.ts'
+import { walletInLedger } from '../../../src/domain/ledger/ledger.ts'
 import { logUnavailable } from '../../../src/errors.ts'
 import { limits } from '../../../src/limits.ts'
-import { CallLost } from '../../../src/roles/role.ts'
+import { DispatchLost } from '../../../src/roles/role.ts'
 import { errorOf, plainAsk, type Serve, startEdge, streamHead, type TestEdge, textBytes } from './edge-fixture.ts'
 
 const event = 'data: {"choices":[{"index":0,"delta":{"content":"Hello"}}]}\n\n'
 
-const noProxy = (): CallLost =>
-  new CallLost('no_available_channel', 'No proxy took the call.', { retryAfterSeconds: 1 })
+const noProxy = (): DispatchLost =>
+  new DispatchLost('no_available_channel', 'No proxy took the call.', { retryAfterSeconds: 1 })
 
-const brokenOff = (): CallLost => new CallLost('upstream_stream_interrupted', 'The proxy is gone.')
+const brokenOff = (): DispatchLost => new DispatchLost('upstream_stream_interrupted', 'The proxy is gone.')
 
 const failuresOf = ({ log }: TestEdge): readonly object[] =>
   log.events.filter(({ type }) => type === 'RequestFailed').map(({ data }) => data)
@@ -18,7 +18,7 @@ const failuresOf = ({ log }: TestEdge): readonly object[] =>
 /** Every reservation has ended: what it held goes back when the edge stops, long before its deadline. */
 const nothingStaysHeld = async (t: Test, { stop, tail }: TestEdge): Promise<void> => {
   await stop()
-  t.equal(walletOf(tail.ledger, 'acme').holds.size, 0)
+  t.equal(walletInLedger(tail.ledger, 'acme').holds.size, 0)
 }
 
 t.test('a call that no proxy takes is closed by the edge, and its money is free again', async (t) => {
@@ -75,7 +75,7 @@ t.test('a proxy that lived after all: its bill came first, and counts', async (t
   await (await edge.post({ ...plainAsk, stream: true })).text()
   await nothingStaysHeld(t, edge)
   t.equal(failuresOf(edge).length, 1)
-  t.equal(walletOf(edge.tail.ledger, 'acme').chargesPicos, 20_000_000n)
+  t.equal(walletInLedger(edge.tail.ledger, 'acme').chargesPicos, 20_000_000n)
 })
 
 t.test('an end that cannot be recorded is told to the operator, the error to the client', async (t) => {

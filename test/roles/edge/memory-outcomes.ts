@@ -1,9 +1,9 @@
 import { logUnavailable } from '../../../src/errors.ts'
 import type {
-  OutcomePlace,
+  OutcomeAddress,
   OutcomeStore,
   PutOutcome,
-  StandingOutcome,
+  StoredOutcome,
 } from '../../../src/roles/edge/idempotency/outcome-store.ts'
 
 /** The port of outcomes over a map, which can be away, full, or lose an acknowledgement. */
@@ -14,19 +14,19 @@ export class MemoryOutcomes implements OutcomeStore {
   isFull = false
   /** Of the next put, which is stored all the same. */
   losesAck = false
-  readonly #standing = new Map<string, StandingOutcome>()
+  readonly #standing = new Map<string, StoredOutcome>()
   #revision = 0
 
-  get all(): readonly StandingOutcome[] {
+  get all(): readonly StoredOutcome[] {
     return [...this.#standing.values()]
   }
 
-  async find(place: OutcomePlace): Promise<StandingOutcome> {
+  async find(place: OutcomeAddress): Promise<StoredOutcome> {
     if (this.isAway) throw logUnavailable()
     return this.#standing.get(subjectOf(place)) ?? { revision: 0, bytes: new Uint8Array() }
   }
 
-  async put(place: OutcomePlace, bytes: Uint8Array, revision: number): Promise<PutOutcome> {
+  async put(place: OutcomeAddress, bytes: Uint8Array, revision: number): Promise<PutOutcome> {
     if (this.isAway) throw logUnavailable()
     this.puts += 1
     const standing = await this.find(place)
@@ -40,4 +40,4 @@ export class MemoryOutcomes implements OutcomeStore {
   }
 }
 
-const subjectOf = ({ workspaceId, keyDigest }: OutcomePlace): string => `${workspaceId}.${keyDigest}`
+const subjectOf = ({ workspaceId, keyDigest }: OutcomeAddress): string => `${workspaceId}.${keyDigest}`

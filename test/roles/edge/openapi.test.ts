@@ -2,7 +2,7 @@ import { Validator } from '@seriousme/openapi-schema-validator'
 import t from 'tap'
 import { operations } from '../../../src/roles/edge/openapi/operations.ts'
 import { openapiDocument } from '../../../src/roles/edge/surfaces/openapi/openapi.ts'
-import { readSchema, validatorOf } from '../../../src/schema-validation.ts'
+import { readSchema, getValidator } from '../../../src/schema-validation.ts'
 import { startEdge } from './edge-fixture.ts'
 
 t.test('the document is OpenAPI 3.1', async (t) => {
@@ -30,6 +30,6 @@ t.test('the examples of a request are valid requests', async (t) => {
   requests.delete('requests/count-tokens-request.v1.json') // Of two files: it is checked where it is sent.
   for (const request of requests) {
     const { examples = [] } = readSchema(request)
-    for (const example of Array.isArray(examples) ? examples : []) t.same(validatorOf(request)(example), [], request)
+    for (const example of Array.isArray(examples) ? examples : []) t.same(getValidator(request)(example), [], request)
   }
 })

@@ -2,10 +2,10 @@ import { setTimeout as pause } from 'node:timers/promises'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import { minOf } from '../../../src/domain/money.ts'
-import { balancePicos, keyRoomOf, spendingOf, type Wallet } from '../../../src/domain/wallet/wallet.ts'
+import { balancePicos, findKeyRemaining, spendingOf, type Wallet } from '../../../src/domain/wallet/wallet.ts'
 import { GatewayError } from '../../../src/errors.ts'
 import type { Reservation } from '../../../src/roles/edge/allowances.ts'
-import { within } from '../../../src/within.ts'
+import { withTimeout } from '../../../src/within.ts'
 import { until } from '../../clients.ts'
 import { propertyRuns } from '../../property-runs.ts'
 import { openSharedWallet, type SharedWallet, type SharedWalletOptions } from './shared-wallet.ts'
@@ -28,7 +28,7 @@ interface Client {
 
 /** Of the wallet, or of the limit of its key where that is less. */
 const leftPicos = (wallet: Wallet): bigint => {
-  const room = keyRoomOf(wallet, 'key-1', '')
+  const room = findKeyRemaining(wallet, 'key-1', '')
   const balance = balancePicos(wallet)
   return room === null ? balance : minOf(balance, room.leftPicos + room.heldPicos)
 }
@@ -222,7 +222,7 @@ t.test('a request whose end is never told leaves nothing behind when the schedul
   const [next] = await askTogether(shared, 0, 'next', 1)
   t.ok(next !== undefined && !expired.has(next.reservation.allowanceId ?? ''), 'the next one has another slice')
   await shared.spend(next!.requestId, next!.reservation, costPicos, 1)
-  await within(allowances.ended(), 5_000, () => new Error('the edge waits for requests that nobody ends'))
+  await withTimeout(allowances.ended(), 5_000, () => new Error('the edge waits for requests that nobody ends'))
   await allowances.close()
   t.equal(tail.ledger.wallets.get('acme')?.holds.size, 0)
 })

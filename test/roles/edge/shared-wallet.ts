@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import type { Test } from 'tap'
-import { initialLedger, walletOf } from '../../../src/domain/ledger/ledger.ts'
+import { initialLedger, walletInLedger } from '../../../src/domain/ledger/ledger.ts'
 import { formatUsd, parseUsd } from '../../../src/domain/money.ts'
 import type { Wallet } from '../../../src/domain/wallet/wallet.ts'
 import { logUnavailable } from '../../../src/errors.ts'
@@ -9,8 +9,8 @@ import { limits } from '../../../src/limits.ts'
 import { Allowances, type Reservation } from '../../../src/roles/edge/allowances.ts'
 import { LedgerTail } from '../../../src/roles/ledger-tail.ts'
 import type { Clock, EventLog, Follower, Frame } from '../../../src/roles/role.ts'
-import { WalletWriter } from '../../../src/roles/wallet-writer.ts'
-import { atMost } from '../../../src/within.ts'
+import { WalletCommandHandler } from '../../../src/roles/wallet-writer.ts'
+import { waitAtMost } from '../../../src/within.ts'
 import { MemoryLog } from '../../memory-log.ts'
 import { randomOf } from '../../random.ts'
 import { credited, limitsSet, opened, routed, used, workspaceId } from '../projector/facts.ts'
@@ -94,7 +94,7 @@ const audit = (tail: LedgerTail, faults: string[]): void => {
         open.set(event.data.requestId, { holdId: event.data.allowanceId ?? '', picos: parseUsd(event.data.reserved) })
       if (closed !== null) open.delete(closed.routed.data.requestId)
     }
-    const { holds, heldPicos, ...wallet } = walletOf(tail.ledger, workspaceId)
+    const { holds, heldPicos, ...wallet } = walletInLedger(tail.ledger, workspaceId)
     const balance = wallet.creditsPicos - wallet.chargesPicos
     if (balance < heldPicos) faults.push(`frame ${tail.ledger.sequence}: ${balance} does not cover ${heldPicos}`)
     const reserved = new Map<string, bigint>()
@@ -129,7 +129,7 @@ export const openSharedWallet = async (t: Test, options: SharedWalletOptions): P
     const near = new DistantLog(log, () => turns(below(turnsMax)))
     logs.push(near)
     const tail = new LedgerTail(initialLedger(), near)
-    const writer = new WalletWriter(near, tail)
+    const writer = new WalletCommandHandler(near, tail)
     const owner = `edge-${index}`
     return {
       tail,
@@ -141,7 +141,7 @@ export const openSharedWallet = async (t: Test, options: SharedWalletOptions): P
   audit(tail, faults)
   for (const each of [tail, ...edges.map((edge) => edge.tail)]) await each.reached(log.frames.length)
   const stopAll = async (): Promise<void> => {
-    await Promise.all(edges.map(({ allowances }) => atMost(allowances.ended(), 1_000)))
+    await Promise.all(edges.map(({ allowances }) => waitAtMost(allowances.ended(), 1_000)))
     await Promise.all(edges.map(({ allowances }) => allowances.close()))
     await tail.reached(await log.lastSequence())
     await Promise.all([tail, ...edges.map((edge) => edge.tail)].map((each) => each.stop()))
@@ -160,7 +160,7 @@ export const openSharedWallet = async (t: Test, options: SharedWalletOptions): P
     below,
     faults,
     logged,
-    wallet: () => walletOf(tail.ledger, workspaceId),
+    wallet: () => walletInLedger(tail.ledger, workspaceId),
     breakOff: (broken) => {
       for (const each of logs) each.refuses = broken
     },

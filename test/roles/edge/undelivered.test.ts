@@ -1,7 +1,7 @@
 import t from 'tap'
-import { walletOf } from '../../../src/domain/ledger/ledger.ts'
+import { walletInLedger } from '../../../src/domain/ledger/ledger.ts'
 import { logUnavailable } from '../../../src/errors.ts'
-import { CallLost } from '../../../src/roles/role.ts'
+import { DispatchLost } from '../../../src/roles/role.ts'
 import { until } from '../../clients.ts'
 import {
   jsonHead,
@@ -14,7 +14,7 @@ import {
   textBytes,
 } from './edge-fixture.ts'
 
-const gone = (): CallLost => new CallLost('upstream_stream_interrupted', 'The proxy is gone.')
+const gone = (): DispatchLost => new DispatchLost('upstream_stream_interrupted', 'The proxy is gone.')
 
 const used = { input: 10, output: 5 }
 const chargePicos = 20_000_000n
@@ -23,7 +23,7 @@ const adjustmentsOf = ({ log }: TestEdge): readonly object[] =>
   log.events.filter(({ type }) => type === 'AdjustmentPosted').map(({ data }) => data)
 
 const balanceOf = ({ tail }: TestEdge): readonly bigint[] => {
-  const { chargesPicos, adjustmentsPicos } = walletOf(tail.ledger, 'acme')
+  const { chargesPicos, adjustmentsPicos } = walletInLedger(tail.ledger, 'acme')
   return [chargesPicos, adjustmentsPicos]
 }
 

@@ -1,9 +1,9 @@
 import { hash } from 'node:crypto'
 import type { Test } from 'tap'
-import { walletOf } from '../../../src/domain/ledger/ledger.ts'
+import { walletInLedger } from '../../../src/domain/ledger/ledger.ts'
 import { formatUsd } from '../../../src/domain/money.ts'
 import type { TaskPayload } from '../../../src/domain/video/request.ts'
-import { settle, type Verdict } from '../../../src/domain/video/settle.ts'
+import { decideSettlement, type VideoVerdict } from '../../../src/domain/video/settle.ts'
 import type { Task } from '../../../src/domain/video/task.ts'
 import { availablePicos } from '../../../src/domain/wallet/wallet.ts'
 import type { EventOf, Fact } from '../../../src/events/envelope.ts'
@@ -104,7 +104,7 @@ export const startVideoEdge = async (t: Test, options: EdgeOptions = {}): Promis
   return {
     ...edge,
     holds: () => log.events.filter((event) => event.type === 'HoldPlaced'),
-    availableUsd: () => formatUsd(availablePicos(walletOf(tail.ledger, workspaceId))),
+    availableUsd: () => formatUsd(availablePicos(walletInLedger(tail.ledger, workspaceId))),
     payloadOf: (taskId) => JSON.parse(Buffer.from(queued.get(taskId) ?? '').toString()),
     get: (path, key = secret) => fetch(url + path, { headers: { authorization: `Bearer ${key}` }, redirect: 'manual' }),
     tell,
@@ -126,8 +126,8 @@ export const progressedFact = (taskId: string, progress: number): Fact => ({
   data: { taskId, workspaceId, status: 'IN_PROGRESS', progress },
 })
 
-export const settledFact = (task: Task, verdict: Partial<Verdict> = {}): Fact =>
-  settle(task, {
+export const settledFact = (task: Task, verdict: Partial<VideoVerdict> = {}): Fact =>
+  decideSettlement(task, {
     outcome: 'SUCCESS',
     vendorTaskId: 'vendor-77',
     deduction: '2.5',

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import { walletOf } from '../../../src/domain/ledger/ledger.ts'
+import { walletInLedger } from '../../../src/domain/ledger/ledger.ts'
 import { balancePicos } from '../../../src/domain/wallet/wallet.ts'
 import { logUnavailable } from '../../../src/errors.ts'
 import type { Fact } from '../../../src/events/envelope.ts'
@@ -90,7 +90,7 @@ t.test('chat and video spend the same money, each what the other leaves', async 
   t.equal((await edge.post(plainAsk)).status, 200)
   t.not(edge.availableUsd(), '0.42498', 'a slice is still open')
   t.equal((await edge.post(plainBody, {}, generations)).status, 200)
-  const wallet = walletOf(edge.tail.ledger, workspaceId)
+  const wallet = walletInLedger(edge.tail.ledger, workspaceId)
   t.ok(balancePicos(wallet) >= wallet.heldPicos)
 })
 

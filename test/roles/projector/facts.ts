@@ -1,4 +1,4 @@
-import type { Spender } from '../../../src/domain/wallet/spending.ts'
+import type { KeySpendingHolder } from '../../../src/domain/wallet/spending.ts'
 import type { FactOf } from '../../../src/events/envelope.ts'
 import type { Limits, PlanPublished, PriceSheet, TaskOrder, Usage } from '../../../src/events/types.ts'
 
@@ -177,7 +177,7 @@ export const adjusted = (
   adjustmentId: string,
   amount = '0.01',
   id = workspaceId,
-  spender?: Spender,
+  spender?: KeySpendingHolder,
 ): FactOf<'AdjustmentPosted'> => ({
   type: 'AdjustmentPosted',
   data: { adjustmentId, workspaceId: id, amount, reason: 'undelivered', corrects: 'request-1', note: '', ...spender },
@@ -187,7 +187,7 @@ export const holdPlaced = (
   holdId: string,
   amount = '1',
   id = workspaceId,
-  spender?: Spender,
+  spender?: KeySpendingHolder,
 ): FactOf<'HoldPlaced'> => ({
   type: 'HoldPlaced',
   data: {

@@ -1,10 +1,10 @@
 import type { Test } from 'tap'
 import type { Ledger } from '../../../src/domain/ledger/ledger.ts'
 import { applyFrame, initialLedger } from '../../../src/domain/ledger/ledger.ts'
-import { defaultSchema, openPool, type Place } from '../../../src/infrastructure/postgres/connection.ts'
+import { defaultSchema, openPool, type SchemaLocation } from '../../../src/infrastructure/postgres/connection.ts'
 import { type Database, openDatabase } from '../../../src/infrastructure/postgres/database.ts'
 import type { ProjectionStore } from '../../../src/roles/projector/ports.ts'
-import { Stretch, type StretchEnd } from '../../../src/roles/projector/stretch.ts'
+import { ProjectionRun, type RunEnd } from '../../../src/roles/projector/stretch.ts'
 import type { Logger } from '../../../src/roles/role.ts'
 import type { MemoryLog } from '../../memory-log.ts'
 import type { TestPostgres } from '../../postgres.ts'
@@ -44,7 +44,7 @@ export const tables = [
 
 /** A database of a test: the store, and what is in its tables. */
 export class Projected {
-  readonly place: Place
+  readonly place: SchemaLocation
   readonly database: Database
   readonly store: ProjectionStore
   readonly #pool: ReturnType<typeof openPool>
@@ -111,9 +111,9 @@ export const project = async (
   store: ProjectionStore,
   batchEventsMax: number,
   toSequence = log.frames.length,
-): Promise<StretchEnd> => {
+): Promise<RunEnd> => {
   const { ledger } = await store.load()
-  return new Stretch({ ledger, log, store, batchEventsMax, toSequence }).ended
+  return new ProjectionRun({ ledger, log, store, batchEventsMax, toSequence }).ended
 }
 
 /** The ledger of the first frames of the log. */

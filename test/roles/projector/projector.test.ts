@@ -3,7 +3,7 @@ import t from 'tap'
 import type { ProjectionStore } from '../../../src/roles/projector/ports.ts'
 import { RefusedRows } from '../../../src/roles/projector/ports.ts'
 import { Projector } from '../../../src/roles/projector/projector.ts'
-import { Stretch } from '../../../src/roles/projector/stretch.ts'
+import { ProjectionRun } from '../../../src/roles/projector/stretch.ts'
 import { until } from '../../clients.ts'
 import { MemoryLog } from '../../memory-log.ts'
 import { startPostgres } from '../../postgres.ts'
@@ -228,7 +228,7 @@ t.test('a slow database holds the log back: one batch commits, one gathers', asy
   const reached = Promise.withResolvers<void>()
   let handed = 0
   const { ledger } = await store.load()
-  const stretch = new Stretch({
+  const stretch = new ProjectionRun({
     ledger,
     log: {
       follow: (from, onFrame) =>

@@ -3,14 +3,14 @@ import { GatewayError } from '../../../src/errors.ts'
 import { limits } from '../../../src/limits.ts'
 import {
   blamesCaller,
-  type Failure,
+  type CandidateFailure,
   passedOver,
   rateLimitFailure,
   refusalFailure,
   retryAfterSecondsOf,
   statusFailure,
   type Unserved,
-  verdict,
+  finalFailure,
 } from '../../../src/roles/proxy/failure.ts'
 import { callOf } from './forwarding.ts'
 
@@ -38,15 +38,15 @@ t.test('Retry-After', async (t) => {
   for (const [header, seconds] of table) t.equal(retryAfterSecondsOf(header, now), seconds, `${header}`)
 })
 
-const limited = (seconds: number): Failure => rateLimitFailure(null, seconds)
+const limited = (seconds: number): CandidateFailure => rateLimitFailure(null, seconds)
 const failedAt = { level: 0, model: 'openai/a' }
-const unservedOf = (failures: readonly Failure[]): readonly Unserved[] =>
+const unservedOf = (failures: readonly CandidateFailure[]): readonly Unserved[] =>
   failures.map((failure) => ({ candidate: failedAt, failure }))
 const judge = (
-  failures: readonly Failure[],
+  failures: readonly CandidateFailure[],
   models: string | readonly string[] = 'openai/a',
   chain = models !== 'openai/a',
-) => verdict(callOf(models, { chain }), { unserved: unservedOf(failures), stopped: null })
+) => finalFailure(callOf(models, { chain }), { unserved: unservedOf(failures), stopped: null })
 
 t.test('the verdict', async (t) => {
   const two = ['openai/a', 'openai/b']
@@ -80,7 +80,7 @@ t.test('candidates that could not be asked decide only where none was', async (t
   t.match(judge([passedOver(new GatewayError('not_implemented', 'Not here.')), over], two), refusal)
   t.match(judge([over, limited(9)], two), { status: 429, retryAfterSeconds: 9 })
   t.match(judge([statusFailure(503), over], two), { status: 502, code: 'fallback_exhausted' })
-  const stopped = verdict(callOf(two), { unserved: unservedOf([over]), stopped: 'shutdown' })
+  const stopped = finalFailure(callOf(two), { unserved: unservedOf([over]), stopped: 'shutdown' })
   t.match(stopped, { status: 503 }, 'the other one might have been asked')
 })
 
@@ -106,7 +106,7 @@ t.test('what is passed on', async (t) => {
     const failure = pass(400, null, message)
     t.strictSame([failure.refusal, failure.reason], [undefined, 'account'])
   }
-  const error = verdict(callOf('openai/a'), { unserved: unservedOf([pass(400, null)]), stopped: null })
+  const error = finalFailure(callOf('openai/a'), { unserved: unservedOf([pass(400, null)]), stopped: null })
   t.ok(error instanceof GatewayError)
   t.strictSame(error.failedAt, failedAt)
 })

@@ -9,7 +9,7 @@ import { openVideoVendor } from '../../../src/providers/vv-video/open-video-vend
 import type { VideoVendorConfig } from '../../../src/providers/vv-video/vendor.ts'
 import { CallsInFlight } from '../../../src/roles/proxy/calls-in-flight.ts'
 import { createForward } from '../../../src/roles/proxy/forward.ts'
-import type { AnswerPart, Candidate, Dispatch, RoutedCall } from '../../../src/roles/role.ts'
+import type { AnswerPart, Candidate, Dispatch, RoutedRequest } from '../../../src/roles/role.ts'
 import { type Sandbox, sandboxVideoKey, startSandbox } from '../../../src/sandbox/server.ts'
 import { sheet } from '../../providers/openai/target.ts'
 import { StubLog } from './stub-log.ts'
@@ -91,7 +91,7 @@ export const candidateOf = (id: string, level = 0): Candidate => {
   return { model: id.split(';')[0] ?? id, provider, upstreamModel, priceVersion: 'v1', sheet, level }
 }
 
-export const callOf = (models: string | readonly string[], call: Partial<RoutedCall> = {}): RoutedCall => {
+export const callOf = (models: string | readonly string[], call: Partial<RoutedRequest> = {}): RoutedRequest => {
   const ids = typeof models === 'string' ? [models] : models
   const stream = call.stream ?? false
   const body: JsonObject = { model: ids[0], messages: [{ role: 'user', content: 'one two three' }], ...call.body }
@@ -136,7 +136,7 @@ export const hear = async (answer: AsyncIterable<AnswerPart>): Promise<Heard> =>
   return heard(null)
 }
 
-export const ask = (bench: Bench, models: string | readonly string[], call: Partial<RoutedCall> = {}): Promise<Heard> =>
+export const ask = (bench: Bench, models: string | readonly string[], call: Partial<RoutedRequest> = {}): Promise<Heard> =>
   hear(bench.dispatch(callOf(models, call), stay()))
 
 /** The one closing event of the one call. */

@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http'
 import t, { type Test } from 'tap'
 import { clientGoneError } from '../../../src/errors.ts'
 import type { JsonObject } from '../../../src/json.ts'
-import type { RoutedCall, Surface } from '../../../src/roles/role.ts'
+import type { RoutedRequest, Surface } from '../../../src/roles/role.ts'
 import { beginStream, startHostileUpstream } from '../../hostile-upstream.ts'
 import { namedEvent } from '../../scripted-upstream.ts'
 import { type Bench, type BenchOptions, billOf, callOf, startBench } from './forwarding.ts'
@@ -188,7 +188,7 @@ const unfinished: Readonly<Record<string, Script>> = {
 
 interface Leaving {
   readonly bench: Bench
-  readonly call: RoutedCall
+  readonly call: RoutedRequest
   readonly client: AbortController
   /** The upstream goes on. */
   readonly resume: () => void
@@ -286,7 +286,7 @@ for (const [name, script] of Object.entries(unfinished))
     t.ok(usage.outputTotal >= 3 && usage.outputTotal < 20)
   })
 
-const endings: Readonly<Record<string, readonly [BenchOptions, Partial<RoutedCall>, (leaving: Leaving) => void]>> = {
+const endings: Readonly<Record<string, readonly [BenchOptions, Partial<RoutedRequest>, (leaving: Leaving) => void]>> = {
   'its bound': [{ closingUsageMs: 100 }, {}, () => undefined],
   'a stop': [{}, {}, ({ bench }) => bench.inFlight.shutDown()],
   'the deadline of the request': [{}, { deadlineMs: Date.now() + 1_000 }, () => undefined],

@@ -4,7 +4,7 @@ import t, { type Test } from 'tap'
 import type { JsonObject } from '../../../src/json.ts'
 import { limits } from '../../../src/limits.ts'
 import { countTokens } from '../../../src/providers/tokens.ts'
-import type { Question, RoutedCall } from '../../../src/roles/role.ts'
+import type { Question, RoutedRequest } from '../../../src/roles/role.ts'
 import { sandboxOrganisation, sandboxVideoKey } from '../../../src/sandbox/server.ts'
 import { until } from '../../clients.ts'
 import { askSandbox, type Bench, callOf, type Heard, hear, providerKey, startBench, stay } from './forwarding.ts'
@@ -13,10 +13,10 @@ const get = (responseId: string, query = ''): Question => ({ type: 'get_response
 const remove = (responseId: string): Question => ({ type: 'delete_response', responseId, query: '' })
 const count: Question = { type: 'count_tokens' }
 
-const questionOf = (model: string, question: Question, call: Partial<RoutedCall> = {}): RoutedCall =>
+const questionOf = (model: string, question: Question, call: Partial<RoutedRequest> = {}): RoutedRequest =>
   callOf(model, { question, surface: question.type === 'count_tokens' ? 'messages' : 'responses', ...call })
 
-const put = (bench: Bench, model: string, question: Question, call: Partial<RoutedCall> = {}): Promise<Heard> =>
+const put = (bench: Bench, model: string, question: Question, call: Partial<RoutedRequest> = {}): Promise<Heard> =>
   hear(bench.dispatch(questionOf(model, question, call), stay()))
 
 /** Whatever is asked, nothing of it enters the log, and nothing is left behind. */

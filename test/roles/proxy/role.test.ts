@@ -1,8 +1,8 @@
 import t, { type Test } from 'tap'
 import { UndiciClient } from '../../../src/infrastructure/http/client.ts'
-import { well } from '../../../src/roles/health.ts'
+import { passing } from '../../../src/roles/health.ts'
 import { type CallSource, proxy, type ServedCalls } from '../../../src/roles/proxy/role.ts'
-import type { Dispatch, RoutedCall } from '../../../src/roles/role.ts'
+import type { Dispatch, RoutedRequest } from '../../../src/roles/role.ts'
 import { until } from '../../clients.ts'
 import {
   type Bench,
@@ -28,7 +28,7 @@ class TestCalls implements CallSource {
       stop: async () => {
         await Promise.all(this.#taken)
       },
-      check: well,
+      check: passing,
       giveUp: () => undefined,
     }
   }
@@ -38,7 +38,7 @@ class TestCalls implements CallSource {
     return this.#dispatch(call, clientGone)
   }
 
-  take(call: RoutedCall): Promise<Heard> {
+  take(call: RoutedRequest): Promise<Heard> {
     const heard = hear(this.dispatch(call, stay()))
     this.#taken.push(heard)
     return heard

@@ -1,7 +1,7 @@
 import type { FactOf } from '../../../src/events/envelope.ts'
 import type { ProxyEvent } from '../../../src/roles/proxy/closing.ts'
 import type { Appended, LogOf } from '../../../src/roles/role.ts'
-import { validatorOf } from '../../../src/schema-validation.ts'
+import { getValidator } from '../../../src/schema-validation.ts'
 
 type Said = FactOf<ProxyEvent>
 
@@ -33,7 +33,7 @@ export class StubLog implements LogOf<ProxyEvent> {
   async append(facts: readonly Said[]): Promise<Appended> {
     this.appended += facts.length
     for (const { type, data } of facts) {
-      const problems = validatorOf(`events/${type}.v1.json`, { every: true })(data)
+      const problems = getValidator(`events/${type}.v1.json`, { allErrors: true })(data)
       if (problems.length > 0) throw new Error(`${type}: ${JSON.stringify(problems)}`)
     }
     if (this.#refusing) throw new Error('the queue is full')

@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
 import type { PriceSheet } from '../../../src/events/types.ts'
 import type { JsonObject } from '../../../src/json.ts'
-import type { Candidate, RoutedCall, Surface } from '../../../src/roles/role.ts'
+import type { Candidate, RoutedRequest, Surface } from '../../../src/roles/role.ts'
 import { sheet as chatSheet } from '../../providers/openai/target.ts'
 import { type Bench, billOf, callOf, candidateOf, failureOf, type Heard, hear, startBench, stay } from './forwarding.ts'
 
@@ -27,7 +27,7 @@ const sheet: PriceSheet = {
   per_call: { web_search: '0.01', grounded_prompt: '0.035', grounding_query: '0.014' },
 }
 
-const callFor = (surface: Surface, ids: readonly string[], call: Partial<RoutedCall> = {}): RoutedCall => {
+const callFor = (surface: Surface, ids: readonly string[], call: Partial<RoutedRequest> = {}): RoutedRequest => {
   const candidates: readonly Candidate[] = ids.map((id, level) => ({ ...candidateOf(id, level), sheet }))
   const { messages: _ofChat, ...body } = callOf(ids, call).body
   return { ...callOf(ids, { ...call, surface, candidates }), body: { ...body, ...bodies[surface], ...call.body } }
@@ -37,7 +37,7 @@ const askOn = (
   bench: Bench,
   surface: Surface,
   ids: string | readonly string[],
-  call: Partial<RoutedCall> = {},
+  call: Partial<RoutedRequest> = {},
 ): Promise<Heard> => hear(bench.dispatch(callFor(surface, typeof ids === 'string' ? [ids] : ids, call), stay()))
 
 type Read = (text: string) => { readonly said: string; readonly usage: unknown }
@@ -102,7 +102,7 @@ const pairs: readonly (readonly [Surface, provider: string])[] = [
   ['responses', 'xai'],
 ]
 
-const optionsOf = (surface: Surface, stream: boolean): Partial<RoutedCall> =>
+const optionsOf = (surface: Surface, stream: boolean): Partial<RoutedRequest> =>
   surface === 'chat' && stream ? { stream, body: { stream_options: { include_usage: true } } } : { stream }
 
 for (const [surface, provider] of pairs)
@@ -322,7 +322,7 @@ t.test('a stored answer is billed with its id, one that is not kept without', as
 })
 
 /** Reads until the text is there, and leaves. */
-const leave = async (bench: Bench, call: RoutedCall, until: RegExp): Promise<void> => {
+const leave = async (bench: Bench, call: RoutedRequest, until: RegExp): Promise<void> => {
   const client = new AbortController()
   let text = ''
   try {

@@ -2,7 +2,7 @@ import t from 'tap'
 import { initialLedger } from '../../../src/domain/ledger/ledger.ts'
 import type { Fact } from '../../../src/events/envelope.ts'
 import { LedgerTail } from '../../../src/roles/ledger-tail.ts'
-import { overdueHolds } from '../../../src/roles/scheduler/overdue-holds.ts'
+import { expiredHolds } from '../../../src/roles/scheduler/overdue-holds.ts'
 import { MemoryLog } from '../edge/memory-log.ts'
 
 const startMs = Date.parse('2026-05-01T00:00:00Z')
@@ -29,7 +29,7 @@ t.test('each hold is overdue from its deadline on until it has ended', async (t)
   const tail = new LedgerTail(initialLedger(), log)
   t.teardown(() => tail.stop())
   await tail.reached(1)
-  const overdue = overdueHolds(tail)
+  const overdue = expiredHolds(tail)
   const at = (afterMs: number): readonly string[] => overdue.at(startMs + afterMs).map(({ holdId }) => holdId)
   const tell = async (...facts: Fact[]): Promise<void> => tail.reached((await log.append(facts)).sequence)
   t.same(at(0), [])

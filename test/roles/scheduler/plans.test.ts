@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import { initialLedger, walletOf } from '../../../src/domain/ledger/ledger.ts'
+import { initialLedger, walletInLedger } from '../../../src/domain/ledger/ledger.ts'
 import { formatUsd } from '../../../src/domain/money.ts'
 import { availablePicos, balancePicos } from '../../../src/domain/wallet/wallet.ts'
 import type { Fact } from '../../../src/events/envelope.ts'
@@ -59,7 +59,7 @@ const world = async (t: Test, ...facts: readonly Fact[]) => {
       })
   const figures = async () => {
     await tail.reached(log.frames.length)
-    const wallet = walletOf(tail.ledger, workspaceId)
+    const wallet = walletInLedger(tail.ledger, workspaceId)
     const { feesPicos, lapsedPicos } = wallet
     return {
       balance: formatUsd(balancePicos(wallet)),
@@ -104,7 +104,7 @@ t.test('it is renewed on the terms of then; a cancelled one ends', async (t) => 
   time.nowMs = noonMs(days[1])
   await until(() => said().includes(`renewed ${days[1]}`))
   await tail.reached(log.frames.length)
-  t.match(walletOf(tail.ledger, workspaceId).subscription, {
+  t.match(walletInLedger(tail.ledger, workspaceId).subscription, {
     terms: { price: '30' },
     expiresAtMs: Date.parse('2027-02-28T12:00:00Z'),
   })

@@ -2,8 +2,8 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { jetstream } from '@nats-io/jetstream'
 import t, { type Test } from 'tap'
 import type { RawFrames } from '../../../src/audit/frames.ts'
-import { type Signer, signerOf, verifierOf } from '../../../src/audit/note.ts'
-import { Sealing } from '../../../src/audit/seal.ts'
+import { type Signer, createSigner, deriveVerifier } from '../../../src/audit/note.ts'
+import { SealBuilder } from '../../../src/audit/seal.ts'
 import { initialLedger, type LastSeal } from '../../../src/domain/ledger/ledger.ts'
 import { GatewayError } from '../../../src/errors.ts'
 import { sealEvent } from '../../../src/events/envelope.ts'
@@ -18,8 +18,8 @@ import { MemoryLog } from '../../memory-log.ts'
 import { checkpointsOf, checkSealed, type FoundCheckpoint, framesOf } from '../../sealing.ts'
 import { credited, holdPlaced, opened as workspaceOpened } from '../projector/facts.ts'
 
-const signer = signerOf('example.com/log', Buffer.alloc(32, 7))
-const successor = signerOf('example.com/log', Buffer.alloc(32, 8))
+const signer = createSigner('example.com/log', Buffer.alloc(32, 7))
+const successor = createSigner('example.com/log', Buffer.alloc(32, 8))
 
 /** A clock that a test moves on; it ticks by itself too. */
 class Clock {
@@ -44,7 +44,7 @@ const start = (t: Test, log: SealerParts['log'], parts: Partial<SealerParts> = {
   return { clock, logger, stop: () => running.stop() }
 }
 
-const believed = [verifierOf(signer)]
+const believed = [deriveVerifier(signer)]
 
 /** Every checkpoint of a log, each of them believed. */
 const verified = async (t: Test, log: RawFrames, verifiers = believed): Promise<readonly FoundCheckpoint[]> =>
@@ -266,7 +266,7 @@ t.test('both at once: the same frames are sealed twice, and nobody minds', async
 
 /** What a sealer would say that had read other frames. */
 const contradiction = (size: number, by: Signer): CheckpointSealed => {
-  const sealing = new Sealing()
+  const sealing = new SealBuilder()
   for (let sequence = 1; sequence <= size; sequence += 1)
     sealing.take({ sequence, subject: 'journal.edge', id: '', storedMs: 0, data: Buffer.from(`other ${sequence}`) })
   return sealing.seal(by)
@@ -330,10 +330,10 @@ t.test('a key follows another only where it is told of it', async (t) => {
   t.equal((await checkpointsOf(log)).length, 1)
   await stranger.stop()
 
-  const heir = start(t, log, { sealed, signer: successor, previous: [verifierOf(signer)] })
+  const heir = start(t, log, { sealed, signer: successor, previous: [deriveVerifier(signer)] })
   heir.clock.advance(longMs)
   await until(async () => (await checkpointsOf(log)).length === 2)
-  const checkpoints = await verified(t, log, [verifierOf(successor), verifierOf(signer)])
+  const checkpoints = await verified(t, log, [deriveVerifier(successor), deriveVerifier(signer)])
   t.match(checkpoints[1], { from: sealed.size, size: 3 }, 'the log is not read anew')
   t.same(heir.logger.lines, [])
 })

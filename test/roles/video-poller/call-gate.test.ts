@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import t from 'tap'
-import { CallGate, type CallGateParts, type CallKind, type Turn } from '../../../src/roles/video-poller/call-gate.ts'
-import { FewAtOnce } from '../../../src/roles/video-poller/few-at-once.ts'
+import { CallGate, type CallGateParts, type CallKind, type CallPermit } from '../../../src/roles/video-poller/call-gate.ts'
+import { Semaphore } from '../../../src/roles/video-poller/few-at-once.ts'
 
 const gateOf = (bounds: Partial<CallGateParts> = {}): CallGate =>
   new CallGate({
@@ -16,9 +16,9 @@ const gateOf = (bounds: Partial<CallGateParts> = {}): CallGate =>
 const asking = (
   gate: CallGate,
   kinds: readonly CallKind[],
-): { readonly turns: readonly Turn[]; readonly granted: string[] } => {
+): { readonly turns: readonly CallPermit[]; readonly granted: string[] } => {
   const granted: string[] = []
-  const turns = kinds.map((kind) => gate.ask(kind))
+  const turns = kinds.map((kind) => gate.acquire(kind))
   turns.forEach((turn, index) => {
     turn.granted.then((isGranted) => granted.push(`${isGranted ? '' : 'no '}${turn.kind} ${index}`))
   })
@@ -32,7 +32,7 @@ t.test('no second has more calls than its cap', async (t) => {
   const gate = gateOf({ callsPerSecond: 100, steadyMs: () => nowMs })
   const grantedMs: number[] = []
   const ask = async (): Promise<void> => {
-    const turn = gate.ask('poll')
+    const turn = gate.acquire('poll')
     await turn.granted
     grantedMs.push(nowMs)
     turn.leave()
@@ -84,7 +84,7 @@ t.test('thousands that wait keep their order', async (t) => {
   const granted: number[] = []
   await Promise.all(
     Array.from({ length: 5_000 }, async (_, index) => {
-      const turn = gate.ask('poll')
+      const turn = gate.acquire('poll')
       await turn.granted
       granted.push(index)
       turn.leave()
@@ -114,7 +114,7 @@ t.test('a vendor without room gets no submits for a while, then one at a time un
 })
 
 t.test('few at once', async (t) => {
-  const few = new FewAtOnce(2)
+  const few = new Semaphore(2)
   let running = 0
   let most = 0
   const order: number[] = []

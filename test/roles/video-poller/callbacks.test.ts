@@ -1,8 +1,8 @@
 import { createHmac, webcrypto } from 'node:crypto'
 import t, { type Test } from 'tap'
 import { HttpFault, type HttpRequest, type HttpResponse } from '../../../src/providers/http.ts'
-import { unobserved } from '../../../src/roles/observer.ts'
-import { boundsWith } from '../../../src/roles/video-poller/bounds.ts'
+import { noObserver } from '../../../src/roles/observer.ts'
+import { pollerBoundsWith } from '../../../src/roles/video-poller/bounds.ts'
 import { decodeCallback, encodeCallback } from '../../../src/roles/video-poller/callback-message.ts'
 import { CallbackSender } from '../../../src/roles/video-poller/callback-sender.ts'
 import { webhookSignature } from '../../../src/roles/video-poller/signature.ts'
@@ -34,9 +34,9 @@ const sending = (t: Test, answer: Answer, bounds: { callbackMs?: number; callbac
     webhooks: { http: { request }, secretOf: (workspaceId) => (workspaceId === 'acme' ? secret : 'whsec_AAAA') },
     clock: () => nowMs,
     random: () => 0,
-    observer: unobserved,
+    observer: noObserver,
     logger: { debug: say, info: say, warn: say, error: say },
-    bounds: boundsWith({ stopMs: 20, lastAnswerMs: 200, ...bounds }),
+    bounds: pollerBoundsWith({ stopMs: 20, lastAnswerMs: 200, ...bounds }),
   })
   t.teardown(() => sender.stop())
   return { queue, requests, lines, sender }

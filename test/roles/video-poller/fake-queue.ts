@@ -1,4 +1,4 @@
-import { well } from '../../../src/roles/health.ts'
+import { passing } from '../../../src/roles/health.ts'
 import type { WorkItem, WorkQueue } from '../../../src/roles/work-queue.ts'
 
 interface Entry {
@@ -47,7 +47,7 @@ export class FakeQueue implements WorkQueue {
     const taker: Taker = { itemsMax, onItem, isOver: false, held: 0 }
     this.#takers.push(taker)
     this.#handOut()
-    return { check: well, stop: async () => this.#leave(taker) }
+    return { check: passing, stop: async () => this.#leave(taker) }
   }
 
   /** The lease ends: the item goes to another taker than its holder, where there is one. */

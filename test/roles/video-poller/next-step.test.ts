@@ -1,11 +1,11 @@
 import t from 'tap'
-import { nextStep, type Standing, type Step } from '../../../src/roles/video-poller/next-step.ts'
+import { nextStep, type PollState, type PollStep } from '../../../src/roles/video-poller/next-step.ts'
 import { success } from './scripted-vendor.ts'
 
 const now = 1_000
 const later = 5_000
 
-const begun: Standing = {
+const begun: PollState = {
   task: null,
   deliveries: 1,
   holdUntilMs: later,
@@ -31,8 +31,8 @@ const told = { callbackQueued: true }
 const verdict = success('v1')
 const failure = { reason: 'no', code: 1301 }
 
-const wait = (untilMs: number): Step => ({ type: 'wait', untilMs })
-const refusal: Step = {
+const wait = (untilMs: number): PollStep => ({ type: 'wait', untilMs })
+const refusal: PollStep = {
   type: 'settle',
   verdict: {
     outcome: 'FAILURE',
@@ -44,7 +44,7 @@ const refusal: Step = {
   },
 }
 
-const table: readonly (readonly [when: string, standing: Partial<Standing>, step: Step])[] = [
+const table: readonly (readonly [when: string, standing: Partial<PollState>, step: PollStep])[] = [
   // The hold
   ['no hold yet', {}, wait(later)],
   ['no hold in time', { holdUntilMs: now }, { type: 'look_up' }],

@@ -1,9 +1,9 @@
 import type { TaskPayload, VideoKind } from '../../../src/domain/video/request.ts'
-import type { Verdict } from '../../../src/domain/video/settle.ts'
-import type { Submitted, Told } from '../../../src/providers/vv-video/vendor.ts'
+import type { VideoVerdict } from '../../../src/domain/video/settle.ts'
+import type { SubmittedTask, VendorStatus } from '../../../src/providers/vv-video/vendor.ts'
 import type { VideoVendorAccount } from '../../../src/roles/video-poller/vendor-account.ts'
 
-export type Ended = Verdict & { readonly vendorTaskId: string }
+export type Ended = VideoVerdict & { readonly vendorTaskId: string }
 
 interface VendorTask {
   readonly vendorTaskId: string
@@ -20,10 +20,10 @@ export const success = (vendorTaskId: string, deduction: string | null = '3'): E
   results: [{ id: 'v1', url: 'https://cdn.example/v1.mp4', duration: '5.1' }],
 })
 
-export const duplicate: Submitted = { type: 'refused', message: 'this id was used before', code: 1201 }
-export const busy: Submitted & Told = { type: 'busy', scope: 'account', retryAfterMs: null, reason: '1303' }
-export const busyWithThis: Submitted & Told = { type: 'busy', scope: 'task', retryAfterMs: null, reason: 'http_403' }
-export const unknown: Submitted & Told = { type: 'unknown', reason: 'timeout' }
+export const duplicate: SubmittedTask = { type: 'refused', message: 'this id was used before', code: 1201 }
+export const busy: SubmittedTask & VendorStatus = { type: 'busy', scope: 'account', retryAfterMs: null, reason: '1303' }
+export const busyWithThis: SubmittedTask & VendorStatus = { type: 'busy', scope: 'task', retryAfterMs: null, reason: 'http_403' }
+export const unknown: SubmittedTask & VendorStatus = { type: 'unknown', reason: 'timeout' }
 
 /** A vendor that keeps external ids unique, and answers as its script says. */
 export class ScriptedVendor implements VideoVendorAccount {
@@ -36,11 +36,11 @@ export class ScriptedVendor implements VideoVendorAccount {
   /** Submits of a task that stood already. */
   duplicates = 0
   /** Told before it is made: `null` makes it. `lost` makes it and loses the answer. */
-  onSubmit: (payload: TaskPayload, call: number) => Submitted | 'lost' | null | Promise<Submitted | 'lost' | null> =
+  onSubmit: (payload: TaskPayload, call: number) => SubmittedTask | 'lost' | null | Promise<SubmittedTask | 'lost' | null> =
     () => null
-  onFind: (taskId: string, call: number) => Told | null | Promise<Told | null> = () => null
+  onFind: (taskId: string, call: number) => VendorStatus | null | Promise<VendorStatus | null> = () => null
   /** What is told of a task that stands, at its n-th poll. */
-  onQuery: (vendorTaskId: string, poll: number) => Told | Promise<Told> = (vendorTaskId, poll) =>
+  onQuery: (vendorTaskId: string, poll: number) => VendorStatus | Promise<VendorStatus> = (vendorTaskId, poll) =>
     poll < 3
       ? { type: 'open', vendorTaskId, status: poll === 1 ? 'SUBMITTED' : 'IN_PROGRESS' }
       : { type: 'ended', verdict: success(vendorTaskId) }
@@ -50,7 +50,7 @@ export class ScriptedVendor implements VideoVendorAccount {
     this.callsPerSecond = callsPerSecond
   }
 
-  async submit(payload: TaskPayload): Promise<Submitted> {
+  async submit(payload: TaskPayload): Promise<SubmittedTask> {
     this.calls.push('submit')
     this.#counts.submit += 1
     const answer = await this.onSubmit(payload, this.#counts.submit)
@@ -63,7 +63,7 @@ export class ScriptedVendor implements VideoVendorAccount {
     return answer === 'lost' ? unknown : { type: 'accepted', vendorTaskId: made }
   }
 
-  async query(_kind: VideoKind, vendorTaskId: string): Promise<Told> {
+  async query(_kind: VideoKind, vendorTaskId: string): Promise<VendorStatus> {
     this.calls.push('query')
     const task = [...this.tasks.values()].find((each) => each.vendorTaskId === vendorTaskId)
     if (task === undefined) return { type: 'not_found' }
@@ -71,7 +71,7 @@ export class ScriptedVendor implements VideoVendorAccount {
     return this.onQuery(vendorTaskId, task.polls)
   }
 
-  async find(_kind: VideoKind, taskId: string): Promise<Told> {
+  async find(_kind: VideoKind, taskId: string): Promise<VendorStatus> {
     this.calls.push('find')
     this.#counts.find += 1
     const scripted = await this.onFind(taskId, this.#counts.find)

@@ -13,7 +13,7 @@ import type { Webhooks } from '../../../src/roles/video-poller/callback-sender.t
 import { type VideoPollerParts, videoPoller } from '../../../src/roles/video-poller/role.ts'
 import type { PollerEvent } from '../../../src/roles/video-poller/task-records.ts'
 import type { WorkItem } from '../../../src/roles/work-queue.ts'
-import { validatorOf } from '../../../src/schema-validation.ts'
+import { getValidator } from '../../../src/schema-validation.ts'
 import { MemoryLog } from '../../memory-log.ts'
 import { FakeQueue } from './fake-queue.ts'
 import { ScriptedVendor } from './scripted-vendor.ts'
@@ -225,7 +225,7 @@ export class Life {
 
 const validate = (facts: readonly FactOf<PollerEvent>[]): void => {
   for (const { type, data } of facts) {
-    const problems = validatorOf(`events/${type}.v1.json`, { every: true })(data)
+    const problems = getValidator(`events/${type}.v1.json`, { allErrors: true })(data)
     if (problems.length > 0) throw new Error(`${type}: ${JSON.stringify(problems)}`)
   }
 }

@@ -1,7 +1,7 @@
 import { limits } from '../../../limits.ts'
 import { hundredth, picosRoundingHalfUp } from '../decimal.ts'
 import { anthropicGroups } from '../items.ts'
-import { anything } from '../row.ts'
+import { wildcard } from '../row.ts'
 import {
   type FormatOptions,
   type InvoiceLayout,
@@ -9,15 +9,15 @@ import {
   PageReader,
   type Quantities,
   type ReadRow,
-  rowsOfUsage,
+  toUsageRows,
 } from './format.ts'
-import { dayOfInstants, resultsOfPeriod } from './period.ts'
+import { readDayFromInstants, createPeriodReader } from './period.ts'
 import { assertUsd, countAt, decimalAt, type Fields, objectAt, RowProblem, requiredCountAt, textAt } from './record.ts'
 
 const usageLayout: InvoiceLayout = {
   byItem: true,
-  amountsTold: false,
-  quantitiesTold: true,
+  hasAmounts: false,
+  hasQuantities: true,
   groupOf: anthropicGroups,
   mayRepeat: false,
   name: 'anthropic-usage',
@@ -33,13 +33,13 @@ const usageRows = (fields: Fields, day: string): readonly ReadRow[] => {
     ['output', requiredCountAt(fields, 'output_tokens')],
     ['web_search', countAt(objectAt(fields, 'server_tool_use'), 'web_search_requests') ?? 0n],
   ]
-  return rowsOfUsage(quantities, day, textAt(fields, 'model'))
+  return toUsageRows(quantities, day, textAt(fields, 'model'))
 }
 
 const costLayout: InvoiceLayout = {
   byItem: true,
-  amountsTold: true,
-  quantitiesTold: false,
+  hasAmounts: true,
+  hasQuantities: false,
   groupOf: anthropicGroups,
   mayRepeat: false,
   name: 'anthropic-cost',
@@ -57,7 +57,7 @@ const tokenTypes: Readonly<Record<string, string>> = {
 const itemOf = (fields: Fields): string => {
   const costType = textAt(fields, 'cost_type')
   const tokenType = textAt(fields, 'token_type')
-  if (costType === null && tokenType === null) return anything
+  if (costType === null && tokenType === null) return wildcard
   if (costType !== 'tokens' && costType !== null) return costType
   const item = tokenTypes[tokenType ?? '']
   if (item === undefined) throw new RowProblem(`its token_type is not known: ${tokenType ?? 'none'}`)
@@ -87,7 +87,7 @@ export const anthropicUsage = (file: number, { dayOf }: FormatOptions): InvoiceR
   new PageReader(
     file,
     usageLayout,
-    resultsOfPeriod((period) => dayOfInstants(period, dayOf), usageRows),
+    createPeriodReader((period) => readDayFromInstants(period, dayOf), usageRows),
   )
 
 /** What `/v1/organizations/cost_report` answers. */
@@ -95,8 +95,8 @@ export const anthropicCost = (file: number, options: FormatOptions): InvoiceRead
   new PageReader(
     file,
     costLayout,
-    resultsOfPeriod(
-      (period) => dayOfInstants(period, options.dayOf),
+    createPeriodReader(
+      (period) => readDayFromInstants(period, options.dayOf),
       (fields, day) => costRows(fields, day, options),
     ),
   )

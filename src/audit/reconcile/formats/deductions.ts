@@ -1,6 +1,6 @@
 import { isObject } from '../../../json.ts'
-import { type DayOf, instantMs, isDay } from '../days.ts'
-import { apart } from '../items.ts'
+import { type DayFormatter, instantMs, isDay } from '../days.ts'
+import { keepUngrouped } from '../items.ts'
 import { videoItem } from '../row.ts'
 import {
   type FormatOptions,
@@ -14,9 +14,9 @@ import { countAt, type Fields, objectAt, RowProblem, textAt, unitsAt } from './r
 
 const layout: InvoiceLayout = {
   byItem: false,
-  amountsTold: false,
-  quantitiesTold: true,
-  groupOf: apart,
+  hasAmounts: false,
+  hasQuantities: true,
+  groupOf: keepUngrouped,
   mayRepeat: true,
   name: 'vv-deductions',
 }
@@ -38,10 +38,10 @@ const rowOf = (id: string | null, units: bigint, day: string | null): readonly R
   ]
 }
 
-const dayOfMs = (ms: bigint | null, dayOf: DayOf): string | null => (ms === null ? null : dayOf(Number(ms)))
+const dayOfMs = (ms: bigint | null, dayOf: DayFormatter): string | null => (ms === null ? null : dayOf(Number(ms)))
 
 /** A task that is not over, or failed, has no deduction; one that succeeded must have one. */
-const taskRows = (fields: Fields, dayOf: DayOf): readonly ReadRow[] => {
+const taskRows = (fields: Fields, dayOf: DayFormatter): readonly ReadRow[] => {
   const units = unitsAt(fields, deductionColumn)
   const status = textAt(fields, 'task_status')
   if (units === null && status !== null && status !== 'succeed') return []
@@ -51,7 +51,7 @@ const taskRows = (fields: Fields, dayOf: DayOf): readonly ReadRow[] => {
 }
 
 /** A day as it is, an instant, or milliseconds since the epoch. */
-const dayOfText = (text: string, dayOf: DayOf): string => {
+const dayOfText = (text: string, dayOf: DayFormatter): string => {
   if (isDay(text)) return text
   const ms = /^\d{12,14}$/.test(text) ? Number(text) : instantMs(text)
   if (Number.isNaN(ms)) throw new RowProblem(`is neither a day nor an instant: ${JSON.stringify(text.slice(0, 60))}`)
@@ -60,7 +60,7 @@ const dayOfText = (text: string, dayOf: DayOf): string => {
 
 const timeColumns = ['day', 'time', 'updated_at', 'created_at']
 
-const lineRows = (fields: Fields, dayOf: DayOf): readonly ReadRow[] => {
+const lineRows = (fields: Fields, dayOf: DayFormatter): readonly ReadRow[] => {
   const units = unitsAt(fields, deductionColumn)
   if (units === null) throw new RowProblem(`${deductionColumn} is missing`)
   const time = timeColumns.map((name) => textAt(fields, name)).find((text) => text !== null)

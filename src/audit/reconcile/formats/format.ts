@@ -1,5 +1,5 @@
 import { CsvFault, CsvReader, type CsvRecord } from '../csv.ts'
-import type { DayOf } from '../days.ts'
+import type { DayFormatter } from '../days.ts'
 import type { GroupOf } from '../items.ts'
 import { JsonElements, JsonFault, parseExactly } from '../json.ts'
 import type { InvoiceRow, RowOrFault } from '../row.ts'
@@ -9,8 +9,8 @@ import { type Fields, RowProblem } from './record.ts'
 export interface InvoiceLayout {
   /** True where amount and quantity stand for each item by themselves; false where a row has one amount for several. */
   readonly byItem: boolean
-  readonly amountsTold: boolean
-  readonly quantitiesTold: boolean
+  readonly hasAmounts: boolean
+  readonly hasQuantities: boolean
   readonly groupOf: GroupOf
   /** True where pages may overlap: what is told again with the same figures counts once. */
   readonly mayRepeat: boolean
@@ -20,7 +20,7 @@ export interface InvoiceLayout {
 
 export interface FormatOptions {
   readonly provider: string
-  readonly dayOf: DayOf
+  readonly dayOf: DayFormatter
   /** How far an amount may be from the exact one, for each row; null: as the format has it. */
   readonly roundingPicos: bigint | null
 }
@@ -32,7 +32,7 @@ export type ReadRow = Omit<InvoiceRow, 'file' | 'row'>
 export type Quantities = readonly (readonly [item: string, quantity: bigint])[]
 
 /** A row for each item that was used; where none was, one row that says so of the first. */
-export const rowsOfUsage = (all: Quantities, day: string, model: string | null): readonly ReadRow[] => {
+export const toUsageRows = (all: Quantities, day: string, model: string | null): readonly ReadRow[] => {
   const used = all.filter(([, quantity]) => quantity > 0n)
   return (used.length === 0 ? all.slice(0, 1) : used).map(([item, quantity]) => ({
     subject: null,
@@ -60,13 +60,13 @@ export interface LineFormat {
   read(fields: Fields): readonly ReadRow[]
 }
 
-const placed = (rows: readonly ReadRow[], file: number, row: number): readonly RowOrFault[] =>
+const withPosition = (rows: readonly ReadRow[], file: number, row: number): readonly RowOrFault[] =>
   rows.map((each) => ({ ...each, file, row }))
 
 /** Rows, or what is wrong with the row. */
-const reading = (file: number, row: number, read: () => readonly ReadRow[]): readonly RowOrFault[] => {
+const readRows = (file: number, row: number, read: () => readonly ReadRow[]): readonly RowOrFault[] => {
   try {
-    return placed(read(), file, row)
+    return withPosition(read(), file, row)
   } catch (fault) {
     if (fault instanceof RowProblem) return [{ file, row, problem: fault.message }]
     throw fault
@@ -92,17 +92,17 @@ export class LineReader implements InvoiceReader {
   }
 
   push(text: string): readonly RowOrFault[] {
-    return this.#reading(() => this.#csv.push(text))
+    return this.#readUnlessBroken(() => this.#csv.push(text))
   }
 
   end(): readonly RowOrFault[] {
-    const rows = this.#reading(() => this.#csv.end())
+    const rows = this.#readUnlessBroken(() => this.#csv.end())
     return this.#columns === null && !this.#broken
       ? [...rows, { file: this.#file, row: 1, problem: 'the file is empty' }]
       : rows
   }
 
-  #reading(records: () => readonly CsvRecord[]): readonly RowOrFault[] {
+  #readUnlessBroken(records: () => readonly CsvRecord[]): readonly RowOrFault[] {
     if (this.#broken) return []
     try {
       return records().flatMap((record) => this.#rowsOf(record))
@@ -115,19 +115,19 @@ export class LineReader implements InvoiceReader {
 
   #rowsOf({ line, fields }: CsvRecord): readonly RowOrFault[] {
     if (this.#broken) return []
-    if (this.#columns === null) return this.#takeColumns(line, fields)
+    if (this.#columns === null) return this.#readHeader(line, fields)
     const columns = this.#columns
-    return reading(this.#file, line, () => {
+    return readRows(this.#file, line, () => {
       if (fields.length !== columns.length)
         throw new RowProblem(`has ${fields.length} columns, where the first line names ${columns.length}`)
       return this.#format!.read(Object.fromEntries(columns.map((column, place) => [column, fields[place]!])))
     })
   }
 
-  #takeColumns(line: number, fields: readonly string[]): readonly RowOrFault[] {
+  #readHeader(line: number, fields: readonly string[]): readonly RowOrFault[] {
     const columns = fields.map((field) => field.trim().toLowerCase())
     this.#columns = columns
-    const faults = reading(this.#file, line, () => {
+    const faults = readRows(this.#file, line, () => {
       const repeated = columns.find((column, place) => columns.indexOf(column) !== place)
       if (repeated !== undefined) throw new RowProblem(`names the column ${repeated} twice`)
       this.#format = this.#formatOf(columns)
@@ -158,11 +158,11 @@ export class PageReader implements InvoiceReader {
   }
 
   push(text: string): readonly RowOrFault[] {
-    return this.#reading(() => this.#elements.push(text).flatMap((element) => this.#rowsOf(element)))
+    return this.#readUnlessBroken(() => this.#elements.push(text).flatMap((element) => this.#rowsOf(element)))
   }
 
   end(): readonly RowOrFault[] {
-    return this.#reading(() => {
+    return this.#readUnlessBroken(() => {
       this.#elements.end()
       return []
     })
@@ -173,7 +173,7 @@ export class PageReader implements InvoiceReader {
     return this.#elements.hasMore
   }
 
-  #reading(read: () => readonly RowOrFault[]): readonly RowOrFault[] {
+  #readUnlessBroken(read: () => readonly RowOrFault[]): readonly RowOrFault[] {
     if (this.#broken) return []
     try {
       return read()
@@ -188,7 +188,7 @@ export class PageReader implements InvoiceReader {
     try {
       return this.#resultsOf(parseExactly(text)).flatMap((read) => {
         this.#row += 1
-        return reading(this.#file, this.#row, read)
+        return readRows(this.#file, this.#row, read)
       })
     } catch (fault) {
       if (!(fault instanceof SyntaxError) && !(fault instanceof RowProblem)) throw fault

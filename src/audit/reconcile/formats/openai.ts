@@ -1,7 +1,7 @@
 import { limits } from '../../../limits.ts'
 import { picosRoundingHalfUp } from '../decimal.ts'
 import { openaiGroups } from '../items.ts'
-import { anything } from '../row.ts'
+import { wildcard } from '../row.ts'
 import {
   type FormatOptions,
   type InvoiceLayout,
@@ -10,15 +10,15 @@ import {
   PageReader,
   type Quantities,
   type ReadRow,
-  rowsOfUsage,
+  toUsageRows,
 } from './format.ts'
-import { dayOfSeconds, resultsOfPeriod } from './period.ts'
+import { readDayFromSeconds, createPeriodReader } from './period.ts'
 import { assertUsd, countAt, decimalAt, type Fields, objectAt, RowProblem, requiredCountAt, textAt } from './record.ts'
 
 const usageLayout: InvoiceLayout = {
   byItem: true,
-  amountsTold: false,
-  quantitiesTold: true,
+  hasAmounts: false,
+  hasQuantities: true,
   groupOf: openaiGroups,
   mayRepeat: false,
   name: 'openai-usage',
@@ -74,7 +74,7 @@ const kindOf = (fields: Fields): string => {
 }
 
 const usageRows = (fields: Fields, day: string): readonly ReadRow[] =>
-  rowsOfUsage(quantitiesOf[kindOf(fields)]!(fields), day, textAt(fields, 'model'))
+  toUsageRows(quantitiesOf[kindOf(fields)]!(fields), day, textAt(fields, 'model'))
 
 const isBlank = (fields: Fields, names: readonly string[]): boolean =>
   names.every((name) => textAt(fields, name) === null)
@@ -89,8 +89,8 @@ const isEmptyPeriod = (fields: Fields): boolean =>
 
 const costsLayout: InvoiceLayout = {
   byItem: true,
-  amountsTold: true,
-  quantitiesTold: true,
+  hasAmounts: true,
+  hasQuantities: true,
   groupOf: openaiGroups,
   mayRepeat: false,
   name: 'openai-costs',
@@ -124,7 +124,7 @@ const toolLines: Readonly<Record<string, string>> = {
 
 /** A line that names no model of a chat is told under its own words: no model here has such a name. */
 const readLineItem = (text: string | null): LineItem => {
-  if (text === null) return { model: null, item: anything }
+  if (text === null) return { model: null, item: wildcard }
   const tool = toolLines[text.toLowerCase()]
   if (tool !== undefined) return { model: null, item: tool }
   const [, model, modality = '', words = ''] = lineItemPattern.exec(text) ?? []
@@ -153,7 +153,7 @@ const costRow = (fields: Fields, { value, currency }: Money, day: string, option
   assertUsd(currency)
   if (value === null) throw new RowProblem('its amount is missing')
   const { model, item } = readLineItem(textAt(fields, 'line_item'))
-  const quantity = item === anything ? null : quantityOf(fields)
+  const quantity = item === wildcard ? null : quantityOf(fields)
   return {
     subject: null,
     day,
@@ -189,13 +189,13 @@ export const openaiUsage = (file: number, isJson: boolean, { dayOf }: FormatOpti
     ? new PageReader(
         file,
         usageLayout,
-        resultsOfPeriod((period) => dayOfSeconds(period, dayOf), usageRows),
+        createPeriodReader((period) => readDayFromSeconds(period, dayOf), usageRows),
       )
     : new LineReader(file, (columns) => {
         assertColumns(columns, ['input_tokens'])
         return {
           layout: usageLayout,
-          read: (fields) => (isEmptyPeriod(fields) ? [] : usageRows(fields, dayOfSeconds(fields, dayOf))),
+          read: (fields) => (isEmptyPeriod(fields) ? [] : usageRows(fields, readDayFromSeconds(fields, dayOf))),
         }
       })
 
@@ -205,8 +205,8 @@ export const openaiCosts = (file: number, isJson: boolean, options: FormatOption
     ? new PageReader(
         file,
         costsLayout,
-        resultsOfPeriod(
-          (period) => dayOfSeconds(period, options.dayOf),
+        createPeriodReader(
+          (period) => readDayFromSeconds(period, options.dayOf),
           (fields, day) => costRows(fields, day, options),
         ),
       )
@@ -215,6 +215,6 @@ export const openaiCosts = (file: number, isJson: boolean, options: FormatOption
         return {
           layout: costsLayout,
           read: (fields) =>
-            isEmptyPeriod(fields) ? [] : costLine(fields, dayOfSeconds(fields, options.dayOf), options),
+            isEmptyPeriod(fields) ? [] : costLine(fields, readDayFromSeconds(fields, options.dayOf), options),
         }
       })

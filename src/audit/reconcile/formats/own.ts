@@ -1,9 +1,9 @@
 import { minOf } from '../../../domain/money.ts'
 import { limits } from '../../../limits.ts'
 import { isUsd } from '../correction.ts'
-import { type DayOf, instantMs, isDay } from '../days.ts'
-import { type Decimal, picoDecimals, picosRoundingHalfUp } from '../decimal.ts'
-import { groupsOfColumns, tokenItems } from '../items.ts'
+import { type DayFormatter, instantMs, isDay } from '../days.ts'
+import { type ExactDecimal, picoDecimals, picosRoundingHalfUp } from '../decimal.ts'
+import { groupByColumns, tokenItems } from '../items.ts'
 import { type RowSubject, videoItem } from '../row.ts'
 import { type FormatOptions, type InvoiceLayout, type InvoiceReader, LineReader, type ReadRow } from './format.ts'
 import { countAt, decimalAt, type Fields, RowProblem, textAt, unitsAt } from './record.ts'
@@ -19,20 +19,20 @@ const itemOf = (column: string): string => (column.startsWith(toolPrefix) ? colu
 
 const layoutOf = (columns: readonly string[], quantityColumns: readonly string[]): InvoiceLayout => ({
   byItem: false,
-  amountsTold: columns.includes('amount'),
-  quantitiesTold: quantityColumns.length > 0,
-  groupOf: groupsOfColumns(new Set(quantityColumns.map(itemOf))),
+  hasAmounts: columns.includes('amount'),
+  hasQuantities: quantityColumns.length > 0,
+  groupOf: groupByColumns(new Set(quantityColumns.map(itemOf))),
   mayRepeat: false,
   name: `csv ${columns.toSorted().join(',')}`,
 })
 
 /** Half of the last decimal that is written, but no more than half a cent: `12.5` may be exact, or 12.50. */
-const roundingOf = ({ decimals }: Decimal): bigint =>
+const roundingOf = ({ decimals }: ExactDecimal): bigint =>
   decimals >= picoDecimals
     ? 0n
     : minOf(BigInt(limits.reconcileRoundingMaxPicos), (5n * 10n ** BigInt(picoDecimals - decimals)) / 10n)
 
-const dayOfLine = (fields: Fields, dayOf: DayOf): string | null => {
+const dayOfLine = (fields: Fields, dayOf: DayFormatter): string | null => {
   const day = textAt(fields, 'day')
   const time = textAt(fields, 'time')
   if (day !== null && !isDay(day)) throw new RowProblem(`day is no day such as 2026-03-31: ${JSON.stringify(day)}`)
@@ -61,7 +61,7 @@ interface Line {
 
 const amountOf = (fields: Fields, { layout, options }: Line): Pick<ReadRow, 'amountPicos' | 'roundingPicos'> => {
   const amount = decimalAt(fields, 'amount')
-  if (layout.amountsTold && amount === null) throw new RowProblem('amount is missing')
+  if (layout.hasAmounts && amount === null) throw new RowProblem('amount is missing')
   return amount === null
     ? { amountPicos: null, roundingPicos: 0n }
     : { amountPicos: picosRoundingHalfUp(amount), roundingPicos: options.roundingPicos ?? roundingOf(amount) }
@@ -100,7 +100,7 @@ const readLine = (fields: Fields, line: Line): readonly ReadRow[] => {
 const assertColumns = (columns: readonly string[], layout: InvoiceLayout): void => {
   const unknown = columns.filter((column) => !plainColumns.includes(column) && !isQuantityColumn(column))
   if (unknown.length > 0) throw new RowProblem(`names columns that are not known: ${unknown.join(', ')}`)
-  if (!layout.amountsTold && !layout.quantitiesTold) throw new RowProblem('names neither an amount nor a quantity')
+  if (!layout.hasAmounts && !layout.hasQuantities) throw new RowProblem('names neither an amount nor a quantity')
   if (layout.name.split(',').length > limits.invoicePartsMax)
     throw new RowProblem(`names more than ${limits.invoicePartsMax} columns`)
 }
@@ -109,7 +109,7 @@ const assertColumns = (columns: readonly string[], layout: InvoiceLayout): void 
  * The plain CSV of our own: `provider`, `model`, `day` or `time`, `request_id` or `task_id` where the row is of one, quantities by the
  * items of a charge (`input`, `cached_input`, `cache_write_5m`, …, `output`, `reasoning`, `video`, `tool:<name>`), and `amount` in USD.
  */
-export const ownCsv = (file: number, options: FormatOptions): InvoiceReader =>
+export const plainCsv = (file: number, options: FormatOptions): InvoiceReader =>
   new LineReader(file, (columns) => {
     const quantityColumns = columns.filter(isQuantityColumn)
     const layout = layoutOf(columns, quantityColumns)

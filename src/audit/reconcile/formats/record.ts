@@ -1,7 +1,7 @@
 import { isUnits } from '../../../domain/video/settle.ts'
 import { isObject, type JsonObject } from '../../../json.ts'
-import { type Decimal, decimalOf, wholeOf } from '../decimal.ts'
-import { partsOfUnits } from '../row.ts'
+import { type ExactDecimal, parseDecimal, toWholeNumber } from '../decimal.ts'
+import { toUnitParts } from '../row.ts'
 
 /** Why a row cannot be read. Whoever reads the file tells which row. */
 export class RowProblem extends Error {
@@ -19,23 +19,23 @@ export const textAt = (fields: Fields, name: string): string | null => {
   throw new RowProblem(`${name} is neither a text nor a number`)
 }
 
-const shown = (text: string): string => JSON.stringify(text.slice(0, 60))
+const quoteShort = (text: string): string => JSON.stringify(text.slice(0, 60))
 
 /** Null where the field is absent or blank. Throws RowProblem for what is no decimal number. */
-export const decimalAt = (fields: Fields, name: string): Decimal | null => {
+export const decimalAt = (fields: Fields, name: string): ExactDecimal | null => {
   const text = textAt(fields, name)
   if (text === null) return null
-  const decimal = decimalOf(text)
-  if (decimal === null) throw new RowProblem(`${name} is no number: ${shown(text)}`)
+  const decimal = parseDecimal(text)
+  if (decimal === null) throw new RowProblem(`${name} is no number: ${quoteShort(text)}`)
   return decimal
 }
 
 /** Null where the field is absent or blank. Throws RowProblem for what is no whole number, or below zero. */
 export const countAt = (fields: Fields, name: string): bigint | null => {
   const decimal = decimalAt(fields, name)
-  const count = decimal === null ? null : wholeOf(decimal)
+  const count = decimal === null ? null : toWholeNumber(decimal)
   if (decimal !== null && count === null)
-    throw new RowProblem(`${name} is no whole number of zero or more: ${shown(textAt(fields, name)!)}`)
+    throw new RowProblem(`${name} is no whole number of zero or more: ${quoteShort(textAt(fields, name)!)}`)
   return count
 }
 
@@ -49,13 +49,13 @@ export const requiredCountAt = (fields: Fields, name: string): bigint => {
 export const unitsAt = (fields: Fields, name: string): bigint | null => {
   const text = textAt(fields, name)
   if (text === null) return null
-  if (!isUnits(text)) throw new RowProblem(`${name} is no quantity: ${shown(text)}`)
-  return partsOfUnits(text)
+  if (!isUnits(text)) throw new RowProblem(`${name} is no quantity: ${quoteShort(text)}`)
+  return toUnitParts(text)
 }
 
 export const assertUsd = (currency: string | null): void => {
   if (currency !== null && currency.toLowerCase() !== 'usd')
-    throw new RowProblem(`the currency is ${shown(currency)}; only USD is compared`)
+    throw new RowProblem(`the currency is ${quoteShort(currency)}; only USD is compared`)
 }
 
 export const objectAt = (fields: Fields, name: string): Fields => {

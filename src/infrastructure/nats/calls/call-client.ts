@@ -8,13 +8,13 @@ import {
   cancelReasons,
   decodeCredit,
   encodeOpening,
-  isRefusal,
+  isVersionRefusal,
   openingHeaderBytes,
   openingVersion,
   type Packet,
   protocolVersion,
 } from './message.ts'
-import { type CallSubjects, callSubjectsOf } from './subjects.ts'
+import { type CallSubjects, buildCallSubjects } from './subjects.ts'
 
 export interface CallOptions {
   /** Stays the caller's to close, afterwards. Not the log's: large answers must not hold up its frames. */
@@ -33,7 +33,7 @@ export interface CallClient {
   close(): Promise<void>
 }
 
-interface Awaiting {
+interface PendingCall {
   readonly call: ClientCall
   readonly sinceMs: number
   /** The opening, while there is no connection to send it over. */
@@ -53,7 +53,7 @@ class NatsCallClient implements CallClient {
   readonly #callParts: ClientCallParts
   readonly #calls = new Map<number, ClientCall>()
   /** Of these, the ones that no proxy has accepted yet, oldest first. */
-  readonly #awaiting = new Map<number, Awaiting>()
+  readonly #pending = new Map<number, PendingCall>()
   /** Wraps after weeks, when whatever had the number is long over. */
   #lastNumber = 0
   #ticks = 0
@@ -61,7 +61,7 @@ class NatsCallClient implements CallClient {
 
   constructor(options: CallOptions) {
     this.#options = options
-    this.#subjects = callSubjectsOf(options.name)
+    this.#subjects = buildCallSubjects(options.name)
     this.#callParts = {
       nowMs: options.clock,
       open: (call, encoded) => this.#open(call, encoded),
@@ -72,10 +72,10 @@ class NatsCallClient implements CallClient {
       subjects: this.#subjects,
       side: 'edge',
       id: options.newId(),
-      onStray: (link, packet) => this.#receiveStray(link, packet),
-      onUnopened: (call, refusal) => this.#refuse(call, refusal),
+      onUnknownCall: (link, packet) => this.#receiveUnknown(link, packet),
+      onOpeningRefused: (call, refusal) => this.#refuse(call, refusal),
       onTick: () => this.#tick(),
-      onBack: () => this.#sendUnsent(),
+      onReconnect: () => this.#sendUnsent(),
     })
   }
 
@@ -84,7 +84,7 @@ class NatsCallClient implements CallClient {
 
   async close(): Promise<void> {
     this.#isClosed = true
-    for (const { call } of [...this.#awaiting.values()]) call.refuse()
+    for (const { call } of [...this.#pending.values()]) call.refuse()
     for (const call of [...this.#calls.values()]) call.abandon()
     await this.#links.close()
   }
@@ -98,7 +98,7 @@ class NatsCallClient implements CallClient {
     const opening = encodeOpening({ call: number, creditBytes, totalBytes: encoded.length, firstPiece })
     this.#calls.set(number, call)
     const isSent = this.#send(number, opening)
-    this.#awaiting.set(number, { call, sinceMs: this.#links.elapsedMs, unsent: isSent ? null : opening })
+    this.#pending.set(number, { call, sinceMs: this.#links.elapsedMs, unsent: isSent ? null : opening })
     return { number, rest: encoded.subarray(firstPiece.length) }
   }
 
@@ -107,34 +107,34 @@ class NatsCallClient implements CallClient {
   }
 
   #sendUnsent(): void {
-    for (const [number, awaiting] of this.#awaiting)
+    for (const [number, awaiting] of this.#pending)
       if (awaiting.unsent !== null && this.#send(number, awaiting.unsent)) awaiting.unsent = null
   }
 
   #forget(number: number): void {
     this.#calls.delete(number)
-    this.#awaiting.delete(number)
+    this.#pending.delete(number)
   }
 
-  #receiveStray(link: CallLink, { call, kind, payload }: Packet): void {
+  #receiveUnknown(link: CallLink, { call, kind, payload }: Packet): void {
     if (kind !== 'accepted') return
-    const awaiting = this.#awaiting.get(call)
-    this.#awaiting.delete(call)
+    const awaiting = this.#pending.get(call)
+    this.#pending.delete(call)
     if (awaiting !== undefined) awaiting.call.accept(link, decodeCredit(payload))
     // Accepted too late.
     else link.write({ call, kind: 'cancel', payload: cancelReasons.clientGone })
   }
 
   #refuse(number: number, refusal: Uint8Array | null): void {
-    const call = this.#awaiting.get(number)?.call
+    const call = this.#pending.get(number)?.call
     if (refusal === null) call?.refuse()
-    else if (isRefusal(refusal)) call?.refuse(otherVersion(openingVersion(refusal)))
+    else if (isVersionRefusal(refusal)) call?.refuse(otherVersion(openingVersion(refusal)))
     else this.#options.logger.warn({ number, bytes: refusal.length }, 'a malformed refusal was dropped')
   }
 
   #tick(): void {
     const beforeMs = this.#links.elapsedMs - limits.callsAcceptMs
-    for (const { call, sinceMs } of this.#awaiting.values()) {
+    for (const { call, sinceMs } of this.#pending.values()) {
       if (sinceMs > beforeMs) break
       call.refuse()
     }

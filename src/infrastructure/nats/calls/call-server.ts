@@ -1,15 +1,15 @@
 import type { Msg, Subscription } from '@nats-io/transport-node'
 import { limits } from '../../../limits.ts'
-import { type Check, checked } from '../../../roles/health.ts'
+import { type Check, checkOf } from '../../../roles/health.ts'
 import type { CallSource, ServedCalls } from '../../../roles/proxy/role.ts'
 import type { Dispatch } from '../../../roles/role.ts'
-import { atMost } from '../../../within.ts'
+import { waitAtMost } from '../../../within.ts'
 import type { CallOptions } from './call-client.ts'
 import type { CallLink } from './link.ts'
 import { Links } from './links.ts'
 import { decodeOpening, encodeCredit, encodeRefusal, type Opening, openingVersion, protocolVersion } from './message.ts'
 import { ServedCall } from './served-call.ts'
-import { type CallSubjects, callSubjectsOf } from './subjects.ts'
+import { type CallSubjects, buildCallSubjects } from './subjects.ts'
 
 /** Routed calls over NATS, as a proxy takes them. */
 export interface CallServer extends CallSource {
@@ -18,7 +18,7 @@ export interface CallServer extends CallSource {
 }
 
 /** Takes calls from the queue group until it is stopped. */
-class Serving implements ServedCalls {
+class CallAcceptor implements ServedCalls {
   readonly #options: CallOptions
   readonly #subjects: CallSubjects
   readonly #links: Links
@@ -40,14 +40,14 @@ class Serving implements ServedCalls {
 
   get check(): Check {
     if (this.#subscription.isClosed() || this.#subscription.isDraining())
-      return checked(false, 'calls are not taken any more')
-    return checked(this.#links.isUp, 'no connection for calls')
+      return checkOf(false, 'calls are not taken any more')
+    return checkOf(this.#links.isUp, 'no connection for calls')
   }
 
   /** Leaves the queue group and resolves when every call that was taken has ended. */
   async stop(): Promise<void> {
     // Without a connection nothing comes, and the drain does not end.
-    if (!this.#subscription.isClosed()) await atMost(this.#subscription.drain(), limits.callsCloseMs)
+    if (!this.#subscription.isClosed()) await waitAtMost(this.#subscription.drain(), limits.callsCloseMs)
     if (this.#open.size > 0) await new Promise<void>((resolve) => this.#onIdle.push(resolve))
   }
 
@@ -66,13 +66,13 @@ class Serving implements ServedCalls {
   }
 
   #take({ data, reply = '' }: Msg): void {
-    const edge = this.#subjects.read('edge', reply)?.receiver
+    const edge = this.#subjects.parse('edge', reply)?.receiver
     if (edge !== undefined && data.length > 0 && openingVersion(data) !== protocolVersion) {
       this.#refuse(edge, reply, data)
       return
     }
     const opening = decodeOpening(data)
-    if (edge !== undefined && opening !== null) this.#accept(this.#links.with(edge), opening)
+    if (edge !== undefined && opening !== null) this.#accept(this.#links.ensureLink(edge), opening)
     else this.#options.logger.warn({ reply, bytes: data.length }, 'a malformed opening was dropped')
   }
 
@@ -83,15 +83,15 @@ class Serving implements ServedCalls {
 
   #accept(link: CallLink, opening: Opening): void {
     const { call, firstPiece } = opening
-    const onEnd = (ended: ServedCall): void => this.#leave(ended)
+    const onEnd = (ended: ServedCall): void => this.#onCallEnded(ended)
     const served = new ServedCall({ ...this.#options, dispatch: this.#dispatch, onEnd }, link, opening)
     this.#open.add(served)
     link.calls.set(call, served)
     link.write({ call, kind: 'accepted', payload: encodeCredit(limits.callsWindowBytes) })
-    served.gather(firstPiece)
+    served.addPiece(firstPiece)
   }
 
-  #leave(served: ServedCall): void {
+  #onCallEnded(served: ServedCall): void {
     this.#open.delete(served)
     if (this.#open.size > 0) return
     for (const resolve of this.#onIdle.splice(0)) resolve()
@@ -105,18 +105,18 @@ class NatsCallServer implements CallServer {
 
   constructor(options: CallOptions) {
     this.#options = options
-    this.#subjects = callSubjectsOf(options.name)
+    this.#subjects = buildCallSubjects(options.name)
     this.#links = new Links({
       ...options,
       subjects: this.#subjects,
       side: 'proxy',
       id: options.newId(),
-      onStray: () => undefined, // Said before the edge knew that the call was over.
+      onUnknownCall: () => undefined, // Said before the edge knew that the call was over.
     })
   }
 
   serve(dispatch: Dispatch): ServedCalls {
-    return new Serving(this.#options, this.#subjects, this.#links, dispatch)
+    return new CallAcceptor(this.#options, this.#subjects, this.#links, dispatch)
   }
 
   async close(): Promise<void> {

@@ -1,10 +1,10 @@
 import { clientGoneError, GatewayError } from '../../../errors.ts'
 import { limits } from '../../../limits.ts'
 import type { EndableCall, OpenCalls } from '../../../roles/open-calls.ts'
-import { type AnswerPart, CallLost, type RoutedCall } from '../../../roles/role.ts'
+import { type AnswerPart, DispatchLost, type RoutedRequest } from '../../../roles/role.ts'
 import { decodeFault, decodeHead, encodeCall } from './contents.ts'
 import { Inflow, Outflow } from './flow.ts'
-import { LeftCall } from './left-call.ts'
+import { AbandonedCall } from './left-call.ts'
 import type { CallLink, LinkedCall } from './link.ts'
 import { cancelReasons, decodeCredit, noBytes, type Packet } from './message.ts'
 
@@ -34,36 +34,36 @@ interface Reader {
 
 const nothing: Result = { done: true, value: undefined }
 
-const noProxy = (cause?: unknown): CallLost =>
-  new CallLost('no_available_channel', 'No proxy takes calls right now. Try again shortly.', {
+const noProxy = (cause?: unknown): DispatchLost =>
+  new DispatchLost('no_available_channel', 'No proxy takes calls right now. Try again shortly.', {
     cause,
     retryAfterSeconds: 1,
   })
 
-const proxyGone = (): CallLost =>
-  new CallLost('upstream_stream_interrupted', 'The proxy that served the request is gone.')
+const proxyGone = (): DispatchLost =>
+  new DispatchLost('upstream_stream_interrupted', 'The proxy that served the request is gone.')
 
-const proxyLate = (): CallLost =>
-  new CallLost('upstream_timeout', 'The proxy that served the request did not finish it in time.')
+const proxyLate = (): DispatchLost =>
+  new DispatchLost('upstream_timeout', 'The proxy that served the request did not finish it in time.')
 
 const gatewayStops = (): GatewayError => new GatewayError('upstream_stream_interrupted', 'The gateway stops.')
 
-const callTooLarge = (): CallLost => new CallLost('request_too_large', 'The request is too large to be routed.')
+const callTooLarge = (): DispatchLost => new DispatchLost('request_too_large', 'The request is too large to be routed.')
 
-const clientGoneUntaken = (): CallLost => {
+const createClientGoneBeforeAccept = (): DispatchLost => {
   const { code, message, status } = clientGoneError()
-  return new CallLost(code, message, { status })
+  return new DispatchLost(code, message, { status })
 }
 
 /** A call at its edge: what `dispatch` returns. The call goes out when its answer is first asked for. One reader, one `next` at a time. */
 export class ClientCall implements AsyncIterableIterator<AnswerPart, undefined>, LinkedCall, EndableCall {
   readonly #parts: ClientCallParts
-  readonly #call: RoutedCall
+  readonly #call: RoutedRequest
   readonly #clientGone: AbortSignal
   readonly #openCalls: OpenCalls | undefined
   /** By a clock that never jumps: its end should have come before. */
-  readonly #lateMs: number
-  readonly #onClientGone = (): void => this.#leave()
+  readonly #overdueMs: number
+  readonly #onClientGone = (): void => this.#onClientLeft()
   #state: State = 'new'
   #number = 0
   #rest: Uint8Array = noBytes
@@ -75,13 +75,13 @@ export class ClientCall implements AsyncIterableIterator<AnswerPart, undefined>,
   #reader: Reader | null = null
   #fault: Error | null = null
 
-  constructor(parts: ClientCallParts, call: RoutedCall, clientGone: AbortSignal, openCalls?: OpenCalls) {
+  constructor(parts: ClientCallParts, call: RoutedRequest, clientGone: AbortSignal, openCalls?: OpenCalls) {
     this.#parts = parts
     this.#call = call
     this.#clientGone = clientGone
     this.#openCalls = openCalls
     const leftMs = call.deadlineMs - parts.nowMs()
-    this.#lateMs = performance.now() + leftMs + limits.closingAckMs + limits.callsEndLateMs
+    this.#overdueMs = performance.now() + leftMs + limits.closingAckMs + limits.callsEndLateMs
   }
 
   get number(): number {
@@ -95,7 +95,7 @@ export class ClientCall implements AsyncIterableIterator<AnswerPart, undefined>,
   next(): Promise<Result> {
     if (this.#state === 'new') this.#open()
     const part = this.#arrived.shift()
-    if (part !== undefined) return Promise.resolve(this.#handOut(part))
+    if (part !== undefined) return Promise.resolve(this.#toResult(part))
     if (this.#state === 'over') return this.#conclude()
     if (this.#reader !== null) return Promise.reject(new Error('an answer is read by one reader, one part at a time'))
     return new Promise((resolve, reject) => {
@@ -117,15 +117,15 @@ export class ClientCall implements AsyncIterableIterator<AnswerPart, undefined>,
     this.#inflow = new Inflow(link, this.#number)
     link.calls.set(this.#number, this)
     this.#state = this.#rest.length === 0 ? 'answering' : 'sending'
-    if (this.#clientGone.aborted) this.#leave()
+    if (this.#clientGone.aborted) this.#onClientLeft()
     else if (this.#openCalls?.isShutDown === true) this.shutDown()
     else if (this.#state === 'sending') void this.#sendRest(link, creditBytes)
   }
 
   receive({ kind, payload }: Packet): void {
     try {
-      if (kind === 'bytes') this.#give({ type: 'bytes', bytes: payload })
-      else if (kind === 'head') this.#give(decodeHead(payload))
+      if (kind === 'bytes') this.#deliver({ type: 'bytes', bytes: payload })
+      else if (kind === 'head') this.#deliver(decodeHead(payload))
       else if (kind === 'end') this.#finish(null)
       else if (kind === 'fault') this.#finish(decodeFault(payload))
       else if (kind === 'credit') this.#outflow?.grant(decodeCredit(payload))
@@ -137,7 +137,7 @@ export class ClientCall implements AsyncIterableIterator<AnswerPart, undefined>,
     }
   }
 
-  lose(): void {
+  connectionLost(): void {
     this.#finish(proxyGone())
   }
 
@@ -148,25 +148,25 @@ export class ClientCall implements AsyncIterableIterator<AnswerPart, undefined>,
 
   /** The edge stops. The answer ends as the proxy that has the whole call says, and that records it. */
   shutDown(): void {
-    if (this.#state === 'sending') this.#giveUp(gatewayStops(), noProxy())
+    if (this.#state === 'sending') this.#abort(gatewayStops(), noProxy())
     else if (this.#state === 'answering')
       this.#link?.write({ call: this.#number, kind: 'cancel', payload: cancelReasons.shutdown })
   }
 
   /** The process stops. */
   abandon(): void {
-    this.#giveUp(gatewayStops(), noProxy())
+    this.#abort(gatewayStops(), noProxy())
   }
 
   /** Gives a call up whose end should have come long ago. */
   check(): void {
-    if (performance.now() < this.#lateMs) return
+    if (performance.now() < this.#overdueMs) return
     this.#cancel()
     this.#finish(proxyLate())
   }
 
   #open(): void {
-    if (this.#clientGone.aborted) this.#finish(clientGoneUntaken())
+    if (this.#clientGone.aborted) this.#finish(createClientGoneBeforeAccept())
     else if (this.#openCalls?.isShutDown === true) this.#finish(noProxy())
     else this.#send(encodeCall(this.#call, this.#parts.nowMs()))
   }
@@ -192,18 +192,18 @@ export class ClientCall implements AsyncIterableIterator<AnswerPart, undefined>,
     if (this.#state === 'sending') this.#state = 'answering'
   }
 
-  #leave(): void {
+  #onClientLeft(): void {
     // Whether a proxy has the call decides who records its end, and will be known in a moment.
     if (this.#state === 'opening') return
     const isTaken = this.#state === 'answering'
     this.#arrived = []
-    this.#giveUp(clientGoneError(), clientGoneUntaken())
+    this.#abort(clientGoneError(), createClientGoneBeforeAccept())
     if (isTaken && this.#link !== null && this.#openCalls !== undefined)
-      this.#link.calls.set(this.#number, new LeftCall(this.#link, this.#number, this.#openCalls))
+      this.#link.calls.set(this.#number, new AbandonedCall(this.#link, this.#number, this.#openCalls))
   }
 
   /** A proxy that has the whole call records its end, and no other does. */
-  #giveUp(taken: GatewayError, untaken: CallLost): void {
+  #abort(taken: GatewayError, untaken: DispatchLost): void {
     const isTaken = this.#state === 'answering'
     this.#cancel()
     this.#finish(isTaken ? taken : untaken)
@@ -215,15 +215,15 @@ export class ClientCall implements AsyncIterableIterator<AnswerPart, undefined>,
     this.#link?.write({ call: this.#number, kind: 'cancel', payload: cancelReasons.clientGone })
   }
 
-  #give(part: AnswerPart): void {
+  #deliver(part: AnswerPart): void {
     const reader = this.#reader
     this.#reader = null
-    if (reader !== null) reader.resolve(this.#handOut(part))
+    if (reader !== null) reader.resolve(this.#toResult(part))
     // A view would keep all alive that came with it.
     else this.#arrived.push(part.type === 'bytes' ? { type: 'bytes', bytes: Buffer.from(part.bytes) } : part)
   }
 
-  #handOut(part: AnswerPart): Result {
+  #toResult(part: AnswerPart): Result {
     if (part.type === 'bytes' && this.#state !== 'over') this.#inflow?.consume(part.bytes)
     return { done: false, value: part }
   }

@@ -1,8 +1,8 @@
 import { type ErrorCode, type ErrorDetails, errorTable, GatewayError } from '../../../errors.ts'
-import { isObject, type JsonObject, objectOf, textOf } from '../../../json.ts'
-import type { AnswerPart, RoutedCall } from '../../../roles/role.ts'
+import { isObject, type JsonObject, asObject, asText } from '../../../json.ts'
+import type { AnswerPart, RoutedRequest } from '../../../roles/role.ts'
 
-export type Head = Extract<AnswerPart, { type: 'head' }>
+export type AnswerHead = Extract<AnswerPart, { type: 'head' }>
 
 const encodeJson = (value: object): Buffer => Buffer.from(JSON.stringify(value))
 
@@ -10,10 +10,10 @@ const decodeJson = (payload: Uint8Array): unknown =>
   JSON.parse(Buffer.from(payload.buffer, payload.byteOffset, payload.byteLength).toString())
 
 /** With what remains until the deadline in place of its instant, since machines' clocks differ. */
-export const encodeCall = (call: RoutedCall, nowMs: number): Buffer =>
+export const encodeCall = (call: RoutedRequest, nowMs: number): Buffer =>
   encodeJson({ ...call, deadlineMs: call.deadlineMs - nowMs })
 
-const isCall = (value: unknown): value is RoutedCall =>
+const isCall = (value: unknown): value is RoutedRequest =>
   isObject(value) &&
   typeof value['requestId'] === 'string' &&
   Number.isFinite(value['deadlineMs']) &&
@@ -21,17 +21,17 @@ const isCall = (value: unknown): value is RoutedCall =>
   Array.isArray(value['candidates'])
 
 /** Throws where the payload is no call. */
-export const decodeCall = (payload: Uint8Array, nowMs: number): RoutedCall => {
+export const decodeCall = (payload: Uint8Array, nowMs: number): RoutedRequest => {
   const call = decodeJson(payload)
   if (!isCall(call)) throw new Error('what came is no routed call')
   return { ...call, deadlineMs: call.deadlineMs + nowMs }
 }
 
-export const encodeHead = ({ contentType, level, model }: Head): Buffer => encodeJson({ contentType, level, model })
+export const encodeHead = ({ contentType, level, model }: AnswerHead): Buffer => encodeJson({ contentType, level, model })
 
 /** Throws where the payload is no head. */
-export const decodeHead = (payload: Uint8Array): Head => {
-  const { contentType, level, model } = objectOf(decodeJson(payload))
+export const decodeHead = (payload: Uint8Array): AnswerHead => {
+  const { contentType, level, model } = asObject(decodeJson(payload))
   if (typeof contentType !== 'string' || typeof level !== 'number' || typeof model !== 'string')
     throw new Error('what came is no head of an answer')
   return { type: 'head', contentType, level, model }
@@ -47,7 +47,7 @@ const codeOf = (value: unknown): ErrorCode =>
   typeof value === 'string' && Object.hasOwn(errorTable, value) ? (value as ErrorCode) : 'internal_error'
 
 const failedAtOf = (value: unknown): Pick<ErrorDetails, 'failedAt'> => {
-  const { level, model } = objectOf(value)
+  const { level, model } = asObject(value)
   return typeof level === 'number' && typeof model === 'string' ? { failedAt: { level, model } } : {}
 }
 
@@ -69,6 +69,6 @@ const detailsOf = ({
 
 /** Throws where the payload is not JSON. */
 export const decodeFault = (payload: Uint8Array): GatewayError => {
-  const fault = objectOf(decodeJson(payload))
-  return new GatewayError(codeOf(fault['code']), textOf(fault['message']), detailsOf(fault))
+  const fault = asObject(decodeJson(payload))
+  return new GatewayError(codeOf(fault['code']), asText(fault['message']), detailsOf(fault))
 }

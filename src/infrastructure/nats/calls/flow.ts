@@ -12,7 +12,7 @@ export class Outflow {
   readonly #kind: PacketKind
   #creditBytes: number
   #isStopped = false
-  #isHurried = false
+  #skipsWaiting = false
   #isCut = false
   #wake: (() => void) | null = null
 
@@ -24,7 +24,7 @@ export class Outflow {
   }
 
   /** True when something was not sent for want of credit. */
-  get isCut(): boolean {
+  get isTruncated(): boolean {
     return this.#isCut
   }
 
@@ -45,8 +45,8 @@ export class Outflow {
   }
 
   /** From here on waits for no credit: the flow is cut off where there is none. */
-  hurry(): void {
-    this.#isHurried = true
+  stopWaitingForCredit(): void {
+    this.#skipsWaiting = true
     this.#resume()
   }
 
@@ -54,7 +54,7 @@ export class Outflow {
   #sendGranted(bytes: Uint8Array): Uint8Array | null {
     let offset = 0
     do {
-      if (this.#creditBytes <= 0 && this.#isHurried) this.#cut()
+      if (this.#creditBytes <= 0 && this.#skipsWaiting) this.#truncate()
       if (this.#isStopped) return null
       if (this.#creditBytes <= 0) return bytes.subarray(offset)
       const piece = bytes.subarray(offset, offset + limits.callsPieceBytesMax)
@@ -65,16 +65,16 @@ export class Outflow {
     return null
   }
 
-  #cut(): void {
+  #truncate(): void {
     this.#isCut ||= !this.#isStopped
     this.#isStopped = true
   }
 
   async #sendRest(rest: Uint8Array): Promise<void> {
-    for (let left: Uint8Array | null = rest; left !== null; left = this.#sendGranted(left)) await this.#granted()
+    for (let left: Uint8Array | null = rest; left !== null; left = this.#sendGranted(left)) await this.#waitForCredit()
   }
 
-  #granted(): Promise<void> {
+  #waitForCredit(): Promise<void> {
     return new Promise((resolve) => {
       this.#wake = resolve
     })

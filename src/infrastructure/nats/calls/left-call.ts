@@ -3,7 +3,7 @@ import type { CallLink, LinkedCall } from './link.ts'
 import { cancelReasons, type Packet } from './message.ts'
 
 /** A call that its client has left: the proxy may read its answer to the end all the same, unless the edge stops before. */
-export class LeftCall implements LinkedCall, EndableCall {
+export class AbandonedCall implements LinkedCall, EndableCall {
   readonly #link: CallLink
   readonly #number: number
   readonly #openCalls: OpenCalls
@@ -16,10 +16,10 @@ export class LeftCall implements LinkedCall, EndableCall {
   }
 
   receive({ kind }: Packet): void {
-    if (kind === 'end' || kind === 'fault') this.lose()
+    if (kind === 'end' || kind === 'fault') this.connectionLost()
   }
 
-  lose(): void {
+  connectionLost(): void {
     this.#link.calls.delete(this.#number)
     this.#openCalls.leave(this)
   }

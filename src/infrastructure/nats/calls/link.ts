@@ -8,7 +8,7 @@ import { Outbox, type SentMessage } from './outbox.ts'
 export interface LinkedCall {
   receive(packet: Packet): void
   /** The peer is gone, or has forgotten the call. */
-  lose(): void
+  connectionLost(): void
 }
 
 export interface LinkParts {
@@ -21,7 +21,7 @@ export interface LinkParts {
   /** Has `flush` called at the end of this turn of the event loop. */
   readonly flushSoon: (link: CallLink) => void
   /** A packet of a call that is not on this link. */
-  readonly onStray: (link: CallLink, packet: Packet) => void
+  readonly onUnknownCall: (link: CallLink, packet: Packet) => void
 }
 
 /**
@@ -38,8 +38,8 @@ export class CallLink {
   readonly #outbox = new Outbox()
   readonly #inbox = new Inbox()
   readonly #liveness: Liveness
-  #wentBack = { received: -1, atMs: 0 }
-  #isLost = false
+  #lastResend = { received: -1, atMs: 0 }
+  #isConnectionLost = false
 
   constructor(parts: LinkParts) {
     this.#parts = parts
@@ -55,49 +55,49 @@ export class CallLink {
 
   /** The peer was silent or absent for too long. */
   get isDead(): boolean {
-    return this.#liveness.isLost(this.#parts.nowMs())
+    return this.#liveness.isConnectionLost(this.#parts.nowMs())
   }
 
   write(packet: Packet): void {
-    if (this.#isLost) return
+    if (this.#isConnectionLost) return
     this.#outbox.add(packet)
     this.#parts.flushSoon(this)
   }
 
   flush(): void {
     if (!this.#outbox.hasUnacknowledged) this.#liveness.progress(this.#parts.nowMs())
-    for (let next = this.#outbox.nextMessage(); next !== null; next = this.#outbox.nextMessage()) this.#post(next)
+    for (let next = this.#outbox.nextMessage(); next !== null; next = this.#outbox.nextMessage()) this.#send(next)
   }
 
   receive(message: LinkMessage, bytes: number): void {
-    this.#liveness.hear(this.#parts.nowMs())
+    this.#liveness.messageReceived(this.#parts.nowMs())
     if (this.#outbox.acknowledge(message.received)) this.#progress()
-    if (message.type === 'missing') this.#goBack(message.received)
+    if (message.type === 'missing') this.#resendFrom(message.received)
     if (message.type === 'packets') this.#receivePackets(message, bytes)
-    else if (message.type === 'ping') this.#say(message.number > this.#inbox.received ? 'missing' : 'ack')
+    else if (message.type === 'ping') this.#sendControl(message.number > this.#inbox.received ? 'missing' : 'ack')
     else this.#noteGap(message.number)
   }
 
   /** The server said that nobody listens at the peer's subject. */
-  miss(): void {
-    this.#liveness.miss(this.#parts.nowMs())
+  noResponders(): void {
+    this.#liveness.noResponders(this.#parts.nowMs())
   }
 
   tick(): void {
-    if (this.#inbox.hasUntold) this.#say('ack')
-    if (this.#liveness.pingIsDue(this.#parts.nowMs(), this.calls.size > 0, !this.#outbox.isEmpty)) this.ping()
+    if (this.#inbox.hasUnacked) this.#sendControl('ack')
+    if (this.#liveness.isPingDue(this.#parts.nowMs(), this.calls.size > 0, !this.#outbox.isEmpty)) this.ping()
   }
 
   ping(): void {
     this.#liveness.ping(this.#parts.nowMs())
-    this.#say('ping')
+    this.#sendControl('ping')
   }
 
-  lose(): void {
-    this.#isLost = true
+  connectionLost(): void {
+    this.#isConnectionLost = true
     const calls = [...this.calls.values()]
     this.calls.clear()
-    for (const call of calls) call.lose()
+    for (const call of calls) call.connectionLost()
   }
 
   #progress(): void {
@@ -110,39 +110,39 @@ export class CallLink {
       this.#noteGap(number)
       return
     }
-    if (this.#inbox.isUntoldLong) this.#say('ack')
+    if (this.#inbox.isAckOverdue) this.#sendControl('ack')
     for (const packet of packets) this.#deliver(packet)
   }
 
   #noteGap(number: number): void {
-    if (this.#inbox.discoverGap(number)) this.#say('missing')
+    if (this.#inbox.discoverGap(number)) this.#sendControl('missing')
   }
 
   #deliver(packet: Packet): void {
     const call = this.calls.get(packet.call)
-    if (call === undefined) this.#parts.onStray(this, packet)
+    if (call === undefined) this.#parts.onUnknownCall(this, packet)
     else call.receive(packet)
   }
 
   /** Sends all again that the peer has not got, once for each time it can have noticed. */
-  #goBack(received: number): void {
+  #resendFrom(received: number): void {
     const nowMs = this.#parts.nowMs()
-    const { received: before, atMs } = this.#wentBack
+    const { received: before, atMs } = this.#lastResend
     if (before === received && nowMs - atMs < limits.callsPingMs / 2) return
-    this.#wentBack = { received, atMs: nowMs }
-    for (const message of this.#outbox.unacknowledged) this.#post(message)
+    this.#lastResend = { received, atMs: nowMs }
+    for (const message of this.#outbox.unacknowledged) this.#send(message)
   }
 
-  #say(type: MessageType): void {
+  #sendControl(type: MessageType): void {
     this.#parts.publish(encodeHeader(this.#header(type, this.#outbox.lastNumber)))
   }
 
-  #post({ number, bytes }: SentMessage): void {
+  #send({ number, bytes }: SentMessage): void {
     this.#parts.publish(stamp(bytes, this.#header('packets', number)))
   }
 
   #header(type: MessageType, number: number): MessageHeader {
-    this.#inbox.told()
+    this.#inbox.markAcked()
     return { type, from: this.incarnation, to: this.peerIncarnation, number, received: this.#inbox.received }
   }
 }

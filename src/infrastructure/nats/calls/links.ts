@@ -1,7 +1,7 @@
 import type { Msg, NatsConnection, Subscription } from '@nats-io/transport-node'
 import { limits } from '../../../limits.ts'
 import type { Clock, Logger } from '../../../roles/role.ts'
-import { within } from '../../../within.ts'
+import { withTimeout } from '../../../within.ts'
 import { CallLink } from './link.ts'
 import { decodeMessage, encodeHeader, type LinkMessage, type Packet } from './message.ts'
 import { type CallSubjects, isCallNumber, type Side } from './subjects.ts'
@@ -14,12 +14,12 @@ export interface LinksParts {
   readonly clock: Clock
   readonly logger: Logger
   /** A packet of a call that is not on its link. */
-  readonly onStray: (link: CallLink, packet: Packet) => void
+  readonly onUnknownCall: (link: CallLink, packet: Packet) => void
   /** What came back for an opening: a proxy's refusal, or null where the server says that no proxy listens. */
-  readonly onUnopened?: (call: number, refusal: Uint8Array | null) => void
+  readonly onOpeningRefused?: (call: number, refusal: Uint8Array | null) => void
   readonly onTick?: () => void
   /** The connection is back. */
-  readonly onBack?: () => void
+  readonly onReconnect?: () => void
 }
 
 const noRespondersStatus = 503
@@ -50,7 +50,7 @@ export class Links {
     const { connection, subjects, side, id, clock } = parts
     checkPayload(connection)
     const callback = (error: Error | null, msg: Msg): void => this.#receive(error, msg)
-    this.#subscription = connection.subscribe(subjects.of(side, id, '*'), { callback })
+    this.#subscription = connection.subscribe(subjects.linkSubject(side, id, '*'), { callback })
     this.#tickedMs = clock()
     this.#timer = setInterval(() => this.#tick(), limits.callsTickMs)
     void this.#watch()
@@ -67,14 +67,14 @@ export class Links {
   }
 
   /** The link with a peer, which begins here where there is none. */
-  with(peer: string): CallLink {
+  ensureLink(peer: string): CallLink {
     return this.#links.get(peer) ?? this.#begin(peer, 0)
   }
 
   /** The subject on which this process hears a sender. */
   subjectOf(sender: string): string {
     const { subjects, side, id } = this.#parts
-    return subjects.of(side, id, sender)
+    return subjects.linkSubject(side, id, sender)
   }
 
   /** False while there is no connection to send over. */
@@ -119,7 +119,7 @@ export class Links {
   async #sendOut(): Promise<void> {
     const { connection, logger } = this.#parts
     try {
-      await within(connection.flush(), limits.callsCloseMs, () => new Error('the server does not answer'))
+      await withTimeout(connection.flush(), limits.callsCloseMs, () => new Error('the server does not answer'))
     } catch (fault) {
       logger.warn({ fault }, 'the last messages of the links may not have been sent')
     }
@@ -134,8 +134,8 @@ export class Links {
   }
 
   #begin(peer: string, peerIncarnation: number): CallLink {
-    const { subjects, side, id, onStray } = this.#parts
-    const subject = subjects.of(otherSide[side], peer, id)
+    const { subjects, side, id, onUnknownCall: onUnknownCall } = this.#parts
+    const subject = subjects.linkSubject(otherSide[side], peer, id)
     const reply = this.subjectOf(peer)
     this.#incarnations += 1
     const link = new CallLink({
@@ -144,7 +144,7 @@ export class Links {
       nowMs: () => this.#elapsedMs,
       publish: (message) => this.publish(subject, message, reply),
       flushSoon: (each) => this.#flushSoon(each),
-      onStray,
+      onUnknownCall: onUnknownCall,
     })
     link.peerIncarnation = peerIncarnation
     this.#links.set(peer, link)
@@ -174,40 +174,40 @@ export class Links {
   }
 
   #take(msg: Msg): void {
-    const { subjects, side, onUnopened } = this.#parts
-    const sender = subjects.read(side, msg.subject)?.sender ?? ''
+    const { subjects, side, onOpeningRefused: onOpeningRefused } = this.#parts
+    const sender = subjects.parse(side, msg.subject)?.sender ?? ''
     const isNobody = msg.data.length === 0 && msg.headers?.code === noRespondersStatus
-    if (isCallNumber(sender)) onUnopened?.(Number(sender), isNobody ? null : msg.data)
-    else if (isNobody) this.#missPeer(sender)
-    else this.#takeMessage(sender, msg.data)
-    if (this.#onSettled.size > 0 && this.#isSettled()) this.#tellSettled()
+    if (isCallNumber(sender)) onOpeningRefused?.(Number(sender), isNobody ? null : msg.data)
+    else if (isNobody) this.#onNoResponders(sender)
+    else this.#onMessage(sender, msg.data)
+    if (this.#onSettled.size > 0 && this.#isSettled()) this.#notifySettled()
   }
 
-  #tellSettled(): void {
+  #notifySettled(): void {
     for (const resolve of this.#onSettled) resolve()
     this.#onSettled.clear()
   }
 
-  #missPeer(peer: string): void {
+  #onNoResponders(peer: string): void {
     const link = this.#links.get(peer)
-    link?.miss()
-    if (link?.isDead) this.#giveUp(link)
+    link?.noResponders()
+    if (link?.isDead) this.#dropUnresponsive(link)
   }
 
-  #takeMessage(peer: string, bytes: Uint8Array): void {
+  #onMessage(peer: string, bytes: Uint8Array): void {
     const message = decodeMessage(bytes)
     if (message === null) this.#parts.logger.warn({ peer, bytes: bytes.length }, 'a malformed message was dropped')
-    else if (message.type === 'reset') this.#takeReset(peer, message)
-    else this.#linkFor(peer, message)?.receive(message, bytes.length)
+    else if (message.type === 'reset') this.#onReset(peer, message)
+    else this.#resolveLink(peer, message)?.receive(message, bytes.length)
   }
 
-  #takeReset(peer: string, { from, to }: LinkMessage): void {
+  #onReset(peer: string, { from, to }: LinkMessage): void {
     const link = this.#links.get(peer)
     if (link?.incarnation === to || (from !== 0 && link?.peerIncarnation === from)) this.#drop(link)
   }
 
   /** The link that a message belongs to. Where either side has forgotten the one it was sent over, the other does too. */
-  #linkFor(peer: string, { from, to }: LinkMessage): CallLink | null {
+  #resolveLink(peer: string, { from, to }: LinkMessage): CallLink | null {
     const link = this.#links.get(peer)
     if (link === undefined) return to === 0 ? this.#begin(peer, from) : this.#reset(peer, 0, from)
     if (to !== 0 && to !== link.incarnation) return this.#reset(peer, 0, from)
@@ -223,11 +223,11 @@ export class Links {
   #reset(peer: string, from: number, to: number): null {
     const { subjects, side, id } = this.#parts
     const message = encodeHeader({ type: 'reset', from, to, number: 0, received: 0 })
-    this.publish(subjects.of(otherSide[side], peer, id), message, this.subjectOf(peer))
+    this.publish(subjects.linkSubject(otherSide[side], peer, id), message, this.subjectOf(peer))
     return null
   }
 
-  #giveUp(link: CallLink): void {
+  #dropUnresponsive(link: CallLink): void {
     this.#parts.logger.warn({ peer: link.peer, calls: link.calls.size }, 'a peer does not answer any more')
     this.#end(link)
   }
@@ -240,7 +240,7 @@ export class Links {
   #drop(link: CallLink): void {
     this.#links.delete(link.peer)
     this.#unflushed.delete(link)
-    link.lose()
+    link.connectionLost()
   }
 
   #tick(): void {
@@ -248,7 +248,7 @@ export class Links {
     this.#elapsedMs += Math.min(Math.max(0, nowMs - this.#tickedMs), limits.callsTickLateMs)
     this.#tickedMs = nowMs
     for (const link of this.#all()) {
-      if (link.isDead) this.#giveUp(link)
+      if (link.isDead) this.#dropUnresponsive(link)
       else link.tick()
     }
     this.#parts.onTick?.()
@@ -260,7 +260,7 @@ export class Links {
       if (type === 'reconnect') this.#resume()
     }
     // Closed for good: nobody will be heard again.
-    for (const link of this.#all()) this.#giveUp(link)
+    for (const link of this.#all()) this.#dropUnresponsive(link)
   }
 
   #resume(): void {
@@ -269,6 +269,6 @@ export class Links {
     // What was on its way may be lost: the answers tell.
     for (const link of this.#all()) link.ping()
     this.#flushNow()
-    this.#parts.onBack?.()
+    this.#parts.onReconnect?.()
   }
 }

@@ -2,23 +2,23 @@ import { limits } from '../../../limits.ts'
 
 /** When a peer was heard and asked, in milliseconds of the time in which this process could listen. */
 export class Liveness {
-  #heardMs: number
+  #lastReceivedMs: number
   #progressMs: number
   #pingedMs = Number.NEGATIVE_INFINITY
   /** Since when a ping has not been answered. */
-  #askedMs: number | null = null
+  #unansweredSinceMs: number | null = null
   /** Since when the server has said, and nothing else came, that nobody listens there. */
-  #absentMs: number | null = null
+  #noRespondersSinceMs: number | null = null
 
   constructor(nowMs: number) {
-    this.#heardMs = nowMs
+    this.#lastReceivedMs = nowMs
     this.#progressMs = nowMs
   }
 
-  hear(nowMs: number): void {
-    this.#heardMs = nowMs
-    this.#askedMs = null
-    this.#absentMs = null
+  messageReceived(nowMs: number): void {
+    this.#lastReceivedMs = nowMs
+    this.#unansweredSinceMs = null
+    this.#noRespondersSinceMs = null
   }
 
   /** The peer acknowledged something, or there was nothing to acknowledge until now. */
@@ -28,25 +28,25 @@ export class Liveness {
 
   ping(nowMs: number): void {
     this.#pingedMs = nowMs
-    this.#askedMs ??= nowMs
+    this.#unansweredSinceMs ??= nowMs
   }
 
   /** Nobody listens at the peer's subject. */
-  miss(nowMs: number): void {
-    this.#absentMs ??= nowMs
+  noResponders(nowMs: number): void {
+    this.#noRespondersSinceMs ??= nowMs
   }
 
-  isLost(nowMs: number): boolean {
-    const isAbsent = this.#absentMs !== null && nowMs - this.#absentMs >= limits.callsAbsentMs
-    return isAbsent || (this.#askedMs !== null && nowMs - this.#askedMs >= limits.callsSilentMs)
+  isConnectionLost(nowMs: number): boolean {
+    const isAbsent = this.#noRespondersSinceMs !== null && nowMs - this.#noRespondersSinceMs >= limits.callsAbsentMs
+    return isAbsent || (this.#unansweredSinceMs !== null && nowMs - this.#unansweredSinceMs >= limits.callsSilentMs)
   }
 
   /** `isNeeded`: a call is open. `isWaiting`: something was sent that is not acknowledged. */
-  pingIsDue(nowMs: number, isNeeded: boolean, isWaiting: boolean): boolean {
+  isPingDue(nowMs: number, isNeeded: boolean, isWaiting: boolean): boolean {
     const sincePingMs = nowMs - this.#pingedMs
-    if (this.#absentMs !== null) return sincePingMs >= limits.callsAbsentPingMs
+    if (this.#noRespondersSinceMs !== null) return sincePingMs >= limits.callsAbsentPingMs
     if (isWaiting && Math.min(sincePingMs, nowMs - this.#progressMs) >= limits.callsPingMs) return true
-    const quietMs = Math.min(sincePingMs, nowMs - this.#heardMs)
-    return quietMs >= (isNeeded || isWaiting || this.#askedMs !== null ? limits.callsPingMs : limits.callsIdlePingMs)
+    const quietMs = Math.min(sincePingMs, nowMs - this.#lastReceivedMs)
+    return quietMs >= (isNeeded || isWaiting || this.#unansweredSinceMs !== null ? limits.callsPingMs : limits.callsIdlePingMs)
   }
 }

@@ -154,7 +154,7 @@ export const encodeOpening = ({ call, creditBytes, totalBytes, firstPiece }: Ope
 /** What a proxy answers to an opening of another version: its own, in one byte, for ever. */
 export const encodeRefusal = (): Uint8Array => Uint8Array.of(protocolVersion)
 
-export const isRefusal = (bytes: Uint8Array): boolean => bytes.length === 1
+export const isVersionRefusal = (bytes: Uint8Array): boolean => bytes.length === 1
 
 /** The version that an opening or a refusal speaks: its first byte for ever. */
 export const openingVersion = (bytes: Uint8Array): number => bytes[0] ?? 0

@@ -1,6 +1,6 @@
 import { GatewayError } from '../../../errors.ts'
 import { OpenCalls } from '../../../roles/open-calls.ts'
-import { brokenOff } from '../../../roles/proxy/failure.ts'
+import { streamInterrupted } from '../../../roles/proxy/failure.ts'
 import type { AnswerPart, Clock, Dispatch, Logger } from '../../../roles/role.ts'
 import { decodeCall, encodeFault, encodeHead } from './contents.ts'
 import { Inflow, Outflow } from './flow.ts'
@@ -29,7 +29,7 @@ export class ServedCall implements LinkedCall {
   readonly #inflow: Inflow
   readonly #outflow: Outflow
   #pieces: Uint8Array[] = []
-  #gatheredBytes = 0
+  #receivedBytes = 0
   #isServing = false
   #requestId = ''
 
@@ -44,26 +44,26 @@ export class ServedCall implements LinkedCall {
 
   receive({ kind, payload }: Packet): void {
     if (kind === 'credit') this.#outflow.grant(decodeCredit(payload))
-    else if (kind === 'piece') this.gather(payload)
+    else if (kind === 'piece') this.addPiece(payload)
     else if (kind === 'cancel') this.#cancel(isShutdown(payload))
   }
 
-  lose(): void {
+  connectionLost(): void {
     this.#cancel(false)
   }
 
   /** Waits for its reader no more. Of a call that is not whole its edge hears when the link ends. */
   giveUp(): void {
-    if (this.#isServing) this.#outflow.hurry()
+    if (this.#isServing) this.#outflow.stopWaitingForCredit()
     else this.#end()
   }
 
   /** Serves the call as soon as its last piece is there. */
-  gather(piece: Uint8Array): void {
+  addPiece(piece: Uint8Array): void {
     if (this.#isServing) return
     this.#pieces.push(piece)
-    this.#gatheredBytes += piece.length
-    if (this.#gatheredBytes < this.#totalBytes) this.#inflow.consume(piece)
+    this.#receivedBytes += piece.length
+    if (this.#receivedBytes < this.#totalBytes) this.#inflow.consume(piece)
     else void this.#serve()
   }
 
@@ -73,12 +73,12 @@ export class ServedCall implements LinkedCall {
       for await (const part of this.#answer()) {
         const sending = this.#send(part)
         if (sending !== null) await sending
-        if (this.#clientGone.signal.aborted || this.#outflow.isCut) break
+        if (this.#clientGone.signal.aborted || this.#outflow.isTruncated) break
       }
-      if (this.#outflow.isCut) throw brokenOff('shutdown', true)
+      if (this.#outflow.isTruncated) throw streamInterrupted('shutdown', true)
       this.#write('end', noBytes)
     } catch (fault) {
-      this.#write('fault', encodeFault(this.#tellable(fault)))
+      this.#write('fault', encodeFault(this.#toGatewayError(fault)))
     }
     this.#end()
   }
@@ -104,7 +104,7 @@ export class ServedCall implements LinkedCall {
     this.#link.write({ call: this.#number, kind, payload })
   }
 
-  #tellable(fault: unknown): GatewayError {
+  #toGatewayError(fault: unknown): GatewayError {
     if (fault instanceof GatewayError) return fault
     this.#parts.logger.error({ fault, requestId: this.#requestId }, 'a routed call failed')
     return ourFault()

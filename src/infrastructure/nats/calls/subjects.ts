@@ -1,4 +1,4 @@
-import { logNamesOf } from '../stream.ts'
+import { buildLogNames } from '../stream.ts'
 
 export type Side = 'edge' | 'proxy'
 
@@ -10,23 +10,23 @@ export interface CallSubjects {
   /** Openings; proxies share them in one queue group. */
   readonly openings: string
   readonly queueGroup: string
-  readonly of: (side: Side, receiver: string, sender: string) => string
+  readonly linkSubject: (side: Side, receiver: string, sender: string) => string
   /** The receiver and the sender that a subject names; null where it is none of ours. */
-  readonly read: (side: Side, subject: string) => { readonly receiver: string; readonly sender: string } | null
+  readonly parse: (side: Side, subject: string) => { readonly receiver: string; readonly sender: string } | null
 }
 
 /** Throws where `log.name` of the configuration is none. */
-export const callSubjectsOf = (name: string): CallSubjects => {
-  const prefix = logNamesOf(name).stream.toLowerCase()
+export const buildCallSubjects = (name: string): CallSubjects => {
+  const prefix = buildLogNames(name).stream.toLowerCase()
   return {
     openings: `${prefix}.call`,
     queueGroup: 'proxy',
-    of: (side, receiver, sender) => `${prefix}.${side}.${receiver}.${sender}`,
-    read: (side, subject) => readSubject(`${prefix}.${side}.`, subject),
+    linkSubject: (side, receiver, sender) => `${prefix}.${side}.${receiver}.${sender}`,
+    parse: (side, subject) => readSubject(`${prefix}.${side}.`, subject),
   }
 }
 
-const readSubject = (start: string, subject: string): ReturnType<CallSubjects['read']> => {
+const readSubject = (start: string, subject: string): ReturnType<CallSubjects['parse']> => {
   if (!subject.startsWith(start)) return null
   const [receiver = '', sender = '', ...more] = subject.slice(start.length).split('.')
   return receiver === '' || sender === '' || more.length > 0 ? null : { receiver, sender }

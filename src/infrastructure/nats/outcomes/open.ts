@@ -3,13 +3,13 @@ import type { NatsConnection } from '@nats-io/transport-node'
 import { limits } from '../../../limits.ts'
 import type { OutcomeStore } from '../../../roles/edge/idempotency/outcome-store.ts'
 import type { Logger, NewId } from '../../../roles/role.ts'
-import { inboxPrefixOf } from '../connect.ts'
+import { buildInboxPrefix } from '../connect.ts'
 import { checkDurability, checkServer, type Durability } from '../durability.ts'
 import { Link } from '../link.ts'
 import { assertMayPublish } from '../may-publish.ts'
 import { Publisher } from '../publisher.ts'
 import { NatsOutcomes } from './outcomes.ts'
-import { ensureOutcomesStream, outcomesNamesOf } from './stream.ts'
+import { ensureOutcomesStream, buildOutcomeNames } from './stream.ts'
 
 export interface OutcomesOptions {
   /** Stays the caller's to close, afterwards. Not the log's: large answers must not hold up its frames. */
@@ -37,7 +37,7 @@ export const ensureOutcomes = async (options: OutcomesOptions): Promise<JetStrea
   const { connection, name } = options
   checkServer(connection)
   const jsm = await jetstreamManager(connection, { timeout: limits.natsRequestMs, checkAPI: false })
-  const stream = await ensureOutcomesStream(jsm, outcomesNamesOf(name), options)
+  const stream = await ensureOutcomesStream(jsm, buildOutcomeNames(name), options)
   await checkDurability(connection, stream, { ...options, noun: 'the stream of outcomes' })
   return jsm
 }
@@ -46,11 +46,11 @@ export const ensureOutcomes = async (options: OutcomesOptions): Promise<JetStrea
 export const openOutcomes = async (options: OutcomesOptions): Promise<OpenOutcomes> => {
   const { connection, name, role, logger } = options
   const jsm = await ensureOutcomes(options)
-  const names = outcomesNamesOf(name)
+  const names = buildOutcomeNames(name)
   await assertMayPublish(jetstream(connection), `${names.prefix}new.new`, 'no outcome can be kept')
   const link = new Link(connection, ({ message }) =>
     logger.error({ reason: message }, 'the server of the outcomes refuses'),
   )
-  const publisher = new Publisher(connection, names.stream, inboxPrefixOf(role))
+  const publisher = new Publisher(connection, names.stream, buildInboxPrefix(role))
   return new NatsOutcomes({ ...options, names, jsm, link, publisher })
 }

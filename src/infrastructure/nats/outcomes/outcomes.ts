@@ -2,28 +2,28 @@ import { JetStreamApiCodes, JetStreamApiError, type JetStreamManager } from '@na
 import { GatewayError } from '../../../errors.ts'
 import { limits } from '../../../limits.ts'
 import type {
-  OutcomePlace,
+  OutcomeAddress,
   OutcomeStore,
   PutOutcome,
-  StandingOutcome,
+  StoredOutcome,
 } from '../../../roles/edge/idempotency/outcome-store.ts'
 import type { NewId } from '../../../roles/role.ts'
-import { within } from '../../../within.ts'
-import { refusalOf } from '../connect.ts'
+import { withTimeout } from '../../../within.ts'
+import { findPermissionViolation } from '../connect.ts'
 import type { Link } from '../link.ts'
 import type { Publisher } from '../publisher.ts'
 import { isApiError } from '../standing.ts'
-import type { OutcomesNames } from './stream.ts'
+import type { OutcomeNames } from './stream.ts'
 
 export interface OutcomesParts {
-  readonly names: OutcomesNames
+  readonly names: OutcomeNames
   readonly publisher: Publisher
   readonly jsm: JetStreamManager
   readonly link: Link
   readonly newId: NewId
 }
 
-const nothing: StandingOutcome = { revision: 0, bytes: new Uint8Array() }
+const nothing: StoredOutcome = { revision: 0, bytes: new Uint8Array() }
 
 /** What a server says of a message that it has no room for; the code stands for more. */
 const noRoom = /maximum bytes exceeded/
@@ -34,7 +34,7 @@ const isTaken = (error: unknown): boolean =>
 
 const isFull = (error: unknown): boolean => error instanceof JetStreamApiError && noRoom.test(error.message)
 
-const silent = (cause?: unknown): GatewayError =>
+const createUnavailable = (cause?: unknown): GatewayError =>
   new GatewayError('log_unavailable', 'Idempotency keys cannot be kept right now. Try again shortly.', {
     cause,
     retryAfterSeconds: 1,
@@ -52,18 +52,18 @@ export class NatsOutcomes implements OutcomeStore {
     return this.#parts.link.isClosed
   }
 
-  async find(place: OutcomePlace): Promise<StandingOutcome> {
+  async find(place: OutcomeAddress): Promise<StoredOutcome> {
     const { jsm, names } = this.#parts
     const query = { last_by_subj: this.#subjectOf(place) }
-    const found = await this.#untilAnswered(limits.outcomeWriteMs, () => jsm.streams.getMessage(names.stream, query))
+    const found = await this.#retryUntilAnswered(limits.outcomeWriteMs, () => jsm.streams.getMessage(names.stream, query))
     return found === null ? nothing : { revision: found.seq, bytes: found.data }
   }
 
-  put(place: OutcomePlace, bytes: Uint8Array, revision: number, withinMs: number): Promise<PutOutcome> {
+  put(place: OutcomeAddress, bytes: Uint8Array, revision: number, withinMs: number): Promise<PutOutcome> {
     const { publisher, newId } = this.#parts
     const messageId = newId()
     const publication = { subject: this.#subjectOf(place), bytes, messageId, expectedSequence: revision }
-    return this.#untilAnswered(withinMs, async () => {
+    return this.#retryUntilAnswered(withinMs, async () => {
       try {
         const { sequence } = await publisher.publish(publication)
         return { revision: sequence }
@@ -79,23 +79,23 @@ export class NatsOutcomes implements OutcomeStore {
     this.#parts.link.close()
   }
 
-  #subjectOf({ workspaceId, keyDigest }: OutcomePlace): string {
+  #subjectOf({ workspaceId, keyDigest }: OutcomeAddress): string {
     return `${this.#parts.names.prefix}${workspaceId}.${keyDigest}`
   }
 
-  #untilAnswered<T>(withinMs: number, work: () => Promise<T>): Promise<T> {
+  #retryUntilAnswered<T>(withinMs: number, work: () => Promise<T>): Promise<T> {
     const giveUpMs = performance.now() + withinMs
-    return within(this.#tryUntil(giveUpMs, work), withinMs, () => silent())
+    return withTimeout(this.#tryUntil(giveUpMs, work), withinMs, () => createUnavailable())
   }
 
   async #tryUntil<T>(giveUpMs: number, work: () => Promise<T>): Promise<T> {
     const { link } = this.#parts
     for (let attempt = 0; ; attempt += 1) {
       try {
-        return await link.whileUp(work)
+        return await link.runWhileUp(work)
       } catch (error) {
-        if (refusalOf(error) !== null) throw error
-        if (link.isClosed || performance.now() >= giveUpMs) throw silent(error)
+        if (findPermissionViolation(error) !== null) throw error
+        if (link.isClosed || performance.now() >= giveUpMs) throw createUnavailable(error)
       }
       await link.backOff(attempt)
     }

@@ -8,24 +8,24 @@ import {
   type StreamInfo,
 } from '@nats-io/jetstream'
 import { limits } from '../../../limits.ts'
-import { ensureStanding, nanosecondsInMs } from '../standing.ts'
-import { logNamesOf } from '../stream.ts'
+import { ensureStream, nanosecondsInMs } from '../standing.ts'
+import { buildLogNames } from '../stream.ts'
 
 /** The stream of a log's outcomes. */
-export interface OutcomesNames {
+export interface OutcomeNames {
   readonly stream: string
   /** Before a workspace and the digest of a key. */
   readonly prefix: string
 }
 
 /** Names from `log.name` of the configuration. Throws when it cannot be a stream's name. */
-export const outcomesNamesOf = (name: string): OutcomesNames => {
-  const { stream, prefix } = logNamesOf(name)
+export const buildOutcomeNames = (name: string): OutcomeNames => {
+  const { stream, prefix } = buildLogNames(name)
   return { stream: `${stream}_OUTCOMES`, prefix: `${prefix}outcome.` }
 }
 
 /** One message stands under each key. Full, the stream takes no more: a key that was forgotten too early would let a request be charged twice. */
-const configOf = ({ stream, prefix }: OutcomesNames, replicas: number) =>
+const configOf = ({ stream, prefix }: OutcomeNames, replicas: number) =>
   ({
     name: stream,
     subjects: [`${prefix}*.*`],
@@ -49,10 +49,10 @@ const configOf = ({ stream, prefix }: OutcomesNames, replicas: number) =>
 /** The stream of the outcomes, with room for `outcomesBytes` where it is made. Throws like `ensureStanding`. */
 export const ensureOutcomesStream = (
   jsm: JetStreamManager,
-  names: OutcomesNames,
+  names: OutcomeNames,
   { replicas, create }: { readonly replicas: number; readonly create: boolean },
 ): Promise<StreamInfo> =>
-  ensureStanding(jsm, {
+  ensureStream(jsm, {
     config: configOf(names, replicas),
     initially: { max_bytes: limits.outcomesBytes },
     noun: 'outcomes',

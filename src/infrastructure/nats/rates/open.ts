@@ -5,13 +5,13 @@ import { faultText, GatewayError } from '../../../errors.ts'
 import { limits } from '../../../limits.ts'
 import type { RateRecord, RateRecords } from '../../../roles/rate-records.ts'
 import type { Logger } from '../../../roles/role.ts'
-import { inboxPrefixOf } from '../connect.ts'
+import { buildInboxPrefix } from '../connect.ts'
 import { Link } from '../link.ts'
 import { assertMayPublish } from '../may-publish.ts'
 import { NoSuchStream, Publisher } from '../publisher.ts'
 import { isApiError } from '../standing.ts'
-import { isRefusal } from '../store.ts'
-import { ensureRatesStream, type RatesNames, ratesNamesOf } from './stream.ts'
+import { isSequenceConflict } from '../store.ts'
+import { ensureRatesStream, type RatesNames, buildRatesNames } from './stream.ts'
 
 export interface RatesOptions {
   /** Stays the caller's to close, afterwards. */
@@ -38,16 +38,16 @@ interface Parts {
   readonly logger: Logger
 }
 
-const silent = (cause: unknown): GatewayError =>
+const createUnavailable = (cause: unknown): GatewayError =>
   new GatewayError('log_unavailable', 'The gateway cannot count requests right now. Try again shortly.', {
     cause,
     retryAfterSeconds: 1,
   })
 
-const isLost = (error: unknown): boolean =>
+const isStreamMissing = (error: unknown): boolean =>
   error instanceof NoSuchStream || isApiError(error, JetStreamApiCodes.StreamNotFound)
 
-const parsed = (text: string): unknown => {
+const parseOrNull = (text: string): unknown => {
   try {
     return JSON.parse(text)
   } catch {
@@ -65,9 +65,9 @@ class NatsRates implements OpenRates {
 
   find(name: string): Promise<RateRecord> {
     const { jsm, names } = this.#parts
-    return this.#answered(async () => {
+    return this.#request(async () => {
       const found = await jsm.streams.getMessage(names.stream, { last_by_subj: this.#subjectOf(name) })
-      return found === null ? { sequence: 0, value: null } : { sequence: found.seq, value: parsed(found.string()) }
+      return found === null ? { sequence: 0, value: null } : { sequence: found.seq, value: parseOrNull(found.string()) }
     })
   }
 
@@ -77,11 +77,11 @@ class NatsRates implements OpenRates {
       bytes: Buffer.from(JSON.stringify({ name, ...value })),
       expectedSequence,
     }
-    return this.#answered(async () => {
+    return this.#request(async () => {
       try {
         return (await this.#parts.publisher.publish(publication)).sequence
       } catch (error) {
-        if (isRefusal(error)) return null
+        if (isSequenceConflict(error)) return null
         throw error
       }
     })
@@ -96,27 +96,27 @@ class NatsRates implements OpenRates {
     return `${this.#parts.names.prefix}${hash('sha256', name)}`
   }
 
-  async #answered<T>(work: () => Promise<T>): Promise<T> {
+  async #request<T>(work: () => Promise<T>): Promise<T> {
     try {
-      const answer = await this.#whereStanding(work)
+      const answer = await this.#runWithStream(work)
       this.#noteSuccess()
       return answer
     } catch (error) {
       this.#noteFailure(error)
-      throw silent(error)
+      throw createUnavailable(error)
     }
   }
 
   /** What one server keeps in memory is gone when it starts again, and the stream with it. */
-  async #whereStanding<T>(work: () => Promise<T>): Promise<T> {
+  async #runWithStream<T>(work: () => Promise<T>): Promise<T> {
     const { jsm, names, link, replicas } = this.#parts
     try {
-      return await link.whileUp(work)
+      return await link.runWhileUp(work)
     } catch (error) {
-      if (!isLost(error)) throw error
+      if (!isStreamMissing(error)) throw error
     }
-    await link.whileUp(() => ensureRatesStream(jsm, names, { replicas, create: true }))
-    return link.whileUp(work)
+    await link.runWhileUp(() => ensureRatesStream(jsm, names, { replicas, create: true }))
+    return link.runWhileUp(work)
   }
 
   #noteSuccess(): void {
@@ -135,7 +135,7 @@ class NatsRates implements OpenRates {
 /** The stream of the rate records, made where there is none. Throws when it stands with other settings, or may not be made. */
 export const ensureRates = async ({ connection, name, replicas }: RatesOptions): Promise<JetStreamManager> => {
   const jsm = await jetstreamManager(connection, { timeout: limits.natsRequestMs, checkAPI: false })
-  await ensureRatesStream(jsm, ratesNamesOf(name), { replicas, create: true })
+  await ensureRatesStream(jsm, buildRatesNames(name), { replicas, create: true })
   return jsm
 }
 
@@ -143,9 +143,9 @@ export const ensureRates = async ({ connection, name, replicas }: RatesOptions):
 export const openRates = async (options: RatesOptions): Promise<OpenRates> => {
   const { connection, name, role, replicas, logger } = options
   const jsm = await ensureRates(options)
-  const names = ratesNamesOf(name)
+  const names = buildRatesNames(name)
   await assertMayPublish(jetstream(connection), `${names.prefix}new`, 'no limited request can be counted')
   const link = new Link(connection, ({ message }) => logger.error({ reason: message }, 'the rates’ server refuses'))
-  const publisher = new Publisher(connection, names.stream, inboxPrefixOf(role))
+  const publisher = new Publisher(connection, names.stream, buildInboxPrefix(role))
   return new NatsRates({ jsm, publisher, names, replicas, link, logger })
 }

@@ -6,8 +6,8 @@ import {
   type StreamConfig,
 } from '@nats-io/jetstream'
 import { limits } from '../../../limits.ts'
-import { ensureStanding, nanosecondsInMs } from '../standing.ts'
-import { logNamesOf } from '../stream.ts'
+import { ensureStream, nanosecondsInMs } from '../standing.ts'
+import { buildLogNames } from '../stream.ts'
 
 /** The stream of a log's rate records, and what stands before a record's token in its subject. */
 export interface RatesNames {
@@ -16,8 +16,8 @@ export interface RatesNames {
 }
 
 /** Names from `log.name` of the configuration. Throws when it cannot be a stream's name. */
-export const ratesNamesOf = (name: string): RatesNames => {
-  const { stream, prefix } = logNamesOf(name)
+export const buildRatesNames = (name: string): RatesNames => {
+  const { stream, prefix } = buildLogNames(name)
   return { stream: `${stream}_RATES`, prefix: `${prefix}rate.` }
 }
 
@@ -54,5 +54,5 @@ export const ensureRatesStream = async (
   names: RatesNames,
   { replicas, create }: RatesStreamOptions,
 ): Promise<void> => {
-  await ensureStanding(jsm, { config: configOf(names, replicas), noun: 'the rates', create })
+  await ensureStream(jsm, { config: configOf(names, replicas), noun: 'the rates', create })
 }

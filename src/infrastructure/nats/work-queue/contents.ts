@@ -9,7 +9,7 @@ const piecesHeader = 'Gateway-Pieces'
 const sha256Header = 'Gateway-Sha256'
 
 /** Where what was put for an item stands: in its own message, or in pieces whose SHA-256, all together, the message tells. */
-export interface Place {
+export interface ItemLocation {
   readonly id: string
   readonly sequence: number
   readonly pieces: number
@@ -17,7 +17,7 @@ export interface Place {
 }
 
 /** From the headers of an item's message. */
-export const placeOf = (id: string, sequence: number, headers: MsgHdrs | undefined): Place => ({
+export const parseItemLocation = (id: string, sequence: number, headers: MsgHdrs | undefined): ItemLocation => ({
   id,
   sequence,
   pieces: Number(headers?.get(piecesHeader) || 0),
@@ -26,7 +26,7 @@ export const placeOf = (id: string, sequence: number, headers: MsgHdrs | undefin
 
 const sha256Of = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex')
 
-const cut = (bytes: Uint8Array): readonly Uint8Array[] => {
+const splitIntoPieces = (bytes: Uint8Array): readonly Uint8Array[] => {
   const size = limits.queuePieceBytesMax
   return Array.from({ length: Math.ceil(bytes.length / size) }, (_, n) => bytes.subarray(n * size, (n + 1) * size))
 }
@@ -48,7 +48,7 @@ export class QueueContents {
     assertId(id)
     const subject = `${this.#queue.itemPrefix}${id}`
     if (bytes.length <= limits.queuePieceBytesMax) return this.#store.put({ subject, bytes })
-    const pieces = cut(bytes)
+    const pieces = splitIntoPieces(bytes)
     if (pieces.length > limits.queuePiecesMax) throw new Error(`${bytes.length} bytes are too many for a work queue`)
     for (const [n, piece] of pieces.entries())
       await this.#store.put({ subject: this.#pieceSubject(id, n), bytes: piece })
@@ -57,7 +57,7 @@ export class QueueContents {
   }
 
   /** Null when it is gone, or not as it was put. Rejects with `log_unavailable`. */
-  async read({ id, sequence, pieces, sha256 }: Place): Promise<Uint8Array | null> {
+  async read({ id, sequence, pieces, sha256 }: ItemLocation): Promise<Uint8Array | null> {
     if (pieces === 0) return (await this.#store.find({ seq: sequence }))?.data ?? null
     const found: Uint8Array[] = []
     for (let n = 0; n < Math.min(pieces, limits.queuePiecesMax); n += 1) {
@@ -77,7 +77,7 @@ export class QueueContents {
   }
 
   /** Removes the pieces of an item that is done. Rejects with `log_unavailable`. */
-  async remove({ id, pieces }: Place): Promise<void> {
+  async remove({ id, pieces }: ItemLocation): Promise<void> {
     if (pieces > 0) await this.#removePieces(id)
   }
 

@@ -1,23 +1,23 @@
 import { faultText } from '../../../errors.ts'
 import type { Logger } from '../../../roles/role.ts'
-import { Trouble } from '../../../roles/trouble.ts'
+import { ThrottledWarning } from '../../../roles/trouble.ts'
 
 /** Tells when a queue's server does not answer, and once when it does again. */
 export class QueueHealth {
-  readonly #trouble: Trouble
+  readonly #warning: ThrottledWarning
   readonly #stream: string
 
   constructor(logger: Logger, stream: string) {
-    this.#trouble = new Trouble(logger)
+    this.#warning = new ThrottledWarning(logger)
     this.#stream = stream
   }
 
-  fails(error: unknown): void {
+  reportFailure(error: unknown): void {
     const reason = faultText(error)
-    this.#trouble.comes({ stream: this.#stream, reason }, 'the work queue does not answer')
+    this.#warning.raise({ stream: this.#stream, reason }, 'the work queue does not answer')
   }
 
-  works(): void {
-    this.#trouble.ends({ stream: this.#stream }, 'the work queue answers again')
+  reportSuccess(): void {
+    this.#warning.clear({ stream: this.#stream }, 'the work queue answers again')
   }
 }

@@ -12,7 +12,7 @@ export interface ItemSessionParts {
   readonly room: () => number
   readonly onItem: (message: Msg) => void
   /** Called once, when the session brings no more and another must go on. */
-  readonly onLost: (reason: string) => void
+  readonly onEnd: (reason: string) => void
 }
 
 const heartbeatStatus = 100
@@ -73,21 +73,21 @@ export class ItemSession {
     connection.publish(subject, JSON.stringify(request), { reply: this.#inbox })
   }
 
-  #lose(reason: string): void {
+  #endSession(reason: string): void {
     if (this.#isOver) return
     this.#isOver = true
-    this.#parts.onLost(reason)
+    this.#parts.onEnd(reason)
   }
 
   #checkStall(): void {
     // With nothing asked for, because there is no room, the server has nothing to say.
-    if (this.#outstanding > 0) this.#lose(`silent for ${limits.queueStallMs} ms`)
+    if (this.#outstanding > 0) this.#endSession(`silent for ${limits.queueStallMs} ms`)
     else this.#stallTimer?.refresh()
   }
 
   #receive(error: Error | null, msg: Msg): void {
     this.#stallTimer?.refresh()
-    if (error !== null) this.#lose(error.message)
+    if (error !== null) this.#endSession(error.message)
     else if (msg.subject === this.#inbox) this.#receiveStatus(msg)
     else this.#receiveItem(msg)
     this.fill()
@@ -101,6 +101,6 @@ export class ItemSession {
   #receiveStatus(msg: Msg): void {
     const { code = 0, description = '' } = msg.headers ?? {}
     if (code === requestEndedStatus) this.#outstanding -= Number(msg.headers?.get(JsHeaders.PendingMessagesHdr) ?? 0)
-    else if (code !== heartbeatStatus) this.#lose(`${code} ${description}`)
+    else if (code !== heartbeatStatus) this.#endSession(`${code} ${description}`)
   }
 }

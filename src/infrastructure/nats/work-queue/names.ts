@@ -1,4 +1,4 @@
-import { logNamesOf } from '../stream.ts'
+import { buildLogNames } from '../stream.ts'
 
 /** One queue: whom its items are handed to, and under which subjects it keeps them. */
 export interface QueueNames {
@@ -17,8 +17,8 @@ export interface QueuesNames {
 }
 
 /** Names from `log.name` of the configuration. Throws when it cannot be a stream's name. */
-export const queuesNamesOf = (name: string): QueuesNames => {
-  const { stream } = logNamesOf(name)
+export const buildQueuesNames = (name: string): QueuesNames => {
+  const { stream } = buildLogNames(name)
   const prefix = stream.toLowerCase()
   const queueOf = (consumer: string, noun: string): QueueNames => ({
     consumer,

@@ -4,17 +4,17 @@ import { limits } from '../../../limits.ts'
 import type { Reading } from '../../../roles/observer.ts'
 import type { Clock, Logger } from '../../../roles/role.ts'
 import type { WorkQueue } from '../../../roles/work-queue.ts'
-import { inboxPrefixOf } from '../connect.ts'
+import { buildInboxPrefix } from '../connect.ts'
 import { checkDurability, checkServer, type Durability } from '../durability.ts'
 import { Link } from '../link.ts'
 import { assertMayPublish } from '../may-publish.ts'
 import { Publisher } from '../publisher.ts'
 import { QueueContents } from './contents.ts'
 import { QueueHealth } from './health.ts'
-import { type QueueNames, queuesNamesOf } from './names.ts'
+import { type QueueNames, buildQueuesNames } from './names.ts'
 import { QueueStore, type QueueStoreParts } from './store.ts'
-import { ensureConsumer, ensureQueueStream, type WantedConsumer } from './stream.ts'
-import { Taking, type TakingParts } from './taking.ts'
+import { ensureConsumer, ensureQueueStream, type ConsumerSpec } from './stream.ts'
+import { PullConsumer, type PullConsumerParts } from './taking.ts'
 
 export interface QueueOptions {
   /** Stays the caller's to close, afterwards. Not the log's: large payloads must not hold up its frames. */
@@ -47,10 +47,10 @@ export interface WorkQueues {
   close(): Promise<void>
 }
 
-type QueueParts = Omit<TakingParts, 'contents'>
+type QueueParts = Omit<PullConsumerParts, 'contents'>
 
 class NatsWorkQueue implements WorkQueue {
-  readonly #parts: TakingParts
+  readonly #parts: PullConsumerParts
 
   constructor(parts: QueueParts, store: QueueStore, clock: Clock) {
     this.#parts = { ...parts, contents: new QueueContents(parts.consumer.queue, store, clock) }
@@ -64,21 +64,21 @@ class NatsWorkQueue implements WorkQueue {
     return this.#parts.contents.withdraw(id)
   }
 
-  take(itemsMax: number, onItem: Parameters<WorkQueue['take']>[1]): Taking {
-    return new Taking(this.#parts, itemsMax, onItem)
+  take(itemsMax: number, onItem: Parameters<WorkQueue['take']>[1]): PullConsumer {
+    return new PullConsumer(this.#parts, itemsMax, onItem)
   }
 }
 
-const consumersOf = (options: QueueOptions): { readonly tasks: WantedConsumer; readonly callbacks: WantedConsumer } => {
-  const { stream, tasks, callbacks } = queuesNamesOf(options.name)
+const consumersOf = (options: QueueOptions): { readonly tasks: ConsumerSpec; readonly callbacks: ConsumerSpec } => {
+  const { stream, tasks, callbacks } = buildQueuesNames(options.name)
   const { leaseMs = limits.queueLeaseMs } = options
-  const wanted = (queue: QueueNames, itemsMax: number): WantedConsumer => ({ stream, queue, leaseMs, itemsMax })
+  const wanted = (queue: QueueNames, itemsMax: number): ConsumerSpec => ({ stream, queue, leaseMs, itemsMax })
   return { tasks: wanted(tasks, limits.queueTasksMax), callbacks: wanted(callbacks, limits.queueCallbacksMax) }
 }
 
 const readingsOf = async (
   jsm: JetStreamManager,
-  { stream, queue }: WantedConsumer,
+  { stream, queue }: ConsumerSpec,
   name: 'tasks' | 'callbacks',
 ): Promise<readonly Reading[]> => {
   const { num_pending, num_ack_pending } = await jsm.consumers.info(stream, queue.consumer)
@@ -96,7 +96,7 @@ const assemble = (options: QueueOptions, jsm: JetStreamManager): WorkQueues => {
     logger.error({ reason: message }, 'the work queue’s server refuses'),
   )
   const health = new QueueHealth(logger, stream)
-  const inboxPrefix = inboxPrefixOf(role)
+  const inboxPrefix = buildInboxPrefix(role)
   const publisher = new Publisher(connection, stream, inboxPrefix)
   const storeParts: QueueStoreParts = { publisher, jsm, stream, link, health }
   const store = new QueueStore(storeParts)
@@ -106,7 +106,7 @@ const assemble = (options: QueueOptions, jsm: JetStreamManager): WorkQueues => {
     callbacks: new NatsWorkQueue({ ...parts, consumer: callbacks }, store, clock),
     readings: async () =>
       (
-        await link.whileUp(() =>
+        await link.runWhileUp(() =>
           Promise.all([readingsOf(jsm, tasks, 'tasks'), readingsOf(jsm, callbacks, 'callbacks')]),
         )
       ).flat(),
@@ -120,7 +120,7 @@ const assemble = (options: QueueOptions, jsm: JetStreamManager): WorkQueues => {
  */
 export const ensureWorkQueues = async (options: QueueOptions): Promise<JetStreamManager> => {
   const { connection, name, create, puts = false, takes = false } = options
-  const names = queuesNamesOf(name)
+  const names = buildQueuesNames(name)
   checkServer(connection)
   const jsm = await jetstreamManager(connection, { timeout: limits.natsRequestMs, checkAPI: false })
   const stream = await ensureQueueStream(jsm, names, options)

@@ -1,7 +1,7 @@
 import type { JetStreamManager, LastForMsgRequest, SeqMsgRequest, StoredMsg } from '@nats-io/jetstream'
 import { GatewayError } from '../../../errors.ts'
 import { limits } from '../../../limits.ts'
-import { refusalOf } from '../connect.ts'
+import { findPermissionViolation } from '../connect.ts'
 import type { Link } from '../link.ts'
 import type { Publisher } from '../publisher.ts'
 import { isApiError } from '../standing.ts'
@@ -23,7 +23,7 @@ export interface QueueMessage {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-const silent = (cause: unknown): GatewayError =>
+const createUnavailable = (cause: unknown): GatewayError =>
   new GatewayError('log_unavailable', 'The work queue does not answer.', { cause, retryAfterSeconds: 1 })
 
 /** Messages of the queues' stream, each stored and read across restarts of the server. */
@@ -40,7 +40,7 @@ export class QueueStore {
    */
   async put(message: QueueMessage): Promise<void> {
     const publication = { ...message, messageId: message.subject }
-    await this.#untilAnswered(limits.routedAckMs, async () => {
+    await this.#retryUntilAnswered(limits.routedAckMs, async () => {
       try {
         await this.#parts.publisher.publish(publication)
       } catch (error) {
@@ -56,7 +56,7 @@ export class QueueStore {
   async find(query: SeqMsgRequest | LastForMsgRequest): Promise<StoredMsg | null> {
     const { jsm, link, stream } = this.#parts
     for (let attempt = 0; ; attempt += 1) {
-      const found = await this.#untilAnswered(limits.natsOpenMs, () => jsm.streams.getMessage(stream, query))
+      const found = await this.#retryUntilAnswered(limits.natsOpenMs, () => jsm.streams.getMessage(stream, query))
       if (found !== null || attempt >= limits.followShortLogAttemptsMax) return found
       await link.backOff(attempt)
     }
@@ -65,30 +65,30 @@ export class QueueStore {
   /** Removes all messages whose subjects match. Rejects like `find`. */
   async remove(filter: string): Promise<void> {
     const { jsm, stream } = this.#parts
-    await this.#untilAnswered(limits.natsOpenMs, () => jsm.streams.purge(stream, { filter }))
+    await this.#retryUntilAnswered(limits.natsOpenMs, () => jsm.streams.purge(stream, { filter }))
   }
 
   /** The subjects that match and hold a message. Rejects like `find`. */
   async subjects(filter: string): Promise<readonly string[]> {
     const { jsm, stream } = this.#parts
-    const { state } = await this.#untilAnswered(limits.natsOpenMs, () =>
+    const { state } = await this.#retryUntilAnswered(limits.natsOpenMs, () =>
       jsm.streams.info(stream, { subjects_filter: filter }),
     )
     return Object.keys(state.subjects ?? {})
   }
 
-  async #untilAnswered<T>(withinMs: number, work: () => Promise<T>): Promise<T> {
+  async #retryUntilAnswered<T>(withinMs: number, work: () => Promise<T>): Promise<T> {
     const { health, link } = this.#parts
     const giveUpMs = performance.now() + withinMs
     for (let attempt = 0; ; attempt += 1) {
       try {
-        const answer = await link.whileUp(work)
-        health.works()
+        const answer = await link.runWhileUp(work)
+        health.reportSuccess()
         return answer
       } catch (error) {
-        if (refusalOf(error) !== null) throw error
-        if (!link.isClosed) health.fails(error)
-        if (performance.now() >= giveUpMs) throw silent(error)
+        if (findPermissionViolation(error) !== null) throw error
+        if (!link.isClosed) health.reportFailure(error)
+        if (performance.now() >= giveUpMs) throw createUnavailable(error)
       }
       await link.backOff(attempt)
     }

@@ -13,7 +13,7 @@ import {
   type StreamInfo,
 } from '@nats-io/jetstream'
 import { limits } from '../../../limits.ts'
-import { differencesOf, ensureStanding, isApiError, nanosecondsInMs, onceLed } from '../standing.ts'
+import { findDifferences, ensureStream, isApiError, nanosecondsInMs, retryUntilLed } from '../standing.ts'
 import type { QueueNames, QueuesNames } from './names.ts'
 
 export interface QueueStreamOptions {
@@ -55,10 +55,10 @@ export const ensureQueueStream = (
   jsm: JetStreamManager,
   names: QueuesNames,
   { replicas, create }: QueueStreamOptions,
-): Promise<StreamInfo> => ensureStanding(jsm, { config: configOf(names, replicas), noun: 'the work queue', create })
+): Promise<StreamInfo> => ensureStream(jsm, { config: configOf(names, replicas), noun: 'the work queue', create })
 
 /** Who takes from a queue: together, all who do. */
-export interface WantedConsumer {
+export interface ConsumerSpec {
   readonly stream: string
   readonly queue: QueueNames
   /** A lease that is not renewed for so long is over. */
@@ -67,7 +67,7 @@ export interface WantedConsumer {
   readonly itemsMax: number
 }
 
-const consumerConfigOf = ({ queue, leaseMs, itemsMax }: WantedConsumer) =>
+const consumerConfigOf = ({ queue, leaseMs, itemsMax }: ConsumerSpec) =>
   ({
     durable_name: queue.consumer,
     filter_subject: `${queue.itemPrefix}*`,
@@ -93,7 +93,7 @@ const forbidden = [
 
 const findOrCreate = async (
   jsm: JetStreamManager,
-  wanted: WantedConsumer,
+  wanted: ConsumerSpec,
   create: boolean,
 ): Promise<ConsumerConfig> => {
   const { stream, queue } = wanted
@@ -110,16 +110,16 @@ const findOrCreate = async (
   return (await jsm.consumers.add(stream, consumerConfigOf(wanted))).config
 }
 
-const absentOf = { headers_only: false } as const
+const defaultSettings = { headers_only: false } as const
 
 /**
  * The consumer of a queue, which `create` makes where it does not stand. Throws when it stands with other settings, and lists them; when
  * it does not stand; and with the server's last word when no leader answers within `natsOpenMs`.
  */
-export const ensureConsumer = async (jsm: JetStreamManager, wanted: WantedConsumer, create: boolean): Promise<void> => {
+export const ensureConsumer = async (jsm: JetStreamManager, wanted: ConsumerSpec, create: boolean): Promise<void> => {
   const { stream, queue } = wanted
-  const found = await onceLed(() => findOrCreate(jsm, wanted, create), `the consumer of ${stream} has no leader`)
-  const differences = differencesOf<ConsumerConfig>(consumerConfigOf(wanted), { ...absentOf, ...found }, forbidden)
+  const found = await retryUntilLed(() => findOrCreate(jsm, wanted, create), `the consumer of ${stream} has no leader`)
+  const differences = findDifferences<ConsumerConfig>(consumerConfigOf(wanted), { ...defaultSettings, ...found }, forbidden)
   if (differences.length === 0) return
   throw new Error(
     `the consumer ${queue.consumer} cannot hand out the work of ${stream}: ${differences.join('; ')}; one that is deleted is made again`,

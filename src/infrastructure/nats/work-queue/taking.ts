@@ -2,22 +2,22 @@ import type { JetStreamManager } from '@nats-io/jetstream'
 import type { Msg, MsgHdrs, NatsConnection } from '@nats-io/transport-node'
 import { faultText } from '../../../errors.ts'
 import { limits } from '../../../limits.ts'
-import { type Check, checked } from '../../../roles/health.ts'
+import { type Check, checkOf } from '../../../roles/health.ts'
 import type { Logger } from '../../../roles/role.ts'
-import type { Taker, WorkItem } from '../../../roles/work-queue.ts'
-import { atMost } from '../../../within.ts'
-import { deliveryOf } from '../delivery.ts'
+import type { QueueConsumer, WorkItem } from '../../../roles/work-queue.ts'
+import { waitAtMost } from '../../../within.ts'
+import { parseDelivery } from '../delivery.ts'
 import type { Link } from '../link.ts'
-import { placeOf, type QueueContents } from './contents.ts'
+import { parseItemLocation, type QueueContents } from './contents.ts'
 import type { QueueHealth } from './health.ts'
-import { HeldItem, type HeldItemParts, notDone } from './held-item.ts'
+import { LeasedItem, type LeasedItemParts, formatNak } from './held-item.ts'
 import { ItemSession } from './item-session.ts'
-import { ensureConsumer, type WantedConsumer } from './stream.ts'
+import { ensureConsumer, type ConsumerSpec } from './stream.ts'
 
-export interface TakingParts {
+export interface PullConsumerParts {
   readonly connection: NatsConnection
   readonly jsm: JetStreamManager
-  readonly consumer: WantedConsumer
+  readonly consumer: ConsumerSpec
   /** Makes the consumer again when it is deleted. */
   readonly create: boolean
   readonly inboxPrefix: string
@@ -28,28 +28,28 @@ export interface TakingParts {
 }
 
 /** Hands out items of one queue to one taker, across restarts of the server. */
-export class Taking implements Taker {
-  readonly #parts: TakingParts
-  readonly #itemParts: HeldItemParts
+export class PullConsumer implements QueueConsumer {
+  readonly #parts: PullConsumerParts
+  readonly #itemParts: LeasedItemParts
   readonly #itemsMax: number
   readonly #onItem: (item: WorkItem) => void
-  readonly #held = new Map<string, HeldItem>()
+  readonly #leased = new Map<string, LeasedItem>()
   /**
    * Done, but the server has not said so. They take no room: a server that was killed may have forgotten that it handed them out, and
    * hears of none until it has done so again.
    */
-  readonly #ending = new Map<string, HeldItem>()
+  readonly #completing = new Map<string, LeasedItem>()
   readonly #sweepTimer: NodeJS.Timeout
   #session: ItemSession | undefined
   /** Sessions that could not be started since the last that could. */
   #attempt = 0
   #isOver = false
-  #isAsking = false
-  #wakeSession: (reason: string) => void = () => {}
+  #isPulling = false
+  #endSession: (reason: string) => void = () => {}
 
-  constructor(parts: TakingParts, itemsMax: number, onItem: (item: WorkItem) => void) {
+  constructor(parts: PullConsumerParts, itemsMax: number, onItem: (item: WorkItem) => void) {
     this.#parts = parts
-    this.#itemParts = { ...parts, onEnding: (item) => this.#end(item), onOver: ({ id }) => this.#letGo(id) }
+    this.#itemParts = { ...parts, onDone: (item) => this.#markCompleting(item), onReleased: ({ id }) => this.#release(id) }
     this.#itemsMax = itemsMax
     this.#onItem = onItem
     this.#sweepTimer = setInterval(() => void this.#sweep(), limits.queueSweepMs)
@@ -58,20 +58,20 @@ export class Taking implements Taker {
   }
 
   get check(): Check {
-    return checked(this.#isAsking, 'the work queue hands out nothing')
+    return checkOf(this.#isPulling, 'the work queue hands out nothing')
   }
 
   async stop(): Promise<void> {
     this.#isOver = true
     clearInterval(this.#sweepTimer)
-    this.#wakeSession('stopped')
+    this.#endSession('stopped')
     // What the server cannot be told now, the end of the leases tells it.
-    await atMost(this.#giveBack(), limits.natsRequestMs)
+    await waitAtMost(this.#nakAll(), limits.natsRequestMs)
   }
 
-  async #giveBack(): Promise<void> {
+  async #nakAll(): Promise<void> {
     const { connection, link } = this.#parts
-    for (const item of this.#held.values()) item.again(0)
+    for (const item of this.#leased.values()) item.again(0)
     await this.#session?.close().catch(() => {}) // The connection went: nothing comes any more.
     if (link.isUp) await connection.flush().catch(() => {}) // As above.
   }
@@ -92,23 +92,23 @@ export class Taking implements Taker {
   async #runSession(): Promise<string> {
     const { jsm, link, consumer, create, health } = this.#parts
     const lost = Promise.withResolvers<string>()
-    this.#wakeSession = lost.resolve
+    this.#endSession = lost.resolve
     const session = this.#newSession(lost.resolve)
     try {
-      await link.whileUp(() => ensureConsumer(jsm, consumer, create))
+      await link.runWhileUp(() => ensureConsumer(jsm, consumer, create))
       if (this.#isOver) return 'stopped'
-      health.works()
+      health.reportSuccess()
       this.#attempt = 0
       this.#session = session
-      for (const item of this.#held.values()) item.renew() // Before others are offered what ran out meanwhile.
+      for (const item of this.#leased.values()) item.renew() // Before others are offered what ran out meanwhile.
       session.start()
-      this.#isAsking = true
-      return await link.whileUp(() => lost.promise)
+      this.#isPulling = true
+      return await link.runWhileUp(() => lost.promise)
     } catch (error) {
-      if (!link.isClosed) health.fails(error)
+      if (!link.isClosed) health.reportFailure(error)
       return faultText(error)
     } finally {
-      this.#isAsking = false
+      this.#isPulling = false
       if (!this.#isOver) void session.close().catch(() => {}) // The connection went, and the subscription with it.
     }
   }
@@ -120,38 +120,38 @@ export class Taking implements Taker {
       stream: consumer.stream,
       consumer: consumer.queue.consumer,
       inboxPrefix,
-      room: () => (this.#isOver ? 0 : this.#itemsMax - this.#held.size),
+      room: () => (this.#isOver ? 0 : this.#itemsMax - this.#leased.size),
       onItem: (message) => this.#receive(message),
-      onLost,
+      onEnd: onLost,
     })
   }
 
   #receive(message: Msg): void {
     const id = message.subject.slice(this.#parts.consumer.queue.itemPrefix.length)
-    const held = this.#held.get(id) ?? this.#ending.get(id)
+    const held = this.#leased.get(id) ?? this.#completing.get(id)
     const reply = message.reply ?? ''
-    if (held !== undefined) held.handedOutAgain(reply, deliveryOf(reply).deliveries)
-    else if (this.#isOver || this.#held.size >= this.#itemsMax) this.#parts.connection.publish(reply, notDone(0))
-    else this.#hold(id, reply, message.headers)
+    if (held !== undefined) held.onRedelivered(reply, parseDelivery(reply).deliveries)
+    else if (this.#isOver || this.#leased.size >= this.#itemsMax) this.#parts.connection.publish(reply, formatNak(0))
+    else this.#lease(id, reply, message.headers)
   }
 
-  #hold(id: string, reply: string, headers: MsgHdrs | undefined): void {
-    const { deliveries, streamSequence, storedMs } = deliveryOf(reply)
-    const place = placeOf(id, streamSequence, headers)
-    const item = new HeldItem(this.#itemParts, { place, deliveries, putMs: storedMs, reply })
-    this.#held.set(id, item)
+  #lease(id: string, reply: string, headers: MsgHdrs | undefined): void {
+    const { deliveries, streamSequence, storedMs } = parseDelivery(reply)
+    const place = parseItemLocation(id, streamSequence, headers)
+    const item = new LeasedItem(this.#itemParts, { location: place, deliveries, putMs: storedMs, reply })
+    this.#leased.set(id, item)
     this.#onItem(item)
   }
 
-  #end(item: HeldItem): void {
-    this.#held.delete(item.id)
-    this.#ending.set(item.id, item)
+  #markCompleting(item: LeasedItem): void {
+    this.#leased.delete(item.id)
+    this.#completing.set(item.id, item)
     this.#session?.fill()
   }
 
-  #letGo(id: string): void {
-    this.#held.delete(id)
-    this.#ending.delete(id)
+  #release(id: string): void {
+    this.#leased.delete(id)
+    this.#completing.delete(id)
     this.#session?.fill()
   }
 

@@ -1,12 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { AnsweredKey, ClaimedKey, UnkeptKey } from '../../../domain/idempotency/key.ts'
+import type { AnsweredKey, ClaimedKey, UnstoredKey } from '../../../domain/idempotency/key.ts'
 import { GatewayError } from '../../../errors.ts'
 import { limits } from '../../../limits.ts'
 import type { Clock, Logger } from '../../role.ts'
-import { decodeRecord, encodeRecord } from './key-record.ts'
-import type { OutcomePlace, OutcomeStore } from './outcome-store.ts'
+import { decodeKeyRecord, encodeKeyRecord } from './key-record.ts'
+import type { OutcomeAddress, OutcomeStore } from './outcome-store.ts'
 
-export interface HeldKeyParts {
+export interface KeyLeaseParts {
   readonly outcomes: OutcomeStore
   readonly outcomeLeaseMs: number
   readonly outcomeRenewMs: number
@@ -15,7 +15,7 @@ export interface HeldKeyParts {
 }
 
 /** What a client is sent, whole. */
-export interface Outcome {
+export interface RequestOutcome {
   readonly status: number
   readonly headers: AnsweredKey['headers']
   readonly body: Uint8Array
@@ -25,13 +25,13 @@ const takenOver = (requestId: string): GatewayError =>
   new GatewayError(
     'idempotency_key_in_use',
     'A repeat of this request has taken over, since this one was silent for too long.',
-    { retryAfterSeconds: 1, repeats: { requestId, askAgain: true } },
+    { retryAfterSeconds: 1, repeats: { requestId, isRetryable: true } },
   )
 
 /** A key from its claim to its end; the claim is renewed meanwhile, where the request takes that long. */
-export class HeldKey {
-  readonly #parts: HeldKeyParts
-  readonly #place: OutcomePlace
+export class KeyLease {
+  readonly #parts: KeyLeaseParts
+  readonly #place: OutcomeAddress
   readonly #lost = new AbortController()
   #claim: ClaimedKey
   #revision: number
@@ -39,9 +39,9 @@ export class HeldKey {
   /** One write at a time: each names the revision before it. */
   #writing: Promise<unknown> = Promise.resolve()
   #isEnded = false
-  #isKept = false
+  #isStored = false
 
-  constructor(parts: HeldKeyParts, place: OutcomePlace, claim: ClaimedKey, revision: number) {
+  constructor(parts: KeyLeaseParts, place: OutcomeAddress, claim: ClaimedKey, revision: number) {
     this.#parts = parts
     this.#place = place
     this.#claim = claim
@@ -62,33 +62,33 @@ export class HeldKey {
    * Keeps an answer, before its end is released; of one that is too large, or has no room any more, that it was given. Throws
    * `idempotency_key_in_use` where another request has taken over, `log_unavailable` where it cannot be stored: then it must not be delivered.
    */
-  async keep({ status, headers, body }: Outcome): Promise<void> {
+  async store({ status, headers, body }: RequestOutcome): Promise<void> {
     const { requestId, digest } = this.#claim
-    const bytes = encodeRecord({ state: 'answered', requestId, digest, status, headers }, body)
-    if (bytes.length > limits.outcomeBytesMax) return this.keepNothing('size')
+    const bytes = encodeKeyRecord({ state: 'answered', requestId, digest, status, headers }, body)
+    if (bytes.length > limits.outcomeBytesMax) return this.storeNothing('size')
     this.#end()
-    this.#isKept = await this.#write(bytes)
-    if (this.#isKept) return
+    this.#isStored = await this.#write(bytes)
+    if (this.#isStored) return
     this.#parts.logger.warn({ requestId }, 'no more outcomes are kept: an answer was given that cannot be repeated')
-    await this.keepNothing('size')
+    await this.storeNothing('size')
   }
 
   /** Keeps that an answer was given. Throws like `keep`. */
-  async keepNothing(why: UnkeptKey['why']): Promise<void> {
+  async storeNothing(why: UnstoredKey['why']): Promise<void> {
     const { requestId, digest } = this.#claim
     this.#end()
-    await this.#write(encodeRecord({ state: 'unkept', requestId, digest, why }))
-    this.#isKept = true
+    await this.#write(encodeKeyRecord({ state: 'unkept', requestId, digest, why }))
+    this.#isStored = true
   }
 
   /** The request failed, and cost nothing: whoever repeats it has the key anew. Goes on until the store takes it; what is kept stays. */
-  free(): Promise<void> {
+  release(): Promise<void> {
     return this.#leave(new Uint8Array())
   }
 
   /** It cannot be told what became of the work: whoever repeats the request takes over at once, and sees to it. Like `free` otherwise. */
-  lapse(): Promise<void> {
-    return this.#leave(encodeRecord({ ...this.#claim, leaseUntilMs: 0 }))
+  expire(): Promise<void> {
+    return this.#leave(encodeKeyRecord({ ...this.#claim, leaseUntilMs: 0 }))
   }
 
   #end(): void {
@@ -98,7 +98,7 @@ export class HeldKey {
 
   async #leave(bytes: Uint8Array): Promise<void> {
     this.#end()
-    while (!this.#lost.signal.aborted && !this.#isKept)
+    while (!this.#lost.signal.aborted && !this.#isStored)
       try {
         await this.#write(bytes)
         return
@@ -118,7 +118,7 @@ export class HeldKey {
     const { clock, outcomeLeaseMs, logger } = this.#parts
     const claim = { ...this.#claim, leaseUntilMs: clock() + outcomeLeaseMs }
     try {
-      await this.#write(encodeRecord(claim))
+      await this.#write(encodeKeyRecord(claim))
       this.#claim = claim
     } catch (fault) {
       logger.debug({ fault, requestId: claim.requestId }, 'the claim of an idempotency key could not be renewed')
@@ -142,12 +142,12 @@ export class HeldKey {
         return true
       }
       if (put.refused === 'full') return false
-      if (await this.#stands(bytes)) return true
+      if (await this.#isCurrent(bytes)) return true
     }
   }
 
   /** What stands may be our own, since an acknowledgement can be lost. Throws where it is another's. */
-  async #stands(bytes: Uint8Array): Promise<boolean> {
+  async #isCurrent(bytes: Uint8Array): Promise<boolean> {
     const standing = await this.#parts.outcomes.find(this.#place)
     const isThis = Buffer.compare(standing.bytes, bytes) === 0
     if (!isThis && !this.#isOwn(standing.bytes)) {
@@ -159,7 +159,7 @@ export class HeldKey {
   }
 
   #isOwn(bytes: Uint8Array): boolean {
-    const standing = decodeRecord(bytes)?.record
+    const standing = decodeKeyRecord(bytes)?.record
     if (standing?.requestId !== this.#claim.requestId) return false
     return standing.state !== 'claimed' || standing.holder === this.#claim.holder
   }

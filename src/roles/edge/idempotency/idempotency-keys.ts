@@ -1,16 +1,16 @@
 import { hash } from 'node:crypto'
-import { decideKey, decideLeftBehind, type KeyDecision } from '../../../domain/idempotency/decide.ts'
-import type { ClaimedKey, KeyedWork, KeyRecord } from '../../../domain/idempotency/key.ts'
+import { decideKey, decideAbandoned, type KeyDecision } from '../../../domain/idempotency/decide.ts'
+import type { ClaimedKey, KeyedOperation, KeyRecord } from '../../../domain/idempotency/key.ts'
 import { GatewayError } from '../../../errors.ts'
 import { limits } from '../../../limits.ts'
 import { canonicalJson } from '../canonical-json.ts'
-import { HeldKey, type HeldKeyParts, type Outcome } from './held-key.ts'
-import { decodeRecord, encodeRecord } from './key-record.ts'
-import type { LeftBehindRequests } from './left-behind.ts'
-import type { OutcomePlace } from './outcome-store.ts'
+import { KeyLease, type KeyLeaseParts, type RequestOutcome } from './held-key.ts'
+import { decodeKeyRecord, encodeKeyRecord } from './key-record.ts'
+import type { OrphanedRequestResolver } from './left-behind.ts'
+import type { OutcomeAddress } from './outcome-store.ts'
 
-export interface IdempotencyKeyParts extends HeldKeyParts {
-  readonly leftBehind: Pick<LeftBehindRequests, 'end' | 'giveBack'>
+export interface IdempotencyKeyParts extends KeyLeaseParts {
+  readonly leftBehind: Pick<OrphanedRequestResolver, 'end' | 'giveBack'>
 }
 
 /** A request that names a key. */
@@ -23,41 +23,41 @@ export interface KeyedRequest {
   readonly endpoint: string
   /** As it was sent. */
   readonly body: unknown
-  readonly work: KeyedWork
+  readonly work: KeyedOperation
 }
 
 /** What becomes of it: it runs, or was answered before. */
-export type Begun =
+export type StartedKey =
   | {
       readonly type: 'run'
-      readonly held: HeldKey
+      readonly held: KeyLease
       /** Its own, or what was left behind by a request that may have begun it. */
-      readonly work: KeyedWork
+      readonly work: KeyedOperation
     }
-  | { readonly type: 'replay'; readonly requestId: string; readonly outcome: Outcome }
+  | { readonly type: 'replay'; readonly requestId: string; readonly outcome: RequestOutcome }
 
 interface Asked extends KeyedRequest {
-  readonly place: OutcomePlace
+  readonly place: OutcomeAddress
   readonly digest: string
 }
 
-type RequestClaim = ClaimedKey & { readonly work: Extract<KeyedWork, { type: 'request' }> }
+type RequestClaim = ClaimedKey & { readonly work: Extract<KeyedOperation, { type: 'request' }> }
 
 const full = (): GatewayError =>
   new GatewayError(
     'log_unavailable',
     'No more idempotency keys can be kept right now. Try again later, or send the request without one.',
-    { retryAfterSeconds: limits.outcomeAgainSecondsMax },
+    { retryAfterSeconds: limits.outcomeRetryAfterSecondsMax },
   )
 
 const inUse = (requestId: string, runsForMs: number): GatewayError =>
   new GatewayError('idempotency_key_in_use', `The request ${requestId} has this idempotency key, and has not ended.`, {
-    retryAfterSeconds: Math.min(Math.max(Math.ceil(runsForMs / 1_000), 1), limits.outcomeAgainSecondsMax),
-    repeats: { requestId, askAgain: true },
+    retryAfterSeconds: Math.min(Math.max(Math.ceil(runsForMs / 1_000), 1), limits.outcomeRetryAfterSecondsMax),
+    repeats: { requestId, isRetryable: true },
   })
 
 const final = (code: GatewayError['code'], requestId: string, message: string): GatewayError =>
-  new GatewayError(code, message, { param: 'Idempotency-Key', repeats: { requestId, askAgain: false } })
+  new GatewayError(code, message, { param: 'Idempotency-Key', repeats: { requestId, isRetryable: false } })
 
 const reused = (requestId: string): GatewayError =>
   final(
@@ -108,7 +108,7 @@ export class IdempotencyKeys {
    * Claims the key of a request, or answers with what is kept under it. Throws `idempotency_key_reused`, `idempotency_key_in_use` or
    * `idempotency_outcome_not_kept`; `log_unavailable` where nothing can be claimed; and what `LeftBehindRequests` throws.
    */
-  async begin(request: KeyedRequest): Promise<Begun> {
+  async begin(request: KeyedRequest): Promise<StartedKey> {
     const asked = askedOf(request)
     let begun = await this.#claim(asked, request.work, 0)
     for (let race = 0; begun === null && race < limits.outcomeRacesMax; race += 1) begun = await this.#repeat(asked)
@@ -117,9 +117,9 @@ export class IdempotencyKeys {
   }
 
   /** Null where another request was quicker; so with all that follow. */
-  async #repeat(asked: Asked): Promise<Begun | null> {
+  async #repeat(asked: Asked): Promise<StartedKey | null> {
     const { revision, bytes } = await this.#parts.outcomes.find(asked.place)
-    const kept = decodeRecord(bytes)
+    const kept = decodeKeyRecord(bytes)
     const decision = decideKey(kept?.record ?? null, { ...asked, nowMs: this.#parts.clock() })
     switch (decision.type) {
       case 'claim':
@@ -127,7 +127,7 @@ export class IdempotencyKeys {
       case 'run':
         return this.#run(asked, decision.claim, revision)
       case 'take_over':
-        return this.#takeOver(asked, decision.claim, revision)
+        return this.#resumeAbandoned(asked, decision.claim, revision)
       case 'replay': {
         const { requestId, status, headers } = decision.record
         return { type: 'replay', requestId, outcome: { status, headers, body: kept?.body ?? bytes } }
@@ -137,7 +137,7 @@ export class IdempotencyKeys {
     }
   }
 
-  async #claim({ requestId, digest, place }: Asked, work: KeyedWork, revision: number): Promise<Begun | null> {
+  async #claim({ requestId, digest, place }: Asked, work: KeyedOperation, revision: number): Promise<StartedKey | null> {
     const claimedMs = this.#parts.clock()
     const leaseUntilMs = claimedMs + this.#parts.outcomeLeaseMs
     const claim: ClaimedKey = {
@@ -153,15 +153,15 @@ export class IdempotencyKeys {
     return claimed === null ? null : this.#run({ place }, claim, claimed)
   }
 
-  #run({ place }: Pick<Asked, 'place'>, claim: ClaimedKey, revision: number): Begun {
-    return { type: 'run', held: new HeldKey(this.#parts, place, claim, revision), work: claim.work }
+  #run({ place }: Pick<Asked, 'place'>, claim: ClaimedKey, revision: number): StartedKey {
+    return { type: 'run', held: new KeyLease(this.#parts, place, claim, revision), work: claim.work }
   }
 
   /**
    * The claim changes hands before it is looked at what became of the request: whoever had it, and is merely slow, delivers nothing from
    * then on, so that what is given back was not received. A task keeps its id, under which it is made once.
    */
-  async #takeOver(asked: Asked, claim: ClaimedKey, revision: number): Promise<Begun | null> {
+  async #resumeAbandoned(asked: Asked, claim: ClaimedKey, revision: number): Promise<StartedKey | null> {
     if (!isOfRequest(claim)) return this.#claim(asked, claim.work, revision)
     const leaseUntilMs = this.#parts.clock() + this.#parts.outcomeLeaseMs
     const taken = await this.#put(asked.place, { ...claim, holder: asked.requestId, leaseUntilMs }, revision)
@@ -182,13 +182,13 @@ export class IdempotencyKeys {
     const { keyId, surface } = claim.work
     const abandoned = { requestId: claim.requestId, workspaceId, keyId, surface }
     const left = await leftBehind.end(abandoned)
-    const decision = decideLeftBehind(claim, left)
+    const decision = decideAbandoned(claim, left)
     if (decision === 'give_back' && left.chargedUsd !== null) await leftBehind.giveBack(abandoned, left)
     return decision !== 'stays_charged'
   }
 
-  async #put(place: OutcomePlace, record: KeyRecord, revision: number): Promise<number | null> {
-    const put = await this.#parts.outcomes.put(place, encodeRecord(record), revision, limits.outcomeWriteMs)
+  async #put(place: OutcomeAddress, record: KeyRecord, revision: number): Promise<number | null> {
+    const put = await this.#parts.outcomes.put(place, encodeKeyRecord(record), revision, limits.outcomeWriteMs)
     if ('revision' in put) return put.revision
     if (put.refused === 'full') throw full()
     return null

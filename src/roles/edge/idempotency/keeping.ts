@@ -1,6 +1,6 @@
 import { limits } from '../../../limits.ts'
 import type { AnswerPart, Logger } from '../../role.ts'
-import type { HeldKey } from './held-key.ts'
+import type { KeyLease } from './held-key.ts'
 
 type Bytes = Extract<AnswerPart, { type: 'bytes' }>
 
@@ -15,9 +15,9 @@ const joined = (pieces: readonly Bytes[]): Bytes => ({
  * Hands a body on once `keep` has kept it. Of one that is too large only the last piece waits, and only that it was given is kept. Throws
  * what `keep` throws: then the body has no end.
  */
-export async function* keptWhole(
+export async function* captureResponse(
   parts: AsyncIterable<AnswerPart>,
-  held: HeldKey,
+  held: KeyLease,
   keep: (contentType: string, body: Uint8Array) => Promise<void>,
 ): AsyncGenerator<AnswerPart> {
   let contentType = ''
@@ -36,7 +36,7 @@ export async function* keptWhole(
     waiting = [part]
   }
   if (waiting.length === 0) return
-  if (bytesCount > bodyBytesMax) await held.keepNothing('size')
+  if (bytesCount > bodyBytesMax) await held.storeNothing('size')
   else await keep(contentType, joined(waiting).bytes)
   yield joined(waiting)
 }
@@ -45,9 +45,9 @@ export async function* keptWhole(
  * Hands a stream on as it comes; once some of it was given, that it was is kept before it ends. Where it cannot be kept, the log still tells
  * whoever repeats the request that it was charged.
  */
-export async function* keptStream(
+export async function* captureStream(
   parts: AsyncIterable<AnswerPart>,
-  held: HeldKey,
+  held: KeyLease,
   logger: Logger,
 ): AsyncGenerator<AnswerPart> {
   let isBegun = false
@@ -58,7 +58,7 @@ export async function* keptStream(
     }
   } finally {
     if (isBegun)
-      await held.keepNothing('stream').catch((fault: unknown) => {
+      await held.storeNothing('stream').catch((fault: unknown) => {
         logger.warn({ fault }, 'a stream ended before its idempotency key tells so')
       })
   }

@@ -8,7 +8,7 @@ const keyPattern = new RegExp(`^[\\x20-\\x7e]{1,${limits.idempotencyKeyCharacter
  * The key of a request that shall run once, as its client wrote it, quotes included; null for any other request. Throws `invalid_value` for
  * one that is empty, too long or not ASCII.
  */
-export const idempotencyKeyIn = ({ 'idempotency-key': key }: IncomingHttpHeaders): string | null => {
+export const readIdempotencyKey = ({ 'idempotency-key': key }: IncomingHttpHeaders): string | null => {
   if (key === undefined) return null
   if (typeof key === 'string' && keyPattern.test(key)) return key
   throw new GatewayError(

@@ -2,7 +2,7 @@ import type { KeyRecord } from '../../../domain/idempotency/key.ts'
 import { isObject } from '../../../json.ts'
 
 /** What is kept under a key: a line that tells of the request, and behind it the bytes of an answer. */
-export interface KeptRecord {
+export interface StoredKeyRecord {
   readonly record: KeyRecord
   readonly body: Uint8Array
 }
@@ -10,13 +10,13 @@ export interface KeptRecord {
 const lineFeed = 0x0a
 const states: ReadonlySet<unknown> = new Set<KeyRecord['state']>(['claimed', 'answered', 'unkept'])
 
-export const encodeRecord = (record: KeyRecord, body: Uint8Array = Buffer.alloc(0)): Uint8Array =>
+export const encodeKeyRecord = (record: KeyRecord, body: Uint8Array = Buffer.alloc(0)): Uint8Array =>
   Buffer.concat([Buffer.from(`${JSON.stringify(record)}\n`), body])
 
 const isRecord = (value: unknown): value is KeyRecord => isObject(value) && states.has(value['state'])
 
 /** Null for no bytes: the key is free. Throws for bytes that no edge has written. */
-export const decodeRecord = (bytes: Uint8Array): KeptRecord | null => {
+export const decodeKeyRecord = (bytes: Uint8Array): StoredKeyRecord | null => {
   if (bytes.length === 0) return null
   const end = bytes.indexOf(lineFeed)
   const record: unknown = JSON.parse(Buffer.from(bytes.subarray(0, end)).toString())

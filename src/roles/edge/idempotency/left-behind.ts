@@ -1,18 +1,18 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { LeftBehind } from '../../../domain/idempotency/decide.ts'
+import type { AbandonedOutcome } from '../../../domain/idempotency/decide.ts'
 import { utcDayOf } from '../../../domain/instant.ts'
 import type { Applied } from '../../../domain/ledger/ledger.ts'
 import { errorTable, GatewayError, logUnavailable } from '../../../errors.ts'
 import type { FactOf } from '../../../events/envelope.ts'
 import type { RequestFailed } from '../../../events/types.ts'
 import { limits } from '../../../limits.ts'
-import { within } from '../../../within.ts'
+import { withTimeout } from '../../../within.ts'
 import type { LedgerTail } from '../../ledger-tail.ts'
 import type { LogOf } from '../../role.ts'
 import { undeliveredFact } from '../deliveries.ts'
 import type { EdgeReadModels } from '../read-models.ts'
 
-export interface LeftBehindParts {
+export interface OrphanedRequestParts {
   readonly log: Pick<LogOf<'RequestFailed' | 'AdjustmentPosted'>, 'append' | 'postToWallet' | 'lastSequence'>
   readonly tail: LedgerTail
   readonly readModels: Pick<EdgeReadModels, 'findRequestEnd'>
@@ -22,10 +22,10 @@ export interface LeftBehindParts {
 export type AbandonedRequest = Pick<RequestFailed, 'requestId' | 'workspaceId' | 'keyId' | 'surface'>
 
 type Closed = NonNullable<Applied['closed']>
-type Charged = Extract<LeftBehind, { chargedUsd: string }>
+type Charged = Extract<AbandonedOutcome, { chargedUsd: string }>
 
 /** Looks at how far the tables are, one rest of the projector apart. */
-const looksMax = Math.ceil(limits.logStalledMs / limits.tablesLookMs)
+const looksMax = Math.ceil(limits.logStalledMs / limits.tablesPollMs)
 
 const unknown = (cause?: unknown): GatewayError =>
   new GatewayError(
@@ -35,10 +35,10 @@ const unknown = (cause?: unknown): GatewayError =>
   )
 
 /** Requests whose edge fell silent before their answer was kept. */
-export class LeftBehindRequests {
-  readonly #parts: LeftBehindParts
+export class OrphanedRequestResolver {
+  readonly #parts: OrphanedRequestParts
 
-  constructor(parts: LeftBehindParts) {
+  constructor(parts: OrphanedRequestParts) {
     this.#parts = parts
   }
 
@@ -46,7 +46,7 @@ export class LeftBehindRequests {
    * How the request stands in the log, for good: one without an end gets it here, so that no bill of it counts from then on. Rejects with
    * `log_unavailable`, and with `read_models_unavailable` where memory does not tell and the tables cannot be read.
    */
-  async end(abandoned: AbandonedRequest): Promise<LeftBehind> {
+  async end(abandoned: AbandonedRequest): Promise<AbandonedOutcome> {
     const seen: Closed[] = []
     const unlisten = this.#parts.tail.onApplied((applied) => {
       for (const { closed } of applied) if (closed?.routed.data.requestId === abandoned.requestId) seen.push(closed)
@@ -62,11 +62,11 @@ export class LeftBehindRequests {
   /** Resolves once what the request cost is given back; said twice, it counts once. Rejects with `log_unavailable`. */
   async giveBack({ requestId, workspaceId, keyId }: AbandonedRequest, { chargedUsd, day }: Charged): Promise<void> {
     const fact = undeliveredFact({ requestId, workspaceId, total: chargedUsd }, { keyId, day })
-    await within(this.#parts.log.postToWallet(workspaceId, [fact]), limits.routedAckMs, () => logUnavailable())
+    await withTimeout(this.#parts.log.postToWallet(workspaceId, [fact]), limits.routedAckMs, () => logUnavailable())
   }
 
   /** Null where the end is among those seen, or none will ever count. */
-  async #findEnd(abandoned: AbandonedRequest, seen: readonly Closed[]): Promise<LeftBehind | null> {
+  async #findEnd(abandoned: AbandonedRequest, seen: readonly Closed[]): Promise<AbandonedOutcome | null> {
     const sequence = await this.#catchUp()
     const routed = this.#parts.tail.ledger.openRequests.get(abandoned.requestId)?.routed ?? null
     // Not open: it ended, or was never routed. A second end of an ended request stands open too, alone.
@@ -77,19 +77,19 @@ export class LeftBehindRequests {
 
   async #catchUp(): Promise<number> {
     const { log, tail } = this.#parts
-    const sequence = await within(log.lastSequence(), limits.logStalledMs, () => logUnavailable())
-    await within(tail.reached(sequence), limits.logStalledMs, () => logUnavailable())
+    const sequence = await withTimeout(log.lastSequence(), limits.logStalledMs, () => logUnavailable())
+    await withTimeout(tail.reached(sequence), limits.logStalledMs, () => logUnavailable())
     return sequence
   }
 
   /** Null where the tables, which have every frame up to `sequence`, have no end of the request. */
-  async #findStored(requestId: string, sequence: number): Promise<LeftBehind | null> {
+  async #findStored(requestId: string, sequence: number): Promise<AbandonedOutcome | null> {
     try {
       for (let look = 0; look < looksMax; look += 1) {
         const found = await this.#parts.readModels.findRequestEnd(requestId)
         if (found.value !== undefined) return found.value
         if (found.sequence >= sequence) return null
-        await delay(limits.tablesLookMs)
+        await delay(limits.tablesPollMs)
       }
     } catch (fault) {
       throw unknown(fault)
@@ -101,11 +101,11 @@ export class LeftBehindRequests {
   async #fail(abandoned: AbandonedRequest, allowanceId: string | null): Promise<void> {
     const { log, tail } = this.#parts
     const ended = log.append([abandonedFact(abandoned, allowanceId)]).then(({ sequence }) => tail.reached(sequence))
-    await within(ended, limits.routedAckMs, () => logUnavailable())
+    await withTimeout(ended, limits.routedAckMs, () => logUnavailable())
   }
 }
 
-const standingOf = (closed: Closed | undefined): LeftBehind =>
+const standingOf = (closed: Closed | undefined): AbandonedOutcome =>
   closed?.closing.type === 'UsageRecorded' && closed.closing.data.total !== '0'
     ? { chargedUsd: closed.closing.data.total, day: utcDayOf(closed.routed.time) }
     : { chargedUsd: null }

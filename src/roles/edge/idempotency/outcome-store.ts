@@ -1,10 +1,10 @@
 /** Where what stands under a key is found: by workspace, and the digest of the key as its client wrote it. */
-export interface OutcomePlace {
+export interface OutcomeAddress {
   readonly workspaceId: string
   readonly keyDigest: string
 }
 
-export interface StandingOutcome {
+export interface StoredOutcome {
   /** 0 where nothing ever stood. */
   readonly revision: number
   /** Empty where nothing stands. */
@@ -19,11 +19,11 @@ export interface OutcomeStore {
   /** True once nothing is put any more. */
   readonly isClosed: boolean
   /** Rejects with `log_unavailable` within `outcomeWriteMs`. */
-  find(place: OutcomePlace): Promise<StandingOutcome>
+  find(place: OutcomeAddress): Promise<StoredOutcome>
   /**
    * Puts bytes in the place of a revision; what is smaller than what stands there is never refused as `full`. Resolves when they are stored
    * and synced. What this very call put may be told as `taken`, where its acknowledgement was lost. Rejects with `log_unavailable` within
    * `withinMs`: they may stand then, or not.
    */
-  put(place: OutcomePlace, bytes: Uint8Array, revision: number, withinMs: number): Promise<PutOutcome>
+  put(place: OutcomeAddress, bytes: Uint8Array, revision: number, withinMs: number): Promise<PutOutcome>
 }

@@ -17,7 +17,7 @@ const findKey = (accounts: Accounts, presented: string): Key | undefined =>
   presented.startsWith(keyPrefix) ? accounts.keysBySha256.get(hash('sha256', presented)) : undefined
 
 /** Who presents a key that works; undefined for anybody else, who may ask what is public. */
-export const presentedBy = (accounts: Accounts, headers: IncomingHttpHeaders): Key | undefined => {
+export const readCredential = (accounts: Accounts, headers: IncomingHttpHeaders): Key | undefined => {
   const presented = presentedKey(headers)
   return presented === undefined ? undefined : findKey(accounts, presented)
 }

@@ -1,8 +1,8 @@
-import { type Ledger, walletOf } from '../../../domain/ledger/ledger.ts'
+import { type Ledger, walletInLedger } from '../../../domain/ledger/ledger.ts'
 import { isUnfunded } from '../../../domain/wallet/wallet.ts'
 import { GatewayError } from '../../../errors.ts'
 import { limits } from '../../../limits.ts'
-import { type EdgeContext, keyOf } from './context.ts'
+import { type EdgeContext, keyOfContext } from './context.ts'
 
 /** How large a body may be, and what is said of a larger one. */
 export interface BodyBound {
@@ -33,5 +33,5 @@ const unfunded: BodyBound = {
 /** That of everybody, and a small one for a workspace whose money is spent: what cannot be paid is not read. */
 export const boundByMoney = (ledger: Ledger, bytesMax: number): BodyBoundOf => {
   const ordinary = boundAt(bytesMax)
-  return (ctx) => (isUnfunded(walletOf(ledger, keyOf(ctx).workspaceId)) ? unfunded : ordinary(ctx))
+  return (ctx) => (isUnfunded(walletInLedger(ledger, keyOfContext(ctx).workspaceId)) ? unfunded : ordinary(ctx))
 }

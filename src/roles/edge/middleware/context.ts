@@ -27,32 +27,32 @@ export type EdgeContext = ParameterizedContext<EdgeState, object>
 export type EdgeMiddleware = (ctx: EdgeContext, next: Next) => Promise<void> | void
 
 /** Who calls. Throws where the endpoint does not authenticate. */
-export const keyOf = ({ state }: EdgeContext): Key => {
+export const keyOfContext = ({ state }: EdgeContext): Key => {
   if (state.key === undefined) throw new Error('the endpoint does not authenticate')
   return state.key
 }
 
 /** Whose ledger is read: that of the key, or the one that an administrator named; null for everybody's. */
-export const readBy = (ctx: EdgeContext): string | null => {
+export const canRead = (ctx: EdgeContext): string | null => {
   const { reads } = ctx.state
-  return reads === undefined ? keyOf(ctx).workspaceId : reads
+  return reads === undefined ? keyOfContext(ctx).workspaceId : reads
 }
 
 /** The workspace whose ledger is read. Throws where the endpoint names none. */
-export const workspaceReadBy = (ctx: EdgeContext): string => {
-  const workspaceId = readBy(ctx)
+export const readableWorkspace = (ctx: EdgeContext): string => {
+  const workspaceId = canRead(ctx)
   if (workspaceId === null) throw new Error('the endpoint reads the ledger of one workspace')
   return workspaceId
 }
 
 /** Who asks, and by which request. Throws where the endpoint does not authenticate. */
-export const askerOf = (ctx: EdgeContext): { readonly requestId: string; readonly key: Key } => ({
+export const callerOfContext = (ctx: EdgeContext): { readonly requestId: string; readonly key: Key } => ({
   requestId: ctx.state.requestId,
-  key: keyOf(ctx),
+  key: keyOfContext(ctx),
 })
 
 /** The body. Throws where the endpoint reads none. */
-export const jsonOf = ({ state }: EdgeContext): ReceivedJson => {
+export const jsonOfContext = ({ state }: EdgeContext): ReceivedJson => {
   if (state.json === undefined) throw new Error('the endpoint reads no body')
   return state.json
 }

@@ -1,6 +1,6 @@
 import { type ErrorCode, errorTable, GatewayError } from '../../../errors.ts'
 import type { Logger } from '../../role.ts'
-import { Trouble } from '../../trouble.ts'
+import { ThrottledWarning } from '../../trouble.ts'
 import { nativeVideoErrorBody, nativeVideoPath, videoErrorBody, videoPath } from './video-errors.ts'
 
 const codeOf = ({ code }: GatewayError): ErrorCode | null => (code === 'invalid_request' ? null : code)
@@ -67,17 +67,17 @@ const internalError = (cause: unknown): GatewayError =>
 const commonCodes: readonly ErrorCode[] = ['log_unavailable', 'read_models_unavailable']
 
 /** Faults as clients are told them, and as our own log is. */
-export class FaultTeller {
+export class FaultReporter {
   readonly #logger: Logger
-  readonly #common: ReadonlyMap<ErrorCode, Trouble>
+  readonly #common: ReadonlyMap<ErrorCode, ThrottledWarning>
 
   constructor(logger: Logger) {
     this.#logger = logger
-    this.#common = new Map(commonCodes.map((code) => [code, new Trouble(logger)]))
+    this.#common = new Map(commonCodes.map((code) => [code, new ThrottledWarning(logger)]))
   }
 
   /** What the client is told of a fault. A fault of ours is logged here, once, and its detail stays here. */
-  tellable(fault: unknown, requestId: string): GatewayError {
+  toGatewayError(fault: unknown, requestId: string): GatewayError {
     if (!(fault instanceof GatewayError)) {
       this.#logger.error({ fault, requestId }, 'a request failed')
       return internalError(fault)
@@ -91,6 +91,6 @@ export class FaultTeller {
     const common = this.#common.get(code)
     const fields = { fault, requestId, code }
     if (common === undefined) this.#logger.warn(fields, 'a request could not be served')
-    else common.comes(fields, 'requests cannot be served')
+    else common.raise(fields, 'requests cannot be served')
   }
 }

@@ -1,11 +1,11 @@
 import { isUtf8 } from 'node:buffer'
 import type { IncomingHttpHeaders } from 'node:http'
-import { GatewayError, shownName } from '../../../errors.ts'
+import { GatewayError, truncateName } from '../../../errors.ts'
 import { limits } from '../../../limits.ts'
 import { type JsonBounds, scanJson } from '../../../scan-json.ts'
 import type { BodyBound, BodyBoundOf } from './body-bound.ts'
 import type { EdgeContext, EdgeMiddleware, ReceivedJson } from './context.ts'
-import { readBody } from './read-body.ts'
+import { readRequestBody } from './read-body.ts'
 
 const jsonType = /^application\/(?:[\w.!#$&^-]+\+)?json$/
 const charset = /;\s*charset\s*=\s*"?([^\s;"]+)/i
@@ -40,14 +40,14 @@ const tooManyMembers = (): GatewayError =>
  * The value of a body. Throws `invalid_json`, also for what parsers pass over: a nest without bound, a name given twice; and
  * `request_too_large` for more members and elements than a body may have.
  */
-export const parseJson = (bytes: Buffer): unknown => {
+export const parseJsonBody = (bytes: Buffer): unknown => {
   if (!isUtf8(bytes)) throw invalidJson('The request body is not valid UTF-8.')
   const text = bytes.toString()
   const { tooDeep, tooMany, duplicate } = scanJson(text, jsonBounds)
   if (tooMany) throw tooManyMembers()
   if (tooDeep) throw invalidJson(`The request body nests deeper than ${jsonBounds.depthMax} levels.`)
   if (duplicate !== null)
-    throw invalidJson(`The request body has ${JSON.stringify(shownName(duplicate))} twice in one object.`)
+    throw invalidJson(`The request body has ${JSON.stringify(truncateName(duplicate))} twice in one object.`)
   return parse(text)
 }
 
@@ -61,8 +61,8 @@ const parse = (text: string): unknown => {
 }
 
 const receive = async (ctx: EdgeContext, bound: BodyBound): Promise<ReceivedJson> => {
-  const bytes = await readBody(ctx.req, bound)
-  return { value: parseJson(bytes), bytesLength: bytes.length }
+  const bytes = await readRequestBody(ctx.req, bound)
+  return { value: parseJsonBody(bytes), bytesLength: bytes.length }
 }
 
 /** Reads the body as JSON. Throws `unsupported_media_type`, what its bound says, `request_too_large` or `invalid_json`. */

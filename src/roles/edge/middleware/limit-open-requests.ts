@@ -1,11 +1,11 @@
-import type { OpenRequests } from '../open-requests.ts'
-import { type EdgeMiddleware, keyOf } from './context.ts'
+import type { OpenRequestCounter } from '../open-requests.ts'
+import { type EdgeMiddleware, keyOfContext } from './context.ts'
 
 /** Refuses at once what there is no room for. A request is open until its answer or its client has left, and whatever was done for it is over. */
 export const limitOpenRequests =
-  (requests: OpenRequests): EdgeMiddleware =>
+  (requests: OpenRequestCounter): EdgeMiddleware =>
   async (ctx, next) => {
-    const { workspaceId } = keyOf(ctx)
+    const { workspaceId } = keyOfContext(ctx)
     requests.enter(workspaceId)
     const closed = new Promise<void>((resolve) => ctx.res.once('close', resolve))
     try {

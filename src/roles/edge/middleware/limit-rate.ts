@@ -1,12 +1,12 @@
 import type { Rates } from '../rates/rates.ts'
 import { RequestRates } from '../rates/request-rates.ts'
-import { type EdgeMiddleware, keyOf } from './context.ts'
+import { type EdgeMiddleware, keyOfContext } from './context.ts'
 
 /** Counts the request against the limits of its key and its workspace, where there are any, and tells of them in its answer. */
 export const limitRate =
   (rates: Rates): EdgeMiddleware =>
   async (ctx, next) => {
-    const limits = rates.limitsOf(keyOf(ctx))
+    const limits = rates.limitsOf(keyOfContext(ctx))
     if (limits === null) return next()
     const { requestId } = ctx.state
     const request = new RequestRates({ rates, limits, requestId, tell: (headers) => ctx.set(headers) })

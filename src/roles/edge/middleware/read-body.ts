@@ -33,7 +33,7 @@ const collect = (request: IncomingMessage, { bytesMax, refusal }: BodyBound): Pr
   })
 
 /** The whole body. Throws the refusal of its bound, without reading anything where the length is announced. */
-export const readBody = (request: IncomingMessage, bound: BodyBound): Promise<Buffer> => {
+export const readRequestBody = (request: IncomingMessage, bound: BodyBound): Promise<Buffer> => {
   const announced = Number(request.headers['content-length'] ?? 0)
   return announced > bound.bytesMax ? Promise.reject(bound.refusal()) : collect(request, bound)
 }

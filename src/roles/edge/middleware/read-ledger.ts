@@ -1,5 +1,5 @@
 import type { Accounts } from '../../../domain/accounts/accounts.ts'
-import { refusalOf } from '../../books.ts'
+import { accountRefusal } from '../../books.ts'
 import type { EdgeContext, EdgeMiddleware } from './context.ts'
 
 type NamedContext = EdgeContext & { readonly params: { readonly workspace?: string } }
@@ -9,7 +9,7 @@ export const readNamed =
   ({ workspaces }: Pick<Accounts, 'workspaces'>) =>
   (ctx: NamedContext, next: Parameters<EdgeMiddleware>[1]): Promise<void> => {
     const { workspace = '' } = ctx.params
-    if (!workspaces.has(workspace)) throw refusalOf('workspace_unknown')
+    if (!workspaces.has(workspace)) throw accountRefusal('workspace_unknown')
     ctx.state.reads = workspace
     return next()
   }

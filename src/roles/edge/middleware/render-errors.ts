@@ -1,12 +1,12 @@
 import type { GatewayError } from '../../../errors.ts'
 import type { EdgeContext, EdgeMiddleware } from './context.ts'
-import { errorBodyAt, type FaultTeller } from './errors.ts'
+import { errorBodyAt, type FaultReporter } from './errors.ts'
 import { originalRequestHeader } from './request-id.ts'
 
 /** SDKs would ask again after any 409; they do what the second header says. */
-const tellRepeated = (ctx: EdgeContext, { requestId, askAgain }: NonNullable<GatewayError['repeats']>): void => {
+const tellRepeated = (ctx: EdgeContext, { requestId, isRetryable: isRetryable }: NonNullable<GatewayError['repeats']>): void => {
   ctx.set(originalRequestHeader, requestId)
-  ctx.set('x-should-retry', String(askAgain))
+  ctx.set('x-should-retry', String(isRetryable))
 }
 
 const renderError = (ctx: EdgeContext, error: GatewayError): void => {
@@ -29,11 +29,11 @@ const renderError = (ctx: EdgeContext, error: GatewayError): void => {
 
 /** The one place that turns what was thrown into a response. */
 export const renderErrors =
-  (faults: FaultTeller): EdgeMiddleware =>
+  (faults: FaultReporter): EdgeMiddleware =>
   async (ctx, next) => {
     try {
       await next()
     } catch (fault) {
-      renderError(ctx, faults.tellable(fault, ctx.state.requestId))
+      renderError(ctx, faults.toGatewayError(fault, ctx.state.requestId))
     }
   }

@@ -1,7 +1,7 @@
 import { GatewayError } from '../../../errors.ts'
-import type { Problem } from '../../../schema-validation.ts'
+import type { SchemaProblem } from '../../../schema-validation.ts'
 
-const refusal = ({ path, message, keyword }: Problem): GatewayError => {
+const refusal = ({ path, message, keyword }: SchemaProblem): GatewayError => {
   if (path === '') return new GatewayError('invalid_value', `Invalid request body: ${message}.`)
   if (keyword === 'required')
     return new GatewayError('missing_required_parameter', `Missing required parameter: '${path}'.`, { param: path })
@@ -9,7 +9,7 @@ const refusal = ({ path, message, keyword }: Problem): GatewayError => {
 }
 
 /** Throws `missing_required_parameter` or `invalid_value` with the first problem; `paramOf` renames its path where the caller knows another. */
-export const refuseInvalid = (problems: readonly Problem[], paramOf: (path: string) => string): void => {
+export const refuseInvalid = (problems: readonly SchemaProblem[], paramOf: (path: string) => string): void => {
   const [first] = problems
   if (first !== undefined) throw refusal({ ...first, path: paramOf(first.path) })
 }

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, textOf } from '../../../json.ts'
+import { isObject, type JsonObject, asText } from '../../../json.ts'
 
 type ReadSchema = (id: string) => JsonObject
 
@@ -52,7 +52,7 @@ export class Components {
     const known = this.#titles.get(file)
     if (known !== undefined) return known
     const schema = this.#read(file)
-    const title = textOf(schema['title'])
+    const title = asText(schema['title'])
     if (title === '') throw new Error(`the schema ${file} has no title`)
     this.#titles.set(file, title)
     const ownMembers = Object.entries(schema).filter(([name]) => !ofFiles.has(name))

@@ -4,7 +4,7 @@ import type { JsonObject } from '../../../json.ts'
 import { limits } from '../../../limits.ts'
 import { type ErrorFormat, errorFormatAt } from '../middleware/errors.ts'
 import { Components } from './components.ts'
-import type { Operation, RequestHeader, Shown } from './operation.ts'
+import type { Operation, RequestHeader, ResponseDescription } from './operation.ts'
 
 const errorSchemas: { readonly [F in ErrorFormat]: string } = {
   plain: 'responses/error.json',
@@ -89,7 +89,7 @@ const bodyOf = ({ request, example, takesMore, takesForm }: Operation, component
   return { requestBody: { ...more, required: true, content: { 'application/json': json, ...form } } }
 }
 
-const contentOf = ({ schema, streams }: Shown, components: Components): JsonObject => {
+const contentOf = ({ schema, streams }: ResponseDescription, components: Components): JsonObject => {
   const events = streams === true ? { 'text/event-stream': { schema: { type: 'string' } } } : {}
   if (schema === null) return streams === true ? { content: events } : {}
   return { content: { 'application/json': { schema: components.resolved(schema) }, ...events } }
@@ -141,7 +141,7 @@ const pathsOf = (operations: readonly Operation[], components: Components): Json
   )
 
 /** The OpenAPI 3.1 document of the operations; `read` gives the schema file of an id. Throws for one that is not there. */
-export const documentOf = (operations: readonly Operation[], read: (id: string) => JsonObject): JsonObject => {
+export const openapiDocumentOf = (operations: readonly Operation[], read: (id: string) => JsonObject): JsonObject => {
   const components = new Components(read)
   const paths = pathsOf(operations, components)
   return {

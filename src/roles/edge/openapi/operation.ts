@@ -3,7 +3,7 @@ import type { JsonObject } from '../../../json.ts'
 import type { Parameter } from '../surfaces/ledger/query.ts'
 
 /** What an answer holds. */
-export interface Shown {
+export interface ResponseDescription {
   /** Whose `$ref`s name files below `schemas/`; null where nothing is in the body, or nothing but a stream. */
   readonly schema: JsonObject | null
   /** Also as server-sent events, where the request asks for a stream or nothing else is answered. */
@@ -30,7 +30,7 @@ export interface Operation {
   readonly query?: Readonly<Record<string, Pick<Parameter<unknown>, 'form' | 'schema'>>>
   readonly headers?: readonly RequestHeader[]
   /** By status. */
-  readonly answers: Readonly<Record<number, Shown>>
+  readonly answers: Readonly<Record<number, ResponseDescription>>
   readonly refusals: readonly ErrorCode[]
   /** Whether a provider's own 4xx may be passed on. */
   readonly passesRefusalsOn?: boolean

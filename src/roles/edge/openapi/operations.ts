@@ -4,10 +4,10 @@ import type { JsonObject } from '../../../json.ts'
 import { schemaExists } from '../../../schema-validation.ts'
 import type { AdminRoute } from '../surfaces/admin/route.ts'
 import { adminRoutes } from '../surfaces/admin/routes.ts'
-import { type LedgerRoute, ledgerPrefixes, ledgerRoutes, shownBy } from '../surfaces/ledger/routes.ts'
+import { type LedgerRoute, ledgerPrefixes, ledgerRoutes, describeRoute } from '../surfaces/ledger/routes.ts'
 import * as native from '../surfaces/native-video/handler.ts'
 import * as video from '../surfaces/video/openai.ts'
-import type { Operation, Shown } from './operation.ts'
+import type { Operation, ResponseDescription } from './operation.ts'
 
 const faults: readonly ErrorCode[] = ['internal_error', 'no_available_channel']
 const keyed: readonly ErrorCode[] = ['missing_api_key', 'invalid_api_key', ...faults]
@@ -52,7 +52,7 @@ const upstream: readonly ErrorCode[] = [
 ]
 const tabled: readonly ErrorCode[] = [...keyed, 'invalid_value', 'unsupported_parameter', 'read_models_unavailable']
 
-const shown = (name: string): Shown => ({ schema: { $ref: `responses/${name}.json` } })
+const shown = (name: string): ResponseDescription => ({ schema: { $ref: `responses/${name}.json` } })
 
 const inference = { security: 'key', passesRefusalsOn: true } as const
 const inferred = [...keyed, ...read, ...limited, ...paid, ...upstream]
@@ -163,7 +163,7 @@ const nativeVideos = (kind: VideoKind): readonly Operation[] => [
     ...polled,
     path: `/vv/v1/videos/${kind}`,
     summary: `The workspace's videos (${kind}), newest first`,
-    query: native.known,
+    query: native.nativeListParameters,
     answers: { 200: shown('native-video-list') },
     refusals: [...polled.refusals, 'invalid_value'],
   },
@@ -197,7 +197,7 @@ const videos: readonly Operation[] = [
     ...polled,
     path: '/v1/videos/:id/content',
     summary: "Leads to the vendor's copy of the file",
-    query: video.known,
+    query: video.videoListParameters,
     answers: { 302: { schema: null } },
     refusals: [...polled.refusals, 'not_found', 'unsupported_value'],
   },
@@ -274,7 +274,7 @@ const objectNamed = (name: string): JsonObject => {
     : { type: 'object', required: ['object'], properties: { object: { const: name } } }
 }
 
-const administrationShows = (answer: string): Shown => {
+const administrationShows = (answer: string): ResponseDescription => {
   const item = listOf.exec(answer)?.[1]
   if (item === undefined) return { schema: objectNamed(answer) }
   const data = { type: 'array', items: objectNamed(item) }
@@ -318,7 +318,7 @@ const reading =
     path: prefix + route.path,
     summary: route.summary,
     query: route.query ?? {},
-    answers: { 200: shownBy(route) },
+    answers: { 200: describeRoute(route) },
     refusals: [...new Set([...tabled, ...more, ...(route.refusals ?? [])])],
   })
 

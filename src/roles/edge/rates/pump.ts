@@ -1,4 +1,4 @@
-export interface PumpParts {
+export interface SingleFlightParts {
   readonly hasWork: () => boolean
   readonly step: () => Promise<void>
   /** Called with what ended the work; it goes on with the next `run`. */
@@ -6,11 +6,11 @@ export interface PumpParts {
 }
 
 /** Does work step by step, one step at a time, until there is none. */
-export class Pump {
-  readonly #parts: PumpParts
+export class SingleFlight {
+  readonly #parts: SingleFlightParts
   #running: Promise<void> | null = null
 
-  constructor(parts: PumpParts) {
+  constructor(parts: SingleFlightParts) {
     this.#parts = parts
   }
 

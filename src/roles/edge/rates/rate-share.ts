@@ -1,10 +1,10 @@
-import { decide, emptyMeter, type Meter, remainingOf, resetMsOf, settled } from '../../../domain/rates/meter.ts'
+import { decideLease, emptyMeter, type Meter, remainingUnits, msUntilReset, settleMeter } from '../../../domain/rates/meter.ts'
 import { logUnavailable } from '../../../errors.ts'
 import { isObject } from '../../../json.ts'
 import { limits } from '../../../limits.ts'
 import type { RateRecords } from '../../rate-records.ts'
 import type { Clock } from '../../role.ts'
-import { Pump } from './pump.ts'
+import { SingleFlight } from './pump.ts'
 import { SharedRecord } from './shared-record.ts'
 
 interface Waiter {
@@ -37,7 +37,7 @@ export class RateShare {
   /** Units that the record does not know of yet: above zero those that were let through unasked, below what goes back. */
   #owed = 0
   #waiters: Waiter[] = []
-  readonly #pump = new Pump({
+  readonly #pump = new SingleFlight({
     hasWork: () => this.#waiters.length > 0 || this.#owed !== 0,
     step: () => this.#step(),
     fail: (fault) => this.#fail(fault),
@@ -97,11 +97,11 @@ export class RateShare {
 
   view(perMinute: number): RateView {
     const nowMs = this.#clock()
-    const meter = settled(this.#record.value, nowMs, this.#owed - this.#held, perMinute)
+    const meter = settleMeter(this.#record.value, nowMs, this.#owed - this.#held, perMinute)
     return {
       perMinute,
-      remaining: remainingOf(meter, nowMs, perMinute),
-      resetMs: resetMsOf(meter, nowMs, perMinute),
+      remaining: remainingUnits(meter, nowMs, perMinute),
+      resetMs: msUntilReset(meter, nowMs, perMinute),
     }
   }
 
@@ -153,20 +153,20 @@ export class RateShare {
     const nowMs = this.#clock()
     this.#expire(nowMs)
     const [first] = this.#waiters
-    const meter = settled(this.#record.value, nowMs, this.#owed, this.#perMinute)
+    const meter = settleMeter(this.#record.value, nowMs, this.#owed, this.#perMinute)
     if (first === undefined) return this.#write(meter, 0, nowMs)
     if (first.units <= this.#held) return this.#serve()
-    if (performance.now() - first.sinceMs > limits.rateWaitMs) return this.#giveUp(first)
+    if (performance.now() - first.sinceMs > limits.rateWaitMs) return this.#failWaiters(first)
     const least = first.units - this.#held
     const ask = { held: this.#held, least, wanted: this.#wanted(least) }
-    const decision = decide(meter, nowMs, ask, this.#perMinute)
+    const decision = decideLease(meter, nowMs, ask, this.#perMinute)
     if (decision.granted !== null) return this.#write(decision.meter, decision.granted, nowMs)
     if (!this.#record.isFresh()) return this.#record.read()
     this.#waiters.shift()
     first.resolve(decision.waitMs)
   }
 
-  #giveUp(first: Waiter): void {
+  #failWaiters(first: Waiter): void {
     this.#waiters.shift()
     first.reject(logUnavailable())
   }

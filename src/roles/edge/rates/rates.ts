@@ -1,9 +1,9 @@
-import { type Key, limitKeyOf } from '../../../domain/accounts/accounts.ts'
-import { type BindingLimits, limitsOf } from '../../../domain/accounts/limits.ts'
-import type { Closing } from '../../../domain/ledger/requests.ts'
+import { type Key, findLimitKey } from '../../../domain/accounts/accounts.ts'
+import { type BindingLimits, resolveLimits } from '../../../domain/accounts/limits.ts'
+import type { ClosingEvent } from '../../../domain/ledger/requests.ts'
 import { type RateLimit, type RateLimits, rateLimitsOf } from '../../../domain/rates/rate-limits.ts'
 import { limits } from '../../../limits.ts'
-import { atMost } from '../../../within.ts'
+import { waitAtMost } from '../../../within.ts'
 import type { LedgerTail } from '../../ledger-tail.ts'
 import type { RateRecords } from '../../rate-records.ts'
 import type { Clock } from '../../role.ts'
@@ -22,7 +22,7 @@ export interface RatesParts {
 }
 
 /** What was taken of one limit. */
-export interface Taken {
+export interface TakenUnits {
   readonly limit: RateLimit
   readonly units: number
   /** As if it had not been taken. */
@@ -32,15 +32,15 @@ export interface Taken {
 }
 
 /** A limit that is reached. */
-export interface Refused {
+export interface RateRefusal {
   readonly limit: RateLimit
   readonly waitMs: number
 }
 
 /** What a request that goes to a model took, until its end comes back through the log. */
-export interface OpenRequest {
-  readonly ofAll: readonly Taken[]
-  readonly byModel: ReadonlyMap<string, readonly Taken[]>
+export interface MeteredRequest {
+  readonly ofAll: readonly TakenUnits[]
+  readonly byModel: ReadonlyMap<string, readonly TakenUnits[]>
 }
 
 /** What was made of the limits of a key. */
@@ -53,16 +53,16 @@ const slotWaitMs = 1_000
 
 const nameOf = ({ scope, id, measure, model }: RateLimit): string => `${scope}:${id}:${measure}:${model ?? ''}`
 
-const takenOf = ({ ofAll, byModel }: OpenRequest): readonly Taken[] => [...ofAll, ...[...byModel.values()].flat()]
+const takenOf = ({ ofAll, byModel }: MeteredRequest): readonly TakenUnits[] => [...ofAll, ...[...byModel.values()].flat()]
 
 /** The rate limits of all callers, of which this edge has its share. */
 export class Rates {
   readonly #parts: RatesParts
   /** By key, of those that asked since the last sweep. */
-  readonly #known = new Map<string, Known>()
+  readonly #limitsByWorkspace = new Map<string, Known>()
   readonly #rates = new Map<string, RateShare>()
   readonly #slots = new Map<string, SlotShare>()
-  readonly #open = new Map<string, OpenRequest & { readonly untilMs: number }>()
+  readonly #open = new Map<string, MeteredRequest & { readonly untilMs: number }>()
   readonly #stopListening: () => void
   readonly #sweepTimer: NodeJS.Timeout
 
@@ -77,19 +77,19 @@ export class Rates {
   /** What limits a key; null where nothing does. */
   limitsOf({ workspaceId, keyId }: Key): RateLimits | null {
     const { accounts } = this.#parts.tail.ledger
-    const binding = limitsOf(accounts, { workspaceId, keyId })
+    const binding = resolveLimits(accounts, { workspaceId, keyId })
     const { workspace, key } = binding
-    const known = this.#known.get(keyId)
+    const known = this.#limitsByWorkspace.get(keyId)
     if (known?.binding.workspace === workspace && known.binding.key === key) return known.limits
     const { requestsPerMinute } = this.#parts
     const standing = requestsPerMinute === null ? workspace : { requestsPerMinute, ...workspace }
-    const limits = rateLimitsOf({ workspace: standing, key }, workspaceId, limitKeyOf(accounts, keyId))
-    this.#known.set(keyId, { binding, limits })
+    const limits = rateLimitsOf({ workspace: standing, key }, workspaceId, findLimitKey(accounts, keyId))
+    this.#limitsByWorkspace.set(keyId, { binding, limits })
     return limits
   }
 
   /** Takes units of a limit, of places one. Rejects with `log_unavailable` where the other edges' part cannot be learnt in time. */
-  take(limit: RateLimit, units: number): Promise<Taken | Refused> {
+  take(limit: RateLimit, units: number): Promise<TakenUnits | RateRefusal> {
     return limit.measure === 'slots' ? this.#takeSlot(limit) : this.#takeUnits(limit, units)
   }
 
@@ -103,7 +103,7 @@ export class Rates {
   }
 
   /** What was taken is counted as it was in truth, once the request's end is in the log. */
-  open(requestId: string, request: OpenRequest): void {
+  open(requestId: string, request: MeteredRequest): void {
     if (takenOf(request).length === 0) return
     const untilMs = this.#parts.clock() + this.#parts.requestDeadlineMs + limits.rateOpenMs
     this.#open.set(requestId, { ...request, untilMs })
@@ -122,10 +122,10 @@ export class Rates {
     clearInterval(this.#sweepTimer)
     this.#stopListening()
     const shares = [...this.#rates.values(), ...this.#slots.values()]
-    await atMost(Promise.all(shares.map((share) => share.close())), limits.rateReturnMs)
+    await waitAtMost(Promise.all(shares.map((share) => share.close())), limits.rateReturnMs)
   }
 
-  async #takeUnits(limit: RateLimit, units: number): Promise<Taken | Refused> {
+  async #takeUnits(limit: RateLimit, units: number): Promise<TakenUnits | RateRefusal> {
     const waitMs = await this.#rateOf(limit).take(units, limit.max)
     if (waitMs !== null) return { limit, waitMs }
     return {
@@ -137,7 +137,7 @@ export class Rates {
     }
   }
 
-  async #takeSlot(limit: RateLimit): Promise<Taken | Refused> {
+  async #takeSlot(limit: RateLimit): Promise<TakenUnits | RateRefusal> {
     const share = this.#slotsOf(limit)
     if (!(await share.take(limit.max))) return { limit, waitMs: slotWaitMs }
     return { limit, units: 1, giveBack: () => share.release(), settle: () => undefined }
@@ -161,13 +161,13 @@ export class Rates {
     return share
   }
 
-  #settle({ type, data }: Closing): void {
+  #settle({ type, data }: ClosingEvent): void {
     const open = this.#open.get(data.requestId)
     if (open === undefined) return
     this.#open.delete(data.requestId)
     const usage = type === 'UsageRecorded' ? data.usage : null
     const tokens = usage === null ? 0 : usage.promptTotal + usage.outputTotal
-    const count = (taken: Taken, served: boolean): void => {
+    const count = (taken: TakenUnits, served: boolean): void => {
       const { measure } = taken.limit
       taken.settle(!served ? 0 : measure === 'tokens' ? tokens : 1)
       if (served && usage !== null && measure === 'tokens') this.#rateOf(taken.limit).learn(usage.outputTotal)
@@ -179,7 +179,7 @@ export class Rates {
 
   #sweep(): void {
     const nowMs = this.#parts.clock()
-    this.#known.clear()
+    this.#limitsByWorkspace.clear()
     for (const shares of [this.#rates, this.#slots])
       for (const [name, share] of shares) {
         share.sweep()

@@ -1,10 +1,10 @@
-import type { Demand } from '../../../domain/pricing/worst-case.ts'
+import type { UsageBounds } from '../../../domain/pricing/worst-case.ts'
 import { type RateLimit, type RateLimits, rateLimitText } from '../../../domain/rates/rate-limits.ts'
 import type { Plan } from '../../../domain/routing/plan.ts'
 import { GatewayError } from '../../../errors.ts'
 import { limits } from '../../../limits.ts'
 import { rateHeaders } from './headers.ts'
-import type { Rates, Refused, Taken } from './rates.ts'
+import type { Rates, RateRefusal, TakenUnits } from './rates.ts'
 
 export interface RequestRatesParts {
   readonly rates: Rates
@@ -14,16 +14,16 @@ export interface RequestRatesParts {
   readonly tell: (headers: Readonly<Record<string, string>>) => void
 }
 
-const refusal = ({ limit, waitMs }: Refused): GatewayError =>
+const refusal = ({ limit, waitMs }: RateRefusal): GatewayError =>
   new GatewayError(
     limit.measure === 'slots' ? 'concurrency_limit_exceeded' : 'rate_limit_exceeded',
     rateLimitText(limit),
     { retryAfterSeconds: Math.max(1, Math.ceil(waitMs / 1_000)) },
   )
 
-const isRefused = (result: readonly Taken[] | Refused): result is Refused => 'waitMs' in result
+const isRefused = (result: readonly TakenUnits[] | RateRefusal): result is RateRefusal => 'waitMs' in result
 
-const giveBack = (taken: readonly Taken[]): void => {
+const giveBack = (taken: readonly TakenUnits[]): void => {
   for (const each of taken) each.giveBack()
 }
 
@@ -31,15 +31,15 @@ const giveBack = (taken: readonly Taken[]): void => {
 export class RequestRates {
   readonly #parts: RequestRatesParts
   /** Of the caller's own limits, which every request counts against. */
-  #entered: readonly Taken[] = []
-  #slots: readonly Taken[] = []
+  #entered: readonly TakenUnits[] = []
+  #slots: readonly TakenUnits[] = []
   /** Of whose limits the caller is told. */
-  #told: readonly RateLimit[]
-  #isTold = false
+  #headers: readonly RateLimit[]
+  #areHeadersSent = false
 
   constructor(parts: RequestRatesParts) {
     this.#parts = parts
-    this.#told = parts.limits.ofAll
+    this.#headers = parts.limits.ofAll
   }
 
   /** Counts the request. Throws `rate_limit_exceeded` or `concurrency_limit_exceeded`, and takes nothing then. */
@@ -55,7 +55,7 @@ export class RequestRates {
   async admitTask(model: string): Promise<void> {
     const ofModel = this.#parts.limits.ofModel(model).filter(({ measure }) => measure !== 'tokens')
     const result = await this.#takeAll(ofModel, () => 1)
-    this.#tellOf(ofModel)
+    this.#headersOf(ofModel)
     if (isRefused(result)) throw this.#refuse(result)
     this.#keepSlots(result)
   }
@@ -64,7 +64,7 @@ export class RequestRates {
    * Counts what the request will take of tokens, and of the models that it may go to; answers with the plan without those whose limits are
    * reached. Throws like `enter` where none is left.
    */
-  async admit(plan: Plan, demand: Demand): Promise<Plan> {
+  async admit(plan: Plan, demand: UsageBounds): Promise<Plan> {
     const { rates, limits: inForce, requestId } = this.#parts
     const units = (limit: RateLimit): number => (limit.measure === 'tokens' ? this.#tokensOf(limit, demand) : 1)
     const ofAll = await this.#takeAll(
@@ -78,14 +78,14 @@ export class RequestRates {
       throw this.#refuse(refused.reduce((one, other) => (one.waitMs <= other.waitMs ? one : other)))
     }
     rates.open(requestId, { ofAll, byModel })
-    this.#tell()
+    this.#sendHeaders()
     if (refused.length === 0) return plan
     return { ...plan, candidates: plan.candidates.filter(({ model }) => byModel.has(model)) }
   }
 
   /** The request has ended, or was refused at once. */
   leave(): void {
-    if (!this.#isTold) this.#tell()
+    if (!this.#areHeadersSent) this.#sendHeaders()
     giveBack(this.#slots)
     this.#slots = []
   }
@@ -93,12 +93,12 @@ export class RequestRates {
   async #takeModels(
     plan: Plan,
     units: (limit: RateLimit) => number,
-  ): Promise<{ readonly byModel: Map<string, readonly Taken[]>; readonly refused: readonly Refused[] }> {
-    const byModel = new Map<string, readonly Taken[]>()
-    const refused: Refused[] = []
+  ): Promise<{ readonly byModel: Map<string, readonly TakenUnits[]>; readonly refused: readonly RateRefusal[] }> {
+    const byModel = new Map<string, readonly TakenUnits[]>()
+    const refused: RateRefusal[] = []
     for (const model of new Set(plan.candidates.map((candidate) => candidate.model))) {
       const ofModel = this.#parts.limits.ofModel(model)
-      this.#told = [...this.#told, ...ofModel]
+      this.#headers = [...this.#headers, ...ofModel]
       const result = await this.#takeAll(ofModel, units)
       if (isRefused(result)) refused.push(result)
       else {
@@ -113,8 +113,8 @@ export class RequestRates {
   async #takeAll(
     wanted: readonly RateLimit[],
     units: (limit: RateLimit) => number,
-  ): Promise<readonly Taken[] | Refused> {
-    const all: Taken[] = []
+  ): Promise<readonly TakenUnits[] | RateRefusal> {
+    const all: TakenUnits[] = []
     try {
       for (const limit of wanted) {
         const result = await this.#parts.rates.take(limit, units(limit))
@@ -132,32 +132,32 @@ export class RequestRates {
   }
 
   /** What the request sends, as far as its bytes tell, and what the last answers had, unless the caller wants less. */
-  #tokensOf(limit: RateLimit, { inputTokensMax, outputTokensMax, choices }: Demand): number {
+  #tokensOf(limit: RateLimit, { inputTokensMax, outputTokensMax, choices }: UsageBounds): number {
     const output = this.#parts.rates.expectedOutput(limit)
     const outputMax = outputTokensMax === null ? output : outputTokensMax * choices
     return Math.ceil(inputTokensMax / limits.rateBytesPerToken + Math.min(output, outputMax))
   }
 
-  #keepSlots(taken: readonly Taken[]): void {
+  #keepSlots(taken: readonly TakenUnits[]): void {
     this.#slots = [...this.#slots, ...taken.filter(({ limit }) => limit.measure === 'slots')]
   }
 
   /** A request that is refused counts for nothing. */
-  #refuse(refused: Refused): GatewayError {
+  #refuse(refused: RateRefusal): GatewayError {
     giveBack(this.#entered.filter(({ limit }) => limit.measure === 'requests'))
-    this.#tell()
+    this.#sendHeaders()
     return refusal(refused)
   }
 
-  #tellOf(more: readonly RateLimit[]): void {
-    this.#told = [...this.#told, ...more]
-    this.#tell()
+  #headersOf(more: readonly RateLimit[]): void {
+    this.#headers = [...this.#headers, ...more]
+    this.#sendHeaders()
   }
 
-  #tell(): void {
-    this.#isTold = true
+  #sendHeaders(): void {
+    this.#areHeadersSent = true
     const viewsOf = (measure: RateLimit['measure']) =>
-      this.#told.filter((limit) => limit.measure === measure).map((limit) => this.#parts.rates.view(limit))
+      this.#headers.filter((limit) => limit.measure === measure).map((limit) => this.#parts.rates.view(limit))
     this.#parts.tell({
       ...rateHeaders('Requests', viewsOf('requests')),
       ...rateHeaders('Tokens', viewsOf('tokens')),

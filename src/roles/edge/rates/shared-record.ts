@@ -31,14 +31,14 @@ export class SharedRecord<T extends object> {
   /** Whether nobody can have changed it long ago. */
   isFresh(): boolean {
     const agoMs = this.#parts.clock() - this.#knownAtMs
-    return agoMs >= 0 && agoMs <= limits.rateKnownMs // A clock may be set back.
+    return agoMs >= 0 && agoMs <= limits.rateCacheMs // A clock may be set back.
   }
 
   async read(): Promise<void> {
     const { records, name, parse } = this.#parts
     const askedAtMs = this.#parts.clock()
     const { sequence, value } = await records.find(name)
-    this.#know(parse(value), sequence, askedAtMs)
+    this.#remember(parse(value), sequence, askedAtMs)
   }
 
   /** False where another edge was quicker: then it has been read anew. */
@@ -53,11 +53,11 @@ export class SharedRecord<T extends object> {
     this.#sequence = null
     const sequence = await records.put(name, value, expected)
     if (sequence === null) await this.read()
-    else this.#know(value, sequence, askedAtMs)
+    else this.#remember(value, sequence, askedAtMs)
     return sequence !== null
   }
 
-  #know(value: T, sequence: number, atMs: number): void {
+  #remember(value: T, sequence: number, atMs: number): void {
     this.#value = value
     this.#sequence = sequence
     this.#knownAtMs = atMs

@@ -1,11 +1,11 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { held, heldByOthers, noSlots, type Slots, slotsFor } from '../../../domain/rates/slots.ts'
+import { heldSlots, heldByOthers, noSlots, type Slots, allottedSlots } from '../../../domain/rates/slots.ts'
 import { logUnavailable } from '../../../errors.ts'
 import { isObject } from '../../../json.ts'
 import { limits } from '../../../limits.ts'
 import type { RateRecords } from '../../rate-records.ts'
 import type { Clock } from '../../role.ts'
-import { Pump } from './pump.ts'
+import { SingleFlight } from './pump.ts'
 import { SharedRecord } from './shared-record.ts'
 
 interface Waiter {
@@ -44,8 +44,8 @@ export class SlotShare {
   #most = 0
   #mostBefore = 0
   #waiters: Waiter[] = []
-  readonly #pump = new Pump({
-    hasWork: () => this.#waiters.length > 0 || this.#recorded() < this.#used || this.#standing() > this.#kept(),
+  readonly #pump = new SingleFlight({
+    hasWork: () => this.#waiters.length > 0 || this.#recorded() < this.#used || this.#recordedSlots() > this.#kept(),
     step: () => this.#step(),
     fail: (fault) => this.#fail(fault),
   })
@@ -96,7 +96,7 @@ export class SlotShare {
 
   get isIdle(): boolean {
     const isQuiet = this.#clock() - this.#usedAtMs > limits.rateIdleMs
-    return isQuiet && !this.#pump.isRunning && this.#used === 0 && this.#standing() === 0
+    return isQuiet && !this.#pump.isRunning && this.#used === 0 && this.#recordedSlots() === 0
   }
 
   #use(): void {
@@ -116,11 +116,11 @@ export class SlotShare {
 
   /** Places of ours that the record has, and will have for a while. */
   #recorded(): number {
-    return this.#standing(limits.slotLeaseMs - limits.slotRenewMs)
+    return this.#recordedSlots(limits.slotLeaseMs - limits.slotRenewMs)
   }
 
   /** Places of ours that the record has for longer than `ms`. */
-  #standing(ms = 0): number {
+  #recordedSlots(ms = 0): number {
     const holding = this.#record.value.slots[this.#holder]
     return holding !== undefined && holding.untilMs - this.#clock() > ms ? holding.slots : 0
   }
@@ -135,17 +135,17 @@ export class SlotShare {
   async #step(): Promise<void> {
     const nowMs = this.#clock()
     const [first] = this.#waiters
-    if (first !== undefined && performance.now() - first.sinceMs > limits.rateWaitMs) return this.#giveUp(first)
+    if (first !== undefined && performance.now() - first.sinceMs > limits.rateWaitMs) return this.#failWaiters(first)
     if (first !== undefined && this.#free() > 0) return this.#serve()
     const wanted = Math.max(this.#used + this.#waiters.length, this.#kept())
     const asked = { holder: this.#holder, used: this.#used, wanted }
-    const slots = slotsFor(this.#record.value.slots, nowMs, asked, this.#max)
-    const isRecorded = slots === this.#recorded() && slots === this.#standing()
+    const slots = allottedSlots(this.#record.value.slots, nowMs, asked, this.#max)
+    const isRecorded = slots === this.#recorded() && slots === this.#recordedSlots()
     if (!isRecorded || slots > this.#covered) await this.#write(slots, nowMs)
     else if (first !== undefined) await this.#whileFull(first, nowMs)
   }
 
-  #giveUp(first: Waiter): void {
+  #failWaiters(first: Waiter): void {
     this.#waiters.shift()
     first.reject(logUnavailable())
   }
@@ -153,7 +153,7 @@ export class SlotShare {
   async #write(slots: number, nowMs: number): Promise<void> {
     this.#covered = Math.min(this.#covered, slots)
     const untilMs = nowMs + limits.slotLeaseMs
-    const value = { slots: held(this.#record.value.slots, nowMs, this.#holder, { slots, untilMs }) }
+    const value = { slots: heldSlots(this.#record.value.slots, nowMs, this.#holder, { slots, untilMs }) }
     const isWritten = await this.#record.write(value)
     this.#covered = isWritten ? slots : this.#recorded()
     if (isWritten) this.#serve()

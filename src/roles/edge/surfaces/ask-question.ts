@@ -1,5 +1,5 @@
 import type { InferenceQuestion } from '../inference.ts'
-import { askerOf, type EdgeContext } from '../middleware/context.ts'
+import { callerOfContext, type EdgeContext } from '../middleware/context.ts'
 import { clientGoneOf } from './client-gone.ts'
 import { sendAnswer } from './send-answer.ts'
 import type { SurfaceParts } from './serve-request.ts'
@@ -13,11 +13,11 @@ const neverStreamed = {
 }
 
 /** Puts a question to its candidate's provider and sends what it says. */
-export const askQuestion = async (
+export const serveQuestion = async (
   ctx: EdgeContext,
   { inference, bounds, faults }: SurfaceParts,
   asked: Omit<InferenceQuestion, 'requestId' | 'key'>,
 ): Promise<void> => {
-  const answer = await inference.ask({ ...askerOf(ctx), ...asked }, clientGoneOf(ctx.res))
+  const answer = await inference.ask({ ...callerOfContext(ctx), ...asked }, clientGoneOf(ctx.res))
   await sendAnswer(ctx, answer, { bounds, faults, voice: neverStreamed })
 }

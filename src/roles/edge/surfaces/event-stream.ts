@@ -1,8 +1,8 @@
 import type { ServerResponse } from 'node:http'
 import type { GatewayError } from '../../../errors.ts'
 import type { EdgeBounds } from '../bounds.ts'
-import { drained, endResponse } from './response-writer.ts'
-import type { Voice } from './voice.ts'
+import { waitForDrain, endResponse } from './response-writer.ts'
+import type { StreamFormat } from './voice.ts'
 
 const headers = { 'Cache-Control': 'no-cache', 'X-Accel-Buffering': 'no' } as const
 const blankLine = Buffer.from('\n\n')
@@ -28,16 +28,16 @@ export class EventStream {
   readonly #response: ServerResponse
   readonly #contentType: string
   readonly #bounds: EdgeBounds
-  readonly #voice: Voice
+  readonly #format: StreamFormat
   #keepAlive: NodeJS.Timeout | undefined
   #last = twoLineFeeds
   #full = false
 
-  constructor(response: ServerResponse, contentType: string, bounds: EdgeBounds, voice: Voice) {
+  constructor(response: ServerResponse, contentType: string, bounds: EdgeBounds, voice: StreamFormat) {
     this.#response = response
     this.#contentType = contentType
     this.#bounds = bounds
-    this.#voice = voice
+    this.#format = voice
   }
 
   /** True once a byte is on its way, and the status with it. */
@@ -53,14 +53,14 @@ export class EventStream {
   write(chunk: Uint8Array): boolean {
     if (this.#keepAlive === undefined) this.#begin()
     else this.#keepAlive.refresh()
-    this.#voice.hear?.(chunk)
+    this.#format.observe?.(chunk)
     this.#last = lastBytes(this.#last, chunk)
     this.#full = !this.#response.write(chunk)
     return this.#full
   }
 
   async drained(): Promise<void> {
-    await drained(this.#response, this.#bounds.clientStallMs)
+    await waitForDrain(this.#response, this.#bounds.clientStallMs)
     this.#full = false
   }
 
@@ -68,7 +68,7 @@ export class EventStream {
   fail(error: GatewayError): void {
     if (this.clientGone) return
     if (!endsEvent(this.#last)) this.write(blankLine)
-    this.write(this.#voice.errorEvent(error))
+    this.write(this.#format.errorEvent(error))
   }
 
   end(): void {
@@ -78,12 +78,12 @@ export class EventStream {
 
   #begin(): void {
     this.#response.writeHead(200, { 'Content-Type': this.#contentType, ...headers })
-    this.#keepAlive = setInterval(() => this.#stayAlive(), this.#bounds.keepAliveCommentMs)
+    this.#keepAlive = setInterval(() => this.#sendKeepAlive(), this.#bounds.keepAliveCommentMs)
   }
 
   /** Anything inside an event would break it. */
-  #stayAlive(): void {
+  #sendKeepAlive(): void {
     if (endsEvent(this.#last) && !this.#full && !this.clientGone)
-      this.#full = !this.#response.write(this.#voice.keepAlive)
+      this.#full = !this.#response.write(this.#format.keepAlive)
   }
 }

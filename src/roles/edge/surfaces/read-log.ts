@@ -1,7 +1,7 @@
 import { GatewayError } from '../../../errors.ts'
 import { limits } from '../../../limits.ts'
-import { within } from '../../../within.ts'
-import { Turns } from '../turns.ts'
+import { withTimeout } from '../../../within.ts'
+import { TurnSemaphore } from '../turns.ts'
 
 const unreadable = (cause?: unknown): GatewayError =>
   new GatewayError('log_unavailable', 'The event log cannot be read right now. Try again shortly.', {
@@ -19,11 +19,11 @@ const fromLog = async <T>(read: () => Promise<T>): Promise<T> => {
 
 /** What the stored log answers, to a few at once, in turn. Throws `log_unavailable` where it does not, or not in time. */
 export const logTurns = (): (<T>(read: () => Promise<T>) => Promise<T>) => {
-  const turns = new Turns(limits.explainsAtOnceMax)
+  const turns = new TurnSemaphore(limits.explainsAtOnceMax)
   return (read) => {
     let isAwaited = true
     const answer = turns.take(() => (isAwaited ? fromLog(read) : Promise.reject(unreadable())))
-    return within(answer, limits.explainMs, () => {
+    return withTimeout(answer, limits.explainMs, () => {
       isAwaited = false
       return unreadable()
     })

@@ -1,6 +1,6 @@
-import type { Ask } from '../../../domain/routing/plan.ts'
-import { validatorOf } from '../../../schema-validation.ts'
-import type { JsonObject } from '../../role.ts'
+import type { RoutingRequest } from '../../../domain/routing/plan.ts'
+import { getValidator } from '../../../schema-validation.ts'
+import type { JsonRecord } from '../../role.ts'
 import { refuseInvalid } from '../middleware/validate.ts'
 
 /** What the requests of every surface have in common. */
@@ -23,7 +23,7 @@ const paramOf = (path: string): string => (routingMember.test(path) ? `extra_bod
  * of what is wrong.
  */
 export const requestReader = <Request extends SurfaceRequest>(schemaId: string): ((value: unknown) => Request) => {
-  const validate = validatorOf(schemaId)
+  const validate = getValidator(schemaId)
   const isValid = (_value: unknown, problems: ReturnType<typeof validate>): _value is Request => problems.length === 0
   return (value) => {
     const problems = validate(value)
@@ -34,13 +34,13 @@ export const requestReader = <Request extends SurfaceRequest>(schemaId: string):
 }
 
 /** A chain replaces the model; that of `extra_body` counts before that of the top level. `route` alone asks for nothing. */
-export const askOf = ({ model, models, extra_body }: SurfaceRequest): Ask => ({
+export const routingRequestOf = ({ model, models, extra_body }: SurfaceRequest): RoutingRequest => ({
   model,
   chain: extra_body?.models ?? models ?? null,
 })
 
 /** What goes upstream: the request without the routing extensions. */
-export const withoutRouting = (request: SurfaceRequest): JsonObject => {
+export const withoutRouting = (request: SurfaceRequest): JsonRecord => {
   const { extra_body, models, route, ...body } = request
   return extra_body === undefined && models === undefined && route === undefined ? request : body
 }

@@ -10,7 +10,7 @@ const goesOn = (response: ServerResponse): Promise<void> =>
   })
 
 /** Resolves when the client has read what was written, or is gone; one that reads nothing for `stallMs` is disconnected. */
-export const drained = async (response: ServerResponse, stallMs: number): Promise<void> => {
+export const waitForDrain = async (response: ServerResponse, stallMs: number): Promise<void> => {
   if (response.closed) return
   response.setTimeout(stallMs)
   await goesOn(response)

@@ -17,7 +17,7 @@ const tellChain = (ctx: EdgeContext, { level, model }: Served): void => {
 }
 
 /** Tells which model of the plan served: the level where a chain was named, the resolved model where a router was. */
-export const tellRoute = (ctx: EdgeContext, plan: Plan, served: Served): void => {
+export const setRouteHeaders = (ctx: EdgeContext, plan: Plan, served: Served): void => {
   ctx.state.trace.servedBy(plan, served)
   if (plan.chain) tellChain(ctx, served)
   if (plan.router === null) return
@@ -26,7 +26,7 @@ export const tellRoute = (ctx: EdgeContext, plan: Plan, served: Served): void =>
 }
 
 /** Tells the same of the last model that was tried, where a fault has one, and passes the fault on. */
-export const tellFailure = (ctx: EdgeContext, plan: Plan, fault: unknown): never => {
-  if (fault instanceof GatewayError && fault.failedAt !== undefined) tellRoute(ctx, plan, fault.failedAt)
+export const setFailureHeaders = (ctx: EdgeContext, plan: Plan, fault: unknown): never => {
+  if (fault instanceof GatewayError && fault.failedAt !== undefined) setRouteHeaders(ctx, plan, fault.failedAt)
   throw fault
 }

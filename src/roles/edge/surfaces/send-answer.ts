@@ -1,20 +1,20 @@
 import type { EdgeBounds } from '../bounds.ts'
-import type { Answer } from '../inference.ts'
+import type { InferenceAnswer } from '../inference.ts'
 import type { EdgeContext } from '../middleware/context.ts'
-import type { FaultTeller } from '../middleware/errors.ts'
+import type { FaultReporter } from '../middleware/errors.ts'
 import { EventStream } from './event-stream.ts'
-import { drained, endResponse } from './response-writer.ts'
-import type { Voice } from './voice.ts'
+import { waitForDrain, endResponse } from './response-writer.ts'
+import type { StreamFormat } from './voice.ts'
 
 export interface AnswerParts {
   readonly bounds: EdgeBounds
-  readonly faults: FaultTeller
-  readonly voice: Voice
+  readonly faults: FaultReporter
+  readonly voice: StreamFormat
 }
 
 const empty = (): Error => new Error('an answer has bytes')
 
-const relayEvents = async (ctx: EdgeContext, { head, bytes }: Answer, parts: AnswerParts): Promise<void> => {
+const relayEvents = async (ctx: EdgeContext, { head, bytes }: InferenceAnswer, parts: AnswerParts): Promise<void> => {
   const stream = new EventStream(ctx.res, head.contentType, parts.bounds, parts.voice)
   ctx.respond = false
   try {
@@ -25,7 +25,7 @@ const relayEvents = async (ctx: EdgeContext, { head, bytes }: Answer, parts: Ans
     if (!stream.begun && !stream.clientGone) throw empty()
   } catch (fault) {
     if (!stream.begun) throw fault
-    const error = parts.faults.tellable(fault, ctx.state.requestId)
+    const error = parts.faults.toGatewayError(fault, ctx.state.requestId)
     if (!stream.clientGone) ctx.state.trace.code = error.code
     stream.fail(error)
   }
@@ -46,7 +46,7 @@ const relayPieces = async (
   for (const piece of pieces) ctx.res.write(piece)
   for await (const chunk of rest) {
     if (ctx.res.closed) return
-    if (!ctx.res.write(chunk)) await drained(ctx.res, clientStallMs)
+    if (!ctx.res.write(chunk)) await waitForDrain(ctx.res, clientStallMs)
   }
   endResponse(ctx.res, clientStallMs)
 }
@@ -57,7 +57,7 @@ const sendWhole = (ctx: EdgeContext, body: Uint8Array, { clientStallMs }: EdgeBo
   ctx.body = asBuffer(body)
 }
 
-const sendBody = async (ctx: EdgeContext, { head, bytes }: Answer, bounds: EdgeBounds): Promise<void> => {
+const sendBody = async (ctx: EdgeContext, { head, bytes }: InferenceAnswer, bounds: EdgeBounds): Promise<void> => {
   const rest = bytes[Symbol.asyncIterator]()
   const first = await rest.next()
   if (first.done === true) throw empty()
@@ -71,7 +71,7 @@ const sendBody = async (ctx: EdgeContext, { head, bytes }: Answer, bounds: EdgeB
  * Sends an answer as it comes: a body with its length where it came whole, a stream event by event at the client's pace.
  * Throws what broke the answer off as long as nothing was sent; a stream says it in its own words afterwards.
  */
-export const sendAnswer = (ctx: EdgeContext, answer: Answer, parts: AnswerParts): Promise<void> =>
+export const sendAnswer = (ctx: EdgeContext, answer: InferenceAnswer, parts: AnswerParts): Promise<void> =>
   answer.head.contentType.startsWith('text/event-stream')
     ? relayEvents(ctx, answer, parts)
     : sendBody(ctx, answer, parts.bounds)

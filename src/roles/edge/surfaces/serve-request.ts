@@ -1,24 +1,24 @@
-import type { Demand } from '../../../domain/pricing/worst-case.ts'
+import type { UsageBounds } from '../../../domain/pricing/worst-case.ts'
 import type { Plan } from '../../../domain/routing/plan.ts'
-import type { RoutedCall, Surface } from '../../role.ts'
+import type { RoutedRequest, Surface } from '../../role.ts'
 import type { EdgeBounds } from '../bounds.ts'
-import type { HeldKey } from '../idempotency/held-key.ts'
-import { keptStream, keptWhole } from '../idempotency/keeping.ts'
-import { idempotencyKeyIn } from '../idempotency/key-header.ts'
+import type { KeyLease } from '../idempotency/held-key.ts'
+import { captureStream, captureResponse } from '../idempotency/keeping.ts'
+import { readIdempotencyKey } from '../idempotency/key-header.ts'
 import type { Inference, InferenceRequest } from '../inference.ts'
-import { type EdgeContext, keyOf } from '../middleware/context.ts'
-import type { FaultTeller } from '../middleware/errors.ts'
+import { type EdgeContext, keyOfContext } from '../middleware/context.ts'
+import type { FaultReporter } from '../middleware/errors.ts'
 import { clientGoneOf } from './client-gone.ts'
 import { type SurfaceRequest, withoutRouting } from './request.ts'
-import { tellFailure, tellRoute } from './route-headers.ts'
+import { setFailureHeaders, setRouteHeaders } from './route-headers.ts'
 import { sendAnswer } from './send-answer.ts'
-import { headersToKeep, type OnceParts, serveOnce } from './serve-once.ts'
-import type { Voice } from './voice.ts'
+import { headersToStore, type IdempotentParts, serveIdempotent } from './serve-once.ts'
+import type { StreamFormat } from './voice.ts'
 
-export interface SurfaceParts extends OnceParts {
+export interface SurfaceParts extends IdempotentParts {
   readonly inference: Inference
   readonly bounds: EdgeBounds
-  readonly faults: FaultTeller
+  readonly faults: FaultReporter
 }
 
 /** A request of one surface, read and planned. */
@@ -26,9 +26,9 @@ export interface PlannedRequest {
   readonly surface: Surface
   readonly request: SurfaceRequest
   readonly plan: Plan
-  readonly demand: Demand
-  readonly headers?: RoutedCall['headers'] | undefined
-  readonly voice: Voice
+  readonly demand: UsageBounds
+  readonly headers?: RoutedRequest['headers'] | undefined
+  readonly voice: StreamFormat
 }
 
 /** Who reads an answer, and what stands before. */
@@ -38,25 +38,25 @@ interface Reader {
 }
 
 /** What is kept is answered to whoever repeats the request: it is read to its end, its client there or not. */
-const keepingReader = (ctx: EdgeContext, { logger }: SurfaceParts, held: HeldKey, stream: boolean): Reader => {
+const keepingReader = (ctx: EdgeContext, { logger }: SurfaceParts, held: KeyLease, stream: boolean): Reader => {
   if (stream)
     return {
       clientGone: AbortSignal.any([clientGoneOf(ctx.res), held.lost]),
-      keeping: (answer) => keptStream(answer, held, logger),
+      keeping: (answer) => captureStream(answer, held, logger),
     }
   const keep = (contentType: string, body: Uint8Array): Promise<void> =>
-    held.keep({ status: 200, headers: headersToKeep(ctx, contentType), body })
-  return { clientGone: held.lost, keeping: (answer) => keptWhole(answer, held, keep) }
+    held.store({ status: 200, headers: headersToStore(ctx, contentType), body })
+  return { clientGone: held.lost, keeping: (answer) => captureResponse(answer, held, keep) }
 }
 
 /** Runs a request, once where it names an idempotency key, and sends its answer, with the headers that tell how it was routed. */
 export const serveRequest = async (ctx: EdgeContext, parts: SurfaceParts, planned: PlannedRequest): Promise<void> => {
-  const key = idempotencyKeyIn(ctx.req.headers)
+  const key = readIdempotencyKey(ctx.req.headers)
   if (key === null) return runAndSend(ctx, parts, planned, { clientGone: clientGoneOf(ctx.res) })
   const { surface } = planned
   const stream = planned.request.stream === true
-  const work = { type: 'request', keyId: keyOf(ctx).keyId, surface, stream } as const
-  await serveOnce(ctx, parts, { key, work }, (held) =>
+  const work = { type: 'request', keyId: keyOfContext(ctx).keyId, surface, stream } as const
+  await serveIdempotent(ctx, parts, { key, work }, (held) =>
     runAndSend(ctx, parts, planned, keepingReader(ctx, parts, held, stream)),
   )
 }
@@ -75,7 +75,7 @@ const runAndSend = async (
     .run(
       {
         requestId,
-        key: keyOf(ctx),
+        key: keyOfContext(ctx),
         surface,
         body: withoutRouting(request),
         model,
@@ -88,8 +88,8 @@ const runAndSend = async (
       plan,
       clientGone,
     )
-    .catch((fault: unknown) => tellFailure(ctx, plan, fault))
-  tellRoute(ctx, plan, answer.head)
+    .catch((fault: unknown) => setFailureHeaders(ctx, plan, fault))
+  setRouteHeaders(ctx, plan, answer.head)
   if (answer.outputCap !== null) ctx.set('X-Gateway-Output-Cap', String(answer.outputCap))
   await sendAnswer(ctx, answer, { bounds: parts.bounds, faults: parts.faults, voice })
 }

@@ -1,12 +1,12 @@
 import type { JsonObject } from '../../../json.ts'
 import type { AcceptedTask } from '../../task-views.ts'
-import { idempotencyKeyIn } from '../idempotency/key-header.ts'
+import { readIdempotencyKey } from '../idempotency/key-header.ts'
 import type { EdgeContext } from '../middleware/context.ts'
 import type { VideoSubmit, VideoTasks } from '../video-tasks.ts'
 import { clientGoneOf } from './client-gone.ts'
-import { headersToKeep, type OnceParts, serveOnce } from './serve-once.ts'
+import { headersToStore, type IdempotentParts, serveIdempotent } from './serve-once.ts'
 
-export interface SubmitParts extends OnceParts {
+export interface SubmitParts extends IdempotentParts {
   readonly videoTasks: VideoTasks
 }
 
@@ -21,7 +21,7 @@ export const submitTask = async (
 ): Promise<void> => {
   const { videoTasks } = parts
   const clientGone = clientGoneOf(ctx.res)
-  const key = idempotencyKeyIn(ctx.req.headers)
+  const key = readIdempotencyKey(ctx.req.headers)
   if (key === null) {
     const accepted = await videoTasks.submit(asked, clientGone)
     ctx.state.trace.accepted(accepted)
@@ -29,12 +29,12 @@ export const submitTask = async (
     return
   }
   const taskId = videoTasks.newTaskId()
-  await serveOnce(ctx, parts, { key, work: { type: 'task', taskId } }, async (held, work) => {
+  await serveIdempotent(ctx, parts, { key, work: { type: 'task', taskId } }, async (held, work) => {
     const named = work.type === 'task' ? work.taskId : taskId
     const accepted = await videoTasks.submit(asked, clientGone, { taskId: named, mayStand: named !== taskId })
     ctx.state.trace.accepted(accepted)
     const body = Buffer.from(JSON.stringify(show(accepted)))
-    await held.keep({ status: 200, headers: headersToKeep(ctx, contentType), body })
+    await held.store({ status: 200, headers: headersToStore(ctx, contentType), body })
     ctx.set('Content-Type', contentType)
     ctx.body = body
   })

@@ -1,7 +1,7 @@
 import type { VideoBody, VideoRequest } from '../../../domain/video/request.ts'
-import { GatewayError, shownName } from '../../../errors.ts'
+import { GatewayError, truncateName } from '../../../errors.ts'
 import { isObject, type JsonObject } from '../../../json.ts'
-import { validatorOf } from '../../../schema-validation.ts'
+import { getValidator } from '../../../schema-validation.ts'
 import { refuseInvalid } from '../middleware/validate.ts'
 import type { NativeVideoRequest } from './native-video/request.types.ts'
 
@@ -70,7 +70,7 @@ const spelled = (fields: JsonObject): JsonObject =>
     ]),
   )
 
-const validate = validatorOf('requests/native-video-request.v1.json')
+const validate = getValidator('requests/native-video-request.v1.json')
 
 const readFields = (fields: JsonObject, pathOf: PathOf): NativeVideoRequest => {
   const request = spelled(fields)
@@ -125,7 +125,7 @@ const inexactIn = (value: unknown): string | null => {
   if (typeof value !== 'object' || value === null) return null
   for (const [name, member] of Object.entries(value)) {
     const found = inexactIn(member)
-    if (found !== null) return `${Array.isArray(value) ? `[${name}]` : `.${shownName(name)}`}${found}`
+    if (found !== null) return `${Array.isArray(value) ? `[${name}]` : `.${truncateName(name)}`}${found}`
   }
   return null
 }

@@ -1,11 +1,11 @@
 import type { GatewayError } from '../../../errors.ts'
 
 /** What a surface itself says within a stream. */
-export interface Voice {
+export interface StreamFormat {
   /** Said in silence, so that nothing on the way drops the connection. */
   readonly keepAlive: Uint8Array
   /** Hears what the stream says otherwise, piece by piece. */
-  hear?(piece: Uint8Array): void
+  observe?(piece: Uint8Array): void
   /** An error in the words of the surface, with the stream's own end. */
   errorEvent(error: GatewayError): Uint8Array
 }

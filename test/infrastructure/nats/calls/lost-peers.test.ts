@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import t from 'tap'
 import { limits } from '../../../../src/limits.ts'
-import { type AnswerPart, CallLost, type Dispatch, type RoutedCall } from '../../../../src/roles/role.ts'
+import { type AnswerPart, DispatchLost, type Dispatch, type RoutedRequest } from '../../../../src/roles/role.ts'
 import { answerOf, bytesPart, head, hear, routedCall, stay, until } from '../../../roles/calls-contract.ts'
 import { LossyProxy } from '../lossy-proxy.ts'
 import { NatsServer } from '../server.ts'
@@ -32,7 +32,7 @@ t.test('without a proxy a call is lost at once', async (t) => {
   t.teardown(() => edge.close())
   const tookMs = await elapsedMs(async () => {
     const { fault } = await hear(edge.dispatch(routedCall(), stay()))
-    t.ok(fault instanceof CallLost)
+    t.ok(fault instanceof DispatchLost)
     t.match(fault, { code: 'no_available_channel', status: 503, retryAfterSeconds: 1 })
   })
   t.ok(tookMs < 1_000, `${tookMs} ms`)
@@ -52,7 +52,7 @@ t.test('a proxy that is gone is found within seconds, and what had come before i
     await proxy.connection.close()
     const { bytes, fault } = await hear({ [Symbol.asyncIterator]: () => answer })
     t.equal(bytes.toString(), 'half')
-    t.ok(fault instanceof CallLost)
+    t.ok(fault instanceof DispatchLost)
     t.match(fault, { code: 'upstream_stream_interrupted', status: 502 })
   })
   t.ok(tookMs < 5_500, `${tookMs} ms`)
@@ -108,7 +108,7 @@ t.test('a proxy that accepts too late is told to leave it', async (t) => {
   t.teardown(() => edge.close())
   lossy.holdReplies()
   const { fault } = await hear(edge.dispatch(routedCall(), stay()))
-  t.ok(fault instanceof CallLost)
+  t.ok(fault instanceof DispatchLost)
   t.match(fault, { code: 'no_available_channel', status: 503 })
   lossy.passReplies()
   await until(() => signals[0]?.aborted === true)
@@ -122,13 +122,13 @@ t.test('a proxy that does not end a call in time is not waited for', async (t) =
   t.teardown(() => edge.close())
   const deadlineMs = Date.now() - limits.closingAckMs - limits.callsEndLateMs + 500
   const { fault } = await hear(edge.dispatch(routedCall({ deadlineMs }), stay()))
-  t.ok(fault instanceof CallLost)
+  t.ok(fault instanceof DispatchLost)
   t.match(fault, { code: 'upstream_timeout', status: 502 })
   await until(() => signals[0]?.aborted === true)
 })
 
 t.test('who records the end of a call whose client went early', async (t) => {
-  const seen: RoutedCall[] = []
+  const seen: RoutedRequest[] = []
   const signals: AbortSignal[] = []
   const proxy = await openProxy(server.url, async function* (call, clientGone): AsyncGenerator<AnswerPart> {
     seen.push(call)
@@ -141,7 +141,7 @@ t.test('who records the end of a call whose client went early', async (t) => {
   t.teardown(() => edge.close())
 
   const { fault: untaken } = await hear(edge.dispatch(routedCall(), AbortSignal.abort()))
-  t.ok(untaken instanceof CallLost, 'the edge, where no proxy has heard of it')
+  t.ok(untaken instanceof DispatchLost, 'the edge, where no proxy has heard of it')
   t.match(untaken, { status: 499 })
   t.equal(seen.length, 0)
 
@@ -149,7 +149,7 @@ t.test('who records the end of a call whose client went early', async (t) => {
   const taken = hear(edge.dispatch(routedCall(), gone.signal))
   gone.abort()
   const { fault } = await taken
-  t.notOk(fault instanceof CallLost, 'the proxy, once it has the call')
+  t.notOk(fault instanceof DispatchLost, 'the proxy, once it has the call')
   t.match(fault, { status: 499 })
   await until(() => signals[0]?.aborted === true)
 
@@ -157,7 +157,7 @@ t.test('who records the end of a call whose client went early', async (t) => {
   const goneAgain = new AbortController()
   const half = hear(edge.dispatch(large, goneAgain.signal))
   goneAgain.abort()
-  t.ok((await half).fault instanceof CallLost, 'the edge, while the proxy has only half of it')
+  t.ok((await half).fault instanceof DispatchLost, 'the edge, while the proxy has only half of it')
   t.equal(seen.length, 1)
 })
 

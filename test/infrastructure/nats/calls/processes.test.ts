@@ -4,7 +4,7 @@ import t from 'tap'
 import { v7 } from 'uuid'
 import { encodeOpening } from '../../../../src/infrastructure/nats/calls/message.ts'
 import { connectNats } from '../../../../src/infrastructure/nats/connect.ts'
-import { type AnswerPart, CallLost, type Dispatch } from '../../../../src/roles/role.ts'
+import { type AnswerPart, DispatchLost, type Dispatch } from '../../../../src/roles/role.ts'
 import { answerOf, bytesPart, head, hear, routedCall, stay, until } from '../../../roles/calls-contract.ts'
 import { NatsServer } from '../server.ts'
 import { openEdge, openProxy } from './open.ts'
@@ -100,7 +100,7 @@ t.test('an edge that closes cancels what is open', async (t) => {
   t.match(await rest, { code: 'upstream_stream_interrupted' })
   await until(() => signals[0]?.aborted === true)
   t.ok(Date.now() - startedMs < 500)
-  t.ok((await hear(edge.dispatch(routedCall(), stay()))).fault instanceof CallLost)
+  t.ok((await hear(edge.dispatch(routedCall(), stay()))).fault instanceof DispatchLost)
   await edge.connection.close()
   await proxy.serving.stop()
   await proxy.close()
@@ -186,7 +186,7 @@ t.test('a proxy refuses a version that it does not speak, and an edge takes the 
   await stranger.flush()
   const edge = await openEdge(server.url)
   const { fault } = await hear(edge.dispatch(routedCall(), stay()))
-  t.ok(fault instanceof CallLost)
+  t.ok(fault instanceof DispatchLost)
   t.match(fault, { code: 'no_available_channel', cause: { message: /version 9/ } })
   await edge.close()
   await stranger.close()

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import t, { type Test } from 'tap'
 import { limits } from '../../../../src/limits.ts'
-import { type AnswerPart, CallLost, type Dispatch } from '../../../../src/roles/role.ts'
+import { type AnswerPart, DispatchLost, type Dispatch } from '../../../../src/roles/role.ts'
 import { answerOf, hear, routedCall, stay, until } from '../../../roles/calls-contract.ts'
 import { NatsServer } from '../server.ts'
 import { type OpenedEdge, type OpenedProxy, openEdge, openProxy } from './open.ts'
@@ -85,6 +85,6 @@ t.test('a call that is not whole when its proxy gives up is lost', async (t) => 
   proxy.serving.giveUp()
   await stopped
   await proxy.server.close()
-  t.ok((await heard).fault instanceof CallLost)
+  t.ok((await heard).fault instanceof DispatchLost)
   t.equal(served, 0)
 })

@@ -1,12 +1,12 @@
 import t from 'tap'
-import type { Demand } from '../../../../src/domain/pricing/worst-case.ts'
+import type { UsageBounds } from '../../../../src/domain/pricing/worst-case.ts'
 import { limits } from '../../../../src/limits.ts'
-import { parseJson } from '../../../../src/roles/edge/middleware/json-body.ts'
-import { demandOf as chatDemand } from '../../../../src/roles/edge/surfaces/chat/demand.ts'
+import { parseJsonBody } from '../../../../src/roles/edge/middleware/json-body.ts'
+import { boundChatUsage as chatDemand } from '../../../../src/roles/edge/surfaces/chat/demand.ts'
 import { readChatRequest } from '../../../../src/roles/edge/surfaces/chat/request.ts'
-import { demandOf as messagesDemand } from '../../../../src/roles/edge/surfaces/messages/demand.ts'
+import { boundMessagesUsage as messagesDemand } from '../../../../src/roles/edge/surfaces/messages/demand.ts'
 import { readMessagesRequest } from '../../../../src/roles/edge/surfaces/messages/request.ts'
-import { demandOf as responsesDemand } from '../../../../src/roles/edge/surfaces/responses/demand.ts'
+import { boundResponsesUsage as responsesDemand } from '../../../../src/roles/edge/surfaces/responses/demand.ts'
 import { readResponsesRequest } from '../../../../src/roles/edge/surfaces/responses/request.ts'
 import { cpuMsOf } from '../../../cpu-time.ts'
 import { type WorstBodies, worstChats, worstMessages, worstResponses } from '../../../worst-bodies.ts'
@@ -18,7 +18,7 @@ const timesMax = 6
 
 interface Reading {
   readonly bodies: WorstBodies
-  readonly read: (value: unknown, bytes: number) => Demand
+  readonly read: (value: unknown, bytes: number) => UsageBounds
 }
 
 const surfaces: Readonly<Record<string, Reading>> = {
@@ -38,7 +38,7 @@ t.test('no body that is accepted takes an edge long to read', async (t) => {
     for (const [what, text] of Object.entries(bodies)) {
       const bytes = Buffer.from(text)
       const parsedMs = cpuMsOf(() => JSON.stringify(JSON.parse(text)))
-      const ms = cpuMsOf(() => read(parseJson(bytes), bytes.length), 2)
+      const ms = cpuMsOf(() => read(parseJsonBody(bytes), bytes.length), 2)
       const times = ms / parsedMs
       t.ok(times < timesMax, `${surface}, ${what}: ${ms.toFixed(0)} ms, ${times.toFixed(1)} times`)
     }

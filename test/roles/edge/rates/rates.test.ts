@@ -3,7 +3,7 @@ import t from 'tap'
 import { initialLedger } from '../../../../src/domain/ledger/ledger.ts'
 import type { RateLimit } from '../../../../src/domain/rates/rate-limits.ts'
 import { limits } from '../../../../src/limits.ts'
-import { Rates, type RatesParts, type Taken } from '../../../../src/roles/edge/rates/rates.ts'
+import { Rates, type RatesParts, type TakenUnits } from '../../../../src/roles/edge/rates/rates.ts'
 import { until } from '../../../clients.ts'
 import { MemoryRates } from '../memory-rates.ts'
 
@@ -30,7 +30,7 @@ t.test('the tokens of a long request are counted, though nobody asked meanwhile'
   let nowMs = 0
   const records = new MemoryRates()
   const { rates, apply } = openRates(() => nowMs, records)
-  const taken = (await rates.take(limit, 100)) as Taken
+  const taken = (await rates.take(limit, 100)) as TakenUnits
   rates.open('request-1', { ofAll: [taken], byModel: new Map() })
   t.equal(rates.view(limit).remaining, 100)
 

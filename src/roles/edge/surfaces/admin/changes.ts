@@ -1,12 +1,12 @@
 import { limits } from '../../../../limits.ts'
-import type { AdminChange, ChangesWanted } from '../../../../read-models/admin-changes.ts'
+import type { AdminChange, AdminChangeQuery } from '../../../../read-models/admin-changes.ts'
 import { placeCursor } from '../ledger/cursor.ts'
 import { pageBody } from '../ledger/page-body.ts'
 import * as ledgerParameters from '../ledger/parameters.ts'
 import { readQuery } from '../ledger/query.ts'
 import { readTables } from '../read-tables.ts'
 import * as parameters from './parameters.ts'
-import type { AdminAnswer, AdminCall, AdminParts } from './route.ts'
+import type { AdminResult, AdminCall, AdminParts } from './route.ts'
 
 /** A page of administrative events, newest first. */
 export const pageOfChanges = async (
@@ -17,11 +17,11 @@ export const pageOfChanges = async (
     cursor,
     shown,
   }: {
-    readonly wanted: Omit<ChangesWanted, 'limit'> & { readonly limit: number | undefined }
+    readonly wanted: Omit<AdminChangeQuery, 'limit'> & { readonly limit: number | undefined }
     readonly cursor: ReturnType<typeof placeCursor>
     readonly shown: (change: AdminChange) => object
   },
-): Promise<AdminAnswer> => {
+): Promise<AdminResult> => {
   const limit = wanted.limit ?? limits.pageRows
   const found = await readTables(ctx, readModels.listAdminChanges({ ...wanted, limit: limit + 1 }))
   const page = pageBody(found, limit, shown, (last) => cursor.text({ ...last, line: 0 }))
@@ -31,13 +31,13 @@ export const pageOfChanges = async (
 const cursor = placeCursor('events')
 
 /** The parameters of the list's query. */
-export const known = {
-  workspace: parameters.workspace,
-  type: parameters.types,
-  actor: parameters.actor,
-  after: parameters.sequence,
+export const changesParameters = {
+  workspace: parameters.workspaceParameter,
+  type: parameters.typesParameter,
+  actor: parameters.actorParameter,
+  after: parameters.sequenceParameter,
   cursor: cursor.parameter,
-  limit: ledgerParameters.limit,
+  limit: ledgerParameters.limitParameter,
 }
 
 const shownChange = ({ sequence, type, workspaceId, subject, actor, time, detail }: AdminChange) => ({
@@ -51,7 +51,7 @@ const shownChange = ({ sequence, type, workspaceId, subject, actor, time, detail
   detail,
 })
 
-export const list = (call: AdminCall<undefined>, parts: AdminParts): Promise<AdminAnswer> => {
-  const { workspace: workspaceId, type: types, cursor: readOn, ...wanted } = readQuery(call.ctx, known)
+export const showAdminChanges = (call: AdminCall<undefined>, parts: AdminParts): Promise<AdminResult> => {
+  const { workspace: workspaceId, type: types, cursor: readOn, ...wanted } = readQuery(call.ctx, changesParameters)
   return pageOfChanges(call, parts, { wanted: { ...wanted, workspaceId, types, readOn }, cursor, shown: shownChange })
 }

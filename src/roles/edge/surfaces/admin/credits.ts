@@ -1,14 +1,14 @@
 import { formatUsd, parseUsd } from '../../../../domain/money.ts'
 import { GatewayError } from '../../../../errors.ts'
 import type { AdminChange } from '../../../../read-models/admin-changes.ts'
-import { creditWallet } from '../../../account-changes.ts'
+import { executeCredit } from '../../../account-changes.ts'
 import type { EdgeContext } from '../../middleware/context.ts'
 import { placeCursor } from '../ledger/cursor.ts'
 import * as parameters from '../ledger/parameters.ts'
 import { readQuery } from '../ledger/query.ts'
 import { pageOfChanges } from './changes.ts'
 import type { CreditRequest } from './requests.types.ts'
-import { type AdminAnswer, type AdminCall, type AdminParts, futureMs } from './route.ts'
+import { type AdminResult, type AdminCall, type AdminParts, futureMs } from './route.ts'
 import { workspaceShown } from './workspaces.ts'
 
 const referenceCharactersMax = 200
@@ -36,16 +36,16 @@ const amountOf = ({ amount }: CreditRequest): bigint => {
 }
 
 /** The same reference credits once. */
-export const credit = async (
+export const postCredit = async (
   { ctx, books, id, body }: AdminCall<CreditRequest>,
   parts: AdminParts,
-): Promise<AdminAnswer> => {
+): Promise<AdminResult> => {
   const { note = '', expires_at } = body
   const reference = referenceOf(body, ctx)
   const amountPicos = amountOf(body)
   const expiresAt =
     expires_at === undefined ? undefined : new Date(futureMs(expires_at, 'expires_at', parts)).toISOString()
-  const isNew = await creditWallet(books, id, { amountPicos, reference, note, expiresAt })
+  const isNew = await executeCredit(books, id, { amountPicos, reference, note, expiresAt })
   return {
     status: isNew ? 201 : 200,
     body: { object: 'credit', reference, amount: formatUsd(amountPicos), workspace: workspaceShown(books, id) },
@@ -54,7 +54,7 @@ export const credit = async (
 
 const cursor = placeCursor('credits')
 /** The parameters of the list's query. */
-export const known = { cursor: cursor.parameter, limit: parameters.limit }
+export const creditsParameters = { cursor: cursor.parameter, limit: parameters.limitParameter }
 
 const shownCredit = ({ sequence, actor, time, detail }: AdminChange) => ({
   object: 'credit',
@@ -67,9 +67,9 @@ const shownCredit = ({ sequence, actor, time, detail }: AdminChange) => ({
   time,
 })
 
-export const list = (call: AdminCall<undefined>, parts: AdminParts): Promise<AdminAnswer> => {
+export const showCredits = (call: AdminCall<undefined>, parts: AdminParts): Promise<AdminResult> => {
   workspaceShown(call.books, call.id)
-  const { cursor: readOn, limit } = readQuery(call.ctx, known)
+  const { cursor: readOn, limit } = readQuery(call.ctx, creditsParameters)
   const wanted = { workspaceId: call.id, types: ['WalletCredited'], readOn, limit }
   return pageOfChanges(call, parts, { wanted, cursor, shown: shownCredit })
 }

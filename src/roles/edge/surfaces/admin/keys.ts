@@ -1,15 +1,15 @@
 import type { Key } from '../../../../domain/accounts/accounts.ts'
-import { issueKey, requireKey, revokeKey, rotateKey, setKeyExpiry } from '../../../account-changes.ts'
-import { type Books, refusalOf } from '../../../books.ts'
+import { executeIssueKey, requireKey, revokeKey, rotateKey, setKeyExpiry } from '../../../account-changes.ts'
+import { type AdminContext, accountRefusal } from '../../../books.ts'
 import { readQuery } from '../ledger/query.ts'
 import { pageOf } from './page.ts'
-import { workspace } from './parameters.ts'
+import { workspaceParameter } from './parameters.ts'
 import type { IssueKeyRequest, RotateKeyRequest, SetKeyExpiryRequest } from './requests.types.ts'
-import { type AdminAnswer, type AdminCall, type AdminParts, futureMs } from './route.ts'
+import { type AdminResult, type AdminCall, type AdminParts, futureMs } from './route.ts'
 
 const page = pageOf('keys')
 /** The parameters of the list's query. */
-export const known = { ...page.known, workspace }
+export const keysParameters = { ...page.known, workspace: workspaceParameter }
 
 const shownKey = ({ keyId, workspaceId, name, prefix, revoked, expiresAtMs, replaces }: Key) => ({
   object: 'key',
@@ -22,33 +22,33 @@ const shownKey = ({ keyId, workspaceId, name, prefix, revoked, expiresAtMs, repl
   replaces,
 })
 
-const keyShown = (books: Books, keyId: string) => shownKey(requireKey(books, keyId))
+const keyShown = (books: AdminContext, keyId: string) => shownKey(requireKey(books, keyId))
 
 const expiryOf = (text: string | null | undefined, parts: AdminParts): number | null | undefined =>
   typeof text === 'string' ? futureMs(text, 'expires_at', parts) : text
 
 /** The secret is shown this once. */
-export const issue = async ({ books, body }: AdminCall<IssueKeyRequest>, parts: AdminParts): Promise<AdminAnswer> => {
+export const postKey = async ({ books, body }: AdminCall<IssueKeyRequest>, parts: AdminParts): Promise<AdminResult> => {
   const { workspace: workspaceId, name, expires_at } = body
   const expiresAtMs = expiryOf(expires_at, parts) ?? null
-  const { keyId, secret } = await issueKey(books, { workspaceId, name, expiresAtMs }, parts)
+  const { keyId, secret } = await executeIssueKey(books, { workspaceId, name, expiresAtMs }, parts)
   return { status: 201, body: { ...keyShown(books, keyId), secret } }
 }
 
-export const list = ({ ctx, books }: AdminCall<undefined>): AdminAnswer => {
-  const { workspace: workspaceId, ...wanted } = readQuery(ctx, known)
+export const showWorkspaceKeys = ({ ctx, books }: AdminCall<undefined>): AdminResult => {
+  const { workspace: workspaceId, ...wanted } = readQuery(ctx, keysParameters)
   const { workspaces, keys } = books.tail.ledger.accounts
-  if (workspaceId !== undefined && !workspaces.has(workspaceId)) throw refusalOf('workspace_unknown')
+  if (workspaceId !== undefined && !workspaces.has(workspaceId)) throw accountRefusal('workspace_unknown')
   const found = [...keys.values()].filter((key) => workspaceId === undefined || key.workspaceId === workspaceId)
   return { body: page.show(found, ({ keyId }) => keyId, shownKey, wanted) }
 }
 
-export const show = ({ books, id }: AdminCall<undefined>): AdminAnswer => ({ body: keyShown(books, id) })
+export const getKey = ({ books, id }: AdminCall<undefined>): AdminResult => ({ body: keyShown(books, id) })
 
-export const setExpiry = async (
+export const putKeyExpiry = async (
   { books, id, body }: AdminCall<SetKeyExpiryRequest>,
   parts: AdminParts,
-): Promise<AdminAnswer> => {
+): Promise<AdminResult> => {
   await setKeyExpiry(books, id, futureMs(body.expires_at, 'expires_at', parts))
   return { body: keyShown(books, id) }
 }
@@ -56,10 +56,10 @@ export const setExpiry = async (
 const msPerSecond = 1_000
 
 /** The secret is shown this once. */
-export const rotate = async (
+export const rotateKeyByRequest = async (
   { books, id, body }: AdminCall<RotateKeyRequest>,
   parts: AdminParts,
-): Promise<AdminAnswer> => {
+): Promise<AdminResult> => {
   const { grace_seconds: graceSeconds, expires_at } = body
   const graceEndsAtMs = graceSeconds === 0 ? null : parts.clock() + graceSeconds * msPerSecond
   const expiresAtMs = expiryOf(expires_at, parts)
@@ -67,7 +67,7 @@ export const rotate = async (
   return { status: 201, body: { ...keyShown(books, keyId), secret } }
 }
 
-export const revoke = async ({ books, id }: AdminCall<undefined>): Promise<AdminAnswer> => {
+export const revokeKeyByRequest = async ({ books, id }: AdminCall<undefined>): Promise<AdminResult> => {
   await revokeKey(books, id)
   return { body: keyShown(books, id) }
 }

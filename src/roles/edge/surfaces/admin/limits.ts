@@ -1,20 +1,20 @@
 import type { LimitsInForce } from '../../../../domain/accounts/limits.ts'
 import { formatUsd, parseUsd } from '../../../../domain/money.ts'
 import type { Limits, Pace } from '../../../../events/types.ts'
-import type { Books } from '../../../books.ts'
+import type { AdminContext } from '../../../books.ts'
 import {
   modelsIn,
-  type StandingLimits,
-  setLimits,
-  spentOf,
-  standingLimits,
-  standingLimitsOf,
+  type EffectiveLimits,
+  executeSetLimits,
+  findSpending,
+  listEffectiveLimits,
+  findEffectiveLimits,
 } from '../../../limits-changes.ts'
-import { warningsOf } from '../../../routing-changes.ts'
+import { findWarnings } from '../../../routing-changes.ts'
 import { readQuery } from '../ledger/query.ts'
 import { pageOf } from './page.ts'
 import type { SetLimitsRequest } from './requests.types.ts'
-import { type AdminAnswer, type AdminCall, type AdminParts, warned } from './route.ts'
+import { type AdminResult, type AdminCall, type AdminParts, withWarnings } from './route.ts'
 
 type PaceRequest = Pick<SetLimitsRequest, 'requests_per_minute' | 'tokens_per_minute' | 'concurrent_requests'>
 
@@ -42,7 +42,7 @@ const mapped = <From, To>(
   members && Object.fromEntries(Object.entries(members).map(([name, value]) => [name, map(value)]))
 
 /** As events write them. */
-export const limitsOf = ({ models, spend, allowed_models, ...pace }: SetLimitsRequest): Limits => ({
+export const limitsOfRequest = ({ models, spend, allowed_models, ...pace }: SetLimitsRequest): Limits => ({
   ...paceOf(pace),
   ...withoutAbsent({ models: mapped(models, paceOf), spend, allowedModels: allowed_models }),
 })
@@ -59,8 +59,8 @@ export const shownLimits = ({ models, spend, allowedModels, ...pace }: Limits): 
   }),
 })
 
-const spentShown = (books: Books, workspaceId: string, keyId: string, nowMs: number): object => {
-  const { dayPicos, monthPicos, totalPicos } = spentOf(books, workspaceId, keyId, nowMs)
+const spentShown = (books: AdminContext, workspaceId: string, keyId: string, nowMs: number): object => {
+  const { dayPicos, monthPicos, totalPicos } = findSpending(books, workspaceId, keyId, nowMs)
   return { day: formatUsd(dayPicos), month: formatUsd(monthPicos), total: formatUsd(totalPicos) }
 }
 
@@ -85,7 +85,7 @@ const inForceShown = ({ limits, sources }: LimitsInForce): object => ({
 
 const shown =
   ({ id: workspaceId, books }: AdminCall<unknown>, { clock }: AdminParts) =>
-  ({ keyId, limits, inForce }: StandingLimits): object => ({
+  ({ keyId, limits, inForce }: EffectiveLimits): object => ({
     object: 'limits',
     workspace: workspaceId,
     key: keyId,
@@ -99,8 +99,8 @@ const page = pageOf('limits')
 /** The parameters of the list's query. */
 export const { known } = page
 
-export const list = (call: AdminCall<undefined>, parts: AdminParts): AdminAnswer => {
-  const found = standingLimits(call.books, call.id, parts.requestsPerMinute)
+export const showLimits = (call: AdminCall<undefined>, parts: AdminParts): AdminResult => {
+  const found = listEffectiveLimits(call.books, call.id, parts.requestsPerMinute)
   return { body: page.show(found, ({ keyId }) => keyId ?? '', shown(call, parts), readQuery(call.ctx, known)) }
 }
 
@@ -109,22 +109,22 @@ const set = async (
   parts: AdminParts,
   keyId: string | null,
   limits: Limits,
-): Promise<AdminAnswer> => {
+): Promise<AdminResult> => {
   const { books, id: workspaceId } = call
-  await setLimits(books, workspaceId, keyId, limits)
-  const standing = standingLimitsOf(books, workspaceId, keyId, parts.requestsPerMinute)
-  const warnings = warningsOf(books, parts.catalog(), modelsIn(limits))
-  return { body: { ...shown(call, parts)(standing), ...warned(warnings) } }
+  await executeSetLimits(books, workspaceId, keyId, limits)
+  const standing = findEffectiveLimits(books, workspaceId, keyId, parts.requestsPerMinute)
+  const warnings = findWarnings(books, parts.catalog(), modelsIn(limits))
+  return { body: { ...shown(call, parts)(standing), ...withWarnings(warnings) } }
 }
 
-export const setOfWorkspace = (call: AdminCall<SetLimitsRequest>, parts: AdminParts): Promise<AdminAnswer> =>
-  set(call, parts, null, limitsOf(call.body))
+export const putWorkspaceLimits = (call: AdminCall<SetLimitsRequest>, parts: AdminParts): Promise<AdminResult> =>
+  set(call, parts, null, limitsOfRequest(call.body))
 
-export const setOfKey = (call: AdminCall<SetLimitsRequest>, parts: AdminParts): Promise<AdminAnswer> =>
-  set(call, parts, call.key, limitsOf(call.body))
+export const putKeyLimits = (call: AdminCall<SetLimitsRequest>, parts: AdminParts): Promise<AdminResult> =>
+  set(call, parts, call.key, limitsOfRequest(call.body))
 
-export const liftOfWorkspace = (call: AdminCall<undefined>, parts: AdminParts): Promise<AdminAnswer> =>
+export const deleteWorkspaceLimits = (call: AdminCall<undefined>, parts: AdminParts): Promise<AdminResult> =>
   set(call, parts, null, {})
 
-export const liftOfKey = (call: AdminCall<undefined>, parts: AdminParts): Promise<AdminAnswer> =>
+export const deleteKeyLimits = (call: AdminCall<undefined>, parts: AdminParts): Promise<AdminResult> =>
   set(call, parts, call.key, {})

@@ -7,7 +7,7 @@ import * as parameters from '../ledger/parameters.ts'
 export const pageOf = (list: string) => {
   const cursor = textsCursor(list)
   return {
-    known: { cursor: cursor.parameter, limit: parameters.limit },
+    known: { cursor: cursor.parameter, limit: parameters.limitParameter },
     /** `items` need no order. */
     show: <Item>(
       items: readonly Item[],

@@ -1,25 +1,25 @@
 import { administrativeTypes } from '../../../../read-models/admin-changes.ts'
-import { someOf } from '../ledger/parameters.ts'
+import { someOfParameter } from '../ledger/parameters.ts'
 import type { Parameter } from '../ledger/query.ts'
 
 const workspacePattern = /^[a-z0-9][a-z0-9-]{0,62}$/
 const actorCharactersMax = 200
 
-export const workspace: Parameter<string> = {
+export const workspaceParameter: Parameter<string> = {
   read: (text) => (workspacePattern.test(text) ? text : undefined),
   form: "a workspace's id",
   schema: { type: 'string', pattern: workspacePattern.source },
 }
 
-export const types = someOf(administrativeTypes)
+export const typesParameter = someOfParameter(administrativeTypes)
 
-export const actor: Parameter<string> = {
+export const actorParameter: Parameter<string> = {
   read: (text) => (text !== '' && text.length <= actorCharactersMax ? text : undefined),
   form: 'who asked, such as admin:ana',
   schema: { type: 'string', minLength: 1, maxLength: actorCharactersMax },
 }
 
-export const sequence: Parameter<number> = {
+export const sequenceParameter: Parameter<number> = {
   read: (text) => (/^[0-9]{1,15}$/.test(text) ? Number(text) : undefined),
   form: 'a sequence of the log',
   schema: { type: 'integer', minimum: 0 },

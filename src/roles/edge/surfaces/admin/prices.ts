@@ -3,11 +3,11 @@ import { type PriceFile, problemsOfPriceFile } from '../../../../domain/pricing/
 import type { PriceChange } from '../../../../domain/pricing/price-import.ts'
 import { GatewayError } from '../../../../errors.ts'
 import type { PricePublished } from '../../../../events/types.ts'
-import { changeRecord, chosenFrom, compareImport, publishPrices } from '../../../price-changes.ts'
+import { changeRecord, selectChanges, compareImport, publishPrices } from '../../../price-changes.ts'
 import { readQuery } from '../ledger/query.ts'
 import { pageOf } from './page.ts'
 import type { ImportPricesRequest } from './requests.types.ts'
-import type { AdminAnswer, AdminCall, AdminParts } from './route.ts'
+import type { AdminResult, AdminCall, AdminParts } from './route.ts'
 
 const page = pageOf('prices')
 
@@ -31,7 +31,7 @@ const checkFile = (file: PriceFile): void => {
   throw new GatewayError('invalid_value', `Invalid value: '${path}' ${message}.`, { param: path })
 }
 
-export const publish = async ({ books, body }: AdminCall<PriceFile>): Promise<AdminAnswer> => {
+export const postPrices = async ({ books, body }: AdminCall<PriceFile>): Promise<AdminResult> => {
   checkFile(body)
   const published = await publishPrices(books, body)
   return {
@@ -41,7 +41,7 @@ export const publish = async ({ books, body }: AdminCall<PriceFile>): Promise<Ad
 }
 
 /** What is in force now. */
-export const list = ({ ctx, books }: AdminCall<undefined>, { clock }: AdminParts): AdminAnswer => {
+export const showPrices = ({ ctx, books }: AdminCall<undefined>, { clock }: AdminParts): AdminResult => {
   const { prices } = books.tail.ledger
   const nowMs = clock()
   const inForce = [...prices.keys()].flatMap((model) => priceAt(prices, model, nowMs) ?? [])
@@ -49,7 +49,7 @@ export const list = ({ ctx, books }: AdminCall<undefined>, { clock }: AdminParts
 }
 
 /** Every sheet of a model in the order of taking effect. */
-export const history = ({ books, id }: AdminCall<undefined>, { clock }: AdminParts): AdminAnswer => {
+export const listPriceHistory = ({ books, id }: AdminCall<undefined>, { clock }: AdminParts): AdminResult => {
   const { prices } = books.tail.ledger
   const sheets = prices.get(id)
   if (sheets === undefined) throw new GatewayError('not_found', 'No price of this model was ever published.')
@@ -65,14 +65,14 @@ const countsOf = (changes: readonly PriceChange[]): object => {
 }
 
 /** Tells what another table would change and, where that is asked for, publishes it. */
-export const importPrices = async (
+export const postPriceImport = async (
   { books, body }: AdminCall<ImportPricesRequest>,
   { catalog, clock }: AdminParts,
-): Promise<AdminAnswer> => {
+): Promise<AdminResult> => {
   const { table, dry_run: isDryRun = false, models, effective_from: effectiveFrom, source } = body
   const providers = new Set(catalog().providers.keys())
   const changes = compareImport(books, { table, providers, nowMs: clock(), effectiveFrom, source })
-  const chosen = chosenFrom(changes, models)
+  const chosen = selectChanges(changes, models)
   if (chosen.length > 0) checkFile({ prices: chosen })
   const published = isDryRun ? [] : await publishPrices(books, { prices: chosen })
   return {

@@ -1,12 +1,12 @@
 import type { Catalog } from '../../../../domain/routing/plan.ts'
 import { GatewayError, logUnavailable } from '../../../../errors.ts'
 import { limits } from '../../../../limits.ts'
-import { validatorOf } from '../../../../schema-validation.ts'
-import { within } from '../../../../within.ts'
+import { getValidator } from '../../../../schema-validation.ts'
+import { withTimeout } from '../../../../within.ts'
 import type { KeySource } from '../../../account-changes.ts'
-import type { Books } from '../../../books.ts'
+import type { AdminContext } from '../../../books.ts'
 import type { Clock } from '../../../role.ts'
-import { type EdgeContext, jsonOf } from '../../middleware/context.ts'
+import { type EdgeContext, jsonOfContext } from '../../middleware/context.ts'
 import { refuseInvalid } from '../../middleware/validate.ts'
 import type { EdgeReadModels } from '../../read-models.ts'
 import type { Parameter } from '../ledger/query.ts'
@@ -14,7 +14,7 @@ import type { Parameter } from '../ledger/query.ts'
 /** What the admin API works on. */
 export interface AdminParts extends KeySource {
   /** Without an actor: each call has its own. */
-  readonly books: Books
+  readonly books: AdminContext
   readonly readModels: EdgeReadModels
   /** As it is configured. */
   readonly configured: Catalog
@@ -34,26 +34,26 @@ export interface AdminCall<Body> {
   readonly key: string
   readonly body: Body
   /** In the name of who calls. */
-  readonly books: Books
+  readonly books: AdminContext
 }
 
-export interface AdminAnswer {
+export interface AdminResult {
   /** 201 where something new came of it. Default 200. */
   readonly status?: 200 | 201
   readonly body: object
 }
 
 /** A member for what is done and may be a mistake; none where there is nothing to say. */
-export const warned = (warnings: readonly string[]): { readonly warnings?: readonly string[] } =>
+export const withWarnings = (warnings: readonly string[]): { readonly warnings?: readonly string[] } =>
   warnings.length === 0 ? {} : { warnings }
 
 /** What a path names. */
-export interface Named {
+export interface PathNames {
   readonly id?: string
   readonly key?: string
 }
 
-type Handle<Body> = (call: AdminCall<Body>, parts: AdminParts) => Promise<AdminAnswer> | AdminAnswer
+type Handle<Body> = (call: AdminCall<Body>, parts: AdminParts) => Promise<AdminResult> | AdminResult
 
 /** One line of the table of routes. */
 export interface AdminRoute {
@@ -69,11 +69,11 @@ export interface AdminRoute {
   readonly query?: Readonly<Record<string, Pick<Parameter<unknown>, 'form' | 'schema'>>>
   /** Whether it puts something into the log. */
   readonly changes: boolean
-  readonly serve: (ctx: EdgeContext, named: Named, parts: AdminParts) => Promise<void>
+  readonly serve: (ctx: EdgeContext, named: PathNames, parts: AdminParts) => Promise<void>
 }
 
 const readBody = <Body>(schemaId: string, value: unknown): Body => {
-  const problems = validatorOf(schemaId)(value)
+  const problems = getValidator(schemaId)(value)
   const isValid = (_value: unknown): _value is Body => problems.length === 0
   if (isValid(value)) return value
   refuseInvalid(problems, (path) => path)
@@ -88,21 +88,21 @@ const actorOf = ({ state }: EdgeContext): string => {
 const answer = async <Body>(
   ctx: EdgeContext,
   parts: AdminParts,
-  { named, body, handle }: { readonly named: Named; readonly body: Body; readonly handle: Handle<Body> },
+  { named, body, handle }: { readonly named: PathNames; readonly body: Body; readonly handle: Handle<Body> },
 ): Promise<void> => {
   const { id = '', key = '' } = named
   const call = { ctx, id, key, body, books: { ...parts.books, actor: actorOf(ctx) } }
-  const answered = await within(Promise.resolve(handle(call, parts)), limits.adminChangeMs, () => logUnavailable())
+  const answered = await withTimeout(Promise.resolve(handle(call, parts)), limits.adminChangeMs, () => logUnavailable())
   ctx.status = answered.status ?? 200
   ctx.body = answered.body
 }
 
-type Told = Pick<AdminRoute, 'summary' | 'answer' | 'query'>
+type RouteDescription = Pick<AdminRoute, 'summary' | 'answer' | 'query'>
 
 const withoutBody = (
   method: AdminRoute['method'],
   path: string,
-  told: Told,
+  told: RouteDescription,
   handle: Handle<undefined>,
 ): AdminRoute => ({
   ...told,
@@ -115,25 +115,25 @@ const withoutBody = (
 
 const withBody =
   (method: AdminRoute['method']) =>
-  <Body>(path: string, request: string, told: Told, handle: Handle<Body>): AdminRoute => ({
+  <Body>(path: string, request: string, told: RouteDescription, handle: Handle<Body>): AdminRoute => ({
     ...told,
     method,
     path,
     request,
     changes: true,
     serve: (ctx, named, parts) =>
-      answer(ctx, parts, { named, body: readBody<Body>(request, jsonOf(ctx).value), handle }),
+      answer(ctx, parts, { named, body: readBody<Body>(request, jsonOfContext(ctx).value), handle }),
   })
 
-export const get = (path: string, told: Told, handle: Handle<undefined>): AdminRoute =>
+export const getRoute = (path: string, told: RouteDescription, handle: Handle<undefined>): AdminRoute =>
   withoutBody('get', path, told, handle)
-export const remove = (path: string, told: Told, handle: Handle<undefined>): AdminRoute =>
+export const deleteRoute = (path: string, told: RouteDescription, handle: Handle<undefined>): AdminRoute =>
   withoutBody('delete', path, told, handle)
-export const act = (path: string, told: Told, handle: Handle<undefined>): AdminRoute =>
+export const actionRoute = (path: string, told: RouteDescription, handle: Handle<undefined>): AdminRoute =>
   withoutBody('post', path, told, handle)
-export const post = withBody('post')
-export const put = withBody('put')
-export const patch = withBody('patch')
+export const postRoute = withBody('post')
+export const putRoute = withBody('put')
+export const patchRoute = withBody('patch')
 
 /** Milliseconds since the epoch. Throws `invalid_value` for an instant that is over. */
 export const futureMs = (text: string, param: string, { clock }: Pick<AdminParts, 'clock'>): number => {

@@ -4,7 +4,7 @@ import * as keys from './keys.ts'
 import * as limits from './limits.ts'
 import * as plans from './plans.ts'
 import * as prices from './prices.ts'
-import { type AdminRoute, act, get, patch, post, put, remove } from './route.ts'
+import { type AdminRoute, actionRoute, getRoute, patchRoute, postRoute, putRoute, deleteRoute } from './route.ts'
 import * as routing from './routing.ts'
 import * as subscriptions from './subscriptions.ts'
 import * as workspaces from './workspaces.ts'
@@ -13,96 +13,96 @@ const requests = 'requests/admin'
 
 /** The admin API, whole. */
 export const adminRoutes: readonly AdminRoute[] = [
-  post(
+  postRoute(
     '/admin/v1/workspaces',
     `${requests}/open-workspace.json`,
     { summary: 'Open a workspace; opening it again does nothing', answer: 'workspace' },
-    workspaces.open,
+    workspaces.postWorkspace,
   ),
-  get(
+  getRoute(
     '/admin/v1/workspaces',
     { summary: 'Every workspace with its wallet', answer: 'list of workspace', query: workspaces.known },
-    workspaces.list,
+    workspaces.showWorkspaces,
   ),
-  get('/admin/v1/workspaces/:id', { summary: 'One workspace with its wallet', answer: 'workspace' }, workspaces.show),
-  patch(
+  getRoute('/admin/v1/workspaces/:id', { summary: 'One workspace with its wallet', answer: 'workspace' }, workspaces.getWorkspace),
+  patchRoute(
     '/admin/v1/workspaces/:id',
     `${requests}/change-workspace.json`,
     { summary: 'Change its name or credit limit', answer: 'workspace' },
-    workspaces.change,
+    workspaces.patchWorkspace,
   ),
-  post(
+  postRoute(
     '/admin/v1/workspaces/:id/credits',
     `${requests}/credit.json`,
     { summary: 'Add money, once for each reference', answer: 'credit' },
-    credits.credit,
+    credits.postCredit,
   ),
-  get(
+  getRoute(
     '/admin/v1/workspaces/:id/credits',
-    { summary: 'Money that was added, newest first', answer: 'list of credit', query: credits.known },
-    credits.list,
+    { summary: 'Money that was added, newest first', answer: 'list of credit', query: credits.creditsParameters },
+    credits.showCredits,
   ),
-  post(
+  postRoute(
     '/admin/v1/keys',
     `${requests}/issue-key.json`,
     { summary: 'Issue a key and show its secret, this once', answer: 'key' },
-    keys.issue,
+    keys.postKey,
   ),
-  get(
+  getRoute(
     '/admin/v1/keys',
-    { summary: 'Every key, or those of a workspace', answer: 'list of key', query: keys.known },
-    keys.list,
+    { summary: 'Every key, or those of a workspace', answer: 'list of key', query: keys.keysParameters },
+    keys.showWorkspaceKeys,
   ),
-  get('/admin/v1/keys/:id', { summary: 'One key', answer: 'key' }, keys.show),
-  patch(
+  getRoute('/admin/v1/keys/:id', { summary: 'One key', answer: 'key' }, keys.getKey),
+  patchRoute(
     '/admin/v1/keys/:id',
     `${requests}/set-key-expiry.json`,
     { summary: 'Set when a key stops', answer: 'key' },
-    keys.setExpiry,
+    keys.putKeyExpiry,
   ),
-  post(
+  postRoute(
     '/admin/v1/keys/:id/rotate',
     `${requests}/rotate-key.json`,
     { summary: 'Put a fresh key in its place and show its secret, this once', answer: 'key' },
-    keys.rotate,
+    keys.rotateKeyByRequest,
   ),
-  act('/admin/v1/keys/:id/revoke', { summary: 'End a key; ending it again does nothing', answer: 'key' }, keys.revoke),
-  remove('/admin/v1/keys/:id', { summary: 'The same', answer: 'key' }, keys.revoke),
-  post(
+  actionRoute('/admin/v1/keys/:id/revoke', { summary: 'End a key; ending it again does nothing', answer: 'key' }, keys.revokeKeyByRequest),
+  deleteRoute('/admin/v1/keys/:id', { summary: 'The same', answer: 'key' }, keys.revokeKeyByRequest),
+  postRoute(
     '/admin/v1/prices',
     'price-file.json',
     { summary: 'Publish rows of a price file; what stands already is not published again', answer: 'list of price' },
-    prices.publish,
+    prices.postPrices,
   ),
-  get(
+  getRoute(
     '/admin/v1/prices',
     { summary: 'What is in force now, by model', answer: 'list of price', query: prices.known },
-    prices.list,
+    prices.showPrices,
   ),
-  post(
+  postRoute(
     '/admin/v1/prices/import',
     `${requests}/import-prices.json`,
     { summary: "Compare with LiteLLM's table, and publish what is asked", answer: 'price_import' },
-    prices.importPrices,
+    prices.postPriceImport,
   ),
-  get('/admin/v1/prices/*id', { summary: 'Every sheet of a model', answer: 'list of price' }, prices.history),
-  get(
+  getRoute('/admin/v1/prices/*id', { summary: 'Every sheet of a model', answer: 'list of price' }, prices.listPriceHistory),
+  getRoute(
     '/admin/v1/aliases',
     { summary: 'Every alias, and where its word comes from', answer: 'list of alias', query: routing.aliasPage.known },
     routing.listAliases,
   ),
-  put(
+  putRoute(
     '/admin/v1/aliases/:id',
     `${requests}/set-alias.json`,
     { summary: "Set an alias over the configuration's", answer: 'alias' },
     routing.putAlias,
   ),
-  remove(
+  deleteRoute(
     '/admin/v1/aliases/:id',
     { summary: "Give the configuration's word back", answer: 'alias' },
     routing.removeAlias,
   ),
-  get(
+  getRoute(
     '/admin/v1/routers',
     {
       summary: 'Every router, and where its word comes from',
@@ -111,78 +111,78 @@ export const adminRoutes: readonly AdminRoute[] = [
     },
     routing.listRouters,
   ),
-  put(
+  putRoute(
     '/admin/v1/routers/:id',
     `${requests}/set-router.json`,
     { summary: "Set a router over the configuration's", answer: 'router' },
     routing.putRouter,
   ),
-  remove(
+  deleteRoute(
     '/admin/v1/routers/:id',
     { summary: "Give the configuration's word back", answer: 'router' },
     routing.removeRouter,
   ),
-  get(
+  getRoute(
     '/admin/v1/workspaces/:id/limits',
     {
       summary: 'The limits of a workspace and of its working keys, with what is spent',
       answer: 'list of limits',
       query: limits.known,
     },
-    limits.list,
+    limits.showLimits,
   ),
-  put(
+  putRoute(
     '/admin/v1/workspaces/:id/limits',
     `${requests}/set-limits.json`,
     { summary: 'Set the limits of a workspace, whole', answer: 'limits' },
-    limits.setOfWorkspace,
+    limits.putWorkspaceLimits,
   ),
-  remove(
+  deleteRoute(
     '/admin/v1/workspaces/:id/limits',
     { summary: 'Lift every limit of a workspace', answer: 'limits' },
-    limits.liftOfWorkspace,
+    limits.deleteWorkspaceLimits,
   ),
-  put(
+  putRoute(
     '/admin/v1/workspaces/:id/keys/:key/limits',
     `${requests}/set-limits.json`,
     { summary: 'Set the limits of a key, whole', answer: 'limits' },
-    limits.setOfKey,
+    limits.putKeyLimits,
   ),
-  remove(
+  deleteRoute(
     '/admin/v1/workspaces/:id/keys/:key/limits',
     { summary: 'Lift every limit of a key', answer: 'limits' },
-    limits.liftOfKey,
+    limits.deleteKeyLimits,
   ),
-  get(
+  getRoute(
     '/admin/v1/plans',
     { summary: 'Every plan on its terms of now', answer: 'list of plan', query: plans.known },
-    plans.list,
+    plans.showPlans,
   ),
-  put(
+  putRoute(
     '/admin/v1/plans/:id',
     `${requests}/publish-plan.json`,
     { summary: 'Publish a plan, or its new terms', answer: 'plan' },
-    plans.publish,
+    plans.putPlan,
   ),
-  get(
+  getRoute(
     '/admin/v1/workspaces/:id/subscription',
     { summary: 'The plan that a workspace has', answer: 'subscription' },
-    subscriptions.show,
+    subscriptions.getSubscription,
   ),
-  put(
+  putRoute(
     '/admin/v1/workspaces/:id/subscription',
     `${requests}/subscribe.json`,
     { summary: 'Give a workspace a plan, and charge its fee', answer: 'subscription' },
-    subscriptions.subscribe,
+    subscriptions.putSubscription,
   ),
-  remove(
+  deleteRoute(
     '/admin/v1/workspaces/:id/subscription',
     { summary: 'Do not renew the plan; it ends with its period', answer: 'subscription' },
-    subscriptions.cancel,
+    subscriptions.deleteSubscription,
   ),
-  get(
+  getRoute(
     '/admin/v1/events',
-    { summary: 'Who changed what when, newest first', answer: 'list of event', query: changes.known },
-    changes.list,
+    { summary: 'Who changed what when, newest first', answer: 'list of event', query: changes.changesParameters },
+    changes.showAdminChanges,
   ),
 ]

@@ -1,10 +1,10 @@
 import { candidateName, type RouterCandidate, type RouterRule } from '../../../../domain/routing/plan.ts'
 import { GatewayError } from '../../../../errors.ts'
-import { setAlias, setRouter, warningsOf } from '../../../routing-changes.ts'
+import { setAlias, setRouter, findWarnings } from '../../../routing-changes.ts'
 import { readQuery } from '../ledger/query.ts'
 import { pageOf } from './page.ts'
 import type { SetAliasRequest, SetRouterRequest } from './requests.types.ts'
-import { type AdminAnswer, type AdminCall, type AdminParts, warned } from './route.ts'
+import { type AdminResult, type AdminCall, type AdminParts, withWarnings } from './route.ts'
 
 export const aliasPage = pageOf('aliases')
 export const routerPage = pageOf('routers')
@@ -27,20 +27,20 @@ const shownAlias =
     configured: entryOf(configured.aliases, alias),
   })
 
-export const listAliases = (call: AdminCall<undefined>, parts: AdminParts): AdminAnswer => {
+export const listAliases = (call: AdminCall<undefined>, parts: AdminParts): AdminResult => {
   const names = Object.keys(parts.catalog().aliases)
   const wanted = readQuery(call.ctx, aliasPage.known)
   return { body: aliasPage.show(names, (name) => name, shownAlias(call, parts), wanted) }
 }
 
-export const putAlias = async (call: AdminCall<SetAliasRequest>, parts: AdminParts): Promise<AdminAnswer> => {
+export const putAlias = async (call: AdminCall<SetAliasRequest>, parts: AdminParts): Promise<AdminResult> => {
   await setAlias(call.books, parts.catalog(), call.id, call.body.model)
-  const warnings = warningsOf(call.books, parts.catalog(), [call.body.model])
-  return { body: { ...shownAlias(call, parts)(call.id), ...warned(warnings) } }
+  const warnings = findWarnings(call.books, parts.catalog(), [call.body.model])
+  return { body: { ...shownAlias(call, parts)(call.id), ...withWarnings(warnings) } }
 }
 
 /** Gives the configuration's word back. */
-export const removeAlias = async (call: AdminCall<undefined>, parts: AdminParts): Promise<AdminAnswer> => {
+export const removeAlias = async (call: AdminCall<undefined>, parts: AdminParts): Promise<AdminResult> => {
   if (!(await setAlias(call.books, parts.catalog(), call.id, null))) throw nothingSet('alias')
   return { body: shownAlias(call, parts)(call.id) }
 }
@@ -63,20 +63,20 @@ const shownRouter =
     configured: shownRule(entryOf(configured.routers, router)),
   })
 
-export const listRouters = (call: AdminCall<undefined>, parts: AdminParts): AdminAnswer => {
+export const listRouters = (call: AdminCall<undefined>, parts: AdminParts): AdminResult => {
   const names = Object.keys(parts.catalog().routers)
   const wanted = readQuery(call.ctx, routerPage.known)
   return { body: routerPage.show(names, (name) => name, shownRouter(call, parts), wanted) }
 }
 
-export const putRouter = async (call: AdminCall<SetRouterRequest>, parts: AdminParts): Promise<AdminAnswer> => {
+export const putRouter = async (call: AdminCall<SetRouterRequest>, parts: AdminParts): Promise<AdminResult> => {
   await setRouter(call.books, parts.catalog(), call.id, call.body)
-  const warnings = warningsOf(call.books, parts.catalog(), call.body.candidates.map(candidateName))
-  return { body: { ...shownRouter(call, parts)(call.id), ...warned(warnings) } }
+  const warnings = findWarnings(call.books, parts.catalog(), call.body.candidates.map(candidateName))
+  return { body: { ...shownRouter(call, parts)(call.id), ...withWarnings(warnings) } }
 }
 
 /** Gives the configuration's word back. */
-export const removeRouter = async (call: AdminCall<undefined>, parts: AdminParts): Promise<AdminAnswer> => {
+export const removeRouter = async (call: AdminCall<undefined>, parts: AdminParts): Promise<AdminResult> => {
   if (!(await setRouter(call.books, parts.catalog(), call.id, null))) throw nothingSet('router')
   return { body: shownRouter(call, parts)(call.id) }
 }

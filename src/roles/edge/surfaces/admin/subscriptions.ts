@@ -1,10 +1,10 @@
 import type { Subscription } from '../../../../domain/plans/subscription.ts'
 import { GatewayError } from '../../../../errors.ts'
-import type { Books } from '../../../books.ts'
-import { cancelPlan, standingSubscription, subscribe as subscribeTo } from '../../../plan-changes.ts'
+import type { AdminContext } from '../../../books.ts'
+import { executeCancelPlan, activeSubscription, executeSubscribe as subscribeTo } from '../../../plan-changes.ts'
 import { shownTerms } from './plans.ts'
 import type { SubscribeRequest } from './requests.types.ts'
-import type { AdminAnswer, AdminCall, AdminParts } from './route.ts'
+import type { AdminResult, AdminCall, AdminParts } from './route.ts'
 
 const shownSubscription = ({ subscriptionId, workspaceId, terms, ...period }: Subscription) => ({
   object: 'subscription',
@@ -17,26 +17,26 @@ const shownSubscription = ({ subscriptionId, workspaceId, terms, ...period }: Su
   renews: period.renews,
 })
 
-const subscriptionShown = (books: Books, workspaceId: string): object => {
-  const standing = standingSubscription(books, workspaceId)
+const subscriptionShown = (books: AdminContext, workspaceId: string): object => {
+  const standing = activeSubscription(books, workspaceId)
   if (standing === null) throw new GatewayError('not_found', 'The workspace has no plan.')
   return shownSubscription(standing)
 }
 
-export const show = ({ books, id }: AdminCall<undefined>): AdminAnswer => ({ body: subscriptionShown(books, id) })
+export const getSubscription = ({ books, id }: AdminCall<undefined>): AdminResult => ({ body: subscriptionShown(books, id) })
 
 /** One that is named was begun before, and another has taken its place, or none. */
-const requireStanding = (books: Books, workspaceId: string, subscriptionId: string): void => {
-  if (standingSubscription(books, workspaceId)?.subscriptionId !== subscriptionId)
+const requireStanding = (books: AdminContext, workspaceId: string, subscriptionId: string): void => {
+  if (activeSubscription(books, workspaceId)?.subscriptionId !== subscriptionId)
     throw new GatewayError('conflict', 'This subscription was begun before, and has ended.', {
       param: 'subscription_id',
     })
 }
 
-export const subscribe = async (
+export const putSubscription = async (
   { books, id: workspaceId, body }: AdminCall<SubscribeRequest>,
   { clock, newId }: AdminParts,
-): Promise<AdminAnswer> => {
+): Promise<AdminResult> => {
   const { plan: planId, subscription_id: named, renews = true } = body
   const subscriptionId = named ?? `sub_${newId()}`
   const again = named !== undefined
@@ -46,7 +46,7 @@ export const subscribe = async (
 }
 
 /** It ends with its period. */
-export const cancel = async ({ books, id }: AdminCall<undefined>): Promise<AdminAnswer> => {
-  await cancelPlan(books, id)
+export const deleteSubscription = async ({ books, id }: AdminCall<undefined>): Promise<AdminResult> => {
+  await executeCancelPlan(books, id)
   return { body: subscriptionShown(books, id) }
 }

@@ -1,21 +1,21 @@
 import type { Workspace } from '../../../../domain/accounts/accounts.ts'
-import { walletOf } from '../../../../domain/ledger/ledger.ts'
+import { walletInLedger } from '../../../../domain/ledger/ledger.ts'
 import { formatUsd, parseUsd } from '../../../../domain/money.ts'
 import { availablePicos, balancePicos } from '../../../../domain/wallet/wallet.ts'
-import { changeWorkspace, openWorkspace } from '../../../account-changes.ts'
-import { type Books, refusalOf } from '../../../books.ts'
+import { executeChangeWorkspace, executeOpenWorkspace } from '../../../account-changes.ts'
+import { type AdminContext, accountRefusal } from '../../../books.ts'
 import { readQuery } from '../ledger/query.ts'
 import { pageOf } from './page.ts'
 import type { ChangeWorkspaceRequest, OpenWorkspaceRequest } from './requests.types.ts'
-import type { AdminAnswer, AdminCall } from './route.ts'
+import type { AdminResult, AdminCall } from './route.ts'
 
 const page = pageOf('workspaces')
 
 /** The parameters of the list's query. */
 export const { known } = page
 
-const shownWorkspace = ({ tail }: Books, { workspaceId, name }: Workspace) => {
-  const wallet = walletOf(tail.ledger, workspaceId)
+const shownWorkspace = ({ tail }: AdminContext, { workspaceId, name }: Workspace) => {
+  const wallet = walletInLedger(tail.ledger, workspaceId)
   return {
     object: 'workspace',
     id: workspaceId,
@@ -28,19 +28,19 @@ const shownWorkspace = ({ tail }: Books, { workspaceId, name }: Workspace) => {
 }
 
 /** As the log has it now. Throws `not_found`. */
-export const workspaceShown = (books: Books, workspaceId: string): object => {
+export const workspaceShown = (books: AdminContext, workspaceId: string): object => {
   const workspace = books.tail.ledger.accounts.workspaces.get(workspaceId)
-  if (workspace === undefined) throw refusalOf('workspace_unknown')
+  if (workspace === undefined) throw accountRefusal('workspace_unknown')
   return shownWorkspace(books, workspace)
 }
 
-export const open = async ({ books, body }: AdminCall<OpenWorkspaceRequest>): Promise<AdminAnswer> => {
+export const postWorkspace = async ({ books, body }: AdminCall<OpenWorkspaceRequest>): Promise<AdminResult> => {
   const { id: workspaceId, name = workspaceId, credit_limit: creditLimit = '0' } = body
-  const isNew = await openWorkspace(books, { workspaceId, name, creditLimitPicos: parseUsd(creditLimit) })
+  const isNew = await executeOpenWorkspace(books, { workspaceId, name, creditLimitPicos: parseUsd(creditLimit) })
   return { status: isNew ? 201 : 200, body: workspaceShown(books, workspaceId) }
 }
 
-export const list = ({ ctx, books }: AdminCall<undefined>): AdminAnswer => {
+export const showWorkspaces = ({ ctx, books }: AdminCall<undefined>): AdminResult => {
   const workspaces = [...books.tail.ledger.accounts.workspaces.values()]
   const wanted = readQuery(ctx, known)
   return {
@@ -53,11 +53,11 @@ export const list = ({ ctx, books }: AdminCall<undefined>): AdminAnswer => {
   }
 }
 
-export const show = ({ books, id }: AdminCall<undefined>): AdminAnswer => ({ body: workspaceShown(books, id) })
+export const getWorkspace = ({ books, id }: AdminCall<undefined>): AdminResult => ({ body: workspaceShown(books, id) })
 
-export const change = async ({ books, id, body }: AdminCall<ChangeWorkspaceRequest>): Promise<AdminAnswer> => {
+export const patchWorkspace = async ({ books, id, body }: AdminCall<ChangeWorkspaceRequest>): Promise<AdminResult> => {
   const { name, credit_limit: creditLimit } = body
   const creditLimitPicos = creditLimit === undefined ? undefined : parseUsd(creditLimit)
-  await changeWorkspace(books, id, { name, creditLimitPicos })
+  await executeChangeWorkspace(books, id, { name, creditLimitPicos })
   return { body: workspaceShown(books, id) }
 }

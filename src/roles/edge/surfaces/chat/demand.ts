@@ -1,4 +1,4 @@
-import type { Demand } from '../../../../domain/pricing/worst-case.ts'
+import type { UsageBounds } from '../../../../domain/pricing/worst-case.ts'
 import { encodedAudio, linkedImage, type Media, noMedia, sumOfMedia, unmeasured } from '../media.ts'
 import { builtInSearch, webSearches } from '../web-searches.ts'
 import type { ChatCompletionRequest, ContentPart } from './request.types.ts'
@@ -28,7 +28,7 @@ const outputTokensMaxOf = ({ max_tokens, max_completion_tokens }: ChatCompletion
 }
 
 /** The most a chat request can ask for. No tokenizer makes more tokens of a text than it has bytes. */
-export const demandOf = (request: ChatCompletionRequest, bodyBytes: number): Demand => {
+export const boundChatUsage = (request: ChatCompletionRequest, bodyBytes: number): UsageBounds => {
   const media = mediaOf(request)
   const { web_search_options: search } = request
   return {

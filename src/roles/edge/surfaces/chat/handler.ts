@@ -1,12 +1,12 @@
-import { type EdgeMiddleware, jsonOf, keyOf } from '../../middleware/context.ts'
+import { type EdgeMiddleware, jsonOfContext, keyOfContext } from '../../middleware/context.ts'
 import { errorBody } from '../../middleware/errors.ts'
-import { askOf } from '../request.ts'
+import { routingRequestOf } from '../request.ts'
 import { type SurfaceParts, serveRequest } from '../serve-request.ts'
-import { keepAliveComment, type Voice } from '../voice.ts'
-import { demandOf } from './demand.ts'
+import { keepAliveComment, type StreamFormat } from '../voice.ts'
+import { boundChatUsage } from './demand.ts'
 import { readChatRequest } from './request.ts'
 
-const voice: Voice = {
+const voice: StreamFormat = {
   keepAlive: keepAliveComment,
   errorEvent: (error) => Buffer.from(`data: ${JSON.stringify(errorBody(error))}\n\ndata: [DONE]\n\n`),
 }
@@ -15,8 +15,8 @@ const voice: Voice = {
 export const completeChat =
   (parts: SurfaceParts): EdgeMiddleware =>
   async (ctx) => {
-    const { value, bytesLength } = jsonOf(ctx)
+    const { value, bytesLength } = jsonOfContext(ctx)
     const request = readChatRequest(value)
-    const plan = parts.inference.plan(askOf(request), keyOf(ctx))
-    await serveRequest(ctx, parts, { surface: 'chat', request, plan, demand: demandOf(request, bytesLength), voice })
+    const plan = parts.inference.plan(routingRequestOf(request), keyOfContext(ctx))
+    await serveRequest(ctx, parts, { surface: 'chat', request, plan, demand: boundChatUsage(request, bytesLength), voice })
   }

@@ -1,6 +1,6 @@
 import { formatUsd } from '../../../../domain/money.ts'
 import type { Subscription } from '../../../../domain/plans/subscription.ts'
-import { type EdgeContext, type EdgeMiddleware, keyOf } from '../../middleware/context.ts'
+import { type EdgeContext, type EdgeMiddleware, keyOfContext } from '../../middleware/context.ts'
 import type { Billing, EdgeReadModels } from '../../read-models.ts'
 import { readTables } from '../read-tables.ts'
 
@@ -17,7 +17,7 @@ const nothing: Billing = {
 }
 
 const billingOf = async (ctx: EdgeContext, readModels: EdgeReadModels): Promise<Billing> =>
-  (await readTables(ctx, readModels.findBilling(keyOf(ctx).workspaceId))) ?? nothing
+  (await readTables(ctx, readModels.findBilling(keyOfContext(ctx).workspaceId))) ?? nothing
 
 /** Amounts are written as the decimals they are: a JSON number may have more digits than a float holds. */
 const sendJson = (ctx: EdgeContext, text: string): void => {
@@ -29,7 +29,7 @@ const sendJson = (ctx: EdgeContext, text: string): void => {
 const centsText = (picos: bigint): string => formatUsd(picos * centsPerUsd)
 
 /** GET /v1/dashboard/billing/usage: what the workspace's requests cost so far; fees of plans are no usage. */
-export const showUsage =
+export const showBillingUsage =
   (readModels: EdgeReadModels): EdgeMiddleware =>
   async (ctx) => {
     const { chargedPicos, adjustmentsPicos } = await billingOf(ctx, readModels)
@@ -45,7 +45,7 @@ const planText = (subscription: Subscription | null): string => {
 }
 
 /** GET /v1/dashboard/billing/subscription: the limit is what is left and what was spent on requests, together. */
-export const showSubscription =
+export const showBillingSubscription =
   (readModels: EdgeReadModels): EdgeMiddleware =>
   async (ctx) => {
     const { creditsPicos, feesPicos, lapsedPicos, creditLimitPicos, subscription } = await billingOf(ctx, readModels)

@@ -1,4 +1,4 @@
-import { allOk, type Checks } from '../../../health.ts'
+import { allPass, type Checks } from '../../../health.ts'
 import type { EdgeMiddleware } from '../../middleware/context.ts'
 
 /** GET /healthz: the process serves. */
@@ -11,7 +11,7 @@ export const showReadiness =
   (ready: () => Checks): EdgeMiddleware =>
   (ctx) => {
     const checks = ready()
-    const isReady = allOk(checks)
+    const isReady = allPass(checks)
     ctx.status = isReady ? 200 : 503
     ctx.body = { status: isReady ? 'ready' : 'not_ready', role: 'edge', checks }
   }

@@ -1,6 +1,6 @@
 import { GatewayError } from '../../../../errors.ts'
 import type { ChargeTrace } from '../../../../read-models/charge-trace.ts'
-import { type EdgeContext, workspaceReadBy } from '../../middleware/context.ts'
+import { type EdgeContext, readableWorkspace } from '../../middleware/context.ts'
 import type { EdgeReadModels } from '../../read-models.ts'
 import { readTables } from '../read-tables.ts'
 import { readQuery } from './query.ts'
@@ -17,7 +17,7 @@ const idIn = (path: string): string => {
   return id
 }
 
-export interface AskedTrace {
+export interface TraceRequest {
   readonly id: string
   readonly trace: ChargeTrace
   /** At which the tables stood. */
@@ -25,11 +25,11 @@ export interface AskedTrace {
 }
 
 /** Where the log tells of the charge that the path names. Throws `not_found` where the workspace that is read has no such charge. */
-export const findAskedTrace = async (ctx: EdgeContext, readModels: EdgeReadModels): Promise<AskedTrace> => {
+export const findRequestedTrace = async (ctx: EdgeContext, readModels: EdgeReadModels): Promise<TraceRequest> => {
   readQuery(ctx, {})
   const id = idIn(ctx.path)
   const finding = readModels.findTrace(id)
   const trace = await readTables(ctx, finding)
-  if (trace === undefined || trace.workspaceId !== workspaceReadBy(ctx)) throw unknownCharge()
+  if (trace === undefined || trace.workspaceId !== readableWorkspace(ctx)) throw unknownCharge()
   return { id, trace, sequence: (await finding).sequence }
 }

@@ -1,11 +1,11 @@
-import { explain } from '../../../../audit/explain.ts'
+import { explainCharge } from '../../../../audit/explain.ts'
 import type { FrameSource } from '../../../../audit/frames.ts'
 import { type ChargeTables, readEvidence } from '../../../../audit/read-evidence.ts'
 import type { EdgeMiddleware } from '../../middleware/context.ts'
 import type { EdgeReadModels } from '../../read-models.ts'
 import { logTurns } from '../read-log.ts'
 import { fromTables } from '../read-tables.ts'
-import { findAskedTrace, unknownCharge } from './charge-trace.ts'
+import { findRequestedTrace, unknownCharge } from './charge-trace.ts'
 
 export interface ChargeParts {
   readonly readModels: EdgeReadModels
@@ -24,8 +24,8 @@ export const showCharge = ({ readModels, frames }: ChargeParts): EdgeMiddleware 
   const readLog = logTurns()
   const tables = tellingTables(readModels)
   return async (ctx) => {
-    const { id, trace, sequence } = await findAskedTrace(ctx, readModels)
-    const explanation = await readLog(async () => explain(await readEvidence(frames, tables, id, { trace, sequence })))
+    const { id, trace, sequence } = await findRequestedTrace(ctx, readModels)
+    const explanation = await readLog(async () => explainCharge(await readEvidence(frames, tables, id, { trace, sequence })))
     if (explanation === null) throw unknownCharge()
     ctx.body = explanation
   }

@@ -1,8 +1,8 @@
 import { formatUsd } from '../../../../domain/money.ts'
 import { limits } from '../../../../limits.ts'
-import type { ChargesWanted } from '../../../../read-models/charges.ts'
+import type { ChargeQuery } from '../../../../read-models/charges.ts'
 import type { ListedCharge } from '../../../../read-models/listed-charges.ts'
-import { type EdgeContext, type EdgeMiddleware, workspaceReadBy } from '../../middleware/context.ts'
+import { type EdgeContext, type EdgeMiddleware, readableWorkspace } from '../../middleware/context.ts'
 import type { EdgeReadModels } from '../../read-models.ts'
 import { readTables } from '../read-tables.ts'
 import { placeCursor } from './cursor.ts'
@@ -12,18 +12,18 @@ import { readQuery } from './query.ts'
 const cursor = placeCursor('charges')
 
 /** The parameters of its query. */
-export const known = {
-  from: parameters.instant,
-  to: parameters.excluded(parameters.instant),
-  model: parameters.model,
-  key: parameters.key,
-  surface: parameters.surface,
+export const chargesParameters = {
+  from: parameters.instantParameter,
+  to: parameters.excludedParameter(parameters.instantParameter),
+  model: parameters.modelParameter,
+  key: parameters.keyParameter,
+  surface: parameters.surfaceParameter,
   cursor: cursor.parameter,
-  limit: parameters.limit,
+  limit: parameters.limitParameter,
 }
 
-const wantedOf = (ctx: EdgeContext): ChargesWanted => {
-  const { from, to, model, key, surface, cursor, limit } = readQuery(ctx, known)
+const wantedOf = (ctx: EdgeContext): ChargeQuery => {
+  const { from, to, model, key, surface, cursor, limit } = readQuery(ctx, chargesParameters)
   parameters.checkRange(from, to)
   const range = { from: from ?? null, to: to ?? null }
   return { ...range, model, key, surface, readOn: cursor, limit: limit ?? limits.pageRows }
@@ -48,10 +48,10 @@ const shownCharge = (charge: ListedCharge) => ({
 })
 
 /** GET …/charges: what was charged, for requests and video tasks, newest first. */
-export const listCharges =
+export const showCharges =
   (readModels: EdgeReadModels): EdgeMiddleware =>
   async (ctx) => {
-    const { charges, next } = await readTables(ctx, readModels.listCharges(workspaceReadBy(ctx), wantedOf(ctx)))
+    const { charges, next } = await readTables(ctx, readModels.listCharges(readableWorkspace(ctx), wantedOf(ctx)))
     ctx.body = {
       object: 'list',
       data: charges.map(shownCharge),

@@ -1,5 +1,5 @@
 import { parseJson } from '../../../../json.ts'
-import type { StatementPlace } from '../../../../read-models/statement.ts'
+import type { EntryPosition } from '../../../../read-models/statement.ts'
 import type { Parameter } from './query.ts'
 
 type Part = string | number
@@ -26,7 +26,7 @@ const int2Max = 2 ** 15 - 1
 
 /** Of a list in the order of the log. */
 export const placeCursor = (list: string) => ({
-  text: ({ sequence, eventIndex, line }: StatementPlace): string => cursorText(list, [sequence, eventIndex, line]),
+  text: ({ sequence, eventIndex, line }: EntryPosition): string => cursorText(list, [sequence, eventIndex, line]),
   parameter: {
     form,
     schema,
@@ -39,7 +39,7 @@ export const placeCursor = (list: string) => ({
         ? { sequence, eventIndex, line }
         : undefined
     },
-  } satisfies Parameter<StatementPlace>,
+  } satisfies Parameter<EntryPosition>,
 })
 
 const textMax = 1_024

@@ -2,7 +2,7 @@ import { formatUsd } from '../../../../domain/money.ts'
 import { limits } from '../../../../limits.ts'
 import type { LedgerFinding } from '../../../../read-models/findings.ts'
 import type { Clock } from '../../../role.ts'
-import { type EdgeMiddleware, readBy } from '../../middleware/context.ts'
+import { type EdgeMiddleware, canRead } from '../../middleware/context.ts'
 import type { EdgeReadModels } from '../../read-models.ts'
 import { readTables } from '../read-tables.ts'
 import { readQuery } from './query.ts'
@@ -17,12 +17,12 @@ const shownFinding = ({ kind, workspaceId, id, time, amountPicos, detail }: Ledg
 })
 
 /** GET …/findings: what stands open, came late, was estimated or corrected. */
-export const listFindings =
+export const showFindings =
   ({ readModels, clock }: { readonly readModels: EdgeReadModels; readonly clock: Clock }): EdgeMiddleware =>
   async (ctx) => {
     readQuery(ctx, {})
     const overdueBefore = new Date(clock() - limits.reconcileGraceMs)
-    const wanted = { workspaceId: readBy(ctx), overdueBefore, limit: limits.findingsPerKind }
+    const wanted = { workspaceId: canRead(ctx), overdueBefore, limit: limits.findingsPerKind }
     const { findings, isComplete } = await readTables(ctx, readModels.listFindings(wanted))
     ctx.body = { object: 'list', complete: isComplete, data: findings.map(shownFinding) }
   }

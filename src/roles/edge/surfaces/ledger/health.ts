@@ -1,8 +1,8 @@
 import type { FrameSource } from '../../../../audit/frames.ts'
 import type { Ledger } from '../../../../domain/ledger/ledger.ts'
 import { limits } from '../../../../limits.ts'
-import { within } from '../../../../within.ts'
-import { allOk, type Checks } from '../../../health.ts'
+import { withTimeout } from '../../../../within.ts'
+import { allPass, type Checks } from '../../../health.ts'
 import type { Clock, EventLog } from '../../../role.ts'
 import type { EdgeMiddleware } from '../../middleware/context.ts'
 import type { EdgeReadModels } from '../../read-models.ts'
@@ -19,7 +19,7 @@ export interface HealthParts {
 
 /** Null where it is away or too slow: that is what is shown. */
 const orNull = <T>(asked: Promise<T>): Promise<T | null> =>
-  within<T | null>(asked, limits.healthMs, () => new Error('no answer')).catch(() => null)
+  withTimeout<T | null>(asked, limits.healthMs, () => new Error('no answer')).catch(() => null)
 
 /** When a frame was stored, in milliseconds since the epoch. */
 const storedMsOf = async ({ frames }: HealthParts, sequence: number): Promise<number | null> => {
@@ -70,7 +70,7 @@ export const showLedgerHealth = (parts: HealthParts): EdgeMiddleware => {
     ctx.body = {
       object: 'health',
       at: new Date(clock()).toISOString(),
-      ready: allOk(checks),
+      ready: allPass(checks),
       checks,
       log: { sequence: last },
       ledger: { sequence },

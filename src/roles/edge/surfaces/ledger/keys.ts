@@ -1,6 +1,6 @@
 import type { Key } from '../../../../domain/accounts/accounts.ts'
 import type { Ledger } from '../../../../domain/ledger/ledger.ts'
-import { type EdgeMiddleware, workspaceReadBy } from '../../middleware/context.ts'
+import { type EdgeMiddleware, readableWorkspace } from '../../middleware/context.ts'
 import { pageOf } from '../admin/page.ts'
 import { readQuery } from './query.ts'
 
@@ -18,11 +18,11 @@ const shownKey = ({ keyId, name, prefix, revoked, expiresAtMs }: Key) => ({
 })
 
 /** GET …/keys: what the ids of keys stand for. */
-export const listKeys =
+export const showKeys =
   ({ tail }: { readonly tail: { readonly ledger: Ledger } }): EdgeMiddleware =>
   (ctx) => {
     const wanted = readQuery(ctx, known)
-    const workspaceId = workspaceReadBy(ctx)
+    const workspaceId = readableWorkspace(ctx)
     const keys = [...tail.ledger.accounts.keys.values()].filter((key) => key.workspaceId === workspaceId)
     ctx.body = page.show(keys, ({ keyId }) => keyId, shownKey, wanted)
   }

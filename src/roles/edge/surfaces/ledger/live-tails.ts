@@ -4,9 +4,9 @@ import { GatewayError } from '../../../../errors.ts'
 import { limits } from '../../../../limits.ts'
 import type { LedgerTail } from '../../../ledger-tail.ts'
 import type { EdgeBounds } from '../../bounds.ts'
-import { type ToldEvent, toldEvent } from './told-event.ts'
+import { type LoggedEvent, loggedEventOf } from './told-event.ts'
 
-export interface TailWanted {
+export interface TailRequest {
   /** Null: of every workspace. */
   readonly workspaceId: string | null
   /** Whether who administers is told. */
@@ -29,7 +29,7 @@ const sseEvent = (name: string, data: object, id?: string): string =>
 class LiveTail {
   readonly ended: Promise<void>
   readonly #response: ServerResponse
-  readonly #wanted: TailWanted
+  readonly #wanted: TailRequest
   readonly #stallMs: number
   readonly #keepAlive: NodeJS.Timeout
   #isFull = false
@@ -37,7 +37,7 @@ class LiveTail {
 
   constructor(
     response: ServerResponse,
-    wanted: TailWanted,
+    wanted: TailRequest,
     bounds: Pick<EdgeBounds, 'keepAliveCommentMs' | 'clientStallMs'>,
   ) {
     this.#response = response
@@ -58,7 +58,7 @@ class LiveTail {
     this.#write(sseEvent('position', { sequence }))
   }
 
-  tell(events: readonly ToldEvent[]): void {
+  send(events: readonly LoggedEvent[]): void {
     for (const event of events) {
       const { workspaceId, tellsActors } = this.#wanted
       if (workspaceId !== null && event.workspace !== workspaceId) continue
@@ -113,11 +113,11 @@ export class LiveTails {
   }
 
   /** Resolves when the reader is gone. Throws `concurrency_limit_exceeded`. */
-  open(response: ServerResponse, wanted: TailWanted, bounds: ConstructorParameters<typeof LiveTail>[2]): Promise<void> {
+  open(response: ServerResponse, wanted: TailRequest, bounds: ConstructorParameters<typeof LiveTail>[2]): Promise<void> {
     this.#assertRoom(wanted)
     const live = new LiveTail(response, wanted, bounds)
     this.#open.add(live)
-    this.#unlisten ??= this.#tail.onApplied((applied) => this.#tell(applied))
+    this.#unlisten ??= this.#tail.onApplied((applied) => this.#send(applied))
     response.once('close', () => this.#forget(live))
     live.begin(this.#tail.ledger.sequence)
     return live.ended
@@ -128,15 +128,15 @@ export class LiveTails {
     for (const live of this.#open) live.end('stop')
   }
 
-  #assertRoom({ workspaceId }: TailWanted): void {
+  #assertRoom({ workspaceId }: TailRequest): void {
     if (this.#open.size >= limits.tailsMax) throw tooMany(limits.tailsMax)
     const ofOne = [...this.#open].filter((live) => live.workspaceId === workspaceId).length
     if (ofOne >= limits.tailsOfOneMax) throw tooMany(limits.tailsOfOneMax)
   }
 
-  #tell(applied: readonly Applied[]): void {
-    const events = applied.map(toldEvent)
-    for (const live of this.#open) live.tell(events)
+  #send(applied: readonly Applied[]): void {
+    const events = applied.map(loggedEventOf)
+    for (const live of this.#open) live.send(events)
   }
 
   #forget(live: LiveTail): void {

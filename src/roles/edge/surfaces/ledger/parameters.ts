@@ -1,6 +1,6 @@
 import { parseDay, parseInstant } from '../../../../domain/instant.ts'
 import { limits } from '../../../../limits.ts'
-import { type Parameter, refusal } from './query.ts'
+import { type Parameter, invalidParameter } from './query.ts'
 
 const matching = (pattern: RegExp, form: string): Parameter<string> => ({
   read: (text) => (pattern.test(text) ? text : undefined),
@@ -8,13 +8,13 @@ const matching = (pattern: RegExp, form: string): Parameter<string> => ({
   schema: { type: 'string', pattern: pattern.source },
 })
 
-export const day: Parameter<string> = {
+export const dayParameter: Parameter<string> = {
   read: (text) => parseDay(text) ?? undefined,
   form: 'a day in UTC such as 2026-03-01',
   schema: { type: 'string', format: 'date' },
 }
 
-export const instant: Parameter<Date> = {
+export const instantParameter: Parameter<Date> = {
   read: (text) => parseInstant(text) ?? undefined,
   form: 'an instant such as 2026-03-01T12:00:00Z, or a day in UTC such as 2026-03-01',
   schema: {
@@ -26,12 +26,12 @@ export const instant: Parameter<Date> = {
 }
 
 /** The end of a range. */
-export const excluded = <Value>(end: Parameter<Value>): Parameter<Value> => ({
+export const excludedParameter = <Value>(end: Parameter<Value>): Parameter<Value> => ({
   ...end,
   form: `${end.form}, which is no longer in it`,
 })
 
-export const limit: Parameter<number> = {
+export const limitParameter: Parameter<number> = {
   read: (text) => {
     const value = /^[0-9]{1,4}$/.test(text) ? Number(text) : 0
     return value >= 1 && value <= limits.pageRowsMax ? value : undefined
@@ -40,21 +40,21 @@ export const limit: Parameter<number> = {
   schema: { type: 'integer', minimum: 1, maximum: limits.pageRowsMax },
 }
 
-export const model = matching(/^\S{1,256}$/, 'a model as it was billed, such as openai/gpt-4o-mini')
-export const key = matching(/^[A-Za-z0-9_:-]{1,64}$/, "a key's id")
+export const modelParameter = matching(/^\S{1,256}$/, 'a model as it was billed, such as openai/gpt-4o-mini')
+export const keyParameter = matching(/^[A-Za-z0-9_:-]{1,64}$/, "a key's id")
 
 /** One of a few words. */
-export const oneOf = <Word extends string>(words: readonly Word[]): Parameter<Word> => ({
+export const oneOfParameter = <Word extends string>(words: readonly Word[]): Parameter<Word> => ({
   read: (text) => words.find((word) => word === text),
   form: `one of ${words.join(', ')}`,
   schema: { enum: words },
 })
 
 /** Where something is asked for, and so charged. */
-export const surface = oneOf(['chat', 'messages', 'responses', 'video', 'native-video'])
+export const surfaceParameter = oneOfParameter(['chat', 'messages', 'responses', 'video', 'native-video'])
 
 /** Some of a few words, each once, with commas between them. */
-export const someOf = <Word extends string>(words: readonly Word[]): Parameter<readonly Word[]> => ({
+export const someOfParameter = <Word extends string>(words: readonly Word[]): Parameter<readonly Word[]> => ({
   read: (text) => {
     const given = text.split(',')
     const known = given.flatMap((each) => words.find((word) => word === each) ?? [])
@@ -66,5 +66,5 @@ export const someOf = <Word extends string>(words: readonly Word[]): Parameter<r
 
 /** Throws where a range ends before it begins. */
 export const checkRange = (from: Date | string | undefined, to: Date | string | undefined): void => {
-  if (from !== undefined && to !== undefined && from > to) throw refusal('to', 'at `from` or after it')
+  if (from !== undefined && to !== undefined && from > to) throw invalidParameter('to', 'at `from` or after it')
 }

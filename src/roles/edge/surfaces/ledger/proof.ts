@@ -9,7 +9,7 @@ import type { ChargeTrace } from '../../../../read-models/charge-trace.ts'
 import type { EdgeMiddleware } from '../../middleware/context.ts'
 import type { EdgeReadModels } from '../../read-models.ts'
 import { logTurns } from '../read-log.ts'
-import { findAskedTrace, unknownCharge } from './charge-trace.ts'
+import { findRequestedTrace, unknownCharge } from './charge-trace.ts'
 
 export interface ProofParts {
   readonly readModels: EdgeReadModels
@@ -55,7 +55,7 @@ const prove = async ({ frames, verifiers }: ProofParts, event: FoundEvent, trace
 export const showProof = (parts: ProofParts): EdgeMiddleware => {
   const readLog = logTurns()
   return async (ctx) => {
-    const { id, trace } = await findAskedTrace(ctx, parts.readModels)
+    const { id, trace } = await findRequestedTrace(ctx, parts.readModels)
     if (parts.verifiers.length === 0) throw unverified()
     ctx.body = await readLog(async () => {
       const event = await found(parts, id, trace)

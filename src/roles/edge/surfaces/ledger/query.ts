@@ -22,7 +22,7 @@ const textMax = 200
 const shown = (text: string): string => JSON.stringify(text.length > textMax ? `${text.slice(0, textMax)}…` : text)
 
 /** A refusal that names the parameter. */
-export const refusal = (name: string, form: string): GatewayError =>
+export const invalidParameter = (name: string, form: string): GatewayError =>
   new GatewayError('invalid_value', `Invalid value for '${name}': it must be ${form}.`, { param: name })
 
 const readOne = <T>(name: string, { read, form }: Parameter<T>, texts: readonly string[]): T | undefined => {
@@ -30,7 +30,7 @@ const readOne = <T>(name: string, { read, form }: Parameter<T>, texts: readonly 
   if (text === undefined) return undefined
   if (others.length > 0) throw new GatewayError('invalid_value', `'${name}' is given twice.`, { param: name })
   const value = read(text)
-  if (value === undefined) throw refusal(name, form)
+  if (value === undefined) throw invalidParameter(name, form)
   return value
 }
 

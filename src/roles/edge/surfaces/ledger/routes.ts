@@ -1,20 +1,20 @@
 import type { ErrorCode } from '../../../../errors.ts'
 import type { EdgeMiddleware } from '../../middleware/context.ts'
-import type { Operation, Shown } from '../../openapi/operation.ts'
+import type { Operation, ResponseDescription } from '../../openapi/operation.ts'
 import { type ChargeParts, showCharge } from './charge.ts'
 import * as charges from './charges.ts'
-import { listFindings } from './findings.ts'
+import { showFindings } from './findings.ts'
 import { type HealthParts, showLedgerHealth } from './health.ts'
 import * as holds from './holds.ts'
 import * as keys from './keys.ts'
 import { type ProofParts, showProof } from './proof.ts'
 import * as statement from './statement.ts'
-import { followLedger, type TailParts } from './tail.ts'
+import { followLedger, type LedgerTailParts } from './tail.ts'
 import * as tasks from './tasks.ts'
 import * as usage from './usage.ts'
 import { showWallet, type WalletParts } from './wallet.ts'
 
-export type LedgerParts = ChargeParts & HealthParts & ProofParts & TailParts & WalletParts
+export type LedgerParts = ChargeParts & HealthParts & ProofParts & LedgerTailParts & WalletParts
 
 /** One line of the table of readings. */
 export interface LedgerRoute {
@@ -43,29 +43,29 @@ export const ledgerRoutes: readonly LedgerRoute[] = [
     path: '/usage',
     summary: 'What was used and charged, summed by day, model, key or surface',
     answer: 'ledger-usage',
-    query: usage.known,
-    serve: ({ readModels }) => usage.showUsage(readModels),
+    query: usage.usageParameters,
+    serve: ({ readModels }) => usage.showLedgerUsage(readModels),
   },
   {
     path: '/statement',
     summary: 'Every movement of the wallet, in the order of the log or newest first',
     answer: 'ledger-statement',
-    query: statement.known,
+    query: statement.statementParameters,
     serve: ({ readModels }) => statement.showStatement(readModels),
   },
   {
     path: '/holds',
     summary: "What of the wallet's money is set aside",
     answer: 'ledger-holds',
-    query: holds.known,
-    serve: ({ readModels }) => holds.listHolds(readModels),
+    query: holds.holdsParameters,
+    serve: ({ readModels }) => holds.showHolds(readModels),
   },
   {
     path: '/charges',
     summary: 'What was charged, newest first',
     answer: 'ledger-charges',
-    query: charges.known,
-    serve: ({ readModels }) => charges.listCharges(readModels),
+    query: charges.chargesParameters,
+    serve: ({ readModels }) => charges.showCharges(readModels),
   },
   {
     path: '/charges/:id',
@@ -85,22 +85,22 @@ export const ledgerRoutes: readonly LedgerRoute[] = [
     path: '/tasks',
     summary: 'Video tasks and their states, newest first',
     answer: 'ledger-tasks',
-    query: tasks.known,
-    serve: tasks.listTasks,
+    query: tasks.tasksParameters,
+    serve: tasks.showTasks,
   },
   {
     path: '/keys',
     summary: 'What the ids of keys stand for',
     answer: 'ledger-keys',
     query: keys.known,
-    serve: keys.listKeys,
+    serve: keys.showKeys,
   },
   {
     path: '/findings',
     summary: 'What a reconciliation looks at that is in the ledger alone: open, overdue, late, estimated, corrected',
     answer: 'ledger-findings',
     ofAll: true,
-    serve: listFindings,
+    serve: showFindings,
   },
   {
     path: '/health',
@@ -120,7 +120,7 @@ export const ledgerRoutes: readonly LedgerRoute[] = [
 ]
 
 /** What a reading answers. */
-export const shownBy = ({ answer }: LedgerRoute): Shown =>
+export const describeRoute = ({ answer }: LedgerRoute): ResponseDescription =>
   answer === null ? { schema: null, streams: true } : { schema: { $ref: `responses/${answer}.json` } }
 
 /** Whose ledger is read: of the key's own workspace, of one that an administrator names, or of all. */

@@ -2,8 +2,8 @@ import { entryRecord } from '../../../../audit/entry-record.ts'
 import { formatUsd } from '../../../../domain/money.ts'
 import { movementKinds } from '../../../../domain/wallet/evolve.ts'
 import { limits } from '../../../../limits.ts'
-import type { StatementWanted, WalletStanding } from '../../../../read-models/statement.ts'
-import { type EdgeContext, type EdgeMiddleware, workspaceReadBy } from '../../middleware/context.ts'
+import type { StatementQuery, WalletBalance } from '../../../../read-models/statement.ts'
+import { type EdgeContext, type EdgeMiddleware, readableWorkspace } from '../../middleware/context.ts'
 import type { EdgeReadModels } from '../../read-models.ts'
 import { readTables } from '../read-tables.ts'
 import { placeCursor } from './cursor.ts'
@@ -13,23 +13,23 @@ import { readQuery } from './query.ts'
 const cursor = placeCursor('statement')
 
 /** The parameters of its query. */
-export const known = {
-  from: parameters.instant,
-  to: parameters.excluded(parameters.instant),
-  kind: parameters.oneOf(movementKinds),
-  order: parameters.oneOf(['oldest', 'newest']),
+export const statementParameters = {
+  from: parameters.instantParameter,
+  to: parameters.excludedParameter(parameters.instantParameter),
+  kind: parameters.oneOfParameter(movementKinds),
+  order: parameters.oneOfParameter(['oldest', 'newest']),
   cursor: cursor.parameter,
-  limit: parameters.limit,
+  limit: parameters.limitParameter,
 }
 
-const wantedOf = (ctx: EdgeContext): StatementWanted => {
-  const { from, to, kind, order, cursor, limit } = readQuery(ctx, known)
+const wantedOf = (ctx: EdgeContext): StatementQuery => {
+  const { from, to, kind, order, cursor, limit } = readQuery(ctx, statementParameters)
   parameters.checkRange(from, to)
   const range = { from: from ?? null, to: to ?? null }
   return { ...range, kind, newestFirst: order === 'newest', readOn: cursor, limit: limit ?? limits.pageRows }
 }
 
-const shownStanding = ({ balancePicos, heldPicos }: WalletStanding) => ({
+const shownStanding = ({ balancePicos, heldPicos }: WalletBalance) => ({
   balance: formatUsd(balancePicos),
   held: formatUsd(heldPicos),
 })
@@ -39,7 +39,7 @@ export const showStatement =
   (readModels: EdgeReadModels): EdgeMiddleware =>
   async (ctx) => {
     const wanted = wantedOf(ctx)
-    const page = await readTables(ctx, readModels.readStatement(workspaceReadBy(ctx), wanted))
+    const page = await readTables(ctx, readModels.readStatement(readableWorkspace(ctx), wanted))
     ctx.body = {
       object: 'list',
       from: wanted.from,

@@ -1,10 +1,10 @@
 import type { Accounts } from '../../../../domain/accounts/accounts.ts'
 import type { EdgeBounds } from '../../bounds.ts'
-import { type EdgeContext, type EdgeMiddleware, readBy } from '../../middleware/context.ts'
+import { type EdgeContext, type EdgeMiddleware, canRead } from '../../middleware/context.ts'
 import { type LiveTails, tailHeaders } from './live-tails.ts'
 import { readQuery } from './query.ts'
 
-export interface TailParts {
+export interface LedgerTailParts {
   readonly tails: LiveTails
   readonly tail: { readonly ledger: { readonly accounts: Accounts } }
   readonly bounds: Pick<EdgeBounds, 'keepAliveCommentMs' | 'clientStallMs'>
@@ -24,12 +24,12 @@ const tellHead = (ctx: EdgeContext): void => {
 
 /** GET …/tail: what is written to the log from now on, as server-sent events. */
 export const followLedger =
-  ({ tails, tail, bounds }: TailParts): EdgeMiddleware =>
+  ({ tails, tail, bounds }: LedgerTailParts): EdgeMiddleware =>
   async (ctx) => {
     readQuery(ctx, {})
     if (ctx.method === 'HEAD') return tellHead(ctx)
     const wanted = {
-      workspaceId: readBy(ctx),
+      workspaceId: canRead(ctx),
       tellsActors: ctx.state.admin !== undefined,
       mayGoOn: mayGoOn(ctx, tail.ledger.accounts),
     }

@@ -1,24 +1,24 @@
 import { parseInstant } from '../../../../domain/instant.ts'
 import type { Task } from '../../../../domain/video/task.ts'
 import { limits } from '../../../../limits.ts'
-import type { TaskPlace } from '../../../../read-models/tasks.ts'
-import { type EdgeMiddleware, workspaceReadBy } from '../../middleware/context.ts'
+import type { TaskCursor } from '../../../../read-models/tasks.ts'
+import { type EdgeMiddleware, readableWorkspace } from '../../middleware/context.ts'
 import type { EdgeReadModels } from '../../read-models.ts'
 import { readTables } from '../read-tables.ts'
 import { textsCursor } from './cursor.ts'
 import { pageBody } from './page-body.ts'
 import * as parameters from './parameters.ts'
-import { readQuery, refusal } from './query.ts'
+import { readQuery, invalidParameter } from './query.ts'
 
 const cursor = textsCursor('tasks')
 
 /** The parameters of its query. */
-export const known = { cursor: cursor.parameter, limit: parameters.limit }
+export const tasksParameters = { cursor: cursor.parameter, limit: parameters.limitParameter }
 
-const placeIn = ([at = '', taskId, ...others]: readonly string[]): TaskPlace => {
+const placeIn = ([at = '', taskId, ...others]: readonly string[]): TaskCursor => {
   const queuedAt = parseInstant(at)
-  if (queuedAt === null || taskId === undefined || parameters.key.read(taskId) === undefined || others.length > 0)
-    throw refusal('cursor', cursor.form)
+  if (queuedAt === null || taskId === undefined || parameters.keyParameter.read(taskId) === undefined || others.length > 0)
+    throw invalidParameter('cursor', cursor.form)
   return { queuedMs: queuedAt.getTime(), taskId }
 }
 
@@ -47,11 +47,11 @@ const shownTask = (task: Task) => ({
 const cursorOf = ({ queuedMs, taskId }: Task): string => cursor.text([timeOf(queuedMs), taskId])
 
 /** GET …/tasks: video tasks and their states, newest first. */
-export const listTasks =
+export const showTasks =
   ({ readModels }: { readonly readModels: EdgeReadModels }): EdgeMiddleware =>
   async (ctx) => {
-    const { cursor: place, limit = limits.pageRows } = readQuery(ctx, known)
+    const { cursor: place, limit = limits.pageRows } = readQuery(ctx, tasksParameters)
     const wanted = { after: place === undefined ? undefined : placeIn(place), limit: limit + 1 }
-    const tasks = await readTables(ctx, readModels.listTasks(workspaceReadBy(ctx), wanted))
+    const tasks = await readTables(ctx, readModels.listTasks(readableWorkspace(ctx), wanted))
     ctx.body = { object: 'list', ...pageBody(tasks, limit, shownTask, cursorOf) }
   }

@@ -5,7 +5,7 @@ import { limits } from '../../../../limits.ts'
 type Detail = Readonly<Record<string, string | number | boolean>>
 
 /** An event as a tail tells it, in short: what it says in single words and figures. */
-export interface ToldEvent {
+export interface LoggedEvent {
   readonly sequence: number
   readonly index: number
   readonly type: Event['type']
@@ -34,7 +34,7 @@ const plainMembers = (data: object): Detail =>
     ),
   )
 
-export const toldEvent = ({ event, sequence, index }: Pick<Applied, 'event' | 'sequence' | 'index'>): ToldEvent => {
+export const loggedEventOf = ({ event, sequence, index }: Pick<Applied, 'event' | 'sequence' | 'index'>): LoggedEvent => {
   const { type, time, subject, actor = null, data } = event
   const task = event.type === 'HoldPlaced' ? event.data.task : undefined
   return {

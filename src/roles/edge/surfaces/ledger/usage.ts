@@ -2,27 +2,27 @@ import { parseDay } from '../../../../domain/instant.ts'
 import { formatUsd } from '../../../../domain/money.ts'
 import { limits } from '../../../../limits.ts'
 import { usageColumnNames, usageColumns } from '../../../../read-models/usage.table.ts'
-import { type UsageGroup, type UsageSums, type UsageWanted, usageGroups } from '../../../../read-models/usage.ts'
-import { type EdgeContext, type EdgeMiddleware, workspaceReadBy } from '../../middleware/context.ts'
+import { type UsageGroup, type UsageSums, type UsageQuery, usageGroups } from '../../../../read-models/usage.ts'
+import { type EdgeContext, type EdgeMiddleware, readableWorkspace } from '../../middleware/context.ts'
 import type { EdgeReadModels } from '../../read-models.ts'
 import { readTables } from '../read-tables.ts'
 import { textsCursor } from './cursor.ts'
 import { pageBody } from './page-body.ts'
 import * as parameters from './parameters.ts'
-import { readQuery, refusal } from './query.ts'
+import { readQuery, invalidParameter } from './query.ts'
 
 const cursor = textsCursor('usage')
 
 /** The parameters of its query. */
-export const known = {
-  from: parameters.day,
-  to: parameters.excluded(parameters.day),
-  group_by: parameters.someOf(usageGroups),
-  model: parameters.model,
-  key: parameters.key,
-  surface: parameters.surface,
+export const usageParameters = {
+  from: parameters.dayParameter,
+  to: parameters.excludedParameter(parameters.dayParameter),
+  group_by: parameters.someOfParameter(usageGroups),
+  model: parameters.modelParameter,
+  key: parameters.keyParameter,
+  surface: parameters.surfaceParameter,
   cursor: cursor.parameter,
-  limit: parameters.limit,
+  limit: parameters.limitParameter,
 }
 
 /** A cursor holds the values of the groups that it was made of, of which a day must be one. */
@@ -30,11 +30,11 @@ const checkCursor = (groupBy: readonly UsageGroup[], after: readonly string[] | 
   if (after === undefined) return
   const day = after[groupBy.indexOf('day')]
   if (after.length !== groupBy.length || (day !== undefined && parseDay(day) === null))
-    throw refusal('cursor', cursor.form)
+    throw invalidParameter('cursor', cursor.form)
 }
 
-const wantedOf = (ctx: EdgeContext): UsageWanted => {
-  const { from, to, group_by: groupBy = ['day'], model, key, surface, cursor, limit } = readQuery(ctx, known)
+const wantedOf = (ctx: EdgeContext): UsageQuery => {
+  const { from, to, group_by: groupBy = ['day'], model, key, surface, cursor, limit } = readQuery(ctx, usageParameters)
   parameters.checkRange(from, to)
   checkCursor(groupBy, cursor)
   const bounds = { from: from ?? null, to: to ?? null, limit: limit ?? limits.pageRows }
@@ -53,13 +53,13 @@ const shownSums = (groupBy: readonly UsageGroup[], sums: UsageSums) => ({
 })
 
 /** GET …/usage: what was used and charged, summed by day, model, key or surface. */
-export const showUsage =
+export const showLedgerUsage =
   (readModels: EdgeReadModels): EdgeMiddleware =>
   async (ctx) => {
     const wanted = wantedOf(ctx)
     const { groupBy, limit } = wanted
     const asked = { ...wanted, limit: limit + 1 }
-    const sums = await readTables(ctx, readModels.listUsage(workspaceReadBy(ctx), asked))
+    const sums = await readTables(ctx, readModels.listUsage(readableWorkspace(ctx), asked))
     const shown = (each: UsageSums): object => shownSums(groupBy, each)
     const page = pageBody(sums, limit, shown, ({ group }) => cursor.text(group))
     ctx.body = { object: 'list', group_by: groupBy, ...page }

@@ -1,12 +1,12 @@
 import { utcDayAt } from '../../../../domain/instant.ts'
-import { type Ledger, walletOf } from '../../../../domain/ledger/ledger.ts'
+import { type Ledger, walletInLedger } from '../../../../domain/ledger/ledger.ts'
 import { formatUsd } from '../../../../domain/money.ts'
-import { runwayOf } from '../../../../domain/wallet/runway.ts'
+import { estimateRunway } from '../../../../domain/wallet/runway.ts'
 import { limits } from '../../../../limits.ts'
-import type { Standing } from '../../../../read-models/standing.ts'
+import type { BalanceSnapshot } from '../../../../read-models/standing.ts'
 import type { WalletFigures } from '../../../../read-models/wallet.ts'
 import type { Clock } from '../../../role.ts'
-import { type EdgeMiddleware, workspaceReadBy } from '../../middleware/context.ts'
+import { type EdgeMiddleware, readableWorkspace } from '../../middleware/context.ts'
 import type { EdgeReadModels } from '../../read-models.ts'
 import { readTables } from '../read-tables.ts'
 import { readQuery } from './query.ts'
@@ -29,20 +29,20 @@ const nothingYet = (ledger: Ledger, workspaceId: string): WalletFigures => ({
   lapsedPicos: 0n,
   balancePicos: 0n,
   heldPicos: 0n,
-  creditLimitPicos: walletOf(ledger, workspaceId).creditLimitPicos,
-  availablePicos: walletOf(ledger, workspaceId).creditLimitPicos,
+  creditLimitPicos: walletInLedger(ledger, workspaceId).creditLimitPicos,
+  availablePicos: walletInLedger(ledger, workspaceId).creditLimitPicos,
 })
 
 /** The pace is that since the first day on which anything was spent, of the last few. */
 const shownRunway = (
-  days: Standing['days'],
+  days: BalanceSnapshot['days'],
   { availablePicos }: WalletFigures,
   from: string,
   nowMs: number,
 ): object => {
   const sinceMs = Date.parse(days[0]?.day ?? from)
   const spentPicos = days.reduce((sum, each) => sum + each.spentPicos, 0n)
-  const { perDayPicos, untilMs } = runwayOf({ spentPicos, availablePicos, sinceMs, nowMs })
+  const { perDayPicos, untilMs } = estimateRunway({ spentPicos, availablePicos, sinceMs, nowMs })
   return {
     since: new Date(sinceMs).toISOString(),
     spent: formatUsd(spentPicos),
@@ -56,7 +56,7 @@ export const showWallet =
   ({ readModels, tail, clock }: WalletParts): EdgeMiddleware =>
   async (ctx) => {
     readQuery(ctx, {})
-    const workspaceId = workspaceReadBy(ctx)
+    const workspaceId = readableWorkspace(ctx)
     const nowMs = clock()
     const from = utcDayAt(nowMs - (limits.runwayDays - 1) * dayMs)
     const found = await readTables(ctx, readModels.findStanding(workspaceId, { from, daysMax: limits.runwayDays + 1 }))

@@ -1,14 +1,14 @@
-import type { Demand } from '../../../../domain/pricing/worst-case.ts'
+import type { UsageBounds } from '../../../../domain/pricing/worst-case.ts'
 import { GatewayError } from '../../../../errors.ts'
-import { isObject, type JsonObject, listOf, objectOf, textOf } from '../../../../json.ts'
+import { isObject, type JsonObject, asArray, asObject, asText } from '../../../../json.ts'
 import { limits } from '../../../../limits.ts'
 import { encodedImage, linkedImage, type Media, noMedia, sumOfMedia, unmeasured } from '../media.ts'
 import { builtInSearch, webSearches } from '../web-searches.ts'
 import type { MessagesRequest } from './request.types.ts'
 
 const imageOf = ({ type, data, url }: JsonObject): Media => {
-  if (type === 'base64') return encodedImage(textOf(data))
-  return type === 'url' ? linkedImage(textOf(url)) : { ...encodedImage(''), unmeasured: true }
+  if (type === 'base64') return encodedImage(asText(data))
+  return type === 'url' ? linkedImage(asText(url)) : { ...encodedImage(''), unmeasured: true }
 }
 
 /** A document of text, or of blocks, counts as they do. */
@@ -18,12 +18,12 @@ const documentOf = ({ type, content }: JsonObject): Media => {
 }
 
 const mediaOfBlock = (block: unknown): Media => {
-  const { type, source, content } = objectOf(block)
+  const { type, source, content } = asObject(block)
   switch (type) {
     case 'image':
-      return imageOf(objectOf(source))
+      return imageOf(asObject(source))
     case 'document':
-      return documentOf(objectOf(source))
+      return documentOf(asObject(source))
     case 'container_upload':
       return unmeasured
     default:
@@ -31,17 +31,17 @@ const mediaOfBlock = (block: unknown): Media => {
   }
 }
 
-const mediaOfContent = (content: unknown): Media => sumOfMedia(listOf(content).map(mediaOfBlock))
+const mediaOfContent = (content: unknown): Media => sumOfMedia(asArray(content).map(mediaOfBlock))
 
 const typesOf = ({ tools }: MessagesRequest): readonly string[] =>
-  listOf(tools).map((tool) => textOf(objectOf(tool)['type']))
+  asArray(tools).map((tool) => asText(asObject(tool)['type']))
 
 /** What the provider reads for the model from elsewhere, without a bound that we know. */
 const readsElsewhere = (request: MessagesRequest): boolean =>
-  listOf(request.mcp_servers).length > 0 || typesOf(request).some((type) => type.startsWith('web_fetch_'))
+  asArray(request.mcp_servers).length > 0 || typesOf(request).some((type) => type.startsWith('web_fetch_'))
 
 const isWebSearch = (tool: unknown): tool is JsonObject =>
-  isObject(tool) && textOf(tool['type']).startsWith('web_search_')
+  isObject(tool) && asText(tool['type']).startsWith('web_search_')
 
 const searchesOf = ({ max_uses }: JsonObject): number => {
   if (max_uses === undefined || max_uses === null) return limits.webSearchesMax
@@ -51,13 +51,13 @@ const searchesOf = ({ max_uses }: JsonObject): number => {
   })
 }
 
-const searchCallsOf = ({ tools }: MessagesRequest): Demand['toolCallsMax'] => {
-  const searches = listOf(tools).filter(isWebSearch)
+const searchCallsOf = ({ tools }: MessagesRequest): UsageBounds['toolCallsMax'] => {
+  const searches = asArray(tools).filter(isWebSearch)
   return searches.length === 0 ? {} : webSearches(Math.max(...searches.map(searchesOf)))
 }
 
 /** The most a messages request can ask for; what the model thinks is within `max_tokens`. */
-export const demandOf = (request: MessagesRequest, bodyBytes: number): Demand => {
+export const boundMessagesUsage = (request: MessagesRequest, bodyBytes: number): UsageBounds => {
   const media = sumOfMedia(
     [...request.messages, { content: request['system'] }].map(({ content }) => mediaOfContent(content)),
   )

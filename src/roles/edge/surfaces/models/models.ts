@@ -1,12 +1,12 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Accounts } from '../../../../domain/accounts/accounts.ts'
-import { mayUseOf } from '../../../../domain/accounts/limits.ts'
+import { modelPermissionOf } from '../../../../domain/accounts/limits.ts'
 import type { PriceBook } from '../../../../domain/pricing/price-book.ts'
-import { type Catalog, callableModels, everyModel, type MayUse } from '../../../../domain/routing/plan.ts'
+import { type Catalog, callableModels, allowAllModels, type ModelPermission } from '../../../../domain/routing/plan.ts'
 import { callableVideoModels } from '../../../../domain/video/plan.ts'
 import { GatewayError } from '../../../../errors.ts'
 import type { Clock } from '../../../role.ts'
-import { presentedBy } from '../../middleware/authenticate.ts'
+import { readCredential } from '../../middleware/authenticate.ts'
 import type { EdgeMiddleware } from '../../middleware/context.ts'
 import {
   answeringModel,
@@ -41,9 +41,9 @@ const videoModels = ({ catalog, prices, clock }: ModelsParts): readonly ListedMo
   callableVideoModels(catalog(), prices, clock()).map((plan) => videoModel(plan, sinceMsOf(prices, plan.model)))
 
 /** Whoever presents a key sees what that may use; anybody else sees every model. */
-const mayUseBy = ({ accounts }: ModelsParts, headers: IncomingHttpHeaders): MayUse => {
-  const key = presentedBy(accounts, headers)
-  return key === undefined ? everyModel : mayUseOf(accounts, key)
+const mayUseBy = ({ accounts }: ModelsParts, headers: IncomingHttpHeaders): ModelPermission => {
+  const key = readCredential(accounts, headers)
+  return key === undefined ? allowAllModels : modelPermissionOf(accounts, key)
 }
 
 const listedModels = (parts: ModelsParts, headers: IncomingHttpHeaders): readonly ListedModel[] => {

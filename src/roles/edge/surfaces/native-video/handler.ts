@@ -2,8 +2,8 @@ import type { VideoKind } from '../../../../domain/video/request.ts'
 import { GatewayError } from '../../../../errors.ts'
 import type { JsonObject } from '../../../../json.ts'
 import { genericStatus, nativeAccepted, nativeTask } from '../../../task-views.ts'
-import { askerOf, type EdgeContext, type EdgeMiddleware, jsonOf, keyOf } from '../../middleware/context.ts'
-import type { TaskPage } from '../../tasks.ts'
+import { callerOfContext, type EdgeContext, type EdgeMiddleware, jsonOfContext, keyOfContext } from '../../middleware/context.ts'
+import type { EdgeTaskPage } from '../../tasks.ts'
 import type { VideoTasks } from '../../video-tasks.ts'
 import { idIn } from '../path-id.ts'
 import { type SubmitParts, submitTask } from '../submit-task.ts'
@@ -25,10 +25,10 @@ export const submitNative =
   async (ctx) => {
     const { rates } = ctx.state
     const asked = {
-      key: keyOf(ctx),
+      key: keyOfContext(ctx),
       rates,
       surface: 'native-video',
-      ...readNativeRequest(jsonOf(ctx).value, kind),
+      ...readNativeRequest(jsonOfContext(ctx).value, kind),
     } as const
     await submitTask(ctx, parts, asked, (accepted) => ({
       ...envelope(ctx, nativeAccepted(accepted)),
@@ -42,7 +42,7 @@ const nativePath = /^\/vv\/v1\/videos\/[^/]+\/([^/]+)\/?$/i
 export const showNative =
   (tasks: VideoTasks): EdgeMiddleware =>
   async (ctx) => {
-    const task = await tasks.findByAnyId(askerOf(ctx), idIn(ctx, nativePath))
+    const task = await tasks.findByAnyId(callerOfContext(ctx), idIn(ctx, nativePath))
     ctx.body = { ...envelope(ctx, nativeTask(task)), ...besides(task.taskId, genericStatus(task)) }
   }
 
@@ -51,7 +51,7 @@ const pageSizeMax = 500
 const pageSizeDefault = 30
 
 /** The parameters of the list's query. */
-export const known = {
+export const nativeListParameters = {
   pageNum: {
     form: `a whole number from 1 to ${pageNumberMax}`,
     schema: { type: 'integer', minimum: 1, maximum: pageNumberMax, default: 1 },
@@ -72,7 +72,7 @@ const wholeNumber = ({ query }: EdgeContext, name: string, max: number, otherwis
   return value
 }
 
-const pageOf = (ctx: EdgeContext): TaskPage => ({
+const pageOf = (ctx: EdgeContext): EdgeTaskPage => ({
   page: wholeNumber(ctx, 'pageNum', pageNumberMax, 1),
   pageSize: wholeNumber(ctx, 'pageSize', pageSizeMax, pageSizeDefault),
 })
@@ -81,6 +81,6 @@ const pageOf = (ctx: EdgeContext): TaskPage => ({
 export const listNative =
   (kind: VideoKind, tasks: VideoTasks): EdgeMiddleware =>
   async (ctx) => {
-    const listed = await tasks.list(keyOf(ctx).workspaceId, kind, pageOf(ctx))
+    const listed = await tasks.list(keyOfContext(ctx).workspaceId, kind, pageOf(ctx))
     ctx.body = envelope(ctx, listed.map(nativeTask))
   }

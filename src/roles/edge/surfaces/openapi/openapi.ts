@@ -1,11 +1,11 @@
 import { hash } from 'node:crypto'
 import { readSchema } from '../../../../schema-validation.ts'
 import type { EdgeMiddleware } from '../../middleware/context.ts'
-import { documentOf } from '../../openapi/document.ts'
+import { openapiDocumentOf } from '../../openapi/document.ts'
 import { operations } from '../../openapi/operations.ts'
 
 /** Everything that the edge serves, as an OpenAPI 3.1 document. */
-export const openapiDocument = () => documentOf(operations, readSchema)
+export const openapiDocument = () => openapiDocumentOf(operations, readSchema)
 
 const cacheControl = 'public, max-age=300'
 

@@ -1,15 +1,15 @@
 import { GatewayError } from '../../../../errors.ts'
 import type { Clock } from '../../../role.ts'
 import { candidateAt } from '../../inference.ts'
-import { type EdgeContext, type EdgeMiddleware, jsonOf, keyOf } from '../../middleware/context.ts'
+import { type EdgeContext, type EdgeMiddleware, jsonOfContext, keyOfContext } from '../../middleware/context.ts'
 import type { ResponseOwners } from '../../response-owners.ts'
-import { askQuestion } from '../ask-question.ts'
-import { askOf } from '../request.ts'
+import { serveQuestion } from '../ask-question.ts'
+import { routingRequestOf } from '../request.ts'
 import { type SurfaceParts, serveRequest } from '../serve-request.ts'
-import { demandOf } from './demand.ts'
+import { boundResponsesUsage } from './demand.ts'
 import { readResponsesRequest } from './request.ts'
-import { keeperOf, keptAt, ownedBy } from './stored.ts'
-import { ResponsesVoice } from './voice.ts'
+import { providerOfResponse, candidateOfResponse, requireOwner } from './stored.ts'
+import { ResponsesStreamFormat } from './voice.ts'
 
 export interface ResponsesParts extends SurfaceParts {
   readonly owners: ResponseOwners
@@ -20,18 +20,18 @@ export interface ResponsesParts extends SurfaceParts {
 export const createResponse =
   (parts: ResponsesParts): EdgeMiddleware =>
   async (ctx) => {
-    const { value, bytesLength } = jsonOf(ctx)
+    const { value, bytesLength } = jsonOfContext(ctx)
     const request = readResponsesRequest(value)
-    const key = keyOf(ctx)
-    const keeper = await keeperOf(parts.owners, key.workspaceId, request)
-    const all = parts.inference.plan(askOf(request), key)
-    const plan = keeper === null ? all : keptAt(all, keeper)
+    const key = keyOfContext(ctx)
+    const keeper = await providerOfResponse(parts.owners, key.workspaceId, request)
+    const all = parts.inference.plan(routingRequestOf(request), key)
+    const plan = keeper === null ? all : candidateOfResponse(all, keeper)
     await serveRequest(ctx, parts, {
       surface: 'responses',
       request,
       plan,
-      demand: demandOf(request, bytesLength, parts.inference.hasOpenAIHabits(plan)),
-      voice: new ResponsesVoice({
+      demand: boundResponsesUsage(request, bytesLength, parts.inference.hasOpenAIHabits(plan)),
+      voice: new ResponsesStreamFormat({
         requestId: ctx.state.requestId,
         model: request.model,
         createdSeconds: Math.floor(parts.clock() / 1_000),
@@ -55,14 +55,14 @@ const refuseStream = ({ query }: EdgeContext): void => {
 }
 
 /** GET and DELETE /v1/responses/{id}: asked of the provider that keeps it. Throws `not_found` but for the workspace that made it. */
-export const askForResponse =
+export const serveStoredResponse =
   (type: 'get_response' | 'delete_response', parts: ResponsesParts): EdgeMiddleware =>
   async (ctx) => {
     refuseStream(ctx)
     const responseId = responsePath.exec(ctx.path)?.[1] ?? ''
-    const owner = await ownedBy(parts.owners, keyOf(ctx).workspaceId, responseId)
+    const owner = await requireOwner(parts.owners, keyOfContext(ctx).workspaceId, responseId)
     if (owner === undefined) throw notFound()
-    await askQuestion(ctx, parts, {
+    await serveQuestion(ctx, parts, {
       surface: 'responses',
       body: {},
       question: { type, responseId, query: ctx.querystring },

@@ -9,7 +9,7 @@ const shownIdMax = 256
 const idPattern = /^[\w-]{1,256}$/
 
 /** The owner of a stored response, where it is the workspace itself. */
-export const ownedBy = async (
+export const requireOwner = async (
   owners: ResponseOwners,
   workspaceId: string,
   responseId: string,
@@ -27,20 +27,20 @@ const noPrevious = (responseId: string): GatewayError =>
  * The provider that keeps the response that a request goes on from; null where it names none. Throws `invalid_value` for a response that
  * is not the workspace's own, `unsupported_parameter` for whatever else the request names that a provider keeps.
  */
-export const keeperOf = async (
+export const providerOfResponse = async (
   owners: ResponseOwners,
   workspaceId: string,
   request: ResponsesRequest,
 ): Promise<string | null> => {
   const responseId = referencedResponseOf(request)
   if (responseId === null) return null
-  const owner = await ownedBy(owners, workspaceId, responseId)
+  const owner = await requireOwner(owners, workspaceId, responseId)
   if (owner === undefined) throw noPrevious(responseId)
   return owner.provider
 }
 
 /** The plan without the candidates of other providers. Throws `invalid_value` where none is left. */
-export const keptAt = (plan: Plan, provider: string): Plan => {
+export const candidateOfResponse = (plan: Plan, provider: string): Plan => {
   const candidates = plan.candidates.filter((candidate) => candidate.provider === provider)
   if (candidates.length === 0)
     throw new GatewayError(

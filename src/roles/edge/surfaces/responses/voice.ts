@@ -1,7 +1,7 @@
 import type { GatewayError } from '../../../../errors.ts'
-import { type JsonObject, objectOf, parseJson } from '../../../../json.ts'
+import { type JsonObject, asObject, parseJson } from '../../../../json.ts'
 import { SseSplitter } from '../../../../providers/sse.ts'
-import { keepAliveComment, type Voice } from '../voice.ts'
+import { keepAliveComment, type StreamFormat } from '../voice.ts'
 import { failedResponseEvent, responsesErrorEvent } from './error-event.ts'
 
 /** The member as it stands in an event; within a text its quotes are escaped. */
@@ -58,7 +58,7 @@ const makeBareResponse = ({ requestId, model, createdSeconds }: UnseenResponse):
 })
 
 /** What the responses surface says within a stream: its events are numbered, ours too. */
-export class ResponsesVoice implements Voice {
+export class ResponsesStreamFormat implements StreamFormat {
   readonly keepAlive = keepAliveComment
   readonly #unseen: UnseenResponse
   /** Until the first event has come. */
@@ -75,7 +75,7 @@ export class ResponsesVoice implements Voice {
     this.#unseen = unseen
   }
 
-  hear(piece: Uint8Array): void {
+  observe(piece: Uint8Array): void {
     if (this.#opening !== null) this.#readOpening(this.#opening, piece)
     const bytes = Buffer.from(piece.buffer, piece.byteOffset, piece.byteLength)
     const at = bytes.lastIndexOf(member)
@@ -92,7 +92,7 @@ export class ResponsesVoice implements Voice {
   errorEvent(error: GatewayError): Uint8Array {
     this.#read()
     const number = this.#last + 1
-    const begun = objectOf(objectOf(parseJson(this.#begun))['response'])
+    const begun = asObject(asObject(parseJson(this.#begun))['response'])
     const failed = failedResponseEvent(error, { ...makeBareResponse(this.#unseen), ...begun }, number + 1)
     return Buffer.from(responsesErrorEvent(error, number) + failed)
   }

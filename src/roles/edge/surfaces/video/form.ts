@@ -1,11 +1,11 @@
 import { MIMEType } from 'node:util'
-import { GatewayError, shownName } from '../../../../errors.ts'
+import { GatewayError, truncateName } from '../../../../errors.ts'
 import type { JsonObject } from '../../../../json.ts'
 import { limits } from '../../../../limits.ts'
 import type { BodyBoundOf } from '../../middleware/body-bound.ts'
 import type { EdgeMiddleware } from '../../middleware/context.ts'
 import { readJson, refuseEncoded } from '../../middleware/json-body.ts'
-import { readBody } from '../../middleware/read-body.ts'
+import { readRequestBody } from '../../middleware/read-body.ts'
 
 const formType = /^multipart\/form-data\s*;/i
 /** `size`, `metadata[mode]`, `images[]`: as far as OpenAI's clients nest the members of a video. */
@@ -55,7 +55,7 @@ const noFile = (param: string): GatewayError =>
 const fieldOf = async (name: string, value: File | string): Promise<unknown> => {
   if (typeof value === 'string') return Object.hasOwn(textMembers, name) ? textMembers[name]!(value) : value
   if (name === 'input_reference') return Buffer.from(await value.arrayBuffer()).toString('base64')
-  throw noFile(shownName(name))
+  throw noFile(truncateName(name))
 }
 
 const tooDeep = (param: string): GatewayError =>
@@ -86,7 +86,7 @@ const objectOfForm = async (form: FormData): Promise<JsonObject> => {
   const fields = new Map<string, Field>()
   for (const [path, value] of form) {
     const [, name, member] = namePattern.exec(path) ?? []
-    if (name === undefined) throw tooDeep(shownName(path))
+    if (name === undefined) throw tooDeep(truncateName(path))
     fields.set(name, added(fields.get(name), member, await fieldOf(member || name, value)))
   }
   return Object.fromEntries([...fields].map(([name, field]) => [name, jsonOf(field)]))
@@ -99,7 +99,7 @@ export const readJsonOrForm = (boundOf: BodyBoundOf): EdgeMiddleware => {
     const { 'content-type': contentType = '' } = ctx.req.headers
     if (!formType.test(contentType)) return json(ctx, next)
     refuseEncoded(ctx.req.headers)
-    const bytes = await readBody(ctx.req, boundOf(ctx))
+    const bytes = await readRequestBody(ctx.req, boundOf(ctx))
     ctx.state.json = { value: await objectOfForm(await parseForm(bytes, contentType)), bytesLength: bytes.length }
     await next()
   }

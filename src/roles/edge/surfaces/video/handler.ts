@@ -1,5 +1,5 @@
 import { genericAccepted, genericTask } from '../../../task-views.ts'
-import { askerOf, type EdgeMiddleware, jsonOf, keyOf } from '../../middleware/context.ts'
+import { callerOfContext, type EdgeMiddleware, jsonOfContext, keyOfContext } from '../../middleware/context.ts'
 import type { VideoTasks } from '../../video-tasks.ts'
 import { idIn } from '../path-id.ts'
 import { type SubmitParts, submitTask } from '../submit-task.ts'
@@ -10,7 +10,7 @@ export const submitGeneration =
   (parts: SubmitParts): EdgeMiddleware =>
   async (ctx) => {
     const { rates } = ctx.state
-    const asked = { key: keyOf(ctx), rates, surface: 'video', ...readGeneration(jsonOf(ctx).value) } as const
+    const asked = { key: keyOfContext(ctx), rates, surface: 'video', ...readGeneration(jsonOfContext(ctx).value) } as const
     await submitTask(ctx, parts, asked, genericAccepted)
   }
 
@@ -20,6 +20,6 @@ const generationPath = /^\/v1\/video\/generations\/([^/]+)\/?$/i
 export const showGeneration =
   (tasks: VideoTasks): EdgeMiddleware =>
   async (ctx) => {
-    const task = await tasks.find(askerOf(ctx), idIn(ctx, generationPath))
+    const task = await tasks.find(callerOfContext(ctx), idIn(ctx, generationPath))
     ctx.body = { code: 'success', message: '', data: genericTask(task) }
   }

@@ -1,7 +1,7 @@
 import type { Task } from '../../../../domain/video/task.ts'
 import { GatewayError } from '../../../../errors.ts'
 import { openaiAccepted, openaiVideo } from '../../../task-views.ts'
-import { askerOf, type EdgeContext, type EdgeMiddleware, jsonOf, keyOf } from '../../middleware/context.ts'
+import { callerOfContext, type EdgeContext, type EdgeMiddleware, jsonOfContext, keyOfContext } from '../../middleware/context.ts'
 import type { VideoTasks } from '../../video-tasks.ts'
 import { idIn } from '../path-id.ts'
 import { type SubmitParts, submitTask } from '../submit-task.ts'
@@ -12,13 +12,13 @@ export const createVideo =
   (parts: SubmitParts): EdgeMiddleware =>
   async (ctx) => {
     const { rates } = ctx.state
-    const asked = { key: keyOf(ctx), rates, surface: 'video', ...readGeneration(jsonOf(ctx).value) } as const
+    const asked = { key: keyOfContext(ctx), rates, surface: 'video', ...readGeneration(jsonOfContext(ctx).value) } as const
     await submitTask(ctx, parts, asked, openaiAccepted)
   }
 
 const videoPath = /^\/v1\/videos\/([^/]+)(?:\/content)?\/?$/i
 
-const taskAt = (ctx: EdgeContext, tasks: VideoTasks): Promise<Task> => tasks.find(askerOf(ctx), idIn(ctx, videoPath))
+const taskAt = (ctx: EdgeContext, tasks: VideoTasks): Promise<Task> => tasks.find(callerOfContext(ctx), idIn(ctx, videoPath))
 
 /** GET /v1/videos/{id} */
 export const retrieveVideo =
@@ -28,7 +28,7 @@ export const retrieveVideo =
   }
 
 /** The parameters of a download's query. */
-export const known = { variant: { form: 'the file itself', schema: { enum: ['video'] } } }
+export const videoListParameters = { variant: { form: 'the file itself', schema: { enum: ['video'] } } }
 
 const refuseVariant = ({ query }: EdgeContext): void => {
   if ((query['variant'] ?? 'video') !== 'video')

@@ -1,8 +1,8 @@
 import type { VideoBody, VideoKind, VideoRequest } from '../../../../domain/video/request.ts'
 import { GatewayError } from '../../../../errors.ts'
-import { isObject, type JsonObject, objectOf } from '../../../../json.ts'
-import { validatorOf } from '../../../../schema-validation.ts'
-import { parseJson } from '../../middleware/json-body.ts'
+import { isObject, type JsonObject, asObject } from '../../../../json.ts'
+import { getValidator } from '../../../../schema-validation.ts'
+import { parseJsonBody } from '../../middleware/json-body.ts'
 import { refuseInvalid } from '../../middleware/validate.ts'
 import { isEmpty, type PathOf, readVideo, videoMemberNames } from '../video-request.ts'
 import type { VideoGenerationRequest } from './request.types.ts'
@@ -20,7 +20,7 @@ interface Given {
   readonly value: unknown
 }
 
-const validate = validatorOf('requests/video-request.v1.json')
+const validate = getValidator('requests/video-request.v1.json')
 
 const readOuter = (value: unknown): VideoGenerationRequest => {
   const problems = validate(value)
@@ -35,7 +35,7 @@ const badMetadata = (what: string, cause?: unknown): GatewayError =>
 
 const parseMetadata = (text: string): unknown => {
   try {
-    return parseJson(Buffer.from(text))
+    return parseJsonBody(Buffer.from(text))
   } catch (cause) {
     if (cause instanceof GatewayError && cause.code === 'request_too_large') throw cause
     throw badMetadata('must be an object, or one as JSON text', cause)
@@ -54,7 +54,7 @@ const dataUrl = /^data:image\/[\w.+-]+;base64,/i
 /** OpenAI's clients send an image as a data URL, which the vendor does not take. */
 const referenceOf = (reference: VideoGenerationRequest['input_reference']): unknown => {
   if (typeof reference === 'string' || isEmpty(reference)) return reference
-  const { image_url, file_id } = objectOf(reference)
+  const { image_url, file_id } = asObject(reference)
   if (!isEmpty(file_id))
     throw new GatewayError('unsupported_parameter', 'No files are kept here: send the image, or its URL.', {
       param: 'input_reference.file_id',

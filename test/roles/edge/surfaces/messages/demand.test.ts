@@ -1,6 +1,6 @@
 import t from 'tap'
 import { limits } from '../../../../../src/limits.ts'
-import { demandOf } from '../../../../../src/roles/edge/surfaces/messages/demand.ts'
+import { boundMessagesUsage } from '../../../../../src/roles/edge/surfaces/messages/demand.ts'
 import type { MessagesRequest } from '../../../../../src/roles/edge/surfaces/messages/request.types.ts'
 
 const ask = (change: object = {}): MessagesRequest => ({
@@ -10,7 +10,7 @@ const ask = (change: object = {}): MessagesRequest => ({
   ...change,
 })
 const bytesOf = (request: object): number => Buffer.byteLength(JSON.stringify(request))
-const demandFor = (request: MessagesRequest): ReturnType<typeof demandOf> => demandOf(request, bytesOf(request))
+const demandFor = (request: MessagesRequest): ReturnType<typeof boundMessagesUsage> => boundMessagesUsage(request, bytesOf(request))
 const withBlock = (block: { type: string; [member: string]: unknown }): MessagesRequest =>
   ask({ messages: [{ role: 'user', content: [block] }] })
 

@@ -2,7 +2,7 @@ import Anthropic from '@anthropic-ai/sdk'
 import t from 'tap'
 import { type ErrorCode, errorTable, GatewayError } from '../../../../../src/errors.ts'
 import { messagesErrorBody } from '../../../../../src/roles/edge/middleware/errors.ts'
-import { CallLost } from '../../../../../src/roles/role.ts'
+import { DispatchLost } from '../../../../../src/roles/role.ts'
 import { type Serve, secret, startEdge, streamHead, type TestEdge, textBytes } from '../../edge-fixture.ts'
 
 const ask = { model: 'openai/plain', max_tokens: 10, messages: [{ role: 'user', content: 'Hello!' }] }
@@ -256,7 +256,7 @@ t.test('tokens are counted for nothing', async (t) => {
 
 t.test('a question that is lost is only an error', async (t) => {
   const serve: Serve = () => {
-    throw new CallLost('no_available_channel', 'No proxy took it.')
+    throw new DispatchLost('no_available_channel', 'No proxy took it.')
   }
   const edge = await startEdge(t, { serve })
   const before = edge.log.frames.length

@@ -1,12 +1,12 @@
 import t from 'tap'
 import { limits } from '../../../../../src/limits.ts'
-import { demandOf } from '../../../../../src/roles/edge/surfaces/responses/demand.ts'
+import { boundResponsesUsage } from '../../../../../src/roles/edge/surfaces/responses/demand.ts'
 import type { ResponsesRequest } from '../../../../../src/roles/edge/surfaces/responses/request.types.ts'
 
 const ask = (change: object = {}): ResponsesRequest => ({ model: 'openai/plain', input: 'Grüezi', ...change })
 const bytesOf = (request: object): number => Buffer.byteLength(JSON.stringify(request))
-const demandFor = (request: ResponsesRequest, isBoundObeyed = true): ReturnType<typeof demandOf> =>
-  demandOf(request, bytesOf(request), isBoundObeyed)
+const demandFor = (request: ResponsesRequest, isBoundObeyed = true): ReturnType<typeof boundResponsesUsage> =>
+  boundResponsesUsage(request, bytesOf(request), isBoundObeyed)
 
 t.test('text counts by its bytes', async (t) => {
   const demand = { inputTokensMax: bytesOf(ask()), unmeasured: false, outputTokensMax: null, choices: 1 }

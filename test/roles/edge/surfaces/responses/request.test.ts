@@ -1,7 +1,7 @@
 import t from 'tap'
-import { validatorOf } from '../../../../../src/schema-validation.ts'
+import { getValidator } from '../../../../../src/schema-validation.ts'
 
-const validate = validatorOf('requests/responses-request.v1.json')
+const validate = getValidator('requests/responses-request.v1.json')
 const problemOf = (body: object): string | undefined =>
   validate({ model: 'openai/gpt-5', input: 'hi', ...body })[0]?.path
 

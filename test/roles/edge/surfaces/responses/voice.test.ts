@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { GatewayError } from '../../../../../src/errors.ts'
-import { type JsonObject, objectOf, parseJson } from '../../../../../src/json.ts'
-import { ResponsesVoice } from '../../../../../src/roles/edge/surfaces/responses/voice.ts'
+import { type JsonObject, asObject, parseJson } from '../../../../../src/json.ts'
+import { ResponsesStreamFormat } from '../../../../../src/roles/edge/surfaces/responses/voice.ts'
 import { created, messageOf, responseOf, sse, usageOf } from '../../../../providers/openai-responses/fixtures.ts'
 import { problemsOfResponsesEvent } from '../../../../reference/responses-contract.ts'
 
@@ -16,13 +16,13 @@ const unseen = {
 
 /** The error, and the failed response behind it. */
 const endAfter = (pieces: readonly Uint8Array[], failure = broken): readonly JsonObject[] => {
-  const voice = new ResponsesVoice(unseen)
-  for (const piece of pieces) voice.hear(piece)
+  const voice = new ResponsesStreamFormat(unseen)
+  for (const piece of pieces) voice.observe(piece)
   const text = Buffer.from(voice.errorEvent(failure)).toString()
   const events = text.split('\n\n').filter((event) => event !== '')
   return events.map((event) => {
     const [name = '', data = ''] = event.split('\ndata: ')
-    const json = objectOf(parseJson(data))
+    const json = asObject(parseJson(data))
     if (name !== `event: ${json['type']}`) throw new Error(`${name} has the type ${json['type']}`)
     return json
   })
@@ -60,7 +60,7 @@ t.test('wherever the bytes are cut', async () => {
 const opening = [...created({ model: 'gpt-5-2025', instructions: 'Grüezi' }), { type: 'response.x', delta: 'a' }]
 const openingBytes = Buffer.from(`: wait\n\n${opening.map(sse).join('')}`)
 const [createdEvent] = opening
-const begun = objectOf(createdEvent?.['response'])
+const begun = asObject(createdEvent?.['response'])
 const ownError = { code: 'upstream_stream_interrupted', message: 'Broken off.' }
 
 t.test('the failed response is the one that began, with the error', async (t) => {
@@ -82,7 +82,7 @@ t.test('wherever its beginning is cut, and however its lines end', async () => {
       (bytes, cuts) => {
         const at = [0, ...cuts.toSorted((one, other) => one - other), bytes.length]
         const [, failed] = endAfter(at.slice(1).map((end, index) => bytes.subarray(at[index], end)))
-        return objectOf(failed?.['response'])['instructions'] === 'Grüezi'
+        return asObject(failed?.['response'])['instructions'] === 'Grüezi'
       },
     ),
   )
@@ -106,7 +106,7 @@ t.test('a stream that did not begin with its response fails with one all the sam
     t.match(failed?.['response'], { id: /^resp_\w{32}$/, status: 'failed', error: ownError, model: 'openai/plain' })
     t.strictSame(problemsOfResponsesEvent(failed ?? {}), [])
     t.strictSame(
-      Object.keys(responseOf([])).filter((name) => !(name in objectOf(failed?.['response']))),
+      Object.keys(responseOf([])).filter((name) => !(name in asObject(failed?.['response']))),
       [],
     )
   }
