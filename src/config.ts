@@ -4,7 +4,7 @@ import { dirname, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type Document, Lexer, parseDocument } from 'yaml'
 import { parseSigningKey } from './audit/keys.ts'
-import { parseVerifier, type Signer, type Verifier, deriveVerifier, verifierText } from './audit/note.ts'
+import { deriveVerifier, parseVerifier, type Signer, type Verifier, verifierText } from './audit/note.ts'
 import { type PriceFile, problemsOfPriceFile } from './domain/pricing/price-file.ts'
 import { type Catalog, type CatalogProvider, candidateName } from './domain/routing/plan.ts'
 import { faultText } from './errors.ts'
@@ -303,7 +303,7 @@ const fillText = (text: string, path: string, { file, variables, problems }: Fil
 
 /** Fills `${NAME}` in every text of the file; a variable that is not set is a problem at its path. */
 const fillVariables = (value: unknown, path: string, filling: Filling): unknown => {
-  const { isUnusedSecret: isUnusedSecret } = filling
+  const { isUnusedSecret } = filling
   if (isUnusedSecret(path)) return value
   if (typeof value === 'string') return fillText(value, path, filling)
   if (Array.isArray(value)) return value.map((each, index) => fillVariables(each, `${path}[${index}]`, filling))
@@ -339,7 +339,12 @@ const parseConfigFile = (file: string, variables: EnvironmentVariables, reader: 
   const problems: ConfigProblem[] = []
   if (!readsDatabase(reader.role)) document.delete('database_url')
   const found = contentOf(document, file)
-  const filled = fillVariables(found, '', { file, variables, isUnusedSecret: createUnusedSecretFilter(found, reader), problems })
+  const filled = fillVariables(found, '', {
+    file,
+    variables,
+    isUnusedSecret: createUnusedSecretFilter(found, reader),
+    problems,
+  })
   problems.push(
     ...variables.problems,
     ...getValidator('config.json', { allErrors: true })(filled),
@@ -458,7 +463,11 @@ const withKeysFrom = (variables: EnvironmentVariables): Readonly<Record<string, 
 
 const urlOf = ({ base_url }: AnyEntry): string => base_url.replace(/\/+$/, '')
 
-const providersFrom = (file: ConfigFile, variables: EnvironmentVariables, role: ProcessRole): readonly ProviderConfig[] => {
+const providersFrom = (
+  file: ConfigFile,
+  variables: EnvironmentVariables,
+  role: ProcessRole,
+): readonly ProviderConfig[] => {
   if (!callsUpstream(role)) return []
   return Object.entries(file.providers ?? withKeysFrom(variables)).flatMap(([name, entry]) =>
     isVendor(entry)
@@ -602,7 +611,8 @@ const problemsOfAddresses = ({ database, nats, monitoring }: Addresses): readonl
     address: Address | undefined,
     isRight: (text: string) => boolean,
     message: string,
-  ): readonly ConfigProblem[] => (address === undefined || isRight(address.text) ? [] : [{ path: address.path, message }])
+  ): readonly ConfigProblem[] =>
+    address === undefined || isRight(address.text) ? [] : [{ path: address.path, message }]
   const areNatsServers = (text: string): boolean => text.split(',').every((each) => isNatsServer(each.trim()))
   return [
     ...check(database, isDatabase, `must be a postgres:// or postgresql:// URL; ${encoding}`),
@@ -689,7 +699,11 @@ const signerFrom = (
 }
 
 /** The keys must belong together: what is signed with one is checked with the other. */
-const problemsOfPublicKey = (verifier: Verifier | null, origin: string, signer: Signer | null): readonly ConfigProblem[] => {
+const problemsOfPublicKey = (
+  verifier: Verifier | null,
+  origin: string,
+  signer: Signer | null,
+): readonly ConfigProblem[] => {
   const path = 'audit.public_key'
   if (verifier === null) return []
   if (verifier.name !== origin) return [{ path, message: `is of the log ${verifier.name}, not of ${origin}` }]

@@ -97,7 +97,7 @@ const validators = { first: new Map<string, Validator>(), every: new Map<string,
  * needed. `schemaId` is its path below `schemas/`, which is its `$id` too: `events/UsageRecorded.v1.json`. The result is empty when the value
  * is valid. Throws when there is no such schema.
  */
-export const getValidator = (schemaId: string, { allErrors: allErrors = false }: ValidationOptions = {}): Validator => {
+export const getValidator = (schemaId: string, { allErrors = false }: ValidationOptions = {}): Validator => {
   const kind = allErrors ? 'every' : 'first'
   const known = validators[kind].get(schemaId)
   if (known !== undefined) return known

@@ -330,7 +330,8 @@ t.test('a password that YAML takes for an alias is not shown', async (t) => {
   t.notMatch(fault.message, /cret/)
 })
 
-const publicKeyOf = (name: string, byte = 7): string => verifierText(deriveVerifier(createSigner(name, Buffer.alloc(32, byte))))
+const publicKeyOf = (name: string, byte = 7): string =>
+  verifierText(deriveVerifier(createSigner(name, Buffer.alloc(32, byte))))
 
 t.test('the key that seals the log: as text or in a file, for the roles that seal', async (t) => {
   const pem = String(createSigner('any', seed).privateKey.export({ type: 'pkcs8', format: 'pem' }))

@@ -46,7 +46,8 @@ t.test('what is written is read again, and a spreadsheet evaluates none of it', 
     fc.property(fc.array(text, { minLength: 2, maxLength: 6 }), (values) => {
       const line = formatCsvLine(values)
       const [record = []] = parseCsv(line)
-      const isSame = record.length === values.length && record.every((field, place) => unguardCsvText(field) === values[place])
+      const isSame =
+        record.length === values.length && record.every((field, place) => unguardCsvText(field) === values[place])
       return isSame && line === pageLine(values) && record.every((field) => isNumber(field) || !evaluated.test(field))
     }),
     propertyRuns(1_000),

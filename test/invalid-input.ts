@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, asObject } from '../src/json.ts'
+import { asObject, isObject, type JsonObject } from '../src/json.ts'
 import type { Documented, DocumentedParameter, OpenApiClient, Sent } from './openapi-client.ts'
 
 type Random = () => number

@@ -1,7 +1,7 @@
 import { request } from 'node:http'
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
-import { isObject, type JsonObject, asArray, asObject, asText } from '../src/json.ts'
+import { asArray, asObject, asText, isObject, type JsonObject } from '../src/json.ts'
 
 /** An operation as the document tells it, and nothing that it does not tell. */
 export interface Documented {

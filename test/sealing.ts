@@ -1,8 +1,8 @@
 import type { Test } from 'tap'
-import { verifyCheckpoint, readCheckpoints, mayHoldCheckpoint } from '../src/audit/checkpoints-in.ts'
 import { hashFrame, type RawFrame, type RawFrames } from '../src/audit/frames.ts'
 import { GrowingTree } from '../src/audit/merkle.ts'
 import type { Verifier } from '../src/audit/note.ts'
+import { mayHoldCheckpoint, readCheckpoints, verifyCheckpoint } from '../src/audit/verified-checkpoints.ts'
 import type { CheckpointSealed } from '../src/events/types.ts'
 import { decodeEvents } from '../src/roles/read-frame.ts'
 
@@ -40,7 +40,8 @@ export const checkSealed = (
   for (const checkpoint of checkpoints.toSorted((one, other) => one.size - other.size)) {
     const { size, sequence } = checkpoint
     while (tree.size < size) tree.append(hashFrame(frames[tree.size]!))
-    if (!verifyCheckpoint(checkpoint, verifiers).root.equals(tree.root)) t.fail(`the checkpoint of size ${size} seals others`)
+    if (!verifyCheckpoint(checkpoint, verifiers).root.equals(tree.root))
+      t.fail(`the checkpoint of size ${size} seals others`)
     if (size >= sequence) t.fail(`the checkpoint of size ${size} stands in frame ${sequence}`)
   }
   return checkpoints

@@ -1,12 +1,12 @@
 import { faultText } from '../errors.ts'
 import type { CheckpointSealed } from '../events/types.ts'
 import { limits } from '../limits.ts'
-import { type VerifiedSeal, verifyCheckpoint, readCheckpoints } from './checkpoints-in.ts'
 import { type IntegrityFinding, IntegrityFindings } from './findings.ts'
 import { type FrameSource, FramesFault, hashFrame, type RawFrame } from './frames.ts'
-import { GrowingTree, type Hash, computeRootFromPeaks } from './merkle.ts'
+import { computeRootFromPeaks, GrowingTree, type Hash } from './merkle.ts'
 import type { Verifier } from './note.ts'
 import { readSeal } from './seal.ts'
+import { readCheckpoints, type VerifiedSeal, verifyCheckpoint } from './verified-checkpoints.ts'
 
 /** Where an archive stands. */
 export interface ArchiveHead {
@@ -153,9 +153,14 @@ class ArchiveRun {
       const hash = hashFrame(frame)
       const sealed = seal.leaves[frame.sequence - seal.from - 1]
       if (sealed !== undefined && !sealed.equals(hash))
-        throw new ArchiveConflict('frame-changed', frame.sequence, `frame ${frame.sequence} is not the one that was sealed`)
+        throw new ArchiveConflict(
+          'frame-changed',
+          frame.sequence,
+          `frame ${frame.sequence} is not the one that was sealed`,
+        )
       tree.append(hash)
-      if (tree.size === seal.from && !tree.root.equals(computeRootFromPeaks(seal.peaks))) throw this.#createConflict(seal, seal.from)
+      if (tree.size === seal.from && !tree.root.equals(computeRootFromPeaks(seal.peaks)))
+        throw this.#createConflict(seal, seal.from)
     }
     if (!tree.root.equals(seal.root)) throw this.#createConflict(seal, this.#tree.size)
     return tree
@@ -173,7 +178,8 @@ class ArchiveRun {
 const assertSameHead = async ({ source, target }: ArchiveParts, end: number): Promise<void> => {
   const { size, checkpoint } = target.head
   if (checkpoint === null) return
-  if (end < size) throw new ArchiveConflict('log-truncated', end + 1, `the log ends at sequence ${end}, the archive at ${size}`)
+  if (end < size)
+    throw new ArchiveConflict('log-truncated', end + 1, `the log ends at sequence ${end}, the archive at ${size}`)
   const sealed = readSeal(checkpoint).leaves.at(-1)
   for await (const [frame] of source.read(size, size))
     if (frame !== undefined && sealed?.equals(hashFrame(frame)) === false)

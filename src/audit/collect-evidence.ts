@@ -1,8 +1,15 @@
-import { type Applied, initialLedger, type Ledger, isSealOfLog } from '../domain/ledger/ledger.ts'
+import { type Applied, initialLedger, isSealOfLog, type Ledger } from '../domain/ledger/ledger.ts'
 import type { PricePublished } from '../events/types.ts'
 import type { SealPosition } from '../read-models/charge-trace.ts'
-import { type Evidence, type FoundSheet, findKeyId, findSheetName, type EvidenceEvent, concernsCharge } from './evidence.ts'
-import { foldLog, type FoldSource } from './fold.ts'
+import {
+  concernsCharge,
+  type Evidence,
+  type EvidenceEvent,
+  type FoundSheet,
+  findKeyId,
+  findSheetName,
+} from './evidence.ts'
+import { type FoldSource, foldLog } from './fold-log.ts'
 
 const sheetName = ({ model, version }: Pick<PricePublished, 'model' | 'version'>): string => `${version} ${model}`
 

@@ -1,5 +1,5 @@
 import { formatUsd, parseUsd } from '../domain/money.ts'
-import { type Evidence, hasEventType, type EvidenceEventOf, type EvidenceEvent } from './evidence.ts'
+import { type Evidence, type EvidenceEvent, type EvidenceEventOf, hasEventType } from './evidence.ts'
 import type {
   ExplainedAdjustment,
   ExplainedEvent,

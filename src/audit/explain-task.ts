@@ -1,6 +1,6 @@
 import { formatUsd, parseUsd } from '../domain/money.ts'
 import type { TaskOrder } from '../events/types.ts'
-import { type Evidence, hasEventType, type EvidenceEventOf, type EvidenceEvent } from './evidence.ts'
+import { type Evidence, type EvidenceEvent, type EvidenceEventOf, hasEventType } from './evidence.ts'
 import { explainCommon, explainKey } from './explain-parts.ts'
 import type { ChargeState, ExplainedCharge, ExplainedPrice, TaskExplanation } from './explanation.ts'
 import { recomputeTask } from './recompute.ts'

@@ -1,9 +1,9 @@
 import { decodeFrame } from '../events/codec.ts'
 import type { StoredEvent } from '../events/upcast.ts'
 import { isObject } from '../json.ts'
-import { type VerifiedSeal, verifyCheckpoint, readCheckpoints } from './checkpoints-in.ts'
 import type { FrameSource, RawFrame } from './frames.ts'
 import type { Verifier } from './note.ts'
+import { readCheckpoints, type VerifiedSeal, verifyCheckpoint } from './verified-checkpoints.ts'
 
 /** An event where it stands in the log. */
 export interface FoundEvent {
@@ -79,6 +79,7 @@ export const findSeal = async (
 ): Promise<VerifiedSeal | null> => {
   for await (const frames of source.read(from, to))
     for (const frame of frames)
-      for (const seal of readVerifiedSeals(frame, verifiers)) if (seal.from < sequence && sequence <= seal.size) return seal
+      for (const seal of readVerifiedSeals(frame, verifiers))
+        if (seal.from < sequence && sequence <= seal.size) return seal
   return null
 }

@@ -1,5 +1,5 @@
 import { createPrivateKey, type KeyObject } from 'node:crypto'
-import { NoteFault, type Signer, createSigner } from './note.ts'
+import { createSigner, NoteFault, type Signer } from './note.ts'
 
 const seedPattern = /^[A-Za-z0-9+/]{43}=$/
 

@@ -78,7 +78,10 @@ export const createSigner = (name: string, seed: Uint8Array): Signer => {
   }
 }
 
-export const deriveVerifier = ({ name, privateKey }: Signer): Verifier => ({ name, publicKey: createPublicKey(privateKey) })
+export const deriveVerifier = ({ name, privateKey }: Signer): Verifier => ({
+  name,
+  publicKey: createPublicKey(privateKey),
+})
 
 const bodyOf = ({ origin, size, root }: Checkpoint): string => `${origin}\n${size}\n${root.toString('base64')}\n`
 

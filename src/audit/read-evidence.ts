@@ -3,7 +3,14 @@ import type { Event } from '../events/envelope.ts'
 import type { ChargeTrace } from '../read-models/charge-trace.ts'
 import type { WalletEntry } from '../read-models/statement.ts'
 import { decodeEvents, unreadable } from '../roles/read-frame.ts'
-import { type Evidence, type FoundSheet, findKeyId, findSheetName, type EvidenceEvent, concernsCharge } from './evidence.ts'
+import {
+  concernsCharge,
+  type Evidence,
+  type EvidenceEvent,
+  type FoundSheet,
+  findKeyId,
+  findSheetName,
+} from './evidence.ts'
 import type { FrameSource, RawFrame } from './frames.ts'
 
 /** What of the tables leads to the events. Rejects while they cannot be read. */

@@ -35,7 +35,11 @@ const lineText = ({ item, quantity, unitPrice, amountPicos }: Line): string =>
 const sumOf = (lines: readonly Line[]): bigint => lines.reduce((sum, { amountPicos }) => sum + amountPicos, 0n)
 
 /** What does not add up in the bill by itself. */
-const findArithmeticErrors = (lines: readonly Line[], total: string, product: (line: Line) => bigint): readonly string[] => [
+const findArithmeticErrors = (
+  lines: readonly Line[],
+  total: string,
+  product: (line: Line) => bigint,
+): readonly string[] => [
   ...lines
     .filter((line) => product(line) !== line.amountPicos)
     .map((line) => `${lineText(line)} is ${formatUsd(product(line))}`),
@@ -82,7 +86,8 @@ export const recomputeRequest = (
 ): Recomputed => {
   const told = lines.map(requestLine)
   const slips = findArithmeticErrors(told, total, ({ quantity, unitPrice }) => BigInt(quantity) * parseUsd(unitPrice))
-  if (published?.sheet === undefined) return recomputeWithoutSheet(`no price sheet ${priceVersion} was published`, slips)
+  if (published?.sheet === undefined)
+    return recomputeWithoutSheet(`no price sheet ${priceVersion} was published`, slips)
   const computed = chargeFor(published.sheet, usage)
   return outcomeOf(total, computed.totalPicos, [...slips, ...compareLines(told, computed.lines.map(requestLine))])
 }

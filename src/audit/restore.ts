@@ -77,10 +77,12 @@ export const restoreLog = async (parts: RestoreParts): Promise<number> => {
   await assertPrefix(parts, begun, size)
   let failures = 0
   for (let storedTo = begun; storedTo < size; ) {
-    const failure: unknown = await writer.store(withProgressOf(archive.read(storedTo + 1, size), size, onProgress)).then(
-      () => null,
-      (fault: unknown) => fault,
-    )
+    const failure: unknown = await writer
+      .store(withProgressOf(archive.read(storedTo + 1, size), size, onProgress))
+      .then(
+        () => null,
+        (fault: unknown) => fault,
+      )
     if (failure instanceof RestoreRefused || failure instanceof FramesFault) throw failure
     const now = await log.lastSequence()
     failures = now > storedTo ? 0 : failures + 1

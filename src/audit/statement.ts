@@ -3,17 +3,17 @@ import type { Event } from '../events/envelope.ts'
 import { limits } from '../limits.ts'
 import { atCheckpoint } from '../read-models/checkpoint.ts'
 import {
-  findSpan,
   findBalanceBefore,
-  selectEntries,
+  findSpan,
   positionAfter,
   type StatementEntry,
   type StatementRange,
   type StatementSpan,
+  selectEntries,
   type WalletBalance,
 } from '../read-models/statement.ts'
 import type { ReadModels } from '../read-models/tables.ts'
-import { foldLog, type FoldSource } from './fold.ts'
+import { type FoldSource, foldLog } from './fold-log.ts'
 
 /** Every movement of a wallet in a range, however many: they are read as they are taken, once. */
 export interface Statement {

@@ -1,6 +1,6 @@
 import { limits } from '../limits.ts'
-import { holdsOnlyCheckpoints } from './checkpoints-in.ts'
 import type { FrameSource, RawFrame } from './frames.ts'
+import { holdsOnlyCheckpoints } from './verified-checkpoints.ts'
 
 /** A log in which nothing contradicts its checkpoints. */
 export interface UnprovenCheck {

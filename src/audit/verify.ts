@@ -2,16 +2,16 @@ import { faultText } from '../errors.ts'
 import type { CheckpointSealed } from '../events/types.ts'
 import { limits } from '../limits.ts'
 import { Alignment, type Flaw, type FoundLeaf, hashToKey, type SealedLeaf } from './alignment.ts'
-import { MisplacedFrames } from './apart.ts'
-import { type VerifiedSeal, verifyCheckpoint, readCheckpoints, mayHoldCheckpoint } from './checkpoints-in.ts'
 import { type IntegrityFinding, type IntegrityFindingKind, IntegrityFindings } from './findings.ts'
-import { UnsealedRange } from './folded.ts'
 import { type FrameSource, FramesFault, hashFrame, type RawFrame } from './frames.ts'
-import { GrowingTree, type Hash, computeRootFromPeaks } from './merkle.ts'
+import { computeRootFromPeaks, GrowingTree, type Hash } from './merkle.ts'
+import { MisplacedFrames } from './misplaced-frames.ts'
 import type { Verifier } from './note.ts'
-import { type PublishedCheckpoint, PublishedCheckpoints } from './published.ts'
+import { type PublishedCheckpoint, PublishedCheckpoints } from './published-checkpoints.ts'
 import { buildTree } from './seal.ts'
 import { findUnproven } from './unproven.ts'
+import { UnsealedRange } from './unsealed-range.ts'
+import { mayHoldCheckpoint, readCheckpoints, type VerifiedSeal, verifyCheckpoint } from './verified-checkpoints.ts'
 
 export interface VerifyParts {
   readonly source: FrameSource
@@ -108,7 +108,9 @@ class VerifyRun {
   constructor(parts: VerifyParts) {
     this.#parts = parts
     this.#unsealedFramesMax = parts.unsealedFramesMax ?? limits.verifyUnsealedFramesMax
-    this.#published = new PublishedCheckpoints(parts.known ?? [], parts.verifiers, (finding) => this.#findings.add(finding))
+    this.#published = new PublishedCheckpoints(parts.known ?? [], parts.verifiers, (finding) =>
+      this.#findings.add(finding),
+    )
   }
 
   take(frame: RawFrame): void {
@@ -134,7 +136,8 @@ class VerifyRun {
     this.#misplaced.finish(tail)
     for (const leaf of tail) this.#reportFlaw(leaf, `; nothing speaks for the frames from ${this.#sealed.size + 1} on`)
     const end = (this.#unsealedRange?.tree ?? this.#sealed).size + tail.length
-    const { size, root } = this.#published.finishAt(end, this.#sealed.size, this.#computePublishedRoots(tail)) ?? this.#sealed
+    const { size, root } =
+      this.#published.finishAt(end, this.#sealed.size, this.#computePublishedRoots(tail)) ?? this.#sealed
     await this.#rereadRanges()
     return {
       frames: this.#frames,
@@ -250,7 +253,8 @@ class VerifyRun {
   #extend(seal: VerifiedSeal, at: number): void {
     const { from, peaks, leaves, tree } = seal
     const known = this.#sealed.size - from
-    const before = known === 0 ? computeRootFromPeaks(peaks) : buildTree({ from, peaks, leaves: leaves.slice(0, known) }).root
+    const before =
+      known === 0 ? computeRootFromPeaks(peaks) : buildTree({ from, peaks, leaves: leaves.slice(0, known) }).root
     if (!before.equals(this.#sealed.root)) this.#reportContradiction(seal, at)
     const fresh = leaves.slice(known)
     const first = this.#sealed.size + 1
@@ -306,7 +310,8 @@ class VerifyRun {
   /** Hashes the found frames between what is sealed and where a checkpoint begins, and takes them where they lead there. */
   #hashUpTo({ from, peaks }: VerifiedSeal): boolean {
     // What was folded is compared as a whole when the checkpoints have come so far.
-    if (this.#unsealedRange !== null && from <= this.#unsealedRange.tree.size) return this.#skipTo(new GrowingTree(from, peaks))
+    if (this.#unsealedRange !== null && from <= this.#unsealedRange.tree.size)
+      return this.#skipTo(new GrowingTree(from, peaks))
     const start = copyTree(this.#unsealedRange?.tree ?? this.#sealed)
     const count = from - start.size
     if (this.#alignment.sealedCount > 0 || this.#alignment.foundCount < count) return false
@@ -375,7 +380,8 @@ class VerifyRun {
   }
 
   #reportUnlocated(from: number, to: number, count: number): void {
-    if (!this.#unread.some((unread) => unread.from <= to && from <= unread.to)) this.#reportUnlocatedFrames(from, to, count)
+    if (!this.#unread.some((unread) => unread.from <= to && from <= unread.to))
+      this.#reportUnlocatedFrames(from, to, count)
   }
 
   /** Told even where some of them cannot be read: nobody has compared the others. */

@@ -4,7 +4,7 @@ import { formatUsd, parseUsd } from '../domain/money.ts'
 import { expiredPicosAt } from '../domain/wallet/grants.ts'
 import { availablePicos, balancePicos, type Wallet } from '../domain/wallet/wallet.ts'
 import * as changes from '../roles/account-changes.ts'
-import { type AdminContext as AnyBooks, accountRefusal } from '../roles/books.ts'
+import { type AdminContext as AnyBooks, accountRefusal } from '../roles/admin-context.ts'
 import type { EventLog, NewId } from '../roles/role.ts'
 import { spentRecord } from './limits.ts'
 import { UsageError } from './report.ts'
@@ -69,7 +69,8 @@ export const issueKey = (
   newId: NewId,
   randomText: () => string,
   expiresAtMs: number | null = null,
-): Promise<changes.IssuedKey> => changes.executeIssueKey(books, { workspaceId, name, expiresAtMs }, { newId, randomText })
+): Promise<changes.IssuedKey> =>
+  changes.executeIssueKey(books, { workspaceId, name, expiresAtMs }, { newId, randomText })
 
 /** What is left of the money at `expiresAt` lapses. True when it is new, false when the reference had been credited before with the same amount. */
 export const creditWallet = (

@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import { verifierText } from '../audit/note.ts'
 import type { Config } from '../config.ts'
 import type { ProcessRole } from '../roles/role.ts'
-import { newKeyPair, findLogVerifier } from './audit-keys.ts'
+import { findLogVerifier, newKeyPair } from './audit-keys.ts'
 import { CommandError, type OutputOptions, printRecords } from './report.ts'
 
 /** The configuration as a command or a role reads it. */

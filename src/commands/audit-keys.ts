@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { parseSigningKey, signingKeyText } from '../audit/keys.ts'
-import { parseVerifier, type Signer, createSigner, type Verifier, deriveVerifier, verifierText } from '../audit/note.ts'
+import { createSigner, deriveVerifier, parseVerifier, type Signer, type Verifier, verifierText } from '../audit/note.ts'
 import type { Config } from '../config.ts'
 import { ensureSigningKey, keepPublicKey, readPublicKey } from '../infrastructure/embedded/audit-keys.ts'
 import type { SchedulerParts } from '../roles/scheduler/role.ts'

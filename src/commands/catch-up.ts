@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { limits } from '../limits.ts'
 import { ForeignTables } from '../roles/log-identity.ts'
 import { projector } from '../roles/projector/role.ts'
-import { withDatabaseErrors, type Platform, requireTables } from './platform.ts'
+import { type Platform, requireTables, withDatabaseErrors } from './platform.ts'
 import { CommandError } from './report.ts'
 import type { Runtime } from './runtime.ts'
 

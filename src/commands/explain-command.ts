@@ -1,16 +1,16 @@
 import type { Command } from 'commander'
 import { collectEvidence } from '../audit/collect-evidence.ts'
 import type { Evidence } from '../audit/evidence.ts'
-import { explainCharge } from '../audit/explain.ts'
+import { explainCharge } from '../audit/explain-charge.ts'
 import type { Explanation } from '../audit/explanation.ts'
 import { readEvidence } from '../audit/read-evidence.ts'
 import type { ConfigOf } from './audit-command.ts'
 import { explanationText } from './explanation-text.ts'
 import { type Platform, requireTables } from './platform.ts'
 import { collectOption } from './public-keys.ts'
+import { foldWithProgress, readFromSource, type SourceOptions } from './read-source.ts'
 import { CommandError, exitCodes, type OutputOptions } from './report.ts'
 import { createRuntime } from './runtime.ts'
-import { foldWithProgress, readFromSource, type SourceOptions } from './sources.ts'
 
 const noSuchCharge = (id: string, sequence: number): CommandError =>
   new CommandError(`no request and no task has the id ${id} in the log, which was followed to frame ${sequence}`)
@@ -34,7 +34,12 @@ export const registerExplain = (program: Command, configOf: ConfigOf): void => {
     .description('the story of one charge, by the id of its request or task, as the log tells it')
     .option('--from-log', 'read the whole log; no database is needed', false)
     .option('--archive <folder>', "read an archive in the log's place; no servers are needed")
-    .option('--public-key <key>', 'the archive’s key, or a file with it (default: the configured one)', collectOption, [])
+    .option(
+      '--public-key <key>',
+      'the archive’s key, or a file with it (default: the configured one)',
+      collectOption,
+      [],
+    )
     .option('--json', 'one JSON object a line', false)
     .action(async (id: string, options: SourceOptions, command: Command) => {
       const runtime = createRuntime('warn')

@@ -217,7 +217,9 @@ const taskEndLines = ({ ended, hold }: TaskExplanation, nowMs: number): readonly
   const { at, outcome, deduction, source, reason, given_back, beyond } = ended
   return [
     `${at}, ${outcome}${reason === null || reason === outcome ? '' : `: ${escapeControls(reason)}`}`,
-    ...(source === null ? [] : [`deducted by the vendor: ${escapeControls(deduction ?? 'not told')} units (${source})`]),
+    ...(source === null
+      ? []
+      : [`deducted by the vendor: ${escapeControls(deduction ?? 'not told')} units (${source})`]),
     `given back: ${given_back} USD${beyond === '0' ? '' : `; the charge went ${beyond} USD beyond the hold`}`,
   ]
 }
@@ -234,7 +236,10 @@ const taskSections = (told: TaskExplanation, nowMs: number): readonly Section[] 
     ],
   ],
   ['held', [`${told.hold.amount} USD: at most ${told.hold.units_max} units at ${told.hold.unit_price} USD`]],
-  ['submitted', told.submitted === null ? [] : [`${told.submitted.at} as ${escapeControls(told.submitted.vendor_task_id)}`]],
+  [
+    'submitted',
+    told.submitted === null ? [] : [`${told.submitted.at} as ${escapeControls(told.submitted.vendor_task_id)}`],
+  ],
   ['progress', aligned(told.progress.map(({ at, status, percent }) => [at, status, `${percent} %`]))],
   ['ended', taskEndLines(told, nowMs)],
   ...priceSection(told.price),

@@ -1,4 +1,4 @@
-import { type Config, resolveDialect, type ProviderConfig, resolveProfile, sandboxVendor } from '../config.ts'
+import { type Config, type ProviderConfig, resolveDialect, resolveProfile, sandboxVendor } from '../config.ts'
 import { callableModels } from '../domain/routing/plan.ts'
 import { callableVideoModels } from '../domain/video/plan.ts'
 import { openCallClient } from '../infrastructure/nats/calls/call-client.ts'
@@ -18,12 +18,12 @@ import type { CommandContext } from './accounts.ts'
 import { resolveAdministrators } from './administrators.ts'
 import { openDemo } from './demo.ts'
 import { LocalCalls } from './local-calls.ts'
-import { Observation } from './observe.ts'
+import { Observation } from './observation.ts'
 import { openPlatform, openTail, type Platform, requireTables } from './platform.ts'
 import { assertPortFree } from './ports.ts'
 import { publishUnknownPrices } from './prices.ts'
 import type { Runtime } from './runtime.ts'
-import { ShutdownStack } from './stack.ts'
+import { ShutdownStack } from './shutdown-stack.ts'
 
 /** A gateway that answers at `url`. */
 export interface Gateway {
@@ -95,7 +95,7 @@ const startTail = async ({ platform, runtime, onFatal, stack, observation }: Pro
 
 const startScheduler = async (context: ProcessContext, tail: LedgerTail): Promise<void> => {
   const { config, platform, runtime, stack, observation } = context
-  const [{ scheduler }, { resolveSealing: resolveSealing }] = await Promise.all([
+  const [{ scheduler }, { resolveSealing }] = await Promise.all([
     import('../roles/scheduler/role.ts'),
     import('./audit-keys.ts'),
   ])
@@ -236,7 +236,7 @@ const startEdge = async (
   const { catalog, listen, requestsPerMinute, connectionsPerAddress, requestDeadlineMs, taskDeadlineMs } = config
   const { withdrawMs, drainMs } = config
   const { database } = requireTables(platform)
-  const [{ edge }, { findStoredResponse }, { listLogVerifiers: listLogVerifiers }] = await Promise.all([
+  const [{ edge }, { findStoredResponse }, { listLogVerifiers }] = await Promise.all([
     import('../roles/edge/role.ts'),
     import('../read-models/stored-responses.ts'),
     import('./audit-keys.ts'),

@@ -3,7 +3,7 @@ import { isProviderName } from '../domain/pricing/litellm.ts'
 import { problemsOfPriceFile } from '../domain/pricing/price-file.ts'
 import type { PriceChange } from '../domain/pricing/price-import.ts'
 import { isObject, type JsonObject, parseJson } from '../json.ts'
-import { changeRecord, selectChanges, compareImport, publishPrices } from '../roles/price-changes.ts'
+import { changeRecord, compareImport, publishPrices, selectChanges } from '../roles/price-changes.ts'
 import type { CommandSession } from './register.ts'
 import { CommandError, printRecords, UsageError } from './report.ts'
 
@@ -51,7 +51,11 @@ const isUnconfigured = ({ model, name }: PriceChange, table: JsonObject): boolea
   model === null && isProviderName(table[name])
 
 /** Compares LiteLLM's table with what is in force, tells every difference, and publishes what is asked. */
-export const importPrices = async (session: CommandSession, table: JsonObject, options: ImportOptions): Promise<void> => {
+export const importPrices = async (
+  session: CommandSession,
+  table: JsonObject,
+  options: ImportOptions,
+): Promise<void> => {
   const { dryRun, model: models, from, all, json } = options
   const providers = new Set(session.config.catalog.providers.keys())
   const changes = compareImport(session, {

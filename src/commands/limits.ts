@@ -1,7 +1,7 @@
-import { type LimitsInForce, findSetLimits } from '../domain/accounts/limits.ts'
+import { findSetLimits, type LimitsInForce } from '../domain/accounts/limits.ts'
 import { formatUsd } from '../domain/money.ts'
 import type { Limits, Pace, Spend } from '../events/types.ts'
-import { type KeyId, executeSetLimits, findSpending, listEffectiveLimits } from '../roles/limits-changes.ts'
+import { executeSetLimits, findSpending, type KeyId, listEffectiveLimits } from '../roles/limits-changes.ts'
 import type { CommandContext } from './accounts.ts'
 import { CommandError } from './report.ts'
 

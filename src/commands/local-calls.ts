@@ -1,6 +1,6 @@
 import { type Check, checkOf } from '../roles/health.ts'
 import type { CallSource, ServedCalls } from '../roles/proxy/role.ts'
-import { DispatchLost, type Dispatch } from '../roles/role.ts'
+import { type Dispatch, DispatchLost } from '../roles/role.ts'
 
 /** The transport between an edge and a proxy of the same process: a plain function call. */
 export class LocalCalls implements CallSource {

@@ -6,7 +6,11 @@ import { problemsText } from '../schema-validation.ts'
 import type { CommandContext } from './accounts.ts'
 import { UsageError } from './report.ts'
 
-export { executeCancelPlan as cancelPlan, type SubscribeRequest as Subscribing, executeSubscribe as subscribe } from '../roles/plan-changes.ts'
+export {
+  executeCancelPlan as cancelPlan,
+  executeSubscribe as subscribe,
+  type SubscribeRequest as Subscribing,
+} from '../roles/plan-changes.ts'
 
 /** True when the plan is new, or its terms are; false when they stood already. Throws UsageError for terms that are none. */
 export const publishPlan = async (books: CommandContext, plan: PlanPublished): Promise<boolean> => {

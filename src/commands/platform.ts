@@ -18,7 +18,7 @@ import type { AllowedWriters } from '../roles/read-frame.ts'
 import type { ProcessRole } from '../roles/role.ts'
 import { CommandError, UsageError } from './report.ts'
 import type { Runtime } from './runtime.ts'
-import { ShutdownStack } from './stack.ts'
+import { ShutdownStack } from './shutdown-stack.ts'
 
 type NatsConnection = Awaited<ReturnType<typeof connectNats>>
 

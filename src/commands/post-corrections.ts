@@ -1,4 +1,4 @@
-import { toAdjustment, type Correction, isPostable, reconciliationId } from '../audit/reconcile/correction.ts'
+import { type Correction, isPostable, reconciliationId, toAdjustment } from '../audit/reconcile/correction.ts'
 import { adjustmentKey } from '../domain/wallet/evolve.ts'
 import { limits } from '../limits.ts'
 import type { LedgerTail } from '../roles/ledger-tail.ts'

@@ -1,16 +1,16 @@
 import { writeFileSync } from 'node:fs'
 import { type Command, InvalidArgumentError } from 'commander'
-import { verifyCheckpoint } from '../audit/checkpoints-in.ts'
 import { type FoundEvent, findEvent, findSeal, readFrameAt } from '../audit/find-frame.ts'
 import type { FrameSource } from '../audit/frames.ts'
 import type { Verifier } from '../audit/note.ts'
 import { checkProof, makeProof, type Proof } from '../audit/proof.ts'
 import type { Seal } from '../audit/seal.ts'
+import { verifyCheckpoint } from '../audit/verified-checkpoints.ts'
 import type { Config } from '../config.ts'
 import { ArchiveSource } from '../infrastructure/archive/archive-source.ts'
 import { findTrace } from '../read-models/charge-trace.ts'
 import type { ConfigOf } from './audit-command.ts'
-import { withPlatform, type Platform } from './platform.ts'
+import { type Platform, withPlatform } from './platform.ts'
 import { collectOption, resolveVerifiers } from './public-keys.ts'
 import { CommandError, exitCodes, type OutputOptions, printRecords } from './report.ts'
 import { createRuntime } from './runtime.ts'
@@ -33,13 +33,17 @@ interface ProofSource {
 
 type FoundFrame = Pick<FoundEvent, 'frame' | 'indexInFrame'>
 
-const findBySequence = async ({ source }: ProofSource, sequence: number, indexInFrame: number): Promise<FoundFrame | null> => {
+const findBySequence = async (
+  { source }: ProofSource,
+  sequence: number,
+  indexInFrame: number,
+): Promise<FoundFrame | null> => {
   const frame = await readFrameAt(source, sequence)
   return frame === null ? null : { frame, indexInFrame }
 }
 
 /** The frames that the tables know are looked into first; what they do not know is looked for in the whole log. */
-const findById = async ({ source, findSequences: findSequences }: ProofSource, id: string): Promise<FoundFrame | null> => {
+const findById = async ({ source, findSequences }: ProofSource, id: string): Promise<FoundFrame | null> => {
   const last = await source.lastSequence()
   const known = (await findSequences(id)).filter((sequence) => sequence <= last)
   const found = known.length === 0 ? null : await findEvent(source, id, Math.min(...known), Math.max(...known))
@@ -57,7 +61,12 @@ const sealFor = async (
   throw new CommandError(`frame ${sequence} is not sealed yet by a checkpoint that is believed`)
 }
 
-const proveEvent = async (place: ProofSource, asked: string, index: number, verifiers: readonly Verifier[]): Promise<Proof> => {
+const proveEvent = async (
+  place: ProofSource,
+  asked: string,
+  index: number,
+  verifiers: readonly Verifier[],
+): Promise<Proof> => {
   const found = /^[1-9][0-9]{0,15}$/.test(asked)
     ? await findBySequence(place, Number(asked), index)
     : await findById(place, asked)

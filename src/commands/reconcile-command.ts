@@ -6,10 +6,10 @@ import { type FormatName, formatNames, type InvoiceFile } from '../audit/reconci
 import { PeriodUnknown } from '../audit/reconcile/reconcile.ts'
 import type { Config } from '../config.ts'
 import { parseUsd } from '../domain/money.ts'
-import { PostgresReconcileRepository } from '../infrastructure/postgres/invoice-books.ts'
+import { PostgresReconcileRepository } from '../infrastructure/postgres/reconcile-repository.ts'
 import type { ConfigOf } from './audit-command.ts'
 import { catchUp } from './catch-up.ts'
-import { withPlatform, openTail, type Platform, requireTables } from './platform.ts'
+import { openTail, type Platform, requireTables, withPlatform } from './platform.ts'
 import { type ReconcileOptions, runReconcile } from './reconcile.ts'
 import { UsageError } from './report.ts'
 import { createRuntime, type Runtime } from './runtime.ts'
@@ -103,7 +103,10 @@ const compareInvoice = async (
     return await PostgresReconcileRepository.run(requireTables(platform).place, options.provider, async (books) => {
       if (!(await books.hasTimeZone(options.timezone)))
         throw new UsageError(`the database knows no zone ${options.timezone}; give ${zoneExpected}`)
-      return runReconcile({ repository: books, log: platform.log, tail, catalog: config.catalog, nowMs: runtime.clock() }, options)
+      return runReconcile(
+        { repository: books, log: platform.log, tail, catalog: config.catalog, nowMs: runtime.clock() },
+        options,
+      )
     })
   } catch (fault) {
     if (fault instanceof PeriodUnknown) throw new UsageError('the invoice tells no days: give --from and --to')
@@ -152,7 +155,12 @@ export const registerReconcile = (program: Command, configOf: ConfigOf): void =>
       'of video tasks that the ledger does not know (default: by the price sheets)',
       usdFrom,
     )
-    .option('--model <invoice=model>', 'a model that the invoice calls otherwise; may be repeated', collectModelAlias, new Map())
+    .option(
+      '--model <invoice=model>',
+      'a model that the invoice calls otherwise; may be repeated',
+      collectModelAlias,
+      new Map(),
+    )
     .option('--post', 'post the corrections; without it they are only shown', false)
     .option('--json', 'one JSON object a line', false)
     .addHelpText('after', help)
@@ -160,6 +168,8 @@ export const registerReconcile = (program: Command, configOf: ConfigOf): void =>
       const options = await optionsOf(told)
       const config = configOf(command)
       const runtime = createRuntime('warn')
-      process.exitCode = await withPlatform(config, runtime, {}, (platform) => compareInvoice(platform, runtime, config, options))
+      process.exitCode = await withPlatform(config, runtime, {}, (platform) =>
+        compareInvoice(platform, runtime, config, options),
+      )
     })
 }

@@ -1,8 +1,13 @@
-import type { ReconcileRepository, InvoicePeriod } from '../audit/reconcile/books.ts'
-import { toAdjustment, type Correction } from '../audit/reconcile/correction.ts'
+import { type Correction, toAdjustment } from '../audit/reconcile/correction.ts'
 import { differenceClasses } from '../audit/reconcile/decompose.ts'
-import { type ReconcileFinding, type RowSpan, harmlessClasses, type DifferenceTotals } from '../audit/reconcile/finding.ts'
+import {
+  type DifferenceTotals,
+  harmlessClasses,
+  type ReconcileFinding,
+  type RowSpan,
+} from '../audit/reconcile/finding.ts'
 import type { FaultyInvoice, Reconciliation } from '../audit/reconcile/reconcile.ts'
+import type { InvoicePeriod, ReconcileRepository } from '../audit/reconcile/repository.ts'
 import { videoItem } from '../audit/reconcile/row.ts'
 import { formatUsd } from '../domain/money.ts'
 import { limits } from '../limits.ts'
@@ -43,7 +48,8 @@ class TableReport implements ReportWriter {
   }
 }
 
-export const createReport = ({ json }: { readonly json: boolean }): ReportWriter => (json ? jsonReport : new TableReport())
+export const createReport = ({ json }: { readonly json: boolean }): ReportWriter =>
+  json ? jsonReport : new TableReport()
 
 export interface ReportedInvoice {
   readonly provider: string
@@ -99,7 +105,12 @@ export const correctionRecord = (correction: Correction, outcome: PostingOutcome
 }
 
 /** What stands open beside the differences; told, and no reason for the exit code. */
-export const reportLists = async (books: ReconcileRepository, period: InvoicePeriod, nowMs: number, shown: ReportWriter): Promise<void> => {
+export const reportLists = async (
+  books: ReconcileRepository,
+  period: InvoicePeriod,
+  nowMs: number,
+  shown: ReportWriter,
+): Promise<void> => {
   const overdueMs = nowMs - limits.reconcileGraceMs
   for await (const requests of books.openRequests(period.timezone))
     for (const { requestId, workspaceId, routedAt, deadlineMs, reservedPicos } of requests)
@@ -164,7 +175,7 @@ export interface Summary {
 }
 
 const summaryFields = ({ invoice, reconciliation, sequence, corrected }: Summary) => {
-  const { period, rows, skippedRows: skippedRows, totals } = reconciliation
+  const { period, rows, skippedRows, totals } = reconciliation
   return {
     provider: invoice.provider,
     format: invoice.format,

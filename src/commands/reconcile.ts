@@ -1,10 +1,10 @@
 import { basename } from 'node:path'
-import type { ReconcileRepository, InvoicedSubject, LedgerSubject } from '../audit/reconcile/books.ts'
 import { createDayFormatter } from '../audit/reconcile/days.ts'
 import type { UnitPrice } from '../audit/reconcile/decompose.ts'
 import { type FormatName, Invoice, type InvoiceFile } from '../audit/reconcile/invoice.ts'
 import { createModelNames } from '../audit/reconcile/models.ts'
 import { reconcileInvoice } from '../audit/reconcile/reconcile.ts'
+import type { InvoicedSubject, LedgerSubject, ReconcileRepository } from '../audit/reconcile/repository.ts'
 import { unitParts } from '../audit/reconcile/row.ts'
 import { formatUsd, parseUsd } from '../domain/money.ts'
 import { type PriceBook, priceAt } from '../domain/pricing/price-book.ts'
@@ -13,13 +13,13 @@ import type { CommandContext } from './accounts.ts'
 import { CorrectionPoster } from './post-corrections.ts'
 import {
   correctionRecord,
-  differenceRecord,
   countHarmful,
+  createReport,
+  differenceRecord,
   printFaults,
   printSummary,
   type ReportedInvoice,
   reportLists,
-  createReport,
 } from './reconcile-report.ts'
 import { exitCodes } from './report.ts'
 
@@ -71,7 +71,7 @@ const noteFor =
  * code: 0 where nothing is left but timing and rounding.
  */
 export const runReconcile = async (
-  { repository: repository, log, tail, catalog, nowMs }: ReconcileContext,
+  { repository, log, tail, catalog, nowMs }: ReconcileContext,
   options: ReconcileOptions,
 ): Promise<number> => {
   const { provider, format, files, timezone, roundingPicos } = options

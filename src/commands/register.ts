@@ -14,7 +14,6 @@ import {
   setKeyExpiry,
   workspaceRecord,
 } from './accounts.ts'
-import { resolveOperator } from './actor.ts'
 import { registerArchive } from './archive-command.ts'
 import { registerAudit } from './audit-command.ts'
 import { callbackSecretRecord } from './callbacks.ts'
@@ -22,8 +21,9 @@ import { registerExplain } from './explain-command.ts'
 import { listSecrets } from './faults.ts'
 import { type ImportOptions, importPrices, readTable } from './import-prices.ts'
 import { registerLimits } from './limits-command.ts'
+import { resolveOperator } from './operator.ts'
 import { registerPlan } from './plan-command.ts'
-import { withPlatform, openTail, type Platform } from './platform.ts'
+import { openTail, type Platform, withPlatform } from './platform.ts'
 import { perCallRecords, priceInFull, priceInShort, priceRecords, publishPrices } from './prices.ts'
 import { registerProve } from './prove-command.ts'
 import { registerReconcile } from './reconcile-command.ts'
@@ -185,7 +185,11 @@ const registerCredit = (program: Command): void => {
       'what the money is for, such as an invoice number; repeated, it credits nothing',
     )
     .option('--note <text>', 'a remark for the statement', '')
-    .option('--expires <instant>', 'when what is left of it lapses, such as 2027-01-01 (default: never)', parseInstantOption)
+    .option(
+      '--expires <instant>',
+      'when what is left of it lapses, such as 2027-01-01 (default: never)',
+      parseInstantOption,
+    )
     .addOption(json())
     .action((id: string, usd: string, options: CreditOptions, command: Command) =>
       withSession(command, async (session) => {
@@ -217,7 +221,11 @@ const registerKey = (program: Command): void => {
     .command('rotate <key>')
     .description('put a fresh key in the place of one, under its name, and show it, this once')
     .requiredOption('--grace <seconds>', 'how long the one that is replaced goes on; 0 ends it at once', parseGrace)
-    .option('--expires <instant>', 'when the fresh one stops (default: when the one it replaces would have)', parseInstantOption)
+    .option(
+      '--expires <instant>',
+      'when the fresh one stops (default: when the one it replaces would have)',
+      parseInstantOption,
+    )
     .addOption(json())
     .action((keyId: string, options: { grace: number; expires?: Date; json: boolean }, command: Command) =>
       withSession(command, async (session) => {
@@ -336,7 +344,7 @@ export const registerCommands = (program: Command): void => {
     )
     .action(async (options: ServeOptions, command: Command) => {
       const config = configOf(command, { role: 'gateway', ...options })
-      const { serveGateway: serveGateway } = await import('./serve.ts') // The roles are most of the program, and most commands need none.
+      const { serveGateway } = await import('./serve.ts') // The roles are most of the program, and most commands need none.
       return serveGateway(config, createRuntime(config.logLevel, listSecrets(config)), options.role)
     })
   program
@@ -347,7 +355,9 @@ export const registerCommands = (program: Command): void => {
     .command('status')
     .description('how much the log holds, and how far behind the tables are')
     .addOption(json())
-    .action((options: { json: boolean }, command: Command) => printStatus(configOf(command), createRuntime('warn'), options))
+    .action((options: { json: boolean }, command: Command) =>
+      printStatus(configOf(command), createRuntime('warn'), options),
+    )
   registerWorkspace(program)
   registerCredit(program)
   registerKey(program)

@@ -3,8 +3,8 @@ import type { Config } from '../config.ts'
 import type { ArchiveSource } from '../infrastructure/archive/archive-source.ts'
 import { ArchiveThenLog, assertContinues, followSource } from '../roles/source-log.ts'
 import type { ConfigOf } from './audit-command.ts'
-import { type VerifiedArchiveOptions, openVerifiedArchive } from './check-archive.ts'
-import { permittedEventTypes, withDatabaseErrors, withPlatform, type Platform, requireTables } from './platform.ts'
+import { openVerifiedArchive, type VerifiedArchiveOptions } from './check-archive.ts'
+import { type Platform, permittedEventTypes, requireTables, withDatabaseErrors, withPlatform } from './platform.ts'
 import { withProgress } from './progress.ts'
 import { collectOption } from './public-keys.ts'
 import { type ReplayParts, type ReplayReport, rebuildReadModels, UnknownTables } from './replay.ts'
@@ -45,7 +45,9 @@ const printReport = (
 
 /** Tables are not made from what was not sealed. Null where no archive is named. */
 const archiveFor = async (config: Config, options: ReplayOptions): Promise<ArchiveSource | null> =>
-  options.archive === undefined ? null : openVerifiedArchive(options.archive, () => config, options, 'nothing was rebuilt')
+  options.archive === undefined
+    ? null
+    : openVerifiedArchive(options.archive, () => config, options, 'nothing was rebuilt')
 
 /** The archive first, where there is one; the log goes on where it ends. Throws CommandError where the log holds less: its tables would be compared with nothing. */
 const framesFrom = async (archive: ArchiveSource | null, { log }: Platform): Promise<ReplayParts['log']> => {
@@ -112,7 +114,12 @@ export const registerReplay = (program: Command, configOf: ConfigOf): void => {
       tablesIn,
     )
     .option('--archive <folder>', 'read the frames from an archive, and from the log only those behind its end')
-    .option('--public-key <key>', 'the archive’s key, or a file with it (default: the configured one)', collectOption, [])
+    .option(
+      '--public-key <key>',
+      'the archive’s key, or a file with it (default: the configured one)',
+      collectOption,
+      [],
+    )
     .option('--json', 'one JSON object a line', false)
     .action(async (options: ReplayOptions, command: Command) => {
       const config = configOf(command)

@@ -4,7 +4,7 @@ import type { SchemaLocation } from '../infrastructure/postgres/connection.ts'
 import { type ProjectTo, Rebuild } from '../infrastructure/postgres/rebuild.ts'
 import { limits } from '../limits.ts'
 import { ForeignTables } from '../roles/log-identity.ts'
-import { ProjectionRun } from '../roles/projector/stretch.ts'
+import { ProjectionRun } from '../roles/projector/projection-run.ts'
 import type { EventLog } from '../roles/role.ts'
 
 export type ReplayProgress =

@@ -52,7 +52,9 @@ const registerAlias = (program: Command, withSession: WithSession, json: () => O
     .command('unset <alias>')
     .description("give the configuration's word back, if it has one")
     .action((name: string, _options: object, command: Command) =>
-      withSession(command, async (session) => reportUnset(await setAlias(session, resolveCatalog(session), name, null))),
+      withSession(command, async (session) =>
+        reportUnset(await setAlias(session, resolveCatalog(session), name, null)),
+      ),
     )
   alias
     .command('list')
@@ -97,7 +99,9 @@ const registerRouter = (program: Command, withSession: WithSession, json: () => 
     .command('unset <router>')
     .description("give the configuration's word back, if it has one")
     .action((name: string, _options: object, command: Command) =>
-      withSession(command, async (session) => reportUnset(await setRouter(session, resolveCatalog(session), name, null))),
+      withSession(command, async (session) =>
+        reportUnset(await setRouter(session, resolveCatalog(session), name, null)),
+      ),
     )
   router
     .command('list')

@@ -4,7 +4,7 @@ import type { RoleName } from '../roles/role.ts'
 import { type Gateway, type GatewayBounds, type RunningProcess, startGateway, startRole } from './gateway.ts'
 import { exitCodes } from './report.ts'
 import type { Runtime } from './runtime.ts'
-import { onShutdownSignal } from './until-told.ts'
+import { onShutdownSignal } from './shutdown-signal.ts'
 
 /** Nothing where nobody can ask. */
 const observeLine = (observeUrl: string | null): readonly string[] =>

@@ -2,7 +2,7 @@ import type { Config } from '../config.ts'
 import { startEmbedded } from '../infrastructure/embedded/embedded.ts'
 import { CommandError } from './report.ts'
 import type { Runtime } from './runtime.ts'
-import { onShutdownSignal } from './until-told.ts'
+import { onShutdownSignal } from './shutdown-signal.ts'
 
 /** Runs the embedded servers alone, for roles that are started on them one by one. */
 export const runServers = async (config: Config, { clock, logger }: Runtime): Promise<void> => {

@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import type { FoldSource } from '../audit/fold.ts'
-import { type Statement, readStatementFromLog, readStatementFromTables } from '../audit/statement.ts'
+import type { FoldSource } from '../audit/fold-log.ts'
+import { readStatementFromLog, readStatementFromTables, type Statement } from '../audit/statement.ts'
 import { StatementComparison, StatementTotals } from '../audit/statement-totals.ts'
 import { parseInstant } from '../domain/instant.ts'
 import { limits } from '../limits.ts'
@@ -9,9 +9,9 @@ import type { StatementRange } from '../read-models/statement.ts'
 import type { ConfigOf } from './audit-command.ts'
 import { type Platform, requireTables } from './platform.ts'
 import { collectOption } from './public-keys.ts'
+import { foldWithProgress, readFromSource, type SourceOptions } from './read-source.ts'
 import { CommandError, exitCodes, isBrokenPipe, UsageError } from './report.ts'
 import { createRuntime } from './runtime.ts'
-import { foldWithProgress, readFromSource, type SourceOptions } from './sources.ts'
 import { createCsvStatement, jsonStatement, type StatementFormat, tableStatement } from './statement-formats.ts'
 
 interface Options extends SourceOptions {
@@ -132,13 +132,24 @@ export const registerStatement = (program: Command, configOf: ConfigOf): void =>
     )
     .option('--from-log', 'read the whole log; no database is needed', false)
     .option('--archive <folder>', "read an archive in the log's place; no servers are needed")
-    .option('--public-key <key>', 'the archive’s key, or a file with it (default: the configured one)', collectOption, [])
+    .option(
+      '--public-key <key>',
+      'the archive’s key, or a file with it (default: the configured one)',
+      collectOption,
+      [],
+    )
     .action(async (workspaceId: string, options: Options, command: Command) => {
       const shown = { workspaceId, range: rangeOf(options), format: formatOf(options) }
-      const difference = await readFromSource(barName('statement'), () => configOf(command), createRuntime('warn'), options, {
-        tables: (platform) => writeFromTables(platform, shown, options.check),
-        log: async (log) => writeStatement(await readStatementFromLog(log, workspaceId, shown.range), shown, null),
-      })
+      const difference = await readFromSource(
+        barName('statement'),
+        () => configOf(command),
+        createRuntime('warn'),
+        options,
+        {
+          tables: (platform) => writeFromTables(platform, shown, options.check),
+          log: async (log) => writeStatement(await readStatementFromLog(log, workspaceId, shown.range), shown, null),
+        },
+      )
       if (options.check) reportCheck(difference)
     })
 }

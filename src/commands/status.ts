@@ -1,5 +1,5 @@
 import type { Config } from '../config.ts'
-import { withDatabaseErrors, withPlatform, requireTables } from './platform.ts'
+import { requireTables, withDatabaseErrors, withPlatform } from './platform.ts'
 import { type OutputOptions, printRecords } from './report.ts'
 import type { Runtime } from './runtime.ts'
 

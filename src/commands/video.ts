@@ -9,7 +9,7 @@ import { sandboxVideoKey } from '../sandbox/server.ts'
 import { workspaceCallbackSecret } from './callbacks.ts'
 import { findCallbackSecret } from './platform.ts'
 import type { Runtime } from './runtime.ts'
-import type { ShutdownStack } from './stack.ts'
+import type { ShutdownStack } from './shutdown-stack.ts'
 
 const createSandboxVendor = (baseUrl: string): VideoVendorConfig => ({
   name: sandboxVendor,

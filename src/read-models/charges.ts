@@ -1,11 +1,11 @@
 import {
   type ChargeFilter,
-  type FoundCharges,
   chargeFinders,
-  type ListedCharge,
   chargePosition,
+  type FoundCharges,
+  type ListedCharge,
 } from './listed-charges.ts'
-import { minPosition, findSpan, isBefore, maxPosition, type EntryPosition, type StatementRange } from './statement.ts'
+import { type EntryPosition, findSpan, isBefore, maxPosition, minPosition, type StatementRange } from './statement.ts'
 import { storedText } from './stored-text.ts'
 import type { ReadModels } from './tables.ts'
 

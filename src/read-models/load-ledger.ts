@@ -1,5 +1,11 @@
 import { setSubscription } from '../domain/accounts/accounts.ts'
-import { restoreLedgerKeys, restoreLedgerLimits, initialLedger, type Ledger, walletInLedger } from '../domain/ledger/ledger.ts'
+import {
+  initialLedger,
+  type Ledger,
+  restoreLedgerKeys,
+  restoreLedgerLimits,
+  walletInLedger,
+} from '../domain/ledger/ledger.ts'
 import { parseUsd } from '../domain/money.ts'
 import { publishPrice } from '../domain/pricing/price-book.ts'
 import type { Grant } from '../domain/wallet/grants.ts'
@@ -54,7 +60,8 @@ const loadAccounts = async (trx: Snapshot, ledger: Ledger): Promise<void> => {
     ledger.accounts.workspaces.set(row.workspace_id, workspaceFromRow(row))
   const keys = await trx.selectFrom('keys').selectAll().orderBy('key_id').execute()
   restoreLedgerKeys(ledger, keys.map(keyFromRow))
-  for (const row of await trx.selectFrom('limits').selectAll().execute()) restoreLedgerLimits(ledger, limitsSetFromRow(row))
+  for (const row of await trx.selectFrom('limits').selectAll().execute())
+    restoreLedgerLimits(ledger, limitsSetFromRow(row))
 }
 
 const loadPrices = async (trx: Snapshot, { prices }: Ledger): Promise<void> => {

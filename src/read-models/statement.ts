@@ -129,7 +129,9 @@ export const findBalanceBefore = async (
     .orderBy('line', 'desc')
     .limit(1)
     .executeTakeFirst()
-  return row === undefined ? nothing : { balancePicos: parsePicos(row.balance_after), heldPicos: parsePicos(row.held_after) }
+  return row === undefined
+    ? nothing
+    : { balancePicos: parsePicos(row.balance_after), heldPicos: parsePicos(row.held_after) }
 }
 
 export const entryFromRow = (row: Selectable<WalletEntryTable>): WalletEntry => ({

@@ -13,7 +13,11 @@ export const keySpendingFromRow = (row: Selectable<KeySpendingTable>): KeySpendi
     monthPicos: parsePicos(row.spent_month),
     totalPicos: parsePicos(row.spent_total),
   },
-  held: { dayPicos: parsePicos(row.held_day), monthPicos: parsePicos(row.held_month), totalPicos: parsePicos(row.held_total) },
+  held: {
+    dayPicos: parsePicos(row.held_day),
+    monthPicos: parsePicos(row.held_month),
+    totalPicos: parsePicos(row.held_total),
+  },
 })
 
 /** How a wallet stands, in picos. */

@@ -3,7 +3,13 @@ import type { Key } from '../domain/accounts/accounts.ts'
 import type { FreshKey } from '../domain/accounts/decide.ts'
 import { formatUsd } from '../domain/money.ts'
 import { GatewayError } from '../errors.ts'
-import { type AdminContext, executeAccountCommand, accountRefusal, requireWorkspace, walletHandlerOf } from './books.ts'
+import {
+  type AdminContext,
+  accountRefusal,
+  executeAccountCommand,
+  requireWorkspace,
+  walletHandlerOf,
+} from './admin-context.ts'
 import type { NewId } from './role.ts'
 
 /** Where ids and secrets come from. */

@@ -1,11 +1,16 @@
-import { type LimitsInForce, type LimitsRefusal, resolveLimitsInForce, findSetLimits } from '../domain/accounts/limits.ts'
+import {
+  findSetLimits,
+  type LimitsInForce,
+  type LimitsRefusal,
+  resolveLimitsInForce,
+} from '../domain/accounts/limits.ts'
 import { utcDayAt } from '../domain/instant.ts'
 import { walletInLedger } from '../domain/ledger/ledger.ts'
 import { type KeySpending, spendingInPeriod } from '../domain/wallet/spending.ts'
 import { spendingOf } from '../domain/wallet/wallet.ts'
 import { GatewayError } from '../errors.ts'
 import type { Limits } from '../events/types.ts'
-import { type AdminContext, accountRefusal, requireWorkspace, walletHandlerOf } from './books.ts'
+import { type AdminContext, accountRefusal, requireWorkspace, walletHandlerOf } from './admin-context.ts'
 
 /** Null for the limits of the workspace. */
 export type KeyId = string | null
@@ -18,7 +23,12 @@ const limitsRefusal = (refused: LimitsRefusal): GatewayError =>
     : accountRefusal(refused)
 
 /** Replaces what was set, whole; false when it stood so already. Throws `not_found`, or `invalid_value` for what a workspace may spend. */
-export const executeSetLimits = async (books: AdminContext, workspaceId: string, keyId: KeyId, limits: Limits): Promise<boolean> => {
+export const executeSetLimits = async (
+  books: AdminContext,
+  workspaceId: string,
+  keyId: KeyId,
+  limits: Limits,
+): Promise<boolean> => {
   requireWorkspace(books, workspaceId)
   const decision = await walletHandlerOf(books).executeLimits(workspaceId, { workspaceId, keyId, limits }, books.actor)
   if ('refused' in decision) throw limitsRefusal(decision.refused)
@@ -36,7 +46,8 @@ export const findSpending = (
   workspaceId: string,
   keyId: string,
   nowMs: number,
-): KeySpending['spent'] => spendingInPeriod(spendingOf(walletInLedger(tail.ledger, workspaceId), keyId), utcDayAt(nowMs)).spent
+): KeySpending['spent'] =>
+  spendingInPeriod(spendingOf(walletInLedger(tail.ledger, workspaceId), keyId), utcDayAt(nowMs)).spent
 
 export interface EffectiveLimits {
   readonly keyId: KeyId

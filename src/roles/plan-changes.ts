@@ -6,8 +6,8 @@ import type { PlanCommand, PlanRefusal } from '../domain/wallet/decide-plan.ts'
 import { GatewayError, truncateName } from '../errors.ts'
 import { schemaIdOf } from '../events/envelope.ts'
 import type { PlanPublished } from '../events/types.ts'
-import { type SchemaProblem, getValidator } from '../schema-validation.ts'
-import { type AdminContext, requireWorkspace, appendGlobalFacts, walletHandlerOf } from './books.ts'
+import { getValidator, type SchemaProblem } from '../schema-validation.ts'
+import { type AdminContext, appendGlobalFacts, requireWorkspace, walletHandlerOf } from './admin-context.ts'
 
 const spendProblem: SchemaProblem = {
   path: 'limits.spend',
@@ -54,7 +54,12 @@ const planRefusal = (refusal: PlanRefusal, price: string): GatewayError => {
 const isPlanRefusal = (refused: WalletRefusal): refused is PlanRefusal =>
   refused.reason === 'insufficient' || refused.reason === 'subscription_differs' || refused.reason === 'no_subscription'
 
-const carryOut = async (books: AdminContext, workspaceId: string, command: PlanCommand, price = '0'): Promise<boolean> => {
+const carryOut = async (
+  books: AdminContext,
+  workspaceId: string,
+  command: PlanCommand,
+  price = '0',
+): Promise<boolean> => {
   requireWorkspace(books, workspaceId)
   const outcome = await walletHandlerOf(books).execute(workspaceId, command, books.actor)
   if ('facts' in outcome) return outcome.facts.length > 0

@@ -7,7 +7,7 @@ import type { PricePublished } from '../events/types.ts'
 import type { JsonObject } from '../json.ts'
 import { limits } from '../limits.ts'
 import { sha256Hex } from './account-changes.ts'
-import { type AdminContext, appendGlobalFacts } from './books.ts'
+import { type AdminContext, appendGlobalFacts } from './admin-context.ts'
 
 const versionLength = 16
 
@@ -89,7 +89,10 @@ export const selectChanges = (
 }
 
 /** Publishes what the log has never had: a start does not take a later correction back. */
-export const publishUnknownPrices = (books: AdminContext, { prices }: PriceFile): Promise<readonly PricePublished[]> => {
+export const publishUnknownPrices = (
+  books: AdminContext,
+  { prices }: PriceFile,
+): Promise<readonly PricePublished[]> => {
   const known = (price: PricePublished): boolean =>
     (books.tail.ledger.prices.get(price.model) ?? []).some(({ version }) => version === price.version)
   return publish(

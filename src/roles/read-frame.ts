@@ -3,7 +3,7 @@ import { faultText } from '../errors.ts'
 import { decodeFrame, decodeFrameId, type FrameId } from '../events/codec.ts'
 import type { Event, EventType } from '../events/envelope.ts'
 import { type StoredEvent, storedSchemaIdOf, upcast } from '../events/upcast.ts'
-import { problemsText, getValidator } from '../schema-validation.ts'
+import { getValidator, problemsText } from '../schema-validation.ts'
 
 /** What each writer's journal may hold, by the last token of its subject. */
 export type AllowedWriters = ReadonlyMap<string, ReadonlySet<EventType>>

@@ -131,7 +131,11 @@ export class DispatchLost extends GatewayError {
  * A call stands in `openCalls` until it has ended, also where its client left before: an edge that stops shuts them down, and each is
  * closed in the log at once, as far as it came. The answer throws GatewayError, and `CallLost` where the proxy that would record the request's end is not there.
  */
-export type Dispatch = (call: RoutedRequest, clientGone: AbortSignal, openCalls?: OpenCalls) => AsyncIterable<AnswerPart>
+export type Dispatch = (
+  call: RoutedRequest,
+  clientGone: AbortSignal,
+  openCalls?: OpenCalls,
+) => AsyncIterable<AnswerPart>
 
 /** A manifest: what a role consumes and what it may say. An append of anything else does not compile. */
 export interface Role<Emits extends EventType, Parts, Running extends RunningRole = RunningRole> {

@@ -1,7 +1,7 @@
-import { type Catalog, candidateName, unresolvedNames, type RouterRule } from '../domain/routing/plan.ts'
+import { type Catalog, candidateName, type RouterRule, unresolvedNames } from '../domain/routing/plan.ts'
 import { GatewayError, truncateName } from '../errors.ts'
 import { limits } from '../limits.ts'
-import { type AdminContext, appendGlobalFacts } from './books.ts'
+import { type AdminContext, appendGlobalFacts } from './admin-context.ts'
 
 /** What is said of names that are allowed, since a price may follow, and that lead to nothing yet. */
 export const findWarnings = (
@@ -10,7 +10,8 @@ export const findWarnings = (
   names: readonly string[],
 ): readonly string[] =>
   unresolvedNames(catalog, tail.ledger.prices, names).map(
-    (name) => `\`${truncateName(name)}\` leads to no model yet: its provider is not configured, or no price is published.`,
+    (name) =>
+      `\`${truncateName(name)}\` leads to no model yet: its provider is not configured, or no price is published.`,
   )
 
 const aliasPattern = /^[^/\s]{1,200}$/

@@ -1,5 +1,5 @@
 import { type FrameSource, FramesFault, hashFrame, type RawFrame } from '../audit/frames.ts'
-import { assertBelongs, decodeEvents, frameIdOf, type AllowedWriters, parseSubject, unreadable } from './read-frame.ts'
+import { type AllowedWriters, assertBelongs, decodeEvents, frameIdOf, parseSubject, unreadable } from './read-frame.ts'
 import type { EventLog, Follower, Frame } from './role.ts'
 
 /** Every event checked and raised to its current version, as the live log's reader does it. */
@@ -46,7 +46,10 @@ class SourceFollower implements Follower {
 }
 
 /** Frames that can be read again, followed like the log itself: what comes behind the end that they have now is not waited for. */
-export const followSource = (source: FrameSource, speakers?: AllowedWriters): Pick<EventLog, 'follow' | 'lastSequence'> => ({
+export const followSource = (
+  source: FrameSource,
+  speakers?: AllowedWriters,
+): Pick<EventLog, 'follow' | 'lastSequence'> => ({
   lastSequence: () => source.lastSequence(),
   follow: (fromSequence, onFrame) => {
     async function* frames(): AsyncIterable<readonly RawFrame[]> {

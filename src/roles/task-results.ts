@@ -1,5 +1,5 @@
 import type { TaskResult } from '../events/types.ts'
-import { isObject, asArray, asObject, parseJson } from '../json.ts'
+import { asArray, asObject, isObject, parseJson } from '../json.ts'
 import type { JsonRecord } from './role.ts'
 
 /** What a `get_video_task` is answered with: the task's results as the vendor signs them now. */

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import { type JsonObject, asText } from '../json.ts'
+import { asText, type JsonObject } from '../json.ts'
 import type { Directives } from './directives.ts'
 import { type Fault, Refusal, type Secrets } from './faults.ts'
 import type { Tokens } from './tokens.ts'

@@ -1,6 +1,6 @@
 import { Buffer } from 'node:buffer'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { isObject, type JsonObject, asObject, parseJson } from '../json.ts'
+import { asObject, isObject, type JsonObject, parseJson } from '../json.ts'
 import { limits } from '../limits.ts'
 import type { Clock, NewId } from '../roles/role.ts'
 import type { CallLog, CallRecord } from './calls.ts'

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, asArray, asObject, asText } from '../json.ts'
+import { asArray, asObject, asText, isObject, type JsonObject } from '../json.ts'
 import { limits } from '../limits.ts'
 
 const optionalDepthMax = 3

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, asArray, asObject } from '../json.ts'
+import { asArray, asObject, isObject, type JsonObject } from '../json.ts'
 
 /** A schema inside another, and the keys that lead to it. */
 export interface Place {

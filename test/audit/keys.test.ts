@@ -1,7 +1,7 @@
 import { createPublicKey, generateKeyPairSync } from 'node:crypto'
 import t from 'tap'
 import { parseSigningKey, signingKeyText } from '../../src/audit/keys.ts'
-import { NoteFault, createSigner, deriveVerifier, verifierText } from '../../src/audit/note.ts'
+import { createSigner, deriveVerifier, NoteFault, verifierText } from '../../src/audit/note.ts'
 
 const seed = Buffer.alloc(32, 7)
 const expected = verifierText(deriveVerifier(createSigner('example.com/log', seed)))

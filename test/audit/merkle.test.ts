@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { GrowingTree, type Hash, hashLeaf, inclusionPath, computeRootFromPath } from '../../src/audit/merkle.ts'
+import { computeRootFromPath, GrowingTree, type Hash, hashLeaf, inclusionPath } from '../../src/audit/merkle.ts'
 
 /** The inputs and roots that the certificate-transparency project publishes for RFC 6962. */
 const publishedLeaves = [

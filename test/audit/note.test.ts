@@ -2,12 +2,12 @@ import fc from 'fast-check'
 import t from 'tap'
 import {
   type Checkpoint,
+  createSigner,
+  deriveVerifier,
   NoteFault,
   openCheckpoint,
   parseVerifier,
   signCheckpoint,
-  createSigner,
-  deriveVerifier,
   verifierText,
 } from '../../src/audit/note.ts'
 import { propertyRuns } from '../property-runs.ts'

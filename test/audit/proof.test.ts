@@ -68,7 +68,9 @@ t.test('a proof that was changed anywhere proves nothing', async (t) => {
   for (const change of changes)
     t.throws(() => checkProof(sent({ ...proof, ...change }), [verifier]), JSON.stringify(Object.keys(change)))
   t.throws(() => checkProof(proof, [deriveVerifier(stranger)]), { name: 'NoteFault' })
-  t.throws(() => checkProof(proof, [deriveVerifier(createSigner('other.log', Buffer.alloc(32, 7)))]), { name: 'NoteFault' })
+  t.throws(() => checkProof(proof, [deriveVerifier(createSigner('other.log', Buffer.alloc(32, 7)))]), {
+    name: 'NoteFault',
+  })
   const seal = log.seals.at(-1)!.seal
   t.throws(() => checkProof({ ...proof, checkpoint: seal.note }, [verifier]), { name: 'ProofFault' })
 })

@@ -2,11 +2,11 @@ import fc from 'fast-check'
 import t from 'tap'
 import {
   type Bucket,
+  type BucketState,
   type Cell,
+  type ComparedQuantity,
   type DifferenceClass,
   decompose,
-  type ComparedQuantity,
-  type BucketState,
 } from '../../src/audit/reconcile/decompose.ts'
 import { computeTimingShifts } from '../../src/audit/reconcile/timing.ts'
 import { propertyRuns } from '../property-runs.ts'
@@ -39,7 +39,13 @@ const cell: fc.Arbitrary<Cell> = fc.constantFrom('quantities' as const, 'amounts
 )
 
 const bucket: fc.Arbitrary<Bucket<Cell>> = fc.record({
-  standing: fc.constantFrom<BucketState>('both', 'missing_here', 'missing_there', 'unknown_model', 'unfinished_request'),
+  standing: fc.constantFrom<BucketState>(
+    'both',
+    'missing_here',
+    'missing_there',
+    'unknown_model',
+    'unfinished_request',
+  ),
   cells: fc.array(cell, { minLength: 1, maxLength: 4 }),
   correctedPicos: fc.oneof(fc.constant(0n), signed),
   unfinishedPicos: fc.oneof(fc.constant(0n), amount),
@@ -129,5 +135,9 @@ t.test('a request that was booked the day before is found on both days', async (
     { difference: 7n, early: 0n, late: 0n },
   ]
   t.same(computeTimingShifts(days, { early: 0n, late: 0n }), [40n, -40n, 0n])
-  t.same(computeTimingShifts(days, { early: 5n, late: 0n }), [40n, -40n, 5n], 'at the end of the period the next day is unknown')
+  t.same(
+    computeTimingShifts(days, { early: 5n, late: 0n }),
+    [40n, -40n, 5n],
+    'at the end of the period the next day is unknown',
+  )
 })

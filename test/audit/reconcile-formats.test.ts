@@ -1,9 +1,9 @@
 import t from 'tap'
 import { CsvReader } from '../../src/audit/reconcile/csv.ts'
 import { createDayFormatter, isZoneName } from '../../src/audit/reconcile/days.ts'
-import { parseDecimal, hundredth, picosRoundingHalfUp, toWholeNumber } from '../../src/audit/reconcile/decimal.ts'
+import { hundredth, parseDecimal, picosRoundingHalfUp, toWholeNumber } from '../../src/audit/reconcile/decimal.ts'
 import { type FormatName, Invoice } from '../../src/audit/reconcile/invoice.ts'
-import { JsonElements } from '../../src/audit/reconcile/json.ts'
+import { JsonElements } from '../../src/audit/reconcile/json-elements.ts'
 import { type InvoiceRow, isRowFault } from '../../src/audit/reconcile/row.ts'
 import { formatUsd } from '../../src/domain/money.ts'
 
@@ -21,7 +21,11 @@ const read = async (format: FormatName, texts: string | readonly string[], timez
       for (let at = 0; at < bytes.length; at += 100) yield bytes.subarray(at, at + 100)
     },
   }))
-  const invoice = new Invoice(files, format, { provider: 'openai', dayOf: createDayFormatter(timezone), roundingPicos: null })
+  const invoice = new Invoice(files, format, {
+    provider: 'openai',
+    dayOf: createDayFormatter(timezone),
+    roundingPicos: null,
+  })
   const rows: InvoiceRow[] = []
   const faults: string[] = []
   for await (const some of invoice.rows())

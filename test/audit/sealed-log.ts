@@ -1,5 +1,5 @@
 import { type FrameSource, FramesFault, type RawFrame } from '../../src/audit/frames.ts'
-import { type Signer, createSigner, type Verifier, deriveVerifier } from '../../src/audit/note.ts'
+import { createSigner, deriveVerifier, type Signer, type Verifier } from '../../src/audit/note.ts'
 import { readSeal, SealBuilder } from '../../src/audit/seal.ts'
 import { encodeFrame, frameIdText } from '../../src/events/codec.ts'
 import { type Fact, sealEvent } from '../../src/events/envelope.ts'

@@ -99,7 +99,12 @@ t.test('nothing is overlooked where hardly a frame is kept until its checkpoint 
     const log = newLog(random)
     const unsealedFramesMax = 1 + Math.floor(random() * 30)
     const check = (frames: SealedLog['frames']) =>
-      verifyLog({ source: new MemorySource(frames), verifiers: [verifier], known: [publishedOf(log)], unsealedFramesMax })
+      verifyLog({
+        source: new MemorySource(frames),
+        verifiers: [verifier],
+        known: [publishedOf(log)],
+        unsealedFramesMax,
+      })
     const clean = await check(log.frames)
     const tampering = tamperWith(log, tamperingKinds[run % tamperingKinds.length]!, random)
     if (clean.total > 0) wrong.push({ run, unsealedFramesMax, alarm: clean })

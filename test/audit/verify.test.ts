@@ -3,7 +3,7 @@ import type { IntegrityFinding } from '../../src/audit/findings.ts'
 import type { FrameSource, RawFrame } from '../../src/audit/frames.ts'
 import { createSigner, deriveVerifier } from '../../src/audit/note.ts'
 import { readSeal, SealBuilder } from '../../src/audit/seal.ts'
-import { type Verification, type VerifyParts, decideVerdict, verifyLog } from '../../src/audit/verify.ts'
+import { decideVerdict, type Verification, type VerifyParts, verifyLog } from '../../src/audit/verify.ts'
 import { encodeFrame } from '../../src/events/codec.ts'
 import { sealEvent } from '../../src/events/envelope.ts'
 import { limits } from '../../src/limits.ts'
@@ -107,10 +107,13 @@ t.test('another key', async (t) => {
   t.match(found, { sealedTo: 0, checkpoints: 0, counts: { 'checkpoint-forged': log.seals.length } })
   t.match(found.findings[0], { sequence: log.seals[0]?.sequence, text: /is not signed by example.com\/log/ })
   t.match(await check(log.frames, { verifiers: [strange, verifier] }), { total: 0, sealedTo: last.size })
-  t.match(await check(log.frames, { verifiers: [deriveVerifier(createSigner('example.com/other', Buffer.alloc(32, 7)))] }), {
-    sealedTo: 0,
-    findings: [{ kind: 'checkpoint-forged' }],
-  })
+  t.match(
+    await check(log.frames, { verifiers: [deriveVerifier(createSigner('example.com/other', Buffer.alloc(32, 7)))] }),
+    {
+      sealedTo: 0,
+      findings: [{ kind: 'checkpoint-forged' }],
+    },
+  )
 })
 
 t.test('a checkpoint that the next one seals, and that nobody signed so', async (t) => {

@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
 import { archiveSealedFrames } from '../../src/audit/archive.ts'
 import { collectEvidence } from '../../src/audit/collect-evidence.ts'
-import { explainCharge } from '../../src/audit/explain.ts'
+import { explainCharge } from '../../src/audit/explain-charge.ts'
 import type { Explanation, RequestExplanation, TaskExplanation } from '../../src/audit/explanation.ts'
 import { verifierText } from '../../src/audit/note.ts'
 import { readStatementFromLog, readStatementFromTables } from '../../src/audit/statement.ts'

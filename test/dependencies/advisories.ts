@@ -1,4 +1,4 @@
-import { isObject, asArray, asObject, parseJson, asText } from '../../src/json.ts'
+import { asArray, asObject, asText, isObject, parseJson } from '../../src/json.ts'
 
 /** `unavailable`: nobody told, and why; that is no word on any package. */
 export type Advisories =

@@ -150,5 +150,8 @@ t.test('the clock goes forward an hour, back two, and forward again', { timeout:
   )
   const { database, place } = requireTables(operator.platform)
   await until(async () => (await database.checkpoint()) === (await operator.log.lastSequence()))
-  t.ok((await rebuildReadModels({ log: operator.log, place, swap: false })).equal, 'the tables equal a rebuild all the same')
+  t.ok(
+    (await rebuildReadModels({ log: operator.log, place, swap: false })).equal,
+    'the tables equal a rebuild all the same',
+  )
 })

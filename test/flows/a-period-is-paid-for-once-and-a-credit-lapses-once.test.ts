@@ -197,7 +197,10 @@ const checkStatement = async (t: Test, workspaceId: string): Promise<void> => {
   const everything = { from: null, to: null }
   const statement = await readStatementFromTables(database.db, workspaceId, everything)
   const log = { frames: operator.platform.log, to: statement.sequence }
-  const comparison = new StatementComparison(statement.opening, await readStatementFromLog(log, workspaceId, everything))
+  const comparison = new StatementComparison(
+    statement.opening,
+    await readStatementFromLog(log, workspaceId, everything),
+  )
   const totals = new StatementTotals(statement.opening)
   for await (const entry of statement.entries) {
     totals.take(entry)

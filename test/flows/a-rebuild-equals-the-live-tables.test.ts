@@ -88,7 +88,8 @@ t.test(
     await clients.stop()
     await operator.caughtUp()
     await until(
-      async () => (await requireTables(operator.platform).database.checkpoint()) === (await operator.log.lastSequence()),
+      async () =>
+        (await requireTables(operator.platform).database.checkpoint()) === (await operator.log.lastSequence()),
     )
     const last = await rebuildReadModels({ ...parts, swap: false })
     t.ok(last.equal, 'the projector went on in the swapped tables')

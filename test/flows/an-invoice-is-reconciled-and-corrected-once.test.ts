@@ -146,7 +146,9 @@ const ofType = (ended: Ended, type: string): readonly Said[] => saidIn(ended).fi
 
 const balancesOf = async ({ running, accounts }: Scene): Promise<readonly string[]> => {
   await running.operator.caughtUp()
-  return accounts.map(({ workspaceId }) => formatUsd(balancePicos(walletInLedger(running.operator.tail.ledger, workspaceId))))
+  return accounts.map(({ workspaceId }) =>
+    formatUsd(balancePicos(walletInLedger(running.operator.tail.ledger, workspaceId))),
+  )
 }
 
 /** Every wallet, had each request cost what the invoice says. */

@@ -148,7 +148,11 @@ t.test(
 
     await checkEnds(t, operator)
     await checkCharges(t, { operator })
-    const { comparisons } = await rebuildReadModels({ log: operator.log, place: requireTables(operator.platform).place, swap: false })
+    const { comparisons } = await rebuildReadModels({
+      log: operator.log,
+      place: requireTables(operator.platform).place,
+      swap: false,
+    })
     t.same(
       comparisons.filter(({ differences }) => differences > 0),
       [],

@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { isObject, asObject } from '../../src/json.ts'
+import { asObject, isObject } from '../../src/json.ts'
 import type { documentedOperations } from '../documented-operations.ts'
 import { invalidOf } from '../invalid-input.ts'
 import type { Documented, Sent } from '../openapi-client.ts'

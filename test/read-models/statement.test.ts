@@ -5,12 +5,12 @@ import { parseUsd } from '../../src/domain/money.ts'
 import { atCheckpoint } from '../../src/read-models/checkpoint.ts'
 import {
   findSpan,
-  selectEntries,
   positionAfter,
   readStatement,
   type StatementEntry,
-  type StatementRange,
   type StatementQuery,
+  type StatementRange,
+  selectEntries,
 } from '../../src/read-models/statement.ts'
 import { MemoryLog } from '../memory-log.ts'
 import { startPostgres } from '../postgres.ts'

@@ -1,8 +1,8 @@
 import { limits } from '../../limits.ts'
-import type { DayCharge, Straddle } from './books.ts'
 import type { InvoiceLayout } from './formats/format.ts'
 import type { ModelNames } from './models.ts'
-import { wildcard, type InvoiceRow } from './row.ts'
+import type { DayCharge, Straddle } from './repository.ts'
+import { type InvoiceRow, wildcard } from './row.ts'
 
 export interface Sum {
   quantity: bigint
@@ -176,7 +176,9 @@ export class DayCells {
   }
 
   #groupOf(item: string): string {
-    return this.#layout.byItem && !this.#hasItems && this.#itemsWithModel.size > 0 ? wildcard : this.#layout.groupOf(item)
+    return this.#layout.byItem && !this.#hasItems && this.#itemsWithModel.size > 0
+      ? wildcard
+      : this.#layout.groupOf(item)
   }
 
   #placeOf(canonical: string, group: string): { readonly model: string; readonly item: string } {

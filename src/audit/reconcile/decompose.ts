@@ -88,7 +88,8 @@ interface CellDraft<C extends Cell> {
   readonly unvalued: boolean
 }
 
-const worthOf = ({ price }: ComparedQuantity, quantity: bigint): bigint => productRoundingHalfUp(quantity, price.picos, price.per)
+const worthOf = ({ price }: ComparedQuantity, quantity: bigint): bigint =>
+  productRoundingHalfUp(quantity, price.picos, price.per)
 
 const clamp = (value: bigint, bound: bigint | null): bigint =>
   bound === null ? value : maxOf(-bound, minOf(bound, value))

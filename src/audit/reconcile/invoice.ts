@@ -3,7 +3,7 @@ import { anthropicCost, anthropicUsage } from './formats/anthropic.ts'
 import { vvDeductions } from './formats/deductions.ts'
 import { type FormatOptions, type InvoiceLayout, type InvoiceReader, PageReader } from './formats/format.ts'
 import { openaiCosts, openaiUsage } from './formats/openai.ts'
-import { plainCsv } from './formats/own.ts'
+import { plainCsv } from './formats/plain-csv.ts'
 import { RowProblem } from './formats/record.ts'
 import type { RowOrFault } from './row.ts'
 

@@ -33,7 +33,12 @@ const priceIn = ({ sheet, video }: PublishedPrice, item: string): UnitPrice | nu
   return video !== undefined && item === videoItem ? { picos: parseUsd(video.unit_price), per: unitParts } : null
 }
 
-export const createModelNames = ({ provider, catalog, prices, modelAliases: modelAliases = new Map() }: ModelNamesParts): ModelNames => {
+export const createModelNames = ({
+  provider,
+  catalog,
+  prices,
+  modelAliases = new Map(),
+}: ModelNamesParts): ModelNames => {
   const renamed = catalog.providers.get(provider)?.models ?? {}
   const prefix = `${provider}/`
   const withoutSnapshot = (name: string): string =>

@@ -1,14 +1,14 @@
 import { limits } from '../../limits.ts'
-import type { ReconcileRepository, InvoicedSubject, LedgerSubject, InvoicePeriod, RepeatedRow } from './books.ts'
+import { compareDays } from './compare-days.ts'
+import { compareSubject } from './compare-subject.ts'
 import type { Correction } from './correction.ts'
 import { DayCells } from './day-cells.ts'
-import { compareDays } from './days-compared.ts'
 import type { UnitPrice } from './decompose.ts'
-import { assertTotalsBalance, countFinding, type ReconcileFinding, noTotals, type DifferenceTotals } from './finding.ts'
+import { assertTotalsBalance, countFinding, type DifferenceTotals, noTotals, type ReconcileFinding } from './finding.ts'
 import type { Invoice } from './invoice.ts'
 import type { ModelNames } from './models.ts'
+import type { InvoicedSubject, InvoicePeriod, LedgerSubject, ReconcileRepository, RepeatedRow } from './repository.ts'
 import { type InvoiceRow, isRowFault, type RowFault, type SubjectKind } from './row.ts'
-import { compareSubject } from './subjects.ts'
 
 /** Neither the invoice nor whoever asks says which days are compared. */
 export class PeriodUnknown extends Error {
@@ -101,7 +101,7 @@ class InvoiceIntake {
 
   /** What is invoiced twice would be charged twice. */
   async #refuseRepeats(): Promise<void> {
-    const { invoice, repository: repository } = this.#parts
+    const { invoice, repository } = this.#parts
     const sameToo = invoice.layout?.mayRepeat !== true
     for await (const repeats of repository.repeatedRows(sameToo))
       for (const repeat of repeats)
@@ -161,7 +161,7 @@ const compareSubjects = async (
   kind: SubjectKind,
   period: InvoicePeriod,
   totals: DifferenceTotals,
-  { invoice, repository: repository, names, unitPrice, noteOf, onFinding, onCorrection }: ReconcileParts,
+  { invoice, repository, names, unitPrice, noteOf, onFinding, onCorrection }: ReconcileParts,
 ): Promise<void> => {
   const rules = { layout: invoice.layout!, names, unitPrice, noteOf }
   for await (const pairs of repository.subjects(kind, period))
@@ -181,7 +181,7 @@ const compareAllDays = async (
   cells: DayCells,
   period: InvoicePeriod,
   totals: DifferenceTotals,
-  { invoice, repository: repository, names, onFinding }: ReconcileParts,
+  { invoice, repository, names, onFinding }: ReconcileParts,
 ): Promise<void> => {
   for await (const bucket of compareDays(cells, repository, period, { layout: invoice.layout!, names })) {
     totals.invoicedPicos += bucket.invoicedPicos
@@ -201,7 +201,7 @@ const compareAllDays = async (
 export const reconcileInvoice = async (parts: ReconcileParts): Promise<Reconciliation | FaultyInvoice> => {
   const intake = new InvoiceIntake(parts)
   await intake.take()
-  const { faults, faultsCount, rows, skippedRows: skippedRows, kind = null } = intake
+  const { faults, faultsCount, rows, skippedRows, kind = null } = intake
   if (faultsCount > 0) return { faults, faultsCount }
   const period = intake.period()
   const totals = noTotals()

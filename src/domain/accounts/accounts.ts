@@ -1,7 +1,7 @@
 import type { FactOf } from '../../events/envelope.ts'
 import type { KeyIssued, Limits, PlanPublished, WorkspaceChanged, WorkspaceOpened } from '../../events/types.ts'
-import { type OverlayOf, OverlayMap } from '../layered-map.ts'
 import { parseUsd } from '../money.ts'
+import { OverlayMap, type OverlayOf } from '../overlay-map.ts'
 import type { Subscription } from '../plans/subscription.ts'
 
 export interface Workspace {
@@ -73,8 +73,10 @@ export const setSubscription = (
 }
 
 /** The limits of the plan that a workspace has; null without one. */
-export const findPlanLimits = ({ subscriptions }: Pick<Accounts, 'subscriptions'>, workspaceId: string): Limits | null =>
-  subscriptions.get(workspaceId)?.terms.limits ?? null
+export const findPlanLimits = (
+  { subscriptions }: Pick<Accounts, 'subscriptions'>,
+  workspaceId: string,
+): Limits | null => subscriptions.get(workspaceId)?.terms.limits ?? null
 
 /** A draft on which facts that are not yet in the log can be tried. */
 export const draftAccounts = (accounts: Accounts): AccountsDraft => ({
@@ -87,7 +89,8 @@ export const draftAccounts = (accounts: Accounts): AccountsDraft => ({
 })
 
 /** A name within its workspace. */
-export const findKeyName = ({ workspaceId, name }: Pick<Key, 'workspaceId' | 'name'>): string => `${workspaceId} ${name}`
+export const findKeyName = ({ workspaceId, name }: Pick<Key, 'workspaceId' | 'name'>): string =>
+  `${workspaceId} ${name}`
 
 /** The key whose limits bind a key, and whose spending is counted with its own: the first of those whose place it took, or itself. */
 export const findLimitKey = ({ limitKeys }: Pick<AccountsDraft, 'limitKeys'>, keyId: string): string =>

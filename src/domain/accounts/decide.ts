@@ -1,5 +1,5 @@
 import { formatUsd } from '../money.ts'
-import { type AccountFact, type AccountsDraft, type Key, findKeyName } from './accounts.ts'
+import { type AccountFact, type AccountsDraft, findKeyName, type Key } from './accounts.ts'
 
 /** A fresh key's id and what is kept of its secret. */
 export interface FreshKey {

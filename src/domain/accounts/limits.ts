@@ -2,7 +2,7 @@ import type { FactOf } from '../../events/envelope.ts'
 import type { Limits, LimitsSet, Pace, Spend } from '../../events/types.ts'
 import { formatUsd, parseUsd } from '../money.ts'
 import { allowAllModels, type ModelPermission, withoutSnapshot } from '../routing/plan.ts'
-import { type Accounts, type AccountsDraft, type Key, findLimitKey, findPlanLimits } from './accounts.ts'
+import { type Accounts, type AccountsDraft, findLimitKey, findPlanLimits, type Key } from './accounts.ts'
 
 /** Whom limits bind: a key of a workspace, or, without one, the workspace. */
 const holderOf = (workspaceId: string, keyId = ''): string => `${workspaceId} ${keyId}`

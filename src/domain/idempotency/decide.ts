@@ -1,4 +1,4 @@
-import type { ClaimedKey, KeyRequest, KeyRecord } from './key.ts'
+import type { ClaimedKey, KeyRecord, KeyRequest } from './key.ts'
 
 export type KeyDecision =
   /** The request runs once it has claimed the key. */

@@ -16,15 +16,21 @@ import { applyToOverlay, initialOverlay, type RoutingOverlay } from '../routing/
 import { expireTask, openTask, progressTask, settleTask, type Task, type TaskEvent } from '../video/task.ts'
 import {
   applyCharge,
+  applyHoldSettlement,
   applyToWallet,
   type Movement,
   type PlanFact,
-  applyHoldSettlement,
   type WalletFact,
 } from '../wallet/evolve.ts'
 import { initialWallet, type Wallet } from '../wallet/wallet.ts'
 import { admitFrame, type FrameWindow, initialFrameWindow } from './frame-window.ts'
-import { type ClosedRequest, type ClosingEvent, type OpenRequestMap, pairRequest, type RoutedEvent } from './requests.ts'
+import {
+  type ClosedRequest,
+  type ClosingEvent,
+  type OpenRequestMap,
+  pairRequest,
+  type RoutedEvent,
+} from './requests.ts'
 import { applyCreditLimit, applyLimitKey } from './workspace-draft.ts'
 
 /** A checkpoint of the log. */
@@ -193,7 +199,11 @@ const settleOnce = (ledger: Ledger, event: EventOf<'TaskSettled'>): Effect => {
   const { taskId, workspaceId, total } = event.data
   const task = endTask(ledger, event.data, (open) => settleTask(open, event))
   if (task === null) return nothing
-  return { ...nothing, movements: applyHoldSettlement(walletInLedger(ledger, workspaceId), taskId, parseUsd(total)), task }
+  return {
+    ...nothing,
+    movements: applyHoldSettlement(walletInLedger(ledger, workspaceId), taskId, parseUsd(total)),
+    task,
+  }
 }
 
 const moveTask = (ledger: Ledger, event: TaskEvent): Effect => {
@@ -204,8 +214,7 @@ const moveTask = (ledger: Ledger, event: TaskEvent): Effect => {
 }
 
 /** False for a checkpoint that says it seals its own frame, or what comes after it: whoever wrote it cannot have seen that. */
-export const isSealOfLog = ({ data }: EventOf<'CheckpointSealed'>, sequence: number): boolean =>
-  data.size < sequence
+export const isSealOfLog = ({ data }: EventOf<'CheckpointSealed'>, sequence: number): boolean => data.size < sequence
 
 const noteSeal = (ledger: Ledger, event: EventOf<'CheckpointSealed'>, sequence: number): void => {
   const { data } = event

@@ -25,7 +25,11 @@ export type OpenRequestMap = Map<string, OpenRequest>
  * Takes one side of a request and answers with the whole once both are there, in whichever order writers stored them.
  * A second closing event waits for a routing event that never comes: it is never honoured, and stays listed.
  */
-export const pairRequest = (open: OpenRequestMap, event: RoutedEvent | ClosingEvent, sequence: number): ClosedRequest | null => {
+export const pairRequest = (
+  open: OpenRequestMap,
+  event: RoutedEvent | ClosingEvent,
+  sequence: number,
+): ClosedRequest | null => {
   const { requestId } = event.data
   const waiting = open.get(requestId)
   const routed = event.type === 'RequestRouted' ? event : (waiting?.routed ?? null)

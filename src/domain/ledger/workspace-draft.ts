@@ -2,8 +2,8 @@ import {
   type AccountFact,
   type Accounts,
   type AccountsDraft,
-  draftAccounts,
   applyToAccounts,
+  draftAccounts,
   findLimitKey,
 } from '../accounts/accounts.ts'
 import { putLimits } from '../accounts/limits.ts'

@@ -11,7 +11,12 @@ export interface SkippedPrice {
 
 /** One entry of LiteLLM's table: a sheet of ours, or why it is none. `name` is the entry's own. */
 export type ImportedPrice =
-  | { readonly name: string; readonly model: string; readonly sheet: PriceSheet; readonly leftOut: readonly SkippedPrice[] }
+  | {
+      readonly name: string
+      readonly model: string
+      readonly sheet: PriceSheet
+      readonly leftOut: readonly SkippedPrice[]
+    }
   | { readonly name: string; readonly model: string | null; readonly unsupported: readonly SkippedPrice[] }
 
 type Entry = Readonly<Record<string, unknown>>

@@ -17,7 +17,8 @@ export const readVideoSeconds = (duration: string): number | null =>
   /^[1-9][0-9]{0,3}$/.test(duration) ? Number(duration) : null
 
 /** The seconds asked for; null for what is no whole number of them. Of an edit it says nothing: that is as long as its input. */
-export const readVideoDuration = ({ duration = defaultDuration }: VideoBody): number | null => readVideoSeconds(duration)
+export const readVideoDuration = ({ duration = defaultDuration }: VideoBody): number | null =>
+  readVideoSeconds(duration)
 
 /** An edit of a video, which is what a reference video is for unless it says otherwise. */
 export const isEdit = ({ video_list = [] }: VideoBody): boolean =>

@@ -1,5 +1,5 @@
 import { truncateName } from '../../errors.ts'
-import { type CheckedVideoRequest, videoRefusal } from './asked.ts'
+import { type CheckedVideoRequest, videoRefusal } from './checked-request.ts'
 
 /** Of an image once decoded. */
 const imageBytesMax = 10 * 1024 * 1024
@@ -19,7 +19,8 @@ const isBase64 = (text: string): boolean => base64Pattern.test(text) && text.rep
 const decodedBytes = (base64: string): number => Math.floor((base64.replace(/=+$/, '').length * 3) / 4)
 
 const checkUrl = (url: string, path: string): void => {
-  if (!isWebUrl(url)) throw videoRefusal('invalid_value', path, `Invalid value for '${path}': must be an http or https URL.`)
+  if (!isWebUrl(url))
+    throw videoRefusal('invalid_value', path, `Invalid value for '${path}': must be an http or https URL.`)
 }
 
 const checkPixels = (asked: CheckedVideoRequest, base64: string, path: string): void => {
@@ -51,12 +52,17 @@ const checkBase64 = (asked: CheckedVideoRequest, text: string, path: string): vo
   if (!isBase64(text))
     throw videoRefusal('invalid_value', path, `Invalid value for '${path}': must be an http or https URL, or base64.`)
   if (decodedBytes(text) > imageBytesMax)
-    throw videoRefusal('invalid_value', path, `The image in '${path}' is larger than ${imageBytesMax / 1024 / 1024} MB.`)
+    throw videoRefusal(
+      'invalid_value',
+      path,
+      `The image in '${path}' is larger than ${imageBytesMax / 1024 / 1024} MB.`,
+    )
   checkPixels(asked, text, path)
 }
 
 const checkImage = (asked: CheckedVideoRequest, image: unknown, path: string): void => {
-  if (typeof image !== 'string') throw videoRefusal('invalid_value', path, `Invalid value for '${path}': must be a string.`)
+  if (typeof image !== 'string')
+    throw videoRefusal('invalid_value', path, `Invalid value for '${path}': must be a string.`)
   if (schemePattern.test(image) && !/^data:/i.test(image)) checkUrl(image, path)
   else checkBase64(asked, image, path)
 }

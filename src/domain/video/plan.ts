@@ -1,13 +1,13 @@
 import type { VideoSheet } from '../../events/types.ts'
 import { type PriceBook, priceAt } from '../pricing/price-book.ts'
 import {
-  type Catalog,
   allowAllModels,
+  type Catalog,
+  listModelIds,
   locateModel,
   type ModelPermission,
-  listModelIds,
-  modelNotFound,
   modelNotAllowed,
+  modelNotFound,
   type Random,
   refuseUnpriced,
 } from '../routing/plan.ts'

@@ -1,5 +1,5 @@
-import { type CheckedVideoRequest, isBlank, isLongerThan, videoRefusal } from './asked.ts'
-import { readVideoDuration, isCustomShots, readVideoSeconds } from './defaults.ts'
+import { type CheckedVideoRequest, isBlank, isLongerThan, videoRefusal } from './checked-request.ts'
+import { isCustomShots, readVideoDuration, readVideoSeconds } from './defaults.ts'
 import type { VideoBody } from './request.ts'
 
 const promptCharactersMax = 2_500
@@ -50,7 +50,8 @@ const checkSum = ({ body, pathOf }: CheckedVideoRequest, shots: readonly Shot[])
 
 const checkCustomShots = (asked: CheckedVideoRequest, shots: readonly Shot[]): void => {
   const path = asked.pathOf('multi_prompt')
-  if (shots.length === 0) throw videoRefusal('missing_required_parameter', path, `Missing required parameter: '${path}'.`)
+  if (shots.length === 0)
+    throw videoRefusal('missing_required_parameter', path, `Missing required parameter: '${path}'.`)
   if (shots.length > shotsMax)
     throw videoRefusal('invalid_value', path, `Invalid value for '${path}': at most ${shotsMax} shots.`)
   for (const [index, shot] of shots.entries()) checkShot(shot, index + 1, `${path}[${index}]`)
@@ -88,7 +89,11 @@ const checkText = (text: string, path: string, inputs: Readonly<Record<string, n
   for (const [placeholder, input = '', index = ''] of text.matchAll(placeholderPattern)) {
     const count = inputs[input] ?? 0
     if (!/^[1-9][0-9]*$/.test(index) || Number(index) > count)
-      throw videoRefusal('invalid_value', path, `'${path}' refers to ${placeholder}, and ${count} such inputs are there.`)
+      throw videoRefusal(
+        'invalid_value',
+        path,
+        `'${path}' refers to ${placeholder}, and ${count} such inputs are there.`,
+      )
   }
 }
 

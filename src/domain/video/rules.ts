@@ -1,6 +1,6 @@
 import { truncateName } from '../../errors.ts'
-import { type CheckedVideoRequest, type Dimensions, isLongerThan, videoRefusal } from './asked.ts'
-import { readVideoDuration, isEdit, readVideoMode } from './defaults.ts'
+import { type CheckedVideoRequest, type Dimensions, isLongerThan, videoRefusal } from './checked-request.ts'
+import { isEdit, readVideoDuration, readVideoMode } from './defaults.ts'
 import { checkCallbackUrl, checkImages, checkVideos } from './media-rules.ts'
 import { videoModelOf } from './models.ts'
 import { checkPlaceholders, checkPrompts, checkShots } from './prompt-rules.ts'
@@ -56,9 +56,17 @@ const checkKind = (asked: CheckedVideoRequest): void => {
     throw videoRefusal('unsupported_value', pathOf('model'), `\`${modelName}\` makes no videos of several sources.`)
   const frame = frames.find((field) => isGiven(asked, field))
   if (frame !== undefined && request.kind !== 'image2video')
-    throw videoRefusal('unsupported_parameter', pathOf(frame), `'${pathOf(frame)}' is for videos made from an image alone.`)
+    throw videoRefusal(
+      'unsupported_parameter',
+      pathOf(frame),
+      `'${pathOf(frame)}' is for videos made from an image alone.`,
+    )
   if (frame === undefined && request.kind === 'image2video')
-    throw videoRefusal('missing_required_parameter', pathOf('image'), `Missing required parameter: '${pathOf('image')}'.`)
+    throw videoRefusal(
+      'missing_required_parameter',
+      pathOf('image'),
+      `Missing required parameter: '${pathOf('image')}'.`,
+    )
 }
 
 const checkSingleSourceFields = (asked: CheckedVideoRequest): void => {
@@ -100,7 +108,11 @@ const checkSoundBesideVideo = (asked: CheckedVideoRequest): void => {
 
 const checkSound = ({ body, mode, model, modelName, pathOf }: CheckedVideoRequest): void => {
   if (body.sound === 'on' && !model.audioModes.includes(mode))
-    throw videoRefusal('unsupported_value', pathOf('sound'), `\`${modelName}\` makes no soundtrack in the mode \`${mode}\`.`)
+    throw videoRefusal(
+      'unsupported_value',
+      pathOf('sound'),
+      `\`${modelName}\` makes no soundtrack in the mode \`${mode}\`.`,
+    )
 }
 
 const checkReferenceVideo = (asked: CheckedVideoRequest): void => {
@@ -153,7 +165,11 @@ const checkReferences = (asked: CheckedVideoRequest): void => {
   const countMax = isGiven(asked, 'video_list') ? referencesWithVideoMax : referencesMax
   const path = asked.pathOf(images.length > 0 ? 'image_list' : 'element_list')
   if (images.length + elements.length > countMax)
-    throw videoRefusal('invalid_value', path, `At most ${countMax} images and elements together; '${path}' makes them more.`)
+    throw videoRefusal(
+      'invalid_value',
+      path,
+      `At most ${countMax} images and elements together; '${path}' makes them more.`,
+    )
 }
 
 const checkCfgScale = ({ body, pathOf }: CheckedVideoRequest): void => {
@@ -175,7 +191,11 @@ const checkExternalId = ({ request, pathOf }: CheckedVideoRequest): void => {
   const { externalTaskId } = request
   const path = pathOf('external_task_id')
   if (externalTaskId !== null && (externalTaskId === '' || isLongerThan(externalTaskId, externalIdCharactersMax)))
-    throw videoRefusal('invalid_value', path, `Invalid value for '${path}': 1 to ${externalIdCharactersMax} characters.`)
+    throw videoRefusal(
+      'invalid_value',
+      path,
+      `Invalid value for '${path}': 1 to ${externalIdCharactersMax} characters.`,
+    )
 }
 
 const cameraMoves = ['simple', 'down_back', 'forward_up', 'right_turn_forward', 'left_turn_forward']
@@ -243,7 +263,19 @@ export const checkVideoRequest = (
 ): void => {
   const model = videoModelOf(modelName)
   if (model === undefined)
-    throw videoRefusal('unsupported_value', pathOf('model'), `What \`${modelName}\` can be asked for is not known here.`)
-  const asked: CheckedVideoRequest = { request, body: request.body, modelName, model, mode: readVideoMode(request), pathOf, dimensionsOf }
+    throw videoRefusal(
+      'unsupported_value',
+      pathOf('model'),
+      `What \`${modelName}\` can be asked for is not known here.`,
+    )
+  const asked: CheckedVideoRequest = {
+    request,
+    body: request.body,
+    modelName,
+    model,
+    mode: readVideoMode(request),
+    pathOf,
+    dimensionsOf,
+  }
   for (const rule of rules) rule(asked)
 }

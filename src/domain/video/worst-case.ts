@@ -1,7 +1,7 @@
 import type { VideoSheet } from '../../events/types.ts'
 import { formatUsd, maxOf, parseUsd } from '../money.ts'
-import { videoRefusal } from './asked.ts'
-import { readVideoDuration, isEdit, readVideoMode } from './defaults.ts'
+import { videoRefusal } from './checked-request.ts'
+import { isEdit, readVideoDuration, readVideoMode } from './defaults.ts'
 import type { VideoBody, VideoRequest } from './request.ts'
 
 /** An edit is as long as its input, which nobody has measured: the vendor takes no longer one. */

@@ -2,12 +2,12 @@ import type { TaskOrder } from '../../events/types.ts'
 import { formatUsd, maxOf, minOf } from '../money.ts'
 import { decidePlan, type PlanCommand, type PlanRefusal } from './decide-plan.ts'
 import { creditKey, type WalletFact } from './evolve.ts'
-import { spendDayOf, type KeyRemaining } from './spending.ts'
+import { type KeyRemaining, spendDayOf } from './spending.ts'
 import {
   availablePicos,
-  isTighter,
-  findKeyRemaining,
   expirablePicos,
+  findKeyRemaining,
+  isTighter,
   spendablePicos,
   spendingOf,
   type WalletDraft,

@@ -4,7 +4,7 @@ import { utcDayOf } from '../instant.ts'
 import { maxOf, minOf, parseUsd } from '../money.ts'
 import { dayOfMonth } from '../plans/period.ts'
 import { nextAnchorDay, periodReference, termsOf } from '../plans/subscription.ts'
-import { addGrant, spendGrants, expireGrant } from './grants.ts'
+import { addGrant, expireGrant, spendGrants } from './grants.ts'
 import { addSpending, type KeySpendingHolder, spendLimitsOf } from './spending.ts'
 import { balancePicos, type Hold, spendingOf, type Wallet, type WalletDraft } from './wallet.ts'
 

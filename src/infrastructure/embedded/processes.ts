@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import { faultCode } from '../../errors.ts'
 import { limits } from '../../limits.ts'
-import { pollUntil } from './until.ts'
+import { pollUntil } from './poll-until.ts'
 
 const onLinux = process.platform === 'linux'
 

@@ -4,7 +4,7 @@ import { Agent } from 'undici'
 import { limits } from '../../limits.ts'
 import { type HttpClient, HttpFault, type HttpRequest, type HttpResponse } from '../../providers/http.ts'
 import { Exchange } from './exchange.ts'
-import { type HostLookup, lookUpBySystem, lookUpByDns } from './look-up.ts'
+import { type HostLookup, lookUpByDns, lookUpBySystem } from './host-lookup.ts'
 import { isPublicAddress } from './public-address.ts'
 
 export interface GuardedClientOptions {

@@ -1,8 +1,8 @@
 import { limits } from '../../limits.ts'
 import type { Appended } from '../../roles/role.ts'
-import type { PendingFrames, PendingFrame } from './pending.ts'
-import type { EncodedEvents } from './seal.ts'
-import type { FrameStore } from './store.ts'
+import type { FrameStore } from './frame-store.ts'
+import type { PendingFrame, PendingFrames } from './pending-frames.ts'
+import type { EncodedEvents } from './wrap-facts.ts'
 
 interface QueuedFrame {
   readonly frame: PendingFrame

@@ -4,24 +4,24 @@ import type { RawFrame, RawFrames } from '../../audit/frames.ts'
 import { GatewayError } from '../../errors.ts'
 import type { Fact } from '../../events/envelope.ts'
 import { limits } from '../../limits.ts'
-import { type Observer, noObserver } from '../../roles/observer.ts'
+import { noObserver, type Observer } from '../../roles/observer.ts'
 import type { Appended, Clock, EventLog, Follower, Frame, Logger, NewId } from '../../roles/role.ts'
 import { buildInboxPrefix } from './connect.ts'
 import { checkDurability, checkServer, type Durability } from './durability.ts'
+import { FrameStore } from './frame-store.ts'
 import { JournalWriter } from './journal-writer.ts'
 import { Link } from './link.ts'
+import { LogFollower, type LogFollowerParts, type OnMessage } from './log-follower.ts'
+import { buildLogNames, ensureLogStream, type LogNames } from './log-stream.ts'
 import { assertMayPublish } from './may-publish.ts'
-import { PendingFrames } from './pending.ts'
+import { PendingFrames } from './pending-frames.ts'
 import { Publisher } from './publisher.ts'
-import { toRawFrame, readFrameRange } from './raw-frames.ts'
+import { readFrameRange, toRawFrame } from './raw-frames.ts'
 import { FrameReader, type Speakers } from './read-frame.ts'
 import { RecentFrames } from './recent-frames.ts'
-import { type EnvelopeContext, type EncodedEvents, wrapFacts } from './seal.ts'
-import { createServerErrorReader } from './server-word.ts'
-import { FrameStore } from './store.ts'
-import { ensureLogStream, type LogNames, buildLogNames } from './stream.ts'
-import { type OnMessage, LogFollower, type LogFollowerParts } from './tail.ts'
-import { WalletSubjectAppender } from './wallet-writer.ts'
+import { createServerErrorReader } from './server-error.ts'
+import { WalletSubjectAppender } from './wallet-subject-appender.ts'
+import { type EncodedEvents, type EnvelopeContext, wrapFacts } from './wrap-facts.ts'
 
 export interface LogOptions {
   /** Stays the caller's to close, after the log. */
@@ -193,7 +193,7 @@ class NatsLog implements OpenLog {
 }
 
 const assemble = (options: LogOptions, names: LogNames, jsm: Parts['jsm']): Parts => {
-  const { connection, clock, newId, logger, role, permittedTypes: permittedTypes, monitoringUrl, observer = noObserver } = options
+  const { connection, clock, newId, logger, role, permittedTypes, monitoringUrl, observer = noObserver } = options
   const writer = newId()
   const link = new Link(connection, ({ message }) => logger.error({ reason: message }, 'the log’s server refuses'))
   const pending = new PendingFrames()
@@ -217,7 +217,21 @@ const assemble = (options: LogOptions, names: LogNames, jsm: Parts['jsm']): Part
   const journal = new JournalWriter(writer, `${names.journalPrefix}${role}`, store, pending)
   const wallets = new WalletSubjectAppender({ writer: newId(), jsm, stream: names.stream, link, store, pending })
   const seal = { source: `/gateway/${role}/${writer}`, clock, newId }
-  return { connection, jsm, names, inboxPrefix, reader, link, logger, envelope: seal, writer, pending, store, journal, wallets }
+  return {
+    connection,
+    jsm,
+    names,
+    inboxPrefix,
+    reader,
+    link,
+    logger,
+    envelope: seal,
+    writer,
+    pending,
+    store,
+    journal,
+    wallets,
+  }
 }
 
 /**

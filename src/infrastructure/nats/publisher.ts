@@ -102,7 +102,8 @@ export class Publisher {
 
   #subscribe(): void {
     this.#isSubscribed = true
-    const callback = (error: Error | null, msg: Msg): void => (error === null ? this.#onAck(msg) : this.#onSubscriptionClosed(error))
+    const callback = (error: Error | null, msg: Msg): void =>
+      error === null ? this.#onAck(msg) : this.#onSubscriptionClosed(error)
     this.#connection.subscribe(`${this.#inbox}.*`, { callback })
   }
 

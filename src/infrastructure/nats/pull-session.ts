@@ -2,9 +2,9 @@ import { AckPolicy, DeliverPolicy, type JetStreamManager, JsHeaders, ReplayPolic
 import { createInbox, type Msg, type NatsConnection, type Subscription } from '@nats-io/transport-node'
 import { limits } from '../../limits.ts'
 import { parseDelivery } from './delivery.ts'
+import { nanosecondsInMs } from './ensure-stream.ts'
 import type { Link } from './link.ts'
 import type { LogMessage } from './read-frame.ts'
-import { nanosecondsInMs } from './standing.ts'
 
 /** The log is not what it must be; no retry mends that. */
 export class LogFault extends Error {
@@ -160,7 +160,8 @@ export class PullSession {
    */
   async #checkLag(): Promise<void> {
     const { jsm, link, stream } = this.#parts
-    if (this.#outstanding > 0 && this.#logEnd < this.#leaderLogEnd) return this.#endSession(this.#describeLag(this.#leaderLogEnd))
+    if (this.#outstanding > 0 && this.#logEnd < this.#leaderLogEnd)
+      return this.#endSession(this.#describeLag(this.#leaderLogEnd))
     // While no leader answers there is nothing to compare with.
     const info = await link.runWhileUp(() => jsm.streams.info(stream)).catch(() => null)
     this.#leaderLogEnd = info?.state.last_seq ?? 0

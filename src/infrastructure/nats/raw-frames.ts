@@ -3,9 +3,9 @@ import { frameIdText } from '../../events/codec.ts'
 import { limits } from '../../limits.ts'
 import { frameIdOf } from '../../roles/read-frame.ts'
 import type { Follower } from '../../roles/role.ts'
+import type { LogNames } from './log-stream.ts'
 import { LogFault } from './pull-session.ts'
 import type { LogMessage } from './read-frame.ts'
-import type { LogNames } from './stream.ts'
 
 const readFrameId = (data: Uint8Array): string => {
   try {

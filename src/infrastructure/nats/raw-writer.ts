@@ -5,7 +5,7 @@ import { type FrameWriter, RestoreRefused } from '../../audit/restore.ts'
 import { limits } from '../../limits.ts'
 import { findPermissionViolation } from './connect.ts'
 import { Link } from './link.ts'
-import { type LogNames, buildLogNames } from './stream.ts'
+import { buildLogNames, type LogNames } from './log-stream.ts'
 
 /** Frames that were sent and not answered. */
 class InFlightFrames {

@@ -1,17 +1,17 @@
 import { frameIdText } from '../../events/codec.ts'
 import type { Event } from '../../events/envelope.ts'
 import {
+  type AllowedWriters,
   assertBelongs,
   decodeEvents,
   frameIdOf,
-  type AllowedWriters,
-  type SubjectOwner,
   parseSubject,
+  type SubjectOwner,
   unreadable,
 } from '../../roles/read-frame.ts'
 import type { Frame } from '../../roles/role.ts'
+import type { LogNames } from './log-stream.ts'
 import type { RecentFrames } from './recent-frames.ts'
-import type { LogNames } from './stream.ts'
 
 export type { AllowedWriters as Speakers }
 

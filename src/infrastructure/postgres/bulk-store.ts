@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import type { ProjectionBatch, ProjectedRows, ProjectionStore } from '../../roles/projector/ports.ts'
+import type { ProjectedRows, ProjectionBatch, ProjectionStore } from '../../roles/projector/ports.ts'
 import { onConnection } from './connection.ts'
 import { applyBatch, beginWithoutWaitingForDisk, withRowErrors } from './projection-store.ts'
 import { insertRows } from './write-rows.ts'

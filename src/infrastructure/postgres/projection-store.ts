@@ -12,7 +12,10 @@ const isRowError = (fault: unknown): fault is pg.DatabaseError =>
   fault instanceof pg.DatabaseError && refusalClasses.includes(fault.code?.slice(0, 2) ?? '')
 
 /** What writes a batch, with a refusal of its rows told as what it is. */
-export const withRowErrors = async <T>({ fromSequence, toSequence }: ProjectionBatch, writing: Promise<T>): Promise<T> => {
+export const withRowErrors = async <T>(
+  { fromSequence, toSequence }: ProjectionBatch,
+  writing: Promise<T>,
+): Promise<T> => {
   try {
     return await writing
   } catch (fault) {

@@ -2,7 +2,7 @@ import type pg from 'pg'
 import type { ProjectionStore } from '../../roles/projector/ports.ts'
 import { BulkStore, bulkTables } from './bulk-store.ts'
 import { compareTable, listTables, type TableComparison } from './compare.ts'
-import { onConnection, openPool, type SchemaLocation, type PoolOptions } from './connection.ts'
+import { onConnection, openPool, type PoolOptions, type SchemaLocation } from './connection.ts'
 import { migrate, migrationsTable } from './migrate.ts'
 
 /** Loads, index builds and comparisons take as long as they need. */

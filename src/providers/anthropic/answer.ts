@@ -1,14 +1,18 @@
 import type { Usage } from '../../domain/usage/usage.ts'
 import { isObject, parseJson } from '../../json.ts'
-import type { UpstreamAnswer, AnswerFault, UpstreamCallRequest, Target } from '../dialect.ts'
+import type { AnswerFault, Target, UpstreamAnswer, UpstreamCallRequest } from '../dialect.ts'
 import { DeliveredBlocks } from './delivered.ts'
-import { readMessagesUsage, messagesUsageOnWire } from './usage.ts'
+import { messagesUsageOnWire, readMessagesUsage } from './usage.ts'
 
 const textOfBytes = (bytes: Uint8Array): string =>
   Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString()
 
 /** A message, whole. */
-export const readMessagesAnswer = (_target: Target, _asked: UpstreamCallRequest, body: Uint8Array): UpstreamAnswer | AnswerFault => {
+export const readMessagesAnswer = (
+  _target: Target,
+  _asked: UpstreamCallRequest,
+  body: Uint8Array,
+): UpstreamAnswer | AnswerFault => {
   const json = parseJson(textOfBytes(body))
   if (!isObject(json)) return { fault: 'not_json' }
   if (json['error'] || json['type'] === 'error') return { fault: 'error_in_answer' }

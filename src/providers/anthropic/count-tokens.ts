@@ -1,5 +1,5 @@
 import { isObject, type JsonObject, parseJson } from '../../json.ts'
-import type { AnswerFault, UpstreamCallRequest, Target, UpstreamRequest } from '../dialect.ts'
+import type { AnswerFault, Target, UpstreamCallRequest, UpstreamRequest } from '../dialect.ts'
 import { postTo } from './endpoint.ts'
 import { refuseAccountReferences } from './references.ts'
 import { ownMessages } from './request.ts'

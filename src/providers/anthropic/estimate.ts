@@ -1,6 +1,6 @@
 import { type Usage, usageOf } from '../../domain/usage/usage.ts'
-import { isObject, type JsonObject, asArray, asObject, asText } from '../../json.ts'
-import type { UpstreamCallRequest, Delivered, Target } from '../dialect.ts'
+import { asArray, asObject, asText, isObject, type JsonObject } from '../../json.ts'
+import type { Delivered, Target, UpstreamCallRequest } from '../dialect.ts'
 import { countOutput, countTokens, jsonText } from '../tokens.ts'
 
 /** The provider publishes no count of its wrapping: about a role and two marks a message. */
@@ -32,7 +32,11 @@ export const countMessagesPrompt = async (body: JsonObject): Promise<number> =>
   (await countTokens(promptTexts(body).join(''))) + asArray(body['messages']).length * messageTokens
 
 /** Usage counted by a tokenizer, for an answer whose upstream told none. */
-export const countMessagesUsage = async (_target: Target, asked: UpstreamCallRequest, delivered: Delivered): Promise<Usage> => {
+export const countMessagesUsage = async (
+  _target: Target,
+  asked: UpstreamCallRequest,
+  delivered: Delivered,
+): Promise<Usage> => {
   return usageOf(
     { total: await countMessagesPrompt(asked.body) },
     await countOutput(delivered),

@@ -1,15 +1,15 @@
-import { isObject, type JsonObject, asArray, asObject, parseJson, asText } from '../../json.ts'
+import { asArray, asObject, asText, isObject, type JsonObject, parseJson } from '../../json.ts'
 import type {
   CacheMark,
+  ConversationPart,
   DocumentPart,
   ImagePart,
-  ConversationPart,
   TextPart,
   ToolCallPart,
   ToolResultPart,
 } from '../canonical/conversation.ts'
 import { invalidMember, unsupported } from '../canonical/refuse.ts'
-import { shortened } from './given.ts'
+import { shortened } from './present.ts'
 
 /** A block of a request, where it stands, and the tool calls that stand before it. */
 interface Place {

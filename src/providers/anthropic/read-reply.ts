@@ -1,8 +1,8 @@
-import { isObject, type JsonObject, asArray, asText } from '../../json.ts'
+import { asArray, asText, isObject, type JsonObject } from '../../json.ts'
 import type { Citation, Reply, ReplyPart } from '../canonical/reply.ts'
 import type { AnswerFault, Target } from '../dialect.ts'
 import { readCitation } from './citation.ts'
-import { isSearchResult, countSearchCalls } from './delivered.ts'
+import { countSearchCalls, isSearchResult } from './delivered.ts'
 import { stopReason } from './stop-reason.ts'
 import { readMessagesUsage } from './usage.ts'
 

@@ -1,7 +1,14 @@
-import { isObject, type JsonObject, asArray, asObject } from '../../json.ts'
-import type { AnswerFormat, Conversation, ConversationPart, Reasoning, TextPart, ConversationTurn } from '../canonical/conversation.ts'
+import { asArray, asObject, isObject, type JsonObject } from '../../json.ts'
+import type {
+  AnswerFormat,
+  Conversation,
+  ConversationPart,
+  ConversationTurn,
+  Reasoning,
+  TextPart,
+} from '../canonical/conversation.ts'
 import { invalidMember, unsupported } from '../canonical/refuse.ts'
-import { isPresent, shortened } from './given.ts'
+import { isPresent, shortened } from './present.ts'
 import { readBlocks, readInstructions } from './read-blocks.ts'
 import { changedTools, toolChangeTypes } from './read-tool-changes.ts'
 import { readMessagesToolChoice, readMessagesTools } from './read-tools.ts'
@@ -35,7 +42,8 @@ const readMessages = (messages: readonly unknown[]): Told => {
       const instructions = readInstructions(content, `${path}.content`, toolChangeTypes)
       if (turns.length === 0) system.push(...instructions)
       else if (instructions.length > 0) turns.push({ role, parts: instructions })
-    } else if (role !== 'user' && role !== 'assistant') throw invalidMember(`${path}.role`, 'user or assistant is required')
+    } else if (role !== 'user' && role !== 'assistant')
+      throw invalidMember(`${path}.role`, 'user or assistant is required')
     else {
       const parts = readBlocks(role, content, `${path}.content`, callIds)
       for (const id of callIdsOf(parts)) callIds.add(id)

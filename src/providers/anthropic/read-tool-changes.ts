@@ -1,7 +1,7 @@
-import { type JsonObject, asArray, asObject, asText } from '../../json.ts'
+import { asArray, asObject, asText, type JsonObject } from '../../json.ts'
 import type { ToolDefinition } from '../canonical/conversation.ts'
 import { unsupported } from '../canonical/refuse.ts'
-import { shortened } from './given.ts'
+import { shortened } from './present.ts'
 import { readTool } from './read-tools.ts'
 
 /** Blocks of a system message that change the tools. */

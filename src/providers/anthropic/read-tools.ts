@@ -1,7 +1,7 @@
-import { isObject, type JsonObject, asArray, asObject, asText } from '../../json.ts'
+import { asArray, asObject, asText, isObject, type JsonObject } from '../../json.ts'
 import type { Conversation, ToolChoice, ToolDefinition, WebSearch } from '../canonical/conversation.ts'
 import { invalidMember, unsupported } from '../canonical/refuse.ts'
-import { shortened } from './given.ts'
+import { shortened } from './present.ts'
 import { readCacheMark } from './read-blocks.ts'
 
 type Tools = Pick<Conversation, 'tools' | 'webSearch'>

@@ -1,7 +1,7 @@
 import { GatewayError } from '../../errors.ts'
-import { isObject, type JsonObject, asArray, asObject } from '../../json.ts'
+import { asArray, asObject, isObject, type JsonObject } from '../../json.ts'
 import { refuseProviderState } from '../canonical/refuse.ts'
-import { isPresent } from './given.ts'
+import { isPresent } from './present.ts'
 
 /** Blocks stand in messages, in results, in documents and in their sources. */
 const refuseInBlocks = (blocks: unknown, path: string): void => {

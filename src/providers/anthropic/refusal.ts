@@ -1,7 +1,7 @@
-import { isObject, asObject, parseJson, asText } from '../../json.ts'
+import { asObject, asText, isObject, parseJson } from '../../json.ts'
 import type { UpstreamRefusal } from '../dialect.ts'
 import type { Provider } from '../provider.ts'
-import { refusalText, errorWord } from '../refusal-text.ts'
+import { errorWord, refusalText } from '../refusal-text.ts'
 
 /** Clients of the other surfaces know an overlong prompt by its code; here the message alone tells it. */
 const tooLong = /\bprompt is too long\b|\bexceeds? (?:the )?context (?:limit|window)\b/i
@@ -11,7 +11,8 @@ export const readMessagesError = (provider: Provider, body: Uint8Array): Upstrea
   const error = asObject(parseJson(Buffer.from(body).toString()))['error']
   if (!isObject(error)) return null
   const message = refusalText(asText(error['message']), provider)
-  const code = errorWord(asObject(error['details'])['error_code']) ?? errorWord(error['code']) ?? errorWord(error['type'])
+  const code =
+    errorWord(asObject(error['details'])['error_code']) ?? errorWord(error['code']) ?? errorWord(error['type'])
   return {
     message,
     code: tooLong.test(message) ? 'context_length_exceeded' : code,

@@ -1,12 +1,12 @@
 import type { Usage } from '../../domain/usage/usage.ts'
-import { isObject, type JsonObject, asObject, parseJson } from '../../json.ts'
+import { asObject, isObject, type JsonObject, parseJson } from '../../json.ts'
 import type { Delivered } from '../dialect.ts'
 import { EventRelay } from '../event-relay.ts'
 import type { SseEvent } from '../sse.ts'
 import { sseEvent } from '../sse-event.ts'
 import { DeliveredBlocks } from './delivered.ts'
 import { StreamedBlocks } from './streamed-blocks.ts'
-import { finalUsageOnWire, mergeUsage, readMessagesUsage, readUsageSoFar, hasOutputTokens } from './usage.ts'
+import { finalUsageOnWire, hasOutputTokens, mergeUsage, readMessagesUsage, readUsageSoFar } from './usage.ts'
 
 const stopEvent = sseEvent({ type: 'message_stop' })
 

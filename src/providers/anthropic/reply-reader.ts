@@ -1,14 +1,14 @@
-import { isObject, type JsonObject, asObject, parseJson, asText } from '../../json.ts'
+import { asObject, asText, isObject, type JsonObject, parseJson } from '../../json.ts'
 import type { ReplyReader } from '../canonical/format.ts'
 import type { ReplyEvent } from '../canonical/reply.ts'
 import type { AnswerFault } from '../dialect.ts'
 import type { SseEvent } from '../sse.ts'
 import { readCitation } from './citation.ts'
-import { isSearchResult, countSearchCalls } from './delivered.ts'
+import { countSearchCalls, isSearchResult } from './delivered.ts'
 import { bareId } from './read-reply.ts'
 import { stopReason } from './stop-reason.ts'
 import { StreamedBlocks } from './streamed-blocks.ts'
-import { mergeUsage, readMessagesUsage, readUsageSoFar, hasOutputTokens } from './usage.ts'
+import { hasOutputTokens, mergeUsage, readMessagesUsage, readUsageSoFar } from './usage.ts'
 
 type Events = readonly ReplyEvent[]
 

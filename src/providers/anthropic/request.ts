@@ -1,9 +1,9 @@
-import { isObject, type JsonObject, asArray, asObject } from '../../json.ts'
+import { asArray, asObject, isObject, type JsonObject } from '../../json.ts'
 import { unsupported } from '../canonical/refuse.ts'
-import type { UpstreamCallRequest, Target, UpstreamRequest } from '../dialect.ts'
+import type { Target, UpstreamCallRequest, UpstreamRequest } from '../dialect.ts'
 import { fitBudget } from './budget.ts'
 import { postTo } from './endpoint.ts'
-import { isPresent } from './given.ts'
+import { isPresent } from './present.ts'
 import { refuseAccountReferences } from './references.ts'
 import { refuseUnpricedMessagesTools } from './tools.ts'
 

@@ -1,7 +1,7 @@
 import type { PriceSheet } from '../../events/types.ts'
-import { isObject, type JsonObject, asArray, asObject } from '../../json.ts'
+import { asArray, asObject, isObject, type JsonObject } from '../../json.ts'
 import { unsupported } from '../canonical/refuse.ts'
-import { shortened } from './given.ts'
+import { shortened } from './present.ts'
 
 /** The caller runs these: they cost their tokens alone. A new version of one has a new date; anything else is a tool that we do not know. */
 const callersTypes = /^(?:custom|(?:bash|text_editor|computer|computer_toolset|browser_toolset|memory)_\d{8})$/

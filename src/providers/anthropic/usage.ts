@@ -1,5 +1,5 @@
 import { type Usage, usageOf } from '../../domain/usage/usage.ts'
-import { isObject, type JsonObject, asArray, asObject } from '../../json.ts'
+import { asArray, asObject, isObject, type JsonObject } from '../../json.ts'
 
 /** Tokens of one sampling, or of several together; NaN where the provider tells none that can be. */
 interface Tokens {

@@ -1,13 +1,13 @@
 import type { JsonObject } from '../../json.ts'
 import type {
   CacheMark,
+  ConversationPart,
+  ConversationTurn,
   DocumentPart,
   ImagePart,
-  ConversationPart,
   TextPart,
   ToolCallPart,
   ToolResultPart,
-  ConversationTurn,
 } from '../canonical/conversation.ts'
 import { unsupported } from '../canonical/refuse.ts'
 import { inputOf } from './read-blocks.ts'

@@ -3,8 +3,8 @@ import type { AnswerFormat, Conversation } from '../canonical/conversation.ts'
 import type { ReplyRequest } from '../canonical/format.ts'
 import { unsupported } from '../canonical/refuse.ts'
 import type { Target, UpstreamRequest } from '../dialect.ts'
+import { capabilitiesOf, type ModelCapabilities } from './capabilities.ts'
 import { postTo } from './endpoint.ts'
-import { type ModelCapabilities, capabilitiesOf } from './habits.ts'
 import { type Message, writeMessagesTurns, writeText } from './write-messages.ts'
 import { closedSchema } from './write-schema.ts'
 import { type Thinking, writeThinking } from './write-thinking.ts'
@@ -48,7 +48,11 @@ const thinkingOf = (
 }
 
 /** Thinking takes no sampling parameters, newer models take none at all, and others take one of the two. */
-const samplingOf = ({ temperature, topP, topK }: Conversation, habits: ModelCapabilities, { thinking }: Thinking): JsonObject => {
+const samplingOf = (
+  { temperature, topP, topK }: Conversation,
+  habits: ModelCapabilities,
+  { thinking }: Thinking,
+): JsonObject => {
   const isThinking = thinking !== undefined && thinking['type'] !== 'disabled'
   if (!habits.sampling || isThinking) return {}
   return {

@@ -2,7 +2,7 @@ import { GatewayError } from '../../errors.ts'
 import type { JsonObject } from '../../json.ts'
 import type { Reasoning } from '../canonical/conversation.ts'
 import { fitBudget } from './budget.ts'
-import type { ModelCapabilities } from './habits.ts'
+import type { ModelCapabilities } from './capabilities.ts'
 
 export interface Thinking {
   readonly thinking?: JsonObject

@@ -1,6 +1,6 @@
 import type { Usage } from '../../domain/usage/usage.ts'
 import type { JsonObject } from '../../json.ts'
-import type { AnswerFault, UpstreamRefusal, Target, UpstreamRequest } from '../dialect.ts'
+import type { AnswerFault, Target, UpstreamRefusal, UpstreamRequest } from '../dialect.ts'
 import type { Provider } from '../provider.ts'
 import type { SseEvent } from '../sse.ts'
 import type { Conversation } from './conversation.ts'

@@ -1,6 +1,6 @@
 import type { Usage } from '../../domain/usage/usage.ts'
 import { isObject, type JsonObject, parseJson } from '../../json.ts'
-import type { UpstreamAnswer, AnswerFault, UpstreamCallRequest, UpstreamDialect, Target } from '../dialect.ts'
+import type { AnswerFault, Target, UpstreamAnswer, UpstreamCallRequest, UpstreamDialect } from '../dialect.ts'
 import type { Conversation, ConversationPart } from './conversation.ts'
 import { DeliveredReply } from './delivered.ts'
 import { countConversationUsage } from './estimate.ts'

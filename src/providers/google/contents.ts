@@ -1,12 +1,12 @@
 import { isObject, type JsonObject, parseJson } from '../../json.ts'
 import type {
+  ConversationPart,
+  ConversationTurn,
   DocumentPart,
   ImagePart,
-  ConversationPart,
   TextPart,
   ToolCallPart,
   ToolResultPart,
-  ConversationTurn,
 } from '../canonical/conversation.ts'
 import { invalidMember, unsupported } from '../canonical/refuse.ts'
 import { generationOf } from './generation.ts'
@@ -66,7 +66,8 @@ const resultPart = (part: TextPart | ImagePart | DocumentPart): JsonObject => {
 const resultParts = (result: ToolResultPart, names: CallNames, generation: number): readonly JsonObject[] => {
   const { toolCallId: id, isError } = result
   const name = names.get(id)
-  if (name === undefined) throw invalidMember('messages', `the result of the tool call \`${id}\` stands without the call`)
+  if (name === undefined)
+    throw invalidMember('messages', `the result of the tool call \`${id}\` stands without the call`)
   const said = result.parts.map(resultPart)
   const text = said.flatMap(({ text }) => (text === undefined ? [] : [text])).join('\n')
   const media = said.filter((part) => part['text'] === undefined)

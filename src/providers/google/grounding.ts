@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, asArray, asObject, asText } from '../../json.ts'
+import { asArray, asObject, asText, isObject, type JsonObject } from '../../json.ts'
 import type { Citation } from '../canonical/reply.ts'
 import { groundingItemOf } from './generation.ts'
 import type { GroundingUse } from './usage.ts'

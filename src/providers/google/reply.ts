@@ -1,4 +1,4 @@
-import { type JsonObject, asArray } from '../../json.ts'
+import { asArray, type JsonObject } from '../../json.ts'
 import type { Citation, Reply, ReplyEvent, ReplyPart } from '../canonical/reply.ts'
 import type { AnswerFault, Target } from '../dialect.ts'
 import { GenerateContentReader } from './reader.ts'
@@ -43,7 +43,8 @@ export const readGenerateContentReply = (target: Target, json: JsonObject): Repl
   if ('fault' in events) return events
   const start = events.find((event) => event.type === 'start')
   const stop = events.find((event) => event.type === 'stop')
-  if (stop === undefined) return { fault: asArray(json['candidates']).length > 0 ? 'no_finish_reason' : 'no_candidates' }
+  if (stop === undefined)
+    return { fault: asArray(json['candidates']).length > 0 ? 'no_finish_reason' : 'no_candidates' }
   return {
     id: start?.id ?? '',
     parts: partsOf(events),

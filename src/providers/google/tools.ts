@@ -8,7 +8,8 @@ import { generationOf, groundingItemOf } from './generation.ts'
 const reservedNames: readonly string[] = ['googleSearch', 'codeExecution', 'urlContext']
 
 const refuseReserved = ({ name }: ToolDefinition, index: number): void => {
-  if (reservedNames.includes(name)) throw invalidMember(`tools[${index}]`, `\`${name}\` is a reserved name of this provider`)
+  if (reservedNames.includes(name))
+    throw invalidMember(`tools[${index}]`, `\`${name}\` is a reserved name of this provider`)
 }
 
 const declarationOf = ({ name, description, parameters }: ToolDefinition): JsonObject => ({

@@ -1,6 +1,6 @@
 import type { Usage } from '../../domain/usage/usage.ts'
 import { isObject, type JsonObject, parseJson } from '../../json.ts'
-import type { UpstreamAnswer, AnswerFault, UpstreamCallRequest, Target } from '../dialect.ts'
+import type { AnswerFault, Target, UpstreamAnswer, UpstreamCallRequest } from '../dialect.ts'
 import { DeliveredOutput } from './delivered.ts'
 import { countToolCalls } from './tool-calls.ts'
 import { readResponsesUsage, responsesUsageOnWire } from './usage.ts'
@@ -16,7 +16,11 @@ export const storedIdOf = ({ body }: UpstreamCallRequest, { id, store }: JsonObj
   body['store'] !== false && store !== false && typeof id === 'string' && idPattern.test(id) ? id : null
 
 /** A response, whole. */
-export const readResponsesAnswer = (target: Target, asked: UpstreamCallRequest, bytes: Uint8Array): UpstreamAnswer | AnswerFault => {
+export const readResponsesAnswer = (
+  target: Target,
+  asked: UpstreamCallRequest,
+  bytes: Uint8Array,
+): UpstreamAnswer | AnswerFault => {
   const json = parseJson(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString())
   if (!isObject(json)) return { fault: 'not_json' }
   const { status, output, usage } = json

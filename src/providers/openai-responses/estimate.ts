@@ -1,6 +1,6 @@
 import { type Usage, usageOf } from '../../domain/usage/usage.ts'
-import { isObject, asArray, asObject, asText } from '../../json.ts'
-import type { UpstreamCallRequest, Delivered, Target } from '../dialect.ts'
+import { asArray, asObject, asText, isObject } from '../../json.ts'
+import type { Delivered, Target, UpstreamCallRequest } from '../dialect.ts'
 import { countOutput, countTokens, jsonText, wrappingTokens } from '../tokens.ts'
 import { answerTextOf, reasoningTextOf } from './delivered.ts'
 
@@ -23,6 +23,10 @@ const countPrompt = async ({ body }: UpstreamCallRequest): Promise<number> => {
 }
 
 /** Usage counted by a tokenizer, for an answer whose upstream told none; its tool calls are those that the answer told of. */
-export const countResponsesUsage = async (_target: Target, asked: UpstreamCallRequest, delivered: Delivered): Promise<Usage> => {
+export const countResponsesUsage = async (
+  _target: Target,
+  asked: UpstreamCallRequest,
+  delivered: Delivered,
+): Promise<Usage> => {
   return usageOf({ total: await countPrompt(asked) }, await countOutput(delivered), delivered.toolCalls ?? {})
 }

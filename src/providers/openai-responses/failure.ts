@@ -1,7 +1,7 @@
-import { isObject, type JsonObject, asText } from '../../json.ts'
+import { asText, isObject, type JsonObject } from '../../json.ts'
 import { limits } from '../../limits.ts'
 import type { Provider } from '../provider.ts'
-import { refusalText, errorWord } from '../refusal-text.ts'
+import { errorWord, refusalText } from '../refusal-text.ts'
 
 /** Members that are of the failure; the client got the others at the start of the stream. */
 const essentials = ['id', 'error', 'incomplete_details', 'usage'] as const

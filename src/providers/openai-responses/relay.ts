@@ -1,6 +1,6 @@
 import type { Usage } from '../../domain/usage/usage.ts'
-import { isObject, type JsonObject, asArray, asObject, parseJson, asText } from '../../json.ts'
-import type { UpstreamCallRequest, Delivered, Target } from '../dialect.ts'
+import { asArray, asObject, asText, isObject, type JsonObject, parseJson } from '../../json.ts'
+import type { Delivered, Target, UpstreamCallRequest } from '../dialect.ts'
 import { EventRelay } from '../event-relay.ts'
 import type { SseEvent } from '../sse.ts'
 import { sseEvent } from '../sse-event.ts'

@@ -1,5 +1,5 @@
 import { GatewayError } from '../../errors.ts'
-import type { UpstreamCallRequest, Target, UpstreamRequest } from '../dialect.ts'
+import type { Target, UpstreamCallRequest, UpstreamRequest } from '../dialect.ts'
 import { detachedInput } from './input-ids.ts'
 import { refuseResponsesAccountReferences } from './references.ts'
 import { priceableTools, refuseUnpricedResponsesTools } from './tools.ts'

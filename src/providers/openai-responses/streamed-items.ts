@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, asText } from '../../json.ts'
+import { asText, isObject, type JsonObject } from '../../json.ts'
 import { limits } from '../../limits.ts'
 import { itemTypeOf } from './tool-calls.ts'
 

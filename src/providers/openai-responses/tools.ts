@@ -1,9 +1,9 @@
 import { GatewayError } from '../../errors.ts'
 import type { PriceSheet } from '../../events/types.ts'
-import { isObject, type JsonObject, asArray, asObject, asText } from '../../json.ts'
+import { asArray, asObject, asText, isObject, type JsonObject } from '../../json.ts'
 import { limits } from '../../limits.ts'
 import type { Profile } from '../provider.ts'
-import { imageCallType, imageItems, priceableImageTool, imageInputItems, imageInputMax } from './image-tool.ts'
+import { imageCallType, imageInputItems, imageInputMax, imageItems, priceableImageTool } from './image-tool.ts'
 
 /** A tool of the provider whose calls cost money beside their tokens. */
 export interface BilledTool {

@@ -1,5 +1,5 @@
 import { GatewayError } from '../../errors.ts'
-import { isObject, type JsonObject, asArray, asObject, asText } from '../../json.ts'
+import { asArray, asObject, asText, isObject, type JsonObject } from '../../json.ts'
 import { limits } from '../../limits.ts'
 import { scanJson } from '../../scan-json.ts'
 import { invalidMember } from '../canonical/refuse.ts'

@@ -1,6 +1,6 @@
 import { type Usage, usageOf } from '../../domain/usage/usage.ts'
-import { isObject, type JsonObject, asArray, asObject, asText } from '../../json.ts'
-import type { UpstreamCallRequest, Delivered, Target } from '../dialect.ts'
+import { asArray, asObject, asText, isObject, type JsonObject } from '../../json.ts'
+import type { Delivered, Target, UpstreamCallRequest } from '../dialect.ts'
 import { countOutput, countTokens, jsonText, wrappingTokens } from '../tokens.ts'
 import { countChatSearchCalls } from './usage.ts'
 
@@ -38,6 +38,10 @@ const countPrompt = async (asked: UpstreamCallRequest): Promise<number> =>
   (await countTokens(promptTexts(asked).join(''))) + wrappingTokens(asArray(asked.body['messages']).length)
 
 /** Usage counted by a tokenizer, for an answer whose upstream told none. */
-export const countChatUsage = async (target: Target, asked: UpstreamCallRequest, delivered: Delivered): Promise<Usage> => {
+export const countChatUsage = async (
+  target: Target,
+  asked: UpstreamCallRequest,
+  delivered: Delivered,
+): Promise<Usage> => {
   return usageOf({ total: await countPrompt(asked) }, await countOutput(delivered), countChatSearchCalls(target, asked))
 }

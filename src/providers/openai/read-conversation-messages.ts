@@ -1,8 +1,15 @@
-import { isObject, type JsonObject, asArray, asObject, parseJson, asText } from '../../json.ts'
-import type { Conversation, ConversationPart, TextPart, ToolCallPart, ToolResultPart, ConversationTurn } from '../canonical/conversation.ts'
+import { asArray, asObject, asText, isObject, type JsonObject, parseJson } from '../../json.ts'
+import type {
+  Conversation,
+  ConversationPart,
+  ConversationTurn,
+  TextPart,
+  ToolCallPart,
+  ToolResultPart,
+} from '../canonical/conversation.ts'
 import { invalidMember, unsupported } from '../canonical/refuse.ts'
 import { refuseLargeArguments } from './argument-bounds.ts'
-import { readContentParts, readTexts, readTextPart } from './read-conversation-parts.ts'
+import { readContentParts, readTextPart, readTexts } from './read-conversation-parts.ts'
 import { readSignature } from './signature.ts'
 
 type Messages = Pick<Conversation, 'system' | 'turns'>

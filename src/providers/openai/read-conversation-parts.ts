@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, asObject, asText } from '../../json.ts'
+import { asObject, asText, isObject, type JsonObject } from '../../json.ts'
 import type { AudioPart, DocumentPart, ImagePart, TextPart } from '../canonical/conversation.ts'
 import { invalidMember, unsupported } from '../canonical/refuse.ts'
 

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, asArray, asObject, asText } from '../../json.ts'
+import { asArray, asObject, asText, isObject, type JsonObject } from '../../json.ts'
 import type { ToolChoice, ToolDefinition } from '../canonical/conversation.ts'
 import { unsupported } from '../canonical/refuse.ts'
 

@@ -1,8 +1,8 @@
-import { isObject, type JsonObject, asArray, asObject, asText } from '../../json.ts'
+import { asArray, asObject, asText, isObject, type JsonObject } from '../../json.ts'
 import type { AnswerFormat, Conversation, Reasoning, WebSearch } from '../canonical/conversation.ts'
 import { unsupported } from '../canonical/refuse.ts'
 import { readMessages } from './read-conversation-messages.ts'
-import { readParallelToolCalls, readChatToolChoice, readChatTools } from './read-conversation-tools.ts'
+import { readChatToolChoice, readChatTools, readParallelToolCalls } from './read-conversation-tools.ts'
 
 const numberOf = (value: unknown): number | null => (typeof value === 'number' ? value : null)
 

@@ -1,10 +1,10 @@
-import { isObject, type JsonObject, asArray, asObject, parseJson, asText } from '../../json.ts'
+import { asArray, asObject, asText, isObject, type JsonObject, parseJson } from '../../json.ts'
 import type { ReplyReader } from '../canonical/format.ts'
 import type { ReplyEvent } from '../canonical/reply.ts'
 import type { AnswerFault, Target } from '../dialect.ts'
 import type { Profile } from '../provider.ts'
 import type { SseEvent } from '../sse.ts'
-import { readCitations, contentText, reasoningText, replyId, stopReasonOf } from './read-reply.ts'
+import { contentText, readCitations, reasoningText, replyId, stopReasonOf } from './read-reply.ts'
 import { PartOrder, ReplyDisorder } from './read-reply-order.ts'
 import { readChatUsage } from './usage.ts'
 

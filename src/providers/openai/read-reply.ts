@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, asArray, asObject, asText } from '../../json.ts'
+import { asArray, asObject, asText, isObject, type JsonObject } from '../../json.ts'
 import type { Citation, Reply, ReplyPart, StopReason } from '../canonical/reply.ts'
 import type { AnswerFault, Target } from '../dialect.ts'
 import { readSignature } from './signature.ts'

@@ -1,7 +1,7 @@
-import { isObject, parseJson, asText } from '../../json.ts'
+import { asText, isObject, parseJson } from '../../json.ts'
 import type { UpstreamRefusal } from '../dialect.ts'
 import type { Provider } from '../provider.ts'
-import { refusalText, errorWord } from '../refusal-text.ts'
+import { errorWord, refusalText } from '../refusal-text.ts'
 
 /** `{"error": {message, code, param}}`; some upstreams wrap it in a list, or tell a bare text. */
 const errorIn = (json: unknown): unknown => {

@@ -1,10 +1,10 @@
 import type { Usage } from '../../domain/usage/usage.ts'
-import { isObject, type JsonObject, asArray, asObject, parseJson } from '../../json.ts'
-import type { UpstreamCallRequest, Delivered, Target } from '../dialect.ts'
+import { asArray, asObject, isObject, type JsonObject, parseJson } from '../../json.ts'
+import type { Delivered, Target, UpstreamCallRequest } from '../dialect.ts'
 import { EventRelay, joined } from '../event-relay.ts'
 import type { SseEvent } from '../sse.ts'
 import { DeliveredText } from './delivered.ts'
-import { readChatUsage, countChatSearchCalls, chatUsageOnWire } from './usage.ts'
+import { chatUsageOnWire, countChatSearchCalls, readChatUsage } from './usage.ts'
 import { withoutUsage } from './without-usage.ts'
 
 const doneData = '[DONE]'

@@ -1,5 +1,5 @@
-import { isObject, asArray, asObject } from '../../json.ts'
-import type { UpstreamCallRequest, Target, UpstreamRequest } from '../dialect.ts'
+import { asArray, asObject, isObject } from '../../json.ts'
+import type { Target, UpstreamCallRequest, UpstreamRequest } from '../dialect.ts'
 import type { Profile, Provider } from '../provider.ts'
 import { refuseChatAccountReferences } from './references.ts'
 import { refuseUnpricedChatTools } from './usage.ts'

@@ -1,8 +1,8 @@
 import { type Usage, usageOf } from '../../domain/usage/usage.ts'
-import { isObject, type JsonObject, asArray, asObject, asText } from '../../json.ts'
+import { asArray, asObject, asText, isObject, type JsonObject } from '../../json.ts'
 import { unsupported } from '../canonical/refuse.ts'
 import { countOf } from '../count.ts'
-import type { UpstreamCallRequest, Target } from '../dialect.ts'
+import type { Target, UpstreamCallRequest } from '../dialect.ts'
 import type { Profile } from '../provider.ts'
 import { serverToolCalls } from './server-tools.ts'
 
@@ -90,7 +90,8 @@ const contextSizeOf = ({ body }: UpstreamCallRequest): string | null => {
   return contextSizes.includes(asked) ? asked : null
 }
 
-export const countChatSearchCalls = (target: Target, asked: UpstreamCallRequest): ToolCalls => searchCallsOf(target, contextSizeOf(asked))
+export const countChatSearchCalls = (target: Target, asked: UpstreamCallRequest): ToolCalls =>
+  searchCallsOf(target, contextSizeOf(asked))
 
 /** Throws `unsupported_parameter` with `param` where the model searches and the sheet does not price it. */
 export const refuseUnpricedSearch = (target: Target, contextSize: string | null, param: string): void => {

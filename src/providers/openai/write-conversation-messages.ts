@@ -1,15 +1,21 @@
 import type { JsonObject } from '../../json.ts'
-import type { Conversation, ConversationPart, ToolCallPart, ToolResultPart, ConversationTurn } from '../canonical/conversation.ts'
+import type {
+  Conversation,
+  ConversationPart,
+  ConversationTurn,
+  ToolCallPart,
+  ToolResultPart,
+} from '../canonical/conversation.ts'
 import { unsupported } from '../canonical/refuse.ts'
 import type { Profile } from '../provider.ts'
 import { writeSignature } from './signature.ts'
 import {
   type ContentPart,
-  writeContent,
   documentText,
   isContent,
   partsOnWire,
   textOnWire,
+  writeContent,
 } from './write-conversation-parts.ts'
 
 const paragraph = '\n\n'

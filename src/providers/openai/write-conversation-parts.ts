@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../json.ts'
-import type { AudioPart, DocumentPart, ImagePart, ConversationPart, TextPart } from '../canonical/conversation.ts'
+import type { AudioPart, ConversationPart, DocumentPart, ImagePart, TextPart } from '../canonical/conversation.ts'
 import { unsupported } from '../canonical/refuse.ts'
 import type { Profile } from '../provider.ts'
 

@@ -101,7 +101,11 @@ const bodyOf = (conversation: Conversation, { provider, upstreamModel }: Target,
 }
 
 /** The request for POST `/chat/completions`. Throws `unsupported_parameter` for what chat has no words for, or no price. */
-export const writeConversation = (conversation: Conversation, target: Target, asking: ReplyRequest): UpstreamRequest => {
+export const writeConversation = (
+  conversation: Conversation,
+  target: Target,
+  asking: ReplyRequest,
+): UpstreamRequest => {
   const { webSearch } = conversation
   refuseUnpricedSearch(target, webSearch?.contextSize ?? null, webSearch === null ? 'model' : 'tools')
   return chatCall(target.provider, asking.stream, bodyOf(conversation, target, asking))

@@ -83,7 +83,11 @@ const messageOf = ({ parts }: Reply, body: JsonObject): JsonObject => {
 }
 
 /** A whole answer as a chat completion. */
-export const writeChatReply = (reply: Reply & { readonly usage: Usage }, served: Served, body: JsonObject): JsonObject => ({
+export const writeChatReply = (
+  reply: Reply & { readonly usage: Usage },
+  served: Served,
+  body: JsonObject,
+): JsonObject => ({
   id: answerId(served),
   object: 'chat.completion',
   created: served.createdSeconds,

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, parseJson, asText } from '../../json.ts'
+import { asText, isObject, type JsonObject, parseJson } from '../../json.ts'
 
 /** What every answer of the vendor is wrapped in. */
 export interface Envelope {

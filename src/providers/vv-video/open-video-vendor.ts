@@ -3,10 +3,10 @@ import { limits } from '../../limits.ts'
 import type { HttpClient } from '../http.ts'
 import { scrub } from '../scrub.ts'
 import { type Authorization, authorizationOf } from './authorization.ts'
-import { type VendorErrorClass, classifyError } from './meaning.ts'
-import { type VendorReply, callVendor } from './reply.ts'
-import { type VendorIds, type ExpectedTask, readTaskId, parseTask } from './told.ts'
-import type { SubmittedTask, VendorStatus, VendorFailure, VideoVendor, VideoVendorConfig } from './vendor.ts'
+import { classifyError, type VendorErrorClass } from './classify-error.ts'
+import { type ExpectedTask, parseTask, readTaskId, type VendorIds } from './parse-task.ts'
+import { callVendor, type VendorReply } from './reply.ts'
+import type { SubmittedTask, VendorFailure, VendorStatus, VideoVendor, VideoVendorConfig } from './vendor.ts'
 
 export interface VideoVendorParts {
   readonly config: VideoVendorConfig
@@ -114,7 +114,12 @@ export const openVideoVendor = ({
     if (reply.status === 401) authorization.forget()
     return reply
   }
-  const ask = async (kind: VideoKind, id: string, expected: ExpectedTask, signal: AbortSignal): Promise<VendorStatus> => {
+  const ask = async (
+    kind: VideoKind,
+    id: string,
+    expected: ExpectedTask,
+    signal: AbortSignal,
+  ): Promise<VendorStatus> => {
     const url = `${baseUrl}/videos/${kind}/${encodeURIComponent(id)}`
     const call = { url, method: 'GET', headers: headers(), timeoutMs: queryMs } as const
     const reply = heard(await callVendor(http, clock, call, signal))

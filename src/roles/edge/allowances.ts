@@ -4,13 +4,20 @@ import { walletInLedger } from '../../domain/ledger/ledger.ts'
 import { formatUsd, minOf } from '../../domain/money.ts'
 import type { Movement } from '../../domain/wallet/evolve.ts'
 import { dayEndsMs, type KeyRemaining } from '../../domain/wallet/spending.ts'
-import { type Hold, isLimited, isTighter, findKeyRemaining, spendablePicos, type Wallet } from '../../domain/wallet/wallet.ts'
+import {
+  findKeyRemaining,
+  type Hold,
+  isLimited,
+  isTighter,
+  spendablePicos,
+  type Wallet,
+} from '../../domain/wallet/wallet.ts'
 import { GatewayError, logUnavailable } from '../../errors.ts'
 import { limits } from '../../limits.ts'
 import { waitAtMost } from '../../within.ts'
 import type { LedgerTail } from '../ledger-tail.ts'
 import type { Clock, Logger, NewId } from '../role.ts'
-import type { WalletCommandHandler } from '../wallet-writer.ts'
+import type { WalletCommandHandler } from '../wallet-command-handler.ts'
 import { type SliceTimes, sliceTimesOf } from './bounds.ts'
 import { keyLimitReached } from './spend-limit.ts'
 
@@ -242,7 +249,9 @@ export class Allowances {
   }
 
   #remainingOf({ workspaceId, keyId }: Pick<SpenderSlices, 'workspaceId' | 'keyId'>): KeyRemaining | null {
-    return keyId === null ? null : findKeyRemaining(walletInLedger(this.#parts.tail.ledger, workspaceId), keyId, this.#today())
+    return keyId === null
+      ? null
+      : findKeyRemaining(walletInLedger(this.#parts.tail.ledger, workspaceId), keyId, this.#today())
   }
 
   /** What a new slice may take. */

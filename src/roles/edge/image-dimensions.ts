@@ -1,4 +1,4 @@
-import type { Dimensions } from '../../domain/video/asked.ts'
+import type { Dimensions } from '../../domain/video/checked-request.ts'
 
 const pngSignature = '89504e470d0a1a0a'
 const headerBytes = 32

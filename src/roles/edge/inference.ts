@@ -3,12 +3,12 @@ import { modelPermissionOf } from '../../domain/accounts/limits.ts'
 import { formatUsd, maxOf } from '../../domain/money.ts'
 import { affordableOutputTokens, type UsageBounds, worstCasePicos } from '../../domain/pricing/worst-case.ts'
 import {
-  type RoutingRequest,
   type Candidate,
   type Catalog,
   type Plan,
   planRequest,
   type Random,
+  type RoutingRequest,
 } from '../../domain/routing/plan.ts'
 import { failureReason, GatewayError, logUnavailable } from '../../errors.ts'
 import type { FactOf } from '../../events/envelope.ts'
@@ -18,12 +18,12 @@ import { type Check, checkOf } from '../health.ts'
 import type { LedgerTail } from '../ledger-tail.ts'
 import type { manifests } from '../manifests.ts'
 import {
-  type AnswerRequest,
   type AnswerPart,
+  type AnswerRequest,
   asksForAnswer,
-  DispatchLost,
   type Clock,
   type Dispatch,
+  DispatchLost,
   type JsonRecord,
   type Logger,
   type LogOf,

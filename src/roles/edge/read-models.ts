@@ -2,16 +2,16 @@ import type { Key } from '../../domain/accounts/accounts.ts'
 import type { Subscription } from '../../domain/plans/subscription.ts'
 import type { Task } from '../../domain/video/task.ts'
 import type { AdminChange, AdminChangeQuery } from '../../read-models/admin-changes.ts'
+import type { BalanceSnapshot } from '../../read-models/balance-snapshot.ts'
 import type { ChargeTrace } from '../../read-models/charge-trace.ts'
 import type { ChargePage, ChargeQuery } from '../../read-models/charges.ts'
 import type { AtSequence } from '../../read-models/checkpoint.ts'
 import type { LedgerFindingQuery, LedgerFindings } from '../../read-models/findings.ts'
 import type { HoldQuery, OpenHold } from '../../read-models/holds.ts'
 import type { RequestEnd } from '../../read-models/request-end.ts'
-import type { BalanceSnapshot } from '../../read-models/standing.ts'
 import type { StatementPage, StatementQuery } from '../../read-models/statement.ts'
 import type { TaskQuery } from '../../read-models/tasks.ts'
-import type { UsageSums, UsageQuery } from '../../read-models/usage.ts'
+import type { UsageQuery, UsageSums } from '../../read-models/usage.ts'
 
 /** A workspace's sums as the read models have them, in picos. */
 export interface Billing {

@@ -1,6 +1,6 @@
 import { limits } from '../../limits.ts'
 import type { EventLog, Logger } from '../role.ts'
-import { ThrottledWarning } from '../trouble.ts'
+import { ThrottledWarning } from '../throttled-warning.ts'
 
 export interface LagWatchParts {
   readonly log: Pick<EventLog, 'lastSequence'>

@@ -6,9 +6,9 @@ import { type Checks, checkOf, type WatchedRole } from '../health.ts'
 import { assertSameLog, ForeignTables } from '../log-identity.ts'
 import { Probe } from '../probe.ts'
 import type { EventLog, Logger } from '../role.ts'
-import { ThrottledWarning } from '../trouble.ts'
+import { ThrottledWarning } from '../throttled-warning.ts'
 import { type ProjectionStore, RefusedRows } from './ports.ts'
-import { ProjectionRun } from './stretch.ts'
+import { ProjectionRun } from './projection-run.ts'
 
 export interface ProjectorParts {
   readonly log: Pick<EventLog, 'follow' | 'lastSequence'>

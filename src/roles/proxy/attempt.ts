@@ -1,6 +1,6 @@
 import { GatewayError } from '../../errors.ts'
 import { limits } from '../../limits.ts'
-import type { UpstreamAnswer, UpstreamDialect, StreamRelay, Target, UpstreamRequest } from '../../providers/dialect.ts'
+import type { StreamRelay, Target, UpstreamAnswer, UpstreamDialect, UpstreamRequest } from '../../providers/dialect.ts'
 import { dialects } from '../../providers/dialects.ts'
 import { type HttpClient, HttpFault, type HttpResponse } from '../../providers/http.ts'
 import type { Provider, Providers } from '../../providers/provider.ts'
@@ -82,7 +82,11 @@ export const readUpstreamBody = async ({ body }: HttpResponse, bytesMax: number)
   return chunks.length === 1 && only !== undefined ? only : Buffer.concat(chunks)
 }
 
-const readWhole = async (spoken: UpstreamTranslation, call: AnswerRequest, response: HttpResponse): Promise<AttemptOutcome> => {
+const readWhole = async (
+  spoken: UpstreamTranslation,
+  call: AnswerRequest,
+  response: HttpResponse,
+): Promise<AttemptOutcome> => {
   const { status } = response
   const bytes = await readUpstreamBody(response, limits.upstreamBodyBytesMax)
   if (bytes === null) return failed({ status, reason: 'answer_too_large' })
@@ -96,7 +100,11 @@ const readWhole = async (spoken: UpstreamTranslation, call: AnswerRequest, respo
 const isNoStream = ({ headers }: HttpResponse): boolean => /json|html/i.test(String(headers['content-type'] ?? ''))
 
 /** The first complete event decides: until then another candidate may serve. */
-const openStream = async (spoken: UpstreamTranslation, call: AnswerRequest, response: HttpResponse): Promise<AttemptOutcome> => {
+const openStream = async (
+  spoken: UpstreamTranslation,
+  call: AnswerRequest,
+  response: HttpResponse,
+): Promise<AttemptOutcome> => {
   if (isNoStream(response)) {
     response.discard()
     return failed({ status: response.status, reason: 'not_a_stream' })
@@ -122,7 +130,11 @@ const readError = async ({ dialect, target }: UpstreamTranslation, response: Htt
 export const isSuccess = ({ status }: HttpResponse): boolean => status >= 200 && status <= 299
 
 /** What a refusing response says of its candidate. */
-export const readFailure = async (spoken: UpstreamTranslation, response: HttpResponse, nowMs: number): Promise<CandidateFailure> => {
+export const readFailure = async (
+  spoken: UpstreamTranslation,
+  response: HttpResponse,
+  nowMs: number,
+): Promise<CandidateFailure> => {
   const { status, headers } = response
   if (status === 429)
     return rateLimitFailure(await readError(spoken, response), retryAfterSecondsOf(headers['retry-after'], nowMs))

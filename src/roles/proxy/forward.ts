@@ -1,22 +1,22 @@
 import { limits } from '../../limits.ts'
 import type { HttpClient } from '../../providers/http.ts'
 import type { Providers } from '../../providers/provider.ts'
-import { type Observer, noObserver } from '../observer.ts'
+import { noObserver, type Observer } from '../observer.ts'
 import type { OpenCalls } from '../open-calls.ts'
 import {
-  type AnswerRequest,
   type AnswerPart,
+  type AnswerRequest,
   asksForAnswer,
   type Clock,
   type Dispatch,
   type Logger,
   type LogOf,
 } from '../role.ts'
-import { RequestRun, type RunParts } from './call-run.ts'
 import { CallsInFlight } from './calls-in-flight.ts'
 import type { ProxyEvent } from './closing.ts'
+import { QueryPace } from './query-pace.ts'
 import { answerQuestion, type QuestionParts, type Vendors } from './question.ts'
-import { QueryPace } from './vendor-turns.ts'
+import { RequestRun, type RunParts } from './request-run.ts'
 
 export interface ForwardParts {
   readonly log: LogOf<ProxyEvent>

@@ -16,19 +16,19 @@ import type { Observer } from '../observer.ts'
 import type { EndableCall } from '../open-calls.ts'
 import type { AnswerPart, Candidate, Clock, Logger, Question, RoutedRequest } from '../role.ts'
 import { encodeResults } from '../task-results.ts'
-import { isSuccess, readUpstreamBody, readFailure, targetOf } from './attempt.ts'
+import { isSuccess, readFailure, readUpstreamBody, targetOf } from './attempt.ts'
 import type { CallsInFlight } from './calls-in-flight.ts'
 import {
   type CandidateFailure,
+  finalFailure,
   httpFailure,
+  type RunStopReason,
   refusalFailure,
   refused,
-  type RunStopReason,
   statusFailure,
   upstreamErrorOf,
-  finalFailure,
 } from './failure.ts'
-import type { QueryPace } from './vendor-turns.ts'
+import type { QueryPace } from './query-pace.ts'
 
 /** Video vendors' accounts, by the name of the provider. */
 export type Vendors = ReadonlyMap<string, Pick<VideoVendor, 'query'>>

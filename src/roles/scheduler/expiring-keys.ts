@@ -1,5 +1,5 @@
 import type { Key } from '../../domain/accounts/accounts.ts'
-import { DeadlineIndex, type DeadlineSource } from './overdue.ts'
+import { DeadlineIndex, type DeadlineSource } from './deadline-index.ts'
 
 /** Which working keys are past their expiry. */
 export const expiringKeys = (tail: DeadlineSource): DeadlineIndex<Key> =>

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { TaskPayload } from '../../domain/video/request.ts'
-import { asObject, parseJson, asText } from '../../json.ts'
+import { asObject, asText, parseJson } from '../../json.ts'
 
 const decoder = new TextDecoder()
 

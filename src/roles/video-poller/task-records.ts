@@ -1,4 +1,4 @@
-import { isUnits, lateVerdict, decideSettlement, type VideoVerdict } from '../../domain/video/settle.ts'
+import { decideSettlement, isUnits, lateVerdict, type VideoVerdict } from '../../domain/video/settle.ts'
 import type { Task } from '../../domain/video/task.ts'
 import { GatewayError } from '../../errors.ts'
 import type { FactOf } from '../../events/envelope.ts'

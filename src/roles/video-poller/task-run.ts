@@ -7,18 +7,18 @@ import type { SubmittedTask, VendorStatus } from '../../providers/vv-video/vendo
 import type { LedgerTail } from '../ledger-tail.ts'
 import type { RecentTasks } from '../recent-tasks.ts'
 import type { Clock } from '../role.ts'
-import type { ThrottledWarning } from '../trouble.ts'
+import type { ThrottledWarning } from '../throttled-warning.ts'
 import type { WorkItem, WorkQueue } from '../work-queue.ts'
 import type { PollerBounds } from './bounds.ts'
 import { callbackMessage, encodeCallback } from './callback-message.ts'
-import type { Semaphore } from './few-at-once.ts'
 import { Lease } from './lease.ts'
 import { nextStep, type PollState, type PollStep } from './next-step.ts'
-import { latePollDelayMs, pollDelayMs, type PaceRandom, retryDelayMs } from './pace.ts'
+import { latePollDelayMs, type PaceRandom, pollDelayMs, retryDelayMs } from './pace.ts'
 import { readPayload, readWorkspaceId } from './payload.ts'
 import { progressOf } from './progress.ts'
+import type { Semaphore } from './semaphore.ts'
 import { type RecordParts, recordLate, recordSettled, recordSubmitted } from './task-records.ts'
-import { VendorClient, type VendorClientParts } from './vendor-line.ts'
+import { VendorClient, type VendorClientParts } from './vendor-client.ts'
 
 export interface TaskRunParts extends RecordParts, VendorClientParts {
   readonly tail: Pick<LedgerTail, 'ledger'>

@@ -1,5 +1,5 @@
 import { limits } from '../../limits.ts'
-import type { SubmittedTask, VendorStatus, VendorFailure, VideoVendor } from '../../providers/vv-video/vendor.ts'
+import type { SubmittedTask, VendorFailure, VendorStatus, VideoVendor } from '../../providers/vv-video/vendor.ts'
 import type { Observer, UpstreamError } from '../observer.ts'
 import type { Logger } from '../role.ts'
 import type { PollerBounds } from './bounds.ts'

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, asArray, asObject, asText } from '../../json.ts'
+import { asArray, asObject, asText, isObject, type JsonObject } from '../../json.ts'
 import type { Directives } from '../directives.ts'
 import { calledOf, type FunctionTool, type Prompt, reasoningTokensOf } from '../output.ts'
 import { audioTokens, imageTokens } from '../tokens.ts'

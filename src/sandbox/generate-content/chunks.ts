@@ -1,5 +1,5 @@
 import { Buffer } from 'node:buffer'
-import { type JsonObject, asObject, parseJson } from '../../json.ts'
+import { asObject, type JsonObject, parseJson } from '../../json.ts'
 import type { Asked, Told } from '../dialect.ts'
 import { callsOf, type Output, textTokensOf } from '../output.ts'
 import { queryOf, sourceOf } from '../searching.ts'

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, asArray, asObject, asText } from '../../json.ts'
+import { asArray, asObject, asText, isObject, type JsonObject } from '../../json.ts'
 import { redactedData, signatureOf } from '../signature.ts'
 import { assertMembers, refused } from './refusing.ts'
 

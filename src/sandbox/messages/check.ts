@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import { isObject, type JsonObject, asArray, asObject, asText } from '../../json.ts'
+import { asArray, asObject, asText, isObject, type JsonObject } from '../../json.ts'
 import type { Incoming } from '../dialect.ts'
 import { Refusal } from '../faults.ts'
 import { openObjectIn } from '../schemas.ts'

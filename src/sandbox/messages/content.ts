@@ -1,5 +1,5 @@
 import { Buffer } from 'node:buffer'
-import { type JsonObject, asObject, parseJson } from '../../json.ts'
+import { asObject, type JsonObject, parseJson } from '../../json.ts'
 import type { Asked } from '../dialect.ts'
 import { callsOf, type Output, textTokensOf } from '../output.ts'
 import { queryOf, type Source, sourceOf } from '../searching.ts'

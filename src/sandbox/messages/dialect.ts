@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import { type JsonObject, asText } from '../../json.ts'
+import { asText, type JsonObject } from '../../json.ts'
 import {
   type Answer,
   type Asked,

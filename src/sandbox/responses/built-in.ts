@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, asArray, asObject, asText } from '../../json.ts'
+import { asArray, asObject, asText, isObject, type JsonObject } from '../../json.ts'
 import type { Directives } from '../directives.ts'
 
 /** How often each built-in tool is called. */

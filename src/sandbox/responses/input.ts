@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, asArray, asObject, asText } from '../../json.ts'
+import { asArray, asObject, asText, isObject, type JsonObject } from '../../json.ts'
 import { Refusal } from '../faults.ts'
 import { invalid, missing, wrongType } from './refusing.ts'
 import type { StoredResponses } from './stored.ts'

@@ -1,5 +1,5 @@
 import { Buffer } from 'node:buffer'
-import { type JsonObject, asText } from '../../json.ts'
+import { asText, type JsonObject } from '../../json.ts'
 import type { Asked } from '../dialect.ts'
 import { callsOf, type Output, textTokensOf } from '../output.ts'
 import { queryOf, sourceOf } from '../searching.ts'

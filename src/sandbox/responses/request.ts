@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, asArray, asObject, asText } from '../../json.ts'
+import { asArray, asObject, asText, isObject, type JsonObject } from '../../json.ts'
 import type { Directives } from '../directives.ts'
 import { calledOf, type FunctionTool, type Prompt, reasoningTokensOf } from '../output.ts'
 import { audioTokens, imageTokens } from '../tokens.ts'
@@ -101,7 +101,8 @@ export const readResponsesRequest = (
     reasons: effort !== null && effort !== 'none',
     reasoningShown: shownOf(reasoning, directives),
     // OpenAI tells it unasked.
-    reasoningEncrypted: directives.profile !== 'xai' || asArray(body['include']).includes('reasoning.encrypted_content'),
+    reasoningEncrypted:
+      directives.profile !== 'xai' || asArray(body['include']).includes('reasoning.encrypted_content'),
     words:
       countWords(asText(body['instructions'])) +
       conversation.flatMap(partsOf).reduce((words, part) => words + countWords(textOfPart(part)), 0),

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, asArray, asObject } from '../../json.ts'
+import { asArray, asObject, isObject, type JsonObject } from '../../json.ts'
 import type { Asked, Told } from '../dialect.ts'
 import { faultOf } from '../faults.ts'
 import type { Output } from '../output.ts'

@@ -1,4 +1,4 @@
-import { type JsonObject, asText } from '../../json.ts'
+import { asText, type JsonObject } from '../../json.ts'
 import { limits } from '../../limits.ts'
 
 /** A response that can be asked for, and what a later one goes on from. */

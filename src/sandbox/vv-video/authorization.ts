@@ -1,7 +1,7 @@
 import { Buffer } from 'node:buffer'
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
-import { type JsonObject, asObject, parseJson } from '../../json.ts'
+import { asObject, type JsonObject, parseJson } from '../../json.ts'
 import { VendorRefusal } from './refusing.ts'
 
 /** The API key, the access key and the secret key of the sandbox vendor. */

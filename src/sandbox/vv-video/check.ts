@@ -1,4 +1,4 @@
-import { type JsonObject, asArray, asObject, asText } from '../../json.ts'
+import { asArray, asObject, asText, type JsonObject } from '../../json.ts'
 import { getValidator } from '../../schema-validation.ts'
 import { modeOf, plainVideoModel, tenthsPerSecond } from './rates.ts'
 import { badParameter } from './refusing.ts'

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http'
-import { asObject, parseJson, asText } from '../../json.ts'
+import { asObject, asText, parseJson } from '../../json.ts'
 import { limits } from '../../limits.ts'
 import { type Handler, readBody } from '../exchange.ts'
 import { Refusal } from '../faults.ts'

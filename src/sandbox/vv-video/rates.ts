@@ -1,4 +1,4 @@
-import { type JsonObject, asArray, asObject, asText } from '../../json.ts'
+import { asArray, asObject, asText, type JsonObject } from '../../json.ts'
 import type { Course } from './directives.ts'
 
 type Modes = { readonly [mode: string]: number }

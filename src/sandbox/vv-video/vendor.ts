@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { isObject, type JsonObject, asObject, parseJson, asText } from '../../json.ts'
+import { asObject, asText, isObject, type JsonObject, parseJson } from '../../json.ts'
 import type { CallRecord } from '../calls.ts'
 import { noDirectives } from '../directives.ts'
 import { type Handler, readBody, type SandboxParts } from '../exchange.ts'

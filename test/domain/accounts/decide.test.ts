@@ -1,8 +1,8 @@
 import t from 'tap'
 import {
   type AccountFact,
-  draftAccounts,
   applyToAccounts,
+  draftAccounts,
   initialAccounts,
 } from '../../../src/domain/accounts/accounts.ts'
 import { type AccountCommand, decideAccounts } from '../../../src/domain/accounts/decide.ts'

@@ -1,6 +1,12 @@
 import t from 'tap'
 import { type Accounts, applyToAccounts, initialAccounts } from '../../../src/domain/accounts/accounts.ts'
-import { decideLimits, resolveLimits, modelPermissionOf, type SetLimits, putLimits } from '../../../src/domain/accounts/limits.ts'
+import {
+  decideLimits,
+  modelPermissionOf,
+  putLimits,
+  resolveLimits,
+  type SetLimits,
+} from '../../../src/domain/accounts/limits.ts'
 import type { Limits } from '../../../src/events/types.ts'
 
 const given = (...commands: readonly SetLimits[]): Accounts => {

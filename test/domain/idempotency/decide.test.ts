@@ -1,6 +1,6 @@
 import t from 'tap'
-import { decideKey, decideAbandoned } from '../../../src/domain/idempotency/decide.ts'
-import type { ClaimedKey, KeyRequest, KeyRecord } from '../../../src/domain/idempotency/key.ts'
+import { decideAbandoned, decideKey } from '../../../src/domain/idempotency/decide.ts'
+import type { ClaimedKey, KeyRecord, KeyRequest } from '../../../src/domain/idempotency/key.ts'
 
 const claimed: ClaimedKey = {
   state: 'claimed',
@@ -15,7 +15,12 @@ const settling: ClaimedKey = { ...claimed, holder: 'second' }
 const answered: KeyRecord = { state: 'answered', requestId: 'first', digest: 'same', status: 200, headers: {} }
 const unkept: KeyRecord = { state: 'unkept', requestId: 'first', digest: 'same', why: 'stream' }
 
-const ask = (own: Partial<KeyRequest> = {}): KeyRequest => ({ requestId: 'second', digest: 'same', nowMs: 1_000, ...own })
+const ask = (own: Partial<KeyRequest> = {}): KeyRequest => ({
+  requestId: 'second',
+  digest: 'same',
+  nowMs: 1_000,
+  ...own,
+})
 
 const rows: readonly (readonly [string, KeyRecord | null, KeyRequest, object])[] = [
   ['nothing stands', null, ask(), { type: 'claim' }],

@@ -7,7 +7,7 @@ import {
   type LedgerFrame,
   walletInLedger,
 } from '../../../src/domain/ledger/ledger.ts'
-import { draftWorkspace, applyToDraft } from '../../../src/domain/ledger/workspace-draft.ts'
+import { applyToDraft, draftWorkspace } from '../../../src/domain/ledger/workspace-draft.ts'
 import { formatUsd, parseUsd } from '../../../src/domain/money.ts'
 import { noUsage } from '../../../src/domain/usage/usage.ts'
 import { decideWallet, type WalletCommand } from '../../../src/domain/wallet/decide.ts'

@@ -1,5 +1,11 @@
 import t from 'tap'
-import { type Applied, applyFrame, initialLedger, type Ledger, walletInLedger } from '../../../src/domain/ledger/ledger.ts'
+import {
+  type Applied,
+  applyFrame,
+  initialLedger,
+  type Ledger,
+  walletInLedger,
+} from '../../../src/domain/ledger/ledger.ts'
 import { formatUsd } from '../../../src/domain/money.ts'
 import { balancePicos } from '../../../src/domain/wallet/wallet.ts'
 import type { Fact, FactOf } from '../../../src/events/envelope.ts'

@@ -1,6 +1,13 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { decideLease, emptyMeter, type Meter, remainingUnits, msUntilReset, settleMeter } from '../../../src/domain/rates/meter.ts'
+import {
+  decideLease,
+  emptyMeter,
+  type Meter,
+  msUntilReset,
+  remainingUnits,
+  settleMeter,
+} from '../../../src/domain/rates/meter.ts'
 
 const one = { held: 0, least: 1, wanted: 1 }
 
@@ -31,7 +38,11 @@ t.test('one passes at once, the next when its time has come', async (t) => {
 t.test('a lease is no larger than what there is, and whole', async (t) => {
   t.equal(decideLease(emptyMeter(0), 0, { held: 0, least: 1, wanted: 100 }, 600).granted, 20)
   t.equal(decideLease(emptyMeter(0), 0, { held: 0, least: 1, wanted: 100 }, 50).granted, 1)
-  t.equal(decideLease(emptyMeter(0), 0, { held: 15, least: 1, wanted: 100 }, 600).granted, 5, 'what is held is leased anew')
+  t.equal(
+    decideLease(emptyMeter(0), 0, { held: 15, least: 1, wanted: 100 }, 600).granted,
+    5,
+    'what is held is leased anew',
+  )
   t.equal(decideLease(emptyMeter(0), 0, { held: 20, least: 1, wanted: 100 }, 600).granted, null)
 })
 

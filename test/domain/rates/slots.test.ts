@@ -1,5 +1,5 @@
 import t from 'tap'
-import { heldSlots, heldByOthers, noSlots, allottedSlots } from '../../../src/domain/rates/slots.ts'
+import { allottedSlots, heldByOthers, heldSlots, noSlots } from '../../../src/domain/rates/slots.ts'
 
 const at = (untilMs: number, slots: number) => ({ slots, untilMs })
 

@@ -1,7 +1,7 @@
 import t from 'tap'
 import {
-  effectiveCatalog,
   applyToOverlay,
+  effectiveCatalog,
   initialOverlay,
   liveCatalog,
   type RoutingFact,

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { type PriceBook, publishPrice } from '../../../src/domain/pricing/price-book.ts'
-import { type RoutingRequest, type Catalog, callableModels, planRequest } from '../../../src/domain/routing/plan.ts'
+import { type Catalog, callableModels, planRequest, type RoutingRequest } from '../../../src/domain/routing/plan.ts'
 import { GatewayError } from '../../../src/errors.ts'
 import type { PriceSheet } from '../../../src/events/types.ts'
 

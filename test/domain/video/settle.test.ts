@@ -2,9 +2,9 @@ import t from 'tap'
 import { formatUsd } from '../../../src/domain/money.ts'
 import {
   chargeTask,
+  decideSettlement,
   isUnits,
   lateVerdict,
-  decideSettlement,
   unitsPicosRoundingHalfUp,
   type VideoVerdict,
 } from '../../../src/domain/video/settle.ts'
@@ -178,7 +178,11 @@ t.test('a failure costs nothing, whatever the vendor deducted', async (t) => {
 
 t.test('the price is that of the hold', async (t) => {
   const cheap = task(orderOf({ unitPrice: '0.1', unitsMax: '10', priceVersion: 'old' }))
-  t.match(decideSettlement(cheap, succeeded).data, { priceVersion: 'old', total: '0.45', lines: [{ unitPrice: '0.1' }] })
+  t.match(decideSettlement(cheap, succeeded).data, {
+    priceVersion: 'old',
+    total: '0.45',
+    lines: [{ unitPrice: '0.1' }],
+  })
 })
 
 t.test('the end of a task', async (t) => {

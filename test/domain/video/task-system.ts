@@ -7,7 +7,12 @@ import {
   type LedgerFrame,
   walletInLedger,
 } from '../../../src/domain/ledger/ledger.ts'
-import { lateVerdict, decideSettlement, unitsPicosRoundingHalfUp, type VideoVerdict } from '../../../src/domain/video/settle.ts'
+import {
+  decideSettlement,
+  lateVerdict,
+  unitsPicosRoundingHalfUp,
+  type VideoVerdict,
+} from '../../../src/domain/video/settle.ts'
 import type { Task } from '../../../src/domain/video/task.ts'
 import { decideWallet, type WalletCommand, type WalletDecision } from '../../../src/domain/wallet/decide.ts'
 import { applyToWallet } from '../../../src/domain/wallet/evolve.ts'

@@ -4,7 +4,13 @@ import t from 'tap'
 import { formatUsd, parseUsd } from '../../../src/domain/money.ts'
 import { decideWallet, type WalletCommand } from '../../../src/domain/wallet/decide.ts'
 import { applyCharge, applyToWallet, type Movement } from '../../../src/domain/wallet/evolve.ts'
-import { availablePicos, balancePicos, draftWallet, initialWallet, type Wallet } from '../../../src/domain/wallet/wallet.ts'
+import {
+  availablePicos,
+  balancePicos,
+  draftWallet,
+  initialWallet,
+  type Wallet,
+} from '../../../src/domain/wallet/wallet.ts'
 import { propertyRuns } from '../../property-runs.ts'
 
 const day = '2026-11-21'

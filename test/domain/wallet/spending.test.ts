@@ -2,20 +2,20 @@ import fc from 'fast-check'
 import t from 'tap'
 import { formatUsd, parseUsd } from '../../../src/domain/money.ts'
 import { decideWallet, type WalletCommand } from '../../../src/domain/wallet/decide.ts'
-import { applyCharge, applyToWallet, applyHoldSettlement, type WalletFact } from '../../../src/domain/wallet/evolve.ts'
+import { applyCharge, applyHoldSettlement, applyToWallet, type WalletFact } from '../../../src/domain/wallet/evolve.ts'
 import {
   addSpending,
   dayEndsMs,
   type KeySpending,
-  noSpending,
   limitRenewalMs,
+  noSpending,
   spendLimitsOf,
 } from '../../../src/domain/wallet/spending.ts'
 import {
   availablePicos,
   draftWallet,
-  initialWallet,
   findKeyRemaining,
+  initialWallet,
   spendingOf,
   type Wallet,
 } from '../../../src/domain/wallet/wallet.ts'

@@ -1,8 +1,14 @@
 import t from 'tap'
 import { formatUsd, parseUsd } from '../../../src/domain/money.ts'
 import { decideWallet, type WalletCommand } from '../../../src/domain/wallet/decide.ts'
-import { applyToWallet, applyHoldSettlement, type WalletFact } from '../../../src/domain/wallet/evolve.ts'
-import { availablePicos, balancePicos, draftWallet, initialWallet, type Wallet } from '../../../src/domain/wallet/wallet.ts'
+import { applyHoldSettlement, applyToWallet, type WalletFact } from '../../../src/domain/wallet/evolve.ts'
+import {
+  availablePicos,
+  balancePicos,
+  draftWallet,
+  initialWallet,
+  type Wallet,
+} from '../../../src/domain/wallet/wallet.ts'
 import type { TaskOrder } from '../../../src/events/types.ts'
 import { holdOf, orderOf } from '../video/tasks.ts'
 

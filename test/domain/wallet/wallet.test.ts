@@ -3,7 +3,13 @@ import t from 'tap'
 import { formatUsd, parseUsd } from '../../../src/domain/money.ts'
 import { decideWallet, type WalletCommand } from '../../../src/domain/wallet/decide.ts'
 import { applyCharge, applyToWallet, type WalletFact } from '../../../src/domain/wallet/evolve.ts'
-import { availablePicos, balancePicos, draftWallet, initialWallet, type Wallet } from '../../../src/domain/wallet/wallet.ts'
+import {
+  availablePicos,
+  balancePicos,
+  draftWallet,
+  initialWallet,
+  type Wallet,
+} from '../../../src/domain/wallet/wallet.ts'
 
 const credited = (amount: string, reference = 'invoice-1'): WalletFact => ({
   type: 'WalletCredited',

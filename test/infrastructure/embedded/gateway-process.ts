@@ -3,7 +3,7 @@
 import { once } from 'node:events'
 import { createConnection } from 'node:net'
 import { findEmbedded, startEmbedded } from '../../../src/infrastructure/embedded/embedded.ts'
-import { waitForDatabase } from '../../../src/infrastructure/postgres/wait.ts'
+import { waitForDatabase } from '../../../src/infrastructure/postgres/wait-for-database.ts'
 import { silent } from './silent.ts'
 
 const say = (line: object) => process.stdout.write(`${JSON.stringify(line)}\n`)

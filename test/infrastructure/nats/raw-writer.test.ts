@@ -37,7 +37,8 @@ const framesOf = async (source: FrameSource): Promise<readonly RawFrame[]> => {
   return all
 }
 
-const leavesOf = (all: readonly RawFrame[]) => all.map((frame) => `${frame.sequence} ${hashFrame(frame).toString('hex')}`)
+const leavesOf = (all: readonly RawFrame[]) =>
+  all.map((frame) => `${frame.sequence} ${hashFrame(frame).toString('hex')}`)
 
 t.test('an empty log gets the same frames at the same sequences, and so the same tree', async (t) => {
   const { log, writer } = await newLog(t)

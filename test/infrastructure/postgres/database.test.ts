@@ -2,7 +2,7 @@ import t from 'tap'
 import { initialLedger } from '../../../src/domain/ledger/ledger.ts'
 import { openPool } from '../../../src/infrastructure/postgres/connection.ts'
 import { openDatabase } from '../../../src/infrastructure/postgres/database.ts'
-import { finishBatch, startBatch } from '../../../src/roles/projector/gather.ts'
+import { finishBatch, startBatch } from '../../../src/roles/projector/accumulate.ts'
 import { RefusedRows } from '../../../src/roles/projector/ports.ts'
 import { startPostgres } from '../../postgres.ts'
 
@@ -76,7 +76,9 @@ t.test('a database that is away rejects, and refuses nothing', async (t) => {
   const database = openDatabase('postgres://nobody@127.0.0.1:1/nothing')
   t.teardown(() => database.close())
   await t.rejects(database.projectionStore().load(), { code: 'ECONNREFUSED' })
-  await t.rejects(database.projectionStore().apply(finishBatch(startBatch(0), initialLedger())), { code: 'ECONNREFUSED' })
+  await t.rejects(database.projectionStore().apply(finishBatch(startBatch(0), initialLedger())), {
+    code: 'ECONNREFUSED',
+  })
 })
 
 t.test('a transaction whose client says nothing any more gives its locks back', async (t) => {

@@ -4,7 +4,7 @@ import { initialLedger } from '../../../src/domain/ledger/ledger.ts'
 import { openPool } from '../../../src/infrastructure/postgres/connection.ts'
 import { openDatabase } from '../../../src/infrastructure/postgres/database.ts'
 import { Rebuild } from '../../../src/infrastructure/postgres/rebuild.ts'
-import { finishBatch, startBatch } from '../../../src/roles/projector/gather.ts'
+import { finishBatch, startBatch } from '../../../src/roles/projector/accumulate.ts'
 import { startPostgres } from '../../postgres.ts'
 
 const postgres = await startPostgres(t)

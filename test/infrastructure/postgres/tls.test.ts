@@ -2,7 +2,7 @@ import t from 'tap'
 import { openPool } from '../../../src/infrastructure/postgres/connection.ts'
 import { openDatabase } from '../../../src/infrastructure/postgres/database.ts'
 import { migrate } from '../../../src/infrastructure/postgres/migrate.ts'
-import { createDatabase, waitForDatabase } from '../../../src/infrastructure/postgres/wait.ts'
+import { createDatabase, waitForDatabase } from '../../../src/infrastructure/postgres/wait-for-database.ts'
 import { makeCertificates } from '../../certificates.ts'
 import { startPostgres } from '../../postgres.ts'
 

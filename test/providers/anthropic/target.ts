@@ -2,7 +2,7 @@ import type { PriceSheet } from '../../../src/events/types.ts'
 import type { JsonObject } from '../../../src/json.ts'
 import type { Conversation } from '../../../src/providers/canonical/conversation.ts'
 import type { Served } from '../../../src/providers/canonical/format.ts'
-import type { UpstreamCallRequest, Target } from '../../../src/providers/dialect.ts'
+import type { Target, UpstreamCallRequest } from '../../../src/providers/dialect.ts'
 
 /** claude-sonnet-4-5, as published. */
 export const sheet: PriceSheet = {
@@ -46,7 +46,11 @@ export const targetOf = (upstreamModel = 'claude-sonnet-4-5', prices = sheet): T
   askedSeconds: 1_760_000_000,
 })
 
-export const askedOf = (body: JsonObject = {}, stream = false, outputCap: number | null = null): UpstreamCallRequest => ({
+export const askedOf = (
+  body: JsonObject = {},
+  stream = false,
+  outputCap: number | null = null,
+): UpstreamCallRequest => ({
   requestId: '0199d0a0-0000-7000-8000-000000000001',
   body: {
     model: 'anthropic/claude-sonnet-4-5',

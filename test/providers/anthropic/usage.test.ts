@@ -3,7 +3,12 @@ import { formatUsd } from '../../../src/domain/money.ts'
 import { chargeFor } from '../../../src/domain/pricing/charge.ts'
 import { noUsage, type Usage } from '../../../src/domain/usage/usage.ts'
 import type { JsonObject } from '../../../src/json.ts'
-import { finalUsageOnWire, mergeUsage, readMessagesUsage, messagesUsageOnWire } from '../../../src/providers/anthropic/usage.ts'
+import {
+  finalUsageOnWire,
+  mergeUsage,
+  messagesUsageOnWire,
+  readMessagesUsage,
+} from '../../../src/providers/anthropic/usage.ts'
 import { opusSheet, sheet } from './target.ts'
 
 interface Line {
@@ -257,7 +262,10 @@ t.test('what we write is read as it was', async (t) => {
     toolCalls: { web_search: 2 },
   }
   t.strictSame(readMessagesUsage(messagesUsageOnWire(usage)), usage)
-  t.strictSame(readMessagesUsage(mergeUsage(messagesUsageOnWire({ ...usage, outputTotal: 1 }), finalUsageOnWire(usage))), usage)
+  t.strictSame(
+    readMessagesUsage(mergeUsage(messagesUsageOnWire({ ...usage, outputTotal: 1 }), finalUsageOnWire(usage))),
+    usage,
+  )
 })
 
 t.test('parts of another provider are input all the same', async (t) => {

@@ -4,9 +4,9 @@ import { messagesUpstream } from '../../../src/providers/anthropic/upstream-form
 import type {
   Conversation,
   ConversationPart,
+  ConversationTurn,
   Reasoning,
   ToolDefinition,
-  ConversationTurn,
 } from '../../../src/providers/canonical/conversation.ts'
 import { conversationOf, sheet, targetOf } from './target.ts'
 

@@ -1,10 +1,10 @@
 import type {
   Conversation,
-  ImagePart,
   ConversationPart,
+  ConversationTurn,
+  ImagePart,
   TextPart,
   ToolResultPart,
-  ConversationTurn,
 } from '../../../src/providers/canonical/conversation.ts'
 
 export const text = (said: string): TextPart => ({ type: 'text', text: said, cached: null })
@@ -18,7 +18,12 @@ export const image = (source: ImagePart['source']): ImagePart => ({
   cached: null,
 })
 
-export const toolCall = (id: string, name: string, given = '{}', signature: string | null = null): ConversationPart => ({
+export const toolCall = (
+  id: string,
+  name: string,
+  given = '{}',
+  signature: string | null = null,
+): ConversationPart => ({
   type: 'tool_call',
   id,
   name,

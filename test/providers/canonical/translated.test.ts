@@ -1,13 +1,18 @@
 import t from 'tap'
 import { noUsage, type Usage } from '../../../src/domain/usage/usage.ts'
 import { GatewayError } from '../../../src/errors.ts'
-import { type JsonObject, asObject, parseJson } from '../../../src/json.ts'
+import { asObject, type JsonObject, parseJson } from '../../../src/json.ts'
 import { limits } from '../../../src/limits.ts'
 import { DeliveredReply } from '../../../src/providers/canonical/delivered.ts'
 import type { ReplyReader, UpstreamFormat } from '../../../src/providers/canonical/format.ts'
 import type { Reply, ReplyEvent } from '../../../src/providers/canonical/reply.ts'
 import { translated } from '../../../src/providers/canonical/translated.ts'
-import type { UpstreamAnswer, UpstreamCallRequest, UpstreamDialect, StreamRelay } from '../../../src/providers/dialect.ts'
+import type {
+  StreamRelay,
+  UpstreamAnswer,
+  UpstreamCallRequest,
+  UpstreamDialect,
+} from '../../../src/providers/dialect.ts'
 import { chatClient } from '../../../src/providers/openai/format.ts'
 import { countTokens } from '../../../src/providers/tokens.ts'
 import { askedOf, targetOf } from '../openai/target.ts'

@@ -4,11 +4,11 @@ import type { JsonObject } from '../../../src/json.ts'
 import type {
   Conversation,
   ConversationPart,
+  ConversationTurn,
   Reasoning,
   ToolCallPart,
   ToolDefinition,
   ToolResultPart,
-  ConversationTurn,
   WebSearch,
 } from '../../../src/providers/canonical/conversation.ts'
 import { generationOf } from '../../../src/providers/google/generation.ts'

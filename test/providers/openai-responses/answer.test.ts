@@ -2,7 +2,7 @@ import { countTokens as reference } from 'gpt-tokenizer/encoding/o200k_base'
 import t from 'tap'
 import { noUsage, type Usage } from '../../../src/domain/usage/usage.ts'
 import { isObject, type JsonObject, parseJson } from '../../../src/json.ts'
-import type { UpstreamAnswer, AnswerFault } from '../../../src/providers/dialect.ts'
+import type { AnswerFault, UpstreamAnswer } from '../../../src/providers/dialect.ts'
 import { completeResponsesAnswer, readResponsesAnswer } from '../../../src/providers/openai-responses/answer.ts'
 import { countResponsesUsage } from '../../../src/providers/openai-responses/estimate.ts'
 import { readResponsesUsage } from '../../../src/providers/openai-responses/usage.ts'
@@ -10,7 +10,11 @@ import { problemsOfResponse } from '../../reference/responses-contract.ts'
 import { askedOf, messageOf, responseOf, search, targetOf, usageOf } from './fixtures.ts'
 
 const read = (response: unknown, body: JsonObject = {}): UpstreamAnswer | AnswerFault =>
-  readResponsesAnswer(targetOf(), askedOf(body), Buffer.from(typeof response === 'string' ? response : JSON.stringify(response)))
+  readResponsesAnswer(
+    targetOf(),
+    askedOf(body),
+    Buffer.from(typeof response === 'string' ? response : JSON.stringify(response)),
+  )
 
 const answerOf = (response: unknown, body: JsonObject = {}): UpstreamAnswer => {
   const answer = read(response, body)

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import type { PriceSheet } from '../../../src/events/types.ts'
 import type { JsonObject } from '../../../src/json.ts'
-import type { UpstreamCallRequest, Target } from '../../../src/providers/dialect.ts'
+import type { Target, UpstreamCallRequest } from '../../../src/providers/dialect.ts'
 import type { Profile } from '../../../src/providers/provider.ts'
 import { targetOf as targetOfSheet } from '../openai/target.ts'
 
@@ -18,7 +18,11 @@ export const targetOf = (
   sheet = sheetOf(profile === 'xai' ? 'grok/grok-4.7' : 'openai/gpt-5'),
 ): Target => targetOfSheet(profile, 'gpt-5', sheet)
 
-export const askedOf = (body: JsonObject = {}, stream = false, outputCap: number | null = null): UpstreamCallRequest => ({
+export const askedOf = (
+  body: JsonObject = {},
+  stream = false,
+  outputCap: number | null = null,
+): UpstreamCallRequest => ({
   requestId: '0199d0a0-0000-7000-8000-000000000001',
   body: { model: 'alpha/gpt-5', input: 'Say hi', ...(stream ? { stream } : {}), ...body },
   stream,

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { noUsage } from '../../../src/domain/usage/usage.ts'
-import { isObject, type JsonObject, asObject, parseJson } from '../../../src/json.ts'
+import { asObject, isObject, type JsonObject, parseJson } from '../../../src/json.ts'
 import { limits } from '../../../src/limits.ts'
 import { countResponsesUsage } from '../../../src/providers/openai-responses/estimate.ts'
 import { ResponsesRelay } from '../../../src/providers/openai-responses/relay.ts'

@@ -1,6 +1,6 @@
 import type { PriceSheet } from '../../../src/events/types.ts'
 import type { JsonObject } from '../../../src/json.ts'
-import type { UpstreamCallRequest, Target } from '../../../src/providers/dialect.ts'
+import type { Target, UpstreamCallRequest } from '../../../src/providers/dialect.ts'
 import type { Profile } from '../../../src/providers/provider.ts'
 
 export const sheet: PriceSheet = {
@@ -23,7 +23,11 @@ export const targetOf = (profile: Profile = 'openai', upstreamModel = 'gpt-4o-mi
   askedSeconds: 1_760_000_000,
 })
 
-export const askedOf = (body: JsonObject = {}, stream = false, outputCap: number | null = null): UpstreamCallRequest => ({
+export const askedOf = (
+  body: JsonObject = {},
+  stream = false,
+  outputCap: number | null = null,
+): UpstreamCallRequest => ({
   requestId: '0199d0a0-0000-7000-8000-000000000001',
   body: { model: 'alpha/gpt-4o-mini', messages: [{ role: 'user', content: 'Say hi' }], ...body },
   stream,

@@ -2,7 +2,12 @@ import t from 'tap'
 import { GatewayError } from '../../../src/errors.ts'
 import type { PriceSheet } from '../../../src/events/types.ts'
 import type { JsonObject } from '../../../src/json.ts'
-import type { Conversation, ConversationPart, ConversationTurn, WebSearch } from '../../../src/providers/canonical/conversation.ts'
+import type {
+  Conversation,
+  ConversationPart,
+  ConversationTurn,
+  WebSearch,
+} from '../../../src/providers/canonical/conversation.ts'
 import { writeConversation } from '../../../src/providers/openai/write-conversation.ts'
 import type { Profile } from '../../../src/providers/provider.ts'
 import { assistant, conversation, image, text, toolCall, toolResult, user } from '../canonical/parts.ts'
@@ -207,7 +212,10 @@ t.test('instructions keep their place; Gemini’s endpoint knows none after the 
   t.strictSame(messagesOf(turns, 'gemini'), expected('user'))
 })
 
-const document = (source: Extract<ConversationPart, { type: 'document' }>['source'], title: string | null = null): ConversationPart => ({
+const document = (
+  source: Extract<ConversationPart, { type: 'document' }>['source'],
+  title: string | null = null,
+): ConversationPart => ({
   type: 'document',
   source,
   title,

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import OpenAI from 'openai'
 import t from 'tap'
-import { isObject, type JsonObject, asArray, asObject, parseJson } from '../../../src/json.ts'
+import { asArray, asObject, isObject, type JsonObject, parseJson } from '../../../src/json.ts'
 import { limits } from '../../../src/limits.ts'
 import type { ReplyEvent, ReplyPart } from '../../../src/providers/canonical/reply.ts'
 import { chatClient } from '../../../src/providers/openai/format.ts'

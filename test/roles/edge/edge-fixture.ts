@@ -18,7 +18,13 @@ import { edge } from '../../../src/roles/edge/role.ts'
 import type { EdgeTasks } from '../../../src/roles/edge/tasks.ts'
 import { LedgerTail } from '../../../src/roles/ledger-tail.ts'
 import type { RateRecords } from '../../../src/roles/rate-records.ts'
-import { type AnswerPart, asksForAnswer, type Dispatch, type Logger, type RoutedRequest } from '../../../src/roles/role.ts'
+import {
+  type AnswerPart,
+  asksForAnswer,
+  type Dispatch,
+  type Logger,
+  type RoutedRequest,
+} from '../../../src/roles/role.ts'
 import type { WorkQueue } from '../../../src/roles/work-queue.ts'
 import { failed } from '../projector/facts.ts'
 import { MemoryLog } from './memory-log.ts'

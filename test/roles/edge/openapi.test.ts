@@ -2,7 +2,7 @@ import { Validator } from '@seriousme/openapi-schema-validator'
 import t from 'tap'
 import { operations } from '../../../src/roles/edge/openapi/operations.ts'
 import { openapiDocument } from '../../../src/roles/edge/surfaces/openapi/openapi.ts'
-import { readSchema, getValidator } from '../../../src/schema-validation.ts'
+import { getValidator, readSchema } from '../../../src/schema-validation.ts'
 import { startEdge } from './edge-fixture.ts'
 
 t.test('the document is OpenAPI 3.1', async (t) => {

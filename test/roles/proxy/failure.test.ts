@@ -4,13 +4,13 @@ import { limits } from '../../../src/limits.ts'
 import {
   blamesCaller,
   type CandidateFailure,
+  finalFailure,
   passedOver,
   rateLimitFailure,
   refusalFailure,
   retryAfterSecondsOf,
   statusFailure,
   type Unserved,
-  finalFailure,
 } from '../../../src/roles/proxy/failure.ts'
 import { callOf } from './forwarding.ts'
 

@@ -136,8 +136,11 @@ export const hear = async (answer: AsyncIterable<AnswerPart>): Promise<Heard> =>
   return heard(null)
 }
 
-export const ask = (bench: Bench, models: string | readonly string[], call: Partial<RoutedRequest> = {}): Promise<Heard> =>
-  hear(bench.dispatch(callOf(models, call), stay()))
+export const ask = (
+  bench: Bench,
+  models: string | readonly string[],
+  call: Partial<RoutedRequest> = {},
+): Promise<Heard> => hear(bench.dispatch(callOf(models, call), stay()))
 
 /** The one closing event of the one call. */
 export const onlyFact = (t: Test, { log }: Bench): StubLog['facts'][number] => {

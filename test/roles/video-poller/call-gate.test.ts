@@ -1,7 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import t from 'tap'
-import { CallGate, type CallGateParts, type CallKind, type CallPermit } from '../../../src/roles/video-poller/call-gate.ts'
-import { Semaphore } from '../../../src/roles/video-poller/few-at-once.ts'
+import {
+  CallGate,
+  type CallGateParts,
+  type CallKind,
+  type CallPermit,
+} from '../../../src/roles/video-poller/call-gate.ts'
+import { Semaphore } from '../../../src/roles/video-poller/semaphore.ts'
 
 const gateOf = (bounds: Partial<CallGateParts> = {}): CallGate =>
   new CallGate({

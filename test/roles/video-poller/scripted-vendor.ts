@@ -22,7 +22,12 @@ export const success = (vendorTaskId: string, deduction: string | null = '3'): E
 
 export const duplicate: SubmittedTask = { type: 'refused', message: 'this id was used before', code: 1201 }
 export const busy: SubmittedTask & VendorStatus = { type: 'busy', scope: 'account', retryAfterMs: null, reason: '1303' }
-export const busyWithThis: SubmittedTask & VendorStatus = { type: 'busy', scope: 'task', retryAfterMs: null, reason: 'http_403' }
+export const busyWithThis: SubmittedTask & VendorStatus = {
+  type: 'busy',
+  scope: 'task',
+  retryAfterMs: null,
+  reason: 'http_403',
+}
 export const unknown: SubmittedTask & VendorStatus = { type: 'unknown', reason: 'timeout' }
 
 /** A vendor that keeps external ids unique, and answers as its script says. */
@@ -36,8 +41,10 @@ export class ScriptedVendor implements VideoVendorAccount {
   /** Submits of a task that stood already. */
   duplicates = 0
   /** Told before it is made: `null` makes it. `lost` makes it and loses the answer. */
-  onSubmit: (payload: TaskPayload, call: number) => SubmittedTask | 'lost' | null | Promise<SubmittedTask | 'lost' | null> =
-    () => null
+  onSubmit: (
+    payload: TaskPayload,
+    call: number,
+  ) => SubmittedTask | 'lost' | null | Promise<SubmittedTask | 'lost' | null> = () => null
   onFind: (taskId: string, call: number) => VendorStatus | null | Promise<VendorStatus | null> = () => null
   /** What is told of a task that stands, at its n-th poll. */
   onQuery: (vendorTaskId: string, poll: number) => VendorStatus | Promise<VendorStatus> = (vendorTaskId, poll) =>

@@ -11,7 +11,7 @@ import {
   type ReadRow,
   toUsageRows,
 } from './format.ts'
-import { readDayFromInstants, createPeriodReader } from './period.ts'
+import { createPeriodReader, readDayFromInstants } from './period.ts'
 import { assertUsd, countAt, decimalAt, type Fields, objectAt, RowProblem, requiredCountAt, textAt } from './record.ts'
 
 const usageLayout: InvoiceLayout = {

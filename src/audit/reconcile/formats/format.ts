@@ -1,7 +1,7 @@
 import { CsvFault, CsvReader, type CsvRecord } from '../csv.ts'
 import type { DayFormatter } from '../days.ts'
 import type { GroupOf } from '../items.ts'
-import { JsonElements, JsonFault, parseExactly } from '../json.ts'
+import { JsonElements, JsonFault, parseExactly } from '../json-elements.ts'
 import type { InvoiceRow, RowOrFault } from '../row.ts'
 import { type Fields, RowProblem } from './record.ts'
 

@@ -12,7 +12,7 @@ import {
   type ReadRow,
   toUsageRows,
 } from './format.ts'
-import { readDayFromSeconds, createPeriodReader } from './period.ts'
+import { createPeriodReader, readDayFromSeconds } from './period.ts'
 import { assertUsd, countAt, decimalAt, type Fields, objectAt, RowProblem, requiredCountAt, textAt } from './record.ts'
 
 const usageLayout: InvoiceLayout = {

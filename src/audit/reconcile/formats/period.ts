@@ -1,4 +1,4 @@
-import { isObject, asArray } from '../../../json.ts'
+import { asArray, isObject } from '../../../json.ts'
 import type { DayFormatter } from '../days.ts'
 import { instantMs } from '../days.ts'
 import type { ReadRow } from './format.ts'

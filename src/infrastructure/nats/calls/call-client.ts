@@ -14,7 +14,7 @@ import {
   type Packet,
   protocolVersion,
 } from './message.ts'
-import { type CallSubjects, buildCallSubjects } from './subjects.ts'
+import { buildCallSubjects, type CallSubjects } from './subjects.ts'
 
 export interface CallOptions {
   /** Stays the caller's to close, afterwards. Not the log's: large answers must not hold up its frames. */

@@ -9,7 +9,7 @@ import type { CallLink } from './link.ts'
 import { Links } from './links.ts'
 import { decodeOpening, encodeCredit, encodeRefusal, type Opening, openingVersion, protocolVersion } from './message.ts'
 import { ServedCall } from './served-call.ts'
-import { type CallSubjects, buildCallSubjects } from './subjects.ts'
+import { buildCallSubjects, type CallSubjects } from './subjects.ts'
 
 /** Routed calls over NATS, as a proxy takes them. */
 export interface CallServer extends CallSource {

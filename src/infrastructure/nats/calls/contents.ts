@@ -1,5 +1,5 @@
 import { type ErrorCode, type ErrorDetails, errorTable, GatewayError } from '../../../errors.ts'
-import { isObject, type JsonObject, asObject, asText } from '../../../json.ts'
+import { asObject, asText, isObject, type JsonObject } from '../../../json.ts'
 import type { AnswerPart, RoutedRequest } from '../../../roles/role.ts'
 
 export type AnswerHead = Extract<AnswerPart, { type: 'head' }>
@@ -27,7 +27,8 @@ export const decodeCall = (payload: Uint8Array, nowMs: number): RoutedRequest =>
   return { ...call, deadlineMs: call.deadlineMs + nowMs }
 }
 
-export const encodeHead = ({ contentType, level, model }: AnswerHead): Buffer => encodeJson({ contentType, level, model })
+export const encodeHead = ({ contentType, level, model }: AnswerHead): Buffer =>
+  encodeJson({ contentType, level, model })
 
 /** Throws where the payload is no head. */
 export const decodeHead = (payload: Uint8Array): AnswerHead => {

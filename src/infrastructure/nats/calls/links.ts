@@ -134,7 +134,7 @@ export class Links {
   }
 
   #begin(peer: string, peerIncarnation: number): CallLink {
-    const { subjects, side, id, onUnknownCall: onUnknownCall } = this.#parts
+    const { subjects, side, id, onUnknownCall } = this.#parts
     const subject = subjects.linkSubject(otherSide[side], peer, id)
     const reply = this.subjectOf(peer)
     this.#incarnations += 1
@@ -174,7 +174,7 @@ export class Links {
   }
 
   #take(msg: Msg): void {
-    const { subjects, side, onOpeningRefused: onOpeningRefused } = this.#parts
+    const { subjects, side, onOpeningRefused } = this.#parts
     const sender = subjects.parse(side, msg.subject)?.sender ?? ''
     const isNobody = msg.data.length === 0 && msg.headers?.code === noRespondersStatus
     if (isCallNumber(sender)) onOpeningRefused?.(Number(sender), isNobody ? null : msg.data)

@@ -47,6 +47,9 @@ export class Liveness {
     if (this.#noRespondersSinceMs !== null) return sincePingMs >= limits.callsAbsentPingMs
     if (isWaiting && Math.min(sincePingMs, nowMs - this.#progressMs) >= limits.callsPingMs) return true
     const quietMs = Math.min(sincePingMs, nowMs - this.#lastReceivedMs)
-    return quietMs >= (isNeeded || isWaiting || this.#unansweredSinceMs !== null ? limits.callsPingMs : limits.callsIdlePingMs)
+    return (
+      quietMs >=
+      (isNeeded || isWaiting || this.#unansweredSinceMs !== null ? limits.callsPingMs : limits.callsIdlePingMs)
+    )
   }
 }

@@ -1,4 +1,4 @@
-import { buildLogNames } from '../stream.ts'
+import { buildLogNames } from '../log-stream.ts'
 
 export type Side = 'edge' | 'proxy'
 

@@ -9,7 +9,7 @@ import { Link } from '../link.ts'
 import { assertMayPublish } from '../may-publish.ts'
 import { Publisher } from '../publisher.ts'
 import { NatsOutcomes } from './outcomes.ts'
-import { ensureOutcomesStream, buildOutcomeNames } from './stream.ts'
+import { buildOutcomeNames, ensureOutcomesStream } from './stream.ts'
 
 export interface OutcomesOptions {
   /** Stays the caller's to close, afterwards. Not the log's: large answers must not hold up its frames. */

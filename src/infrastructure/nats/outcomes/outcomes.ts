@@ -10,9 +10,9 @@ import type {
 import type { NewId } from '../../../roles/role.ts'
 import { withTimeout } from '../../../within.ts'
 import { findPermissionViolation } from '../connect.ts'
+import { isApiError } from '../ensure-stream.ts'
 import type { Link } from '../link.ts'
 import type { Publisher } from '../publisher.ts'
-import { isApiError } from '../standing.ts'
 import type { OutcomeNames } from './stream.ts'
 
 export interface OutcomesParts {
@@ -55,7 +55,9 @@ export class NatsOutcomes implements OutcomeStore {
   async find(place: OutcomeAddress): Promise<StoredOutcome> {
     const { jsm, names } = this.#parts
     const query = { last_by_subj: this.#subjectOf(place) }
-    const found = await this.#retryUntilAnswered(limits.outcomeWriteMs, () => jsm.streams.getMessage(names.stream, query))
+    const found = await this.#retryUntilAnswered(limits.outcomeWriteMs, () =>
+      jsm.streams.getMessage(names.stream, query),
+    )
     return found === null ? nothing : { revision: found.seq, bytes: found.data }
   }
 

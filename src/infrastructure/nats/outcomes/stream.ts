@@ -8,8 +8,8 @@ import {
   type StreamInfo,
 } from '@nats-io/jetstream'
 import { limits } from '../../../limits.ts'
-import { ensureStream, nanosecondsInMs } from '../standing.ts'
-import { buildLogNames } from '../stream.ts'
+import { ensureStream, nanosecondsInMs } from '../ensure-stream.ts'
+import { buildLogNames } from '../log-stream.ts'
 
 /** The stream of a log's outcomes. */
 export interface OutcomeNames {

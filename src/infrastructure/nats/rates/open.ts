@@ -6,12 +6,12 @@ import { limits } from '../../../limits.ts'
 import type { RateRecord, RateRecords } from '../../../roles/rate-records.ts'
 import type { Logger } from '../../../roles/role.ts'
 import { buildInboxPrefix } from '../connect.ts'
+import { isApiError } from '../ensure-stream.ts'
+import { isSequenceConflict } from '../frame-store.ts'
 import { Link } from '../link.ts'
 import { assertMayPublish } from '../may-publish.ts'
 import { NoSuchStream, Publisher } from '../publisher.ts'
-import { isApiError } from '../standing.ts'
-import { isSequenceConflict } from '../store.ts'
-import { ensureRatesStream, type RatesNames, buildRatesNames } from './stream.ts'
+import { buildRatesNames, ensureRatesStream, type RatesNames } from './stream.ts'
 
 export interface RatesOptions {
   /** Stays the caller's to close, afterwards. */

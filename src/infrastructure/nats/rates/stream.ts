@@ -6,8 +6,8 @@ import {
   type StreamConfig,
 } from '@nats-io/jetstream'
 import { limits } from '../../../limits.ts'
-import { ensureStream, nanosecondsInMs } from '../standing.ts'
-import { buildLogNames } from '../stream.ts'
+import { ensureStream, nanosecondsInMs } from '../ensure-stream.ts'
+import { buildLogNames } from '../log-stream.ts'
 
 /** The stream of a log's rate records, and what stands before a record's token in its subject. */
 export interface RatesNames {

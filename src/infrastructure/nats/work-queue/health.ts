@@ -1,6 +1,6 @@
 import { faultText } from '../../../errors.ts'
 import type { Logger } from '../../../roles/role.ts'
-import { ThrottledWarning } from '../../../roles/trouble.ts'
+import { ThrottledWarning } from '../../../roles/throttled-warning.ts'
 
 /** Tells when a queue's server does not answer, and once when it does again. */
 export class QueueHealth {

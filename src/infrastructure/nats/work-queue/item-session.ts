@@ -1,7 +1,7 @@
 import { JsHeaders } from '@nats-io/jetstream'
 import { createInbox, type Msg, type NatsConnection, type Subscription } from '@nats-io/transport-node'
 import { limits } from '../../../limits.ts'
-import { nanosecondsInMs } from '../standing.ts'
+import { nanosecondsInMs } from '../ensure-stream.ts'
 
 export interface ItemSessionParts {
   readonly connection: NatsConnection

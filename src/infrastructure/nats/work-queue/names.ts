@@ -1,4 +1,4 @@
-import { buildLogNames } from '../stream.ts'
+import { buildLogNames } from '../log-stream.ts'
 
 /** One queue: whom its items are handed to, and under which subjects it keeps them. */
 export interface QueueNames {

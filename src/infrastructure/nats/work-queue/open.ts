@@ -11,10 +11,10 @@ import { assertMayPublish } from '../may-publish.ts'
 import { Publisher } from '../publisher.ts'
 import { QueueContents } from './contents.ts'
 import { QueueHealth } from './health.ts'
-import { type QueueNames, buildQueuesNames } from './names.ts'
+import { buildQueuesNames, type QueueNames } from './names.ts'
+import { PullConsumer, type PullConsumerParts } from './pull-consumer.ts'
 import { QueueStore, type QueueStoreParts } from './store.ts'
-import { ensureConsumer, ensureQueueStream, type ConsumerSpec } from './stream.ts'
-import { PullConsumer, type PullConsumerParts } from './taking.ts'
+import { type ConsumerSpec, ensureConsumer, ensureQueueStream } from './stream.ts'
 
 export interface QueueOptions {
   /** Stays the caller's to close, afterwards. Not the log's: large payloads must not hold up its frames. */

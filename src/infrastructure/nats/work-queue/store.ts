@@ -2,9 +2,9 @@ import type { JetStreamManager, LastForMsgRequest, SeqMsgRequest, StoredMsg } fr
 import { GatewayError } from '../../../errors.ts'
 import { limits } from '../../../limits.ts'
 import { findPermissionViolation } from '../connect.ts'
+import { isApiError } from '../ensure-stream.ts'
 import type { Link } from '../link.ts'
 import type { Publisher } from '../publisher.ts'
-import { isApiError } from '../standing.ts'
 import type { QueueHealth } from './health.ts'
 
 const subjectIsTaken = 10077

@@ -13,7 +13,7 @@ import {
   type StreamInfo,
 } from '@nats-io/jetstream'
 import { limits } from '../../../limits.ts'
-import { findDifferences, ensureStream, isApiError, nanosecondsInMs, retryUntilLed } from '../standing.ts'
+import { ensureStream, findDifferences, isApiError, nanosecondsInMs, retryUntilLed } from '../ensure-stream.ts'
 import type { QueueNames, QueuesNames } from './names.ts'
 
 export interface QueueStreamOptions {
@@ -91,11 +91,7 @@ const forbidden = [
   'priority_groups',
 ] as const
 
-const findOrCreate = async (
-  jsm: JetStreamManager,
-  wanted: ConsumerSpec,
-  create: boolean,
-): Promise<ConsumerConfig> => {
+const findOrCreate = async (jsm: JetStreamManager, wanted: ConsumerSpec, create: boolean): Promise<ConsumerConfig> => {
   const { stream, queue } = wanted
   try {
     return (await jsm.consumers.info(stream, queue.consumer)).config
@@ -119,7 +115,11 @@ const defaultSettings = { headers_only: false } as const
 export const ensureConsumer = async (jsm: JetStreamManager, wanted: ConsumerSpec, create: boolean): Promise<void> => {
   const { stream, queue } = wanted
   const found = await retryUntilLed(() => findOrCreate(jsm, wanted, create), `the consumer of ${stream} has no leader`)
-  const differences = findDifferences<ConsumerConfig>(consumerConfigOf(wanted), { ...defaultSettings, ...found }, forbidden)
+  const differences = findDifferences<ConsumerConfig>(
+    consumerConfigOf(wanted),
+    { ...defaultSettings, ...found },
+    forbidden,
+  )
   if (differences.length === 0) return
   throw new Error(
     `the consumer ${queue.consumer} cannot hand out the work of ${stream}: ${differences.join('; ')}; one that is deleted is made again`,

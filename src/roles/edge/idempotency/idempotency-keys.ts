@@ -1,12 +1,12 @@
 import { hash } from 'node:crypto'
-import { decideKey, decideAbandoned, type KeyDecision } from '../../../domain/idempotency/decide.ts'
+import { decideAbandoned, decideKey, type KeyDecision } from '../../../domain/idempotency/decide.ts'
 import type { ClaimedKey, KeyedOperation, KeyRecord } from '../../../domain/idempotency/key.ts'
 import { GatewayError } from '../../../errors.ts'
 import { limits } from '../../../limits.ts'
 import { canonicalJson } from '../canonical-json.ts'
-import { KeyLease, type KeyLeaseParts, type RequestOutcome } from './held-key.ts'
+import { KeyLease, type KeyLeaseParts, type RequestOutcome } from './key-lease.ts'
 import { decodeKeyRecord, encodeKeyRecord } from './key-record.ts'
-import type { OrphanedRequestResolver } from './left-behind.ts'
+import type { OrphanedRequestResolver } from './orphaned-request-resolver.ts'
 import type { OutcomeAddress } from './outcome-store.ts'
 
 export interface IdempotencyKeyParts extends KeyLeaseParts {
@@ -137,7 +137,11 @@ export class IdempotencyKeys {
     }
   }
 
-  async #claim({ requestId, digest, place }: Asked, work: KeyedOperation, revision: number): Promise<StartedKey | null> {
+  async #claim(
+    { requestId, digest, place }: Asked,
+    work: KeyedOperation,
+    revision: number,
+  ): Promise<StartedKey | null> {
     const claimedMs = this.#parts.clock()
     const leaseUntilMs = claimedMs + this.#parts.outcomeLeaseMs
     const claim: ClaimedKey = {

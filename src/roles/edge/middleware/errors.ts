@@ -1,6 +1,6 @@
 import { type ErrorCode, errorTable, GatewayError } from '../../../errors.ts'
 import type { Logger } from '../../role.ts'
-import { ThrottledWarning } from '../../trouble.ts'
+import { ThrottledWarning } from '../../throttled-warning.ts'
 import { nativeVideoErrorBody, nativeVideoPath, videoErrorBody, videoPath } from './video-errors.ts'
 
 const codeOf = ({ code }: GatewayError): ErrorCode | null => (code === 'invalid_request' ? null : code)

@@ -4,7 +4,7 @@ import { errorBodyAt, type FaultReporter } from './errors.ts'
 import { originalRequestHeader } from './request-id.ts'
 
 /** SDKs would ask again after any 409; they do what the second header says. */
-const tellRepeated = (ctx: EdgeContext, { requestId, isRetryable: isRetryable }: NonNullable<GatewayError['repeats']>): void => {
+const tellRepeated = (ctx: EdgeContext, { requestId, isRetryable }: NonNullable<GatewayError['repeats']>): void => {
   ctx.set(originalRequestHeader, requestId)
   ctx.set('x-should-retry', String(isRetryable))
 }

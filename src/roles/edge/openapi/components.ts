@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, asText } from '../../../json.ts'
+import { asText, isObject, type JsonObject } from '../../../json.ts'
 
 type ReadSchema = (id: string) => JsonObject
 

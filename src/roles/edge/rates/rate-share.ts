@@ -1,11 +1,18 @@
-import { decideLease, emptyMeter, type Meter, remainingUnits, msUntilReset, settleMeter } from '../../../domain/rates/meter.ts'
+import {
+  decideLease,
+  emptyMeter,
+  type Meter,
+  msUntilReset,
+  remainingUnits,
+  settleMeter,
+} from '../../../domain/rates/meter.ts'
 import { logUnavailable } from '../../../errors.ts'
 import { isObject } from '../../../json.ts'
 import { limits } from '../../../limits.ts'
 import type { RateRecords } from '../../rate-records.ts'
 import type { Clock } from '../../role.ts'
-import { SingleFlight } from './pump.ts'
 import { SharedRecord } from './shared-record.ts'
+import { SingleFlight } from './single-flight.ts'
 
 interface Waiter {
   readonly units: number

@@ -1,4 +1,4 @@
-import { type Key, findLimitKey } from '../../../domain/accounts/accounts.ts'
+import { findLimitKey, type Key } from '../../../domain/accounts/accounts.ts'
 import { type BindingLimits, resolveLimits } from '../../../domain/accounts/limits.ts'
 import type { ClosingEvent } from '../../../domain/ledger/requests.ts'
 import { type RateLimit, type RateLimits, rateLimitsOf } from '../../../domain/rates/rate-limits.ts'
@@ -53,7 +53,10 @@ const slotWaitMs = 1_000
 
 const nameOf = ({ scope, id, measure, model }: RateLimit): string => `${scope}:${id}:${measure}:${model ?? ''}`
 
-const takenOf = ({ ofAll, byModel }: MeteredRequest): readonly TakenUnits[] => [...ofAll, ...[...byModel.values()].flat()]
+const takenOf = ({ ofAll, byModel }: MeteredRequest): readonly TakenUnits[] => [
+  ...ofAll,
+  ...[...byModel.values()].flat(),
+]
 
 /** The rate limits of all callers, of which this edge has its share. */
 export class Rates {

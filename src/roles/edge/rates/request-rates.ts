@@ -4,7 +4,7 @@ import type { Plan } from '../../../domain/routing/plan.ts'
 import { GatewayError } from '../../../errors.ts'
 import { limits } from '../../../limits.ts'
 import { rateHeaders } from './headers.ts'
-import type { Rates, RateRefusal, TakenUnits } from './rates.ts'
+import type { RateRefusal, Rates, TakenUnits } from './rates.ts'
 
 export interface RequestRatesParts {
   readonly rates: Rates

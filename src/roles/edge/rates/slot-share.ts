@@ -1,12 +1,12 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { heldSlots, heldByOthers, noSlots, type Slots, allottedSlots } from '../../../domain/rates/slots.ts'
+import { allottedSlots, heldByOthers, heldSlots, noSlots, type Slots } from '../../../domain/rates/slots.ts'
 import { logUnavailable } from '../../../errors.ts'
 import { isObject } from '../../../json.ts'
 import { limits } from '../../../limits.ts'
 import type { RateRecords } from '../../rate-records.ts'
 import type { Clock } from '../../role.ts'
-import { SingleFlight } from './pump.ts'
 import { SharedRecord } from './shared-record.ts'
+import { SingleFlight } from './single-flight.ts'
 
 interface Waiter {
   /** By `performance.now()`: a clock that is set refuses nobody. */

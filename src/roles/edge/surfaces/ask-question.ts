@@ -3,7 +3,7 @@ import { callerOfContext, type EdgeContext } from '../middleware/context.ts'
 import { clientGoneOf } from './client-gone.ts'
 import { sendAnswer } from './send-answer.ts'
 import type { SurfaceParts } from './serve-request.ts'
-import { keepAliveComment } from './voice.ts'
+import { keepAliveComment } from './stream-format.ts'
 
 const neverStreamed = {
   keepAlive: keepAliveComment,

@@ -1,8 +1,8 @@
 import type { ServerResponse } from 'node:http'
 import type { GatewayError } from '../../../errors.ts'
 import type { EdgeBounds } from '../bounds.ts'
-import { waitForDrain, endResponse } from './response-writer.ts'
-import type { StreamFormat } from './voice.ts'
+import { endResponse, waitForDrain } from './response-writer.ts'
+import type { StreamFormat } from './stream-format.ts'
 
 const headers = { 'Cache-Control': 'no-cache', 'X-Accel-Buffering': 'no' } as const
 const blankLine = Buffer.from('\n\n')

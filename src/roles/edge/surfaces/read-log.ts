@@ -1,7 +1,7 @@
 import { GatewayError } from '../../../errors.ts'
 import { limits } from '../../../limits.ts'
 import { withTimeout } from '../../../within.ts'
-import { TurnSemaphore } from '../turns.ts'
+import { TurnSemaphore } from '../turn-semaphore.ts'
 
 const unreadable = (cause?: unknown): GatewayError =>
   new GatewayError('log_unavailable', 'The event log cannot be read right now. Try again shortly.', {

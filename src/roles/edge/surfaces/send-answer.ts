@@ -3,8 +3,8 @@ import type { InferenceAnswer } from '../inference.ts'
 import type { EdgeContext } from '../middleware/context.ts'
 import type { FaultReporter } from '../middleware/errors.ts'
 import { EventStream } from './event-stream.ts'
-import { waitForDrain, endResponse } from './response-writer.ts'
-import type { StreamFormat } from './voice.ts'
+import { endResponse, waitForDrain } from './response-writer.ts'
+import type { StreamFormat } from './stream-format.ts'
 
 export interface AnswerParts {
   readonly bounds: EdgeBounds

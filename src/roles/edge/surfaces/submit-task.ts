@@ -4,7 +4,7 @@ import { readIdempotencyKey } from '../idempotency/key-header.ts'
 import type { EdgeContext } from '../middleware/context.ts'
 import type { VideoSubmit, VideoTasks } from '../video-tasks.ts'
 import { clientGoneOf } from './client-gone.ts'
-import { headersToStore, type IdempotentParts, serveIdempotent } from './serve-once.ts'
+import { headersToStore, type IdempotentParts, serveIdempotent } from './serve-idempotent.ts'
 
 export interface SubmitParts extends IdempotentParts {
   readonly videoTasks: VideoTasks

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import t from 'tap'
 import { limits } from '../../../../src/limits.ts'
-import { type AnswerPart, DispatchLost, type Dispatch, type RoutedRequest } from '../../../../src/roles/role.ts'
+import { type AnswerPart, type Dispatch, DispatchLost, type RoutedRequest } from '../../../../src/roles/role.ts'
 import { answerOf, bytesPart, head, hear, routedCall, stay, until } from '../../../roles/calls-contract.ts'
 import { LossyProxy } from '../lossy-proxy.ts'
 import { NatsServer } from '../server.ts'

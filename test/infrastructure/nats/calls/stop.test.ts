@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import t, { type Test } from 'tap'
 import { limits } from '../../../../src/limits.ts'
-import { type AnswerPart, DispatchLost, type Dispatch } from '../../../../src/roles/role.ts'
+import { type AnswerPart, type Dispatch, DispatchLost } from '../../../../src/roles/role.ts'
 import { answerOf, hear, routedCall, stay, until } from '../../../roles/calls-contract.ts'
 import { NatsServer } from '../server.ts'
 import { type OpenedEdge, type OpenedProxy, openEdge, openProxy } from './open.ts'

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { limits } from '../../../../src/limits.ts'
-import { boundChatUsage } from '../../../../src/roles/edge/surfaces/chat/demand.ts'
 import type { ChatCompletionRequest, ContentPart } from '../../../../src/roles/edge/surfaces/chat/request.types.ts'
+import { boundChatUsage } from '../../../../src/roles/edge/surfaces/chat/usage-bounds.ts'
 
 const bytesOf = (request: ChatCompletionRequest): number => Buffer.byteLength(JSON.stringify(request))
 
@@ -9,7 +9,8 @@ const withParts = (...content: ContentPart[]): ChatCompletionRequest => ({
   model: 'openai/plain',
   messages: [{ role: 'user', content }],
 })
-const demandFor = (request: ChatCompletionRequest): ReturnType<typeof boundChatUsage> => boundChatUsage(request, bytesOf(request))
+const demandFor = (request: ChatCompletionRequest): ReturnType<typeof boundChatUsage> =>
+  boundChatUsage(request, bytesOf(request))
 const plain = withParts({ type: 'text', text: 'Grüezi 👋' })
 
 t.test('text counts by its bytes', async (t) => {

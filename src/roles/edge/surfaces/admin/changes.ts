@@ -6,7 +6,7 @@ import * as ledgerParameters from '../ledger/parameters.ts'
 import { readQuery } from '../ledger/query.ts'
 import { readTables } from '../read-tables.ts'
 import * as parameters from './parameters.ts'
-import type { AdminResult, AdminCall, AdminParts } from './route.ts'
+import type { AdminCall, AdminParts, AdminResult } from './route.ts'
 
 /** A page of administrative events, newest first. */
 export const pageOfChanges = async (

@@ -8,7 +8,7 @@ import * as parameters from '../ledger/parameters.ts'
 import { readQuery } from '../ledger/query.ts'
 import { pageOfChanges } from './changes.ts'
 import type { CreditRequest } from './requests.types.ts'
-import { type AdminResult, type AdminCall, type AdminParts, futureMs } from './route.ts'
+import { type AdminCall, type AdminParts, type AdminResult, futureMs } from './route.ts'
 import { workspaceShown } from './workspaces.ts'
 
 const referenceCharactersMax = 200

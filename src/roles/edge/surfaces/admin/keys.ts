@@ -1,11 +1,11 @@
 import type { Key } from '../../../../domain/accounts/accounts.ts'
 import { executeIssueKey, requireKey, revokeKey, rotateKey, setKeyExpiry } from '../../../account-changes.ts'
-import { type AdminContext, accountRefusal } from '../../../books.ts'
+import { type AdminContext, accountRefusal } from '../../../admin-context.ts'
 import { readQuery } from '../ledger/query.ts'
 import { pageOf } from './page.ts'
 import { workspaceParameter } from './parameters.ts'
 import type { IssueKeyRequest, RotateKeyRequest, SetKeyExpiryRequest } from './requests.types.ts'
-import { type AdminResult, type AdminCall, type AdminParts, futureMs } from './route.ts'
+import { type AdminCall, type AdminParts, type AdminResult, futureMs } from './route.ts'
 
 const page = pageOf('keys')
 /** The parameters of the list's query. */

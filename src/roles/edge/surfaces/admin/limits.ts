@@ -1,20 +1,20 @@
 import type { LimitsInForce } from '../../../../domain/accounts/limits.ts'
 import { formatUsd, parseUsd } from '../../../../domain/money.ts'
 import type { Limits, Pace } from '../../../../events/types.ts'
-import type { AdminContext } from '../../../books.ts'
+import type { AdminContext } from '../../../admin-context.ts'
 import {
-  modelsIn,
   type EffectiveLimits,
   executeSetLimits,
+  findEffectiveLimits,
   findSpending,
   listEffectiveLimits,
-  findEffectiveLimits,
+  modelsIn,
 } from '../../../limits-changes.ts'
 import { findWarnings } from '../../../routing-changes.ts'
 import { readQuery } from '../ledger/query.ts'
 import { pageOf } from './page.ts'
 import type { SetLimitsRequest } from './requests.types.ts'
-import { type AdminResult, type AdminCall, type AdminParts, withWarnings } from './route.ts'
+import { type AdminCall, type AdminParts, type AdminResult, withWarnings } from './route.ts'
 
 type PaceRequest = Pick<SetLimitsRequest, 'requests_per_minute' | 'tokens_per_minute' | 'concurrent_requests'>
 

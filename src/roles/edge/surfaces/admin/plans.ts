@@ -7,7 +7,7 @@ import { readQuery } from '../ledger/query.ts'
 import { limitsOfRequest, shownLimits } from './limits.ts'
 import { pageOf } from './page.ts'
 import type { PublishPlanRequest } from './requests.types.ts'
-import { type AdminResult, type AdminCall, type AdminParts, withWarnings } from './route.ts'
+import { type AdminCall, type AdminParts, type AdminResult, withWarnings } from './route.ts'
 
 const page = pageOf('plans')
 

@@ -3,11 +3,11 @@ import { type PriceFile, problemsOfPriceFile } from '../../../../domain/pricing/
 import type { PriceChange } from '../../../../domain/pricing/price-import.ts'
 import { GatewayError } from '../../../../errors.ts'
 import type { PricePublished } from '../../../../events/types.ts'
-import { changeRecord, selectChanges, compareImport, publishPrices } from '../../../price-changes.ts'
+import { changeRecord, compareImport, publishPrices, selectChanges } from '../../../price-changes.ts'
 import { readQuery } from '../ledger/query.ts'
 import { pageOf } from './page.ts'
 import type { ImportPricesRequest } from './requests.types.ts'
-import type { AdminResult, AdminCall, AdminParts } from './route.ts'
+import type { AdminCall, AdminParts, AdminResult } from './route.ts'
 
 const page = pageOf('prices')
 

@@ -4,7 +4,7 @@ import * as keys from './keys.ts'
 import * as limits from './limits.ts'
 import * as plans from './plans.ts'
 import * as prices from './prices.ts'
-import { type AdminRoute, actionRoute, getRoute, patchRoute, postRoute, putRoute, deleteRoute } from './route.ts'
+import { type AdminRoute, actionRoute, deleteRoute, getRoute, patchRoute, postRoute, putRoute } from './route.ts'
 import * as routing from './routing.ts'
 import * as subscriptions from './subscriptions.ts'
 import * as workspaces from './workspaces.ts'
@@ -24,7 +24,11 @@ export const adminRoutes: readonly AdminRoute[] = [
     { summary: 'Every workspace with its wallet', answer: 'list of workspace', query: workspaces.known },
     workspaces.showWorkspaces,
   ),
-  getRoute('/admin/v1/workspaces/:id', { summary: 'One workspace with its wallet', answer: 'workspace' }, workspaces.getWorkspace),
+  getRoute(
+    '/admin/v1/workspaces/:id',
+    { summary: 'One workspace with its wallet', answer: 'workspace' },
+    workspaces.getWorkspace,
+  ),
   patchRoute(
     '/admin/v1/workspaces/:id',
     `${requests}/change-workspace.json`,
@@ -66,7 +70,11 @@ export const adminRoutes: readonly AdminRoute[] = [
     { summary: 'Put a fresh key in its place and show its secret, this once', answer: 'key' },
     keys.rotateKeyByRequest,
   ),
-  actionRoute('/admin/v1/keys/:id/revoke', { summary: 'End a key; ending it again does nothing', answer: 'key' }, keys.revokeKeyByRequest),
+  actionRoute(
+    '/admin/v1/keys/:id/revoke',
+    { summary: 'End a key; ending it again does nothing', answer: 'key' },
+    keys.revokeKeyByRequest,
+  ),
   deleteRoute('/admin/v1/keys/:id', { summary: 'The same', answer: 'key' }, keys.revokeKeyByRequest),
   postRoute(
     '/admin/v1/prices',
@@ -85,7 +93,11 @@ export const adminRoutes: readonly AdminRoute[] = [
     { summary: "Compare with LiteLLM's table, and publish what is asked", answer: 'price_import' },
     prices.postPriceImport,
   ),
-  getRoute('/admin/v1/prices/*id', { summary: 'Every sheet of a model', answer: 'list of price' }, prices.listPriceHistory),
+  getRoute(
+    '/admin/v1/prices/*id',
+    { summary: 'Every sheet of a model', answer: 'list of price' },
+    prices.listPriceHistory,
+  ),
   getRoute(
     '/admin/v1/aliases',
     { summary: 'Every alias, and where its word comes from', answer: 'list of alias', query: routing.aliasPage.known },

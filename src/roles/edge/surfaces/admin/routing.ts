@@ -1,10 +1,10 @@
 import { candidateName, type RouterCandidate, type RouterRule } from '../../../../domain/routing/plan.ts'
 import { GatewayError } from '../../../../errors.ts'
-import { setAlias, setRouter, findWarnings } from '../../../routing-changes.ts'
+import { findWarnings, setAlias, setRouter } from '../../../routing-changes.ts'
 import { readQuery } from '../ledger/query.ts'
 import { pageOf } from './page.ts'
 import type { SetAliasRequest, SetRouterRequest } from './requests.types.ts'
-import { type AdminResult, type AdminCall, type AdminParts, withWarnings } from './route.ts'
+import { type AdminCall, type AdminParts, type AdminResult, withWarnings } from './route.ts'
 
 export const aliasPage = pageOf('aliases')
 export const routerPage = pageOf('routers')

@@ -1,10 +1,10 @@
 import type { Subscription } from '../../../../domain/plans/subscription.ts'
 import { GatewayError } from '../../../../errors.ts'
-import type { AdminContext } from '../../../books.ts'
-import { executeCancelPlan, activeSubscription, executeSubscribe as subscribeTo } from '../../../plan-changes.ts'
+import type { AdminContext } from '../../../admin-context.ts'
+import { activeSubscription, executeCancelPlan, executeSubscribe as subscribeTo } from '../../../plan-changes.ts'
 import { shownTerms } from './plans.ts'
 import type { SubscribeRequest } from './requests.types.ts'
-import type { AdminResult, AdminCall, AdminParts } from './route.ts'
+import type { AdminCall, AdminParts, AdminResult } from './route.ts'
 
 const shownSubscription = ({ subscriptionId, workspaceId, terms, ...period }: Subscription) => ({
   object: 'subscription',
@@ -23,7 +23,9 @@ const subscriptionShown = (books: AdminContext, workspaceId: string): object => 
   return shownSubscription(standing)
 }
 
-export const getSubscription = ({ books, id }: AdminCall<undefined>): AdminResult => ({ body: subscriptionShown(books, id) })
+export const getSubscription = ({ books, id }: AdminCall<undefined>): AdminResult => ({
+  body: subscriptionShown(books, id),
+})
 
 /** One that is named was begun before, and another has taken its place, or none. */
 const requireStanding = (books: AdminContext, workspaceId: string, subscriptionId: string): void => {

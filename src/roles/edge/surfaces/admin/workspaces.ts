@@ -3,11 +3,11 @@ import { walletInLedger } from '../../../../domain/ledger/ledger.ts'
 import { formatUsd, parseUsd } from '../../../../domain/money.ts'
 import { availablePicos, balancePicos } from '../../../../domain/wallet/wallet.ts'
 import { executeChangeWorkspace, executeOpenWorkspace } from '../../../account-changes.ts'
-import { type AdminContext, accountRefusal } from '../../../books.ts'
+import { type AdminContext, accountRefusal } from '../../../admin-context.ts'
 import { readQuery } from '../ledger/query.ts'
 import { pageOf } from './page.ts'
 import type { ChangeWorkspaceRequest, OpenWorkspaceRequest } from './requests.types.ts'
-import type { AdminResult, AdminCall } from './route.ts'
+import type { AdminCall, AdminResult } from './route.ts'
 
 const page = pageOf('workspaces')
 

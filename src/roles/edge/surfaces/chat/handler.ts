@@ -2,9 +2,9 @@ import { type EdgeMiddleware, jsonOfContext, keyOfContext } from '../../middlewa
 import { errorBody } from '../../middleware/errors.ts'
 import { routingRequestOf } from '../request.ts'
 import { type SurfaceParts, serveRequest } from '../serve-request.ts'
-import { keepAliveComment, type StreamFormat } from '../voice.ts'
-import { boundChatUsage } from './demand.ts'
+import { keepAliveComment, type StreamFormat } from '../stream-format.ts'
 import { readChatRequest } from './request.ts'
+import { boundChatUsage } from './usage-bounds.ts'
 
 const voice: StreamFormat = {
   keepAlive: keepAliveComment,
@@ -18,5 +18,11 @@ export const completeChat =
     const { value, bytesLength } = jsonOfContext(ctx)
     const request = readChatRequest(value)
     const plan = parts.inference.plan(routingRequestOf(request), keyOfContext(ctx))
-    await serveRequest(ctx, parts, { surface: 'chat', request, plan, demand: boundChatUsage(request, bytesLength), voice })
+    await serveRequest(ctx, parts, {
+      surface: 'chat',
+      request,
+      plan,
+      demand: boundChatUsage(request, bytesLength),
+      voice,
+    })
   }

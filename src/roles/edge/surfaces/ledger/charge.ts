@@ -1,4 +1,4 @@
-import { explainCharge } from '../../../../audit/explain.ts'
+import { explainCharge } from '../../../../audit/explain-charge.ts'
 import type { FrameSource } from '../../../../audit/frames.ts'
 import { type ChargeTables, readEvidence } from '../../../../audit/read-evidence.ts'
 import type { EdgeMiddleware } from '../../middleware/context.ts'
@@ -25,7 +25,9 @@ export const showCharge = ({ readModels, frames }: ChargeParts): EdgeMiddleware 
   const tables = tellingTables(readModels)
   return async (ctx) => {
     const { id, trace, sequence } = await findRequestedTrace(ctx, readModels)
-    const explanation = await readLog(async () => explainCharge(await readEvidence(frames, tables, id, { trace, sequence })))
+    const explanation = await readLog(async () =>
+      explainCharge(await readEvidence(frames, tables, id, { trace, sequence })),
+    )
     if (explanation === null) throw unknownCharge()
     ctx.body = explanation
   }

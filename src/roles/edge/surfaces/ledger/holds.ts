@@ -7,7 +7,7 @@ import { readTables } from '../read-tables.ts'
 import { textsCursor } from './cursor.ts'
 import { pageBody } from './page-body.ts'
 import * as parameters from './parameters.ts'
-import { readQuery, invalidParameter } from './query.ts'
+import { invalidParameter, readQuery } from './query.ts'
 
 const cursor = textsCursor('holds')
 /** The parameters of its query. */

@@ -4,7 +4,7 @@ import { GatewayError } from '../../../../errors.ts'
 import { limits } from '../../../../limits.ts'
 import type { LedgerTail } from '../../../ledger-tail.ts'
 import type { EdgeBounds } from '../../bounds.ts'
-import { type LoggedEvent, loggedEventOf } from './told-event.ts'
+import { type LoggedEvent, loggedEventOf } from './logged-event.ts'
 
 export interface TailRequest {
   /** Null: of every workspace. */
@@ -113,7 +113,11 @@ export class LiveTails {
   }
 
   /** Resolves when the reader is gone. Throws `concurrency_limit_exceeded`. */
-  open(response: ServerResponse, wanted: TailRequest, bounds: ConstructorParameters<typeof LiveTail>[2]): Promise<void> {
+  open(
+    response: ServerResponse,
+    wanted: TailRequest,
+    bounds: ConstructorParameters<typeof LiveTail>[2],
+  ): Promise<void> {
     this.#assertRoom(wanted)
     const live = new LiveTail(response, wanted, bounds)
     this.#open.add(live)

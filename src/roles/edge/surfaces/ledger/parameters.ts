@@ -1,6 +1,6 @@
 import { parseDay, parseInstant } from '../../../../domain/instant.ts'
 import { limits } from '../../../../limits.ts'
-import { type Parameter, invalidParameter } from './query.ts'
+import { invalidParameter, type Parameter } from './query.ts'
 
 const matching = (pattern: RegExp, form: string): Parameter<string> => ({
   read: (text) => (pattern.test(text) ? text : undefined),

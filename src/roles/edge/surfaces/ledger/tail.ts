@@ -1,6 +1,6 @@
 import type { Accounts } from '../../../../domain/accounts/accounts.ts'
 import type { EdgeBounds } from '../../bounds.ts'
-import { type EdgeContext, type EdgeMiddleware, canRead } from '../../middleware/context.ts'
+import { canRead, type EdgeContext, type EdgeMiddleware } from '../../middleware/context.ts'
 import { type LiveTails, tailHeaders } from './live-tails.ts'
 import { readQuery } from './query.ts'
 

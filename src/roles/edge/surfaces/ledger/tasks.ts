@@ -8,7 +8,7 @@ import { readTables } from '../read-tables.ts'
 import { textsCursor } from './cursor.ts'
 import { pageBody } from './page-body.ts'
 import * as parameters from './parameters.ts'
-import { readQuery, invalidParameter } from './query.ts'
+import { invalidParameter, readQuery } from './query.ts'
 
 const cursor = textsCursor('tasks')
 
@@ -17,7 +17,12 @@ export const tasksParameters = { cursor: cursor.parameter, limit: parameters.lim
 
 const placeIn = ([at = '', taskId, ...others]: readonly string[]): TaskCursor => {
   const queuedAt = parseInstant(at)
-  if (queuedAt === null || taskId === undefined || parameters.keyParameter.read(taskId) === undefined || others.length > 0)
+  if (
+    queuedAt === null ||
+    taskId === undefined ||
+    parameters.keyParameter.read(taskId) === undefined ||
+    others.length > 0
+  )
     throw invalidParameter('cursor', cursor.form)
   return { queuedMs: queuedAt.getTime(), taskId }
 }

@@ -2,14 +2,14 @@ import { parseDay } from '../../../../domain/instant.ts'
 import { formatUsd } from '../../../../domain/money.ts'
 import { limits } from '../../../../limits.ts'
 import { usageColumnNames, usageColumns } from '../../../../read-models/usage.table.ts'
-import { type UsageGroup, type UsageSums, type UsageQuery, usageGroups } from '../../../../read-models/usage.ts'
+import { type UsageGroup, type UsageQuery, type UsageSums, usageGroups } from '../../../../read-models/usage.ts'
 import { type EdgeContext, type EdgeMiddleware, readableWorkspace } from '../../middleware/context.ts'
 import type { EdgeReadModels } from '../../read-models.ts'
 import { readTables } from '../read-tables.ts'
 import { textsCursor } from './cursor.ts'
 import { pageBody } from './page-body.ts'
 import * as parameters from './parameters.ts'
-import { readQuery, invalidParameter } from './query.ts'
+import { invalidParameter, readQuery } from './query.ts'
 
 const cursor = textsCursor('usage')
 

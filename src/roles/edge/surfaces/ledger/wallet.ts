@@ -3,7 +3,7 @@ import { type Ledger, walletInLedger } from '../../../../domain/ledger/ledger.ts
 import { formatUsd } from '../../../../domain/money.ts'
 import { estimateRunway } from '../../../../domain/wallet/runway.ts'
 import { limits } from '../../../../limits.ts'
-import type { BalanceSnapshot } from '../../../../read-models/standing.ts'
+import type { BalanceSnapshot } from '../../../../read-models/balance-snapshot.ts'
 import type { WalletFigures } from '../../../../read-models/wallet.ts'
 import type { Clock } from '../../../role.ts'
 import { type EdgeMiddleware, readableWorkspace } from '../../middleware/context.ts'

@@ -2,10 +2,10 @@ import { type EdgeMiddleware, jsonOfContext, keyOfContext } from '../../middlewa
 import { serveQuestion } from '../ask-question.ts'
 import { routingRequestOf } from '../request.ts'
 import { type SurfaceParts, serveRequest } from '../serve-request.ts'
-import { boundMessagesUsage } from './demand.ts'
 import { countedBody, readCountRequest, readMessagesRequest } from './request.ts'
+import { messagesStreamFormat } from './stream-format.ts'
+import { boundMessagesUsage } from './usage-bounds.ts'
 import { headersToForward } from './version.ts'
-import { messagesStreamFormat } from './voice.ts'
 
 /** POST /v1/messages */
 export const createMessage =

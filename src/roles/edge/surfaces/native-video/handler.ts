@@ -2,7 +2,13 @@ import type { VideoKind } from '../../../../domain/video/request.ts'
 import { GatewayError } from '../../../../errors.ts'
 import type { JsonObject } from '../../../../json.ts'
 import { genericStatus, nativeAccepted, nativeTask } from '../../../task-views.ts'
-import { callerOfContext, type EdgeContext, type EdgeMiddleware, jsonOfContext, keyOfContext } from '../../middleware/context.ts'
+import {
+  callerOfContext,
+  type EdgeContext,
+  type EdgeMiddleware,
+  jsonOfContext,
+  keyOfContext,
+} from '../../middleware/context.ts'
 import type { EdgeTaskPage } from '../../tasks.ts'
 import type { VideoTasks } from '../../video-tasks.ts'
 import { idIn } from '../path-id.ts'

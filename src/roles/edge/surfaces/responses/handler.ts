@@ -6,10 +6,10 @@ import type { ResponseOwners } from '../../response-owners.ts'
 import { serveQuestion } from '../ask-question.ts'
 import { routingRequestOf } from '../request.ts'
 import { type SurfaceParts, serveRequest } from '../serve-request.ts'
-import { boundResponsesUsage } from './demand.ts'
 import { readResponsesRequest } from './request.ts'
-import { providerOfResponse, candidateOfResponse, requireOwner } from './stored.ts'
-import { ResponsesStreamFormat } from './voice.ts'
+import { candidateOfResponse, providerOfResponse, requireOwner } from './stored.ts'
+import { ResponsesStreamFormat } from './stream-format.ts'
+import { boundResponsesUsage } from './usage-bounds.ts'
 
 export interface ResponsesParts extends SurfaceParts {
   readonly owners: ResponseOwners

@@ -10,7 +10,12 @@ export const submitGeneration =
   (parts: SubmitParts): EdgeMiddleware =>
   async (ctx) => {
     const { rates } = ctx.state
-    const asked = { key: keyOfContext(ctx), rates, surface: 'video', ...readGeneration(jsonOfContext(ctx).value) } as const
+    const asked = {
+      key: keyOfContext(ctx),
+      rates,
+      surface: 'video',
+      ...readGeneration(jsonOfContext(ctx).value),
+    } as const
     await submitTask(ctx, parts, asked, genericAccepted)
   }
 

@@ -1,7 +1,13 @@
 import type { Task } from '../../../../domain/video/task.ts'
 import { GatewayError } from '../../../../errors.ts'
 import { openaiAccepted, openaiVideo } from '../../../task-views.ts'
-import { callerOfContext, type EdgeContext, type EdgeMiddleware, jsonOfContext, keyOfContext } from '../../middleware/context.ts'
+import {
+  callerOfContext,
+  type EdgeContext,
+  type EdgeMiddleware,
+  jsonOfContext,
+  keyOfContext,
+} from '../../middleware/context.ts'
 import type { VideoTasks } from '../../video-tasks.ts'
 import { idIn } from '../path-id.ts'
 import { type SubmitParts, submitTask } from '../submit-task.ts'
@@ -12,13 +18,19 @@ export const createVideo =
   (parts: SubmitParts): EdgeMiddleware =>
   async (ctx) => {
     const { rates } = ctx.state
-    const asked = { key: keyOfContext(ctx), rates, surface: 'video', ...readGeneration(jsonOfContext(ctx).value) } as const
+    const asked = {
+      key: keyOfContext(ctx),
+      rates,
+      surface: 'video',
+      ...readGeneration(jsonOfContext(ctx).value),
+    } as const
     await submitTask(ctx, parts, asked, openaiAccepted)
   }
 
 const videoPath = /^\/v1\/videos\/([^/]+)(?:\/content)?\/?$/i
 
-const taskAt = (ctx: EdgeContext, tasks: VideoTasks): Promise<Task> => tasks.find(callerOfContext(ctx), idIn(ctx, videoPath))
+const taskAt = (ctx: EdgeContext, tasks: VideoTasks): Promise<Task> =>
+  tasks.find(callerOfContext(ctx), idIn(ctx, videoPath))
 
 /** GET /v1/videos/{id} */
 export const retrieveVideo =

@@ -1,6 +1,6 @@
 import type { VideoBody, VideoKind, VideoRequest } from '../../../../domain/video/request.ts'
 import { GatewayError } from '../../../../errors.ts'
-import { isObject, type JsonObject, asObject } from '../../../../json.ts'
+import { asObject, isObject, type JsonObject } from '../../../../json.ts'
 import { getValidator } from '../../../../schema-validation.ts'
 import { parseJsonBody } from '../../middleware/json-body.ts'
 import { refuseInvalid } from '../../middleware/validate.ts'

@@ -1,0 +1,114 @@
+import type { NatsConnection } from '@nats-io/transport-node'
+import { limits } from '../../../limits.ts'
+import type { WorkItem } from '../../../roles/work-queue.ts'
+import { nanosecondsInMs } from '../ensure-stream.ts'
+import type { Link } from '../link.ts'
+import type { ItemLocation, QueueContents } from './contents.ts'
+import type { QueueHealth } from './health.ts'
+
+export interface LeasedItemParts {
+  readonly connection: NatsConnection
+  readonly link: Link
+  readonly contents: QueueContents
+  readonly health: QueueHealth
+  /** It is done; the server has yet to be told. */
+  readonly onDone: (item: LeasedItem) => void
+  /** It is not held any more. */
+  readonly onReleased: (item: LeasedItem) => void
+}
+
+export interface DeliveredItem {
+  readonly location: ItemLocation
+  readonly deliveries: number
+  readonly putMs: number
+  /** Where the consumer hears what becomes of the item. */
+  readonly reply: string
+}
+
+/** What a consumer is told of a message. */
+const acknowledged = '+ACK'
+const inProgress = '+WPI'
+
+export const formatNak = (delayMs: number): string =>
+  delayMs > 0 ? `-NAK ${JSON.stringify({ delay: Math.ceil(delayMs) * nanosecondsInMs })}` : '-NAK'
+
+/** An item from when it is handed out until it is done or handed back. */
+export class LeasedItem implements WorkItem {
+  readonly id: string
+  readonly putMs: number
+  readonly #parts: LeasedItemParts
+  readonly #location: ItemLocation
+  #reply: string
+  #deliveries: number
+  #state: 'held' | 'ending' | 'over' = 'held'
+
+  constructor(parts: LeasedItemParts, { location, deliveries, putMs, reply }: DeliveredItem) {
+    this.#parts = parts
+    this.#location = location
+    this.id = location.id
+    this.#deliveries = deliveries
+    this.putMs = putMs
+    this.#reply = reply
+  }
+
+  get deliveries(): number {
+    return this.#deliveries
+  }
+
+  bytes(): Promise<Uint8Array | null> {
+    return this.#parts.contents.read(this.#location)
+  }
+
+  renew(): boolean {
+    return this.#state === 'held' && this.#publishAck(inProgress)
+  }
+
+  async done(): Promise<void> {
+    const { contents, link } = this.#parts
+    if (this.#state === 'over') return
+    this.#state = 'ending'
+    this.#parts.onDone(this)
+    for (let attempt = 0; !(await this.#acknowledge()); attempt += 1) await link.backOff(attempt)
+    this.#end()
+    await contents.remove(this.#location).catch(() => {}) // Told of by the queue's health; a sweep removes them.
+  }
+
+  again(delayMs: number): void {
+    if (this.#state !== 'held') return
+    this.#publishAck(formatNak(delayMs))
+    this.#end()
+  }
+
+  /**
+   * The lease had ended, or the server forgot of it, and the item came to the one who holds it: nobody else has it now, but somebody may
+   * have had it between. A consumer that was made again counts from one.
+   */
+  onRedelivered(reply: string, deliveries: number): void {
+    this.#reply = reply
+    this.#deliveries = Math.max(deliveries, this.#deliveries + 1)
+  }
+
+  async #acknowledge(): Promise<boolean> {
+    const { connection, health, link } = this.#parts
+    try {
+      await link.runWhileUp(() => connection.request(this.#reply, acknowledged, { timeout: limits.frameAckMs }))
+      health.reportSuccess()
+      return true
+    } catch (error) {
+      if (!link.isClosed) health.reportFailure(error)
+      return false
+    }
+  }
+
+  /** False while the link is down. What the server does not hear it does not need: the lease ends by itself. */
+  #publishAck(word: string): boolean {
+    const { link, connection } = this.#parts
+    if (link.isUp) connection.publish(this.#reply, word)
+    return link.isUp
+  }
+
+  #end(): void {
+    this.#state = 'over'
+    this.#parts.onReleased(this)
+  }
+}

@@ -1,0 +1,65 @@
+import { limits } from '../../../limits.ts'
+import type { AnswerPart, Logger } from '../../role.ts'
+import type { KeyLease } from './key-lease.ts'
+
+type Bytes = Extract<AnswerPart, { type: 'bytes' }>
+
+const bodyBytesMax = limits.outcomeBytesMax - limits.outcomeHeadBytesMax
+
+const joined = (pieces: readonly Bytes[]): Bytes => ({
+  type: 'bytes',
+  bytes: pieces.length === 1 ? pieces[0]!.bytes : Buffer.concat(pieces.map(({ bytes }) => bytes)),
+})
+
+/**
+ * Hands a body on once `keep` has kept it. Of one that is too large only the last piece waits, and only that it was given is kept. Throws
+ * what `keep` throws: then the body has no end.
+ */
+export async function* captureResponse(
+  parts: AsyncIterable<AnswerPart>,
+  held: KeyLease,
+  keep: (contentType: string, body: Uint8Array) => Promise<void>,
+): AsyncGenerator<AnswerPart> {
+  let contentType = ''
+  let waiting: Bytes[] = []
+  let bytesCount = 0
+  for await (const part of parts) {
+    if (part.type === 'head') {
+      contentType = part.contentType
+      yield part
+      continue
+    }
+    bytesCount += part.bytes.length
+    waiting.push(part)
+    if (bytesCount <= bodyBytesMax) continue
+    yield* waiting.slice(0, -1)
+    waiting = [part]
+  }
+  if (waiting.length === 0) return
+  if (bytesCount > bodyBytesMax) await held.storeNothing('size')
+  else await keep(contentType, joined(waiting).bytes)
+  yield joined(waiting)
+}
+
+/**
+ * Hands a stream on as it comes; once some of it was given, that it was is kept before it ends. Where it cannot be kept, the log still tells
+ * whoever repeats the request that it was charged.
+ */
+export async function* captureStream(
+  parts: AsyncIterable<AnswerPart>,
+  held: KeyLease,
+  logger: Logger,
+): AsyncGenerator<AnswerPart> {
+  let isBegun = false
+  try {
+    for await (const part of parts) {
+      if (part.type === 'bytes') isBegun = true
+      yield part
+    }
+  } finally {
+    if (isBegun)
+      await held.storeNothing('stream').catch((fault: unknown) => {
+        logger.warn({ fault }, 'a stream ended before its idempotency key tells so')
+      })
+  }
+}

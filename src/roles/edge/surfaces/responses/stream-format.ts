@@ -1,0 +1,113 @@
+import type { GatewayError } from '../../../../errors.ts'
+import { asObject, type JsonObject, parseJson } from '../../../../json.ts'
+import { SseSplitter } from '../../../../providers/sse.ts'
+import { keepAliveComment, type StreamFormat } from '../stream-format.ts'
+import { failedResponseEvent, responsesErrorEvent } from './error-event.ts'
+
+/** The member as it stands in an event; within a text its quotes are escaped. */
+const member = '"sequence_number":'
+const numberPattern = /^\s*(\d{1,15})/
+/** The member and its number, which may be cut between two pieces. */
+const reachBytes = member.length + 16
+
+const lastNumberIn = (bytes: Buffer): number | null => {
+  const at = bytes.lastIndexOf(member)
+  if (at < 0) return null
+  const [, digits] = numberPattern.exec(bytes.toString('latin1', at + member.length, at + reachBytes)) ?? []
+  return digits === undefined ? null : Number(digits)
+}
+
+/** What is known of a response before any of it has come. */
+export interface UnseenResponse {
+  readonly requestId: string
+  readonly model: string
+  readonly createdSeconds: number
+}
+
+/** A response in the shape that SDKs demand, for a stream that did not begin with its own. */
+const makeBareResponse = ({ requestId, model, createdSeconds }: UnseenResponse): JsonObject => ({
+  id: `resp_${requestId.replaceAll('-', '')}`,
+  object: 'response',
+  created_at: createdSeconds,
+  completed_at: null,
+  background: false,
+  incomplete_details: null,
+  instructions: null,
+  max_output_tokens: null,
+  max_tool_calls: null,
+  model,
+  output: [],
+  parallel_tool_calls: true,
+  previous_response_id: null,
+  prompt_cache_key: null,
+  reasoning: null,
+  safety_identifier: null,
+  service_tier: 'default',
+  store: false,
+  temperature: 1,
+  presence_penalty: 0,
+  frequency_penalty: 0,
+  text: { format: { type: 'text' } },
+  tool_choice: 'auto',
+  tools: [],
+  top_logprobs: 0,
+  top_p: 1,
+  truncation: 'disabled',
+  usage: null,
+  metadata: {},
+})
+
+/** What the responses surface says within a stream: its events are numbered, ours too. */
+export class ResponsesStreamFormat implements StreamFormat {
+  readonly keepAlive = keepAliveComment
+  readonly #unseen: UnseenResponse
+  /** Until the first event has come. */
+  #opening: SseSplitter | null = new SseSplitter()
+  /** The data of the first event: the response as it began. It is read when it is asked for. */
+  #begun = ''
+  #last = -1
+  /** Holds a number whole, to be read when it is asked for: errors are rare, and pieces many. */
+  #unread: Buffer | null = null
+  /** The end of what was heard before. */
+  #tail: Buffer = Buffer.alloc(0)
+
+  constructor(unseen: UnseenResponse) {
+    this.#unseen = unseen
+  }
+
+  observe(piece: Uint8Array): void {
+    if (this.#opening !== null) this.#readOpening(this.#opening, piece)
+    const bytes = Buffer.from(piece.buffer, piece.byteOffset, piece.byteLength)
+    const at = bytes.lastIndexOf(member)
+    if (at >= 0 && at + reachBytes <= bytes.length) {
+      this.#unread = bytes
+      return
+    }
+    this.#read()
+    const seam = Buffer.concat([this.#tail, bytes.subarray(0, reachBytes)])
+    this.#last = lastNumberIn(bytes) ?? lastNumberIn(seam) ?? this.#last
+    this.#tail = Buffer.from((bytes.length < reachBytes ? seam : bytes).subarray(-reachBytes))
+  }
+
+  errorEvent(error: GatewayError): Uint8Array {
+    this.#read()
+    const number = this.#last + 1
+    const begun = asObject(asObject(parseJson(this.#begun))['response'])
+    const failed = failedResponseEvent(error, { ...makeBareResponse(this.#unseen), ...begun }, number + 1)
+    return Buffer.from(responsesErrorEvent(error, number) + failed)
+  }
+
+  #readOpening(opening: SseSplitter, piece: Uint8Array): void {
+    const first = opening.push(piece).find(({ data }) => data !== null)
+    if (first === undefined) return
+    this.#begun = first.data ?? ''
+    this.#opening = null
+  }
+
+  #read(): void {
+    if (this.#unread === null) return
+    this.#last = lastNumberIn(this.#unread) ?? this.#last
+    this.#tail = Buffer.from(this.#unread.subarray(-reachBytes))
+    this.#unread = null
+  }
+}

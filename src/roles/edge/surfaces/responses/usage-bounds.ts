@@ -1,0 +1,56 @@
+import type { UsageBounds } from '../../../../domain/pricing/worst-case.ts'
+import { asArray, asObject, asText, isObject } from '../../../../json.ts'
+import { toolCallsMaxOf } from '../../../../providers/openai-responses/tools.ts'
+import { encodedAudio, encodedImage, linkedImage, type Media, noMedia, sumOfMedia, unmeasured } from '../media.ts'
+import type { ResponsesRequest } from './request.types.ts'
+
+const mediaOfPart = (part: unknown): Media => {
+  const { type, image_url, input_audio } = asObject(part)
+  switch (type) {
+    case 'input_image':
+    case 'computer_screenshot':
+      return linkedImage(asText(image_url))
+    case 'input_audio':
+      return encodedAudio(asText(asObject(input_audio)['data']))
+    case 'input_file':
+      return unmeasured
+    default:
+      return noMedia
+  }
+}
+
+const partsOf = (value: unknown): readonly unknown[] => (isObject(value) ? [value] : asArray(value))
+
+const mediaOfItem = (item: unknown): Media => {
+  const { type, content, output, result } = asObject(item)
+  if (type === 'image_generation_call') return encodedImage(asText(result))
+  return sumOfMedia([...partsOf(content), ...partsOf(output)].map(mediaOfPart))
+}
+
+/** What the provider reads for the model from elsewhere, without a bound that we know. */
+const readsElsewhere = ({ previous_response_id: previous, tools }: ResponsesRequest): boolean =>
+  typeof previous === 'string' || asArray(tools).some((tool) => asObject(tool)['type'] === 'mcp')
+
+/** No text for the model: the image tool reads it. */
+const maskOf = (tool: unknown): Media => {
+  const { type, input_image_mask: mask } = asObject(tool)
+  return type === 'image_generation' && isObject(mask) ? linkedImage(asText(mask['image_url'])) : noMedia
+}
+
+/** The most a responses request can ask for. `isBoundObeyed`: whoever may serve it keeps to its `max_tool_calls`. */
+export const boundResponsesUsage = (
+  request: ResponsesRequest,
+  bodyBytes: number,
+  isBoundObeyed: boolean,
+): UsageBounds => {
+  const media = sumOfMedia([...asArray(request.input).map(mediaOfItem), ...asArray(request.tools).map(maskOf)])
+  return {
+    inputTokensMax: bodyBytes - media.bytes + media.tokensMax,
+    unmeasured: media.unmeasured || readsElsewhere(request),
+    outputTokensMax: request.max_output_tokens ?? null,
+    choices: 1,
+    audio: media.audio,
+    image: media.image,
+    toolCallsMax: toolCallsMaxOf(request, isBoundObeyed),
+  }
+}

@@ -1,0 +1,172 @@
+import { setImmediate as turn } from 'node:timers/promises'
+import { applyFrame, type Ledger } from '../../domain/ledger/ledger.ts'
+import { limits } from '../../limits.ts'
+import type { EventLog, Follower, Frame } from '../role.ts'
+import { type AccumulatedRows, accumulate, finishBatch, startBatch } from './accumulate.ts'
+import { type ProjectionBatch, type ProjectionStore, RefusedRows } from './ports.ts'
+
+/** Why a stretch ended, when nothing was wrong with what the log says. */
+export type RunEnd =
+  | { readonly reason: 'stopped' }
+  /** The tables stand at `toSequence`. */
+  | { readonly reason: 'reached' }
+  /** Somebody else moved the checkpoint. */
+  | { readonly reason: 'overtaken' }
+  /** The tables no longer have what was committed last: their server broke down before it was on its disk. */
+  | { readonly reason: 'lost' }
+  /** The tables could not be written to, and may or may not have the last batch. */
+  | { readonly reason: 'unavailable'; readonly cause: unknown }
+
+export interface ProjectionRunParts {
+  /** As the tables have it; the stretch owns it and changes it in place. */
+  readonly ledger: Ledger
+  readonly log: Pick<EventLog, 'follow'>
+  readonly store: Pick<ProjectionStore, 'apply'>
+  readonly batchEventsMax: number
+  /** Goes no further than this frame. */
+  readonly toSequence?: number
+  readonly onProjected?: (sequence: number) => void
+}
+
+/**
+ * Projects from where the tables stand until its ledger and the tables may differ; whoever goes on then loads them anew.
+ * Frames gather while a batch commits; when one is full, the log's follower waits.
+ */
+export class ProjectionRun {
+  readonly #parts: ProjectionRunParts
+  readonly #toSequence: number
+  readonly #follower: Follower
+  readonly #ended = Promise.withResolvers<RunEnd>()
+  #accumulated: AccumulatedRows
+  #room = Promise.withResolvers<void>()
+  /** Events since others had their turn. */
+  #slice = 0
+  #wake: () => void = () => undefined
+  #committing = false
+  #stopping = false
+  #over = false
+
+  constructor(parts: ProjectionRunParts) {
+    const { ledger, log, toSequence = Number.POSITIVE_INFINITY } = parts
+    this.#parts = parts
+    this.#toSequence = toSequence
+    this.#accumulated = startBatch(ledger.sequence)
+    this.#follower = log.follow(ledger.sequence + 1, (frame) => this.#take(frame))
+    this.#follower.done.catch((fault) => this.#fail(fault))
+    this.#endIfDone()
+  }
+
+  /** Rejects with the fault of an event or a frame that cannot be projected. */
+  get ended(): Promise<RunEnd> {
+    return this.#ended.promise
+  }
+
+  /** Commits what was gathered and ends. */
+  stop(): void {
+    this.#stopping = true
+    this.#wake()
+    this.#endIfDone()
+  }
+
+  /** Ends, since the tables stand before what was committed; a commit that is under way finds that out by itself. */
+  abandon(): void {
+    if (!this.#committing) this.#end({ reason: 'lost' })
+  }
+
+  #take(frame: Frame): Promise<void> | undefined {
+    if (this.#over || this.#stopping || frame.sequence > this.#toSequence) return undefined
+    try {
+      accumulate(this.#accumulated, frame, applyFrame(this.#parts.ledger, frame))
+    } catch (fault) {
+      this.#fail(fault)
+      return undefined
+    }
+    if (!this.#committing) void this.#commitAccumulated()
+    if (this.#isFull()) {
+      this.#wake()
+      return this.#room.promise
+    }
+    this.#slice += frame.events.length
+    if (this.#slice < limits.projectionSliceEventsMax) return undefined
+    this.#slice = 0
+    return turn()
+  }
+
+  async #commitAccumulated(): Promise<void> {
+    this.#committing = true
+    while (this.#accumulated.size > 0 && !this.#over) {
+      const batch = this.#takeBatch()
+      if (batch !== null) await this.#commit(batch)
+      await this.#throttle()
+    }
+    this.#committing = false
+    this.#endIfDone()
+  }
+
+  #isFull(): boolean {
+    return this.#accumulated.size >= this.#parts.batchEventsMax
+  }
+
+  /** A commit costs much the same for one event as for hundreds: under load they gather for a moment. */
+  #throttle(): Promise<void> {
+    const hurried = this.#stopping || this.#over || this.#isFull() || this.#toSequence !== Number.POSITIVE_INFINITY
+    if (hurried) return Promise.resolve()
+    return new Promise((resolve) => {
+      const timer = setTimeout(() => this.#wake(), limits.projectionRestMs)
+      this.#wake = () => {
+        clearTimeout(timer)
+        resolve()
+      }
+    })
+  }
+
+  #takeBatch(): ProjectionBatch | null {
+    try {
+      const batch = finishBatch(this.#accumulated, this.#parts.ledger)
+      this.#accumulated = startBatch(batch.toSequence)
+      this.#makeRoom()
+      return batch
+    } catch (fault) {
+      this.#fail(fault)
+      return null
+    }
+  }
+
+  async #commit(batch: ProjectionBatch): Promise<void> {
+    try {
+      if (await this.#parts.store.apply(batch)) this.#parts.onProjected?.(batch.toSequence)
+      else this.#end({ reason: 'overtaken' })
+    } catch (fault) {
+      if (fault instanceof RefusedRows) this.#fail(fault)
+      else this.#end({ reason: 'unavailable', cause: fault })
+    }
+  }
+
+  #endIfDone(): void {
+    if (this.#committing) return
+    if (this.#parts.ledger.sequence >= this.#toSequence) this.#end({ reason: 'reached' })
+    else if (this.#stopping) this.#end({ reason: 'stopped' })
+  }
+
+  #makeRoom(): void {
+    this.#room.resolve()
+    this.#room = Promise.withResolvers()
+  }
+
+  #end(end: RunEnd): void {
+    this.#close(() => this.#ended.resolve(end))
+  }
+
+  #fail(fault: unknown): void {
+    this.#close(() => this.#ended.reject(fault))
+  }
+
+  #close(settle: () => void): void {
+    if (this.#over) return
+    this.#over = true
+    this.#wake()
+    this.#makeRoom()
+    // Whatever ended the follower is told by its `done`.
+    this.#follower.stop().then(settle, settle)
+  }
+}

@@ -1,0 +1,15 @@
+import type { Ledger } from '../../domain/ledger/ledger.ts'
+import type { Hold } from '../../domain/wallet/wallet.ts'
+import { DeadlineIndex, type DeadlineSource } from './deadline-index.ts'
+
+function* openHolds({ wallets }: Ledger): Generator<Hold> {
+  for (const { holds } of wallets.values()) yield* holds.values()
+}
+
+/** Which open holds are past their deadlines. */
+export const expiredHolds = (tail: DeadlineSource): DeadlineIndex<Hold> =>
+  new DeadlineIndex(tail, {
+    told: (event) => (event.type === 'HoldPlaced' ? event.data.deadline : undefined),
+    standing: openHolds,
+    deadlineMsOf: ({ deadlineMs }) => deadlineMs,
+  })

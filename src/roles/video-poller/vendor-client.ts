@@ -1,0 +1,97 @@
+import type { TaskPayload } from '../../domain/video/request.ts'
+import type { Task } from '../../domain/video/task.ts'
+import type { SubmittedTask, VendorFailure, VendorStatus, VideoVendor } from '../../providers/vv-video/vendor.ts'
+import type { Logger } from '../role.ts'
+import type { CallKind, CallPermit } from './call-gate.ts'
+import type { VendorAccount } from './vendor-account.ts'
+
+export interface VendorClientParts {
+  readonly accountOf: (provider: string) => VendorAccount
+  readonly logger: Logger
+  /** Gives up every call. */
+  readonly signal: AbortSignal
+}
+
+/** Who is called, and about what. */
+export type VendorResult = Pick<Task, 'taskId' | 'provider' | 'kind'>
+
+/** One task's calls to its vendor, each in the turn that its account's cap gives it; null where the turn was given up for. */
+export class VendorClient {
+  readonly #parts: VendorClientParts
+  #permit: CallPermit | null = null
+
+  constructor(parts: VendorClientParts) {
+    this.#parts = parts
+  }
+
+  /** Gives up a turn that is waited for. */
+  cancel(): void {
+    this.#permit?.cancel()
+  }
+
+  /** `read` fetches the request once the turn has come: null when it is lost. Then `isWanted` is asked for the last time. */
+  submit(
+    called: VendorResult,
+    read: () => Promise<TaskPayload | null>,
+    isWanted: () => boolean,
+  ): Promise<SubmittedTask | 'lost' | null> {
+    return this.#withPermit('submit', called, async (account) => {
+      const payload = await read()
+      if (payload === null) return 'lost'
+      if (!isWanted()) return null
+      const answer = await this.#call(called, () => account.vendor.submit(payload, this.#parts.signal))
+      account.onSubmitted(answer)
+      return answer
+    })
+  }
+
+  find(called: VendorResult): Promise<VendorStatus | null> {
+    return this.#query('submit', called, (vendor, signal) => vendor.find(called.kind, called.taskId, signal))
+  }
+
+  query(called: VendorResult, vendorTaskId: string): Promise<VendorStatus | null> {
+    return this.#query('poll', called, (vendor, signal) => vendor.query(called.kind, vendorTaskId, signal))
+  }
+
+  #query(
+    kind: CallKind,
+    called: VendorResult,
+    look: (vendor: VideoVendor, signal: AbortSignal) => Promise<VendorStatus>,
+  ): Promise<VendorStatus | null> {
+    return this.#withPermit(kind, called, async (account) => {
+      const told = await this.#call(called, () => look(account.vendor, this.#parts.signal))
+      account.onCall(told)
+      return told
+    })
+  }
+
+  async #withPermit<Answer>(
+    kind: CallKind,
+    { provider }: VendorResult,
+    call: (account: VendorAccount) => Promise<Answer>,
+  ): Promise<Answer | null> {
+    const account = this.#parts.accountOf(provider)
+    const turn = account.gate.acquire(kind)
+    this.#permit = turn
+    const granted = await turn.granted
+    this.#permit = null
+    if (!granted) return null
+    try {
+      return await call(account)
+    } finally {
+      turn.leave()
+    }
+  }
+
+  /** A call that breaks down may have arrived. */
+  async #call<Answer>({ taskId }: VendorResult, call: () => Promise<Answer>): Promise<Answer | Unknown> {
+    try {
+      return await call()
+    } catch (fault) {
+      this.#parts.logger.error({ fault, taskId }, 'a call to the video vendor broke down')
+      return { type: 'unknown', reason: 'fault' }
+    }
+  }
+}
+
+type Unknown = Extract<VendorFailure, { type: 'unknown' }>
