@@ -8,7 +8,7 @@ export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 export NODE_COMPILE_CACHE := $(CURDIR)/node_modules/.cache/v8
 
 FAULT_TESTS := $(wildcard test/flows/sigterm* test/flows/a-full-disk* test/flows/a-clock* test/flows/a-connection* \
-  test/flows/an-upstream-that* test/flows/a-flood* test/flows/a-client-of* test/infrastructure/embedded/full-disk*)
+  test/flows/an-upstream-that* test/flows/a-flood* test/flows/a-client-of* test/embedded/full-disk*)
 
 .DEFAULT_GOAL := help
 .PHONY: help run test check bench bench-apart bench-video bench-audit bench-guards bench-streams bench-all generate clients chaos faults tamper reconcile-seeds openapi-seeds properties fuzz page
@@ -60,7 +60,7 @@ clients: node_modules/.installed ## Claude Code and the tool runners of the Anth
 	node test/clients/main.ts
 
 chaos: node_modules/.installed ## The long forms of the kill tests
-	CHAOS_ROUNDS=$${CHAOS_ROUNDS:-10} tap -t 3600 -j 1 test/flows/*kill* test/flows/*stopped* test/flows/three-edges* test/infrastructure/embedded/killed-gateway* $(ARGS)
+	CHAOS_ROUNDS=$${CHAOS_ROUNDS:-10} tap -t 3600 -j 1 test/flows/*kill* test/flows/*stopped* test/flows/three-edges* test/embedded/killed-gateway* $(ARGS)
 
 faults: node_modules/.installed ## The long forms of the fault tests: FAULTS_STREAMS (5000), FAULTS_EVENTS (1000000)
 	FAULTS_STREAMS=$${FAULTS_STREAMS:-5000} FAULTS_EVENTS=$${FAULTS_EVENTS:-1000000} tap -t 3600 -j 1 $(FAULT_TESTS) $(ARGS)
@@ -69,7 +69,7 @@ tamper: node_modules/.installed ## The long form of the tests of tampering: TAMP
 	TAMPER_RUNS=$${TAMPER_RUNS:-10000} TAMPER_SEED=$${TAMPER_SEED:-$$(date +%s)} tap -t 3600 test/audit/tamper.test.ts test/audit/verify.test.ts $(ARGS)
 
 reconcile-seeds: node_modules/.installed ## The long form of the reconciliation test: RECONCILE_SEEDS (1000), RECONCILE_SEED
-	RECONCILE_SEEDS=$${RECONCILE_SEEDS:-1000} tap -t 3600 test/audit/reconcile.test.ts $(ARGS)
+	RECONCILE_SEEDS=$${RECONCILE_SEEDS:-1000} tap -t 3600 test/reconcile/reconcile.test.ts $(ARGS)
 
 openapi-seeds: node_modules/.installed ## The long form of the OpenAPI test: OPENAPI_RUNS (1000 for each operation), OPENAPI_SEED
 	OPENAPI_RUNS=$${OPENAPI_RUNS:-1000} tap -t 3600 test/flows/every-documented-operation* $(ARGS)

@@ -1,4 +1,4 @@
-import { faultText } from '../errors.ts'
+import { faultText } from '../errors/gateway-error.ts'
 import type { CheckpointSealed } from '../events/types.ts'
 import { limits } from '../limits.ts'
 import { type IntegrityFinding, IntegrityFindings } from './findings.ts'

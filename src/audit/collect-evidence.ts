@@ -1,6 +1,6 @@
 import { type Applied, initialLedger, isSealOfLog, type Ledger } from '../domain/ledger/ledger.ts'
 import type { PricePublished } from '../events/types.ts'
-import type { SealPosition } from '../read-models/charge-trace.ts'
+import type { SealPosition } from '../projections/charge-trace.ts'
 import {
   concernsCharge,
   type Evidence,

@@ -1,5 +1,5 @@
 import { formatUsd } from '../domain/money.ts'
-import type { StatementEntry } from '../read-models/statement.ts'
+import type { StatementEntry } from '../projections/statement.ts'
 
 /** A movement as it is given away: amounts are decimal USD. */
 export const entryRecord = (entry: StatementEntry) => ({

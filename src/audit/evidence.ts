@@ -2,7 +2,7 @@ import type { Key } from '../domain/accounts/accounts.ts'
 import type { Movement } from '../domain/wallet/evolve.ts'
 import type { Event, EventOf } from '../events/envelope.ts'
 import type { PricePublished } from '../events/types.ts'
-import type { SealPosition } from '../read-models/charge-trace.ts'
+import type { SealPosition } from '../projections/charge-trace.ts'
 
 /** What an event did to the wallet, and how the wallet stood after it. */
 export type RecordedMovement = Omit<Movement, 'workspaceId' | 'reference' | 'spender'>

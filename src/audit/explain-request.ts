@@ -1,7 +1,7 @@
 import { formatUsd, maxOf, parseUsd } from '../domain/money.ts'
 import { ratesFor } from '../domain/pricing/charge.ts'
 import type { PriceSheet, UsageRecorded } from '../events/types.ts'
-import { type UsageColumn, usageColumnNames, usageColumns } from '../read-models/usage.table.ts'
+import { type UsageColumn, usageColumnNames, usageColumns } from '../projections/usage.table.ts'
 import { type Evidence, type EvidenceEventOf, hasEventType } from './evidence.ts'
 import { explainCommon, explainKey } from './explain-parts.ts'
 import type { ChargeState, ExplainedCharge, ExplainedPrice, ExplainedUsage, RequestExplanation } from './explanation.ts'

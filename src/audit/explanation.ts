@@ -1,5 +1,5 @@
 import type { Attempt, PriceSheet, Usage } from '../events/types.ts'
-import type { UsageColumn } from '../read-models/usage.table.ts'
+import type { UsageColumn } from '../projections/usage.table.ts'
 import type { Recomputed } from './recompute.ts'
 
 /** The story of one charge as it is given away, in JSON: amounts are decimal USD, times ISO 8601 in UTC. */

@@ -1,6 +1,6 @@
+import { isObject } from '../encoding/json.ts'
 import { decodeFrame } from '../events/codec.ts'
 import type { StoredEvent } from '../events/upcast.ts'
-import { isObject } from '../json.ts'
 import type { FrameSource, RawFrame } from './frames.ts'
 import type { Verifier } from './note.ts'
 import { readCheckpoints, type VerifiedSeal, verifyCheckpoint } from './verified-checkpoints.ts'

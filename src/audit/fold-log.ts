@@ -1,6 +1,6 @@
 import { type Applied, applyFrame, type Ledger } from '../domain/ledger/ledger.ts'
-import type { AllowedWriters } from '../roles/read-frame.ts'
-import { frameFromRaw } from '../roles/source-log.ts'
+import type { AllowedWriters } from '../log/read-frame.ts'
+import { frameFromRaw } from '../log/source-log.ts'
 import type { FrameSource } from './frames.ts'
 
 /** A log that is read again from its first frame. */

@@ -1,4 +1,4 @@
-import type { Follower } from '../roles/role.ts'
+import type { Follower } from '../log/event-log.ts'
 import { type Hash, hashLeaf } from './merkle.ts'
 
 /** A frame as it is stored, byte for byte. */

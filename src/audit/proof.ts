@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
+import { isObject, parseJson } from '../encoding/json.ts'
 import { decodeFrame } from '../events/codec.ts'
 import type { StoredEvent } from '../events/upcast.ts'
-import { isObject, parseJson } from '../json.ts'
 import { hashFrame, type RawFrame } from './frames.ts'
 import { computeRootFromPath, type Hash, inclusionPath } from './merkle.ts'
 import type { Checkpoint, Verifier } from './note.ts'

@@ -1,4 +1,4 @@
-import { faultText } from '../errors.ts'
+import { faultText } from '../errors/gateway-error.ts'
 import type { IntegrityFinding } from './findings.ts'
 import type { Hash } from './merkle.ts'
 import { type Checkpoint, openCheckpoint, type Verifier } from './note.ts'

@@ -1,8 +1,8 @@
 import type { Key } from '../domain/accounts/accounts.ts'
 import type { Event } from '../events/envelope.ts'
-import type { ChargeTrace } from '../read-models/charge-trace.ts'
-import type { WalletEntry } from '../read-models/statement.ts'
-import { decodeEvents, unreadable } from '../roles/read-frame.ts'
+import { decodeEvents, unreadable } from '../log/read-frame.ts'
+import type { ChargeTrace } from '../projections/charge-trace.ts'
+import type { WalletEntry } from '../projections/statement.ts'
 import {
   concernsCharge,
   type Evidence,

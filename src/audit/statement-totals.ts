@@ -1,6 +1,6 @@
 import { formatUsd } from '../domain/money.ts'
 import type { MovementKind } from '../domain/wallet/evolve.ts'
-import type { StatementEntry, WalletBalance } from '../read-models/statement.ts'
+import type { StatementEntry, WalletBalance } from '../projections/statement.ts'
 import { entryRecord } from './entry-record.ts'
 import type { Statement } from './statement.ts'
 

@@ -1,7 +1,7 @@
 import { initialLedger, type Ledger } from '../domain/ledger/ledger.ts'
 import type { Event } from '../events/envelope.ts'
 import { limits } from '../limits.ts'
-import { atCheckpoint } from '../read-models/checkpoint.ts'
+import { atCheckpoint } from '../projections/checkpoint.ts'
 import {
   findBalanceBefore,
   findSpan,
@@ -11,8 +11,8 @@ import {
   type StatementSpan,
   selectEntries,
   type WalletBalance,
-} from '../read-models/statement.ts'
-import type { ReadModels } from '../read-models/tables.ts'
+} from '../projections/statement.ts'
+import type { ReadModels } from '../projections/tables.ts'
 import { type FoldSource, foldLog } from './fold-log.ts'
 
 /** Every movement of a wallet in a range, however many: they are read as they are taken, once. */

@@ -1,5 +1,5 @@
 import type { CheckpointSealed } from '../events/types.ts'
-import { decodeStoredEvents, readEvent } from '../roles/read-frame.ts'
+import { decodeStoredEvents, readEvent } from '../log/read-frame.ts'
 import type { RawFrame } from './frames.ts'
 import type { GrowingTree } from './merkle.ts'
 import type { Verifier } from './note.ts'

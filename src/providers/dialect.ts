@@ -1,5 +1,5 @@
+import type { JsonObject } from '../encoding/json.ts'
 import type { PriceSheet, Usage } from '../events/types.ts'
-import type { JsonObject } from '../json.ts'
 import type { Provider } from './provider.ts'
 
 /** What of a routed call an upstream is asked. */

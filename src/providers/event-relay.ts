@@ -1,5 +1,5 @@
 import type { Usage } from '../domain/usage/usage.ts'
-import { isObject, parseJson } from '../json.ts'
+import { isObject, parseJson } from '../encoding/json.ts'
 import { limits } from '../limits.ts'
 import type { Delivered, StreamRelay } from './dialect.ts'
 import { type SseEvent, SseEventTooLarge, SseSplitter } from './sse.ts'

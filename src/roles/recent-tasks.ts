@@ -1,12 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Applied } from '../domain/ledger/ledger.ts'
 import { isEnded, type Task } from '../domain/video/task.ts'
-import { GatewayError } from '../errors.ts'
+import { GatewayError } from '../errors/gateway-error.ts'
 import { limits } from '../limits.ts'
-import type { TaskPage } from '../read-models/tasks.ts'
-import { withTimeout } from '../within.ts'
-import type { LedgerTail } from './ledger-tail.ts'
-import type { EventLog } from './role.ts'
+import type { EventLog } from '../log/event-log.ts'
+import type { LedgerTail } from '../log/ledger-tail.ts'
+import type { TaskPage } from '../projections/tasks.ts'
+import { withTimeout } from '../runtime/within.ts'
 
 /** What is read of tasks from the tables. Everything rejects while they cannot be read. */
 export interface StoredTasks {

@@ -1,9 +1,9 @@
 import type { Applied } from '../domain/ledger/ledger.ts'
-import { GatewayError } from '../errors.ts'
+import { GatewayError } from '../errors/gateway-error.ts'
 import { limits } from '../limits.ts'
-import { withTimeout } from '../within.ts'
-import type { LedgerTail } from './ledger-tail.ts'
-import type { EventLog } from './role.ts'
+import type { EventLog } from '../log/event-log.ts'
+import type { LedgerTail } from '../log/ledger-tail.ts'
+import { withTimeout } from '../runtime/within.ts'
 
 /** Whose a response is that a provider keeps, and where. */
 export interface StoredResponseOwner {

@@ -1,6 +1,6 @@
+import { asArray, asObject, isObject, parseJson } from '../encoding/json.ts'
 import type { TaskResult } from '../events/types.ts'
-import { asArray, asObject, isObject, parseJson } from '../json.ts'
-import type { JsonRecord } from './role.ts'
+import type { JsonRecord } from './dispatch.ts'
 
 /** What a `get_video_task` is answered with: the task's results as the vendor signs them now. */
 export interface TaskResults {

@@ -1,6 +1,6 @@
 import type { Task, TaskStatus } from '../domain/video/task.ts'
+import type { JsonObject } from '../encoding/json.ts'
 import type { TaskResult } from '../events/types.ts'
-import type { JsonObject } from '../json.ts'
 
 /** What the answer to a submit tells: it is the same however often the submit is repeated. */
 export type AcceptedTask = Pick<Task, 'taskId' | 'model' | 'externalTaskId' | 'queuedMs'>

@@ -1,4 +1,4 @@
-import type { Check } from './health.ts'
+import type { Check } from '../runtime/health.ts'
 import type { RunningRole } from './role.ts'
 
 /** Takes work until it is stopped. */

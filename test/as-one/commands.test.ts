@@ -1,3 +1,3 @@
-import { runTogether } from '../run-together.ts'
+import { runTogether } from '../support/run-together.ts'
 
-await runTogether('test/commands/**/*.test.ts')
+await runTogether('test/cli/**/*.test.ts')

@@ -1,3 +1,3 @@
-import { runTogether } from '../run-together.ts'
+import { runTogether } from '../support/run-together.ts'
 
 await runTogether('test/roles/edge/**/*.test.ts', { part: 0, of: 3 })

@@ -1,4 +1,4 @@
-import { runTogether } from '../run-together.ts'
+import { runTogether } from '../support/run-together.ts'
 
-await runTogether('test/read-models/**/*.test.ts')
-await runTogether('test/infrastructure/postgres/**/*.test.ts')
+await runTogether('test/projections/**/*.test.ts')
+await runTogether('test/adapters/postgres/**/*.test.ts')

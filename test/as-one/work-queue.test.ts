@@ -1,3 +1,3 @@
-import { runTogether } from '../run-together.ts'
+import { runTogether } from '../support/run-together.ts'
 
-await runTogether('test/infrastructure/nats/work-queue/**/*.test.ts')
+await runTogether('test/adapters/nats/work-queue/**/*.test.ts')

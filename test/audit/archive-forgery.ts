@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
+import type { Manifest } from '../../src/adapters/archive/manifest.ts'
+import { encodeFrameRecord } from '../../src/adapters/archive/records.ts'
 import type { RawFrame } from '../../src/audit/frames.ts'
-import type { Manifest } from '../../src/infrastructure/archive/manifest.ts'
-import { encodeFrameRecord } from '../../src/infrastructure/archive/records.ts'
 
 /** Puts other frames into an archive's first segment, and makes its manifest agree: what whoever lacks the key can do. */
 export const forgeArchive = async (

@@ -5,14 +5,11 @@ import { collectEvidence } from '../../src/audit/collect-evidence.ts'
 import { explainCharge } from '../../src/audit/explain-charge.ts'
 import type { Explanation, RequestExplanation, TaskExplanation } from '../../src/audit/explanation.ts'
 import { readEvidence } from '../../src/audit/read-evidence.ts'
-import { explanationText } from '../../src/commands/explanation-text.ts'
+import { explanationText } from '../../src/cli/explanation-text.ts'
 import { formatUsd } from '../../src/domain/money.ts'
 import { chargeFor } from '../../src/domain/pricing/charge.ts'
 import type { FactOf } from '../../src/events/envelope.ts'
 import type { TaskSettled, UsageRecorded } from '../../src/events/types.ts'
-import { MemoryLog } from '../memory-log.ts'
-import { startPostgres } from '../postgres.ts'
-import { propertyRuns } from '../property-runs.ts'
 import {
   adjusted,
   checkpointSealed,
@@ -36,6 +33,9 @@ import {
 } from '../roles/projector/facts.ts'
 import { histories, logOf } from '../roles/projector/history.ts'
 import { openProjected, project } from '../roles/projector/projecting.ts'
+import { MemoryLog } from '../support/memory-log.ts'
+import { startPostgres } from '../support/postgres.ts'
+import { propertyRuns } from '../support/property-runs.ts'
 
 const explainFrom = async <T extends Explanation>(log: MemoryLog, id: string): Promise<T> => {
   const told = explainCharge(await collectEvidence({ frames: log, to: log.frames.length }, id))

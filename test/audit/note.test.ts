@@ -10,7 +10,7 @@ import {
   signCheckpoint,
   verifierText,
 } from '../../src/audit/note.ts'
-import { propertyRuns } from '../property-runs.ts'
+import { propertyRuns } from '../support/property-runs.ts'
 
 const signer = createSigner('example.com/log', Buffer.alloc(32, 7))
 const verifier = deriveVerifier(signer)

@@ -4,7 +4,7 @@ import { createSigner, deriveVerifier } from '../../src/audit/note.ts'
 import { checkProof, makeProof, type Proof, readProof } from '../../src/audit/proof.ts'
 import { readSeal, SealBuilder } from '../../src/audit/seal.ts'
 import { decodeFrame, encodeFrame } from '../../src/events/codec.ts'
-import { randomOf } from '../random.ts'
+import { randomOf } from '../support/random.ts'
 import { MemorySource, sealedLog, signer, stranger, verifier } from './sealed-log.ts'
 
 const log = sealedLog({ frames: 120, random: randomOf(21), sealers: 2 })

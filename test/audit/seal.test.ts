@@ -4,9 +4,9 @@ import { hashFrame, type RawFrame } from '../../src/audit/frames.ts'
 import { countPeaks, GrowingTree } from '../../src/audit/merkle.ts'
 import { createSigner, deriveVerifier, NoteFault, openCheckpoint, signCheckpoint } from '../../src/audit/note.ts'
 import { checkSeal, readSeal, SealBuilder, SealFault } from '../../src/audit/seal.ts'
+import { getValidator } from '../../src/encoding/schema-validation.ts'
 import type { CheckpointSealed } from '../../src/events/types.ts'
-import { getValidator } from '../../src/schema-validation.ts'
-import { propertyRuns } from '../property-runs.ts'
+import { propertyRuns } from '../support/property-runs.ts'
 
 const signer = createSigner('example.com/log', Buffer.alloc(32, 7))
 const verifier = deriveVerifier(signer)

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { verifyLog } from '../../src/audit/verify.ts'
-import { randomOf } from '../random.ts'
+import { randomOf } from '../support/random.ts'
 import { MemorySource, type SealedLog, sealedLog, verifier } from './sealed-log.ts'
 import { publishedOf, stretchOf, type Tampering, tamperingKinds, tamperWith } from './tampering.ts'
 

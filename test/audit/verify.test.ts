@@ -7,8 +7,8 @@ import { decideVerdict, type Verification, type VerifyParts, verifyLog } from '.
 import { encodeFrame } from '../../src/events/codec.ts'
 import { sealEvent } from '../../src/events/envelope.ts'
 import { limits } from '../../src/limits.ts'
-import { decodeEvents } from '../../src/roles/read-frame.ts'
-import { randomOf } from '../random.ts'
+import { decodeEvents } from '../../src/log/read-frame.ts'
+import { randomOf } from '../support/random.ts'
 import { MemorySource, renumbered, sealedLog, signer, stranger, verifier } from './sealed-log.ts'
 import { publishedOf } from './tampering.ts'
 

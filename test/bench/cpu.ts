@@ -1,5 +1,5 @@
 /** What processes cost. */
-import { readRecord } from '../../src/infrastructure/embedded/record.ts'
+import { readRecord } from '../../src/embedded/record.ts'
 import type { LoadResult } from './asking.ts'
 import type { Gateway } from './installation.ts'
 import { cpuMicros, cpuMicrosWithChildren } from './procfs.ts'

@@ -1,6 +1,6 @@
 /** How far the tables are behind what has been acknowledged, at a pace. */
 import { setTimeout as delay } from 'node:timers/promises'
-import type { EventLog } from '../../src/roles/role.ts'
+import type { EventLog } from '../../src/log/event-log.ts'
 import { quantile } from './figures.ts'
 import { requestFacts } from './traffic.ts'
 

@@ -3,7 +3,7 @@
  * own count. Exits with 1 when the ledger is wrong; targets are reported, not enforced.
  */
 import { parseArgs } from 'node:util'
-import type { Addresses } from '../../src/infrastructure/embedded/embedded.ts'
+import type { Addresses } from '../../src/embedded/embedded.ts'
 import { casesOf, labelOf, surfacesOf } from './cases.ts'
 import { type BenchProcess, programFlags, type ServerAddress, startProcess } from './child.ts'
 import { startGateway } from './gateway.ts'

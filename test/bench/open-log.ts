@@ -1,8 +1,8 @@
 import { v7 } from 'uuid'
-import type { Addresses } from '../../src/infrastructure/embedded/embedded.ts'
-import { connectNats } from '../../src/infrastructure/nats/connect.ts'
-import { type OpenLog, openLog } from '../../src/infrastructure/nats/log.ts'
-import { silent } from '../infrastructure/embedded/silent.ts'
+import { connectNats } from '../../src/adapters/nats/connect.ts'
+import { type OpenLog, openLog } from '../../src/adapters/nats/log.ts'
+import type { Addresses } from '../../src/embedded/embedded.ts'
+import { silent } from '../embedded/silent.ts'
 
 const closeWithinMs = 2_000
 

@@ -7,7 +7,7 @@ import { becomeServer } from './child.ts'
 
 const upstream = new URL(process.argv[2]!)
 
-// The options of src/infrastructure/http/client.ts.
+// The options of src/adapters/http/client.ts.
 const pool = new Pool(upstream.origin, {
   connections: limits.upstreamConnectionsMax,
   pipelining: 1,

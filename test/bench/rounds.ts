@@ -1,4 +1,4 @@
-import type { OpenLog } from '../../src/infrastructure/nats/log.ts'
+import type { OpenLog } from '../../src/adapters/nats/log.ts'
 import type { LoadResult } from './asking.ts'
 import { busiestOf, type Case, inTurn } from './cases.ts'
 import type { BenchProcess } from './child.ts'

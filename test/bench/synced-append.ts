@@ -1,5 +1,5 @@
+import type { OpenLog } from '../../src/adapters/nats/log.ts'
 import type { FactOf } from '../../src/events/envelope.ts'
-import type { OpenLog } from '../../src/infrastructure/nats/log.ts'
 import { median } from './figures.ts'
 
 /** An event of an ordinary size. */

@@ -3,7 +3,7 @@ import { formatUsd } from '../../src/domain/money.ts'
 import { chargeFor } from '../../src/domain/pricing/charge.ts'
 import { usageOf } from '../../src/domain/usage/usage.ts'
 import type { Fact } from '../../src/events/envelope.ts'
-import type { Appended, EventLog } from '../../src/roles/role.ts'
+import type { Appended, EventLog } from '../../src/log/event-log.ts'
 import { tokens } from './content.ts'
 import { benchModel, picosPerAnswer, priceFile } from './price.ts'
 

@@ -1,5 +1,5 @@
 /** What OpenAI refuses of a chat request: by its own description, and by the rules that the description does not state. Read 2026-11. */
-import { asArray, asObject, asText, type JsonObject } from '../../src/json.ts'
+import { asArray, asObject, asText, type JsonObject } from '../../src/encoding/json.ts'
 import { problemsOfKnownChatRequest } from '../reference/contract.ts'
 
 const userCharactersMax = 64

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import Anthropic from '@anthropic-ai/sdk'
 import { betaTool } from '@anthropic-ai/sdk/helpers/beta/json-schema'
-import { asObject, asText, parseJson } from '../../src/json.ts'
+import { asObject, asText, parseJson } from '../../src/encoding/json.ts'
 
 export interface Place {
   /** What stands before `/v1`. */

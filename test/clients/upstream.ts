@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
-import { asArray, asObject, asText, isObject, type JsonObject, parseJson } from '../../src/json.ts'
+import { asArray, asObject, asText, isObject, type JsonObject, parseJson } from '../../src/encoding/json.ts'
 import { problemOf } from './rules.ts'
 
 /** What it has answered so far. */

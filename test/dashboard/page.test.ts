@@ -2,11 +2,11 @@ import { readFile } from 'node:fs/promises'
 import type { Browser, Page } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { checkProof, readProof } from '../../src/audit/proof.ts'
-import { creditWallet, issueKey } from '../../src/commands/accounts.ts'
-import { listLogVerifiers } from '../../src/commands/audit-keys.ts'
-import { chat, chatBody, until } from '../clients.ts'
-import { runtime } from '../gateway.ts'
-import { newVideo } from '../video.ts'
+import { creditWallet, issueKey } from '../../src/cli/accounts.ts'
+import { listLogVerifiers } from '../../src/cli/audit-keys.ts'
+import { chat, chatBody, until } from '../support/clients.ts'
+import { runtime } from '../support/gateway.ts'
+import { newVideo } from '../support/video.ts'
 import {
   axeViolations,
   findChromium,

@@ -1,8 +1,8 @@
-import { openOperatorPlatform } from '../../src/commands/platform.ts'
+import { openOperatorPlatform } from '../../src/cli/platform.ts'
 import type { Fact } from '../../src/events/envelope.ts'
-import { type Account, runtime, type TestGateway } from '../gateway.ts'
 import { failed, routed, used } from '../roles/projector/facts.ts'
-import { quick } from '../video.ts'
+import { type Account, runtime, type TestGateway } from '../support/gateway.ts'
+import { quick } from '../support/video.ts'
 
 const dayMs = 86_400_000
 const factsPerFrame = 200

@@ -1,4 +1,4 @@
-import { asArray, asObject, asText, isObject, parseJson } from '../../src/json.ts'
+import { asArray, asObject, asText, isObject, parseJson } from '../../src/encoding/json.ts'
 
 /** `unavailable`: nobody told, and why; that is no word on any package. */
 export type Advisories =

@@ -1,4 +1,4 @@
-import { asObject, isObject, type JsonObject } from '../../src/json.ts'
+import { asObject, isObject, type JsonObject } from '../../src/encoding/json.ts'
 
 const registry = 'https://registry.npmjs.org/'
 const sha512Pattern = /^sha512-[A-Za-z0-9+/]{86}==$/

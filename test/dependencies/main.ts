@@ -4,7 +4,7 @@
  */
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
-import { asObject, parseJson } from '../../src/json.ts'
+import { asObject, parseJson } from '../../src/encoding/json.ts'
 import { type Advisories, advisoriesIn } from './advisories.ts'
 import { fetchedIn, problemsOfLock } from './lock.ts'
 

@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import t from 'tap'
+import { getValidator } from '../../src/encoding/schema-validation.ts'
 import { decodeFrame, encodeFrame } from '../../src/events/codec.ts'
 import { storedSchemaIdOf, upcast } from '../../src/events/upcast.ts'
-import { getValidator } from '../../src/schema-validation.ts'
 
 /** Events as a gateway wrote them to its log, one a line: what is here is never changed, only added to. */
 const folder = new URL('recorded/', import.meta.url)

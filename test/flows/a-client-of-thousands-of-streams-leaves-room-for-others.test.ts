@@ -3,10 +3,10 @@ import { Agent, type IncomingMessage, request, type ServerResponse } from 'node:
 import t from 'tap'
 import { limits } from '../../src/limits.ts'
 import { residentBytes } from '../bench/procfs.ts'
-import { chatBody, until } from '../clients.ts'
-import { startGatewayApart } from '../gateway-apart.ts'
-import { beginStream, closingEvents, startHostileUpstream, wordsEvent } from '../hostile-upstream.ts'
-import { scrape } from '../metrics.ts'
+import { chatBody, until } from '../support/clients.ts'
+import { startGatewayApart } from '../support/gateway-apart.ts'
+import { beginStream, closingEvents, startHostileUpstream, wordsEvent } from '../support/hostile-upstream.ts'
+import { scrape } from '../support/metrics.ts'
 
 /** None: the short form, with smaller bounds. */
 const asked = Number(process.env['FAULTS_STREAMS'] ?? 0)

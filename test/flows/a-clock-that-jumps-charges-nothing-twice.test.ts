@@ -1,15 +1,23 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
 import { v7 } from 'uuid'
-import { publishPlan, subscribe } from '../../src/commands/plans.ts'
-import { requireTables } from '../../src/commands/platform.ts'
-import { rebuildReadModels } from '../../src/commands/replay.ts'
-import { checkCharges } from '../bills.ts'
-import { Clients, chat, chatBody, until } from '../clients.ts'
-import { runtime, startTestGateway } from '../gateway.ts'
-import { askKeyed, exactUsd, keyedOptions, netUsd } from '../keyed.ts'
-import { failing, healthAt, scrape } from '../metrics.ts'
-import { newVideo, openKnownAccount, plainUsd, pollVideo, quick, videoOptions, walletFigures } from '../video.ts'
+import { publishPlan, subscribe } from '../../src/cli/plans.ts'
+import { requireTables } from '../../src/cli/platform.ts'
+import { rebuildReadModels } from '../../src/cli/replay.ts'
+import { checkCharges } from '../support/bills.ts'
+import { Clients, chat, chatBody, until } from '../support/clients.ts'
+import { runtime, startTestGateway } from '../support/gateway.ts'
+import { askKeyed, exactUsd, keyedOptions, netUsd } from '../support/keyed.ts'
+import { failing, healthAt, scrape } from '../support/metrics.ts'
+import {
+  newVideo,
+  openKnownAccount,
+  plainUsd,
+  pollVideo,
+  quick,
+  videoOptions,
+  walletFigures,
+} from '../support/video.ts'
 
 const hourMs = 3_600_000
 const dayMs = 24 * hourMs

@@ -2,10 +2,10 @@ import { once } from 'node:events'
 import { request, type ServerResponse } from 'node:http'
 import t from 'tap'
 import { residentBytes } from '../bench/procfs.ts'
-import { chatBody, until } from '../clients.ts'
-import { startGatewayApart } from '../gateway-apart.ts'
-import { beginStream, closingEvents, startHostileUpstream, wordsEvent } from '../hostile-upstream.ts'
-import { scrape } from '../metrics.ts'
+import { chatBody, until } from '../support/clients.ts'
+import { startGatewayApart } from '../support/gateway-apart.ts'
+import { beginStream, closingEvents, startHostileUpstream, wordsEvent } from '../support/hostile-upstream.ts'
+import { scrape } from '../support/metrics.ts'
 
 const events = Number(process.env['FAULTS_EVENTS'] ?? 100_000)
 /** Of the gateway, for what the flood may take of it at any moment: its buffers, and garbage that is not collected yet. */

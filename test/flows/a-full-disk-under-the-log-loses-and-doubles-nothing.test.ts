@@ -2,12 +2,12 @@ import { jetstream, jetstreamManager } from '@nats-io/jetstream'
 import { connect, type NatsConnection } from '@nats-io/transport-node'
 import t, { type Test } from 'tap'
 import { residentBytes } from '../bench/procfs.ts'
-import { checkCharges } from '../bills.ts'
-import { checkRefused, startClients, until } from '../clients.ts'
-import { type ExternalServers, startExternalServers } from '../external-servers.ts'
-import { type GatewayApart, startGatewayApart } from '../gateway-apart.ts'
-import { failing, healthAt, scrape } from '../metrics.ts'
-import { mountSmallDisk, noSmallDisk } from '../small-disk.ts'
+import { checkCharges } from '../support/bills.ts'
+import { checkRefused, startClients, until } from '../support/clients.ts'
+import { type ExternalServers, startExternalServers } from '../support/external-servers.ts'
+import { type GatewayApart, startGatewayApart } from '../support/gateway-apart.ts'
+import { failing, healthAt, scrape } from '../support/metrics.ts'
+import { mountSmallDisk, noSmallDisk } from '../support/small-disk.ts'
 
 const growthBytesMax = 128 * 1024 * 1024
 

@@ -1,14 +1,14 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
-import { requireTables } from '../../src/commands/platform.ts'
-import { rebuildReadModels } from '../../src/commands/replay.ts'
+import { requireTables } from '../../src/cli/platform.ts'
+import { rebuildReadModels } from '../../src/cli/replay.ts'
 import { residentBytes } from '../bench/procfs.ts'
-import { checkCharges } from '../bills.ts'
-import { Clients, chat, chatBody, until } from '../clients.ts'
-import { startExternalServers } from '../external-servers.ts'
-import { startGatewayApart } from '../gateway-apart.ts'
-import { failing, healthAt, scrape } from '../metrics.ts'
-import { mountSmallDisk, noSmallDisk } from '../small-disk.ts'
+import { checkCharges } from '../support/bills.ts'
+import { Clients, chat, chatBody, until } from '../support/clients.ts'
+import { startExternalServers } from '../support/external-servers.ts'
+import { startGatewayApart } from '../support/gateway-apart.ts'
+import { failing, healthAt, scrape } from '../support/metrics.ts'
+import { mountSmallDisk, noSmallDisk } from '../support/small-disk.ts'
 
 const diskMegabytes = 160
 const growthBytesMax = 128 * 1024 * 1024

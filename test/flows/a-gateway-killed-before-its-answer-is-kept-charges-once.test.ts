@@ -1,15 +1,15 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import type { GatewayBounds } from '../../src/commands/gateway.ts'
-import { requireTables } from '../../src/commands/platform.ts'
-import { startSandbox } from '../../src/sandbox/server.ts'
-import { checkCharges } from '../bills.ts'
-import { until } from '../clients.ts'
-import { startExternalServers } from '../external-servers.ts'
-import { configOf, openOperator, runtime, temporaryFolder } from '../gateway.ts'
-import { GatewayProcess } from '../gateway-process.ts'
-import { askKeyed, exactBody, exactUsd, type Keyed, type KeyedAnswer, keyedOptions, netUsd } from '../keyed.ts'
-import { randomOf } from '../random.ts'
+import { startSandbox } from '../../sandbox/server.ts'
+import type { GatewayBounds } from '../../src/cli/gateway.ts'
+import { requireTables } from '../../src/cli/platform.ts'
+import { checkCharges } from '../support/bills.ts'
+import { until } from '../support/clients.ts'
+import { startExternalServers } from '../support/external-servers.ts'
+import { configOf, openOperator, runtime, temporaryFolder } from '../support/gateway.ts'
+import { GatewayProcess } from '../support/gateway-process.ts'
+import { askKeyed, exactBody, exactUsd, type Keyed, type KeyedAnswer, keyedOptions, netUsd } from '../support/keyed.ts'
+import { randomOf } from '../support/random.ts'
 import {
   eventsOf,
   newVideo,
@@ -19,7 +19,7 @@ import {
   usdTimes,
   videoOptions,
   walletFigures,
-} from '../video.ts'
+} from '../support/video.ts'
 
 /** Of those that end at a moment that nobody chose; the long form, `make chaos`, has 10. */
 const rounds = Number(process.env['CHAOS_ROUNDS'] ?? 1)

@@ -1,8 +1,8 @@
 import t from 'tap'
 import { formatUsd } from '../../src/domain/money.ts'
 import { availablePicos } from '../../src/domain/wallet/wallet.ts'
-import { chat, chatBody, until } from '../clients.ts'
-import { runtime, startTestGateway } from '../gateway.ts'
+import { chat, chatBody, until } from '../support/clients.ts'
+import { runtime, startTestGateway } from '../support/gateway.ts'
 
 t.test('what an edge leaves behind goes back at its deadline, what it does not need goes back at once', async (t) => {
   const { gateway, operator, account } = await startTestGateway(t)

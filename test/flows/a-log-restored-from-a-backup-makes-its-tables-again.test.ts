@@ -2,11 +2,11 @@ import { cp, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import pg from 'pg'
 import t from 'tap'
-import { startGateway } from '../../src/commands/gateway.ts'
-import { openPlatform, requireTables } from '../../src/commands/platform.ts'
-import { startSandbox } from '../../src/sandbox/server.ts'
-import { chat, chatBody, until } from '../clients.ts'
-import { configOf, openOperator, runtime, temporaryFolder } from '../gateway.ts'
+import { startSandbox } from '../../sandbox/server.ts'
+import { startGateway } from '../../src/cli/gateway.ts'
+import { openPlatform, requireTables } from '../../src/cli/platform.ts'
+import { chat, chatBody, until } from '../support/clients.ts'
+import { configOf, openOperator, runtime, temporaryFolder } from '../support/gateway.ts'
 
 t.test('the log of an earlier day under tables of a later one', async (t) => {
   const sandbox = await startSandbox(runtime)

@@ -1,11 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
-import { requireTables } from '../../src/commands/platform.ts'
-import { rebuildReadModels } from '../../src/commands/replay.ts'
+import { requireTables } from '../../src/cli/platform.ts'
+import { rebuildReadModels } from '../../src/cli/replay.ts'
 import type { Fact, FactOf } from '../../src/events/envelope.ts'
-import { checkCharges } from '../bills.ts'
-import { Clients, chat, chatBody, until } from '../clients.ts'
-import { type Operator, startTestGateway } from '../gateway.ts'
 import {
   holdReleased,
   lateVerdict,
@@ -15,6 +12,9 @@ import {
   taskSettled,
   taskSubmitted,
 } from '../roles/projector/facts.ts'
+import { checkCharges } from '../support/bills.ts'
+import { Clients, chat, chatBody, until } from '../support/clients.ts'
+import { type Operator, startTestGateway } from '../support/gateway.ts'
 
 const films = 'films'
 const deadline = '2100-01-01T00:00:00.000Z'

@@ -1,12 +1,12 @@
 import OpenAI from 'openai'
 import t from 'tap'
 import { limits } from '../../src/limits.ts'
-import { checkCharges } from '../bills.ts'
-import { until } from '../clients.ts'
-import { startExternalServers } from '../external-servers.ts'
-import { askKeyed, exactBody, exactUsd, type Keyed, type KeyedAnswer, keyedOptions, netUsd } from '../keyed.ts'
-import { startRolesTogether } from '../roles-together.ts'
-import { openKnownAccount, plainUsd, usdTimes, videoOptions, walletFigures } from '../video.ts'
+import { checkCharges } from '../support/bills.ts'
+import { until } from '../support/clients.ts'
+import { startExternalServers } from '../support/external-servers.ts'
+import { askKeyed, exactBody, exactUsd, type Keyed, type KeyedAnswer, keyedOptions, netUsd } from '../support/keyed.ts'
+import { startRolesTogether } from '../support/roles-together.ts'
+import { openKnownAccount, plainUsd, usdTimes, videoOptions, walletFigures } from '../support/video.ts'
 
 const { direct, postgres, nats } = await startExternalServers(t)
 const running = await startRolesTogether(t, {

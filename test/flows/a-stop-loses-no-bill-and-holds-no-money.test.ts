@@ -1,8 +1,8 @@
 import t, { type Test } from 'tap'
-import { chat, chatBody, until } from '../clients.ts'
-import { Deployment } from '../deployment.ts'
-import { startExternalServers } from '../external-servers.ts'
-import { type Operator, startTestGateway } from '../gateway.ts'
+import { chat, chatBody, until } from '../support/clients.ts'
+import { Deployment } from '../support/deployment.ts'
+import { startExternalServers } from '../support/external-servers.ts'
+import { type Operator, startTestGateway } from '../support/gateway.ts'
 
 const ask = (url: string, secret: string, signal: AbortSignal): Promise<Response | null> =>
   fetch(`${url}/v1/chat/completions`, {

@@ -1,9 +1,9 @@
 import t from 'tap'
-import { requireTables } from '../../src/commands/platform.ts'
+import { requireTables } from '../../src/cli/platform.ts'
 import { formatUsd, parseUsd } from '../../src/domain/money.ts'
-import { checkCharges } from '../bills.ts'
-import { until } from '../clients.ts'
-import { startTestGateway } from '../gateway.ts'
+import { checkCharges } from '../support/bills.ts'
+import { until } from '../support/clients.ts'
+import { startTestGateway } from '../support/gateway.ts'
 import {
   eventsOf,
   newVideo,
@@ -13,7 +13,7 @@ import {
   statementOf,
   videoOptions,
   walletFigures,
-} from '../video.ts'
+} from '../support/video.ts'
 
 interface Case {
   readonly what: string

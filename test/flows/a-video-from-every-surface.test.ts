@@ -1,9 +1,16 @@
 import OpenAI from 'openai'
 import t from 'tap'
-import { checkCharges } from '../bills.ts'
-import { until } from '../clients.ts'
-import { startTestGateway } from '../gateway.ts'
-import { newVideo, openKnownAccount, pollVideo, type VideoSurface, videoOptions, walletFigures } from '../video.ts'
+import { checkCharges } from '../support/bills.ts'
+import { until } from '../support/clients.ts'
+import { startTestGateway } from '../support/gateway.ts'
+import {
+  newVideo,
+  openKnownAccount,
+  pollVideo,
+  type VideoSurface,
+  videoOptions,
+  walletFigures,
+} from '../support/video.ts'
 
 const running = await startTestGateway(t, videoOptions())
 const { gateway, operator, sandbox, account } = running

@@ -1,13 +1,13 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
+import { sandboxVideoKey } from '../../sandbox/server.ts'
 import type { TaskExplanation } from '../../src/audit/explanation.ts'
 import { formatUsd, parseUsd } from '../../src/domain/money.ts'
-import { sandboxVideoKey } from '../../src/sandbox/server.ts'
-import { until } from '../clients.ts'
-import { startTestGateway } from '../gateway.ts'
-import { type Ended, runProgram, startProgramUnread } from '../program.ts'
-import { eventsOf, newVideo, quick, submitVideo, videoOptions, walletFigures } from '../video.ts'
+import { until } from '../support/clients.ts'
+import { startTestGateway } from '../support/gateway.ts'
+import { type Ended, runProgram, startProgramUnread } from '../support/program.ts'
+import { eventsOf, newVideo, quick, submitVideo, videoOptions, walletFigures } from '../support/video.ts'
 
 /** A hold is of 3 units at 0.14 USD. */
 const asked = {

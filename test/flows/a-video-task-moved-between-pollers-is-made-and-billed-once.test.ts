@@ -1,10 +1,10 @@
 import t, { type Test } from 'tap'
-import { requireTables } from '../../src/commands/platform.ts'
+import { requireTables } from '../../src/cli/platform.ts'
 import { parseUsd } from '../../src/domain/money.ts'
-import { selectLateVerdicts } from '../../src/read-models/late-verdicts.ts'
-import { until } from '../clients.ts'
-import { eventsOf, newVideo, openKnownAccount, plainUsd, usdTimes, walletFigures } from '../video.ts'
-import { checkMadeAndBilledOnce, madeOf, startPollersApart } from '../video-pollers.ts'
+import { selectLateVerdicts } from '../../src/projections/late-verdicts.ts'
+import { until } from '../support/clients.ts'
+import { eventsOf, newVideo, openKnownAccount, plainUsd, usdTimes, walletFigures } from '../support/video.ts'
+import { checkMadeAndBilledOnce, madeOf, startPollersApart } from '../support/video-pollers.ts'
 
 const creditUsd = '20'
 

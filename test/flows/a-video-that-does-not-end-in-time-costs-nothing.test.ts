@@ -1,16 +1,16 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
-import { startRole } from '../../src/commands/gateway.ts'
-import { requireTables } from '../../src/commands/platform.ts'
+import { sandboxVideoKey, startSandbox } from '../../sandbox/server.ts'
+import { startRole } from '../../src/cli/gateway.ts'
+import { requireTables } from '../../src/cli/platform.ts'
 import { parseUsd } from '../../src/domain/money.ts'
-import { selectLateVerdicts } from '../../src/read-models/late-verdicts.ts'
-import { sandboxVideoKey, startSandbox } from '../../src/sandbox/server.ts'
-import { checkCharges } from '../bills.ts'
-import { until } from '../clients.ts'
-import { startExternalServers } from '../external-servers.ts'
-import { runtime } from '../gateway.ts'
-import { LossyProxy } from '../infrastructure/nats/lossy-proxy.ts'
-import { startRolesTogether } from '../roles-together.ts'
+import { selectLateVerdicts } from '../../src/projections/late-verdicts.ts'
+import { LossyProxy } from '../adapters/nats/lossy-proxy.ts'
+import { checkCharges } from '../support/bills.ts'
+import { until } from '../support/clients.ts'
+import { startExternalServers } from '../support/external-servers.ts'
+import { runtime } from '../support/gateway.ts'
+import { startRolesTogether } from '../support/roles-together.ts'
 import {
   eventsOf,
   newVideo,
@@ -21,7 +21,7 @@ import {
   usdTimes,
   videoOptions,
   walletFigures,
-} from '../video.ts'
+} from '../support/video.ts'
 
 /** Of the edge where a task is given little time. */
 const taskDeadlineMs = 4_000

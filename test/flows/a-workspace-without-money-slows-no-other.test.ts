@@ -1,7 +1,7 @@
 import { Agent, request } from 'node:http'
 import t from 'tap'
-import { chat, chatBody } from '../clients.ts'
-import { startGatewayApart } from '../gateway-apart.ts'
+import { chat, chatBody } from '../support/clients.ts'
+import { startGatewayApart } from '../support/gateway-apart.ts'
 
 const attackers = 8
 const rounds = 15

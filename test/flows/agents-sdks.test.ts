@@ -9,8 +9,8 @@ import { ChatOpenAI } from '@langchain/openai'
 import { generateText, isStepCount, type LanguageModel, streamText, tool } from 'ai'
 import t from 'tap'
 import { z } from 'zod'
-import { checkReservations, startBilling } from '../bills.ts'
-import { sheetOf, startTestGateway } from '../gateway.ts'
+import { checkReservations, startBilling } from '../support/bills.ts'
+import { sheetOf, startTestGateway } from '../support/gateway.ts'
 
 const providers = ['openai', 'grok', 'gemini', 'anthropic']
 const sheets = Object.fromEntries(

@@ -1,11 +1,11 @@
 import t, { type Test } from 'tap'
+import type { Sandbox } from '../../sandbox/server.ts'
 import { limits } from '../../src/limits.ts'
-import type { Sandbox } from '../../src/sandbox/server.ts'
-import { until } from '../clients.ts'
-import { Deployment } from '../deployment.ts'
-import { startExternalServers } from '../external-servers.ts'
-import { type Operator, startTestGateway } from '../gateway.ts'
-import { eventsOf, newVideo, pollVideo, videoOptions } from '../video.ts'
+import { until } from '../support/clients.ts'
+import { Deployment } from '../support/deployment.ts'
+import { startExternalServers } from '../support/external-servers.ts'
+import { type Operator, startTestGateway } from '../support/gateway.ts'
+import { eventsOf, newVideo, pollVideo, videoOptions } from '../support/video.ts'
 
 interface Stage {
   readonly url: string

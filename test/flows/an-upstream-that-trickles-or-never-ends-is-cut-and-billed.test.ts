@@ -1,11 +1,11 @@
 import type { ServerResponse } from 'node:http'
 import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
-import { billOf } from '../bills.ts'
-import { chatBody, until } from '../clients.ts'
-import { startTestGateway } from '../gateway.ts'
-import { beginStream, startHostileUpstream, wordsEvent } from '../hostile-upstream.ts'
-import { scrape } from '../metrics.ts'
+import { billOf } from '../support/bills.ts'
+import { chatBody, until } from '../support/clients.ts'
+import { startTestGateway } from '../support/gateway.ts'
+import { beginStream, startHostileUpstream, wordsEvent } from '../support/hostile-upstream.ts'
+import { scrape } from '../support/metrics.ts'
 
 const idleMs = 1_000
 const requestDeadlineMs = 5_000

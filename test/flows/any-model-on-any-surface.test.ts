@@ -1,10 +1,10 @@
 import Anthropic from '@anthropic-ai/sdk'
 import OpenAI from 'openai'
 import t, { type Test } from 'tap'
-import { billOf, checkReservations, startBilling } from '../bills.ts'
-import { until } from '../clients.ts'
-import { sheetOf, startTestGateway, type TestGateway } from '../gateway.ts'
 import { problemsOfChatChunk, problemsOfChatResponse } from '../reference/contract.ts'
+import { billOf, checkReservations, startBilling } from '../support/bills.ts'
+import { until } from '../support/clients.ts'
+import { sheetOf, startTestGateway, type TestGateway } from '../support/gateway.ts'
 
 /** Every provider has every model. */
 const models = {

@@ -2,13 +2,13 @@ import OpenAI from 'openai'
 import t from 'tap'
 import { formatUsd, parseUsd } from '../../src/domain/money.ts'
 import type { EventOf } from '../../src/events/envelope.ts'
-import { sheetOf, startTestGateway, type TestGateway } from '../gateway.ts'
 import {
   problemsOfChatChunk,
   problemsOfChatRequest,
   problemsOfChatResponse,
   problemsOfModels,
 } from '../reference/contract.ts'
+import { sheetOf, startTestGateway, type TestGateway } from '../support/gateway.ts'
 
 const models = {
   weather: 'weather',

@@ -1,10 +1,10 @@
 import t from 'tap'
 import { createSigner, deriveVerifier } from '../../src/audit/note.ts'
 import { SealBuilder } from '../../src/audit/seal.ts'
-import { chatBody, until } from '../clients.ts'
-import { startExternalServers } from '../external-servers.ts'
-import { failing, healthAt, scrape } from '../metrics.ts'
-import { startRolesTogether } from '../roles-together.ts'
+import { chatBody, until } from '../support/clients.ts'
+import { startExternalServers } from '../support/external-servers.ts'
+import { failing, healthAt, scrape } from '../support/metrics.ts'
+import { startRolesTogether } from '../support/roles-together.ts'
 
 const observe = { host: '127.0.0.1', port: 0 }
 

@@ -1,12 +1,12 @@
 import { hash } from 'node:crypto'
 import t from 'tap'
 import { createSigner, deriveVerifier } from '../../src/audit/note.ts'
-import { documentedModels, documentedOperations } from '../documented-operations.ts'
-import { sheetOf, startTestGateway } from '../gateway.ts'
-import { invalidOf } from '../invalid-input.ts'
-import type { Documented, Sent } from '../openapi-client.ts'
-import { randomOf } from '../random.ts'
-import { videoOptions } from '../video.ts'
+import { documentedModels, documentedOperations } from '../support/documented-operations.ts'
+import { sheetOf, startTestGateway } from '../support/gateway.ts'
+import { invalidOf } from '../support/invalid-input.ts'
+import type { Documented, Sent } from '../support/openapi-client.ts'
+import { randomOf } from '../support/random.ts'
+import { videoOptions } from '../support/video.ts'
 
 const seed = Number(process.env['OPENAPI_SEED'] ?? Date.now() % 100_000)
 /** Invalid requests to each operation. */

@@ -1,11 +1,11 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
-import { startSandbox } from '../../src/sandbox/server.ts'
-import { Clients, chat, chatBody, until } from '../clients.ts'
-import { prepareDataFolder } from '../clusters.ts'
-import { configOf, openOperator, runtime, sheetOf, temporaryFolder } from '../gateway.ts'
-import { GatewayProcess } from '../gateway-process.ts'
-import { randomOf } from '../random.ts'
+import { startSandbox } from '../../sandbox/server.ts'
+import { Clients, chat, chatBody, until } from '../support/clients.ts'
+import { prepareDataFolder } from '../support/clusters.ts'
+import { configOf, openOperator, runtime, sheetOf, temporaryFolder } from '../support/gateway.ts'
+import { GatewayProcess } from '../support/gateway-process.ts'
+import { randomOf } from '../support/random.ts'
 
 const rounds = Number(process.env['CHAOS_ROUNDS'] ?? 2)
 const seed = Number(process.env['CHAOS_SEED'] ?? Date.now() % 100_000)

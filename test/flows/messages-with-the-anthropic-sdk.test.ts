@@ -1,10 +1,10 @@
 import Anthropic from '@anthropic-ai/sdk'
 import { betaTool } from '@anthropic-ai/sdk/helpers/beta/json-schema'
 import t from 'tap'
-import { billOf, plainCost, startBilling } from '../bills.ts'
-import { until } from '../clients.ts'
-import { sheetOf, startTestGateway, type TestGateway } from '../gateway.ts'
-import { namedEvent, startScriptedUpstream } from '../scripted-upstream.ts'
+import { billOf, plainCost, startBilling } from '../support/bills.ts'
+import { until } from '../support/clients.ts'
+import { sheetOf, startTestGateway, type TestGateway } from '../support/gateway.ts'
+import { namedEvent, startScriptedUpstream } from '../support/scripted-upstream.ts'
 
 const models = {
   plain: 'claude',

@@ -1,8 +1,8 @@
 import t from 'tap'
 import { formatUsd } from '../../src/domain/money.ts'
 import { balancePicos } from '../../src/domain/wallet/wallet.ts'
-import { chat, chatBody, type Seen } from '../clients.ts'
-import { type Account, sheetOf, startTestGateway } from '../gateway.ts'
+import { chat, chatBody, type Seen } from '../support/clients.ts'
+import { type Account, sheetOf, startTestGateway } from '../support/gateway.ts'
 
 const clients = 500
 const paidFor = 120

@@ -3,10 +3,10 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
 import type { RoleName } from '../../src/roles/role.ts'
-import { chat, chatBody, until } from '../clients.ts'
-import { Deployment } from '../deployment.ts'
-import { startExternalServers } from '../external-servers.ts'
-import { LimitedClients, openLimited } from '../limited-clients.ts'
+import { chat, chatBody, until } from '../support/clients.ts'
+import { Deployment } from '../support/deployment.ts'
+import { startExternalServers } from '../support/external-servers.ts'
+import { LimitedClients, openLimited } from '../support/limited-clients.ts'
 
 const slowMs = 100
 const atOnceMax = 3

@@ -1,10 +1,10 @@
 import t from 'tap'
-import { creditWallet } from '../../src/commands/accounts.ts'
+import { creditWallet } from '../../src/cli/accounts.ts'
 import { balancePicos } from '../../src/domain/wallet/wallet.ts'
 import type { Event } from '../../src/events/envelope.ts'
-import { chat, chatBody, until } from '../clients.ts'
-import { startExternalServers } from '../external-servers.ts'
-import { startTestGateway } from '../gateway.ts'
+import { chat, chatBody, until } from '../support/clients.ts'
+import { startExternalServers } from '../support/external-servers.ts'
+import { startTestGateway } from '../support/gateway.ts'
 
 const ofRequest = (events: readonly Event[], type: Event['type'], requestId: string | null): readonly Event[] =>
   events.filter((event) => event.type === type && 'requestId' in event.data && event.data.requestId === requestId)

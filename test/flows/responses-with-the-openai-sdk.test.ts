@@ -7,12 +7,12 @@ import type {
   ResponseStreamEvent,
 } from 'openai/resources/responses/responses'
 import t, { type Test } from 'tap'
-import { sandboxOrganisation } from '../../src/sandbox/server.ts'
-import { billOf, checkReservations, plainCost, startBilling } from '../bills.ts'
-import { until } from '../clients.ts'
-import { configOf, sheetOf, startTestGateway, type TestGateway } from '../gateway.ts'
+import { sandboxOrganisation } from '../../sandbox/server.ts'
 import { problemsOfResponse, problemsOfResponsesEvent } from '../reference/responses-contract.ts'
-import { namedEvent, startScriptedUpstream } from '../scripted-upstream.ts'
+import { billOf, checkReservations, plainCost, startBilling } from '../support/bills.ts'
+import { until } from '../support/clients.ts'
+import { configOf, sheetOf, startTestGateway, type TestGateway } from '../support/gateway.ts'
+import { namedEvent, startScriptedUpstream } from '../support/scripted-upstream.ts'
 
 const models = {
   weather: 'weather;tool_calls=2',

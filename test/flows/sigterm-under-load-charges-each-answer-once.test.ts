@@ -2,11 +2,11 @@ import { setTimeout as pause } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { limits } from '../../src/limits.ts'
 import type { RoleName } from '../../src/roles/role.ts'
-import { Clients, chat, chatBody, type Seen, until } from '../clients.ts'
-import { Deployment } from '../deployment.ts'
-import { startExternalServers } from '../external-servers.ts'
-import type { Operator } from '../gateway.ts'
-import { failing, healthAt } from '../metrics.ts'
+import { Clients, chat, chatBody, type Seen, until } from '../support/clients.ts'
+import { Deployment } from '../support/deployment.ts'
+import { startExternalServers } from '../support/external-servers.ts'
+import type { Operator } from '../support/gateway.ts'
+import { failing, healthAt } from '../support/metrics.ts'
 
 const drainMs = 1_000
 /** A proxy waits for the log as long as it may, since it has bills: the short form of the test does not wait for that. */

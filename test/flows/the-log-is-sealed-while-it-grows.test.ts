@@ -2,20 +2,27 @@ import { readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
+import { startSandbox } from '../../sandbox/server.ts'
 import type { RawFrame } from '../../src/audit/frames.ts'
 import { createSigner, deriveVerifier, verifierText } from '../../src/audit/note.ts'
-import { listLogVerifiers } from '../../src/commands/audit-keys.ts'
-import { startGateway } from '../../src/commands/gateway.ts'
-import { requireTables } from '../../src/commands/platform.ts'
-import { rebuildReadModels } from '../../src/commands/replay.ts'
-import { findSealFor } from '../../src/read-models/seals.ts'
-import { startSandbox } from '../../src/sandbox/server.ts'
-import { Clients, chat, chatBody, type Seen, until } from '../clients.ts'
-import { prepareDataFolder } from '../clusters.ts'
-import { Deployment } from '../deployment.ts'
-import { startExternalServers } from '../external-servers.ts'
-import { configOf, type Operator, openOperator, runtime, startTestGateway, temporaryFolder } from '../gateway.ts'
-import { checkpointsAmong, checkpointsOf, checkSealed, framesOf, newsAmong, sealedAfterMs } from '../sealing.ts'
+import { listLogVerifiers } from '../../src/cli/audit-keys.ts'
+import { startGateway } from '../../src/cli/gateway.ts'
+import { requireTables } from '../../src/cli/platform.ts'
+import { rebuildReadModels } from '../../src/cli/replay.ts'
+import { findSealFor } from '../../src/projections/seals.ts'
+import { Clients, chat, chatBody, type Seen, until } from '../support/clients.ts'
+import { prepareDataFolder } from '../support/clusters.ts'
+import { Deployment } from '../support/deployment.ts'
+import { startExternalServers } from '../support/external-servers.ts'
+import {
+  configOf,
+  type Operator,
+  openOperator,
+  runtime,
+  startTestGateway,
+  temporaryFolder,
+} from '../support/gateway.ts'
+import { checkpointsAmong, checkpointsOf, checkSealed, framesOf, newsAmong, sealedAfterMs } from '../support/sealing.ts'
 
 const origin = 'gateway.test/ledger'
 

@@ -1,11 +1,11 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
-import { requireTables } from '../../src/commands/platform.ts'
-import { rebuildReadModels } from '../../src/commands/replay.ts'
-import { Clients, chat, chatBody, until } from '../clients.ts'
-import { Deployment } from '../deployment.ts'
-import { startExternalServers } from '../external-servers.ts'
-import { runtime } from '../gateway.ts'
+import { requireTables } from '../../src/cli/platform.ts'
+import { rebuildReadModels } from '../../src/cli/replay.ts'
+import { Clients, chat, chatBody, until } from '../support/clients.ts'
+import { Deployment } from '../support/deployment.ts'
+import { startExternalServers } from '../support/external-servers.ts'
+import { runtime } from '../support/gateway.ts'
 
 const withinMs = 10_000
 

@@ -2,11 +2,11 @@ import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
 import { formatUsd } from '../../src/domain/money.ts'
 import { balancePicos } from '../../src/domain/wallet/wallet.ts'
-import { Clients, chat, chatBody, until } from '../clients.ts'
-import { Deployment } from '../deployment.ts'
-import { startExternalServers } from '../external-servers.ts'
-import { sheetOf } from '../gateway.ts'
-import { randomOf } from '../random.ts'
+import { Clients, chat, chatBody, until } from '../support/clients.ts'
+import { Deployment } from '../support/deployment.ts'
+import { startExternalServers } from '../support/external-servers.ts'
+import { sheetOf } from '../support/gateway.ts'
+import { randomOf } from '../support/random.ts'
 
 const isLong = process.env['CHAOS_ROUNDS'] !== undefined
 const clients = isLong ? 500 : 150

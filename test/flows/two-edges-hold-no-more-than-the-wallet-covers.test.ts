@@ -1,15 +1,15 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import { requireTables } from '../../src/commands/platform.ts'
-import { rebuildReadModels } from '../../src/commands/replay.ts'
+import { requireTables } from '../../src/cli/platform.ts'
+import { rebuildReadModels } from '../../src/cli/replay.ts'
 import { formatUsd, parseUsd } from '../../src/domain/money.ts'
 import { balancePicos } from '../../src/domain/wallet/wallet.ts'
-import { checkCharges } from '../bills.ts'
-import { Clients, chat, chatBody, type Seen, until } from '../clients.ts'
-import { startExternalServers } from '../external-servers.ts'
-import { sheetOf } from '../gateway.ts'
-import { randomOf } from '../random.ts'
-import { startRolesTogether } from '../roles-together.ts'
+import { checkCharges } from '../support/bills.ts'
+import { Clients, chat, chatBody, type Seen, until } from '../support/clients.ts'
+import { startExternalServers } from '../support/external-servers.ts'
+import { sheetOf } from '../support/gateway.ts'
+import { randomOf } from '../support/random.ts'
+import { startRolesTogether } from '../support/roles-together.ts'
 import {
   type Answered,
   type AskedVideo,
@@ -24,7 +24,7 @@ import {
   videoOptions,
   walletFigures,
   watchAvailable,
-} from '../video.ts'
+} from '../support/video.ts'
 
 const submits = 200
 const covered = 100

@@ -1,10 +1,10 @@
 import OpenAI, { RateLimitError } from 'openai'
 import t from 'tap'
 import type { Limits } from '../../src/events/types.ts'
-import { chat, chatBody, until } from '../clients.ts'
-import { Deployment } from '../deployment.ts'
-import { startExternalServers } from '../external-servers.ts'
-import { LimitedClients, openLimited, setLimits } from '../limited-clients.ts'
+import { chat, chatBody, until } from '../support/clients.ts'
+import { Deployment } from '../support/deployment.ts'
+import { startExternalServers } from '../support/external-servers.ts'
+import { LimitedClients, openLimited, setLimits } from '../support/limited-clients.ts'
 
 const answerTokens = 90
 const loadMs = 8_000

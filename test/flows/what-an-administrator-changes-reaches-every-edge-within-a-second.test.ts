@@ -1,10 +1,10 @@
 import { hash } from 'node:crypto'
 import t from 'tap'
 import type { Event, EventOf, EventType } from '../../src/events/envelope.ts'
-import { chat, chatBody, until } from '../clients.ts'
-import { startExternalServers } from '../external-servers.ts'
-import { sheetOf } from '../gateway.ts'
-import { startRolesTogether } from '../roles-together.ts'
+import { chat, chatBody, until } from '../support/clients.ts'
+import { startExternalServers } from '../support/external-servers.ts'
+import { sheetOf } from '../support/gateway.ts'
+import { startRolesTogether } from '../support/roles-together.ts'
 
 const withinMs = 1_000
 const token = 'a-token-of-ana-that-nobody-can-guess'

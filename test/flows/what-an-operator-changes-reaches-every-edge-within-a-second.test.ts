@@ -1,10 +1,10 @@
 import t from 'tap'
-import { creditWallet, revokeKey } from '../../src/commands/accounts.ts'
-import { publishPrices } from '../../src/commands/prices.ts'
-import { chat, chatBody, until } from '../clients.ts'
-import { Deployment } from '../deployment.ts'
-import { startExternalServers } from '../external-servers.ts'
-import { pricesOf, runtime, sheetOf } from '../gateway.ts'
+import { creditWallet, revokeKey } from '../../src/cli/accounts.ts'
+import { publishPrices } from '../../src/cli/prices.ts'
+import { chat, chatBody, until } from '../support/clients.ts'
+import { Deployment } from '../support/deployment.ts'
+import { startExternalServers } from '../support/external-servers.ts'
+import { pricesOf, runtime, sheetOf } from '../support/gateway.ts'
 
 const withinMs = 1_000
 

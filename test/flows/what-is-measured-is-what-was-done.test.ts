@@ -2,11 +2,11 @@ import { readFile } from 'node:fs/promises'
 import t, { type Test } from 'tap'
 import { formatUsd } from '../../src/domain/money.ts'
 import { availablePicos, balancePicos } from '../../src/domain/wallet/wallet.ts'
-import { chat, chatBody, until } from '../clients.ts'
-import { sheetOf, startTestGateway, type TestGateway } from '../gateway.ts'
-import { healthAt, type Scrape, scrape } from '../metrics.ts'
-import { startReceiver } from '../receiver.ts'
-import { newVideo, pollVideo, videoOptions } from '../video.ts'
+import { chat, chatBody, until } from '../support/clients.ts'
+import { sheetOf, startTestGateway, type TestGateway } from '../support/gateway.ts'
+import { healthAt, type Scrape, scrape } from '../support/metrics.ts'
+import { startReceiver } from '../support/receiver.ts'
+import { newVideo, pollVideo, videoOptions } from '../support/video.ts'
 
 const models = {
   down: 'down;status=500',

@@ -1,10 +1,10 @@
 import t from 'tap'
-import { workspaceCallbackSecret } from '../../src/commands/callbacks.ts'
-import { until } from '../clients.ts'
-import { startExternalServers } from '../external-servers.ts'
-import { type Delivered, isSigned, startReceiver } from '../receiver.ts'
-import { startRolesTogether } from '../roles-together.ts'
-import { newVideo, openKnownAccount, pollVideo, queuedItems, videoOptions, walletFigures } from '../video.ts'
+import { workspaceCallbackSecret } from '../../src/cli/callbacks.ts'
+import { until } from '../support/clients.ts'
+import { startExternalServers } from '../support/external-servers.ts'
+import { type Delivered, isSigned, startReceiver } from '../support/receiver.ts'
+import { startRolesTogether } from '../support/roles-together.ts'
+import { newVideo, openKnownAccount, pollVideo, queuedItems, videoOptions, walletFigures } from '../support/video.ts'
 
 const servers = await startExternalServers(t)
 const { direct, nats, postgres } = servers

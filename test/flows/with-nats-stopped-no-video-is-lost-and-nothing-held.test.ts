@@ -1,8 +1,8 @@
 import t from 'tap'
-import { checkCharges } from '../bills.ts'
-import { until } from '../clients.ts'
-import { startExternalServers } from '../external-servers.ts'
-import { startTestGateway } from '../gateway.ts'
+import { checkCharges } from '../support/bills.ts'
+import { until } from '../support/clients.ts'
+import { startExternalServers } from '../support/external-servers.ts'
+import { startTestGateway } from '../support/gateway.ts'
 import {
   eventsOf,
   newVideo,
@@ -13,7 +13,7 @@ import {
   submitVideo,
   videoOptions,
   walletFigures,
-} from '../video.ts'
+} from '../support/video.ts'
 
 t.test('NATS is killed while videos are made, and comes back', async (t) => {
   const { direct, nats } = await startExternalServers(t)

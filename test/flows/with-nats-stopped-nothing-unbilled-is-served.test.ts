@@ -1,8 +1,8 @@
 import t from 'tap'
 import { limits } from '../../src/limits.ts'
-import { checkRefused, startClients, until } from '../clients.ts'
-import { startExternalServers } from '../external-servers.ts'
-import { startTestGateway } from '../gateway.ts'
+import { checkRefused, startClients, until } from '../support/clients.ts'
+import { startExternalServers } from '../support/external-servers.ts'
+import { startTestGateway } from '../support/gateway.ts'
 
 t.test('NATS stops and starts under load', { timeout: 90_000 }, async (t) => {
   const { direct, nats } = await startExternalServers(t)

@@ -1,8 +1,8 @@
 import t from 'tap'
 import { formatUsd } from '../../src/domain/money.ts'
-import { Clients, chat, chatBody, until } from '../clients.ts'
-import { startExternalServers } from '../external-servers.ts'
-import { startTestGateway } from '../gateway.ts'
+import { Clients, chat, chatBody, until } from '../support/clients.ts'
+import { startExternalServers } from '../support/external-servers.ts'
+import { startTestGateway } from '../support/gateway.ts'
 
 t.test('PostgreSQL stops and starts under load', async (t) => {
   const { direct, postgres } = await startExternalServers(t)

@@ -1,11 +1,11 @@
 import t from 'tap'
-import { requireTables } from '../../src/commands/platform.ts'
-import { rebuildReadModels } from '../../src/commands/replay.ts'
-import { checkCharges } from '../bills.ts'
-import { until } from '../clients.ts'
-import { startExternalServers } from '../external-servers.ts'
-import { startTestGateway } from '../gateway.ts'
-import { newVideo, openKnownAccount, pollVideo, submitVideo, videoOptions, walletFigures } from '../video.ts'
+import { requireTables } from '../../src/cli/platform.ts'
+import { rebuildReadModels } from '../../src/cli/replay.ts'
+import { checkCharges } from '../support/bills.ts'
+import { until } from '../support/clients.ts'
+import { startExternalServers } from '../support/external-servers.ts'
+import { startTestGateway } from '../support/gateway.ts'
+import { newVideo, openKnownAccount, pollVideo, submitVideo, videoOptions, walletFigures } from '../support/video.ts'
 
 t.test('videos are submitted, polled and settled while PostgreSQL is stopped', async (t) => {
   const { direct, postgres } = await startExternalServers(t)

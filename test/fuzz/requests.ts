@@ -1,9 +1,9 @@
 import fc from 'fast-check'
-import { asObject, isObject } from '../../src/json.ts'
-import type { documentedOperations } from '../documented-operations.ts'
-import { invalidOf } from '../invalid-input.ts'
-import type { Documented, Sent } from '../openapi-client.ts'
-import { randomOf } from '../random.ts'
+import { asObject, isObject } from '../../src/encoding/json.ts'
+import type { documentedOperations } from '../support/documented-operations.ts'
+import { invalidOf } from '../support/invalid-input.ts'
+import type { Documented, Sent } from '../support/openapi-client.ts'
+import { randomOf } from '../support/random.ts'
 import { mutated, pick, type RawRequest } from './mutations.ts'
 
 type Random = () => number

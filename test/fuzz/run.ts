@@ -1,5 +1,5 @@
-import { type DocumentedGateway, documentedOperations } from '../documented-operations.ts'
-import type { Received } from '../openapi-client.ts'
+import { type DocumentedGateway, documentedOperations } from '../support/documented-operations.ts'
+import type { Received } from '../support/openapi-client.ts'
 import { injectedHeader } from './mutations.ts'
 import { type FuzzRequest, FuzzRequests } from './requests.ts'
 import { exchangeBytes, KeptConnections } from './sending.ts'

@@ -2,7 +2,7 @@ import { connect } from 'node:net'
 import type { Readable } from 'node:stream'
 import { finished } from 'node:stream/promises'
 import { Agent, type Dispatcher } from 'undici'
-import type { Documented, Received, Sent } from '../openapi-client.ts'
+import type { Documented, Received, Sent } from '../support/openapi-client.ts'
 
 const connections = 32
 

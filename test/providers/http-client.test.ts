@@ -3,7 +3,7 @@ import { createServer as createTcpServer, type Server, type Socket } from 'node:
 import { setTimeout as pause } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import t, { type Test } from 'tap'
-import { UndiciClient } from '../../src/infrastructure/http/client.ts'
+import { UndiciClient } from '../../src/adapters/http/client.ts'
 import { HttpFault, type HttpRequest, type HttpResponse } from '../../src/providers/http.ts'
 
 const listen = (server: Server): Promise<string> =>

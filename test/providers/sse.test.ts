@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { type SseEvent, SseSplitter } from '../../src/providers/sse.ts'
-import { propertyRuns } from '../property-runs.ts'
+import { propertyRuns } from '../support/property-runs.ts'
 
 const split = (pieces: readonly Uint8Array[]): readonly SseEvent[] => {
   const splitter = new SseSplitter()

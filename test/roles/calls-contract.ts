@@ -2,10 +2,10 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import fc from 'fast-check'
 import type { Test } from 'tap'
-import { clientGoneError, GatewayError } from '../../src/errors.ts'
+import { clientGoneError, GatewayError } from '../../src/errors/gateway-error.ts'
+import type { AnswerPart, Dispatch, RoutedRequest } from '../../src/roles/dispatch.ts'
 import { OpenCalls } from '../../src/roles/open-calls.ts'
 import { streamInterrupted } from '../../src/roles/proxy/failure.ts'
-import type { AnswerPart, Dispatch, RoutedRequest } from '../../src/roles/role.ts'
 
 /** A way from an edge to a proxy. */
 export interface Transport {

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { LocalCalls } from '../../src/commands/local-calls.ts'
+import { LocalCalls } from '../../src/cli/local-calls.ts'
 import { callsContract } from './calls-contract.ts'
 
 callsContract(t, async (serve) => {

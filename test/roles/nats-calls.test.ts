@@ -1,6 +1,6 @@
 import t from 'tap'
-import { openEdge, openProxy } from '../infrastructure/nats/calls/open.ts'
-import { NatsServer } from '../infrastructure/nats/server.ts'
+import { openEdge, openProxy } from '../adapters/nats/calls/open.ts'
+import { NatsServer } from '../adapters/nats/server.ts'
 import { callsContract } from './calls-contract.ts'
 
 const server = await NatsServer.create()

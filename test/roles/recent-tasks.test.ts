@@ -1,10 +1,10 @@
 import t, { type Test } from 'tap'
 import { initialLedger, type Ledger } from '../../src/domain/ledger/ledger.ts'
 import type { Task } from '../../src/domain/video/task.ts'
-import { LedgerTail } from '../../src/roles/ledger-tail.ts'
+import { LedgerTail } from '../../src/log/ledger-tail.ts'
 import { RecentTasks, type RecentTasksParts, type StoredTasks } from '../../src/roles/recent-tasks.ts'
-import { MemoryLog } from '../memory-log.ts'
-import { startPostgres } from '../postgres.ts'
+import { MemoryLog } from '../support/memory-log.ts'
+import { startPostgres } from '../support/postgres.ts'
 import { holdReleased, taskFailed, taskPlaced, taskProgressed, taskSettled, taskSubmitted } from './projector/facts.ts'
 import { ledgerOf, openProjected, type Projected, project } from './projector/projecting.ts'
 

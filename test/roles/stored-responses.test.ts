@@ -1,8 +1,8 @@
 import t, { type Test } from 'tap'
 import { initialLedger } from '../../src/domain/ledger/ledger.ts'
-import { LedgerTail } from '../../src/roles/ledger-tail.ts'
+import { LedgerTail } from '../../src/log/ledger-tail.ts'
 import { StoredResponses, type StoredResponsesParts } from '../../src/roles/stored-responses.ts'
-import { MemoryLog } from '../memory-log.ts'
+import { MemoryLog } from '../support/memory-log.ts'
 import { failed, routed, used } from './projector/facts.ts'
 
 const nowhere: StoredResponsesParts['findStored'] = () => Promise.resolve(undefined)

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Test } from 'tap'
-import { type Sandbox, startSandbox } from '../../src/sandbox/server.ts'
+import { type Sandbox, startSandbox } from '../../sandbox/server.ts'
 
 type Body = { readonly [key: string]: unknown }
 

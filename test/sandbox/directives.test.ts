@@ -1,12 +1,6 @@
 import t from 'tap'
-import {
-  type Directives,
-  noDirectives,
-  parseDirectives,
-  plainModel,
-  withoutFaults,
-} from '../../src/sandbox/directives.ts'
-import { sandboxOrganisation } from '../../src/sandbox/server.ts'
+import { type Directives, noDirectives, parseDirectives, plainModel, withoutFaults } from '../../sandbox/directives.ts'
+import { sandboxOrganisation } from '../../sandbox/server.ts'
 import {
   ask,
   chunksFrom,

@@ -1,7 +1,7 @@
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { fullFormats } from 'ajv-formats/dist/formats.js'
 import t from 'tap'
-import { instanceOf } from '../../src/sandbox/json-instance.ts'
+import { instanceOf } from '../../sandbox/json-instance.ts'
 
 const schemas: { readonly [name: string]: object } = {
   'nothing said': {},

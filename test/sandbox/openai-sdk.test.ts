@@ -1,6 +1,6 @@
 import OpenAI from 'openai'
 import t from 'tap'
-import type { Sandbox } from '../../src/sandbox/server.ts'
+import type { Sandbox } from '../../sandbox/server.ts'
 import { errorOf, sandboxFor } from './ask.ts'
 
 const clientOf = (sandbox: Sandbox, maxRetries = 0): OpenAI =>

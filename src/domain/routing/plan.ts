@@ -1,4 +1,4 @@
-import { GatewayError } from '../../errors.ts'
+import { GatewayError } from '../../errors/gateway-error.ts'
 import type { PriceSheet } from '../../events/types.ts'
 import { type PriceBook, type PublishedPrice, priceAt } from '../pricing/price-book.ts'
 

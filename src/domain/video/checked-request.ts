@@ -1,4 +1,4 @@
-import { type ErrorCode, GatewayError } from '../../errors.ts'
+import { type ErrorCode, GatewayError } from '../../errors/gateway-error.ts'
 import type { VideoModel } from './models.ts'
 import type { VideoBody, VideoMode, VideoRequest } from './request.ts'
 

@@ -1,4 +1,4 @@
-import { truncateName } from '../../errors.ts'
+import { truncateName } from '../../errors/gateway-error.ts'
 import { type CheckedVideoRequest, videoRefusal } from './checked-request.ts'
 
 /** Of an image once decoded. */

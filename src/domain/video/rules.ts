@@ -1,4 +1,4 @@
-import { truncateName } from '../../errors.ts'
+import { truncateName } from '../../errors/gateway-error.ts'
 import { type CheckedVideoRequest, type Dimensions, isLongerThan, videoRefusal } from './checked-request.ts'
 import { isEdit, readVideoDuration, readVideoMode } from './defaults.ts'
 import { checkCallbackUrl, checkImages, checkVideos } from './media-rules.ts'

@@ -1,4 +1,4 @@
-import { asObject, asText, type JsonObject } from '../../json.ts'
+import { asObject, asText, type JsonObject } from '../../encoding/json.ts'
 import type { Citation } from '../canonical/reply.ts'
 
 /** The seal of a search result is its provider's own: another one's citation has none. */

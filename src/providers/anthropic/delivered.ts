@@ -1,5 +1,5 @@
 import type { Usage } from '../../domain/usage/usage.ts'
-import { asObject, asText, type JsonObject } from '../../json.ts'
+import { asObject, asText, type JsonObject } from '../../encoding/json.ts'
 import { CollectedText } from '../delivered.ts'
 
 const inputText = (input: unknown): string =>

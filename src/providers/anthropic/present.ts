@@ -1,4 +1,4 @@
-import { asText } from '../../json.ts'
+import { asText } from '../../encoding/json.ts'
 
 /** False for null, for a field that is absent, and for an empty list. */
 export const isPresent = (value: unknown): boolean =>

@@ -1,4 +1,4 @@
-import { asArray, asText, isObject, type JsonObject } from '../../json.ts'
+import { asArray, asText, isObject, type JsonObject } from '../../encoding/json.ts'
 import type { Citation, Reply, ReplyPart } from '../canonical/reply.ts'
 import type { AnswerFault, Target } from '../dialect.ts'
 import { readCitation } from './citation.ts'

@@ -1,4 +1,4 @@
-import { asArray, asObject, isObject, type JsonObject } from '../../json.ts'
+import { asArray, asObject, isObject, type JsonObject } from '../../encoding/json.ts'
 import type {
   AnswerFormat,
   Conversation,

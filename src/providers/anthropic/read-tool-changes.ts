@@ -1,4 +1,4 @@
-import { asArray, asObject, asText, type JsonObject } from '../../json.ts'
+import { asArray, asObject, asText, type JsonObject } from '../../encoding/json.ts'
 import type { ToolDefinition } from '../canonical/conversation.ts'
 import { unsupported } from '../canonical/refuse.ts'
 import { shortened } from './present.ts'

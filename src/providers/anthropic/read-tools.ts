@@ -1,4 +1,4 @@
-import { asArray, asObject, asText, isObject, type JsonObject } from '../../json.ts'
+import { asArray, asObject, asText, isObject, type JsonObject } from '../../encoding/json.ts'
 import type { Conversation, ToolChoice, ToolDefinition, WebSearch } from '../canonical/conversation.ts'
 import { invalidMember, unsupported } from '../canonical/refuse.ts'
 import { shortened } from './present.ts'

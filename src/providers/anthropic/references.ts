@@ -1,5 +1,5 @@
-import { GatewayError } from '../../errors.ts'
-import { asArray, asObject, isObject, type JsonObject } from '../../json.ts'
+import { asArray, asObject, isObject, type JsonObject } from '../../encoding/json.ts'
+import { GatewayError } from '../../errors/gateway-error.ts'
 import { refuseProviderState } from '../canonical/refuse.ts'
 import { isPresent } from './present.ts'
 

@@ -1,5 +1,5 @@
 import { noUsage, type Usage } from '../../domain/usage/usage.ts'
-import type { JsonObject } from '../../json.ts'
+import type { JsonObject } from '../../encoding/json.ts'
 import type { ReplyWriter, Served } from '../canonical/format.ts'
 import type { ReplyEvent } from '../canonical/reply.ts'
 import { sseEvent } from '../sse-event.ts'

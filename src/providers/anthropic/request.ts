@@ -1,4 +1,4 @@
-import { asArray, asObject, isObject, type JsonObject } from '../../json.ts'
+import { asArray, asObject, isObject, type JsonObject } from '../../encoding/json.ts'
 import { unsupported } from '../canonical/refuse.ts'
 import type { Target, UpstreamCallRequest, UpstreamRequest } from '../dialect.ts'
 import { fitBudget } from './budget.ts'

@@ -1,4 +1,4 @@
-import { asObject, asText, type JsonObject } from '../../json.ts'
+import { asObject, asText, type JsonObject } from '../../encoding/json.ts'
 
 /** With which a message may end. What was thought, searched or run is answered from, so more follows it. */
 const lastTypes: readonly string[] = ['text', 'tool_use']

@@ -1,5 +1,5 @@
+import { asArray, asObject, isObject, type JsonObject } from '../../encoding/json.ts'
 import type { PriceSheet } from '../../events/types.ts'
-import { asArray, asObject, isObject, type JsonObject } from '../../json.ts'
 import { unsupported } from '../canonical/refuse.ts'
 import { shortened } from './present.ts'
 

@@ -1,5 +1,5 @@
 import { type Usage, usageOf } from '../../domain/usage/usage.ts'
-import { asArray, asObject, isObject, type JsonObject } from '../../json.ts'
+import { asArray, asObject, isObject, type JsonObject } from '../../encoding/json.ts'
 
 /** Tokens of one sampling, or of several together; NaN where the provider tells none that can be. */
 interface Tokens {

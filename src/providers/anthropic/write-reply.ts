@@ -1,5 +1,5 @@
 import type { Usage } from '../../domain/usage/usage.ts'
-import type { JsonObject } from '../../json.ts'
+import type { JsonObject } from '../../encoding/json.ts'
 import type { Served } from '../canonical/format.ts'
 import type { Reply, ReplyPart } from '../canonical/reply.ts'
 import { citationOnWire } from './citation.ts'

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../../json.ts'
+import { isObject, type JsonObject } from '../../encoding/json.ts'
 
 const mapsOfSchemas = ['properties', '$defs', 'definitions']
 const schemas = ['items', 'anyOf', 'allOf', 'oneOf']

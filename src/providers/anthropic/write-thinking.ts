@@ -1,5 +1,5 @@
-import { GatewayError } from '../../errors.ts'
-import type { JsonObject } from '../../json.ts'
+import type { JsonObject } from '../../encoding/json.ts'
+import { GatewayError } from '../../errors/gateway-error.ts'
 import type { Reasoning } from '../canonical/conversation.ts'
 import { fitBudget } from './budget.ts'
 import type { ModelCapabilities } from './capabilities.ts'

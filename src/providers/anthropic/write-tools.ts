@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../json.ts'
+import type { JsonObject } from '../../encoding/json.ts'
 import type { Conversation, ToolChoice, ToolDefinition, WebSearch } from '../canonical/conversation.ts'
 import { cacheControl } from './write-messages.ts'
 import { closedSchema } from './write-schema.ts'

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../json.ts'
+import type { JsonObject } from '../../encoding/json.ts'
 
 /** A request of any surface, in the one form between a client's format and an upstream's. What a format cannot say is absent. */
 export interface Conversation {

@@ -1,5 +1,5 @@
 import type { Usage } from '../../domain/usage/usage.ts'
-import type { JsonObject } from '../../json.ts'
+import type { JsonObject } from '../../encoding/json.ts'
 import type { AnswerFault, Target, UpstreamRefusal, UpstreamRequest } from '../dialect.ts'
 import type { Provider } from '../provider.ts'
 import type { SseEvent } from '../sse.ts'

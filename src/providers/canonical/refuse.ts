@@ -1,4 +1,4 @@
-import { GatewayError } from '../../errors.ts'
+import { GatewayError } from '../../errors/gateway-error.ts'
 
 /** What stands at `param` cannot be asked of a model that is spoken to in another format; `why` ends the sentence. */
 export const unsupported = (param: string, why: string): GatewayError =>

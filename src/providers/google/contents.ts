@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, parseJson } from '../../json.ts'
+import { isObject, type JsonObject, parseJson } from '../../encoding/json.ts'
 import type {
   ConversationPart,
   ConversationTurn,

@@ -1,4 +1,4 @@
-import { asArray, asObject, asText, isObject, type JsonObject } from '../../json.ts'
+import { asArray, asObject, asText, isObject, type JsonObject } from '../../encoding/json.ts'
 import type { Citation } from '../canonical/reply.ts'
 import { groundingItemOf } from './generation.ts'
 import type { GroundingUse } from './usage.ts'

@@ -1,5 +1,5 @@
 import type { Usage } from '../../domain/usage/usage.ts'
-import { asArray, asObject, asText, isObject, type JsonObject, parseJson } from '../../json.ts'
+import { asArray, asObject, asText, isObject, type JsonObject, parseJson } from '../../encoding/json.ts'
 import { limits } from '../../limits.ts'
 import type { ReplyReader } from '../canonical/format.ts'
 import type { Citation, ReplyEvent, StopReason } from '../canonical/reply.ts'

@@ -1,4 +1,4 @@
-import { asArray, asObject, asText, isObject, type JsonObject, parseJson } from '../../json.ts'
+import { asArray, asObject, asText, isObject, type JsonObject, parseJson } from '../../encoding/json.ts'
 import type { UpstreamRefusal } from '../dialect.ts'
 import type { Provider } from '../provider.ts'
 import { refusalText } from '../refusal-text.ts'

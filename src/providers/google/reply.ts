@@ -1,4 +1,4 @@
-import { asArray, type JsonObject } from '../../json.ts'
+import { asArray, type JsonObject } from '../../encoding/json.ts'
 import type { Citation, Reply, ReplyEvent, ReplyPart } from '../canonical/reply.ts'
 import type { AnswerFault, Target } from '../dialect.ts'
 import { GenerateContentReader } from './reader.ts'

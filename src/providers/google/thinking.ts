@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../json.ts'
+import type { JsonObject } from '../../encoding/json.ts'
 import type { Reasoning } from '../canonical/conversation.ts'
 import { generationOf } from './generation.ts'
 

@@ -1,5 +1,5 @@
 import { type Usage, usageOf } from '../../domain/usage/usage.ts'
-import { asArray, asObject, isObject, type JsonObject } from '../../json.ts'
+import { asArray, asObject, isObject, type JsonObject } from '../../encoding/json.ts'
 import { countOf } from '../count.ts'
 
 /** What of an answer Google Search gave. */

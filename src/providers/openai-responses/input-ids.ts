@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { asArray, asObject, asText, isObject, type JsonObject } from '../../json.ts'
+import { asArray, asObject, asText, isObject, type JsonObject } from '../../encoding/json.ts'
 
 /** Items whose type demands an id: it becomes one that nothing in the account has. All others go without. */
 const renamedTypes: readonly unknown[] = [

@@ -1,4 +1,4 @@
-import { asArray, asObject, asText, isObject, type JsonObject } from '../../json.ts'
+import { asArray, asObject, asText, isObject, type JsonObject } from '../../encoding/json.ts'
 import { refuseProviderState } from '../canonical/refuse.ts'
 import { reasoningTextOf } from './delivered.ts'
 import { inlineIdsOf, namesContainer } from './input-ids.ts'

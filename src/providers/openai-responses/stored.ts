@@ -1,4 +1,4 @@
-import { GatewayError } from '../../errors.ts'
+import { GatewayError } from '../../errors/gateway-error.ts'
 import type { UpstreamRequest } from '../dialect.ts'
 import type { Provider } from '../provider.ts'
 

@@ -1,5 +1,5 @@
 import type { Usage } from '../../domain/usage/usage.ts'
-import { asArray, asObject, asText, isObject, type JsonObject } from '../../json.ts'
+import { asArray, asObject, asText, isObject, type JsonObject } from '../../encoding/json.ts'
 import { limits } from '../../limits.ts'
 import { imageCallType, imageInputMin, reportedReading } from './image-tool.ts'
 import { type BilledTool, billedTool, billedToolsOf } from './tools.ts'

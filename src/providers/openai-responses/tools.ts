@@ -1,6 +1,6 @@
-import { GatewayError } from '../../errors.ts'
+import { asArray, asObject, asText, isObject, type JsonObject } from '../../encoding/json.ts'
+import { GatewayError } from '../../errors/gateway-error.ts'
 import type { PriceSheet } from '../../events/types.ts'
-import { asArray, asObject, asText, isObject, type JsonObject } from '../../json.ts'
 import { limits } from '../../limits.ts'
 import type { Profile } from '../provider.ts'
 import { imageCallType, imageInputItems, imageInputMax, imageItems, priceableImageTool } from './image-tool.ts'

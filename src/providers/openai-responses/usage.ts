@@ -1,5 +1,5 @@
 import { type Usage, usageOf } from '../../domain/usage/usage.ts'
-import { asObject, isObject, type JsonObject } from '../../json.ts'
+import { asObject, isObject, type JsonObject } from '../../encoding/json.ts'
 import { countOf } from '../count.ts'
 import { serverToolCalls } from '../openai/server-tools.ts'
 import type { Profile } from '../provider.ts'

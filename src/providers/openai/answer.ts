@@ -1,5 +1,5 @@
 import type { Usage } from '../../domain/usage/usage.ts'
-import { isObject, parseJson } from '../../json.ts'
+import { isObject, parseJson } from '../../encoding/json.ts'
 import type { AnswerFault, Target, UpstreamAnswer, UpstreamCallRequest } from '../dialect.ts'
 import { DeliveredText } from './delivered.ts'
 import { chatUsageOnWire, countChatSearchCalls, readChatUsage } from './usage.ts'

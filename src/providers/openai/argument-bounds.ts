@@ -1,7 +1,7 @@
-import { GatewayError } from '../../errors.ts'
-import { asArray, asObject, asText, isObject, type JsonObject } from '../../json.ts'
+import { asArray, asObject, asText, isObject, type JsonObject } from '../../encoding/json.ts'
+import { scanJson } from '../../encoding/scan-json.ts'
+import { GatewayError } from '../../errors/gateway-error.ts'
 import { limits } from '../../limits.ts'
-import { scanJson } from '../../scan-json.ts'
 import { invalidMember } from '../canonical/refuse.ts'
 
 interface ArgumentText {

@@ -1,4 +1,4 @@
-import { asArray, asObject, asText, isObject, type JsonObject } from '../../json.ts'
+import { asArray, asObject, asText, isObject, type JsonObject } from '../../encoding/json.ts'
 import { limits } from '../../limits.ts'
 import type { Delivered } from '../dialect.ts'
 

@@ -1,5 +1,5 @@
 import { type Usage, usageOf } from '../../domain/usage/usage.ts'
-import { asArray, asObject, asText, isObject, type JsonObject } from '../../json.ts'
+import { asArray, asObject, asText, isObject, type JsonObject } from '../../encoding/json.ts'
 import type { Delivered, Target, UpstreamCallRequest } from '../dialect.ts'
 import { countOutput, countTokens, jsonText, wrappingTokens } from '../tokens.ts'
 import { countChatSearchCalls } from './usage.ts'

@@ -1,4 +1,4 @@
-import { asObject, asText, isObject, type JsonObject } from '../../json.ts'
+import { asObject, asText, isObject, type JsonObject } from '../../encoding/json.ts'
 import type { AudioPart, DocumentPart, ImagePart, TextPart } from '../canonical/conversation.ts'
 import { invalidMember, unsupported } from '../canonical/refuse.ts'
 

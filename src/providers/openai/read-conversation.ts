@@ -1,4 +1,4 @@
-import { asArray, asObject, asText, isObject, type JsonObject } from '../../json.ts'
+import { asArray, asObject, asText, isObject, type JsonObject } from '../../encoding/json.ts'
 import type { AnswerFormat, Conversation, Reasoning, WebSearch } from '../canonical/conversation.ts'
 import { unsupported } from '../canonical/refuse.ts'
 import { readMessages } from './read-conversation-messages.ts'

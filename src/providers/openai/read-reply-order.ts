@@ -1,4 +1,4 @@
-import { asObject, asText, isObject, type JsonObject, parseJson } from '../../json.ts'
+import { asObject, asText, isObject, type JsonObject, parseJson } from '../../encoding/json.ts'
 import { limits } from '../../limits.ts'
 import type { ReplyEvent } from '../canonical/reply.ts'
 import { toolCallIdOf } from './read-reply.ts'

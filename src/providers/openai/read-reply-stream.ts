@@ -1,4 +1,4 @@
-import { asArray, asObject, asText, isObject, type JsonObject, parseJson } from '../../json.ts'
+import { asArray, asObject, asText, isObject, type JsonObject, parseJson } from '../../encoding/json.ts'
 import type { ReplyReader } from '../canonical/format.ts'
 import type { ReplyEvent } from '../canonical/reply.ts'
 import type { AnswerFault, Target } from '../dialect.ts'

@@ -1,4 +1,4 @@
-import { asArray, asObject, asText, isObject, type JsonObject } from '../../json.ts'
+import { asArray, asObject, asText, isObject, type JsonObject } from '../../encoding/json.ts'
 import type { Citation, Reply, ReplyPart, StopReason } from '../canonical/reply.ts'
 import type { AnswerFault, Target } from '../dialect.ts'
 import { readSignature } from './signature.ts'

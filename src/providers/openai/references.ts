@@ -1,4 +1,4 @@
-import { asArray, asObject, isObject, type JsonObject } from '../../json.ts'
+import { asArray, asObject, isObject, type JsonObject } from '../../encoding/json.ts'
 import { refuseProviderState } from '../canonical/refuse.ts'
 
 /** Searched by the ids of stores that stand in the account. */

@@ -1,4 +1,4 @@
-import { asText, isObject, parseJson } from '../../json.ts'
+import { asText, isObject, parseJson } from '../../encoding/json.ts'
 import type { UpstreamRefusal } from '../dialect.ts'
 import type { Provider } from '../provider.ts'
 import { errorWord, refusalText } from '../refusal-text.ts'

@@ -1,5 +1,5 @@
 import type { Usage } from '../../domain/usage/usage.ts'
-import { asArray, asObject, isObject, type JsonObject, parseJson } from '../../json.ts'
+import { asArray, asObject, isObject, type JsonObject, parseJson } from '../../encoding/json.ts'
 import type { Delivered, Target, UpstreamCallRequest } from '../dialect.ts'
 import { EventRelay, joined } from '../event-relay.ts'
 import type { SseEvent } from '../sse.ts'

@@ -1,4 +1,4 @@
-import { asArray, asObject, isObject } from '../../json.ts'
+import { asArray, asObject, isObject } from '../../encoding/json.ts'
 import type { Target, UpstreamCallRequest, UpstreamRequest } from '../dialect.ts'
 import type { Profile, Provider } from '../provider.ts'
 import { refuseChatAccountReferences } from './references.ts'

@@ -1,5 +1,5 @@
 import type { Usage } from '../../domain/usage/usage.ts'
-import { isObject, type JsonObject } from '../../json.ts'
+import { isObject, type JsonObject } from '../../encoding/json.ts'
 import { countOf } from '../count.ts'
 
 /** xAI counts the successful calls of its tools in the usage, under these names. */

@@ -1,4 +1,4 @@
-import { asObject, type JsonObject } from '../../json.ts'
+import { asObject, type JsonObject } from '../../encoding/json.ts'
 
 /** The signature of a tool call, where Gemini's own chat endpoint has it: a client that gives the call back whole gives it back too. */
 export const readSignature = (call: JsonObject): string | null => {

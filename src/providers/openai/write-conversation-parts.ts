@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../json.ts'
+import type { JsonObject } from '../../encoding/json.ts'
 import type { AudioPart, ConversationPart, DocumentPart, ImagePart, TextPart } from '../canonical/conversation.ts'
 import { unsupported } from '../canonical/refuse.ts'
 import type { Profile } from '../provider.ts'

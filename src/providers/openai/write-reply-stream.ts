@@ -1,5 +1,5 @@
 import type { Usage } from '../../domain/usage/usage.ts'
-import { asObject, type JsonObject } from '../../json.ts'
+import { asObject, type JsonObject } from '../../encoding/json.ts'
 import { limits } from '../../limits.ts'
 import type { ReplyWriter, Served } from '../canonical/format.ts'
 import type { Citation, ReplyEvent, StopReason } from '../canonical/reply.ts'

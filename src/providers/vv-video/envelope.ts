@@ -1,4 +1,4 @@
-import { asText, isObject, type JsonObject, parseJson } from '../../json.ts'
+import { asText, isObject, type JsonObject, parseJson } from '../../encoding/json.ts'
 
 /** What every answer of the vendor is wrapped in. */
 export interface Envelope {

@@ -1,5 +1,5 @@
+import { asArray, asObject, asText, isObject, type JsonObject } from '../../encoding/json.ts'
 import type { TaskResult } from '../../events/types.ts'
-import { asArray, asObject, asText, isObject, type JsonObject } from '../../json.ts'
 import { limits } from '../../limits.ts'
 import type { Envelope } from './envelope.ts'
 import type { VendorFailure, VendorStatus } from './vendor.ts'

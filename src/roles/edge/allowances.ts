@@ -12,12 +12,13 @@ import {
   spendablePicos,
   type Wallet,
 } from '../../domain/wallet/wallet.ts'
-import { GatewayError, logUnavailable } from '../../errors.ts'
+import { GatewayError, logUnavailable } from '../../errors/gateway-error.ts'
 import { limits } from '../../limits.ts'
-import { waitAtMost } from '../../within.ts'
-import type { LedgerTail } from '../ledger-tail.ts'
-import type { Clock, Logger, NewId } from '../role.ts'
-import type { WalletCommandHandler } from '../wallet-command-handler.ts'
+import type { LedgerTail } from '../../log/ledger-tail.ts'
+import type { WalletCommandHandler } from '../../log/wallet-command-handler.ts'
+import type { Clock, NewId } from '../../runtime/clock.ts'
+import type { Logger } from '../../runtime/logger.ts'
+import { waitAtMost } from '../../runtime/within.ts'
 import { type SliceTimes, sliceTimesOf } from './bounds.ts'
 import { keyLimitReached } from './spend-limit.ts'
 

@@ -1,4 +1,4 @@
-import { isObject } from '../../json.ts'
+import { isObject } from '../../encoding/json.ts'
 
 const sorted = (_name: string, value: unknown): unknown =>
   isObject(value)

@@ -1,7 +1,7 @@
 import { type Server, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
-import { GatewayError } from '../../errors.ts'
-import type { NewId } from '../role.ts'
+import { GatewayError } from '../../errors/gateway-error.ts'
+import type { NewId } from '../../runtime/clock.ts'
 import { errorBodyAt } from './middleware/errors.ts'
 import { requestIdHeaders } from './middleware/request-id.ts'
 

@@ -4,8 +4,9 @@ import type { KeySpendingHolder } from '../../domain/wallet/spending.ts'
 import type { FactOf } from '../../events/envelope.ts'
 import type { UsageRecorded } from '../../events/types.ts'
 import { limits } from '../../limits.ts'
-import type { LedgerTail } from '../ledger-tail.ts'
-import type { Logger, LogOf } from '../role.ts'
+import type { LogOf } from '../../log/event-log.ts'
+import type { LedgerTail } from '../../log/ledger-tail.ts'
+import type { Logger } from '../../runtime/logger.ts'
 
 export interface DeliveryParts {
   readonly log: Pick<LogOf<'AdjustmentPosted'>, 'postToWallet'>

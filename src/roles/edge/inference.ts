@@ -10,27 +10,27 @@ import {
   type Random,
   type RoutingRequest,
 } from '../../domain/routing/plan.ts'
-import { failureReason, GatewayError, logUnavailable } from '../../errors.ts'
+import { failureReason, GatewayError, logUnavailable } from '../../errors/gateway-error.ts'
 import type { FactOf } from '../../events/envelope.ts'
 import { limits } from '../../limits.ts'
-import { withTimeout } from '../../within.ts'
-import { type Check, checkOf } from '../health.ts'
-import type { LedgerTail } from '../ledger-tail.ts'
-import type { manifests } from '../manifests.ts'
+import type { LogOf } from '../../log/event-log.ts'
+import type { LedgerTail } from '../../log/ledger-tail.ts'
+import type { Clock } from '../../runtime/clock.ts'
+import { type Check, checkOf } from '../../runtime/health.ts'
+import type { Logger } from '../../runtime/logger.ts'
+import { withTimeout } from '../../runtime/within.ts'
 import {
   type AnswerPart,
   type AnswerRequest,
   asksForAnswer,
-  type Clock,
   type Dispatch,
   DispatchLost,
   type JsonRecord,
-  type Logger,
-  type LogOf,
   type Question,
   type RoutedRequest,
   type Surface,
-} from '../role.ts'
+} from '../dispatch.ts'
+import type { manifests } from '../manifests.ts'
 import type { Admission, Allowances, Reservation } from './allowances.ts'
 import { Deliveries } from './deliveries.ts'
 import type { Rates } from './rates/rates.ts'

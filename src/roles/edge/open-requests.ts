@@ -1,4 +1,4 @@
-import { GatewayError } from '../../errors.ts'
+import { GatewayError } from '../../errors/gateway-error.ts'
 
 export interface OpenRequestBounds {
   /** Of everybody, at this edge. */

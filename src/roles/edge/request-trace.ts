@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 import type { Plan } from '../../domain/routing/plan.ts'
-import type { ErrorCode } from '../../errors.ts'
+import type { ErrorCode } from '../../errors/gateway-error.ts'
 
 /** Who answered, by the names of the catalogue: what the caller wrote stays out. */
 export interface Server {

@@ -1,8 +1,8 @@
 import type { Applied } from '../../domain/ledger/ledger.ts'
 import { limits } from '../../limits.ts'
-import type { LedgerTail } from '../ledger-tail.ts'
-import type { ObservedStatus, ObservedSurface, Observer, Reading } from '../observer.ts'
-import type { Logger } from '../role.ts'
+import type { LedgerTail } from '../../log/ledger-tail.ts'
+import type { Logger } from '../../runtime/logger.ts'
+import type { ObservedStatus, ObservedSurface, Observer, Reading } from '../../runtime/observer.ts'
 import type { EdgeContext, EdgeMiddleware } from './middleware/context.ts'
 import type { RequestTrace } from './request-trace.ts'
 

@@ -1,6 +1,6 @@
 import { formatUsd } from '../../domain/money.ts'
 import { type KeyRemaining, limitRenewalMs, type SpendPeriod } from '../../domain/wallet/spending.ts'
-import { GatewayError } from '../../errors.ts'
+import { GatewayError } from '../../errors/gateway-error.ts'
 
 const words: { readonly [P in SpendPeriod]: string } = { day: 'a day', month: 'a month', total: 'in total' }
 

@@ -2,7 +2,7 @@ import { findLimitKey } from '../../domain/accounts/accounts.ts'
 import { walletInLedger } from '../../domain/ledger/ledger.ts'
 import { availablePicos, findKeyRemaining, spendablePicos, type Wallet } from '../../domain/wallet/wallet.ts'
 import { limits } from '../../limits.ts'
-import type { LedgerTail } from '../ledger-tail.ts'
+import type { LedgerTail } from '../../log/ledger-tail.ts'
 
 /** What a key wants to have covered, on a UTC day. */
 export interface WantedAmount {

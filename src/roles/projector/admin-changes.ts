@@ -1,8 +1,8 @@
 import type { Applied } from '../../domain/ledger/ledger.ts'
 import type { EventType } from '../../events/envelope.ts'
-import { administrativeTypes } from '../../read-models/admin-changes.ts'
-import { storedOrNull, storedText } from '../../read-models/stored-text.ts'
-import type { RowOf } from '../../read-models/tables.ts'
+import { administrativeTypes } from '../../projections/admin-changes.ts'
+import { storedOrNull, storedText } from '../../projections/stored-text.ts'
+import type { RowOf } from '../../projections/tables.ts'
 
 const administrative: ReadonlySet<EventType> = new Set(administrativeTypes)
 

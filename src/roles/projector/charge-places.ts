@@ -1,5 +1,5 @@
 import type { Applied } from '../../domain/ledger/ledger.ts'
-import type { RowOf } from '../../read-models/tables.ts'
+import type { RowOf } from '../../projections/tables.ts'
 
 /** The charge that an event tells of; null for a request's own two events, whose places stand in its row, and for what is of no charge. */
 const chargeOf = ({ event, movements, task }: Applied): string | null => {

@@ -1,9 +1,9 @@
 import { formatUsd, parseUsd } from '../../domain/money.ts'
 import type { Task } from '../../domain/video/task.ts'
 import type { EventOf } from '../../events/envelope.ts'
-import { storedText } from '../../read-models/stored-text.ts'
-import type { RowOf } from '../../read-models/tables.ts'
-import { type UsageColumn, usageColumnNames, usageColumns } from '../../read-models/usage.table.ts'
+import { storedText } from '../../projections/stored-text.ts'
+import type { RowOf } from '../../projections/tables.ts'
+import { type UsageColumn, usageColumnNames, usageColumns } from '../../projections/usage.table.ts'
 
 type Group = Pick<RowOf<'usage_by_day'>, 'day' | 'workspace_id' | 'model' | 'key_id' | 'surface'>
 

@@ -1,6 +1,7 @@
 import { limits } from '../../limits.ts'
-import type { EventLog, Logger } from '../role.ts'
-import { ThrottledWarning } from '../throttled-warning.ts'
+import type { EventLog } from '../../log/event-log.ts'
+import type { Logger } from '../../runtime/logger.ts'
+import { ThrottledWarning } from '../../runtime/throttled-warning.ts'
 
 export interface LagWatchParts {
   readonly log: Pick<EventLog, 'lastSequence'>

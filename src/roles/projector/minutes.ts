@@ -1,5 +1,5 @@
 import type { Applied } from '../../domain/ledger/ledger.ts'
-import type { RowOf } from '../../read-models/tables.ts'
+import type { RowOf } from '../../projections/tables.ts'
 
 const lengthOfMinute = 'YYYY-MM-DDTHH:MM'.length
 

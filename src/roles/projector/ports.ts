@@ -1,5 +1,5 @@
-import type { LedgerSnapshot } from '../../read-models/load-ledger.ts'
-import type { RowOf, Tables } from '../../read-models/tables.ts'
+import type { LedgerSnapshot } from '../../projections/load-ledger.ts'
+import type { RowOf, Tables } from '../../projections/tables.ts'
 
 type RowsOf<Table extends keyof Tables> = readonly RowOf<Table>[]
 

@@ -1,7 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { applyFrame, type Ledger } from '../../domain/ledger/ledger.ts'
 import { limits } from '../../limits.ts'
-import type { EventLog, Follower, Frame } from '../role.ts'
+import type { EventLog, Follower, Frame } from '../../log/event-log.ts'
 import { type AccumulatedRows, accumulate, finishBatch, startBatch } from './accumulate.ts'
 import { type ProjectionBatch, type ProjectionStore, RefusedRows } from './ports.ts'
 

@@ -1,5 +1,6 @@
+import type { LogOf } from '../../log/event-log.ts'
 import { manifests } from '../manifests.ts'
-import { defineRole, type LogOf } from '../role.ts'
+import { defineRole } from '../role.ts'
 import { LagWatch } from './lag-watch.ts'
 import { Projector, type ProjectorParts } from './projector.ts'
 

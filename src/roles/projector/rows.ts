@@ -11,9 +11,9 @@ import type { KeySpending } from '../../domain/wallet/spending.ts'
 import { balancePicos, type Hold, type Wallet } from '../../domain/wallet/wallet.ts'
 import type { EventOf } from '../../events/envelope.ts'
 import type { LimitsSet, PlanPublished } from '../../events/types.ts'
-import { storedOrNull, storedText } from '../../read-models/stored-text.ts'
-import type { RowOf } from '../../read-models/tables.ts'
-import type { StoredGrant } from '../../read-models/wallet.table.ts'
+import { storedOrNull, storedText } from '../../projections/stored-text.ts'
+import type { RowOf } from '../../projections/tables.ts'
+import type { StoredGrant } from '../../projections/wallet.table.ts'
 
 /** Where an event stands in the log. */
 export type ChargePlace = Pick<Applied, 'sequence' | 'index'>

@@ -1,11 +1,13 @@
-import { GatewayError } from '../../errors.ts'
+import { GatewayError } from '../../errors/gateway-error.ts'
 import { limits } from '../../limits.ts'
 import type { StreamRelay, Target, UpstreamAnswer, UpstreamDialect, UpstreamRequest } from '../../providers/dialect.ts'
 import { dialects } from '../../providers/dialects.ts'
 import { type HttpClient, HttpFault, type HttpResponse } from '../../providers/http.ts'
 import type { Provider, Providers } from '../../providers/provider.ts'
-import type { Observer } from '../observer.ts'
-import type { AnswerRequest, Candidate, Clock } from '../role.ts'
+import type { Clock } from '../../runtime/clock.ts'
+import type { Observer } from '../../runtime/observer.ts'
+import type { AnswerRequest } from '../dispatch.ts'
+import type { Candidate } from '../role.ts'
 import {
   blamesCaller,
   type CandidateFailure,

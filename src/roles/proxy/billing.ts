@@ -1,10 +1,11 @@
 import { formatUsd } from '../../domain/money.ts'
 import { type Charge, chargeFor } from '../../domain/pricing/charge.ts'
 import type { Usage, UsageSource } from '../../domain/usage/usage.ts'
-import { failureReason, type GatewayError } from '../../errors.ts'
+import { failureReason, type GatewayError } from '../../errors/gateway-error.ts'
 import type { FactOf } from '../../events/envelope.ts'
 import type { Attempt, UsageRecorded } from '../../events/types.ts'
-import type { AnswerRequest, Candidate } from '../role.ts'
+import type { AnswerRequest } from '../dispatch.ts'
+import type { Candidate } from '../role.ts'
 
 /** What one served call comes to. */
 export interface ServedBill {

@@ -1,8 +1,9 @@
-import { GatewayError, logUnavailable } from '../../errors.ts'
+import { GatewayError, logUnavailable } from '../../errors/gateway-error.ts'
 import type { FactOf } from '../../events/envelope.ts'
-import { withTimeout } from '../../within.ts'
-import type { Observer } from '../observer.ts'
-import type { Logger, LogOf } from '../role.ts'
+import type { LogOf } from '../../log/event-log.ts'
+import type { Logger } from '../../runtime/logger.ts'
+import type { Observer } from '../../runtime/observer.ts'
+import { withTimeout } from '../../runtime/within.ts'
 import type { CallsInFlight } from './calls-in-flight.ts'
 
 export type ProxyEvent = 'UsageRecorded' | 'RequestFailed'

@@ -1,3 +1,4 @@
+import type { JsonObject } from '../../encoding/json.ts'
 import {
   clientGoneError,
   type ErrorCode,
@@ -5,14 +6,14 @@ import {
   errorTable,
   failureReason,
   GatewayError,
-} from '../../errors.ts'
-import type { JsonObject } from '../../json.ts'
+} from '../../errors/gateway-error.ts'
 import { limits } from '../../limits.ts'
 import type { UpstreamRefusal } from '../../providers/dialect.ts'
 import type { HttpFault } from '../../providers/http.ts'
 import { withoutKeys } from '../../providers/scrub.ts'
-import type { UpstreamError } from '../observer.ts'
-import type { Candidate, RoutedRequest } from '../role.ts'
+import type { UpstreamError } from '../../runtime/observer.ts'
+import type { RoutedRequest } from '../dispatch.ts'
+import type { Candidate } from '../role.ts'
 
 /** Why a candidate did not serve. */
 export interface CandidateFailure {

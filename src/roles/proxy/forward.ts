@@ -1,17 +1,12 @@
 import { limits } from '../../limits.ts'
+import type { LogOf } from '../../log/event-log.ts'
 import type { HttpClient } from '../../providers/http.ts'
 import type { Providers } from '../../providers/provider.ts'
-import { noObserver, type Observer } from '../observer.ts'
+import type { Clock } from '../../runtime/clock.ts'
+import type { Logger } from '../../runtime/logger.ts'
+import { noObserver, type Observer } from '../../runtime/observer.ts'
+import { type AnswerPart, type AnswerRequest, asksForAnswer, type Dispatch } from '../dispatch.ts'
 import type { OpenCalls } from '../open-calls.ts'
-import {
-  type AnswerPart,
-  type AnswerRequest,
-  asksForAnswer,
-  type Clock,
-  type Dispatch,
-  type Logger,
-  type LogOf,
-} from '../role.ts'
 import { CallsInFlight } from './calls-in-flight.ts'
 import type { ProxyEvent } from './closing.ts'
 import { QueryPace } from './query-pace.ts'

@@ -1,5 +1,5 @@
 import { limits } from '../../limits.ts'
-import type { Clock } from '../role.ts'
+import type { Clock } from '../../runtime/clock.ts'
 
 const intervalMs = 1_000 / limits.vendorQuestionsPerSecond
 

@@ -1,14 +1,15 @@
 import type { Usage } from '../../domain/usage/usage.ts'
-import { clientGoneError, GatewayError } from '../../errors.ts'
+import { clientGoneError, GatewayError } from '../../errors/gateway-error.ts'
 import type { FactOf } from '../../events/envelope.ts'
 import type { Attempt, UsageRecorded } from '../../events/types.ts'
 import { limits } from '../../limits.ts'
 import { contradicts } from '../../providers/delivered.ts'
 import type { StreamRelay } from '../../providers/dialect.ts'
 import { HttpFault } from '../../providers/http.ts'
-import { withTimeout } from '../../within.ts'
+import { withTimeout } from '../../runtime/within.ts'
+import type { AnswerPart, AnswerRequest } from '../dispatch.ts'
 import type { EndableCall, OpenCalls } from '../open-calls.ts'
-import type { AnswerPart, AnswerRequest, Candidate } from '../role.ts'
+import type { Candidate } from '../role.ts'
 import {
   type AttemptOutcome,
   attemptUpstream,

@@ -1,8 +1,9 @@
 import { limits } from '../../limits.ts'
-import { withTimeout } from '../../within.ts'
-import type { Check, WatchedRole } from '../health.ts'
+import type { Check, WatchedRole } from '../../runtime/health.ts'
+import { withTimeout } from '../../runtime/within.ts'
+import type { Dispatch } from '../dispatch.ts'
 import { manifests } from '../manifests.ts'
-import { type Dispatch, defineRole, type RunningRole } from '../role.ts'
+import { defineRole, type RunningRole } from '../role.ts'
 import { CallsInFlight } from './calls-in-flight.ts'
 import { createForward, type ForwardParts } from './forward.ts'
 

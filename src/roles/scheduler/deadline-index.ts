@@ -1,6 +1,6 @@
 import type { Ledger } from '../../domain/ledger/ledger.ts'
 import type { Event } from '../../events/envelope.ts'
-import type { LedgerTail } from '../ledger-tail.ts'
+import type { LedgerTail } from '../../log/ledger-tail.ts'
 
 export type DeadlineSource = Pick<LedgerTail, 'ledger' | 'onApplied'>
 

@@ -1,7 +1,7 @@
 import type { WalletCommand } from '../../domain/wallet/decide.ts'
 import { expirablePicos, type Wallet } from '../../domain/wallet/wallet.ts'
 import type { PlanPublished } from '../../events/types.ts'
-import type { LedgerTail } from '../ledger-tail.ts'
+import type { LedgerTail } from '../../log/ledger-tail.ts'
 
 /** A wallet that time moves, and how. */
 export interface DueWallet {

@@ -1,5 +1,5 @@
 import { limits } from '../../limits.ts'
-import type { Clock } from '../role.ts'
+import type { Clock } from '../../runtime/clock.ts'
 
 /**
  * The wall clock for whatever time does to money: when it is set forward, the time that nobody has lived counts only once the allowances that

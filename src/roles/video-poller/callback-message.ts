@@ -1,5 +1,5 @@
 import type { Task } from '../../domain/video/task.ts'
-import { isObject, parseJson } from '../../json.ts'
+import { isObject, parseJson } from '../../encoding/json.ts'
 import { genericTask, nativeTask } from '../task-views.ts'
 
 /** What waits in the callback queue, under the id of its task. */

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { TaskPayload } from '../../domain/video/request.ts'
-import { asObject, asText, parseJson } from '../../json.ts'
+import { asObject, asText, parseJson } from '../../encoding/json.ts'
 
 const decoder = new TextDecoder()
 

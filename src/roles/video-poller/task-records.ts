@@ -1,9 +1,10 @@
 import { decideSettlement, isUnits, lateVerdict, type VideoVerdict } from '../../domain/video/settle.ts'
 import type { Task } from '../../domain/video/task.ts'
-import { GatewayError } from '../../errors.ts'
+import { GatewayError } from '../../errors/gateway-error.ts'
 import type { FactOf } from '../../events/envelope.ts'
-import type { Observer } from '../observer.ts'
-import type { Logger, LogOf } from '../role.ts'
+import type { LogOf } from '../../log/event-log.ts'
+import type { Logger } from '../../runtime/logger.ts'
+import type { Observer } from '../../runtime/observer.ts'
 import type { VendorVerdict } from './next-step.ts'
 
 export type PollerEvent = 'TaskSubmitted' | 'TaskProgressed' | 'TaskSettled' | 'LateVerdictSeen'

@@ -1,7 +1,7 @@
 import type { TaskPayload } from '../../domain/video/request.ts'
 import type { Task } from '../../domain/video/task.ts'
 import type { SubmittedTask, VendorFailure, VendorStatus, VideoVendor } from '../../providers/vv-video/vendor.ts'
-import type { Logger } from '../role.ts'
+import type { Logger } from '../../runtime/logger.ts'
 import type { CallKind, CallPermit } from './call-gate.ts'
 import type { VendorAccount } from './vendor-account.ts'
 

@@ -3,7 +3,7 @@ import { formatUsd } from '../../../src/domain/money.ts'
 import { chargeFor } from '../../../src/domain/pricing/charge.ts'
 import { usageOf } from '../../../src/domain/usage/usage.ts'
 import { type Event, type Fact, sealEvent } from '../../../src/events/envelope.ts'
-import type { EventLog, Follower, Frame } from '../../../src/roles/role.ts'
+import type { EventLog, Follower, Frame } from '../../../src/log/event-log.ts'
 import { courseOf, holdOf } from './task-facts.ts'
 
 /** Who pays for all that is generated. */

@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { v7 } from 'uuid'
-import type { EventLog } from '../../../src/roles/role.ts'
+import type { EventLog } from '../../../src/log/event-log.ts'
 import { appendTraffic } from '../traffic.ts'
 import { courseOf, holdOf } from './task-facts.ts'
 

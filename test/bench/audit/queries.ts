@@ -3,13 +3,13 @@
  * has written, with parameters that differ every time.
  */
 import pg from 'pg'
-import { openDatabase } from '../../../src/infrastructure/postgres/database.ts'
+import { openDatabase } from '../../../src/adapters/postgres/database.ts'
 import { limits } from '../../../src/limits.ts'
-import type { EntryPosition, StatementRange } from '../../../src/read-models/statement.ts'
-import type { UsageGroup } from '../../../src/read-models/usage.ts'
+import type { EntryPosition, StatementRange } from '../../../src/projections/statement.ts'
+import type { UsageGroup } from '../../../src/projections/usage.ts'
 import type { EdgeReadModels } from '../../../src/roles/edge/read-models.ts'
 import { ProjectionRun } from '../../../src/roles/projector/projection-run.ts'
-import { startPostgres } from '../../postgres.ts'
+import { startPostgres } from '../../support/postgres.ts'
 import { quantile } from '../figures.ts'
 import { progress } from '../run.ts'
 import { table, whole } from '../table.ts'

@@ -1,9 +1,10 @@
 /** The rebuild alone, without the comparison, in a process of its own: on a log that stands, or on an archive of it. */
-import { rebuildReadModels } from '../../../src/commands/replay.ts'
-import { ArchiveSource } from '../../../src/infrastructure/archive/archive-source.ts'
-import type { Addresses } from '../../../src/infrastructure/embedded/embedded.ts'
-import { defaultSchema } from '../../../src/infrastructure/postgres/connection.ts'
-import { ArchiveThenLog, followSource } from '../../../src/roles/source-log.ts'
+
+import { ArchiveSource } from '../../../src/adapters/archive/archive-source.ts'
+import { defaultSchema } from '../../../src/adapters/postgres/connection.ts'
+import { rebuildReadModels } from '../../../src/cli/replay.ts'
+import type { Addresses } from '../../../src/embedded/embedded.ts'
+import { ArchiveThenLog, followSource } from '../../../src/log/source-log.ts'
 import { answerQuestions } from '../child.ts'
 import { openBenchLog } from '../open-log.ts'
 import { peakMemoryBytes } from '../procfs.ts'

@@ -4,7 +4,7 @@
  * not enforced.
  */
 import { parseArgs } from 'node:util'
-import { pickPorts } from '../../../src/infrastructure/embedded/free-ports.ts'
+import { pickPorts } from '../../../src/embedded/free-ports.ts'
 import type { LoadResult } from '../asking.ts'
 import { type BenchProcess, type ServerAddress, startProcess } from '../child.ts'
 import { type Cpu, cpuOf, spent, total } from '../cpu.ts'

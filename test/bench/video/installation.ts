@@ -1,4 +1,4 @@
-import { sandboxVideoKey } from '../../../src/sandbox/server.ts'
+import { sandboxVideoKey } from '../../../sandbox/server.ts'
 import { type Installation, installWith } from '../installation.ts'
 import { videoPrices } from './price.ts'
 

@@ -1,5 +1,5 @@
+import type { Database } from '../../../src/adapters/postgres/database.ts'
 import { formatUsd, parseUsd } from '../../../src/domain/money.ts'
-import type { Database } from '../../../src/infrastructure/postgres/database.ts'
 import type { Installation } from '../installation.ts'
 import { whole } from '../table.ts'
 import { foldLog } from './accounts.ts'

@@ -5,7 +5,7 @@
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
-import { openDatabase } from '../../../src/infrastructure/postgres/database.ts'
+import { openDatabase } from '../../../src/adapters/postgres/database.ts'
 import { limits } from '../../../src/limits.ts'
 import { startRoles } from '../apart/roles.ts'
 import { type BenchProcess, type ServerAddress, startProcess } from '../child.ts'

@@ -2,7 +2,7 @@
 import { createServer, type IncomingMessage } from 'node:http'
 import { jetstream, jetstreamManager, StorageType } from '@nats-io/jetstream'
 import Koa from 'koa'
-import { connectNats } from '../../../src/infrastructure/nats/connect.ts'
+import { connectNats } from '../../../src/adapters/nats/connect.ts'
 import { becomeServer } from '../child.ts'
 
 const [url = ''] = process.argv.slice(2)

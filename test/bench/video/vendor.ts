@@ -1,6 +1,6 @@
 /** The sandbox's video vendor in a process of its own. */
 import { v7 } from 'uuid'
-import { startSandbox } from '../../../src/sandbox/server.ts'
+import { startSandbox } from '../../../sandbox/server.ts'
 import { answerQuestions, type ServerAddress } from '../child.ts'
 
 /** How the tasks to come go, in directives; null to leave that as it is. */

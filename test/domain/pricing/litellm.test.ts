@@ -3,8 +3,8 @@ import { type ImportedPrice, readLiteLlm } from '../../../src/domain/pricing/lit
 import { type PriceBook, publishPrice } from '../../../src/domain/pricing/price-book.ts'
 import { problemsOfPriceFile } from '../../../src/domain/pricing/price-file.ts'
 import { diffPrices } from '../../../src/domain/pricing/price-import.ts'
+import { getValidator } from '../../../src/encoding/schema-validation.ts'
 import type { PriceSheet } from '../../../src/events/types.ts'
-import { getValidator } from '../../../src/schema-validation.ts'
 
 const providers = new Set(['openai', 'anthropic', 'google', 'grok'])
 const chat = { litellm_provider: 'openai', mode: 'chat', max_output_tokens: 100, max_input_tokens: 1_000 }

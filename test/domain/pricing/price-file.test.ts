@@ -9,8 +9,8 @@ import {
   type PriceFile,
   problemsOfPriceFile,
 } from '../../../src/domain/pricing/price-file.ts'
+import { getValidator } from '../../../src/encoding/schema-validation.ts'
 import type { PriceSheet } from '../../../src/events/types.ts'
-import { getValidator } from '../../../src/schema-validation.ts'
 
 type Rates = PriceSheet['per_million_tokens']
 

@@ -7,7 +7,7 @@ import {
   type RoutingFact,
 } from '../../../src/domain/routing/overlay.ts'
 import { type Catalog, listModelIds } from '../../../src/domain/routing/plan.ts'
-import { randomOf } from '../../random.ts'
+import { randomOf } from '../../support/random.ts'
 
 const catalog: Catalog = {
   providers: new Map([['openai', { models: {} }]]),

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { type PriceBook, publishPrice } from '../../../src/domain/pricing/price-book.ts'
 import { type Catalog, callableModels, planRequest, type RoutingRequest } from '../../../src/domain/routing/plan.ts'
-import { GatewayError } from '../../../src/errors.ts'
+import { GatewayError } from '../../../src/errors/gateway-error.ts'
 import type { PriceSheet } from '../../../src/events/types.ts'
 
 const sheet: PriceSheet = {

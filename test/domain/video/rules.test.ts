@@ -1,7 +1,7 @@
 import t from 'tap'
 import type { VideoRequest } from '../../../src/domain/video/request.ts'
 import { checkVideoRequest } from '../../../src/domain/video/rules.ts'
-import { GatewayError } from '../../../src/errors.ts'
+import { GatewayError } from '../../../src/errors/gateway-error.ts'
 import {
   endFrame,
   feature,

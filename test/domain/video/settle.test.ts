@@ -10,9 +10,9 @@ import {
 } from '../../../src/domain/video/settle.ts'
 import { openTask, type Task } from '../../../src/domain/video/task.ts'
 import { unitsDecimalsMax, unitsWholeDigitsMax } from '../../../src/domain/video/units.ts'
+import { getValidator } from '../../../src/encoding/schema-validation.ts'
 import { limits } from '../../../src/limits.ts'
-import { getValidator } from '../../../src/schema-validation.ts'
-import { randomOf } from '../../random.ts'
+import { randomOf } from '../../support/random.ts'
 import { orderOf, placed } from './tasks.ts'
 
 const succeeded: VideoVerdict & { readonly vendorTaskId: string } = {

@@ -11,7 +11,7 @@ import {
   initialWallet,
   type Wallet,
 } from '../../../src/domain/wallet/wallet.ts'
-import { propertyRuns } from '../../property-runs.ts'
+import { propertyRuns } from '../../support/property-runs.ts'
 
 const day = '2026-11-21'
 const asker = { keyId: 'key-1', day }

@@ -20,7 +20,7 @@ import {
   type Wallet,
 } from '../../../src/domain/wallet/wallet.ts'
 import type { Spend } from '../../../src/events/types.ts'
-import { propertyRuns } from '../../property-runs.ts'
+import { propertyRuns } from '../../support/property-runs.ts'
 import { orderOf } from '../video/tasks.ts'
 
 const deadline = '2026-12-31T12:00:00.000Z'

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { noUsage } from '../../../src/domain/usage/usage.ts'
-import type { JsonObject } from '../../../src/json.ts'
+import type { JsonObject } from '../../../src/encoding/json.ts'
 import { completeMessagesAnswer, readMessagesAnswer } from '../../../src/providers/anthropic/answer.ts'
 import { countMessagesUsage } from '../../../src/providers/anthropic/estimate.ts'
 import type { UpstreamAnswer } from '../../../src/providers/dialect.ts'

@@ -1,5 +1,5 @@
 import t from 'tap'
-import type { JsonObject } from '../../../src/json.ts'
+import type { JsonObject } from '../../../src/encoding/json.ts'
 import { messagesClient } from '../../../src/providers/anthropic/client-format.ts'
 import { conversationOf } from './target.ts'
 

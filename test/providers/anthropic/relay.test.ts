@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { noUsage } from '../../../src/domain/usage/usage.ts'
-import type { JsonObject } from '../../../src/json.ts'
+import type { JsonObject } from '../../../src/encoding/json.ts'
 import { MessagesRelay } from '../../../src/providers/anthropic/relay.ts'
 import { streamOf } from './target.ts'
 

@@ -1,5 +1,5 @@
 import t from 'tap'
-import type { JsonObject } from '../../../src/json.ts'
+import type { JsonObject } from '../../../src/encoding/json.ts'
 import { countTokensRequest } from '../../../src/providers/anthropic/count-tokens.ts'
 import { messagesRequest } from '../../../src/providers/anthropic/request.ts'
 import { askedOf, sheet, targetOf } from './target.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import t from 'tap'
-import type { JsonObject } from '../../../src/json.ts'
+import type { JsonObject } from '../../../src/encoding/json.ts'
 import { messagesClient } from '../../../src/providers/anthropic/client-format.ts'
 import { messagesUpstream } from '../../../src/providers/anthropic/upstream-format.ts'
 import { opusSheet, targetOf } from './target.ts'

@@ -1,5 +1,5 @@
+import type { JsonObject } from '../../../src/encoding/json.ts'
 import type { PriceSheet } from '../../../src/events/types.ts'
-import type { JsonObject } from '../../../src/json.ts'
 import type { Conversation } from '../../../src/providers/canonical/conversation.ts'
 import type { Served } from '../../../src/providers/canonical/format.ts'
 import type { Target, UpstreamCallRequest } from '../../../src/providers/dialect.ts'

@@ -2,7 +2,7 @@ import t from 'tap'
 import { formatUsd } from '../../../src/domain/money.ts'
 import { chargeFor } from '../../../src/domain/pricing/charge.ts'
 import { noUsage, type Usage } from '../../../src/domain/usage/usage.ts'
-import type { JsonObject } from '../../../src/json.ts'
+import type { JsonObject } from '../../../src/encoding/json.ts'
 import {
   finalUsageOnWire,
   mergeUsage,

@@ -1,5 +1,5 @@
 import t from 'tap'
-import type { JsonObject } from '../../../src/json.ts'
+import type { JsonObject } from '../../../src/encoding/json.ts'
 import { messagesUpstream } from '../../../src/providers/anthropic/upstream-format.ts'
 import type {
   Conversation,

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../../src/json.ts'
+import type { JsonObject } from '../../../src/encoding/json.ts'
 
 /**
  * Answers as the API gives them: the shapes, the order of members and most figures are those of recordings that the tests of

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { noUsage } from '../../../src/domain/usage/usage.ts'
-import type { JsonObject } from '../../../src/json.ts'
+import type { JsonObject } from '../../../src/encoding/json.ts'
 import type { ReplyEvent } from '../../../src/providers/canonical/reply.ts'
 import { GenerateContentReader } from '../../../src/providers/google/reader.ts'
 import { SseSplitter } from '../../../src/providers/sse.ts'

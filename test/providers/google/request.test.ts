@@ -1,6 +1,6 @@
 import t from 'tap'
-import { GatewayError } from '../../../src/errors.ts'
-import type { JsonObject } from '../../../src/json.ts'
+import type { JsonObject } from '../../../src/encoding/json.ts'
+import { GatewayError } from '../../../src/errors/gateway-error.ts'
 import type {
   Conversation,
   ConversationPart,

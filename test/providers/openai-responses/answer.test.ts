@@ -1,7 +1,7 @@
 import { countTokens as reference } from 'gpt-tokenizer/encoding/o200k_base'
 import t from 'tap'
 import { noUsage, type Usage } from '../../../src/domain/usage/usage.ts'
-import { isObject, type JsonObject, parseJson } from '../../../src/json.ts'
+import { isObject, type JsonObject, parseJson } from '../../../src/encoding/json.ts'
 import type { AnswerFault, UpstreamAnswer } from '../../../src/providers/dialect.ts'
 import { completeResponsesAnswer, readResponsesAnswer } from '../../../src/providers/openai-responses/answer.ts'
 import { countResponsesUsage } from '../../../src/providers/openai-responses/estimate.ts'

@@ -2,11 +2,11 @@ import fc from 'fast-check'
 import t from 'tap'
 import { chargeFor } from '../../../src/domain/pricing/charge.ts'
 import { noUsage, type Usage } from '../../../src/domain/usage/usage.ts'
-import type { JsonObject } from '../../../src/json.ts'
+import type { JsonObject } from '../../../src/encoding/json.ts'
 import { ResponsesRelay } from '../../../src/providers/openai-responses/relay.ts'
 import { countToolCalls } from '../../../src/providers/openai-responses/tool-calls.ts'
-import { propertyRuns } from '../../property-runs.ts'
 import { problemsOfResponsesEvent } from '../../reference/responses-contract.ts'
+import { propertyRuns } from '../../support/property-runs.ts'
 import {
   askedOf,
   codeRun,

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
+import type { JsonObject } from '../../../src/encoding/json.ts'
 import type { PriceSheet } from '../../../src/events/types.ts'
-import type { JsonObject } from '../../../src/json.ts'
 import type { Target, UpstreamCallRequest } from '../../../src/providers/dialect.ts'
 import type { Profile } from '../../../src/providers/provider.ts'
 import { targetOf as targetOfSheet } from '../openai/target.ts'

@@ -1,12 +1,12 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { noUsage } from '../../../src/domain/usage/usage.ts'
-import { asObject, isObject, type JsonObject, parseJson } from '../../../src/json.ts'
+import { asObject, isObject, type JsonObject, parseJson } from '../../../src/encoding/json.ts'
 import { limits } from '../../../src/limits.ts'
 import { countResponsesUsage } from '../../../src/providers/openai-responses/estimate.ts'
 import { ResponsesRelay } from '../../../src/providers/openai-responses/relay.ts'
-import { propertyRuns } from '../../property-runs.ts'
 import { problemsOfResponsesEvent } from '../../reference/responses-contract.ts'
+import { propertyRuns } from '../../support/property-runs.ts'
 import {
   askedOf,
   codeRun,

@@ -1,6 +1,6 @@
 import t from 'tap'
-import { GatewayError } from '../../../src/errors.ts'
-import type { JsonObject } from '../../../src/json.ts'
+import type { JsonObject } from '../../../src/encoding/json.ts'
+import { GatewayError } from '../../../src/errors/gateway-error.ts'
 import { limits } from '../../../src/limits.ts'
 import { referencedResponseOf } from '../../../src/providers/openai-responses/references.ts'
 import { responsesRequest } from '../../../src/providers/openai-responses/request.ts'

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { chargeFor } from '../../../src/domain/pricing/charge.ts'
-import type { JsonObject } from '../../../src/json.ts'
+import type { JsonObject } from '../../../src/encoding/json.ts'
 import { readResponsesAnswer } from '../../../src/providers/openai-responses/answer.ts'
 import { countToolCalls, ToolTally } from '../../../src/providers/openai-responses/tool-calls.ts'
 import type { Profile } from '../../../src/providers/provider.ts'

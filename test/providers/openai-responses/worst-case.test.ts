@@ -1,7 +1,7 @@
 import t from 'tap'
 import { parseUsd } from '../../../src/domain/money.ts'
 import { type UsageBounds, worstCasePicos } from '../../../src/domain/pricing/worst-case.ts'
-import type { JsonObject } from '../../../src/json.ts'
+import type { JsonObject } from '../../../src/encoding/json.ts'
 import { limits } from '../../../src/limits.ts'
 import { billedTool, toolCallsMaxOf } from '../../../src/providers/openai-responses/tools.ts'
 import { sheetOf } from './fixtures.ts'

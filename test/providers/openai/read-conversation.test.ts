@@ -1,6 +1,6 @@
 import t from 'tap'
-import { GatewayError } from '../../../src/errors.ts'
-import type { JsonObject } from '../../../src/json.ts'
+import type { JsonObject } from '../../../src/encoding/json.ts'
+import { GatewayError } from '../../../src/errors/gateway-error.ts'
 import { limits } from '../../../src/limits.ts'
 import type { Conversation } from '../../../src/providers/canonical/conversation.ts'
 import { readConversation } from '../../../src/providers/openai/read-conversation.ts'

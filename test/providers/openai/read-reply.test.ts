@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { noUsage } from '../../../src/domain/usage/usage.ts'
-import type { JsonObject } from '../../../src/json.ts'
+import type { JsonObject } from '../../../src/encoding/json.ts'
 import { limits } from '../../../src/limits.ts'
 import type { Reply, ReplyEvent, ReplyPart, StopReason } from '../../../src/providers/canonical/reply.ts'
 import type { AnswerFault } from '../../../src/providers/dialect.ts'

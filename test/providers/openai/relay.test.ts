@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { noUsage } from '../../../src/domain/usage/usage.ts'
-import type { JsonObject } from '../../../src/json.ts'
+import type { JsonObject } from '../../../src/encoding/json.ts'
 import { ChatRelay } from '../../../src/providers/openai/relay.ts'
 import type { Profile } from '../../../src/providers/provider.ts'
-import { propertyRuns } from '../../property-runs.ts'
+import { propertyRuns } from '../../support/property-runs.ts'
 import { askedOf, targetOf } from './target.ts'
 
 const event = (value: JsonObject): string => `data: ${JSON.stringify(value)}\n\n`

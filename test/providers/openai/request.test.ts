@@ -1,6 +1,6 @@
 import t from 'tap'
+import type { JsonObject } from '../../../src/encoding/json.ts'
 import type { PriceSheet } from '../../../src/events/types.ts'
-import type { JsonObject } from '../../../src/json.ts'
 import { chatRequest } from '../../../src/providers/openai/request.ts'
 import type { Profile } from '../../../src/providers/provider.ts'
 import { askedOf, sheet, targetOf } from './target.ts'

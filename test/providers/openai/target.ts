@@ -1,5 +1,5 @@
+import type { JsonObject } from '../../../src/encoding/json.ts'
 import type { PriceSheet } from '../../../src/events/types.ts'
-import type { JsonObject } from '../../../src/json.ts'
 import type { Target, UpstreamCallRequest } from '../../../src/providers/dialect.ts'
 import type { Profile } from '../../../src/providers/provider.ts'
 

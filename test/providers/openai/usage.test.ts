@@ -1,6 +1,6 @@
 import t from 'tap'
 import { noUsage, type Usage } from '../../../src/domain/usage/usage.ts'
-import type { JsonObject } from '../../../src/json.ts'
+import type { JsonObject } from '../../../src/encoding/json.ts'
 import { countChatSearchCalls, readChatUsage } from '../../../src/providers/openai/usage.ts'
 import type { Profile } from '../../../src/providers/provider.ts'
 import { askedOf, sheet, targetOf } from './target.ts'

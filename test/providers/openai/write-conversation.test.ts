@@ -1,7 +1,7 @@
 import t from 'tap'
-import { GatewayError } from '../../../src/errors.ts'
+import type { JsonObject } from '../../../src/encoding/json.ts'
+import { GatewayError } from '../../../src/errors/gateway-error.ts'
 import type { PriceSheet } from '../../../src/events/types.ts'
-import type { JsonObject } from '../../../src/json.ts'
 import type {
   Conversation,
   ConversationPart,

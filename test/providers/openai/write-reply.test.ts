@@ -1,11 +1,11 @@
 import fc from 'fast-check'
 import OpenAI from 'openai'
 import t from 'tap'
-import { asArray, asObject, isObject, type JsonObject, parseJson } from '../../../src/json.ts'
+import { asArray, asObject, isObject, type JsonObject, parseJson } from '../../../src/encoding/json.ts'
 import { limits } from '../../../src/limits.ts'
 import type { ReplyEvent, ReplyPart } from '../../../src/providers/canonical/reply.ts'
 import { chatClient } from '../../../src/providers/openai/format.ts'
-import { propertyRuns } from '../../property-runs.ts'
+import { propertyRuns } from '../../support/property-runs.ts'
 import { anyReply, eventsOf, replyOf, served, type UsedReply, usage } from '../canonical/replies.ts'
 
 const said = (text: string): ReplyPart => ({ type: 'text', text, citations: [] })

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import t, { type Test } from 'tap'
+import { type Sandbox, sandboxVideoKey, startSandbox } from '../../../sandbox/server.ts'
+import { UndiciClient } from '../../../src/adapters/http/client.ts'
 import type { TaskPayload } from '../../../src/domain/video/request.ts'
-import { UndiciClient } from '../../../src/infrastructure/http/client.ts'
 import { openVideoVendor } from '../../../src/providers/vv-video/open-video-vendor.ts'
 import { isExpired } from '../../../src/providers/vv-video/signed-url.ts'
 import type { VendorCredential, VideoVendor } from '../../../src/providers/vv-video/vendor.ts'
-import { type Sandbox, sandboxVideoKey, startSandbox } from '../../../src/sandbox/server.ts'
 import { until } from '../../sandbox/ask.ts'
 import { never, payload, taskId } from './scripted.ts'
 

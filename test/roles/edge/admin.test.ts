@@ -1,10 +1,10 @@
 import { hash } from 'node:crypto'
 import t, { type Test } from 'tap'
 import { parseUsd } from '../../../src/domain/money.ts'
+import { getValidator } from '../../../src/encoding/schema-validation.ts'
 import type { Event, EventOf, EventType } from '../../../src/events/envelope.ts'
-import type { AdminChange, AdminChangeQuery } from '../../../src/read-models/admin-changes.ts'
+import type { AdminChange, AdminChangeQuery } from '../../../src/projections/admin-changes.ts'
 import { adminRoutes } from '../../../src/roles/edge/surfaces/admin/routes.ts'
-import { getValidator } from '../../../src/schema-validation.ts'
 import {
   type EdgeOptions,
   errorOf,

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { exchangeRaw } from '../../raw-http.ts'
+import { exchangeRaw } from '../../support/raw-http.ts'
 import { answerJson, completionText, plainAsk, type Serve, secret, startEdge } from './edge-fixture.ts'
 
 const body = JSON.stringify(plainAsk)

@@ -9,23 +9,18 @@ import type { Catalog } from '../../../src/domain/routing/plan.ts'
 import { usageOf } from '../../../src/domain/usage/usage.ts'
 import type { Fact } from '../../../src/events/envelope.ts'
 import type { PriceSheet, VideoSheet } from '../../../src/events/types.ts'
-import type { AtSequence } from '../../../src/read-models/checkpoint.ts'
+import { LedgerTail } from '../../../src/log/ledger-tail.ts'
+import type { AtSequence } from '../../../src/projections/checkpoint.ts'
+import { type AnswerPart, asksForAnswer, type Dispatch, type RoutedRequest } from '../../../src/roles/dispatch.ts'
 import type { EdgeBounds } from '../../../src/roles/edge/bounds.ts'
 import type { AdminIdentity } from '../../../src/roles/edge/middleware/authenticate-admin.ts'
 import type { EdgeReadModels } from '../../../src/roles/edge/read-models.ts'
 import type { ResponseOwners } from '../../../src/roles/edge/response-owners.ts'
 import { edge } from '../../../src/roles/edge/role.ts'
 import type { EdgeTasks } from '../../../src/roles/edge/tasks.ts'
-import { LedgerTail } from '../../../src/roles/ledger-tail.ts'
 import type { RateRecords } from '../../../src/roles/rate-records.ts'
-import {
-  type AnswerPart,
-  asksForAnswer,
-  type Dispatch,
-  type Logger,
-  type RoutedRequest,
-} from '../../../src/roles/role.ts'
 import type { WorkQueue } from '../../../src/roles/work-queue.ts'
+import type { Logger } from '../../../src/runtime/logger.ts'
 import { failed } from '../projector/facts.ts'
 import { MemoryLog } from './memory-log.ts'
 import { MemoryOutcomes } from './memory-outcomes.ts'

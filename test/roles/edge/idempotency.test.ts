@@ -2,10 +2,10 @@ import { hash } from 'node:crypto'
 import t from 'tap'
 import type { ClaimedKey } from '../../../src/domain/idempotency/key.ts'
 import { walletInLedger } from '../../../src/domain/ledger/ledger.ts'
-import { GatewayError } from '../../../src/errors.ts'
+import { GatewayError } from '../../../src/errors/gateway-error.ts'
 import { limits } from '../../../src/limits.ts'
 import { decodeKeyRecord, encodeKeyRecord } from '../../../src/roles/edge/idempotency/key-record.ts'
-import { until } from '../../clients.ts'
+import { until } from '../../support/clients.ts'
 import {
   completionText,
   errorOf,

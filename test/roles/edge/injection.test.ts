@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import t from 'tap'
-import { exchangeRaw } from '../../raw-http.ts'
+import { exchangeRaw } from '../../support/raw-http.ts'
 import { secret, startEdge } from './edge-fixture.ts'
 
 const injected = '\r\nX-Injected: 1\r\n\r\n'

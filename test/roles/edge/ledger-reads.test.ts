@@ -6,9 +6,9 @@ import { SealBuilder } from '../../../src/audit/seal.ts'
 import { parseUsd } from '../../../src/domain/money.ts'
 import { limits } from '../../../src/limits.ts'
 import { signer, verifier } from '../../audit/sealed-log.ts'
-import { until } from '../../clients.ts'
-import { MemoryLog, rawFrameOf } from '../../memory-log.ts'
-import { startPostgres } from '../../postgres.ts'
+import { until } from '../../support/clients.ts'
+import { MemoryLog, rawFrameOf } from '../../support/memory-log.ts'
+import { startPostgres } from '../../support/postgres.ts'
 import {
   adjusted,
   credited,

@@ -2,9 +2,9 @@ import t from 'tap'
 import type { RawFrame } from '../../../src/audit/frames.ts'
 import { limits } from '../../../src/limits.ts'
 import type { EdgeReadModels } from '../../../src/roles/edge/read-models.ts'
-import { until } from '../../clients.ts'
-import { MemoryLog } from '../../memory-log.ts'
-import { startPostgres } from '../../postgres.ts'
+import { until } from '../../support/clients.ts'
+import { MemoryLog } from '../../support/memory-log.ts'
+import { startPostgres } from '../../support/postgres.ts'
 import {
   credited,
   failed,

@@ -3,7 +3,7 @@ import { get, type IncomingMessage } from 'node:http'
 import t from 'tap'
 import type { Fact } from '../../../src/events/envelope.ts'
 import { limits } from '../../../src/limits.ts'
-import { until } from '../../clients.ts'
+import { until } from '../../support/clients.ts'
 import { credited, keyIssued, opened } from '../projector/facts.ts'
 import { errorOf, secret, startEdge, type TestEdge, workspaceId } from './edge-fixture.ts'
 

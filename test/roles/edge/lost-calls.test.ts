@@ -1,8 +1,8 @@
 import t, { type Test } from 'tap'
 import { walletInLedger } from '../../../src/domain/ledger/ledger.ts'
-import { logUnavailable } from '../../../src/errors.ts'
+import { logUnavailable } from '../../../src/errors/gateway-error.ts'
 import { limits } from '../../../src/limits.ts'
-import { DispatchLost } from '../../../src/roles/role.ts'
+import { DispatchLost } from '../../../src/roles/dispatch.ts'
 import { errorOf, plainAsk, type Serve, startEdge, streamHead, type TestEdge, textBytes } from './edge-fixture.ts'
 
 const event = 'data: {"choices":[{"index":0,"delta":{"content":"Hello"}}]}\n\n'

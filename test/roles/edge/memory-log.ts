@@ -1,5 +1,5 @@
 import { type Event, type Fact, sealEvent } from '../../../src/events/envelope.ts'
-import type { Appended, EventLog, Follower, Frame } from '../../../src/roles/role.ts'
+import type { Appended, EventLog, Follower, Frame } from '../../../src/log/event-log.ts'
 
 /** The log's port over an array, which can stop to acknowledge or to deliver. */
 export class MemoryLog implements EventLog {

@@ -1,4 +1,4 @@
-import { logUnavailable } from '../../../src/errors.ts'
+import { logUnavailable } from '../../../src/errors/gateway-error.ts'
 import type {
   OutcomeAddress,
   OutcomeStore,

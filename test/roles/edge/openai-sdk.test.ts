@@ -1,6 +1,6 @@
 import OpenAI from 'openai'
 import t from 'tap'
-import { GatewayError } from '../../../src/errors.ts'
+import { GatewayError } from '../../../src/errors/gateway-error.ts'
 import { type Serve, secret, startEdge, streamHead, textBytes } from './edge-fixture.ts'
 
 const ask = { model: 'openai/plain', messages: [{ role: 'user' as const, content: 'Hello!' }] }

@@ -1,8 +1,8 @@
 import { Validator } from '@seriousme/openapi-schema-validator'
 import t from 'tap'
+import { getValidator, readSchema } from '../../../src/encoding/schema-validation.ts'
 import { operations } from '../../../src/roles/edge/openapi/operations.ts'
 import { openapiDocument } from '../../../src/roles/edge/surfaces/openapi/openapi.ts'
-import { getValidator, readSchema } from '../../../src/schema-validation.ts'
 import { startEdge } from './edge-fixture.ts'
 
 t.test('the document is OpenAPI 3.1', async (t) => {

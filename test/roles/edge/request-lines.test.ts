@@ -1,7 +1,7 @@
 import { connect } from 'node:net'
 import t from 'tap'
-import { clientGoneError, GatewayError } from '../../../src/errors.ts'
-import { until } from '../../clients.ts'
+import { clientGoneError, GatewayError } from '../../../src/errors/gateway-error.ts'
+import { until } from '../../support/clients.ts'
 import {
   jsonHead,
   type LogLine,

@@ -3,7 +3,7 @@ import { connect, type Socket } from 'node:net'
 import t, { type Test } from 'tap'
 import type { Fact } from '../../../src/events/envelope.ts'
 import { limits } from '../../../src/limits.ts'
-import { until } from '../../clients.ts'
+import { until } from '../../support/clients.ts'
 import {
   answerJson,
   type EdgeOptions,

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import t from 'tap'
-import { GatewayError } from '../../../src/errors.ts'
+import { GatewayError } from '../../../src/errors/gateway-error.ts'
 import { errorOf, plainAsk, type Serve, secret, startEdge, streamHead, textBytes } from './edge-fixture.ts'
 
 const streamAsk = { ...plainAsk, stream: true }

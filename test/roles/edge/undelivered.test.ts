@@ -1,8 +1,8 @@
 import t from 'tap'
 import { walletInLedger } from '../../../src/domain/ledger/ledger.ts'
-import { logUnavailable } from '../../../src/errors.ts'
-import { DispatchLost } from '../../../src/roles/role.ts'
-import { until } from '../../clients.ts'
+import { logUnavailable } from '../../../src/errors/gateway-error.ts'
+import { DispatchLost } from '../../../src/roles/dispatch.ts'
+import { until } from '../../support/clients.ts'
 import {
   jsonHead,
   plainAsk,

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import t, { type Test } from 'tap'
 import { limits } from '../../../src/limits.ts'
-import { until } from '../../clients.ts'
+import { until } from '../../support/clients.ts'
 import { plainAsk, secret, startEdge } from './edge-fixture.ts'
 
 const headOf = (key: string, length: number, more = ''): string =>

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { GatewayError } from '../../../src/errors.ts'
+import { GatewayError } from '../../../src/errors/gateway-error.ts'
 import { secret } from './edge-fixture.ts'
 import { bodyOf, plainBody, startVideoEdge } from './video-fixture.ts'
 

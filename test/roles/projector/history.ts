@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import type { Fact } from '../../../src/events/envelope.ts'
 import { sealEvent } from '../../../src/events/envelope.ts'
-import { MemoryLog } from '../../memory-log.ts'
+import { MemoryLog } from '../../support/memory-log.ts'
 import {
   adjusted,
   aliasSet,

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { LagWatch } from '../../../src/roles/projector/lag-watch.ts'
-import { until } from '../../clients.ts'
+import { until } from '../../support/clients.ts'
 
 t.test('tables that are behind are told of, and so is that they have caught up', async (t) => {
   const told: { readonly level: string; readonly fields: object }[] = []

@@ -1,13 +1,13 @@
 import type { Test } from 'tap'
+import { defaultSchema, openPool, type SchemaLocation } from '../../../src/adapters/postgres/connection.ts'
+import { type Database, openDatabase } from '../../../src/adapters/postgres/database.ts'
 import type { Ledger } from '../../../src/domain/ledger/ledger.ts'
 import { applyFrame, initialLedger } from '../../../src/domain/ledger/ledger.ts'
-import { defaultSchema, openPool, type SchemaLocation } from '../../../src/infrastructure/postgres/connection.ts'
-import { type Database, openDatabase } from '../../../src/infrastructure/postgres/database.ts'
 import type { ProjectionStore } from '../../../src/roles/projector/ports.ts'
 import { ProjectionRun, type RunEnd } from '../../../src/roles/projector/projection-run.ts'
-import type { Logger } from '../../../src/roles/role.ts'
-import type { MemoryLog } from '../../memory-log.ts'
-import type { TestPostgres } from '../../postgres.ts'
+import type { Logger } from '../../../src/runtime/logger.ts'
+import type { MemoryLog } from '../../support/memory-log.ts'
+import type { TestPostgres } from '../../support/postgres.ts'
 
 export const silent: Logger = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
 

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import t from 'tap'
-import { MemoryLog } from '../../memory-log.ts'
-import { startPostgres } from '../../postgres.ts'
+import { MemoryLog } from '../../support/memory-log.ts'
+import { startPostgres } from '../../support/postgres.ts'
 import {
   adjusted,
   aliasSet,

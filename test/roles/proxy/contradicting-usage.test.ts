@@ -1,10 +1,10 @@
 import type { ServerResponse } from 'node:http'
 import t, { type Test } from 'tap'
+import type { JsonObject } from '../../../src/encoding/json.ts'
 import type { UsageRecorded } from '../../../src/events/types.ts'
-import type { JsonObject } from '../../../src/json.ts'
-import type { Surface } from '../../../src/roles/role.ts'
-import { beginStream, startHostileUpstream } from '../../hostile-upstream.ts'
-import { namedEvent } from '../../scripted-upstream.ts'
+import type { Surface } from '../../../src/roles/dispatch.ts'
+import { beginStream, startHostileUpstream } from '../../support/hostile-upstream.ts'
+import { namedEvent } from '../../support/scripted-upstream.ts'
 import { billOf, callOf, type Heard, hear, startBench, stay } from './forwarding.ts'
 
 const text = 'one two three four five six seven eight nine ten '.repeat(10)

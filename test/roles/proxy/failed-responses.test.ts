@@ -1,8 +1,6 @@
 import t, { type Test } from 'tap'
-import type { JsonObject } from '../../../src/json.ts'
+import type { JsonObject } from '../../../src/encoding/json.ts'
 import { limits } from '../../../src/limits.ts'
-import { until } from '../../clients.ts'
-import { type Behaviour, beginStream, startHostileUpstream } from '../../hostile-upstream.ts'
 import {
   created,
   eventsOf,
@@ -11,6 +9,8 @@ import {
   sse,
   usageOf,
 } from '../../providers/openai-responses/fixtures.ts'
+import { until } from '../../support/clients.ts'
+import { type Behaviour, beginStream, startHostileUpstream } from '../../support/hostile-upstream.ts'
 import { ask, type Bench, billOf, type Heard, startBench } from './forwarding.ts'
 
 const limited = { code: 'rate_limit_exceeded', message: 'Rate limit reached. Please try again in 11.054s.' }

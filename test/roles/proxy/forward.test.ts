@@ -1,6 +1,6 @@
 import t from 'tap'
-import type { JsonObject } from '../../../src/json.ts'
-import { sandboxOrganisation } from '../../../src/sandbox/server.ts'
+import { sandboxOrganisation } from '../../../sandbox/server.ts'
+import type { JsonObject } from '../../../src/encoding/json.ts'
 import { ask, askSandbox, billOf, callOf, failureOf, hear, providerKey, startBench, stay } from './forwarding.ts'
 
 const wantsUsage: JsonObject = { stream_options: { include_usage: true } }

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer, type RequestListener } from 'node:http'
 import type { Test } from 'tap'
 import t from 'tap'
-import { namedEvent } from '../../scripted-upstream.ts'
+import { namedEvent } from '../../support/scripted-upstream.ts'
 import { callOf, hear, startBench, stay } from './forwarding.ts'
 
 /** An upstream that says what it likes. */

@@ -1,12 +1,12 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type RequestListener } from 'node:http'
 import t, { type Test } from 'tap'
-import type { JsonObject } from '../../../src/json.ts'
+import { sandboxOrganisation, sandboxVideoKey } from '../../../sandbox/server.ts'
+import type { JsonObject } from '../../../src/encoding/json.ts'
 import { limits } from '../../../src/limits.ts'
 import { countTokens } from '../../../src/providers/tokens.ts'
-import type { Question, RoutedRequest } from '../../../src/roles/role.ts'
-import { sandboxOrganisation, sandboxVideoKey } from '../../../src/sandbox/server.ts'
-import { until } from '../../clients.ts'
+import type { Question, RoutedRequest } from '../../../src/roles/dispatch.ts'
+import { until } from '../../support/clients.ts'
 import { askSandbox, type Bench, callOf, type Heard, hear, providerKey, startBench, stay } from './forwarding.ts'
 
 const get = (responseId: string, query = ''): Question => ({ type: 'get_response', responseId, query })

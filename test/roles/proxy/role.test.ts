@@ -1,9 +1,9 @@
 import t, { type Test } from 'tap'
-import { UndiciClient } from '../../../src/infrastructure/http/client.ts'
-import { passing } from '../../../src/roles/health.ts'
+import { UndiciClient } from '../../../src/adapters/http/client.ts'
+import type { Dispatch, RoutedRequest } from '../../../src/roles/dispatch.ts'
 import { type CallSource, proxy, type ServedCalls } from '../../../src/roles/proxy/role.ts'
-import type { Dispatch, RoutedRequest } from '../../../src/roles/role.ts'
-import { until } from '../../clients.ts'
+import { passing } from '../../../src/runtime/health.ts'
+import { until } from '../../support/clients.ts'
 import {
   type Bench,
   billOf,

@@ -1,7 +1,7 @@
+import { getValidator } from '../../../src/encoding/schema-validation.ts'
 import type { FactOf } from '../../../src/events/envelope.ts'
+import type { Appended, LogOf } from '../../../src/log/event-log.ts'
 import type { ProxyEvent } from '../../../src/roles/proxy/closing.ts'
-import type { Appended, LogOf } from '../../../src/roles/role.ts'
-import { getValidator } from '../../../src/schema-validation.ts'
 
 type Said = FactOf<ProxyEvent>
 

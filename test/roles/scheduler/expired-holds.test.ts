@@ -1,7 +1,7 @@
 import t from 'tap'
 import { initialLedger } from '../../../src/domain/ledger/ledger.ts'
 import type { Fact } from '../../../src/events/envelope.ts'
-import { LedgerTail } from '../../../src/roles/ledger-tail.ts'
+import { LedgerTail } from '../../../src/log/ledger-tail.ts'
 import { expiredHolds } from '../../../src/roles/scheduler/expired-holds.ts'
 import { MemoryLog } from '../edge/memory-log.ts'
 

@@ -4,11 +4,11 @@ import { formatUsd } from '../../../src/domain/money.ts'
 import { availablePicos, balancePicos } from '../../../src/domain/wallet/wallet.ts'
 import type { Fact } from '../../../src/events/envelope.ts'
 import { limits } from '../../../src/limits.ts'
-import { LedgerTail } from '../../../src/roles/ledger-tail.ts'
+import { LedgerTail } from '../../../src/log/ledger-tail.ts'
 import { DueWallets } from '../../../src/roles/scheduler/due-wallets.ts'
 import { scheduler } from '../../../src/roles/scheduler/role.ts'
-import { until } from '../../clients.ts'
-import { MemoryLog } from '../../memory-log.ts'
+import { until } from '../../support/clients.ts'
+import { MemoryLog } from '../../support/memory-log.ts'
 import {
   creditExpired,
   credited,

@@ -1,5 +1,5 @@
-import { passing } from '../../../src/roles/health.ts'
 import type { WorkItem, WorkQueue } from '../../../src/roles/work-queue.ts'
+import { passing } from '../../../src/runtime/health.ts'
 
 interface Entry {
   readonly id: string

@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
-import { until } from '../../clients.ts'
-import { randomOf } from '../../random.ts'
+import { until } from '../../support/clients.ts'
+import { randomOf } from '../../support/random.ts'
 import { busy, success } from './scripted-vendor.ts'
 import { isDone, Life, startProcess, World } from './world.ts'
 

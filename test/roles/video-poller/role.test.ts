@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import t from 'tap'
-import { logUnavailable } from '../../../src/errors.ts'
+import { logUnavailable } from '../../../src/errors/gateway-error.ts'
 import { genericTask, nativeTask } from '../../../src/roles/task-views.ts'
 import { videoPoller } from '../../../src/roles/video-poller/role.ts'
-import { until } from '../../clients.ts'
+import { until } from '../../support/clients.ts'
 import { busy, busyWithThis, success, unknown } from './scripted-vendor.ts'
 import { isDone, isEndedIn, prompt, startProcess, World } from './world.ts'
 

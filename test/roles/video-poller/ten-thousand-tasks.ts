@@ -1,6 +1,6 @@
 /** Measures one poller with many open tasks: `node test/roles/video-poller/ten-thousand-tasks.ts [tasks] [calls a second] [seconds]`. */
 import { setTimeout as delay } from 'node:timers/promises'
-import { LedgerTail } from '../../../src/roles/ledger-tail.ts'
+import { LedgerTail } from '../../../src/log/ledger-tail.ts'
 import { videoPoller } from '../../../src/roles/video-poller/role.ts'
 import { success } from './scripted-vendor.ts'
 import { World } from './world.ts'

@@ -1,7 +1,7 @@
 import OpenAI from 'openai'
 import type { Response, ResponseCreateParamsNonStreaming } from 'openai/resources/responses/responses'
 import t from 'tap'
-import type { Sandbox } from '../../../src/sandbox/server.ts'
+import type { Sandbox } from '../../../sandbox/server.ts'
 import { errorOf, sandboxFor } from '../ask.ts'
 
 type Question = Omit<ResponseCreateParamsNonStreaming, 'stream'>

@@ -1,6 +1,6 @@
 import t from 'tap'
+import { type Stored, StoredResponses } from '../../../sandbox/responses/stored.ts'
 import { limits } from '../../../src/limits.ts'
-import { type Stored, StoredResponses } from '../../../src/sandbox/responses/stored.ts'
 
 const stored = (id: string, previousId: string | null = null, text = 'x'): Stored => ({
   id,

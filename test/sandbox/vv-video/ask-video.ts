@@ -1,6 +1,6 @@
 import { createHmac, randomUUID } from 'node:crypto'
 import type { Test } from 'tap'
-import { type Sandbox, startSandbox } from '../../../src/sandbox/server.ts'
+import { type Sandbox, startSandbox } from '../../../sandbox/server.ts'
 
 type Json = ReturnType<JSON['parse']>
 

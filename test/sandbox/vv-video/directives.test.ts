@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import { FaultQueue, readVideoDirectives, type VideoFault } from '../../../src/sandbox/vv-video/directives.ts'
+import { FaultQueue, readVideoDirectives, type VideoFault } from '../../../sandbox/vv-video/directives.ts'
 import { until } from '../ask.ts'
 import { type Answered, bearer, control, get, post, textBody, videoSandboxFor } from './ask-video.ts'
 

@@ -1,6 +1,6 @@
 import t from 'tap'
+import { Pace, VideoRecords, type VideoTask } from '../../../sandbox/vv-video/records.ts'
 import { limits } from '../../../src/limits.ts'
-import { Pace, VideoRecords, type VideoTask } from '../../../src/sandbox/vv-video/records.ts'
 
 const directives = { course: {}, faults: [] }
 

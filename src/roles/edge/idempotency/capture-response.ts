@@ -1,5 +1,6 @@
 import { limits } from '../../../limits.ts'
-import type { AnswerPart, Logger } from '../../role.ts'
+import type { Logger } from '../../../runtime/logger.ts'
+import type { AnswerPart } from '../../dispatch.ts'
 import type { KeyLease } from './key-lease.ts'
 
 type Bytes = Extract<AnswerPart, { type: 'bytes' }>

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import { decideAbandoned, decideKey, type KeyDecision } from '../../../domain/idempotency/decide.ts'
 import type { ClaimedKey, KeyedOperation, KeyRecord } from '../../../domain/idempotency/key.ts'
-import { GatewayError } from '../../../errors.ts'
+import { GatewayError } from '../../../errors/gateway-error.ts'
 import { limits } from '../../../limits.ts'
 import { canonicalJson } from '../canonical-json.ts'
 import { KeyLease, type KeyLeaseParts, type RequestOutcome } from './key-lease.ts'

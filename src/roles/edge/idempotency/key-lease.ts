@@ -1,8 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { AnsweredKey, ClaimedKey, UnstoredKey } from '../../../domain/idempotency/key.ts'
-import { GatewayError } from '../../../errors.ts'
+import { GatewayError } from '../../../errors/gateway-error.ts'
 import { limits } from '../../../limits.ts'
-import type { Clock, Logger } from '../../role.ts'
+import type { Clock } from '../../../runtime/clock.ts'
+import type { Logger } from '../../../runtime/logger.ts'
 import { decodeKeyRecord, encodeKeyRecord } from './key-record.ts'
 import type { OutcomeAddress, OutcomeStore } from './outcome-store.ts'
 

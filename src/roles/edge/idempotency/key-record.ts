@@ -1,5 +1,5 @@
 import type { KeyRecord } from '../../../domain/idempotency/key.ts'
-import { isObject } from '../../../json.ts'
+import { isObject } from '../../../encoding/json.ts'
 
 /** What is kept under a key: a line that tells of the request, and behind it the bytes of an answer. */
 export interface StoredKeyRecord {

@@ -1,6 +1,6 @@
 import { type Ledger, walletInLedger } from '../../../domain/ledger/ledger.ts'
 import { isUnfunded } from '../../../domain/wallet/wallet.ts'
-import { GatewayError } from '../../../errors.ts'
+import { GatewayError } from '../../../errors/gateway-error.ts'
 import { limits } from '../../../limits.ts'
 import { type EdgeContext, keyOfContext } from './context.ts'
 

@@ -1,6 +1,6 @@
-import { type ErrorCode, errorTable, GatewayError } from '../../../errors.ts'
-import type { Logger } from '../../role.ts'
-import { ThrottledWarning } from '../../throttled-warning.ts'
+import { type ErrorCode, errorTable, GatewayError } from '../../../errors/gateway-error.ts'
+import type { Logger } from '../../../runtime/logger.ts'
+import { ThrottledWarning } from '../../../runtime/throttled-warning.ts'
 import { nativeVideoErrorBody, nativeVideoPath, videoErrorBody, videoPath } from './video-errors.ts'
 
 const codeOf = ({ code }: GatewayError): ErrorCode | null => (code === 'invalid_request' ? null : code)

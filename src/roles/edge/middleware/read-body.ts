@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import { GatewayError } from '../../../errors.ts'
+import { GatewayError } from '../../../errors/gateway-error.ts'
 import type { BodyBound } from './body-bound.ts'
 
 const endedEarly = (): GatewayError =>

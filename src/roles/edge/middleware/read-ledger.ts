@@ -1,5 +1,5 @@
+import { accountRefusal } from '../../../administration/admin-context.ts'
 import type { Accounts } from '../../../domain/accounts/accounts.ts'
-import { accountRefusal } from '../../admin-context.ts'
 import type { EdgeContext, EdgeMiddleware } from './context.ts'
 
 type NamedContext = EdgeContext & { readonly params: { readonly workspace?: string } }

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import { GatewayError } from '../../../errors.ts'
+import { GatewayError } from '../../../errors/gateway-error.ts'
 import type { EdgeMiddleware } from './context.ts'
 
 /** Of two of these Node takes the first or joins them, and what stands before the gateway may take the other. */

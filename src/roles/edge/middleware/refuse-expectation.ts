@@ -1,4 +1,4 @@
-import { GatewayError } from '../../../errors.ts'
+import { GatewayError } from '../../../errors/gateway-error.ts'
 import type { EdgeMiddleware } from './context.ts'
 
 /** As Node, which answers it, understands it. */

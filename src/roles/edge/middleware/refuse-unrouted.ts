@@ -1,5 +1,5 @@
 import type { Router } from '@koa/router'
-import { GatewayError } from '../../../errors.ts'
+import { GatewayError } from '../../../errors/gateway-error.ts'
 import type { EdgeMiddleware, EdgeState } from './context.ts'
 
 /** Stands behind the routes: what comes here has none. Throws `not_found`, or `method_not_allowed` where another method has. */

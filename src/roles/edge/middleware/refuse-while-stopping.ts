@@ -1,4 +1,4 @@
-import { GatewayError } from '../../../errors.ts'
+import { GatewayError } from '../../../errors/gateway-error.ts'
 import type { ListenerPhase } from '../http-listener.ts'
 import type { EdgeMiddleware } from './context.ts'
 

@@ -1,4 +1,4 @@
-import type { GatewayError } from '../../../errors.ts'
+import type { GatewayError } from '../../../errors/gateway-error.ts'
 import type { EdgeContext, EdgeMiddleware } from './context.ts'
 import { errorBodyAt, type FaultReporter } from './errors.ts'
 import { originalRequestHeader } from './request-id.ts'

@@ -1,4 +1,4 @@
-import type { NewId } from '../../role.ts'
+import type { NewId } from '../../../runtime/clock.ts'
 import { RequestTrace } from '../request-trace.ts'
 import type { EdgeMiddleware } from './context.ts'
 

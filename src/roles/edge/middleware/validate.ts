@@ -1,5 +1,5 @@
-import { GatewayError } from '../../../errors.ts'
-import type { SchemaProblem } from '../../../schema-validation.ts'
+import type { SchemaProblem } from '../../../encoding/schema-validation.ts'
+import { GatewayError } from '../../../errors/gateway-error.ts'
 
 const refusal = ({ path, message, keyword }: SchemaProblem): GatewayError => {
   if (path === '') return new GatewayError('invalid_value', `Invalid request body: ${message}.`)

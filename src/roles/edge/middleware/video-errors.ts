@@ -1,4 +1,4 @@
-import { type ErrorCode, errorTable, type GatewayError } from '../../../errors.ts'
+import { type ErrorCode, errorTable, type GatewayError } from '../../../errors/gateway-error.ts'
 
 /** On the video surfaces every error has a code in words. */
 const errorObject = ({ message, type, code, param }: GatewayError) => ({ message, type, code, param })

@@ -1,4 +1,4 @@
-import { asText, isObject, type JsonObject } from '../../../json.ts'
+import { asText, isObject, type JsonObject } from '../../../encoding/json.ts'
 
 type ReadSchema = (id: string) => JsonObject
 

@@ -1,6 +1,6 @@
 import { STATUS_CODES } from 'node:http'
-import { type ErrorCode, errorTable } from '../../../errors.ts'
-import type { JsonObject } from '../../../json.ts'
+import type { JsonObject } from '../../../encoding/json.ts'
+import { type ErrorCode, errorTable } from '../../../errors/gateway-error.ts'
 import { limits } from '../../../limits.ts'
 import { type ErrorFormat, errorFormatAt } from '../middleware/errors.ts'
 import { Components } from './components.ts'

@@ -1,5 +1,5 @@
-import type { ErrorCode } from '../../../errors.ts'
-import type { JsonObject } from '../../../json.ts'
+import type { JsonObject } from '../../../encoding/json.ts'
+import type { ErrorCode } from '../../../errors/gateway-error.ts'
 import type { Parameter } from '../surfaces/ledger/query.ts'
 
 /** What an answer holds. */

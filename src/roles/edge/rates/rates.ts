@@ -3,10 +3,10 @@ import { type BindingLimits, resolveLimits } from '../../../domain/accounts/limi
 import type { ClosingEvent } from '../../../domain/ledger/requests.ts'
 import { type RateLimit, type RateLimits, rateLimitsOf } from '../../../domain/rates/rate-limits.ts'
 import { limits } from '../../../limits.ts'
-import { waitAtMost } from '../../../within.ts'
-import type { LedgerTail } from '../../ledger-tail.ts'
+import type { LedgerTail } from '../../../log/ledger-tail.ts'
+import type { Clock } from '../../../runtime/clock.ts'
+import { waitAtMost } from '../../../runtime/within.ts'
 import type { RateRecords } from '../../rate-records.ts'
-import type { Clock } from '../../role.ts'
 import { RateShare, type RateView } from './rate-share.ts'
 import { SlotShare } from './slot-share.ts'
 

@@ -1,7 +1,7 @@
 import type { UsageBounds } from '../../../domain/pricing/worst-case.ts'
 import { type RateLimit, type RateLimits, rateLimitText } from '../../../domain/rates/rate-limits.ts'
 import type { Plan } from '../../../domain/routing/plan.ts'
-import { GatewayError } from '../../../errors.ts'
+import { GatewayError } from '../../../errors/gateway-error.ts'
 import { limits } from '../../../limits.ts'
 import { rateHeaders } from './headers.ts'
 import type { RateRefusal, Rates, TakenUnits } from './rates.ts'

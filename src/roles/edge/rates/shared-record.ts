@@ -1,6 +1,6 @@
 import { limits } from '../../../limits.ts'
+import type { Clock } from '../../../runtime/clock.ts'
 import type { RateRecords } from '../../rate-records.ts'
-import type { Clock } from '../../role.ts'
 
 export interface SharedRecordParts<T> {
   readonly records: RateRecords

@@ -1,10 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { allottedSlots, heldByOthers, heldSlots, noSlots, type Slots } from '../../../domain/rates/slots.ts'
-import { logUnavailable } from '../../../errors.ts'
-import { isObject } from '../../../json.ts'
+import { isObject } from '../../../encoding/json.ts'
+import { logUnavailable } from '../../../errors/gateway-error.ts'
 import { limits } from '../../../limits.ts'
+import type { Clock } from '../../../runtime/clock.ts'
 import type { RateRecords } from '../../rate-records.ts'
-import type { Clock } from '../../role.ts'
 import { SharedRecord } from './shared-record.ts'
 import { SingleFlight } from './single-flight.ts'
 

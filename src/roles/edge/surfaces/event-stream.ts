@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http'
-import type { GatewayError } from '../../../errors.ts'
+import type { GatewayError } from '../../../errors/gateway-error.ts'
 import type { EdgeBounds } from '../bounds.ts'
 import { endResponse, waitForDrain } from './response-writer.ts'
 import type { StreamFormat } from './stream-format.ts'

@@ -1,6 +1,6 @@
-import { GatewayError } from '../../../errors.ts'
+import { GatewayError } from '../../../errors/gateway-error.ts'
 import { limits } from '../../../limits.ts'
-import { withTimeout } from '../../../within.ts'
+import { withTimeout } from '../../../runtime/within.ts'
 import { TurnSemaphore } from '../turn-semaphore.ts'
 
 const unreadable = (cause?: unknown): GatewayError =>

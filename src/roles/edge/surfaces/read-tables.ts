@@ -1,5 +1,5 @@
-import { GatewayError } from '../../../errors.ts'
-import type { AtSequence } from '../../../read-models/checkpoint.ts'
+import { GatewayError } from '../../../errors/gateway-error.ts'
+import type { AtSequence } from '../../../projections/checkpoint.ts'
 import type { EdgeContext } from '../middleware/context.ts'
 
 /** The sequence of the log that an answer from the tables reflects. */

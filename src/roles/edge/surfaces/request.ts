@@ -1,6 +1,6 @@
 import type { RoutingRequest } from '../../../domain/routing/plan.ts'
-import { getValidator } from '../../../schema-validation.ts'
-import type { JsonRecord } from '../../role.ts'
+import { getValidator } from '../../../encoding/schema-validation.ts'
+import type { JsonRecord } from '../../dispatch.ts'
 import { refuseInvalid } from '../middleware/validate.ts'
 
 /** What the requests of every surface have in common. */

@@ -1,5 +1,5 @@
 import type { Plan } from '../../../domain/routing/plan.ts'
-import { GatewayError } from '../../../errors.ts'
+import { GatewayError } from '../../../errors/gateway-error.ts'
 import type { EdgeContext } from '../middleware/context.ts'
 
 /** A header holds printable ASCII; a model's name may hold anything. */

@@ -1,6 +1,6 @@
 import type { UsageBounds } from '../../../domain/pricing/worst-case.ts'
 import type { Plan } from '../../../domain/routing/plan.ts'
-import type { RoutedRequest, Surface } from '../../role.ts'
+import type { RoutedRequest, Surface } from '../../dispatch.ts'
 import type { EdgeBounds } from '../bounds.ts'
 import { captureResponse, captureStream } from '../idempotency/capture-response.ts'
 import { readIdempotencyKey } from '../idempotency/key-header.ts'

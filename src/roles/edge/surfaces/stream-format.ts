@@ -1,4 +1,4 @@
-import type { GatewayError } from '../../../errors.ts'
+import type { GatewayError } from '../../../errors/gateway-error.ts'
 
 /** What a surface itself says within a stream. */
 export interface StreamFormat {

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../../json.ts'
+import type { JsonObject } from '../../../encoding/json.ts'
 import type { AcceptedTask } from '../../task-views.ts'
 import { readIdempotencyKey } from '../idempotency/key-header.ts'
 import type { EdgeContext } from '../middleware/context.ts'

@@ -1,7 +1,7 @@
 import type { VideoBody, VideoRequest } from '../../../domain/video/request.ts'
-import { GatewayError, truncateName } from '../../../errors.ts'
-import { isObject, type JsonObject } from '../../../json.ts'
-import { getValidator } from '../../../schema-validation.ts'
+import { isObject, type JsonObject } from '../../../encoding/json.ts'
+import { getValidator } from '../../../encoding/schema-validation.ts'
+import { GatewayError, truncateName } from '../../../errors/gateway-error.ts'
 import { refuseInvalid } from '../middleware/validate.ts'
 import type { NativeVideoRequest } from './native-video/request.types.ts'
 

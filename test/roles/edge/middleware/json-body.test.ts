@@ -8,8 +8,8 @@ import { readMessagesRequest } from '../../../../src/roles/edge/surfaces/message
 import { boundMessagesUsage as messagesDemand } from '../../../../src/roles/edge/surfaces/messages/usage-bounds.ts'
 import { readResponsesRequest } from '../../../../src/roles/edge/surfaces/responses/request.ts'
 import { boundResponsesUsage as responsesDemand } from '../../../../src/roles/edge/surfaces/responses/usage-bounds.ts'
-import { cpuMsOf } from '../../../cpu-time.ts'
-import { type WorstBodies, worstChats, worstMessages, worstResponses } from '../../../worst-bodies.ts'
+import { cpuMsOf } from '../../../support/cpu-time.ts'
+import { type WorstBodies, worstChats, worstMessages, worstResponses } from '../../../support/worst-bodies.ts'
 
 /** As many as there may be, with those around them. */
 const members = limits.jsonMembersMax - 500

@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
-import { logUnavailable } from '../../../../src/errors.ts'
+import { logUnavailable } from '../../../../src/errors/gateway-error.ts'
 import type { Limits } from '../../../../src/events/types.ts'
-import { until } from '../../../clients.ts'
+import { until } from '../../../support/clients.ts'
 import {
   answerJson,
   type EdgeOptions,

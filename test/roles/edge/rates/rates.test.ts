@@ -4,7 +4,7 @@ import { initialLedger } from '../../../../src/domain/ledger/ledger.ts'
 import type { RateLimit } from '../../../../src/domain/rates/rate-limits.ts'
 import { limits } from '../../../../src/limits.ts'
 import { Rates, type RatesParts, type TakenUnits } from '../../../../src/roles/edge/rates/rates.ts'
-import { until } from '../../../clients.ts'
+import { until } from '../../../support/clients.ts'
 import { MemoryRates } from '../memory-rates.ts'
 
 type Listener = Parameters<RatesParts['tail']['onApplied']>[0]

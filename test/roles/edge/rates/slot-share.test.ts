@@ -1,9 +1,9 @@
 import { setTimeout as pause, setImmediate as turn } from 'node:timers/promises'
 import t from 'tap'
-import { logUnavailable } from '../../../../src/errors.ts'
+import { logUnavailable } from '../../../../src/errors/gateway-error.ts'
 import { limits } from '../../../../src/limits.ts'
 import { SlotShare } from '../../../../src/roles/edge/rates/slot-share.ts'
-import { randomOf } from '../../../random.ts'
+import { randomOf } from '../../../support/random.ts'
 import { MemoryRates } from '../memory-rates.ts'
 
 const seed = Number(process.env['CHAOS_SEED'] ?? Date.now() % 100_000)

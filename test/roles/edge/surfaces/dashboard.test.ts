@@ -1,5 +1,5 @@
 import t from 'tap'
-import type { AtSequence } from '../../../../src/read-models/checkpoint.ts'
+import type { AtSequence } from '../../../../src/projections/checkpoint.ts'
 import type { Billing } from '../../../../src/roles/edge/read-models.ts'
 import { errorOf, secret, startEdge, workspaceId } from '../edge-fixture.ts'
 

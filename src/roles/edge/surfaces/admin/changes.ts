@@ -1,5 +1,5 @@
 import { limits } from '../../../../limits.ts'
-import type { AdminChange, AdminChangeQuery } from '../../../../read-models/admin-changes.ts'
+import type { AdminChange, AdminChangeQuery } from '../../../../projections/admin-changes.ts'
 import { placeCursor } from '../ledger/cursor.ts'
 import { pageBody } from '../ledger/page-body.ts'
 import * as ledgerParameters from '../ledger/parameters.ts'

@@ -1,6 +1,12 @@
+import {
+  executeIssueKey,
+  requireKey,
+  revokeKey,
+  rotateKey,
+  setKeyExpiry,
+} from '../../../../administration/account-changes.ts'
+import { type AdminContext, accountRefusal } from '../../../../administration/admin-context.ts'
 import type { Key } from '../../../../domain/accounts/accounts.ts'
-import { executeIssueKey, requireKey, revokeKey, rotateKey, setKeyExpiry } from '../../../account-changes.ts'
-import { type AdminContext, accountRefusal } from '../../../admin-context.ts'
 import { readQuery } from '../ledger/query.ts'
 import { pageOf } from './page.ts'
 import { workspaceParameter } from './parameters.ts'

@@ -1,7 +1,4 @@
-import type { LimitsInForce } from '../../../../domain/accounts/limits.ts'
-import { formatUsd, parseUsd } from '../../../../domain/money.ts'
-import type { Limits, Pace } from '../../../../events/types.ts'
-import type { AdminContext } from '../../../admin-context.ts'
+import type { AdminContext } from '../../../../administration/admin-context.ts'
 import {
   type EffectiveLimits,
   executeSetLimits,
@@ -9,8 +6,11 @@ import {
   findSpending,
   listEffectiveLimits,
   modelsIn,
-} from '../../../limits-changes.ts'
-import { findWarnings } from '../../../routing-changes.ts'
+} from '../../../../administration/limits-changes.ts'
+import { findWarnings } from '../../../../administration/routing-changes.ts'
+import type { LimitsInForce } from '../../../../domain/accounts/limits.ts'
+import { formatUsd, parseUsd } from '../../../../domain/money.ts'
+import type { Limits, Pace } from '../../../../events/types.ts'
 import { readQuery } from '../ledger/query.ts'
 import { pageOf } from './page.ts'
 import type { SetLimitsRequest } from './requests.types.ts'

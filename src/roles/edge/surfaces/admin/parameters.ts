@@ -1,4 +1,4 @@
-import { administrativeTypes } from '../../../../read-models/admin-changes.ts'
+import { administrativeTypes } from '../../../../projections/admin-changes.ts'
 import { someOfParameter } from '../ledger/parameters.ts'
 import type { Parameter } from '../ledger/query.ts'
 

@@ -1,6 +1,6 @@
+import { findWarnings, setAlias, setRouter } from '../../../../administration/routing-changes.ts'
 import { candidateName, type RouterCandidate, type RouterRule } from '../../../../domain/routing/plan.ts'
-import { GatewayError } from '../../../../errors.ts'
-import { findWarnings, setAlias, setRouter } from '../../../routing-changes.ts'
+import { GatewayError } from '../../../../errors/gateway-error.ts'
 import { readQuery } from '../ledger/query.ts'
 import { pageOf } from './page.ts'
 import type { SetAliasRequest, SetRouterRequest } from './requests.types.ts'

@@ -1,7 +1,11 @@
+import type { AdminContext } from '../../../../administration/admin-context.ts'
+import {
+  activeSubscription,
+  executeCancelPlan,
+  executeSubscribe as subscribeTo,
+} from '../../../../administration/plan-changes.ts'
 import type { Subscription } from '../../../../domain/plans/subscription.ts'
-import { GatewayError } from '../../../../errors.ts'
-import type { AdminContext } from '../../../admin-context.ts'
-import { activeSubscription, executeCancelPlan, executeSubscribe as subscribeTo } from '../../../plan-changes.ts'
+import { GatewayError } from '../../../../errors/gateway-error.ts'
 import { shownTerms } from './plans.ts'
 import type { SubscribeRequest } from './requests.types.ts'
 import type { AdminCall, AdminParts, AdminResult } from './route.ts'

@@ -1,4 +1,4 @@
-import { allPass, type Checks } from '../../../health.ts'
+import { allPass, type Checks } from '../../../../runtime/health.ts'
 import type { EdgeMiddleware } from '../../middleware/context.ts'
 
 /** GET /healthz: the process serves. */

@@ -1,5 +1,5 @@
-import { GatewayError } from '../../../../errors.ts'
-import type { ChargeTrace } from '../../../../read-models/charge-trace.ts'
+import { GatewayError } from '../../../../errors/gateway-error.ts'
+import type { ChargeTrace } from '../../../../projections/charge-trace.ts'
 import { type EdgeContext, readableWorkspace } from '../../middleware/context.ts'
 import type { EdgeReadModels } from '../../read-models.ts'
 import { readTables } from '../read-tables.ts'

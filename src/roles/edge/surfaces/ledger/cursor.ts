@@ -1,5 +1,5 @@
-import { parseJson } from '../../../../json.ts'
-import type { EntryPosition } from '../../../../read-models/statement.ts'
+import { parseJson } from '../../../../encoding/json.ts'
+import type { EntryPosition } from '../../../../projections/statement.ts'
 import type { Parameter } from './query.ts'
 
 type Part = string | number

@@ -1,6 +1,6 @@
 import { formatUsd } from '../../../../domain/money.ts'
 import { limits } from '../../../../limits.ts'
-import type { OpenHold } from '../../../../read-models/holds.ts'
+import type { OpenHold } from '../../../../projections/holds.ts'
 import { type EdgeMiddleware, readableWorkspace } from '../../middleware/context.ts'
 import type { EdgeReadModels } from '../../read-models.ts'
 import { readTables } from '../read-tables.ts'

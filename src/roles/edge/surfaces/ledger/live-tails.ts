@@ -1,8 +1,8 @@
 import type { ServerResponse } from 'node:http'
 import type { Applied } from '../../../../domain/ledger/ledger.ts'
-import { GatewayError } from '../../../../errors.ts'
+import { GatewayError } from '../../../../errors/gateway-error.ts'
 import { limits } from '../../../../limits.ts'
-import type { LedgerTail } from '../../../ledger-tail.ts'
+import type { LedgerTail } from '../../../../log/ledger-tail.ts'
 import type { EdgeBounds } from '../../bounds.ts'
 import { type LoggedEvent, loggedEventOf } from './logged-event.ts'
 

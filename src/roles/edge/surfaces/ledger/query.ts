@@ -1,5 +1,5 @@
-import { GatewayError } from '../../../../errors.ts'
-import type { JsonObject } from '../../../../json.ts'
+import type { JsonObject } from '../../../../encoding/json.ts'
+import { GatewayError } from '../../../../errors/gateway-error.ts'
 import type { EdgeContext } from '../../middleware/context.ts'
 
 /** The value of a parameter from its text; undefined where the text is no such value. */

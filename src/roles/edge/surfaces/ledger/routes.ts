@@ -1,4 +1,4 @@
-import type { ErrorCode } from '../../../../errors.ts'
+import type { ErrorCode } from '../../../../errors/gateway-error.ts'
 import type { EdgeMiddleware } from '../../middleware/context.ts'
 import type { Operation, ResponseDescription } from '../../openapi/operation.ts'
 import { type ChargeParts, showCharge } from './charge.ts'

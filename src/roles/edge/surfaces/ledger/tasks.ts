@@ -1,7 +1,7 @@
 import { parseInstant } from '../../../../domain/instant.ts'
 import type { Task } from '../../../../domain/video/task.ts'
 import { limits } from '../../../../limits.ts'
-import type { TaskCursor } from '../../../../read-models/tasks.ts'
+import type { TaskCursor } from '../../../../projections/tasks.ts'
 import { type EdgeMiddleware, readableWorkspace } from '../../middleware/context.ts'
 import type { EdgeReadModels } from '../../read-models.ts'
 import { readTables } from '../read-tables.ts'

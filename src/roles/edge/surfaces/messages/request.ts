@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../../../../json.ts'
+import { isObject, type JsonObject } from '../../../../encoding/json.ts'
 import { refuseThread } from '../../../../providers/anthropic/references.ts'
 import { requestReader, withoutRouting } from '../request.ts'
 import type { MessagesRequest } from './request.types.ts'

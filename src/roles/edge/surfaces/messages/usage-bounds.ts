@@ -1,6 +1,6 @@
 import type { UsageBounds } from '../../../../domain/pricing/worst-case.ts'
-import { GatewayError } from '../../../../errors.ts'
-import { asArray, asObject, asText, isObject, type JsonObject } from '../../../../json.ts'
+import { asArray, asObject, asText, isObject, type JsonObject } from '../../../../encoding/json.ts'
+import { GatewayError } from '../../../../errors/gateway-error.ts'
 import { limits } from '../../../../limits.ts'
 import { encodedImage, linkedImage, type Media, noMedia, sumOfMedia, unmeasured } from '../media.ts'
 import { builtInSearch, webSearches } from '../web-searches.ts'

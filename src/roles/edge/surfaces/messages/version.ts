@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import { GatewayError } from '../../../../errors.ts'
+import { GatewayError } from '../../../../errors/gateway-error.ts'
 import type { EdgeMiddleware } from '../../middleware/context.ts'
 
 const versionPattern = /^\d{4}-\d{2}-\d{2}$/

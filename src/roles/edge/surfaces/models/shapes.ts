@@ -3,7 +3,7 @@ import { perTokenPicos } from '../../../../domain/pricing/charge.ts'
 import type { CallableModel } from '../../../../domain/routing/plan.ts'
 import type { VideoPlan } from '../../../../domain/video/plan.ts'
 import type { PriceSheet } from '../../../../events/types.ts'
-import type { JsonRecord, Surface } from '../../../role.ts'
+import type { JsonRecord, Surface } from '../../../dispatch.ts'
 
 /** A model that can be asked, in whose words, and since when it has a price, in milliseconds since the epoch. */
 export interface ListedModel {

@@ -1,6 +1,6 @@
 import type { VideoKind } from '../../../../domain/video/request.ts'
-import { GatewayError } from '../../../../errors.ts'
-import type { JsonObject } from '../../../../json.ts'
+import type { JsonObject } from '../../../../encoding/json.ts'
+import { GatewayError } from '../../../../errors/gateway-error.ts'
 import { genericStatus, nativeAccepted, nativeTask } from '../../../task-views.ts'
 import {
   callerOfContext,

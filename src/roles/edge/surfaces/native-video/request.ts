@@ -1,6 +1,6 @@
 import type { VideoKind, VideoRequest } from '../../../../domain/video/request.ts'
-import { GatewayError } from '../../../../errors.ts'
-import { isObject } from '../../../../json.ts'
+import { isObject } from '../../../../encoding/json.ts'
+import { GatewayError } from '../../../../errors/gateway-error.ts'
 import { isEmpty, type PathOf, readVideo } from '../video-request.ts'
 
 export interface ReadNative {

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { readSchema } from '../../../../schema-validation.ts'
+import { readSchema } from '../../../../encoding/schema-validation.ts'
 import type { EdgeMiddleware } from '../../middleware/context.ts'
 import { openapiDocumentOf } from '../../openapi/document.ts'
 import { operations } from '../../openapi/operations.ts'

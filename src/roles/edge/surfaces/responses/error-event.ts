@@ -1,5 +1,5 @@
-import type { GatewayError } from '../../../../errors.ts'
-import type { JsonObject } from '../../../../json.ts'
+import type { JsonObject } from '../../../../encoding/json.ts'
+import type { GatewayError } from '../../../../errors/gateway-error.ts'
 import { sseEvent } from '../../../../providers/sse-event.ts'
 import { errorBody } from '../../middleware/errors.ts'
 

@@ -1,5 +1,5 @@
-import { GatewayError } from '../../../../errors.ts'
-import type { Clock } from '../../../role.ts'
+import { GatewayError } from '../../../../errors/gateway-error.ts'
+import type { Clock } from '../../../../runtime/clock.ts'
 import { candidateAt } from '../../inference.ts'
 import { type EdgeContext, type EdgeMiddleware, jsonOfContext, keyOfContext } from '../../middleware/context.ts'
 import type { ResponseOwners } from '../../response-owners.ts'

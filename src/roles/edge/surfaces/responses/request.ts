@@ -1,4 +1,4 @@
-import { GatewayError } from '../../../../errors.ts'
+import { GatewayError } from '../../../../errors/gateway-error.ts'
 import { requestReader } from '../request.ts'
 import type { ResponsesRequest } from './request.types.ts'
 

@@ -1,5 +1,5 @@
 import type { Plan } from '../../../../domain/routing/plan.ts'
-import { GatewayError } from '../../../../errors.ts'
+import { GatewayError } from '../../../../errors/gateway-error.ts'
 import { referencedResponseOf } from '../../../../providers/openai-responses/references.ts'
 import type { ResponseOwner, ResponseOwners } from '../../response-owners.ts'
 import type { ResponsesRequest } from './request.types.ts'

@@ -1,5 +1,5 @@
-import type { GatewayError } from '../../../../errors.ts'
-import { asObject, type JsonObject, parseJson } from '../../../../json.ts'
+import { asObject, type JsonObject, parseJson } from '../../../../encoding/json.ts'
+import type { GatewayError } from '../../../../errors/gateway-error.ts'
 import { SseSplitter } from '../../../../providers/sse.ts'
 import { keepAliveComment, type StreamFormat } from '../stream-format.ts'
 import { failedResponseEvent, responsesErrorEvent } from './error-event.ts'

@@ -1,5 +1,5 @@
 import type { UsageBounds } from '../../../../domain/pricing/worst-case.ts'
-import { asArray, asObject, asText, isObject } from '../../../../json.ts'
+import { asArray, asObject, asText, isObject } from '../../../../encoding/json.ts'
 import { toolCallsMaxOf } from '../../../../providers/openai-responses/tools.ts'
 import { encodedAudio, encodedImage, linkedImage, type Media, noMedia, sumOfMedia, unmeasured } from '../media.ts'
 import type { ResponsesRequest } from './request.types.ts'

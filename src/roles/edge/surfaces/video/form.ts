@@ -1,6 +1,6 @@
 import { MIMEType } from 'node:util'
-import { GatewayError, truncateName } from '../../../../errors.ts'
-import type { JsonObject } from '../../../../json.ts'
+import type { JsonObject } from '../../../../encoding/json.ts'
+import { GatewayError, truncateName } from '../../../../errors/gateway-error.ts'
 import { limits } from '../../../../limits.ts'
 import type { BodyBoundOf } from '../../middleware/body-bound.ts'
 import type { EdgeMiddleware } from '../../middleware/context.ts'

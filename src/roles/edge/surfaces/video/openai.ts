@@ -1,5 +1,5 @@
 import type { Task } from '../../../../domain/video/task.ts'
-import { GatewayError } from '../../../../errors.ts'
+import { GatewayError } from '../../../../errors/gateway-error.ts'
 import { openaiAccepted, openaiVideo } from '../../../task-views.ts'
 import {
   callerOfContext,

@@ -1,8 +1,8 @@
 import Anthropic from '@anthropic-ai/sdk'
 import t from 'tap'
-import { type ErrorCode, errorTable, GatewayError } from '../../../../../src/errors.ts'
+import { type ErrorCode, errorTable, GatewayError } from '../../../../../src/errors/gateway-error.ts'
+import { DispatchLost } from '../../../../../src/roles/dispatch.ts'
 import { messagesErrorBody } from '../../../../../src/roles/edge/middleware/errors.ts'
-import { DispatchLost } from '../../../../../src/roles/role.ts'
 import { type Serve, secret, startEdge, streamHead, type TestEdge, textBytes } from '../../edge-fixture.ts'
 
 const ask = { model: 'openai/plain', max_tokens: 10, messages: [{ role: 'user', content: 'Hello!' }] }

@@ -1,7 +1,7 @@
 import { APIError } from 'openai'
 import { Stream } from 'openai/core/streaming'
 import t from 'tap'
-import { GatewayError } from '../../../../../src/errors.ts'
+import { GatewayError } from '../../../../../src/errors/gateway-error.ts'
 import { responsesErrorEvent } from '../../../../../src/roles/edge/surfaces/responses/error-event.ts'
 import { problemsOfResponsesEvent } from '../../../../reference/responses-contract.ts'
 

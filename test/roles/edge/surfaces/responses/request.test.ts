@@ -1,5 +1,5 @@
 import t from 'tap'
-import { getValidator } from '../../../../../src/schema-validation.ts'
+import { getValidator } from '../../../../../src/encoding/schema-validation.ts'
 
 const validate = getValidator('requests/responses-request.v1.json')
 const problemOf = (body: object): string | undefined =>

@@ -1,6 +1,6 @@
 import OpenAI from 'openai'
 import t from 'tap'
-import { GatewayError } from '../../../../../src/errors.ts'
+import { GatewayError } from '../../../../../src/errors/gateway-error.ts'
 import type { ResponseOwners } from '../../../../../src/roles/edge/response-owners.ts'
 import {
   errorOf,

@@ -1,0 +1,110 @@
+import type { JsonObject } from '../../src/encoding/json.ts'
+import { type Asked, doneEvent, type Part, type Told } from '../dialect.ts'
+import type { Fragment, Output } from '../output.ts'
+import { audioDataOf, audioExpiry, audioIdOf, callIdOf, finishReasonOf, headOf, shownReasoning } from './head.ts'
+import type { ChatRequest } from './request.ts'
+import { usageSoFar } from './usage.ts'
+
+/** Writes the chunks of one stream; what they all begin with is made once. */
+interface Writer {
+  readonly head: string
+  /** The usage member of a chunk that tells none: null where the caller asked for usage, else no member. */
+  readonly noUsage: string
+}
+
+const usageMember = (writer: Writer, told: Told | null): string =>
+  told === null ? writer.noUsage : `,"usage":${JSON.stringify(told.usage)}`
+
+const chunk = (writer: Writer, choice: number, delta: JsonObject, finish: string | null, told: Told | null): Part => {
+  const member = `{"index":${choice},"delta":${JSON.stringify(delta)},"logprobs":null,"finish_reason":${JSON.stringify(finish)}}`
+  return { text: `data: ${writer.head},"choices":[${member}]${usageMember(writer, told)}}\n\n`, told }
+}
+
+const usageChunk = (writer: Writer, told: Told): Part => ({
+  text: `data: ${writer.head},"choices":[]${usageMember(writer, told)}}\n\n`,
+  told,
+})
+
+const deltaOf = (asked: Asked, choice: number, fragment: Fragment): JsonObject => {
+  switch (fragment.type) {
+    case 'content':
+      return { content: fragment.text }
+    case 'refusal':
+      return { refusal: fragment.text }
+    case 'transcript':
+      return { audio: { id: audioIdOf(asked, choice), transcript: fragment.text, data: audioDataOf(1) } }
+    case 'call': {
+      const { index, name } = fragment
+      return {
+        tool_calls: [
+          { index, id: callIdOf(asked, choice, index), type: 'function', function: { name, arguments: '' } },
+        ],
+      }
+    }
+    case 'arguments':
+      return { tool_calls: [{ index: fragment.index, function: { arguments: fragment.text } }] }
+  }
+}
+
+const roleDelta = (asked: Asked, request: ChatRequest): JsonObject => ({
+  role: 'assistant',
+  content: request.calls.length > 0 || request.audio || asked.directives.refusal ? null : '',
+  refusal: null,
+})
+
+/** Where and what a stream tells of its usage. */
+interface Telling {
+  readonly whole: Told | null
+  /** On every chunk with a choice, cumulative. */
+  readonly everywhere: boolean
+  /** On the last chunk with a choice, in place of a chunk of its own. */
+  readonly withLastChoice: boolean
+}
+
+const tellingOf = (asked: Asked, request: ChatRequest, told: Told | null): Telling => {
+  const whole = request.includeUsage ? told : null
+  const everywhere = asked.directives.profile === 'gemini'
+  return { whole, everywhere, withLastChoice: everywhere || asked.directives.usage_with_choices === true }
+}
+
+function* choiceParts(
+  asked: Asked,
+  request: ChatRequest,
+  output: Output,
+  choice: number,
+  writer: Writer,
+  telling: Telling,
+): Iterable<Part> {
+  const before = choice * output.fragments.length
+  const toldAfter = (fragments: number): Told | null =>
+    telling.everywhere && telling.whole !== null
+      ? usageSoFar(telling.whole, before + fragments, asked.directives)
+      : null
+  yield chunk(writer, choice, roleDelta(asked, request), null, toldAfter(0))
+  for (const text of shownReasoning(asked, output))
+    yield chunk(writer, choice, { reasoning_content: text }, null, toldAfter(0))
+  for (const [index, fragment] of output.fragments.entries())
+    yield chunk(writer, choice, deltaOf(asked, choice, fragment), null, toldAfter(index + 1))
+  if (request.audio && request.calls.length === 0) {
+    const audio = { id: audioIdOf(asked, choice), expires_at: audioExpiry(asked) }
+    yield chunk(writer, choice, { audio }, null, toldAfter(output.fragments.length))
+  }
+  const last = telling.withLastChoice && choice === request.choices - 1
+  const told = last ? telling.whole : toldAfter(output.fragments.length)
+  yield chunk(writer, choice, {}, finishReasonOf(asked, output), told)
+}
+
+const writerOf = (asked: Asked, request: ChatRequest): Writer => ({
+  head: JSON.stringify(headOf(asked, request, 'chat.completion.chunk')).slice(0, -1),
+  noUsage: request.includeUsage && !asked.directives.no_usage ? ',"usage":null' : '',
+})
+
+/** The events of a stream, made as they are written. */
+export function* streamParts(asked: Asked, request: ChatRequest, output: Output, told: Told | null): Iterable<Part> {
+  const writer = writerOf(asked, request)
+  const telling = tellingOf(asked, request, told)
+  for (let choice = 0; choice < request.choices; choice += 1)
+    yield* choiceParts(asked, request, output, choice, writer, telling)
+  if (telling.whole !== null && !telling.withLastChoice) yield usageChunk(writer, telling.whole)
+  if (!asked.directives.no_done) yield doneEvent
+}

@@ -1,0 +1,72 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import { limits } from '../../src/limits.ts'
+import {
+  type Answer,
+  type Asked,
+  type Dialect,
+  type Incoming,
+  modelInBody,
+  streamAnswer,
+  streamsByBody,
+  wholeAnswer,
+} from '../dialect.ts'
+import { type Fault, Refusal } from '../faults.ts'
+import { outputOf } from '../output.ts'
+import { streamParts } from './chunks.ts'
+import { completionText } from './completion.ts'
+import { readChatRequest } from './request.ts'
+import { toldUsage } from './usage.ts'
+
+const missingKey =
+  "You didn't provide an API key. You need to provide your API key in an Authorization header using Bearer auth " +
+  '(i.e. Authorization: Bearer YOUR_KEY).'
+
+/** Of an Authorization header; throws Refusal where there is none. */
+export const bearerKeyOf = (headers: IncomingHttpHeaders): string => {
+  const [, key] = /^Bearer +(\S+)$/i.exec(headers.authorization ?? '') ?? []
+  if (key === undefined) throw new Refusal(missingKey, { status: 401, code: null })
+  return key
+}
+
+const isChoiceCount = (value: unknown): boolean =>
+  value === undefined ||
+  value === null ||
+  (typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= limits.sandboxChoicesMax)
+
+const check = ({ body }: Incoming): void => {
+  if (!Array.isArray(body['messages']))
+    throw new Refusal("Missing required parameter: 'messages'.", {
+      code: 'missing_required_parameter',
+      param: 'messages',
+    })
+  if (body['messages'].length === 0)
+    throw new Refusal("Invalid 'messages': empty array.", { code: 'empty_array', param: 'messages' })
+  if (!isChoiceCount(body['n']))
+    throw new Refusal(`Invalid 'n': a whole number from 1 to ${limits.sandboxChoicesMax}.`, { param: 'n' })
+}
+
+const answer = (asked: Asked): Answer => {
+  const request = readChatRequest(asked.body, asked.directives)
+  const output = outputOf(request, asked.directives)
+  const told = toldUsage(request, output, asked.directives)
+  if (asked.stream) return streamAnswer(streamParts(asked, request, output, told))
+  return wholeAnswer(completionText(asked, request, output, told), told)
+}
+
+/** As OpenAI tells an error. */
+export const openaiErrorBody = ({ message, type, param, code }: Fault): string =>
+  JSON.stringify({ error: { message, type, param, code } })
+
+const errorEvent = (fault: Fault): string => `data: ${openaiErrorBody(fault)}\n\n`
+
+/** Chat completions as OpenAI speaks them, and after it many others. */
+export const chat: Dialect = {
+  keyOf: bearerKeyOf,
+  modelOf: modelInBody,
+  streams: streamsByBody,
+  check,
+  answer,
+  headersOf: () => ({}),
+  errorBody: openaiErrorBody,
+  errorEvent,
+}

@@ -1,0 +1,51 @@
+import type { JsonObject } from '../../src/encoding/json.ts'
+import type { Told } from '../dialect.ts'
+import type { Directives } from '../directives.ts'
+import type { Output } from '../output.ts'
+import { type Counted, type Tokens, tellsReasoningApart, tokensOf } from '../tokens.ts'
+import type { ChatRequest } from './request.ts'
+
+const counted = (request: ChatRequest, output: Output): Counted => ({
+  ...request.prompt,
+  visible: output.fragments.length * request.choices,
+  reasoning: output.reasoningTokens * request.choices,
+  audioOut: request.audio ? output.fragments.length * request.choices : 0,
+})
+
+const details = (tokens: Tokens): JsonObject => ({
+  prompt_tokens_details: {
+    cached_tokens: tokens.cached,
+    audio_tokens: tokens.audioIn,
+    ...(tokens.image > 0 ? { image_tokens: tokens.image } : {}),
+    ...(tokens.cacheWrite > 0 ? { cache_write_tokens: tokens.cacheWrite } : {}),
+  },
+  completion_tokens_details: {
+    reasoning_tokens: tokens.reasoning,
+    audio_tokens: tokens.audioOut,
+    accepted_prediction_tokens: 0,
+    rejected_prediction_tokens: 0,
+  },
+})
+
+/** The usage as the profile tells it: xai and gemini leave reasoning out of the completion, and only the total has it. */
+const usageOnWire = (tokens: Tokens, directives: Directives): JsonObject => ({
+  prompt_tokens: tokens.prompt,
+  completion_tokens: tellsReasoningApart(directives) ? tokens.output - tokens.reasoning : tokens.output,
+  total_tokens: tokens.prompt + tokens.output,
+  ...(directives.profile === 'gemini' ? {} : details(tokens)),
+})
+
+const told = (tokens: Tokens, directives: Directives): Told => ({ tokens, usage: usageOnWire(tokens, directives) })
+
+/** The usage of the whole answer, or null where the directives forbid to tell it. */
+export const toldUsage = (request: ChatRequest, output: Output, directives: Directives): Told | null =>
+  directives.no_usage
+    ? null
+    : told(tokensOf(counted(request, output), directives, tellsReasoningApart(directives)), directives)
+
+/** The usage as it stands after `fragments` tokens of an answer that ends with `whole`. */
+export const usageSoFar = (whole: Told, fragments: number, directives: Directives): Told => {
+  const { tokens } = whole
+  const output = Math.min(tokens.output, tokens.reasoning + fragments)
+  return told({ ...tokens, output, audioOut: Math.min(tokens.audioOut, fragments) }, directives)
+}

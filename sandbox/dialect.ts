@@ -1,0 +1,95 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import { asText, type JsonObject } from '../src/encoding/json.ts'
+import type { Directives } from './directives.ts'
+import { type Fault, Refusal, type Secrets } from './faults.ts'
+import type { Tokens } from './tokens.ts'
+
+/** The usage that a part of an answer tells: as it stands on the wire, and normalised. */
+export interface Told {
+  readonly usage: JsonObject
+  readonly tokens: Tokens
+}
+
+/** One SSE event of a stream, or a whole JSON body. */
+export interface Part {
+  readonly text: string
+  readonly told: Told | null
+}
+
+export interface Answer {
+  readonly status: number
+  readonly contentType: string
+  /** True where the parts are SSE events. */
+  readonly stream: boolean
+  readonly parts: Iterable<Part>
+}
+
+/** A request as it came. */
+export interface Incoming {
+  /** Path and query. */
+  readonly url: string
+  readonly headers: IncomingHttpHeaders
+  readonly body: JsonObject
+}
+
+/** What an answer is made from. */
+export interface Asked {
+  readonly body: JsonObject
+  readonly stream: boolean
+  /** Without directives. */
+  readonly model: string
+  readonly directives: Directives
+  readonly secrets: Secrets
+  readonly id: string
+  /** Milliseconds since the epoch. */
+  readonly at: number
+}
+
+/** How a family of upstreams speaks. */
+export interface Dialect {
+  /** The caller's key; throws Refusal where there is none. */
+  readonly keyOf: (headers: IncomingHttpHeaders, url: string) => string
+  /** The model's name, directives included; throws Refusal where there is none. */
+  readonly modelOf: (incoming: Incoming) => string
+  readonly streams: (incoming: Incoming) => boolean
+  /** Throws Refusal for what the real service would refuse. */
+  readonly check: (incoming: Incoming, directives: Directives) => void
+  readonly answer: (asked: Asked) => Answer
+  /** Headers of every answer to the call `id`. */
+  readonly headersOf: (id: string) => Readonly<Record<string, string>>
+  readonly errorBody: (fault: Fault, id: string) => string
+  /** The SSE event that tells a fault inside a stream, after `passed` others. */
+  readonly errorEvent: (fault: Fault, asked: Asked, passed: number) => string
+}
+
+export const jsonType = 'application/json'
+export const streamType = 'text/event-stream; charset=utf-8'
+
+export const wholeAnswer = (text: string, told: Told | null, status = 200, contentType = jsonType): Answer => ({
+  status,
+  contentType,
+  stream: false,
+  parts: [{ text, told }],
+})
+
+export const streamAnswer = (parts: Iterable<Part>): Answer => ({
+  status: 200,
+  contentType: streamType,
+  stream: true,
+  parts,
+})
+
+/** One SSE event under the name that its `type` says. */
+export const namedEvent = (event: JsonObject): string =>
+  `event: ${asText(event['type'])}\ndata: ${JSON.stringify(event)}\n\n`
+
+/** The end of a chat stream. */
+export const doneEvent: Part = { text: 'data: [DONE]\n\n', told: null }
+
+export const streamsByBody = ({ body }: Incoming): boolean => body['stream'] === true
+
+export const modelInBody = ({ body }: Incoming): string => {
+  const model = asText(body['model'])
+  if (model === '') throw new Refusal('you must provide a model parameter', { param: 'model' })
+  return model
+}

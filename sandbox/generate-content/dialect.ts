@@ -1,0 +1,99 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import { asText } from '../../src/encoding/json.ts'
+import {
+  type Answer,
+  type Asked,
+  type Dialect,
+  type Incoming,
+  type Part,
+  streamAnswer,
+  wholeAnswer,
+} from '../dialect.ts'
+import { plainModel } from '../directives.ts'
+import { type Fault, Refusal } from '../faults.ts'
+import { outputOf } from '../output.ts'
+import { checkGenerateContent } from './check.ts'
+import { blockedChunk, type Chunk, chunksOf, wholeChunk } from './chunks.ts'
+import { readContentRequest } from './request.ts'
+import { toldUsage } from './usage.ts'
+
+/** `/v1/models/<model>:<method>`; the model's directives may have anything in them. */
+export const contentPath = /^\/v1(?:beta)?\/models\/(.+):(generateContent|streamGenerateContent)$/
+
+const pathOf = (url: string): string => new URL(url, 'http://sandbox').pathname
+
+const keyOf = (headers: IncomingHttpHeaders, url: string): string => {
+  const key = asText(headers['x-goog-api-key']) || new URL(url, 'http://sandbox').searchParams.get('key')
+  if (key === null || key === '')
+    throw new Refusal(
+      "Method doesn't allow unregistered callers (callers without established identity). Please use API Key or other form of API consumer identity to call this API.",
+      { status: 403 },
+    )
+  return key
+}
+
+const decoded = (text: string): string => {
+  try {
+    return decodeURIComponent(text)
+  } catch (error) {
+    if (error instanceof URIError) throw new Refusal('The path is malformed.')
+    throw error
+  }
+}
+
+const modelOf = ({ url }: Incoming): string => decoded(contentPath.exec(pathOf(url))?.[1] ?? '')
+
+const streams = ({ url }: Incoming): boolean => {
+  const { pathname, searchParams } = new URL(url, 'http://sandbox')
+  return pathname.endsWith(':streamGenerateContent') && searchParams.get('alt') === 'sse'
+}
+
+const check = (incoming: Incoming): void => checkGenerateContent(incoming.body, plainModel(modelOf(incoming)))
+
+const eventOf = ({ value, told }: Chunk): Part => ({ text: `data: ${JSON.stringify(value)}\n\n`, told })
+
+function* events(chunks: Iterable<Chunk>): Iterable<Part> {
+  for (const chunk of chunks) yield eventOf(chunk)
+}
+
+const answer = (asked: Asked): Answer => {
+  const { directives } = asked
+  const request = readContentRequest(asked.body, directives)
+  const output = outputOf(request, directives)
+  const told = toldUsage(request, output, directives)
+  const reason = directives.block_reason
+  const blocked = reason === undefined ? null : blockedChunk(asked, reason, told)
+  if (asked.stream) return streamAnswer(events(blocked === null ? chunksOf(asked, request, output, told) : [blocked]))
+  const whole = blocked ?? wholeChunk(asked, request, output, told)
+  return wholeAnswer(JSON.stringify(whole.value), whole.told)
+}
+
+const statuses: { readonly [status: number]: string } = {
+  401: 'UNAUTHENTICATED',
+  403: 'PERMISSION_DENIED',
+  404: 'NOT_FOUND',
+  409: 'ABORTED',
+  429: 'RESOURCE_EXHAUSTED',
+  499: 'CANCELLED',
+  501: 'UNIMPLEMENTED',
+  503: 'UNAVAILABLE',
+  504: 'DEADLINE_EXCEEDED',
+}
+
+const statusOf = ({ status, word }: Fault): string =>
+  word ?? statuses[status] ?? (status >= 500 ? 'INTERNAL' : 'INVALID_ARGUMENT')
+
+const errorBody = (fault: Fault): string =>
+  JSON.stringify({ error: { code: fault.status, message: fault.message, status: statusOf(fault) } })
+
+/** Gemini's own interface, as Google speaks it. */
+export const generateContent: Dialect = {
+  keyOf,
+  modelOf,
+  streams,
+  check,
+  answer,
+  headersOf: () => ({}),
+  errorBody,
+  errorEvent: (fault) => `data: ${errorBody(fault)}\n\n`,
+}

@@ -1,0 +1,38 @@
+import type { JsonObject } from '../../src/encoding/json.ts'
+import type { Asked, Told } from '../dialect.ts'
+import type { Output } from '../output.ts'
+import { idOf } from './content.ts'
+
+const stopReasons = { stop: 'end_turn', length: 'max_tokens', tool_calls: 'tool_use' } as const
+
+/** How a message ends. */
+export const endingOf = ({ directives }: Asked, output: Output): JsonObject => {
+  const usual = output.stopWord === null ? stopReasons[output.finishReason] : 'stop_sequence'
+  const reason = directives.finish_reason ?? usual
+  return {
+    stop_reason: reason,
+    stop_sequence: output.stopWord,
+    stop_details: reason === 'refusal' ? { type: 'refusal', category: null, explanation: null } : null,
+  }
+}
+
+/** Of a message that has not ended. */
+export const noEnding: JsonObject = { stop_reason: null, stop_sequence: null, stop_details: null }
+
+/** A message, as a whole or as a stream begins it. */
+export const messageOf = (
+  asked: Asked,
+  content: readonly JsonObject[],
+  ending: JsonObject,
+  told: Told | null,
+): JsonObject => ({
+  id: idOf('msg', asked),
+  type: 'message',
+  role: 'assistant',
+  model: asked.model,
+  content,
+  ...ending,
+  container: null,
+  diagnostics: null,
+  ...(told === null ? {} : { usage: told.usage }),
+})

@@ -1,0 +1,31 @@
+import type { JsonObject } from '../../src/encoding/json.ts'
+import { type Asked, namedEvent, type Part, type Told } from '../dialect.ts'
+import type { Output } from '../output.ts'
+import { type Block, deltasOf, openingOf } from './content.ts'
+import { endingOf, messageOf, noEnding } from './message.ts'
+import type { Telling } from './usage.ts'
+
+const eventOf = (event: JsonObject, told: Told | null = null): Part => ({ text: namedEvent(event), told })
+
+function* blockEvents(block: Block, index: number): Iterable<Part> {
+  yield eventOf({ type: 'content_block_start', index, content_block: openingOf(block) })
+  if (index === 0) yield eventOf({ type: 'ping' })
+  for (const delta of deltasOf(block)) yield eventOf({ type: 'content_block_delta', index, delta })
+  yield eventOf({ type: 'content_block_stop', index })
+}
+
+/** The events of a stream, made as they are written. */
+export function* streamParts(
+  asked: Asked,
+  output: Output,
+  content: readonly Block[],
+  telling: Telling | null,
+): Iterable<Part> {
+  const start = telling?.start ?? null
+  const end = telling?.end ?? null
+  yield eventOf({ type: 'message_start', message: messageOf(asked, [], noEnding, start) }, start)
+  for (const [index, block] of content.entries()) yield* blockEvents(block, index)
+  const usage = end === null ? {} : { usage: end.usage }
+  yield eventOf({ type: 'message_delta', delta: { ...endingOf(asked, output), container: null }, ...usage }, end)
+  if (!asked.directives.no_done) yield eventOf({ type: 'message_stop' })
+}

@@ -1,0 +1,138 @@
+import { asArray, asObject, isObject, type JsonObject } from '../../src/encoding/json.ts'
+import type { Asked, Told } from '../dialect.ts'
+import { faultOf } from '../faults.ts'
+import type { Output } from '../output.ts'
+import { countWords } from '../words.ts'
+import type { ResponsesRequest } from './request.ts'
+
+/** Where a response stands. */
+export interface Standing {
+  readonly status: 'in_progress' | 'completed' | 'incomplete' | 'failed'
+  readonly output: readonly JsonObject[]
+  readonly incompleteReason: string | null
+  readonly error: JsonObject | null
+  readonly told: Told | null
+}
+
+export const inProgress: Standing = {
+  status: 'in_progress',
+  output: [],
+  incompleteReason: null,
+  error: null,
+  told: null,
+}
+
+/** The end that the answer comes to. */
+export const endOf = (
+  { directives }: Asked,
+  output: Output,
+  items: readonly JsonObject[],
+  told: Told | null,
+): Standing => {
+  const reason = directives.finish_reason ?? (output.finishReason === 'length' ? 'max_output_tokens' : null)
+  return {
+    ...inProgress,
+    status: reason === null ? 'completed' : 'incomplete',
+    output: items,
+    incompleteReason: reason,
+    told,
+  }
+}
+
+/** The end that the directive `failed` asks for; usage is told only where a directive says what. */
+export const failedEnd = ({ directives, secrets }: Asked, told: Told | null): Standing => {
+  const { code, message } = faultOf(directives, secrets)
+  const isTold = directives.prompt_tokens !== undefined || directives.completion_tokens !== undefined
+  return {
+    ...inProgress,
+    status: 'failed',
+    error: { code: code ?? 'server_error', message },
+    told: isTold ? told : null,
+  }
+}
+
+const toolOf = (tool: unknown): JsonObject => {
+  const { type, ...members } = asObject(tool)
+  return type === 'function'
+    ? { type, description: null, parameters: null, strict: true, ...members }
+    : { type, ...members }
+}
+
+const formatOf = (format: unknown): JsonObject => {
+  if (!isObject(format)) return { type: 'text' }
+  return format['type'] === 'json_schema' ? { description: null, strict: false, ...format } : format
+}
+
+const reasoningOf = (reasoning: unknown): JsonObject => ({ effort: null, summary: null, ...asObject(reasoning) })
+
+const imageTokens = 1_056
+
+/** Each image is made from what was asked for, and from all images of the conversation. */
+const imageUsageOf = ({ builtIn, userText, images }: ResponsesRequest): JsonObject => {
+  const text_tokens = builtIn.images * countWords(userText)
+  const image_tokens = builtIn.images * images
+  const made = builtIn.images * imageTokens
+  return {
+    input_tokens: text_tokens + image_tokens,
+    input_tokens_details: { image_tokens, text_tokens },
+    output_tokens: made,
+    output_tokens_details: { image_tokens: made, text_tokens: 0 },
+    total_tokens: text_tokens + image_tokens + made,
+  }
+}
+
+const toolUsageOf = (request: ResponsesRequest): JsonObject => ({
+  image_gen: imageUsageOf(request),
+  web_search: { num_requests: request.builtIn.searches },
+})
+
+/** What of the request the response repeats. */
+const repeated = (body: JsonObject): JsonObject => ({
+  instructions: body['instructions'] ?? null,
+  max_output_tokens: body['max_output_tokens'] ?? null,
+  max_tool_calls: body['max_tool_calls'] ?? null,
+  metadata: body['metadata'] ?? {},
+  parallel_tool_calls: body['parallel_tool_calls'] ?? true,
+  previous_response_id: body['previous_response_id'] ?? null,
+  prompt_cache_key: body['prompt_cache_key'] ?? null,
+  reasoning: reasoningOf(body['reasoning']),
+  safety_identifier: body['safety_identifier'] ?? null,
+  store: body['store'] ?? true,
+  temperature: body['temperature'] ?? 1,
+  text: { verbosity: 'medium', ...asObject(body['text']), format: formatOf(asObject(body['text'])['format']) },
+  tool_choice: body['tool_choice'] ?? 'auto',
+  tools: asArray(body['tools']).map(toolOf),
+  top_logprobs: body['top_logprobs'] ?? 0,
+  top_p: body['top_p'] ?? 1,
+  truncation: body['truncation'] ?? 'disabled',
+  user: body['user'] ?? null,
+})
+
+const tierOf = (asked: unknown): unknown => (typeof asked !== 'string' || asked === 'auto' ? 'default' : asked)
+
+export const responseIdOf = ({ id }: Asked): string => `resp_${id.replaceAll('-', '')}`
+
+/** A response as it stands. */
+export const responseOf = (asked: Asked, request: ResponsesRequest, standing: Standing): JsonObject => {
+  const { body, directives } = asked
+  const createdSeconds = Math.floor(asked.at / 1000)
+  const isOver = standing.status !== 'in_progress'
+  return {
+    id: responseIdOf(asked),
+    object: 'response',
+    created_at: createdSeconds,
+    completed_at: standing.status === 'completed' ? createdSeconds : null,
+    status: standing.status,
+    background: false,
+    error: standing.error,
+    incomplete_details: standing.incompleteReason === null ? null : { reason: standing.incompleteReason },
+    model: asked.model,
+    output: standing.output,
+    ...repeated(body),
+    presence_penalty: 0,
+    frequency_penalty: 0,
+    service_tier: directives.service_tier ?? (isOver ? tierOf(body['service_tier']) : 'auto'),
+    usage: standing.told?.usage ?? null,
+    ...(isOver && directives.profile !== 'xai' && !directives.no_usage ? { tool_usage: toolUsageOf(request) } : {}),
+  }
+}

@@ -1,0 +1,29 @@
+import type { JsonObject } from '../../src/encoding/json.ts'
+import { namedEvent, type Part, type Told } from '../dialect.ts'
+import { itemEvents } from './item-events.ts'
+import type { Item } from './items.ts'
+
+/** The response at each of its stations. */
+export interface Stations {
+  readonly begun: JsonObject
+  readonly ended: JsonObject
+  readonly told: Told | null
+}
+
+function* unnumbered({ begun }: Stations, items: readonly Item[]): Iterable<JsonObject> {
+  yield { type: 'response.created', response: begun }
+  yield { type: 'response.in_progress', response: begun }
+  for (const [index, item] of items.entries()) yield* itemEvents(item, index)
+}
+
+/** The events of a stream, made as they are written; `isClosed`: the last one comes too. */
+export function* streamParts(stations: Stations, items: readonly Item[], isClosed: boolean): Iterable<Part> {
+  let number = 0
+  const numbered = (event: JsonObject): string => {
+    number += 1
+    return namedEvent({ ...event, sequence_number: number - 1 })
+  }
+  for (const event of unnumbered(stations, items)) yield { text: numbered(event), told: null }
+  const { ended, told } = stations
+  if (isClosed) yield { text: numbered({ type: `response.${ended['status']}`, response: ended }), told }
+}

@@ -1,0 +1,168 @@
+import { asArray, asObject, asText, type JsonObject } from '../../src/encoding/json.ts'
+import { limits } from '../../src/limits.ts'
+import {
+  anyText,
+  flag,
+  headerText,
+  integer,
+  malformed,
+  oneOf,
+  type Rule,
+  readEntries,
+  type ValuesOf,
+} from '../directive-rules.ts'
+
+const ms = integer(0, limits.sandboxDelayMsMax)
+const calls = integer(0, limits.sandboxTokensMax)
+
+const numberText: Rule<string> = {
+  expects: 'a number as JSON writes it',
+  read: (text) => (/^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?$/.test(text) ? text : undefined),
+}
+
+/** How a task goes. */
+const courseRules = {
+  queue_ms: ms, // It is `submitted` for so long,
+  run_ms: ms, // and then runs for so long.
+  never: flag, // It never ends.
+  failed: flag,
+  fail_message: anyText,
+  succeeded: flag, // The newer word for `succeed`.
+  state: anyText, // The word told while it runs.
+  backwards: flag, // Every second query while it runs says `submitted` again.
+  deduction: anyText, // As a string, whatever it is.
+  deduction_number: numberText, // As a JSON number.
+  no_deduction: flag,
+  input_seconds: integer(1, 3_600), // Of the video that is edited.
+  videos: integer(0, limits.sandboxVideoFilesMax),
+  url_ms: ms, // How long the address of a video is good; each query signs it anew.
+  not_unique: flag, // A second submit under the same external id makes a second task.
+} as const
+
+/** What befalls a call. */
+const faultRules = {
+  on: oneOf('submit', 'query', 'any'), // Which calls; submits, where nothing is said.
+  skip: calls, // So many of them pass first,
+  first: calls, // and so many fail then; all, where nothing is said.
+  done: flag, // A submit's task is made before it fails.
+  status: integer(400, 599), // The vendor's code goes with it,
+  code: integer(1, 999_999), // and the status with a code.
+  message: anyText,
+  leak: anyText,
+  retry_after: headerText,
+  html: flag,
+  not_json: flag,
+  empty: flag, // An envelope without data.
+  hang: flag, // Nothing is ever said.
+  break: flag, // The connection is cut instead of an answer.
+  break_body: flag, // It is cut in the middle of the body.
+  delay_ms: ms,
+  trickle_ms: ms, // Between two bytes of the body.
+  oversize_bytes: integer(1, limits.sandboxAnswerBytesMax), // Of blanks behind the body.
+  other_task: flag, // The answer is about another task.
+} as const
+
+const rules = { ...courseRules, ...faultRules }
+
+export type Course = ValuesOf<typeof courseRules>
+export type VideoFault = ValuesOf<typeof faultRules>
+type Block = ValuesOf<typeof rules>
+type Name = keyof typeof rules
+
+/** What the blocks of one text say: how its task goes, and the faults in their order. */
+export interface VideoDirectives {
+  readonly course: Course
+  readonly faults: readonly VideoFault[]
+}
+
+/** No task is made of a submit that one of these befalls, unless with `done`. */
+const inPlace = ['status', 'code', 'html', 'not_json', 'empty', 'hang', 'break'] as const
+const happening: readonly Name[] = [
+  ...inPlace,
+  ...(['break_body', 'delay_ms', 'trickle_ms', 'oversize_bytes', 'other_task'] as const),
+]
+const telling: readonly Name[] = ['status', 'code']
+
+/** A directive that says how something fails means nothing where nothing fails. */
+const needs: { readonly [N in Name]?: readonly Name[] } = {
+  on: happening,
+  skip: happening,
+  first: happening,
+  done: inPlace,
+  message: telling,
+  leak: telling,
+  retry_after: telling,
+  fail_message: ['failed'],
+}
+
+const assertMeaningful = (block: Block): void => {
+  for (const [name, others] of Object.entries(needs))
+    if (Object.hasOwn(block, name) && !others.some((other) => Object.hasOwn(block, other)))
+      throw malformed(name, `it needs one of ${others.join(', ')}`)
+}
+
+const blocksIn = (text: string): readonly Block[] => {
+  const lists = [...text.matchAll(/\[\[([^[\]]*)\]\]/g)].map(([, list = '']) => list)
+  if (lists.length > limits.sandboxVideoBlocksMax)
+    throw malformed('[[…]]', `there are more than ${limits.sandboxVideoBlocksMax} blocks`)
+  const blocks = lists.map((list) => readEntries(rules, list))
+  blocks.forEach(assertMeaningful)
+  return blocks
+}
+
+const only = <T extends object>(block: Block, wanted: object): T =>
+  Object.fromEntries(Object.entries(block).filter(([name]) => Object.hasOwn(wanted, name))) as T
+
+const courseOf = (blocks: readonly Block[]): Course => {
+  const names = blocks.flatMap((block) => Object.keys(only<Course>(block, courseRules)))
+  const twice = names.find((name, index) => names.indexOf(name) !== index)
+  if (twice !== undefined) throw malformed(twice, 'it is given twice')
+  return only<Course>(Object.assign({}, ...blocks), courseRules)
+}
+
+/**
+ * Reads the blocks `[[key=value;…]]` of a text. Each block is at most one fault; what it says of the task's course holds wherever it
+ * stands. Throws Refusal for anything malformed.
+ */
+export const readVideoDirectives = (text: string): VideoDirectives => {
+  const blocks = blocksIn(text)
+  const isFault = (block: Block): boolean => happening.some((name) => Object.hasOwn(block, name))
+  return { course: courseOf(blocks), faults: blocks.filter(isFault).map((block) => only(block, faultRules)) }
+}
+
+/** The texts of a request in which directives may stand. */
+export const promptsOf = (body: JsonObject): string =>
+  [body['prompt'], ...asArray(body['multi_prompt']).map((shot) => asObject(shot)['prompt'])].map(asText).join('\n')
+
+/** True where the fault's own answer, or none, stands in place of the true one. */
+export const replacesAnswer = (fault: VideoFault): boolean => inPlace.some((name) => Object.hasOwn(fault, name))
+
+export type VideoCall = 'submit' | 'query'
+
+/** A fault with the calls that it has seen. */
+interface Counted {
+  readonly fault: VideoFault
+  calls: number
+}
+
+const isFor = ({ on = 'submit' }: VideoFault, call: VideoCall): boolean => on === 'any' || on === call
+
+/** Faults in their order: a call meets the first one that is not over, and the next ones count from there. */
+export class FaultQueue {
+  readonly #counted: readonly Counted[]
+
+  constructor(faults: readonly VideoFault[]) {
+    this.#counted = faults.map((fault) => ({ fault, calls: 0 }))
+  }
+
+  /** Counts a call; null where nothing befalls it. */
+  next(call: VideoCall): VideoFault | null {
+    for (const counted of this.#counted.filter(({ fault }) => isFor(fault, call))) {
+      const { skip = 0, first = Number.POSITIVE_INFINITY } = counted.fault
+      if (counted.calls >= skip + first) continue
+      counted.calls += 1
+      return counted.calls > skip ? counted.fault : null
+    }
+    return null
+  }
+}

@@ -1,0 +1,129 @@
+import { limits } from '../../src/limits.ts'
+import { type Course, FaultQueue, type VideoCall, type VideoDirectives, type VideoFault } from './directives.ts'
+
+/** One that was really made. Times are milliseconds since the epoch. */
+export interface VideoTask {
+  /** The vendor's. */
+  readonly id: string
+  readonly kind: string
+  readonly externalId: string | null
+  readonly model: string
+  readonly madeMs: number
+  readonly watermark: boolean
+  readonly seconds: number
+  /** What it costs where no directive says otherwise. */
+  readonly units: string
+  startsMs: number
+  endsMs: number
+  course: Course
+  queries: number
+}
+
+/** All that came under one external id. */
+export interface VideoRecord {
+  readonly externalId: string | null
+  readonly faults: FaultQueue
+  readonly tasks: VideoTask[]
+  submits: number
+  queries: number
+}
+
+interface Counts {
+  submits: number
+  made: number
+  queries: number
+  lists: number
+  callbacksAsked: number
+}
+
+const noCounts: Counts = { submits: 0, made: 0, queries: 0, lists: 0, callbacksAsked: 0 }
+
+/** What was tried and what was made, bounded in number: the oldest go first. */
+export class VideoRecords {
+  readonly #records = new Map<string, VideoRecord>()
+  /** By the vendor's id. */
+  readonly #byTask = new Map<string, VideoRecord>()
+  #anonymous = 0
+  counts: Counts = { ...noCounts }
+
+  /** The record of a submit, made where there is none yet; directives of the first one count. */
+  ofSubmit(externalId: string | null, { faults }: VideoDirectives): VideoRecord {
+    this.#anonymous += externalId === null ? 1 : 0
+    const key = externalId === null ? `\n${this.#anonymous}` : externalId
+    const known = this.#records.get(key)
+    if (known !== undefined) return known
+    const record = { externalId, faults: new FaultQueue(faults), tasks: [], submits: 0, queries: 0 }
+    this.#records.set(key, record)
+    this.#dropOldest()
+    return record
+  }
+
+  add(record: VideoRecord, task: VideoTask): void {
+    record.tasks.push(task)
+    this.#byTask.set(task.id, record)
+    this.counts.made += 1
+  }
+
+  /** By the external id or the vendor's. */
+  find(id: string): VideoRecord | undefined {
+    return this.#records.get(id) ?? this.#byTask.get(id)
+  }
+
+  /** The task that an id names: the first one where it is an external id. */
+  task(id: string): VideoTask | undefined {
+    const tasks = this.find(id)?.tasks
+    return tasks?.find((task) => task.id === id) ?? tasks?.[0]
+  }
+
+  all(): readonly VideoRecord[] {
+    return [...this.#records.values()]
+  }
+
+  tasks(): readonly VideoTask[] {
+    return this.all().flatMap((record) => record.tasks)
+  }
+
+  reset(): void {
+    this.#records.clear()
+    this.#byTask.clear()
+    this.counts = { ...noCounts }
+  }
+
+  #dropOldest(): void {
+    const [oldest] = this.#records
+    if (this.#records.size <= limits.sandboxVideosMax || oldest === undefined) return
+    const [key, record] = oldest
+    this.#records.delete(key)
+    for (const task of record.tasks) this.#byTask.delete(task.id)
+  }
+}
+
+/** How many calls came within one second, at most. */
+export class Pace {
+  #times: number[] = []
+  #oldest = 0
+  #most = 0
+
+  get most(): number {
+    return this.#most
+  }
+
+  note(nowMs: number): void {
+    this.#times.push(nowMs)
+    while ((this.#times[this.#oldest] ?? nowMs) <= nowMs - 1_000) this.#oldest += 1
+    this.#most = Math.max(this.#most, this.#times.length - this.#oldest)
+    if (this.#oldest <= limits.sandboxCallsMax) return
+    this.#times = this.#times.slice(this.#oldest)
+    this.#oldest = 0
+  }
+
+  reset(): void {
+    this.#times = []
+    this.#oldest = 0
+    this.#most = 0
+  }
+}
+
+/** What befalls a call: faults for all tasks come first. */
+export const faultOf = (everywhere: FaultQueue, record: VideoRecord | undefined, call: VideoCall): VideoFault | null =>
+  everywhere.next(call) ?? record?.faults.next(call) ?? null

@@ -1,0 +1,166 @@
+import { mkdir, readdir, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { ArchiveHead, ArchiveTarget } from '../../audit/archive.ts'
+import type { IntegrityFinding } from '../../audit/findings.ts'
+import type { RawFrame } from '../../audit/frames.ts'
+import type { GrowingTree } from '../../audit/merkle.ts'
+import { type FolderLock, lockFile } from '../../embedded/folder-lock.ts'
+import { faultText } from '../../errors/gateway-error.ts'
+import type { CheckpointSealed } from '../../events/types.ts'
+import { limits } from '../../limits.ts'
+import { removeLeftovers, toDraftPath } from './files.ts'
+import {
+  ArchiveFault,
+  emptyManifest,
+  type Manifest,
+  manifestName,
+  readManifest,
+  type Segment,
+  writeManifest,
+} from './manifest.ts'
+import { parseSegmentStart, SegmentWriter, segmentEnding, segmentsFolder } from './segment-writer.ts'
+
+const lockName = 'lock.sqlite'
+
+/** What a first run that was interrupted leaves behind. */
+const isArchiveFile = (name: string): boolean =>
+  name === segmentsFolder || name === toDraftPath(manifestName) || name.startsWith(lockName)
+
+/** Makes the folder where there is none; one that something else is in is not made an archive. */
+const openFolder = async (folder: string): Promise<void> => {
+  await mkdir(folder, { recursive: true })
+  const isArchive = (await readManifest(folder)) !== null
+  const strange = isArchive ? undefined : (await readdir(folder)).find((name) => !isArchiveFile(name))
+  if (strange !== undefined) throw new ArchiveFault(`${folder} is no archive, and not empty: ${strange} is there`)
+  await mkdir(join(folder, segmentsFolder), { recursive: true })
+}
+
+/** The manifest is written before any segment: one that is not there beside them was lost, or not copied yet. */
+const assertNoSegments = async (folder: string): Promise<void> => {
+  const path = join(folder, segmentsFolder)
+  const segments = (await readdir(path)).filter((name) => name.endsWith(segmentEnding))
+  if (segments.length === 0) return
+  throw new ArchiveFault(
+    `${path} holds ${segments.length} finished segments (${segments.sort()[0]} is the first), but ${manifestName}, ` +
+      `which tells what they are, is missing from ${folder}: put it back beside them, or archive into another folder; ` +
+      'nothing was removed',
+  )
+}
+
+/** The manifest of a folder that is locked; of one that holds no archive yet, a first one, which is written. */
+const openManifest = async (folder: string, origin: string): Promise<Manifest> => {
+  const manifest = await readManifest(folder)
+  if (manifest === null) {
+    await assertNoSegments(folder)
+    const first = emptyManifest(origin)
+    await writeManifest(folder, first)
+    return first
+  }
+  if (manifest.log === origin) return manifest
+  throw new ArchiveFault(`${folder} is an archive of the log ${manifest.log}, not of ${origin}`)
+}
+
+/** Drafts, and the segments behind the manifest's end, which an interrupted run leaves: the log still has them. */
+const removeInterrupted = async (folder: string, { size }: Manifest): Promise<void> => {
+  await removeLeftovers(folder, () => false)
+  await removeLeftovers(join(folder, segmentsFolder), (name) => (parseSegmentStart(name) ?? 0) > size)
+}
+
+/** What a look at a segment's file says against it; its content is not read. Null where nothing does. */
+const damageOf = async (folder: string, { file, file_bytes }: Segment): Promise<string | null> => {
+  try {
+    const { size } = await stat(join(folder, file))
+    return size === file_bytes ? null : `it has ${size} bytes, the manifest says ${file_bytes}`
+  } catch (fault) {
+    return faultText(fault)
+  }
+}
+
+/** An archive that is written to, by this process alone. Interrupted anywhere, it stands as the last manifest says. */
+export class ArchiveFolder implements ArchiveTarget {
+  readonly #folder: string
+  readonly #lock: FolderLock
+  readonly #segments: Segment[]
+  #manifest: Manifest
+  #writer: SegmentWriter | null = null
+  #committedMs = performance.now()
+
+  private constructor(folder: string, lock: FolderLock, manifest: Manifest) {
+    this.#folder = folder
+    this.#lock = lock
+    this.#manifest = manifest
+    this.#segments = [...manifest.segments]
+  }
+
+  /**
+   * Opens the archive in a folder, or begins one of the log `origin`. Rejects with ArchiveFault for one of another log, one in use, and
+   * for segments without a manifest.
+   */
+  static async open(folder: string, origin: string): Promise<ArchiveFolder> {
+    await openFolder(folder)
+    const lock = lockFile(
+      join(folder, lockName),
+      (cause) => new ArchiveFault(`the archive ${folder} is in use by another process`, { cause }),
+    )
+    try {
+      const manifest = await openManifest(folder, origin)
+      await removeInterrupted(folder, manifest)
+      return new ArchiveFolder(folder, lock, manifest)
+    } catch (fault) {
+      lock.release()
+      throw fault
+    }
+  }
+
+  get head(): ArchiveHead {
+    const { size, peaks, checkpoint } = this.#manifest
+    return { size, peaks: peaks.map((peak) => Buffer.from(peak, 'base64')), checkpoint }
+  }
+
+  get bytes(): number {
+    return this.#writer?.bytes ?? 0
+  }
+
+  /** Segments that are missing, or of another size than the manifest tells. */
+  async damaged(): Promise<readonly IntegrityFinding[]> {
+    const findings: IntegrityFinding[] = []
+    for (const segment of this.#manifest.segments) {
+      const { file, first, last } = segment
+      const damage = await damageOf(this.#folder, segment)
+      if (damage === null) continue
+      const text = `${join(this.#folder, file)}, which holds frames ${first} to ${last}, is damaged: ${damage}`
+      findings.push({ kind: 'segment-damaged', sequence: first, toSequence: last, text })
+    }
+    return findings
+  }
+
+  async write(frame: RawFrame): Promise<void> {
+    this.#writer ??= new SegmentWriter(this.#folder, frame.sequence)
+    await this.#writer.write(frame)
+  }
+
+  async finish(checkpoint: CheckpointSealed, tree: GrowingTree): Promise<void> {
+    if (this.#writer === null) return
+    this.#segments.push(await this.#writer.finish(checkpoint.size, checkpoint.note))
+    this.#writer = null
+    const peaks = tree.peaks.map((peak) => peak.toString('base64'))
+    this.#manifest = { ...this.#manifest, size: checkpoint.size, peaks, segments: this.#segments, checkpoint }
+    if (performance.now() - this.#committedMs >= limits.archiveCommitMs) await this.#commit()
+  }
+
+  /** Drops what is not finished, and puts the rest into the manifest. */
+  async close(): Promise<void> {
+    try {
+      await this.#writer?.drop()
+      await this.#commit()
+    } finally {
+      this.#lock.release()
+    }
+  }
+
+  /** Segments behind the end that the manifest tells of are removed when the archive is opened again. */
+  async #commit(): Promise<void> {
+    await writeManifest(this.#folder, this.#manifest)
+    this.#committedMs = performance.now()
+  }
+}

@@ -1,0 +1,152 @@
+import type { NatsConnection } from '@nats-io/transport-node'
+import { limits } from '../../../limits.ts'
+import type { Dispatch } from '../../../roles/dispatch.ts'
+import type { Clock, NewId } from '../../../runtime/clock.ts'
+import type { Logger } from '../../../runtime/logger.ts'
+import { ClientCall, type ClientCallParts, type Opened } from './client-call.ts'
+import type { CallLink } from './link.ts'
+import { Links } from './links.ts'
+import {
+  cancelReasons,
+  decodeCredit,
+  encodeOpening,
+  isVersionRefusal,
+  openingHeaderBytes,
+  openingVersion,
+  type Packet,
+  protocolVersion,
+} from './message.ts'
+import { buildCallSubjects, type CallSubjects } from './subjects.ts'
+
+export interface CallOptions {
+  /** Stays the caller's to close, afterwards. Not the log's: large answers must not hold up its frames. */
+  readonly connection: NatsConnection
+  /** `log.name` of the configuration: in lower case, the first token of the subjects. */
+  readonly name: string
+  readonly clock: Clock
+  readonly newId: NewId
+  readonly logger: Logger
+}
+
+/** Routed calls over NATS, as an edge sees them. */
+export interface CallClient {
+  readonly dispatch: Dispatch
+  /** Cancels what is open; its readers are told that the gateway stops. */
+  close(): Promise<void>
+}
+
+interface PendingCall {
+  readonly call: ClientCall
+  readonly sinceMs: number
+  /** The opening, while there is no connection to send it over. */
+  unsent: Buffer | null
+}
+
+const callNumberMax = 2 ** 32 - 1
+const sweepTicks = 10 // Open calls are checked against their deadlines once in so many ticks.
+
+const otherVersion = (version: number): Error =>
+  new Error(`a proxy speaks version ${version} of the calls, not ${protocolVersion}`)
+
+class NatsCallClient implements CallClient {
+  readonly #options: CallOptions
+  readonly #subjects: CallSubjects
+  readonly #links: Links
+  readonly #callParts: ClientCallParts
+  readonly #calls = new Map<number, ClientCall>()
+  /** Of these, the ones that no proxy has accepted yet, oldest first. */
+  readonly #pending = new Map<number, PendingCall>()
+  /** Wraps after weeks, when whatever had the number is long over. */
+  #lastNumber = 0
+  #ticks = 0
+  #isClosed = false
+
+  constructor(options: CallOptions) {
+    this.#options = options
+    this.#subjects = buildCallSubjects(options.name)
+    this.#callParts = {
+      nowMs: options.clock,
+      open: (call, encoded) => this.#open(call, encoded),
+      forget: ({ number }) => this.#forget(number),
+    }
+    this.#links = new Links({
+      ...options,
+      subjects: this.#subjects,
+      side: 'edge',
+      id: options.newId(),
+      onUnknownCall: (link, packet) => this.#receiveUnknown(link, packet),
+      onOpeningRefused: (call, refusal) => this.#refuse(call, refusal),
+      onTick: () => this.#tick(),
+      onReconnect: () => this.#sendUnsent(),
+    })
+  }
+
+  readonly dispatch: Dispatch = (call, clientGone, openCalls) =>
+    new ClientCall(this.#callParts, call, clientGone, openCalls)
+
+  async close(): Promise<void> {
+    this.#isClosed = true
+    for (const { call } of [...this.#pending.values()]) call.refuse()
+    for (const call of [...this.#calls.values()]) call.abandon()
+    await this.#links.close()
+  }
+
+  #open(call: ClientCall, encoded: Buffer): Opened | null {
+    if (this.#isClosed) return null
+    this.#lastNumber = (this.#lastNumber % callNumberMax) + 1
+    const number = this.#lastNumber
+    const firstPiece = encoded.subarray(0, limits.callsMessageBytesMax - openingHeaderBytes)
+    const creditBytes = limits.callsWindowBytes
+    const opening = encodeOpening({ call: number, creditBytes, totalBytes: encoded.length, firstPiece })
+    this.#calls.set(number, call)
+    const isSent = this.#send(number, opening)
+    this.#pending.set(number, { call, sinceMs: this.#links.elapsedMs, unsent: isSent ? null : opening })
+    return { number, rest: encoded.subarray(firstPiece.length) }
+  }
+
+  #send(number: number, opening: Buffer): boolean {
+    return this.#links.publish(this.#subjects.openings, opening, this.#links.subjectOf(String(number)))
+  }
+
+  #sendUnsent(): void {
+    for (const [number, awaiting] of this.#pending)
+      if (awaiting.unsent !== null && this.#send(number, awaiting.unsent)) awaiting.unsent = null
+  }
+
+  #forget(number: number): void {
+    this.#calls.delete(number)
+    this.#pending.delete(number)
+  }
+
+  #receiveUnknown(link: CallLink, { call, kind, payload }: Packet): void {
+    if (kind !== 'accepted') return
+    const awaiting = this.#pending.get(call)
+    this.#pending.delete(call)
+    if (awaiting !== undefined) awaiting.call.accept(link, decodeCredit(payload))
+    // Accepted too late.
+    else link.write({ call, kind: 'cancel', payload: cancelReasons.clientGone })
+  }
+
+  #refuse(number: number, refusal: Uint8Array | null): void {
+    const call = this.#pending.get(number)?.call
+    if (refusal === null) call?.refuse()
+    else if (isVersionRefusal(refusal)) call?.refuse(otherVersion(openingVersion(refusal)))
+    else this.#options.logger.warn({ number, bytes: refusal.length }, 'a malformed refusal was dropped')
+  }
+
+  #tick(): void {
+    const beforeMs = this.#links.elapsedMs - limits.callsAcceptMs
+    for (const { call, sinceMs } of this.#pending.values()) {
+      if (sinceMs > beforeMs) break
+      call.refuse()
+    }
+    this.#ticks += 1
+    if (this.#ticks % sweepTicks === 0) this.#sweep()
+  }
+
+  #sweep(): void {
+    for (const call of this.#calls.values()) call.check()
+  }
+}
+
+export const openCallClient = (options: CallOptions): CallClient => new NatsCallClient(options)

@@ -1,0 +1,128 @@
+import type { Msg, Subscription } from '@nats-io/transport-node'
+import { limits } from '../../../limits.ts'
+import type { Dispatch } from '../../../roles/dispatch.ts'
+import type { CallSource, ServedCalls } from '../../../roles/proxy/role.ts'
+import { type Check, checkOf } from '../../../runtime/health.ts'
+import { waitAtMost } from '../../../runtime/within.ts'
+import type { CallOptions } from './call-client.ts'
+import type { CallLink } from './link.ts'
+import { Links } from './links.ts'
+import { decodeOpening, encodeCredit, encodeRefusal, type Opening, openingVersion, protocolVersion } from './message.ts'
+import { ServedCall } from './served-call.ts'
+import { buildCallSubjects, type CallSubjects } from './subjects.ts'
+
+/** Routed calls over NATS, as a proxy takes them. */
+export interface CallServer extends CallSource {
+  /** Waits a moment until the edges have what was sent to them; calls that are still open lose their reader. */
+  close(): Promise<void>
+}
+
+/** Takes calls from the queue group until it is stopped. */
+class CallAcceptor implements ServedCalls {
+  readonly #options: CallOptions
+  readonly #subjects: CallSubjects
+  readonly #links: Links
+  readonly #dispatch: Dispatch
+  readonly #subscription: Subscription
+  readonly #onIdle: (() => void)[] = []
+  readonly #open = new Set<ServedCall>()
+
+  constructor(options: CallOptions, subjects: CallSubjects, links: Links, dispatch: Dispatch) {
+    this.#options = options
+    this.#subjects = subjects
+    this.#links = links
+    this.#dispatch = dispatch
+    this.#subscription = options.connection.subscribe(subjects.openings, {
+      queue: subjects.queueGroup,
+      callback: (error, msg) => this.#receive(error, msg),
+    })
+  }
+
+  get check(): Check {
+    if (this.#subscription.isClosed() || this.#subscription.isDraining())
+      return checkOf(false, 'calls are not taken any more')
+    return checkOf(this.#links.isUp, 'no connection for calls')
+  }
+
+  /** Leaves the queue group and resolves when every call that was taken has ended. */
+  async stop(): Promise<void> {
+    // Without a connection nothing comes, and the drain does not end.
+    if (!this.#subscription.isClosed()) await waitAtMost(this.#subscription.drain(), limits.callsCloseMs)
+    if (this.#open.size > 0) await new Promise<void>((resolve) => this.#onIdle.push(resolve))
+  }
+
+  giveUp(): void {
+    for (const served of [...this.#open]) served.giveUp()
+  }
+
+  /** Must not throw: the NATS client would stop reading. */
+  #receive(error: Error | null, msg: Msg): void {
+    try {
+      if (error !== null) throw error
+      this.#take(msg)
+    } catch (fault) {
+      this.#options.logger.error({ fault }, 'a routed call could not be taken')
+    }
+  }
+
+  #take({ data, reply = '' }: Msg): void {
+    const edge = this.#subjects.parse('edge', reply)?.receiver
+    if (edge !== undefined && data.length > 0 && openingVersion(data) !== protocolVersion) {
+      this.#refuse(edge, reply, data)
+      return
+    }
+    const opening = decodeOpening(data)
+    if (edge !== undefined && opening !== null) this.#accept(this.#links.ensureLink(edge), opening)
+    else this.#options.logger.warn({ reply, bytes: data.length }, 'a malformed opening was dropped')
+  }
+
+  #refuse(edge: string, reply: string, opening: Uint8Array): void {
+    this.#options.logger.warn({ edge, version: openingVersion(opening) }, 'a call of another version was refused')
+    this.#links.publish(reply, encodeRefusal(), this.#links.subjectOf(edge))
+  }
+
+  #accept(link: CallLink, opening: Opening): void {
+    const { call, firstPiece } = opening
+    const onEnd = (ended: ServedCall): void => this.#onCallEnded(ended)
+    const served = new ServedCall({ ...this.#options, dispatch: this.#dispatch, onEnd }, link, opening)
+    this.#open.add(served)
+    link.calls.set(call, served)
+    link.write({ call, kind: 'accepted', payload: encodeCredit(limits.callsWindowBytes) })
+    served.addPiece(firstPiece)
+  }
+
+  #onCallEnded(served: ServedCall): void {
+    this.#open.delete(served)
+    if (this.#open.size > 0) return
+    for (const resolve of this.#onIdle.splice(0)) resolve()
+  }
+}
+
+class NatsCallServer implements CallServer {
+  readonly #options: CallOptions
+  readonly #subjects: CallSubjects
+  readonly #links: Links
+
+  constructor(options: CallOptions) {
+    this.#options = options
+    this.#subjects = buildCallSubjects(options.name)
+    this.#links = new Links({
+      ...options,
+      subjects: this.#subjects,
+      side: 'proxy',
+      id: options.newId(),
+      onUnknownCall: () => undefined, // Said before the edge knew that the call was over.
+    })
+  }
+
+  serve(dispatch: Dispatch): ServedCalls {
+    return new CallAcceptor(this.#options, this.#subjects, this.#links, dispatch)
+  }
+
+  async close(): Promise<void> {
+    await this.#links.settle(limits.callsCloseMs)
+    await this.#links.close()
+  }
+}
+
+export const openCallServer = (options: CallOptions): CallServer => new NatsCallServer(options)

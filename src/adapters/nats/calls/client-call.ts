@@ -1,0 +1,251 @@
+import { clientGoneError, GatewayError } from '../../../errors/gateway-error.ts'
+import { limits } from '../../../limits.ts'
+import { type AnswerPart, DispatchLost, type RoutedRequest } from '../../../roles/dispatch.ts'
+import type { EndableCall, OpenCalls } from '../../../roles/open-calls.ts'
+import { AbandonedCall } from './abandoned-call.ts'
+import { decodeFault, decodeHead, encodeCall } from './contents.ts'
+import { Inflow, Outflow } from './flow.ts'
+import type { CallLink, LinkedCall } from './link.ts'
+import { cancelReasons, decodeCredit, noBytes, type Packet } from './message.ts'
+
+/** A call whose opening is under way. */
+export interface Opened {
+  readonly number: number
+  /** What of the encoded call did not fit into the opening. */
+  readonly rest: Uint8Array
+}
+
+/** What a call asks of the process that it is in. */
+export interface ClientCallParts {
+  readonly nowMs: () => number
+  /** Null when the process opens no calls any more. */
+  readonly open: (call: ClientCall, encoded: Buffer) => Opened | null
+  /** The call is over. */
+  readonly forget: (call: ClientCall) => void
+}
+
+type Result = IteratorResult<AnswerPart, undefined>
+type State = 'new' | 'opening' | 'sending' | 'answering' | 'over'
+
+interface Reader {
+  readonly resolve: (result: Result) => void
+  readonly reject: (fault: Error) => void
+}
+
+const nothing: Result = { done: true, value: undefined }
+
+const noProxy = (cause?: unknown): DispatchLost =>
+  new DispatchLost('no_available_channel', 'No proxy takes calls right now. Try again shortly.', {
+    cause,
+    retryAfterSeconds: 1,
+  })
+
+const proxyGone = (): DispatchLost =>
+  new DispatchLost('upstream_stream_interrupted', 'The proxy that served the request is gone.')
+
+const proxyLate = (): DispatchLost =>
+  new DispatchLost('upstream_timeout', 'The proxy that served the request did not finish it in time.')
+
+const gatewayStops = (): GatewayError => new GatewayError('upstream_stream_interrupted', 'The gateway stops.')
+
+const callTooLarge = (): DispatchLost => new DispatchLost('request_too_large', 'The request is too large to be routed.')
+
+const createClientGoneBeforeAccept = (): DispatchLost => {
+  const { code, message, status } = clientGoneError()
+  return new DispatchLost(code, message, { status })
+}
+
+/** A call at its edge: what `dispatch` returns. The call goes out when its answer is first asked for. One reader, one `next` at a time. */
+export class ClientCall implements AsyncIterableIterator<AnswerPart, undefined>, LinkedCall, EndableCall {
+  readonly #parts: ClientCallParts
+  readonly #call: RoutedRequest
+  readonly #clientGone: AbortSignal
+  readonly #openCalls: OpenCalls | undefined
+  /** By a clock that never jumps: its end should have come before. */
+  readonly #overdueMs: number
+  readonly #onClientGone = (): void => this.#onClientLeft()
+  #state: State = 'new'
+  #number = 0
+  #rest: Uint8Array = noBytes
+  #link: CallLink | null = null
+  #outflow: Outflow | null = null
+  #inflow: Inflow | null = null
+  /** Parts that came before they were asked for. */
+  #arrived: AnswerPart[] = []
+  #reader: Reader | null = null
+  #fault: Error | null = null
+
+  constructor(parts: ClientCallParts, call: RoutedRequest, clientGone: AbortSignal, openCalls?: OpenCalls) {
+    this.#parts = parts
+    this.#call = call
+    this.#clientGone = clientGone
+    this.#openCalls = openCalls
+    const leftMs = call.deadlineMs - parts.nowMs()
+    this.#overdueMs = performance.now() + leftMs + limits.closingAckMs + limits.callsEndLateMs
+  }
+
+  get number(): number {
+    return this.#number
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this
+  }
+
+  next(): Promise<Result> {
+    if (this.#state === 'new') this.#open()
+    const part = this.#arrived.shift()
+    if (part !== undefined) return Promise.resolve(this.#toResult(part))
+    if (this.#state === 'over') return this.#conclude()
+    if (this.#reader !== null) return Promise.reject(new Error('an answer is read by one reader, one part at a time'))
+    return new Promise((resolve, reject) => {
+      this.#reader = { resolve, reject }
+    })
+  }
+
+  return(): Promise<Result> {
+    this.#cancel()
+    this.#arrived = []
+    this.#finish(null)
+    this.#fault = null
+    return Promise.resolve(nothing)
+  }
+
+  /** A proxy has the call. */
+  accept(link: CallLink, creditBytes: number): void {
+    this.#link = link
+    this.#inflow = new Inflow(link, this.#number)
+    link.calls.set(this.#number, this)
+    this.#state = this.#rest.length === 0 ? 'answering' : 'sending'
+    if (this.#clientGone.aborted) this.#onClientLeft()
+    else if (this.#openCalls?.isShutDown === true) this.shutDown()
+    else if (this.#state === 'sending') void this.#sendRest(link, creditBytes)
+  }
+
+  receive({ kind, payload }: Packet): void {
+    try {
+      if (kind === 'bytes') this.#deliver({ type: 'bytes', bytes: payload })
+      else if (kind === 'head') this.#deliver(decodeHead(payload))
+      else if (kind === 'end') this.#finish(null)
+      else if (kind === 'fault') this.#finish(decodeFault(payload))
+      else if (kind === 'credit') this.#outflow?.grant(decodeCredit(payload))
+    } catch (fault) {
+      this.#cancel()
+      this.#finish(
+        new GatewayError('internal_error', 'The proxy answered in a way that cannot be read.', { cause: fault }),
+      )
+    }
+  }
+
+  connectionLost(): void {
+    this.#finish(proxyGone())
+  }
+
+  /** No proxy took the call. */
+  refuse(cause?: unknown): void {
+    this.#finish(noProxy(cause))
+  }
+
+  /** The edge stops. The answer ends as the proxy that has the whole call says, and that records it. */
+  shutDown(): void {
+    if (this.#state === 'sending') this.#abort(gatewayStops(), noProxy())
+    else if (this.#state === 'answering')
+      this.#link?.write({ call: this.#number, kind: 'cancel', payload: cancelReasons.shutdown })
+  }
+
+  /** The process stops. */
+  abandon(): void {
+    this.#abort(gatewayStops(), noProxy())
+  }
+
+  /** Gives a call up whose end should have come long ago. */
+  check(): void {
+    if (performance.now() < this.#overdueMs) return
+    this.#cancel()
+    this.#finish(proxyLate())
+  }
+
+  #open(): void {
+    if (this.#clientGone.aborted) this.#finish(createClientGoneBeforeAccept())
+    else if (this.#openCalls?.isShutDown === true) this.#finish(noProxy())
+    else this.#send(encodeCall(this.#call, this.#parts.nowMs()))
+  }
+
+  #send(encoded: Buffer): void {
+    const isTooLarge = encoded.length > limits.callsCallBytesMax
+    const opened = isTooLarge ? null : this.#parts.open(this, encoded)
+    if (opened === null) {
+      this.#finish(isTooLarge ? callTooLarge() : noProxy())
+      return
+    }
+    this.#state = 'opening'
+    this.#number = opened.number
+    this.#rest = opened.rest
+    this.#clientGone.addEventListener('abort', this.#onClientGone)
+    this.#openCalls?.enter(this)
+  }
+
+  async #sendRest(link: CallLink, creditBytes: number): Promise<void> {
+    this.#outflow = new Outflow(link, this.#number, 'piece', creditBytes)
+    await this.#outflow.send(this.#rest)
+    this.#rest = noBytes
+    if (this.#state === 'sending') this.#state = 'answering'
+  }
+
+  #onClientLeft(): void {
+    // Whether a proxy has the call decides who records its end, and will be known in a moment.
+    if (this.#state === 'opening') return
+    const isTaken = this.#state === 'answering'
+    this.#arrived = []
+    this.#abort(clientGoneError(), createClientGoneBeforeAccept())
+    if (isTaken && this.#link !== null && this.#openCalls !== undefined)
+      this.#link.calls.set(this.#number, new AbandonedCall(this.#link, this.#number, this.#openCalls))
+  }
+
+  /** A proxy that has the whole call records its end, and no other does. */
+  #abort(taken: GatewayError, untaken: DispatchLost): void {
+    const isTaken = this.#state === 'answering'
+    this.#cancel()
+    this.#finish(isTaken ? taken : untaken)
+  }
+
+  /** Nothing where no proxy has the call: its acceptance, if it comes, is answered with the same. */
+  #cancel(): void {
+    if (this.#state === 'over') return
+    this.#link?.write({ call: this.#number, kind: 'cancel', payload: cancelReasons.clientGone })
+  }
+
+  #deliver(part: AnswerPart): void {
+    const reader = this.#reader
+    this.#reader = null
+    if (reader !== null) reader.resolve(this.#toResult(part))
+    // A view would keep all alive that came with it.
+    else this.#arrived.push(part.type === 'bytes' ? { type: 'bytes', bytes: Buffer.from(part.bytes) } : part)
+  }
+
+  #toResult(part: AnswerPart): Result {
+    if (part.type === 'bytes' && this.#state !== 'over') this.#inflow?.consume(part.bytes)
+    return { done: false, value: part }
+  }
+
+  #finish(fault: Error | null): void {
+    if (this.#state === 'over') return
+    this.#state = 'over'
+    this.#fault = fault
+    this.#clientGone.removeEventListener('abort', this.#onClientGone)
+    this.#openCalls?.leave(this)
+    this.#link?.calls.delete(this.#number)
+    this.#outflow?.stop()
+    this.#parts.forget(this)
+    const reader = this.#reader
+    this.#reader = null
+    if (reader !== null) this.#conclude().then(reader.resolve, reader.reject)
+  }
+
+  /** The fault once, then nothing. */
+  #conclude(): Promise<Result> {
+    const fault = this.#fault
+    this.#fault = null
+    return fault === null ? Promise.resolve(nothing) : Promise.reject(fault)
+  }
+}

@@ -1,0 +1,75 @@
+import { asObject, asText, isObject, type JsonObject } from '../../../encoding/json.ts'
+import { type ErrorCode, type ErrorDetails, errorTable, GatewayError } from '../../../errors/gateway-error.ts'
+import type { AnswerPart, RoutedRequest } from '../../../roles/dispatch.ts'
+
+export type AnswerHead = Extract<AnswerPart, { type: 'head' }>
+
+const encodeJson = (value: object): Buffer => Buffer.from(JSON.stringify(value))
+
+const decodeJson = (payload: Uint8Array): unknown =>
+  JSON.parse(Buffer.from(payload.buffer, payload.byteOffset, payload.byteLength).toString())
+
+/** With what remains until the deadline in place of its instant, since machines' clocks differ. */
+export const encodeCall = (call: RoutedRequest, nowMs: number): Buffer =>
+  encodeJson({ ...call, deadlineMs: call.deadlineMs - nowMs })
+
+const isCall = (value: unknown): value is RoutedRequest =>
+  isObject(value) &&
+  typeof value['requestId'] === 'string' &&
+  Number.isFinite(value['deadlineMs']) &&
+  isObject(value['body']) &&
+  Array.isArray(value['candidates'])
+
+/** Throws where the payload is no call. */
+export const decodeCall = (payload: Uint8Array, nowMs: number): RoutedRequest => {
+  const call = decodeJson(payload)
+  if (!isCall(call)) throw new Error('what came is no routed call')
+  return { ...call, deadlineMs: call.deadlineMs + nowMs }
+}
+
+export const encodeHead = ({ contentType, level, model }: AnswerHead): Buffer =>
+  encodeJson({ contentType, level, model })
+
+/** Throws where the payload is no head. */
+export const decodeHead = (payload: Uint8Array): AnswerHead => {
+  const { contentType, level, model } = asObject(decodeJson(payload))
+  if (typeof contentType !== 'string' || typeof level !== 'number' || typeof model !== 'string')
+    throw new Error('what came is no head of an answer')
+  return { type: 'head', contentType, level, model }
+}
+
+/** All of a fault but its cause, which stays with the logs of the process that met it. */
+export const encodeFault = (fault: GatewayError): Buffer => {
+  const { code, message, param, status, retryAfterSeconds, failedAt, details, failedResponse } = fault
+  return encodeJson({ code, message, param, status, retryAfterSeconds, failedAt, details, failedResponse })
+}
+
+const codeOf = (value: unknown): ErrorCode =>
+  typeof value === 'string' && Object.hasOwn(errorTable, value) ? (value as ErrorCode) : 'internal_error'
+
+const failedAtOf = (value: unknown): Pick<ErrorDetails, 'failedAt'> => {
+  const { level, model } = asObject(value)
+  return typeof level === 'number' && typeof model === 'string' ? { failedAt: { level, model } } : {}
+}
+
+const detailsOf = ({
+  param,
+  status,
+  retryAfterSeconds,
+  failedAt,
+  details,
+  failedResponse,
+}: JsonObject): ErrorDetails => ({
+  ...(typeof param === 'string' ? { param } : {}),
+  ...(typeof status === 'number' ? { status } : {}),
+  ...(typeof retryAfterSeconds === 'number' ? { retryAfterSeconds } : {}),
+  ...failedAtOf(failedAt),
+  ...(isObject(details) ? { details } : {}),
+  ...(isObject(failedResponse) ? { failedResponse } : {}),
+})
+
+/** Throws where the payload is not JSON. */
+export const decodeFault = (payload: Uint8Array): GatewayError => {
+  const fault = asObject(decodeJson(payload))
+  return new GatewayError(codeOf(fault['code']), asText(fault['message']), detailsOf(fault))
+}

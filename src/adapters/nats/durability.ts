@@ -1,0 +1,87 @@
+import { PersistMode, type StreamInfo } from '@nats-io/jetstream'
+import type { NatsConnection } from '@nats-io/transport-node'
+import { faultText } from '../../errors/gateway-error.ts'
+import { limits } from '../../limits.ts'
+import type { Logger } from '../../runtime/logger.ts'
+
+export type Durability = 'synced' | 'relaxed'
+
+export interface DurabilityOptions {
+  readonly durability: Durability
+  /** Where the server answers `/jsz`: `http://127.0.0.1:8222`. */
+  readonly monitoringUrl?: string | undefined
+  readonly logger: Logger
+  /** What is checked, in an error; the log. */
+  readonly noun?: string
+}
+
+const versionFloor = [2, 10] as const
+
+const isBelowFloor = (version: string): boolean => {
+  const [major = 0, minor = 0] = version.split('.').map(Number)
+  return major < versionFloor[0] || (major === versionFloor[0] && minor < versionFloor[1])
+}
+
+/** Throws when the server that answers is too old, or takes messages too small for a frame. */
+export const checkServer = (connection: NatsConnection): void => {
+  const { version = '0', max_payload = 0 } = connection.info ?? {}
+  if (isBelowFloor(version)) throw new Error(`nats-server ${version} is older than ${versionFloor.join('.')}`)
+  const bytesNeeded = limits.frameBytesMax + limits.frameHeadersBytesMax
+  if (max_payload < bytesNeeded)
+    throw new Error(`nats-server takes ${max_payload} bytes a message (max_payload); the log needs ${bytesNeeded}`)
+}
+
+interface JetStreamReport {
+  readonly server_id?: string
+  readonly config?: { readonly sync_always?: boolean }
+}
+
+const readReport = async (monitoringUrl: string): Promise<JetStreamReport | string> => {
+  try {
+    const url = new URL('/jsz?config=true', monitoringUrl)
+    const response = await fetch(url, { redirect: 'error', signal: AbortSignal.timeout(limits.natsRequestMs) })
+    return response.ok ? ((await response.json()) as JetStreamReport) : `${url} answers ${response.status}`
+  } catch (error) {
+    return `${monitoringUrl} does not answer: ${faultText(error)}`
+  }
+}
+
+const isOnOtherServer = (connection: NatsConnection, stream: StreamInfo): boolean => {
+  const leader = stream.cluster?.leader
+  return leader !== undefined && leader !== connection.info?.server_name
+}
+
+/**
+ * Why the server may acknowledge a frame before it is on disk; null when it does not. Only the monitoring port tells: an account's own
+ * connection is not answered on `$SYS`, and neither INFO nor the stream's configuration carries the setting.
+ */
+const findDurabilityProblem = async (
+  connection: NatsConnection,
+  stream: StreamInfo,
+  monitoringUrl: string | undefined,
+): Promise<string | null> => {
+  // From 2.12 on a stream can opt out of the server's setting.
+  if (stream.config.persist_mode === PersistMode.Async) return 'the stream has persist_mode async'
+  if (stream.config.num_replicas > 1) return null
+  if (isOnOtherServer(connection, stream)) return `the stream's only replica is on ${stream.cluster?.leader}`
+  if (monitoringUrl === undefined) return 'no monitoring URL of the server is configured'
+  const report = await readReport(monitoringUrl)
+  if (typeof report === 'string') return report
+  if (report.server_id !== connection.info?.server_id) return `${monitoringUrl} belongs to another server`
+  return report.config?.sync_always === true ? null : 'the server does not run with `sync_interval: always`'
+}
+
+/** Throws when an acknowledged frame could be lost with the power, or warns where the configuration says `durability: relaxed`. */
+export const checkDurability = async (
+  connection: NatsConnection,
+  stream: StreamInfo,
+  options: DurabilityOptions,
+): Promise<void> => {
+  const reason = await findDurabilityProblem(connection, stream, options.monitoringUrl)
+  if (reason === null) return
+  if (options.durability === 'synced')
+    throw new Error(
+      `${options.noun ?? 'the log'} is not known to be durable: ${reason} (\`durability: relaxed\` accepts that)`,
+    )
+  options.logger.warn({ stream: stream.config.name, reason }, 'acknowledged events can be lost with the power')
+}

@@ -1,0 +1,81 @@
+import { limits } from '../../limits.ts'
+import type { Appended } from '../../log/event-log.ts'
+import type { FrameStore } from './frame-store.ts'
+import type { PendingFrame, PendingFrames } from './pending-frames.ts'
+import type { EncodedEvents } from './wrap-facts.ts'
+
+interface QueuedFrame {
+  readonly frame: PendingFrame
+  readonly stored: PromiseWithResolvers<Appended>
+}
+
+/**
+ * Group commit: what is appended while frames are in flight gathers in the next frame, which leaves in the turn of the event loop in which
+ * one of them is acknowledged. No timer fills a frame.
+ */
+export class JournalWriter {
+  readonly #writer: string
+  readonly #subject: string
+  readonly #store: FrameStore
+  readonly #pending: PendingFrames
+  /** Frames that wait for a slot; the last one still gathers. */
+  readonly #queued: QueuedFrame[] = []
+  #counter = 0
+  #inFlight = 0
+  #flushIsDue = false
+
+  constructor(writer: string, subject: string, store: FrameStore, pending: PendingFrames) {
+    this.#writer = writer
+    this.#subject = subject
+    this.#store = store
+    this.#pending = pending
+  }
+
+  append(facts: EncodedEvents): Promise<Appended> {
+    this.#pending.admit(facts.lines.length)
+    const { frame, stored } = this.#frameFor(facts)
+    frame.add(facts)
+    this.#flushSoon()
+    return stored.promise
+  }
+
+  #frameFor(facts: EncodedEvents): QueuedFrame {
+    const last = this.#queued.at(-1)
+    if (last?.frame.hasRoomFor(facts)) return last
+    this.#counter += 1
+    const frame = this.#pending.open({ writer: this.#writer, counter: this.#counter })
+    const gathered = { frame, stored: Promise.withResolvers<Appended>() }
+    this.#queued.push(gathered)
+    return gathered
+  }
+
+  /** At the end of the event loop's turn, so that what all its callbacks append travels together: a busy process has many in a turn. */
+  #flushSoon(): void {
+    if (this.#flushIsDue || this.#inFlight === limits.framesInFlightMax) return
+    this.#flushIsDue = true
+    setImmediate(() => {
+      this.#flushIsDue = false
+      this.#flush()
+    })
+  }
+
+  #flush(): void {
+    while (this.#inFlight < limits.framesInFlightMax) {
+      const next = this.#queued.shift()
+      if (next === undefined) return
+      this.#inFlight += 1
+      void this.#send(next)
+    }
+  }
+
+  async #send({ frame, stored }: QueuedFrame): Promise<void> {
+    try {
+      stored.resolve(await this.#store.store(frame, { subject: this.#subject }))
+    } catch (error) {
+      stored.reject(error)
+    }
+    this.#inFlight -= 1
+    this.#pending.remove(frame)
+    if (this.#queued.length > 0) this.#flushSoon()
+  }
+}

@@ -1,0 +1,90 @@
+import type { NatsConnection } from '@nats-io/transport-node'
+import { GatewayError } from '../../errors/gateway-error.ts'
+import { limits } from '../../limits.ts'
+import { findPermissionViolation } from './connect.ts'
+
+const wakeAll = (waiting: Set<() => void>): void => {
+  const woken = [...waiting]
+  waiting.clear()
+  for (const wake of woken) wake()
+}
+
+/** Tells those who wait for the server when the connection goes, when it is back, and when the log is closed. */
+export class Link {
+  readonly #onLost = new Set<() => void>()
+  readonly #onBack = new Set<() => void>()
+  #isUp = true
+  #isClosed = false
+
+  /** `onRefused` is told what the server's permissions do not let this process do. */
+  constructor(connection: NatsConnection, onRefused: (refusal: Error) => void = () => {}) {
+    void this.#watch(connection, onRefused)
+  }
+
+  get isClosed(): boolean {
+    return this.#isClosed
+  }
+
+  /** What is published while it is not is lost. */
+  get isUp(): boolean {
+    return this.#isUp && !this.#isClosed
+  }
+
+  /** Settles as the work does, or rejects as soon as no answer can come any more. The work is begun only on a connection that stands. */
+  runWhileUp<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#isClosed || !this.#isUp) return Promise.reject(new Error('no connection to the log'))
+    return new Promise<T>((resolve, reject) => {
+      const lost = (): void => reject(new Error('the connection to the log was lost'))
+      this.#onLost.add(lost)
+      work()
+        .then(resolve, reject)
+        .finally(() => this.#onLost.delete(lost))
+    })
+  }
+
+  /**
+   * Waits before the next attempt, longer after each (`attempt` counts from 0), but no longer than until the connection is back.
+   * Throws `log_unavailable` when the log is closed.
+   */
+  async backOff(attempt: number): Promise<void> {
+    if (!this.#isClosed) await this.#pause(Math.min(limits.frameRetryMs * 2 ** attempt, limits.frameRetryMaxMs))
+    if (this.#isClosed) throw new GatewayError('log_unavailable', 'The event log is closed.')
+  }
+
+  close(): void {
+    this.#isClosed = true
+    wakeAll(this.#onLost)
+    wakeAll(this.#onBack)
+  }
+
+  #pause(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const wake = (): void => {
+        clearTimeout(timer)
+        this.#onBack.delete(wake)
+        resolve()
+      }
+      const timer = setTimeout(wake, ms)
+      this.#onBack.add(wake)
+    })
+  }
+
+  async #watch(connection: NatsConnection, onRefused: (refusal: Error) => void): Promise<void> {
+    for await (const status of connection.status()) {
+      if (status.type === 'disconnect') this.#onDisconnect()
+      if (status.type === 'reconnect') this.#onReconnect()
+      if (status.type === 'error' && findPermissionViolation(status.error) !== null) onRefused(status.error)
+    }
+    this.close()
+  }
+
+  #onDisconnect(): void {
+    this.#isUp = false
+    wakeAll(this.#onLost)
+  }
+
+  #onReconnect(): void {
+    this.#isUp = true
+    wakeAll(this.#onBack)
+  }
+}

@@ -1,0 +1,187 @@
+import type { JetStreamManager } from '@nats-io/jetstream'
+import type { NatsConnection } from '@nats-io/transport-node'
+import { faultText } from '../../errors/gateway-error.ts'
+import { limits } from '../../limits.ts'
+import type { Follower } from '../../log/event-log.ts'
+import type { Logger } from '../../runtime/logger.ts'
+import { findPermissionViolation } from './connect.ts'
+import type { Link } from './link.ts'
+import type { LogNames } from './log-stream.ts'
+import { LogFault, PullSession } from './pull-session.ts'
+import type { LogMessage } from './read-frame.ts'
+
+export interface LogFollowerParts {
+  readonly connection: NatsConnection
+  readonly jsm: JetStreamManager
+  readonly names: LogNames
+  readonly inboxPrefix: string
+  readonly link: Link
+  readonly logger: Logger
+}
+
+const frameBytesKept = 0.9 // A message later, where that is smaller.
+
+export type OnMessage = (message: LogMessage) => void | Promise<void>
+
+/** Hands every message from one sequence on to one reader, in order and one at a time, across restarts of the server. */
+export class LogFollower implements Follower {
+  readonly done: Promise<void>
+  readonly #parts: LogFollowerParts
+  readonly #onMessage: OnMessage
+  readonly #ended = Promise.withResolvers<void>()
+  /** Messages that the reader has not been handed yet. */
+  readonly #buffer: LogMessage[] = []
+  #bufferBytes = 0
+  /** What the next message may be expected to have: as much as the largest of late. */
+  #frameBytes = 1
+  /** Sequence of the last message that came. */
+  #received: number
+  #session: PullSession | undefined
+  /** What the reader is busy with. */
+  #handling: Promise<void> | null = null
+  /** What is in the buffer is handed on at the end of this turn of the event loop. */
+  #isScheduled = false
+  /** Sessions that could not be started since the last that could. */
+  #attempt = 0
+  #isOver = false
+  #endSession: (reason: string) => void = () => {}
+
+  constructor(parts: LogFollowerParts, fromSequence: number, onMessage: OnMessage) {
+    this.#parts = parts
+    this.#onMessage = onMessage
+    this.#received = fromSequence - 1
+    this.done = this.#ended.promise
+    void this.#run()
+  }
+
+  /** True once nothing is handed on any more. */
+  get isOver(): boolean {
+    return this.#isOver
+  }
+
+  /** Resolves when the reader has finished the message it is busy with; it gets no other. */
+  async stop(): Promise<void> {
+    this.#isOver = true
+    this.#endSession('stopped')
+    await this.#session?.close()
+    // A reader that fails now has said so through `done`.
+    await this.#handling?.catch(() => {})
+    this.#ended.resolve()
+  }
+
+  #fail(error: unknown): void {
+    this.#isOver = true
+    this.#ended.reject(error)
+    this.#endSession('failed')
+  }
+
+  async #run(): Promise<void> {
+    try {
+      while (!this.#isOver) {
+        const reason = await this.#runSession()
+        if (this.#isOver) return
+        if (this.#attempt === 0)
+          this.#parts.logger.info({ sequence: this.#received, reason }, 'the follower of the event log starts afresh')
+        await this.#parts.link.backOff(Math.min(this.#attempt, limits.followDoublingsMax))
+        this.#attempt += 1
+      }
+    } catch (error) {
+      if (!this.#isOver) this.#fail(error)
+    }
+  }
+
+  /** Ends with the reason why another session is needed. Throws a LogFault, or what the server's permissions refuse. */
+  async #runSession(): Promise<string> {
+    const { link } = this.#parts
+    const lost = Promise.withResolvers<string>()
+    this.#endSession = lost.resolve
+    const session = this.#newSession(lost.resolve)
+    this.#session = session
+    try {
+      await link.runWhileUp(() => session.start(this.#received + 1))
+      this.#attempt = 0
+      return await link.runWhileUp(() => lost.promise)
+    } catch (error) {
+      if (error instanceof LogFault || findPermissionViolation(error) !== null) throw error
+      return faultText(error)
+    } finally {
+      void session.close()
+    }
+  }
+
+  #newSession(onLost: (reason: string) => void): PullSession {
+    const { connection, jsm, link, names, inboxPrefix } = this.#parts
+    return new PullSession({
+      connection,
+      jsm,
+      link,
+      stream: names.stream,
+      inboxPrefix,
+      room: () => this.#findCapacity(),
+      onMessage: (message) => this.#receive(message),
+      onEnd: onLost,
+    })
+  }
+
+  #findCapacity(): number {
+    const bytes = limits.followBufferBytesMax - this.#bufferBytes
+    if (bytes <= 0) return 0
+    const frames = Math.max(1, Math.floor(bytes / this.#frameBytes))
+    return Math.min(frames, limits.followBufferFramesMax - this.#buffer.length, limits.followPullFramesMax)
+  }
+
+  #receive(message: LogMessage): void {
+    if (this.#isOver) return
+    this.#frameBytes = Math.max(message.data.length, this.#frameBytes * frameBytesKept)
+    const expected = this.#received + 1
+    this.#received = message.sequence
+    if (message.sequence === expected) this.#enqueue(message)
+    else this.#failAtGap(expected, message.sequence)
+  }
+
+  #failAtGap(expected: number, came: number): void {
+    if (this.#handling === null) this.#dispatchNext()
+    this.#fail(new LogFault(`sequence ${expected} is missing: ${came} came`, { from: expected, resumesAt: came }))
+  }
+
+  #enqueue(message: LogMessage): void {
+    this.#buffer.push(message)
+    this.#bufferBytes += message.data.length
+    if (this.#handling === null && !this.#isScheduled) this.#scheduleDispatch()
+  }
+
+  /** Acknowledgements that came with the message go first: somebody waits for them. */
+  #scheduleDispatch(): void {
+    this.#isScheduled = true
+    setImmediate(() => {
+      this.#isScheduled = false
+      this.#dispatchNext()
+    })
+  }
+
+  /** A reader that answers at once costs no promise. */
+  #dispatch(message: LogMessage): void {
+    try {
+      const result = this.#onMessage(message)
+      if (!(result instanceof Promise)) return
+      this.#handling = result
+      result.then(
+        () => this.#dispatchNext(),
+        (error) => this.#fail(error),
+      )
+    } catch (error) {
+      this.#fail(error)
+    }
+  }
+
+  #dispatchNext(): void {
+    this.#handling = null
+    while (this.#handling === null && !this.#isOver) {
+      const message = this.#buffer.shift()
+      if (message === undefined) break
+      this.#bufferBytes -= message.data.length
+      this.#dispatch(message)
+    }
+    this.#session?.fill()
+  }
+}

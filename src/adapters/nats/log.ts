@@ -1,0 +1,253 @@
+import { jetstream, jetstreamManager, type StreamInfo } from '@nats-io/jetstream'
+import type { NatsConnection } from '@nats-io/transport-node'
+import type { RawFrame, RawFrames } from '../../audit/frames.ts'
+import { GatewayError } from '../../errors/gateway-error.ts'
+import type { Fact } from '../../events/envelope.ts'
+import { limits } from '../../limits.ts'
+import type { Appended, EventLog, Follower, Frame } from '../../log/event-log.ts'
+import type { Clock, NewId } from '../../runtime/clock.ts'
+import type { Logger } from '../../runtime/logger.ts'
+import { noObserver, type Observer } from '../../runtime/observer.ts'
+import { buildInboxPrefix } from './connect.ts'
+import { checkDurability, checkServer, type Durability } from './durability.ts'
+import { FrameStore } from './frame-store.ts'
+import { JournalWriter } from './journal-writer.ts'
+import { Link } from './link.ts'
+import { LogFollower, type LogFollowerParts, type OnMessage } from './log-follower.ts'
+import { buildLogNames, ensureLogStream, type LogNames } from './log-stream.ts'
+import { assertMayPublish } from './may-publish.ts'
+import { PendingFrames } from './pending-frames.ts'
+import { Publisher } from './publisher.ts'
+import { readFrameRange, toRawFrame } from './raw-frames.ts'
+import { FrameReader, type Speakers } from './read-frame.ts'
+import { RecentFrames } from './recent-frames.ts'
+import { createServerErrorReader } from './server-error.ts'
+import { WalletSubjectAppender } from './wallet-subject-appender.ts'
+import { type EncodedEvents, type EnvelopeContext, wrapFacts } from './wrap-facts.ts'
+
+export interface LogOptions {
+  /** Stays the caller's to close, after the log. */
+  readonly connection: NatsConnection
+  /** `log.name` of the configuration: the stream's name and, in lower case, the first token of its subjects. */
+  readonly name: string
+  /** The last token of the journal's subject: which role writes. */
+  readonly role: string
+  /** Nothing will be appended, so the server's permissions need not let this role. */
+  readonly readOnly?: boolean
+  /** Whether the stream is made where there is none; it is, unless this is false. */
+  readonly create?: boolean
+  /** Whom a follower believes what; without it, everybody everything. */
+  readonly permittedTypes?: Speakers
+  readonly durability: Durability
+  readonly replicas: number
+  readonly monitoringUrl?: string | undefined
+  /** Told of every frame that is stored. */
+  readonly observer?: Pick<Observer, 'frameStored'> | undefined
+  readonly clock: Clock
+  readonly newId: NewId
+  readonly logger: Logger
+  /** The process must end: its frames can be mistaken for those of another. */
+  readonly onFatal: (error: Error) => void
+}
+
+/** How much the log holds. */
+export interface LogSize {
+  readonly frames: number
+  readonly bytes: number
+}
+
+export interface OpenLog extends EventLog, RawFrames {
+  /** Why the last frame that was sent is not stored, in words; null where it is. */
+  readonly refusal: string | null
+  /** Asks the server, like `lastSequence`. */
+  size(): Promise<LogSize>
+  /** By the server's clock, which the frames' store times are read from, in milliseconds since the epoch; asks the server. */
+  serverTimeMs(): Promise<number>
+  /** Takes no more facts, waits for those under way so many milliseconds, rejects the rest with `log_unavailable` and stops the followers. */
+  close(withinMs: number): Promise<void>
+}
+
+const tokenPattern = /^[a-z0-9][a-z0-9-]{0,62}$/
+
+const assertToken = (token: string): void => {
+  if (!tokenPattern.test(token)) throw new Error(`${JSON.stringify(token)} cannot be a subject's last token`)
+}
+
+interface Parts extends LogFollowerParts {
+  readonly envelope: EnvelopeContext
+  readonly writer: string
+  readonly pending: PendingFrames
+  readonly store: FrameStore
+  readonly reader: FrameReader
+  readonly journal: JournalWriter
+  readonly wallets: WalletSubjectAppender
+}
+
+class NatsLog implements OpenLog {
+  readonly #parts: Parts
+  readonly #tails = new Set<LogFollower>()
+  #isClosing = false
+
+  constructor(parts: Parts) {
+    this.#parts = parts
+  }
+
+  get writer(): string {
+    return this.#parts.writer
+  }
+
+  get refusal(): string | null {
+    return this.#parts.store.refusal
+  }
+
+  async append(facts: readonly Fact[]): Promise<Appended> {
+    return this.#parts.journal.append(this.#wrap(facts))
+  }
+
+  async appendToWallet(
+    workspaceId: string,
+    facts: readonly Fact[],
+    expectedSequence: number,
+  ): ReturnType<EventLog['appendToWallet']> {
+    return this.#parts.wallets.append(this.#walletSubject(workspaceId, facts), this.#wrap(facts), expectedSequence)
+  }
+
+  async postToWallet(workspaceId: string, facts: readonly Fact[]): Promise<Appended> {
+    return this.#parts.wallets.post(this.#walletSubject(workspaceId, facts), this.#wrap(facts))
+  }
+
+  follow(fromSequence: number, onFrame: (frame: Frame) => void | Promise<void>): Follower {
+    const { reader } = this.#parts
+    const tail = this.#follow(fromSequence, (message) => onFrame(reader.read(message)))
+    reader.followers = this.#tails.size
+    return tail
+  }
+
+  followRaw(fromSequence: number, onFrame: (frame: RawFrame) => void | Promise<void>): Follower {
+    const { names } = this.#parts
+    return this.#follow(fromSequence, (message) => onFrame(toRawFrame(message, names)))
+  }
+
+  read(from: number, to: number): AsyncIterable<readonly RawFrame[]> {
+    return readFrameRange((first, onFrame) => this.followRaw(first, onFrame), from, to)
+  }
+
+  async lastSequence(): Promise<number> {
+    return (await this.#info()).state.last_seq
+  }
+
+  async size(): Promise<LogSize> {
+    const { last_seq, bytes } = (await this.#info()).state
+    return { frames: last_seq, bytes }
+  }
+
+  async serverTimeMs(): Promise<number> {
+    const { ts } = await this.#info()
+    if (ts === undefined) throw new Error('the server of the event log does not report its time')
+    return Date.parse(ts)
+  }
+
+  oldestUnacknowledgedMs(): number {
+    return this.#parts.pending.oldestAgeMs()
+  }
+
+  async close(withinMs: number): Promise<void> {
+    this.#isClosing = true
+    await this.#parts.pending.waitUntilEmpty(withinMs)
+    await Promise.all([...this.#tails].map((tail) => tail.stop()))
+    this.#parts.link.close()
+    // Those that are rejected by the close are rejected in this turn of the event loop or the next.
+    await this.#parts.pending.waitUntilEmpty(withinMs)
+  }
+
+  #follow(fromSequence: number, onMessage: OnMessage): LogFollower {
+    if (this.#isClosing) throw this.#closedError()
+    const tail = new LogFollower(this.#parts, fromSequence, onMessage)
+    for (const earlier of this.#tails) if (earlier.isOver) this.#tails.delete(earlier)
+    this.#tails.add(tail)
+    return tail
+  }
+
+  async #info(): Promise<StreamInfo> {
+    const { jsm, link, names } = this.#parts
+    try {
+      return await link.runWhileUp(() => jsm.streams.info(names.stream))
+    } catch (cause) {
+      throw new GatewayError('log_unavailable', 'The event log does not answer.', { cause })
+    }
+  }
+
+  #wrap(facts: readonly Fact[]): EncodedEvents {
+    if (this.#isClosing || this.#parts.link.isClosed) throw this.#closedError()
+    return wrapFacts(facts, this.#parts.envelope)
+  }
+
+  #walletSubject(workspaceId: string, facts: readonly Fact[]): string {
+    assertToken(workspaceId)
+    const stray = facts.find(({ data }) => !('workspaceId' in data) || data.workspaceId !== workspaceId)
+    if (stray !== undefined) throw new Error(`a ${stray.type} of another workspace on the wallet of ${workspaceId}`)
+    return `${this.#parts.names.walletPrefix}${workspaceId}`
+  }
+
+  #closedError(): GatewayError {
+    return new GatewayError('log_unavailable', 'The event log is closed.')
+  }
+}
+
+const assemble = (options: LogOptions, names: LogNames, jsm: Parts['jsm']): Parts => {
+  const { connection, clock, newId, logger, role, permittedTypes, monitoringUrl, observer = noObserver } = options
+  const writer = newId()
+  const link = new Link(connection, ({ message }) => logger.error({ reason: message }, 'the log’s server refuses'))
+  const pending = new PendingFrames()
+  const onFatal = (error: Error): void => {
+    link.close()
+    options.onFatal(error)
+  }
+  const recent = new RecentFrames()
+  const reader = new FrameReader(names, recent, permittedTypes)
+  const inboxPrefix = buildInboxPrefix(role)
+  const publisher = new Publisher(connection, names.stream, inboxPrefix)
+  const store = new FrameStore({
+    publisher,
+    link,
+    recent,
+    observer,
+    readServerError: createServerErrorReader(monitoringUrl),
+    logger,
+    onFatal,
+  })
+  const journal = new JournalWriter(writer, `${names.journalPrefix}${role}`, store, pending)
+  const wallets = new WalletSubjectAppender({ writer: newId(), jsm, stream: names.stream, link, store, pending })
+  const seal = { source: `/gateway/${role}/${writer}`, clock, newId }
+  return {
+    connection,
+    jsm,
+    names,
+    inboxPrefix,
+    reader,
+    link,
+    logger,
+    envelope: seal,
+    writer,
+    pending,
+    store,
+    journal,
+    wallets,
+  }
+}
+
+/**
+ * Opens the event log on a connection, makes its stream where `create` says so, and checks that stream and server keep what they acknowledge,
+ * and let this role do its work. Throws when they do not, with every reason. Each log that is opened has a writer id of its own.
+ */
+export const openLog = async (options: LogOptions): Promise<OpenLog> => {
+  const { connection, name, replicas, role, readOnly = false, create = true } = options
+  const names = buildLogNames(name)
+  assertToken(role)
+  checkServer(connection)
+  const jsm = await jetstreamManager(connection, { timeout: limits.natsRequestMs, checkAPI: false })
+  await checkDurability(connection, await ensureLogStream(jsm, names, { replicas, create }), options)
+  if (!readOnly)
+    await assertMayPublish(jetstream(connection), `${names.journalPrefix}${role}`, 'the log cannot be appended to')
+  return new NatsLog(assemble(options, names, jsm))
+}

@@ -1,0 +1,57 @@
+import { type JetStreamManager, jetstream, jetstreamManager } from '@nats-io/jetstream'
+import type { NatsConnection } from '@nats-io/transport-node'
+import { limits } from '../../../limits.ts'
+import type { OutcomeStore } from '../../../roles/edge/idempotency/outcome-store.ts'
+import type { NewId } from '../../../runtime/clock.ts'
+import type { Logger } from '../../../runtime/logger.ts'
+import { buildInboxPrefix } from '../connect.ts'
+import { checkDurability, checkServer, type Durability } from '../durability.ts'
+import { Link } from '../link.ts'
+import { assertMayPublish } from '../may-publish.ts'
+import { Publisher } from '../publisher.ts'
+import { NatsOutcomes } from './outcomes.ts'
+import { buildOutcomeNames, ensureOutcomesStream } from './stream.ts'
+
+export interface OutcomesOptions {
+  /** Stays the caller's to close, afterwards. Not the log's: large answers must not hold up its frames. */
+  readonly connection: NatsConnection
+  /** `log.name` of the configuration: the stream is `<name>_OUTCOMES`. */
+  readonly name: string
+  /** Whose inbox answers come to. */
+  readonly role: string
+  readonly replicas: number
+  readonly durability: Durability
+  readonly monitoringUrl?: string | undefined
+  /** Whether the stream is made where there is none. */
+  readonly create: boolean
+  readonly newId: NewId
+  readonly logger: Logger
+}
+
+export interface OpenOutcomes extends OutcomeStore {
+  /** Rejects what still waits with `log_unavailable`. */
+  close(): Promise<void>
+}
+
+/** The stream of the outcomes, which `create` makes where it does not stand. Throws when it does not keep what it acknowledges, with every reason. */
+export const ensureOutcomes = async (options: OutcomesOptions): Promise<JetStreamManager> => {
+  const { connection, name } = options
+  checkServer(connection)
+  const jsm = await jetstreamManager(connection, { timeout: limits.natsRequestMs, checkAPI: false })
+  const stream = await ensureOutcomesStream(jsm, buildOutcomeNames(name), options)
+  await checkDurability(connection, stream, { ...options, noun: 'the stream of outcomes' })
+  return jsm
+}
+
+/** Opens the outcomes of a log on a connection. Throws like `ensureOutcomes`, and where the server's permissions do not let this role write. */
+export const openOutcomes = async (options: OutcomesOptions): Promise<OpenOutcomes> => {
+  const { connection, name, role, logger } = options
+  const jsm = await ensureOutcomes(options)
+  const names = buildOutcomeNames(name)
+  await assertMayPublish(jetstream(connection), `${names.prefix}new.new`, 'no outcome can be kept')
+  const link = new Link(connection, ({ message }) =>
+    logger.error({ reason: message }, 'the server of the outcomes refuses'),
+  )
+  const publisher = new Publisher(connection, names.stream, buildInboxPrefix(role))
+  return new NatsOutcomes({ ...options, names, jsm, link, publisher })
+}

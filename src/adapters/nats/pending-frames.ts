@@ -1,0 +1,81 @@
+import { GatewayError } from '../../errors/gateway-error.ts'
+import { encodeFrame, type FrameId } from '../../events/codec.ts'
+import type { Event } from '../../events/envelope.ts'
+import { limits } from '../../limits.ts'
+import type { EncodedEvents } from './wrap-facts.ts'
+
+/** A frame on its way into the log. */
+export class PendingFrame {
+  readonly id: FrameId
+  /** By a clock that never jumps. */
+  readonly openedMs = performance.now()
+  /** How often it was sent. */
+  sends = 0
+  readonly events: Event[] = []
+  readonly #lines: string[] = []
+  #bytes = 0
+
+  constructor(id: FrameId) {
+    this.id = id
+  }
+
+  hasRoomFor({ lines, bytes }: EncodedEvents): boolean {
+    return this.#lines.length + lines.length <= limits.frameEventsMax && this.#bytes + bytes <= limits.frameBytesMax
+  }
+
+  add({ events, lines, bytes }: EncodedEvents): void {
+    this.events.push(...events)
+    this.#lines.push(...lines)
+    this.#bytes += bytes
+  }
+
+  encode(): Uint8Array {
+    return Buffer.from(encodeFrame(this.id, this.#lines))
+  }
+}
+
+/** All frames that are not acknowledged yet, of every writer of this log. */
+export class PendingFrames {
+  readonly #frames = new Set<PendingFrame>()
+  readonly #onEmpty = new Set<() => void>()
+  #events = 0
+
+  open(id: FrameId): PendingFrame {
+    const frame = new PendingFrame(id)
+    this.#frames.add(frame)
+    return frame
+  }
+
+  /** Throws `log_unavailable` when the events are more than memory is set aside for. */
+  admit(events: number): void {
+    if (this.#events + events > limits.appendQueueEventsMax)
+      throw new GatewayError('log_unavailable', 'Too many events wait for the event log.')
+    this.#events += events
+  }
+
+  remove(frame: PendingFrame): void {
+    this.#frames.delete(frame)
+    this.#events -= frame.events.length
+    if (this.#frames.size > 0) return
+    for (const wake of this.#onEmpty) wake()
+    this.#onEmpty.clear()
+  }
+
+  oldestAgeMs(): number {
+    // A set keeps the order of insertion: its first frame is the oldest.
+    const [oldest] = this.#frames
+    return oldest === undefined ? 0 : performance.now() - oldest.openedMs
+  }
+
+  /** Resolves when nothing is pending, or after so many milliseconds. */
+  waitUntilEmpty(withinMs: number): Promise<void> {
+    if (this.#frames.size === 0) return Promise.resolve()
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, withinMs)
+      this.#onEmpty.add(() => {
+        clearTimeout(timer)
+        resolve()
+      })
+    })
+  }
+}

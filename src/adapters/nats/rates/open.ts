@@ -1,0 +1,151 @@
+import { hash } from 'node:crypto'
+import { JetStreamApiCodes, type JetStreamManager, jetstream, jetstreamManager } from '@nats-io/jetstream'
+import type { NatsConnection } from '@nats-io/transport-node'
+import { faultText, GatewayError } from '../../../errors/gateway-error.ts'
+import { limits } from '../../../limits.ts'
+import type { RateRecord, RateRecords } from '../../../roles/rate-records.ts'
+import type { Logger } from '../../../runtime/logger.ts'
+import { buildInboxPrefix } from '../connect.ts'
+import { isApiError } from '../ensure-stream.ts'
+import { isSequenceConflict } from '../frame-store.ts'
+import { Link } from '../link.ts'
+import { assertMayPublish } from '../may-publish.ts'
+import { NoSuchStream, Publisher } from '../publisher.ts'
+import { buildRatesNames, ensureRatesStream, type RatesNames } from './stream.ts'
+
+export interface RatesOptions {
+  /** Stays the caller's to close, afterwards. */
+  readonly connection: NatsConnection
+  /** `log.name` of the configuration: the stream is `<name>_RATES`. */
+  readonly name: string
+  /** Whose inbox answers come to. */
+  readonly role: string
+  readonly replicas: number
+  readonly logger: Logger
+}
+
+export interface OpenRates extends RateRecords {
+  /** Rejects what still waits with `log_unavailable`. */
+  close(): void
+}
+
+interface Parts {
+  readonly jsm: JetStreamManager
+  readonly publisher: Publisher
+  readonly names: RatesNames
+  readonly replicas: number
+  readonly link: Link
+  readonly logger: Logger
+}
+
+const createUnavailable = (cause: unknown): GatewayError =>
+  new GatewayError('log_unavailable', 'The gateway cannot count requests right now. Try again shortly.', {
+    cause,
+    retryAfterSeconds: 1,
+  })
+
+const isStreamMissing = (error: unknown): boolean =>
+  error instanceof NoSuchStream || isApiError(error, JetStreamApiCodes.StreamNotFound)
+
+const parseOrNull = (text: string): unknown => {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return null // Nothing of ours: it is written over.
+  }
+}
+
+class NatsRates implements OpenRates {
+  readonly #parts: Parts
+  #isFailing = false
+
+  constructor(parts: Parts) {
+    this.#parts = parts
+  }
+
+  find(name: string): Promise<RateRecord> {
+    const { jsm, names } = this.#parts
+    return this.#request(async () => {
+      const found = await jsm.streams.getMessage(names.stream, { last_by_subj: this.#subjectOf(name) })
+      return found === null ? { sequence: 0, value: null } : { sequence: found.seq, value: parseOrNull(found.string()) }
+    })
+  }
+
+  put(name: string, value: object, expectedSequence: number): Promise<number | null> {
+    const publication = {
+      subject: this.#subjectOf(name),
+      bytes: Buffer.from(JSON.stringify({ name, ...value })),
+      expectedSequence,
+    }
+    return this.#request(async () => {
+      try {
+        return (await this.#parts.publisher.publish(publication)).sequence
+      } catch (error) {
+        if (isSequenceConflict(error)) return null
+        throw error
+      }
+    })
+  }
+
+  close(): void {
+    this.#parts.link.close()
+  }
+
+  /** Ids and models' names hold what no subject may. */
+  #subjectOf(name: string): string {
+    return `${this.#parts.names.prefix}${hash('sha256', name)}`
+  }
+
+  async #request<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      const answer = await this.#runWithStream(work)
+      this.#noteSuccess()
+      return answer
+    } catch (error) {
+      this.#noteFailure(error)
+      throw createUnavailable(error)
+    }
+  }
+
+  /** What one server keeps in memory is gone when it starts again, and the stream with it. */
+  async #runWithStream<T>(work: () => Promise<T>): Promise<T> {
+    const { jsm, names, link, replicas } = this.#parts
+    try {
+      return await link.runWhileUp(work)
+    } catch (error) {
+      if (!isStreamMissing(error)) throw error
+    }
+    await link.runWhileUp(() => ensureRatesStream(jsm, names, { replicas, create: true }))
+    return link.runWhileUp(work)
+  }
+
+  #noteSuccess(): void {
+    if (this.#isFailing) this.#parts.logger.info({}, 'limited requests can be counted again')
+    this.#isFailing = false
+  }
+
+  #noteFailure(error: unknown): void {
+    const reason = faultText(error)
+    if (!this.#isFailing && !this.#parts.link.isClosed)
+      this.#parts.logger.warn({ reason }, 'limited requests cannot be counted, and are refused')
+    this.#isFailing = true
+  }
+}
+
+/** The stream of the rate records, made where there is none. Throws when it stands with other settings, or may not be made. */
+export const ensureRates = async ({ connection, name, replicas }: RatesOptions): Promise<JetStreamManager> => {
+  const jsm = await jetstreamManager(connection, { timeout: limits.natsRequestMs, checkAPI: false })
+  await ensureRatesStream(jsm, buildRatesNames(name), { replicas, create: true })
+  return jsm
+}
+
+/** Opens the rate records of a log. Throws like `ensureRates`, and where this role may not put one. */
+export const openRates = async (options: RatesOptions): Promise<OpenRates> => {
+  const { connection, name, role, replicas, logger } = options
+  const jsm = await ensureRates(options)
+  const names = buildRatesNames(name)
+  await assertMayPublish(jetstream(connection), `${names.prefix}new`, 'no limited request can be counted')
+  const link = new Link(connection, ({ message }) => logger.error({ reason: message }, 'the rates’ server refuses'))
+  const publisher = new Publisher(connection, names.stream, buildInboxPrefix(role))
+  return new NatsRates({ jsm, publisher, names, replicas, link, logger })
+}

@@ -1,0 +1,92 @@
+import { FramesFault, type RawFrame } from '../../audit/frames.ts'
+import { frameIdText } from '../../events/codec.ts'
+import { limits } from '../../limits.ts'
+import type { Follower } from '../../log/event-log.ts'
+import { frameIdOf } from '../../log/read-frame.ts'
+import type { LogNames } from './log-stream.ts'
+import { LogFault } from './pull-session.ts'
+import type { LogMessage } from './read-frame.ts'
+
+const readFrameId = (data: Uint8Array): string => {
+  try {
+    return frameIdText(frameIdOf(data))
+  } catch {
+    return ''
+  }
+}
+
+/** A message as a frame that nobody has looked into: its bytes may be anything, and then it has no id. */
+export const toRawFrame = ({ sequence, subject, storedMs, data }: LogMessage, names: LogNames): RawFrame => ({
+  sequence,
+  subject: subject.slice(names.prefix.length),
+  id: readFrameId(data),
+  storedMs,
+  data,
+})
+
+type FollowRaw = (from: number, onFrame: (frame: RawFrame) => void | Promise<void>) => Follower
+
+/** What a follower hands on and a reader has not taken yet: with enough of it the follower waits. */
+class FrameBuffer {
+  #frames: RawFrame[] = []
+  #bytes = 0
+  #arrived = Promise.withResolvers<void>()
+  #taken = Promise.withResolvers<void>()
+
+  add(frame: RawFrame): Promise<void> | undefined {
+    this.#frames.push(frame)
+    this.#bytes += frame.data.length
+    this.#arrived.resolve()
+    const isFull = this.#bytes >= limits.readBytesMax || this.#frames.length >= limits.readFramesMax
+    return isFull ? this.#taken.promise : undefined
+  }
+
+  /** The next frames; rejects as `broken` does while there are none. */
+  async take(broken: Promise<never>): Promise<readonly RawFrame[]> {
+    if (this.#frames.length === 0) await Promise.race([this.#arrived.promise, broken])
+    const frames = this.#frames
+    this.#frames = []
+    this.#bytes = 0
+    this.#arrived = Promise.withResolvers()
+    this.release()
+    return frames
+  }
+
+  /** Nobody waits for room any more. */
+  release(): void {
+    this.#taken.resolve()
+    this.#taken = Promise.withResolvers()
+  }
+}
+
+/** As whoever reads frames is told of it. */
+const toFramesFault = (fault: unknown): unknown =>
+  fault instanceof LogFault && fault.gap !== null
+    ? new FramesFault('missing', fault.message, fault.gap.from, fault.gap.resumesAt)
+    : fault
+
+/** The frames `from` to `to` of a log that is followed. */
+export async function* readFrameRange(follow: FollowRaw, from: number, to: number): AsyncIterable<readonly RawFrame[]> {
+  if (from > to) return
+  const waiting = new FrameBuffer()
+  const follower = follow(from, (frame) => (frame.sequence <= to ? waiting.add(frame) : undefined))
+  const broken = follower.done.then(
+    () => {
+      throw new Error('the log was closed while it was read')
+    },
+    (fault: unknown) => {
+      throw toFramesFault(fault)
+    },
+  )
+  broken.catch(() => {}) // Told where somebody waits for it.
+  try {
+    for (let next = from; next <= to; ) {
+      const frames = await waiting.take(broken)
+      next += frames.length
+      yield frames
+    }
+  } finally {
+    waiting.release()
+    await follower.stop()
+  }
+}

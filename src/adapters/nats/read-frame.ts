@@ -1,0 +1,65 @@
+import { frameIdText } from '../../events/codec.ts'
+import type { Event } from '../../events/envelope.ts'
+import type { Frame } from '../../log/event-log.ts'
+import {
+  type AllowedWriters,
+  assertBelongs,
+  decodeEvents,
+  frameIdOf,
+  parseSubject,
+  type SubjectOwner,
+  unreadable,
+} from '../../log/read-frame.ts'
+import type { LogNames } from './log-stream.ts'
+import type { RecentFrames } from './recent-frames.ts'
+
+export type { AllowedWriters as Speakers }
+
+/** A message of the log's stream as it came from the server. */
+export interface LogMessage {
+  readonly sequence: number
+  readonly subject: string
+  /** When the server stored it, in milliseconds since the epoch. */
+  readonly storedMs: number
+  readonly data: Uint8Array
+}
+
+/** Reads the frames of one log. */
+export class FrameReader {
+  readonly #names: LogNames
+  readonly #recent: RecentFrames
+  readonly #permittedTypes: AllowedWriters | undefined
+  /** Followers of this process: with one alone, what it reads need not be kept for another. */
+  followers = 0
+
+  constructor(names: LogNames, recent: RecentFrames, speakers?: AllowedWriters) {
+    this.#names = names
+    this.#recent = recent
+    this.#permittedTypes = speakers
+  }
+
+  /** The frame in a message, every event checked and raised to its current version. Throws when it cannot be read or believed. */
+  read({ sequence, subject, data }: LogMessage): Frame {
+    try {
+      const id = frameIdOf(data)
+      const events = this.#decodeEvents(frameIdText(id), data)
+      const standing = this.#parseSubject(subject)
+      assertBelongs(events, standing, this.#permittedTypes)
+      return { sequence, walletSubject: standing.wallet, ...id, events }
+    } catch (cause) {
+      throw unreadable(sequence, cause)
+    }
+  }
+
+  #parseSubject(subject: string): SubjectOwner {
+    return { ...parseSubject(subject.slice(this.#names.prefix.length)), subject }
+  }
+
+  #decodeEvents(id: string, data: Uint8Array): readonly Event[] {
+    const known = this.#recent.find(id, data)
+    if (known !== undefined) return known
+    const events = decodeEvents(data)
+    if (this.followers > 1) this.#recent.remember(id, data, events)
+    return events
+  }
+}

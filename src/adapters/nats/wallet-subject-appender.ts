@@ -1,0 +1,113 @@
+import {
+  type JetStreamManager,
+  type LastForMsgRequest,
+  PubHeaders,
+  type SeqMsgRequest,
+  type StoredMsg,
+} from '@nats-io/jetstream'
+import { frameIdText } from '../../events/codec.ts'
+import type { Appended } from '../../log/event-log.ts'
+import type { FrameStore } from './frame-store.ts'
+import type { Link } from './link.ts'
+import type { PendingFrame, PendingFrames } from './pending-frames.ts'
+import type { EncodedEvents } from './wrap-facts.ts'
+
+type WalletAppended = Appended | { readonly conflict: true; readonly sequence: number }
+
+export interface WalletSubjectAppenderParts {
+  /**
+   * Not the journal's writer: a frame that meets a conflict burns its counter, and the journal's counters are dense. Here a gap does no
+   * harm, since what keeps such a frame from standing twice is its expected sequence, or the ids within it.
+   */
+  readonly writer: string
+  readonly jsm: JetStreamManager
+  readonly stream: string
+  readonly link: Link
+  readonly store: FrameStore
+  readonly pending: PendingFrames
+}
+
+/** What stands on a subject behind the expected sequence. */
+interface SubjectState {
+  /** Where our frame stands; null when it does not. */
+  readonly ownSequence: number | null
+  readonly last: number
+}
+
+/** The first message of a subject from a sequence on, or its last. */
+type Query = (SeqMsgRequest & { readonly next_by_subj: string }) | LastForMsgRequest
+
+/** Frames on wallet subjects, each on its own: none waits for another. */
+export class WalletSubjectAppender {
+  readonly #parts: WalletSubjectAppenderParts
+  #counter = 0
+
+  constructor(parts: WalletSubjectAppenderParts) {
+    this.#parts = parts
+  }
+
+  append(subject: string, facts: EncodedEvents, expectedSequence: number): Promise<WalletAppended> {
+    return this.#withFrame(facts, (frame) => this.#appendExpecting(subject, frame, expectedSequence))
+  }
+
+  post(subject: string, facts: EncodedEvents): Promise<Appended> {
+    return this.#withFrame(facts, (frame) => this.#parts.store.store(frame, { subject }))
+  }
+
+  async #withFrame<T>(facts: EncodedEvents, work: (frame: PendingFrame) => Promise<T>): Promise<T> {
+    const { pending, writer } = this.#parts
+    pending.admit(facts.lines.length)
+    this.#counter += 1
+    const frame = pending.open({ writer, counter: this.#counter })
+    frame.add(facts)
+    try {
+      return await work(frame)
+    } finally {
+      pending.remove(frame)
+    }
+  }
+
+  async #appendExpecting(subject: string, frame: PendingFrame, expectedSequence: number): Promise<WalletAppended> {
+    for (let attempt = 0; ; attempt += 1) {
+      const { outcome, ...result } = await this.#parts.store.send(frame, { subject, expectedSequence })
+      if ('sequence' in result) return { sequence: result.sequence }
+      // A refusal can be the answer to a frame that was stored and whose acknowledgement got lost: only the log knows.
+      const { ownSequence, last } = await this.#readSubject(subject, frame, expectedSequence)
+      if (ownSequence !== null) return { sequence: ownSequence }
+      if (last > expectedSequence) return { conflict: true, sequence: last }
+      if (outcome === 'refused') await this.#assertLast(subject, expectedSequence)
+      await this.#parts.link.backOff(attempt)
+    }
+  }
+
+  /** Reads the subject forward to its end, or to our frame. */
+  async #readSubject(subject: string, frame: PendingFrame, expectedSequence: number): Promise<SubjectState> {
+    const id = frameIdText(frame.id)
+    let last = expectedSequence
+    for (;;) {
+      const message = await this.#read({ seq: last + 1, next_by_subj: subject })
+      if (message === null) return { ownSequence: null, last }
+      last = message.seq
+      if (message.header.get(PubHeaders.MsgIdHdr) === id) return { ownSequence: last, last }
+    }
+  }
+
+  /** A caller that expects more than there is would be refused for ever: it folded another log, or this one lost its end. */
+  async #assertLast(subject: string, expectedSequence: number): Promise<void> {
+    const last = (await this.#read({ last_by_subj: subject }))?.seq ?? 0
+    if (last < expectedSequence) throw new Error(`${subject} ends at sequence ${last}, before ${expectedSequence}`)
+  }
+
+  /** From the stream's leader, since the stream has no direct get: a replica could be behind. */
+  async #read(query: Query): Promise<StoredMsg | null> {
+    const { jsm, link, stream } = this.#parts
+    for (let attempt = 0; ; attempt += 1) {
+      try {
+        return await link.runWhileUp(() => jsm.streams.getMessage(stream, query))
+      } catch {
+        // The store reports that the log is away; the question is asked again until it is back or the log is closed.
+        await link.backOff(attempt)
+      }
+    }
+  }
+}

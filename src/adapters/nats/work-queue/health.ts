@@ -1,0 +1,23 @@
+import { faultText } from '../../../errors/gateway-error.ts'
+import type { Logger } from '../../../runtime/logger.ts'
+import { ThrottledWarning } from '../../../runtime/throttled-warning.ts'
+
+/** Tells when a queue's server does not answer, and once when it does again. */
+export class QueueHealth {
+  readonly #warning: ThrottledWarning
+  readonly #stream: string
+
+  constructor(logger: Logger, stream: string) {
+    this.#warning = new ThrottledWarning(logger)
+    this.#stream = stream
+  }
+
+  reportFailure(error: unknown): void {
+    const reason = faultText(error)
+    this.#warning.raise({ stream: this.#stream, reason }, 'the work queue does not answer')
+  }
+
+  reportSuccess(): void {
+    this.#warning.clear({ stream: this.#stream }, 'the work queue answers again')
+  }
+}

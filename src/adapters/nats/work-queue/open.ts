@@ -1,0 +1,137 @@
+import { type JetStreamManager, jetstream, jetstreamManager } from '@nats-io/jetstream'
+import type { NatsConnection } from '@nats-io/transport-node'
+import { limits } from '../../../limits.ts'
+import type { WorkQueue } from '../../../roles/work-queue.ts'
+import type { Clock } from '../../../runtime/clock.ts'
+import type { Logger } from '../../../runtime/logger.ts'
+import type { Reading } from '../../../runtime/observer.ts'
+import { buildInboxPrefix } from '../connect.ts'
+import { checkDurability, checkServer, type Durability } from '../durability.ts'
+import { Link } from '../link.ts'
+import { assertMayPublish } from '../may-publish.ts'
+import { Publisher } from '../publisher.ts'
+import { QueueContents } from './contents.ts'
+import { QueueHealth } from './health.ts'
+import { buildQueuesNames, type QueueNames } from './names.ts'
+import { PullConsumer, type PullConsumerParts } from './pull-consumer.ts'
+import { QueueStore, type QueueStoreParts } from './store.ts'
+import { type ConsumerSpec, ensureConsumer, ensureQueueStream } from './stream.ts'
+
+export interface QueueOptions {
+  /** Stays the caller's to close, afterwards. Not the log's: large payloads must not hold up its frames. */
+  readonly connection: NatsConnection
+  /** `log.name` of the configuration: the stream is `<name>_TASKS`. */
+  readonly name: string
+  /** Whose inbox answers come to. */
+  readonly role: string
+  readonly replicas: number
+  readonly durability: Durability
+  readonly monitoringUrl?: string | undefined
+  /** Whether stream and consumers are made where there are none. */
+  readonly create: boolean
+  /** What the role does here: it is refused at once where the server's permissions, or the consumers, do not let it. */
+  readonly puts?: boolean
+  readonly takes?: boolean
+  /** How long a taker may be silent; `queueLeaseMs`. */
+  readonly leaseMs?: number
+  readonly clock: Clock
+  readonly logger: Logger
+}
+
+/** The queues of one log. */
+export interface WorkQueues {
+  readonly tasks: WorkQueue
+  readonly callbacks: WorkQueue
+  /** How much stands in them; asks the server, which tells it to those who take. */
+  readings(): Promise<readonly Reading[]>
+  /** Rejects what still waits with `log_unavailable`. Whoever takes has stopped before. */
+  close(): Promise<void>
+}
+
+type QueueParts = Omit<PullConsumerParts, 'contents'>
+
+class NatsWorkQueue implements WorkQueue {
+  readonly #parts: PullConsumerParts
+
+  constructor(parts: QueueParts, store: QueueStore, clock: Clock) {
+    this.#parts = { ...parts, contents: new QueueContents(parts.consumer.queue, store, clock) }
+  }
+
+  put(id: string, bytes: Uint8Array): Promise<void> {
+    return this.#parts.contents.put(id, bytes)
+  }
+
+  withdraw(id: string): Promise<void> {
+    return this.#parts.contents.withdraw(id)
+  }
+
+  take(itemsMax: number, onItem: Parameters<WorkQueue['take']>[1]): PullConsumer {
+    return new PullConsumer(this.#parts, itemsMax, onItem)
+  }
+}
+
+const consumersOf = (options: QueueOptions): { readonly tasks: ConsumerSpec; readonly callbacks: ConsumerSpec } => {
+  const { stream, tasks, callbacks } = buildQueuesNames(options.name)
+  const { leaseMs = limits.queueLeaseMs } = options
+  const wanted = (queue: QueueNames, itemsMax: number): ConsumerSpec => ({ stream, queue, leaseMs, itemsMax })
+  return { tasks: wanted(tasks, limits.queueTasksMax), callbacks: wanted(callbacks, limits.queueCallbacksMax) }
+}
+
+const readingsOf = async (
+  jsm: JetStreamManager,
+  { stream, queue }: ConsumerSpec,
+  name: 'tasks' | 'callbacks',
+): Promise<readonly Reading[]> => {
+  const { num_pending, num_ack_pending } = await jsm.consumers.info(stream, queue.consumer)
+  return [
+    { name: 'gateway_queue_items', labels: { queue: name, state: 'waiting' }, value: num_pending },
+    { name: 'gateway_queue_items', labels: { queue: name, state: 'in_hand' }, value: num_ack_pending },
+  ]
+}
+
+const assemble = (options: QueueOptions, jsm: JetStreamManager): WorkQueues => {
+  const { connection, clock, create, logger, role } = options
+  const { tasks, callbacks } = consumersOf(options)
+  const { stream } = tasks
+  const link = new Link(connection, ({ message }) =>
+    logger.error({ reason: message }, 'the work queue’s server refuses'),
+  )
+  const health = new QueueHealth(logger, stream)
+  const inboxPrefix = buildInboxPrefix(role)
+  const publisher = new Publisher(connection, stream, inboxPrefix)
+  const storeParts: QueueStoreParts = { publisher, jsm, stream, link, health }
+  const store = new QueueStore(storeParts)
+  const parts = { connection, jsm, create, inboxPrefix, link, health, logger }
+  return {
+    tasks: new NatsWorkQueue({ ...parts, consumer: tasks }, store, clock),
+    callbacks: new NatsWorkQueue({ ...parts, consumer: callbacks }, store, clock),
+    readings: async () =>
+      (
+        await link.runWhileUp(() =>
+          Promise.all([readingsOf(jsm, tasks, 'tasks'), readingsOf(jsm, callbacks, 'callbacks')]),
+        )
+      ).flat(),
+    close: async () => link.close(),
+  }
+}
+
+/**
+ * The stream and the consumers of the work queues, which `create` makes where they do not stand. Throws when they do not keep what they
+ * acknowledge, or do not let this role do its work, with every reason.
+ */
+export const ensureWorkQueues = async (options: QueueOptions): Promise<JetStreamManager> => {
+  const { connection, name, create, puts = false, takes = false } = options
+  const names = buildQueuesNames(name)
+  checkServer(connection)
+  const jsm = await jetstreamManager(connection, { timeout: limits.natsRequestMs, checkAPI: false })
+  const stream = await ensureQueueStream(jsm, names, options)
+  await checkDurability(connection, stream, { ...options, noun: 'the work queue' })
+  const consumers = consumersOf(options)
+  if (create || takes) for (const consumer of Object.values(consumers)) await ensureConsumer(jsm, consumer, create)
+  if (puts) await assertMayPublish(jetstream(connection), `${names.tasks.itemPrefix}new`, 'no task can be queued')
+  return jsm
+}
+
+/** Opens the work queues of a log on a connection. Throws like `ensureWorkQueues`. */
+export const openWorkQueues = async (options: QueueOptions): Promise<WorkQueues> =>
+  assemble(options, await ensureWorkQueues(options))

@@ -1,0 +1,172 @@
+import type { JetStreamManager } from '@nats-io/jetstream'
+import type { Msg, MsgHdrs, NatsConnection } from '@nats-io/transport-node'
+import { faultText } from '../../../errors/gateway-error.ts'
+import { limits } from '../../../limits.ts'
+import type { QueueConsumer, WorkItem } from '../../../roles/work-queue.ts'
+import { type Check, checkOf } from '../../../runtime/health.ts'
+import type { Logger } from '../../../runtime/logger.ts'
+import { waitAtMost } from '../../../runtime/within.ts'
+import { parseDelivery } from '../delivery.ts'
+import type { Link } from '../link.ts'
+import { parseItemLocation, type QueueContents } from './contents.ts'
+import type { QueueHealth } from './health.ts'
+import { ItemSession } from './item-session.ts'
+import { formatNak, LeasedItem, type LeasedItemParts } from './leased-item.ts'
+import { type ConsumerSpec, ensureConsumer } from './stream.ts'
+
+export interface PullConsumerParts {
+  readonly connection: NatsConnection
+  readonly jsm: JetStreamManager
+  readonly consumer: ConsumerSpec
+  /** Makes the consumer again when it is deleted. */
+  readonly create: boolean
+  readonly inboxPrefix: string
+  readonly link: Link
+  readonly contents: QueueContents
+  readonly health: QueueHealth
+  readonly logger: Logger
+}
+
+/** Hands out items of one queue to one taker, across restarts of the server. */
+export class PullConsumer implements QueueConsumer {
+  readonly #parts: PullConsumerParts
+  readonly #itemParts: LeasedItemParts
+  readonly #itemsMax: number
+  readonly #onItem: (item: WorkItem) => void
+  readonly #leased = new Map<string, LeasedItem>()
+  /**
+   * Done, but the server has not said so. They take no room: a server that was killed may have forgotten that it handed them out, and
+   * hears of none until it has done so again.
+   */
+  readonly #completing = new Map<string, LeasedItem>()
+  readonly #sweepTimer: NodeJS.Timeout
+  #session: ItemSession | undefined
+  /** Sessions that could not be started since the last that could. */
+  #attempt = 0
+  #isOver = false
+  #isPulling = false
+  #endSession: (reason: string) => void = () => {}
+
+  constructor(parts: PullConsumerParts, itemsMax: number, onItem: (item: WorkItem) => void) {
+    this.#parts = parts
+    this.#itemParts = {
+      ...parts,
+      onDone: (item) => this.#markCompleting(item),
+      onReleased: ({ id }) => this.#release(id),
+    }
+    this.#itemsMax = itemsMax
+    this.#onItem = onItem
+    this.#sweepTimer = setInterval(() => void this.#sweep(), limits.queueSweepMs)
+    void this.#run()
+    void this.#sweep()
+  }
+
+  get check(): Check {
+    return checkOf(this.#isPulling, 'the work queue hands out nothing')
+  }
+
+  async stop(): Promise<void> {
+    this.#isOver = true
+    clearInterval(this.#sweepTimer)
+    this.#endSession('stopped')
+    // What the server cannot be told now, the end of the leases tells it.
+    await waitAtMost(this.#nakAll(), limits.natsRequestMs)
+  }
+
+  async #nakAll(): Promise<void> {
+    const { connection, link } = this.#parts
+    for (const item of this.#leased.values()) item.again(0)
+    await this.#session?.close().catch(() => {}) // The connection went: nothing comes any more.
+    if (link.isUp) await connection.flush().catch(() => {}) // As above.
+  }
+
+  async #run(): Promise<void> {
+    const { link, logger, consumer } = this.#parts
+    while (!this.#isOver && !link.isClosed) {
+      const reason = await this.#runSession()
+      if (this.#isOver || link.isClosed) return
+      if (this.#attempt === 0)
+        logger.info({ stream: consumer.stream, queue: consumer.queue.consumer, reason }, 'work is asked for afresh')
+      await link.backOff(Math.min(this.#attempt, limits.followDoublingsMax)).catch(() => {}) // Closed: the loop ends.
+      this.#attempt += 1
+    }
+  }
+
+  /** Ends with the reason why another session is needed. */
+  async #runSession(): Promise<string> {
+    const { jsm, link, consumer, create, health } = this.#parts
+    const lost = Promise.withResolvers<string>()
+    this.#endSession = lost.resolve
+    const session = this.#newSession(lost.resolve)
+    try {
+      await link.runWhileUp(() => ensureConsumer(jsm, consumer, create))
+      if (this.#isOver) return 'stopped'
+      health.reportSuccess()
+      this.#attempt = 0
+      this.#session = session
+      for (const item of this.#leased.values()) item.renew() // Before others are offered what ran out meanwhile.
+      session.start()
+      this.#isPulling = true
+      return await link.runWhileUp(() => lost.promise)
+    } catch (error) {
+      if (!link.isClosed) health.reportFailure(error)
+      return faultText(error)
+    } finally {
+      this.#isPulling = false
+      if (!this.#isOver) void session.close().catch(() => {}) // The connection went, and the subscription with it.
+    }
+  }
+
+  #newSession(onLost: (reason: string) => void): ItemSession {
+    const { connection, consumer, inboxPrefix } = this.#parts
+    return new ItemSession({
+      connection,
+      stream: consumer.stream,
+      consumer: consumer.queue.consumer,
+      inboxPrefix,
+      room: () => (this.#isOver ? 0 : this.#itemsMax - this.#leased.size),
+      onItem: (message) => this.#receive(message),
+      onEnd: onLost,
+    })
+  }
+
+  #receive(message: Msg): void {
+    const id = message.subject.slice(this.#parts.consumer.queue.itemPrefix.length)
+    const held = this.#leased.get(id) ?? this.#completing.get(id)
+    const reply = message.reply ?? ''
+    if (held !== undefined) held.onRedelivered(reply, parseDelivery(reply).deliveries)
+    else if (this.#isOver || this.#leased.size >= this.#itemsMax) this.#parts.connection.publish(reply, formatNak(0))
+    else this.#lease(id, reply, message.headers)
+  }
+
+  #lease(id: string, reply: string, headers: MsgHdrs | undefined): void {
+    const { deliveries, streamSequence, storedMs } = parseDelivery(reply)
+    const place = parseItemLocation(id, streamSequence, headers)
+    const item = new LeasedItem(this.#itemParts, { location: place, deliveries, putMs: storedMs, reply })
+    this.#leased.set(id, item)
+    this.#onItem(item)
+  }
+
+  #markCompleting(item: LeasedItem): void {
+    this.#leased.delete(item.id)
+    this.#completing.set(item.id, item)
+    this.#session?.fill()
+  }
+
+  #release(id: string): void {
+    this.#leased.delete(id)
+    this.#completing.delete(id)
+    this.#session?.fill()
+  }
+
+  async #sweep(): Promise<void> {
+    const { contents, link, logger, consumer } = this.#parts
+    try {
+      await contents.sweep()
+    } catch (error) {
+      // The next one finds what this one left.
+      if (!link.isClosed)
+        logger.warn({ stream: consumer.stream, fault: error }, 'pieces without an item are not removed')
+    }
+  }
+}

@@ -1,0 +1,96 @@
+import type { JetStreamManager, LastForMsgRequest, SeqMsgRequest, StoredMsg } from '@nats-io/jetstream'
+import { GatewayError } from '../../../errors/gateway-error.ts'
+import { limits } from '../../../limits.ts'
+import { findPermissionViolation } from '../connect.ts'
+import { isApiError } from '../ensure-stream.ts'
+import type { Link } from '../link.ts'
+import type { Publisher } from '../publisher.ts'
+import type { QueueHealth } from './health.ts'
+
+const subjectIsTaken = 10077
+
+export interface QueueStoreParts {
+  readonly publisher: Publisher
+  readonly jsm: JetStreamManager
+  readonly stream: string
+  readonly link: Link
+  readonly health: QueueHealth
+}
+
+export interface QueueMessage {
+  readonly subject: string
+  readonly bytes: Uint8Array
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+const createUnavailable = (cause: unknown): GatewayError =>
+  new GatewayError('log_unavailable', 'The work queue does not answer.', { cause, retryAfterSeconds: 1 })
+
+/** Messages of the queues' stream, each stored and read across restarts of the server. */
+export class QueueStore {
+  readonly #parts: QueueStoreParts
+
+  constructor(parts: QueueStoreParts) {
+    this.#parts = parts
+  }
+
+  /**
+   * Resolves when a message stands, synced, under its subject, this one or an earlier. Rejects with `log_unavailable` when the queue is
+   * closed, or has not answered for `routedAckMs`.
+   */
+  async put(message: QueueMessage): Promise<void> {
+    const publication = { ...message, messageId: message.subject }
+    await this.#retryUntilAnswered(limits.routedAckMs, async () => {
+      try {
+        await this.#parts.publisher.publish(publication)
+      } catch (error) {
+        if (!isApiError(error, subjectIsTaken)) throw error
+      }
+    })
+  }
+
+  /**
+   * One message; null when there is none. A new leader may still apply what it has committed, so it is asked more than once.
+   * Rejects with `log_unavailable` when the queue is closed, or has not answered for `natsOpenMs`: who reads has time.
+   */
+  async find(query: SeqMsgRequest | LastForMsgRequest): Promise<StoredMsg | null> {
+    const { jsm, link, stream } = this.#parts
+    for (let attempt = 0; ; attempt += 1) {
+      const found = await this.#retryUntilAnswered(limits.natsOpenMs, () => jsm.streams.getMessage(stream, query))
+      if (found !== null || attempt >= limits.followShortLogAttemptsMax) return found
+      await link.backOff(attempt)
+    }
+  }
+
+  /** Removes all messages whose subjects match. Rejects like `find`. */
+  async remove(filter: string): Promise<void> {
+    const { jsm, stream } = this.#parts
+    await this.#retryUntilAnswered(limits.natsOpenMs, () => jsm.streams.purge(stream, { filter }))
+  }
+
+  /** The subjects that match and hold a message. Rejects like `find`. */
+  async subjects(filter: string): Promise<readonly string[]> {
+    const { jsm, stream } = this.#parts
+    const { state } = await this.#retryUntilAnswered(limits.natsOpenMs, () =>
+      jsm.streams.info(stream, { subjects_filter: filter }),
+    )
+    return Object.keys(state.subjects ?? {})
+  }
+
+  async #retryUntilAnswered<T>(withinMs: number, work: () => Promise<T>): Promise<T> {
+    const { health, link } = this.#parts
+    const giveUpMs = performance.now() + withinMs
+    for (let attempt = 0; ; attempt += 1) {
+      try {
+        const answer = await link.runWhileUp(work)
+        health.reportSuccess()
+        return answer
+      } catch (error) {
+        if (findPermissionViolation(error) !== null) throw error
+        if (!link.isClosed) health.reportFailure(error)
+        if (performance.now() >= giveUpMs) throw createUnavailable(error)
+      }
+      await link.backOff(attempt)
+    }
+  }
+}

@@ -1,0 +1,101 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { limits } from '../../limits.ts'
+import { allPass, type Checks } from '../../runtime/health.ts'
+import type { Logger } from '../../runtime/logger.ts'
+
+/** What an operator can ask a process. */
+export interface MonitoredProcess {
+  /** Names the process in its answers. */
+  readonly role: string
+  readonly metrics: () => Promise<string>
+  readonly metricsType: string
+  /** Whether the process is worth keeping. */
+  readonly alive: () => Checks
+  /** Whether it should be given work. */
+  readonly ready: () => Checks
+}
+
+interface Answer {
+  readonly status: number
+  readonly type: string
+  readonly body: string
+}
+
+/** What a process says of its checks: 503 where one of them fails. */
+const checksAnswer = (role: string, checks: Checks, [good, bad]: readonly [string, string]): Answer => {
+  const ok = allPass(checks)
+  const body = JSON.stringify({ status: ok ? good : bad, role, checks })
+  return { status: ok ? 200 : 503, type: 'application/json', body }
+}
+
+const notFound: Answer = { status: 404, type: 'text/plain', body: 'There are /metrics, /healthz and /readyz.\n' }
+
+const answerPath = async (path: string, told: MonitoredProcess): Promise<Answer> => {
+  switch (path) {
+    case '/metrics':
+      return { status: 200, type: told.metricsType, body: await told.metrics() }
+    case '/healthz':
+      return checksAnswer(told.role, told.alive(), ['ok', 'failed'])
+    case '/readyz':
+      return checksAnswer(told.role, told.ready(), ['ready', 'not_ready'])
+    default:
+      return notFound
+  }
+}
+
+const pathOf = ({ method, url = '' }: IncomingMessage): string =>
+  method === 'GET' || method === 'HEAD' ? (url.split('?', 1)[0] ?? '') : ''
+
+const urlOf = (host: string, port: number): string => `http://${host.includes(':') ? `[${host}]` : host}:${port}`
+
+/** Answers operators: metrics, health, readiness. Not for the public. */
+export class OperatorListener {
+  readonly #server: Server
+  readonly #process: MonitoredProcess
+  readonly #logger: Logger
+
+  constructor(told: MonitoredProcess, logger: Logger) {
+    this.#process = told
+    this.#logger = logger
+    this.#server = createServer({
+      headersTimeout: limits.headersTimeoutMs,
+      requestTimeout: limits.requestBodyTimeoutMs,
+      connectionsCheckingInterval: limits.slowClientsCheckMs,
+      maxHeaderSize: limits.headersBytesMax,
+      insecureHTTPParser: false,
+    })
+    this.#server.maxConnections = limits.observeConnectionsMax
+    this.#server.on('request', (request, response) => void this.#answer(request, response))
+  }
+
+  /** Resolves with where it answers. Rejects where the port is taken. */
+  async listen(host: string, port: number): Promise<string> {
+    await new Promise<void>((resolve, reject) => {
+      this.#server.once('error', reject)
+      this.#server.listen({ host, port }, () => {
+        this.#server.off('error', reject)
+        resolve()
+      })
+    })
+    return urlOf(host, (this.#server.address() as AddressInfo).port)
+  }
+
+  async stop(): Promise<void> {
+    const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()))
+    this.#server.closeAllConnections()
+    await closed
+  }
+
+  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const path = pathOf(request)
+    try {
+      const { status, type, body } = await answerPath(path, this.#process)
+      response.writeHead(status, { 'Content-Type': type, 'Cache-Control': 'no-store' }).end(body)
+      this.#logger.debug({ route: status === 404 ? null : path, status }, 'an operator asked')
+    } catch (fault) {
+      this.#logger.error({ fault, route: path }, 'an operator could not be answered')
+      response.writeHead(500).end()
+    }
+  }
+}

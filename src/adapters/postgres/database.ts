@@ -1,0 +1,78 @@
+import { Kysely, PostgresDialect } from 'kysely'
+import pg from 'pg'
+import { limits } from '../../limits.ts'
+import { type LedgerSnapshot, loadLedger } from '../../projections/load-ledger.ts'
+import { findLastSeal, type SealRecord } from '../../projections/seals.ts'
+import type { ReadModels, Tables } from '../../projections/tables.ts'
+import { findTask, selectTasks } from '../../projections/tasks.ts'
+import type { EdgeReadModels } from '../../roles/edge/read-models.ts'
+import type { StoredTasks } from '../../roles/recent-tasks.ts'
+import { defaultSchema, openPool, type PoolOptions } from './connection.ts'
+import { edgeReadModels } from './edge-read-models.ts'
+import { migrate } from './migrate.ts'
+import { PostgresProjectionStore } from './projection-store.ts'
+
+/** The read models of one schema. Nothing connects before it is used, so a database that is away stops nobody from starting. */
+export interface Database {
+  readonly db: ReadModels
+  /** What the projector writes through; makes the tables where they are missing. */
+  projectionStore(): PostgresProjectionStore
+  /** The sequence at which the tables stand; 0 where there are none yet. */
+  checkpoint(): Promise<number>
+  /** The checkpoint that seals the most, as far as the tables stand; null where there is none. */
+  lastSeal(): Promise<SealRecord | null>
+  /** The ledger as the tables have it; null where there are no tables yet. */
+  snapshot(): Promise<LedgerSnapshot | null>
+  /** What an edge reads. */
+  readModels(): EdgeReadModels
+  /** What is known of tasks that ended a while ago. */
+  tasks(): StoredTasks
+  close(): Promise<void>
+}
+
+/** SQLSTATE of a table that is not there. */
+const undefinedTable = '42P01'
+
+/** What is read, or null where the tables were never made. */
+const nullIfMissing = async <T>(read: Promise<T>): Promise<T | null> => {
+  try {
+    return await read
+  } catch (fault) {
+    if (fault instanceof pg.DatabaseError && fault.code === undefinedTable) return null
+    throw fault
+  }
+}
+
+const checkpointOf = async (db: ReadModels): Promise<number> => {
+  const row = await nullIfMissing(db.selectFrom('checkpoint').select('sequence').executeTakeFirstOrThrow())
+  return Number(row?.sequence ?? 0)
+}
+
+const servingPool: PoolOptions = {
+  connectionsMax: limits.databaseConnectionsMax,
+  statementMs: limits.databaseStatementMs,
+}
+
+export const openDatabase = (
+  url: string,
+  schema: string = defaultSchema,
+  options: PoolOptions = servingPool,
+): Database => {
+  const place = { url, schema }
+  const pool = openPool(place, options)
+  const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) })
+  return {
+    db,
+    projectionStore: () => new PostgresProjectionStore({ pool, db, prepare: () => migrate(place) }),
+    checkpoint: () => checkpointOf(db),
+    lastSeal: async () => (await nullIfMissing(findLastSeal(db))) ?? null,
+    snapshot: () => nullIfMissing(loadLedger(db)),
+    readModels: () => edgeReadModels(db),
+    tasks: () => ({
+      findTask: (workspaceId, taskId) => findTask(db, workspaceId, taskId),
+      listTasks: (workspaceId, kind, page) => selectTasks(db, workspaceId, kind, page),
+      checkpoint: () => checkpointOf(db),
+    }),
+    close: () => pool.end(),
+  }
+}

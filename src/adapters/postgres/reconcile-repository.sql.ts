@@ -1,0 +1,206 @@
+import { adjustmentKey, undeliveredPrefix } from '../../domain/wallet/evolve.ts'
+import type { SubjectKind } from '../../reconcile/row.ts'
+
+/**
+ * What is asked of the tables when an invoice is compared with them. Everywhere $1 is the provider, $2 and $3 the first and the last
+ * day, and $4 the zone in which days are cut.
+ */
+const start = `($2::date)::timestamp at time zone $4`
+const end = `($3::date + 1)::timestamp at time zone $4`
+const dayOf = (time: string): string => `((${time}) at time zone $4)::date`
+const milliseconds = (parameter: string): string => `${parameter}::int8 * interval '1 millisecond'`
+
+export const createInvoiceRows = `
+  create temporary table invoice_rows (
+    id text collate "C" not null,
+    place int8 not null,
+    day date,
+    model text,
+    quantities json,
+    amount numeric,
+    rounding numeric not null
+  ) on commit drop`
+
+export const indexInvoiceRows = `create index on invoice_rows (id); analyze invoice_rows`
+
+const invoicedRows = `
+  select distinct on (id) id, place, count(*) over (partition by id) as rows, day, model, quantities,
+         amount::numeric(50, 12) as amount, rounding::numeric(50, 12) as rounding
+  from invoice_rows order by id, place`
+
+/** $1: whether rows with the same figures are asked for too. */
+export const repeatedRows = `
+  select r.id, r.place, first.place as first_place
+  from (select id, min(place) as place from invoice_rows group by id having count(*) > 1) twice
+  join invoice_rows first on first.id = twice.id and first.place = twice.place
+  join invoice_rows r on r.id = twice.id and r.place > twice.place
+  where $1 or (r.quantities::text, r.amount) is distinct from (first.quantities::text, first.amount)
+  order by r.place`
+
+const invoicedColumns = `
+  i.id, i.place, i.rows, i.day, i.model as invoiced_model, i.quantities, i.amount, i.rounding`
+
+const noInvoicedColumns = `
+  null::int8 as place, null::int8 as rows, null::date as day, null::text as invoiced_model, null::json as quantities,
+  null::numeric as amount, null::numeric as rounding`
+
+/** The reconciliations posted for one request or task, and whether its charge was taken back; $5 is what their references begin with. */
+const correctionsOf = (workspaceId: string, id: string): string => `
+  left join lateral (
+    select count(*) as corrections, (-coalesce(sum(w.amount), 0))::numeric(50, 12) as taken
+    from wallet_references w
+    where w.workspace_id = ${workspaceId} and w.reference >= $5 || ${id} || ':' and w.reference < $5 || ${id} || ';'
+  ) c on true
+  left join lateral (
+    select exists (
+      select from wallet_references w
+      where w.workspace_id = ${workspaceId} and w.reference = '${adjustmentKey(undeliveredPrefix)}' || ${id}
+    ) as undelivered
+  ) b on true`
+
+const bill = `u.workspace_id = r.workspace_id and u.sequence = r.sequence and u.event_index = r.event_index`
+
+const billColumns = `
+  u.model, u.source, u.lines, u.total, null::text as unit_price, c.corrections, c.taken, b.undelivered,
+  ${dayOf('u.time')} as charged_day, ${dayOf('u.time')} between $2::date and $3::date as in_period`
+
+/** $6: by how many milliseconds clocks may differ. What began before the period, or ended at its very end, may be in the invoice beside this one. */
+const atEdge = (from: string, to: string): string =>
+  `(${dayOf(`${from} - ${milliseconds('$6')}`)} < $2::date or ${dayOf(`${to} + ${milliseconds('$6')}`)} > $3::date)`
+
+const invoicedRequests = `
+  select ${invoicedColumns}, ${billColumns}, false as at_edge,
+         coalesce(r.workspace_id, o.routed -> 'data' ->> 'workspaceId') as workspace_id,
+         case when u.request_id is not null then 'charged' when r.request_id is not null then 'uncharged'
+              when o.request_id is not null then 'open' end as state
+  from (${invoicedRows}) i
+  left join requests r on r.request_id = i.id
+  left join usage_entries u on ${bill} and u.provider = $1
+  left join open_requests o on o.request_id = i.id and o.routed is not null and r.request_id is null
+  ${correctionsOf('r.workspace_id', 'i.id')}`
+
+const missingRequests = `
+  select u.request_id as id, ${noInvoicedColumns}, ${billColumns}, u.workspace_id, 'charged' as state,
+         ${atEdge('r.routed_at', 'u.time')} as at_edge
+  from usage_entries u
+  join requests r on r.request_id = u.request_id
+  ${correctionsOf('u.workspace_id', 'u.request_id')}
+  where u.provider = $1 and u.time >= ${start} and u.time < ${end}
+    and not exists (select from invoice_rows i where i.id = u.request_id)`
+
+const taskColumns = `
+  t.model, t.source, t.lines, t.total, t.unit_price, c.corrections, c.taken, b.undelivered, t.workspace_id,
+  ${dayOf('t.finished_at')} as charged_day, ${dayOf('t.finished_at')} between $2::date and $3::date as in_period,
+  case t.status when 'SUCCESS' then 'charged' when 'FAILURE' then 'uncharged' else 'open' end as state`
+
+const invoicedTasks = `
+  select ${invoicedColumns}, ${taskColumns}, false as at_edge
+  from (${invoicedRows}) i
+  left join tasks t on t.task_id = i.id and t.provider = $1
+  ${correctionsOf('t.workspace_id', 'i.id')}`
+
+const missingTasks = `
+  select t.task_id as id, ${noInvoicedColumns}, ${taskColumns}, ${atEdge('t.queued_at', 't.finished_at')} as at_edge
+  from tasks t
+  ${correctionsOf('t.workspace_id', 't.task_id')}
+  where t.provider = $1 and t.status = 'SUCCESS' and t.finished_at >= ${start} and t.finished_at < ${end}
+    and not exists (select from invoice_rows i where i.id = t.task_id)`
+
+export const pairs: { readonly [K in SubjectKind]: { readonly invoiced: string; readonly missing: string } } = {
+  request: { invoiced: invoicedRequests, missing: missingRequests },
+  task: { invoiced: invoicedTasks, missing: missingTasks },
+}
+
+const lines = `json_to_recordset(u.lines) as line (item text, quantity numeric, amount numeric(38, 12))`
+const taskLines = `json_to_recordset(t.lines) as line (item text, quantity numeric, amount numeric(38, 12))`
+/** Units of video are decimals, told in 1e-12. */
+const units = `(sum(line.quantity) * 1000000000000)::numeric(50, 0)`
+const counts = `sum(line.quantity)::numeric(50, 0)`
+const amount = `sum(line.amount)::numeric(50, 12) as amount`
+
+export const charges = `
+  select ${dayOf('u.time')} as day, u.model, line.item, u.source, ${counts} as quantity, ${amount}
+  from usage_entries u cross join lateral ${lines}
+  where u.provider = $1 and u.time >= ${start} and u.time < ${end}
+  group by 1, 2, 3, 4
+  union all
+  select ${dayOf('t.finished_at')}, t.model, line.item, t.source, ${units}, ${amount}
+  from tasks t cross join lateral ${taskLines}
+  where t.provider = $1 and t.status = 'SUCCESS' and t.finished_at >= ${start} and t.finished_at < ${end}
+  group by 1, 2, 3, 4`
+
+/** $5: by how many milliseconds clocks may differ; $6: for how many after midnight a request may end that began before. */
+export const straddles = `
+  select ${dayOf('u.time')} as day, 'early' as direction, u.model, line.item, ${counts} as quantity, ${amount}
+  from usage_entries u
+  join requests r on r.request_id = u.request_id
+  cross join lateral ${lines}
+  where u.provider = $1 and u.time >= ${start} and u.time < ${end} + ${milliseconds('$6')}
+    and (u.time at time zone $4)::time < time '00:00' + ${milliseconds('$6')}
+    and ${dayOf(`r.routed_at - ${milliseconds('$5')}`)} < ${dayOf('u.time')}
+  group by 1, 2, 3, 4
+  union all
+  select ${dayOf('u.time')}, 'late', u.model, line.item, ${counts}, ${amount}
+  from usage_entries u cross join lateral ${lines}
+  where u.provider = $1 and u.time >= ${start} - ${milliseconds('$5')} and u.time < ${end}
+    and ${dayOf(`u.time + ${milliseconds('$5')}`)} > ${dayOf('u.time')}
+  group by 1, 2, 3, 4
+  union all
+  select ${dayOf('t.finished_at')}, 'early', t.model, line.item, ${units}, ${amount}
+  from tasks t cross join lateral ${taskLines}
+  where t.provider = $1 and t.status = 'SUCCESS' and ${dayOf('t.finished_at')} between $2::date and $3::date + 1
+    and ${dayOf(`t.queued_at - ${milliseconds('$5')}`)} < ${dayOf('t.finished_at')}
+  group by 1, 2, 3, 4`
+
+/** $5: what the references of reconciliations begin with. */
+export const corrections = `
+  with posted as (
+    select w.workspace_id, w.amount, regexp_replace(substr(w.reference, length($5::text) + 1), ':[0-9]+$', '') as id
+    from wallet_references w where w.reference like $5::text || '%'
+  )
+  select ${dayOf('u.time')} as day, u.model, sum(posted.amount)::numeric(50, 12) as amount
+  from posted
+  join requests r on r.request_id = posted.id and r.workspace_id = posted.workspace_id
+  join usage_entries u on ${bill}
+  where u.provider = $1 and u.time >= ${start} and u.time < ${end}
+  group by 1, 2
+  union all
+  select ${dayOf('t.finished_at')}, t.model, sum(posted.amount)::numeric(50, 12)
+  from posted
+  join tasks t on t.task_id = posted.id and t.workspace_id = posted.workspace_id
+  where t.provider = $1 and t.finished_at >= ${start} and t.finished_at < ${end}
+  group by 1, 2`
+
+/** $1 is the zone's name, in whatever case. */
+export const zones = `select from pg_timezone_names where lower(name) = lower($1)`
+
+/** $1 is the zone. */
+export const openRequests = `
+  select routed, ((routed ->> 'time')::timestamptz at time zone $1)::date as day
+  from open_requests where routed is not null order by sequence, request_id`
+
+/** $1: the instant before which a deadline is overdue. */
+export const overdueHoldRows = `
+  select hold_id, workspace_id, purpose, remaining, deadline
+  from holds where deadline < $1::timestamptz order by deadline, workspace_id, hold_id`
+
+export const lateVerdicts = `
+  select v.task_id, v.workspace_id, v.vendor_task_id, v.outcome, v.cost, v.time
+  from late_verdicts v
+  join tasks t on t.task_id = v.task_id
+  where t.provider = $1 and v.time >= ${start} and v.time < ${end}
+  order by v.sequence, v.event_index`
+
+export const estimatedCharges = `
+  select u.request_id as id, u.workspace_id, u.model, u.total, u.time
+  from usage_entries u
+  where u.provider = $1 and u.source = 'estimated' and u.time >= ${start} and u.time < ${end}
+  union all
+  select t.task_id, t.workspace_id, t.model, t.total, t.finished_at
+  from tasks t
+  where t.provider = $1 and t.source = 'estimated' and t.finished_at >= ${start} and t.finished_at < ${end}
+  order by time, id`
+
+export const secondClosings = `
+  select o.closing, exists (select from requests r where r.request_id = o.request_id) as ended
+  from open_requests o where o.closing is not null order by o.sequence, o.request_id`

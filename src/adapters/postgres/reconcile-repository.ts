@@ -1,0 +1,359 @@
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import type pg from 'pg'
+import { from as copyFrom } from 'pg-copy-streams'
+import Cursor from 'pg-cursor'
+import type { ClosingEvent, RoutedEvent } from '../../domain/ledger/requests.ts'
+import { formatUsd, parseUsd } from '../../domain/money.ts'
+import { adjustmentKey } from '../../domain/wallet/evolve.ts'
+import { limits } from '../../limits.ts'
+import { parsePicos } from '../../projections/columns.ts'
+import { restoredText, storedText } from '../../projections/stored-text.ts'
+import { reconciliationPrefix } from '../../reconcile/correction.ts'
+import type {
+  DayCharge,
+  DayCorrection,
+  EstimatedCharge,
+  InvoicePeriod,
+  LateVerdictEntry,
+  OverdueHold,
+  ReconcileRepository,
+  RepeatedRow,
+  SecondClosing,
+  Straddle,
+  SubjectPair,
+  UnendedRequest,
+} from '../../reconcile/repository.ts'
+import { type InvoiceRow, type RowPlace, type SubjectKind, toUnitParts, videoItem } from '../../reconcile/row.ts'
+import { onConnection, openPool, type PoolOptions, type SchemaLocation } from './connection.ts'
+import * as sql from './reconcile-repository.sql.ts'
+import { copyLine, type Row } from './row-text.ts'
+
+type Values = readonly (string | number | boolean)[]
+
+const storedColumns = ['id', 'place', 'day', 'model', 'quantities', 'amount', 'rounding']
+const rowsPerFile = 10_000_000_000
+
+const toStoredRow = ({ subject, file, row, day, model, quantities, amountPicos, roundingPicos }: InvoiceRow): Row => ({
+  id: storedText(subject?.id ?? ''),
+  place: file * rowsPerFile + row,
+  day,
+  model: model === null ? null : storedText(model),
+  quantities:
+    quantities === null ? null : JSON.stringify(quantities.map(([item, quantity]) => [item, quantity.toString()])),
+  amount: amountPicos === null ? null : formatUsd(amountPicos),
+  rounding: formatUsd(roundingPicos),
+})
+
+const rowPlaceOf = (place: bigint): RowPlace => ({
+  file: Math.floor(Number(place) / rowsPerFile),
+  row: Number(place) % rowsPerFile,
+})
+
+type QuantityTexts = readonly (readonly [item: string, quantity: string])[]
+
+const sumQuantities = (quantities: QuantityTexts): ReadonlyMap<string, bigint> => {
+  const sums = new Map<string, bigint>()
+  for (const [item, quantity] of quantities) sums.set(item, (sums.get(item) ?? 0n) + BigInt(quantity))
+  return sums
+}
+
+interface PairRow {
+  readonly id: string
+  readonly place: bigint | null
+  readonly rows: bigint | null
+  readonly day: string | null
+  readonly invoiced_model: string | null
+  readonly quantities: QuantityTexts | null
+  readonly amount: string | null
+  readonly rounding: string | null
+  readonly state: 'charged' | 'open' | 'uncharged' | null
+  readonly workspace_id: string | null
+  readonly model: string | null
+  readonly source: string | null
+  readonly lines:
+    | readonly { readonly item: string; readonly quantity: string | number; readonly amount: string }[]
+    | null
+  readonly total: string | null
+  readonly unit_price: string | null
+  readonly corrections: bigint | null
+  readonly taken: string | null
+  readonly undelivered: boolean | null
+  readonly in_period: boolean | null
+  readonly at_edge: boolean | null
+  readonly charged_day: string | null
+}
+
+const invoicedOf = (row: PairRow): SubjectPair['invoiced'] =>
+  row.place === null
+    ? null
+    : {
+        id: restoredText(row.id),
+        ...rowPlaceOf(row.place),
+        rows: Number(row.rows),
+        day: row.day,
+        model: row.invoiced_model === null ? null : restoredText(row.invoiced_model),
+        quantities: sumQuantities(row.quantities ?? []),
+        amountPicos: row.amount === null ? null : parsePicos(row.amount),
+        roundingPicos: parsePicos(row.rounding ?? '0'),
+      }
+
+/** Of video, in 1e-12 units. */
+const quantityOf = (item: string, quantity: string | number): bigint =>
+  item === videoItem ? toUnitParts(String(quantity)) : BigInt(quantity)
+
+const ledgerOf = (row: PairRow): SubjectPair['ledger'] =>
+  row.state === null || row.workspace_id === null
+    ? null
+    : {
+        id: restoredText(row.id),
+        workspaceId: row.workspace_id,
+        state: row.state,
+        model: row.model === null ? null : restoredText(row.model),
+        estimated: row.source === 'estimated',
+        lines: (row.lines ?? []).map(({ item, quantity, amount }) => ({
+          item,
+          quantity: quantityOf(item, quantity),
+          amountPicos: parseUsd(amount),
+        })),
+        totalPicos: row.total === null ? 0n : parsePicos(row.total),
+        unitPricePicos: row.unit_price === null ? null : parseUsd(row.unit_price),
+        corrections: Number(row.corrections ?? 0),
+        takenPicos: row.taken === null ? 0n : parsePicos(row.taken),
+        isUndelivered: row.undelivered === true,
+        inPeriod: row.in_period === true,
+        atEdge: row.at_edge === true,
+        day: row.charged_day,
+      }
+
+interface ChargeRow {
+  readonly day: string
+  readonly model: string
+  readonly item: string
+  readonly source: 'reported' | 'estimated'
+  readonly direction: 'early' | 'late'
+  readonly quantity: string
+  readonly amount: string
+}
+
+const sumsOf = ({ day, model, item, quantity, amount }: ChargeRow) => ({
+  day,
+  model: restoredText(model),
+  item,
+  quantity: BigInt(quantity),
+  amountPicos: parsePicos(amount),
+})
+
+/** The providers of a request's candidates tell whether it may have been sent to this one. */
+const toUnendedRequests = (
+  provider: string,
+  { routed, day }: { readonly routed: RoutedEvent; readonly day: string },
+): readonly UnendedRequest[] => {
+  const { requestId, workspaceId, candidates, reserved, deadline } = routed.data
+  const upstreamModels = candidates.filter((each) => each.provider === provider).map((each) => each.upstreamModel)
+  if (upstreamModels.length === 0) return []
+  return [
+    {
+      requestId,
+      workspaceId,
+      day,
+      routedAt: routed.time,
+      deadlineMs: Date.parse(deadline),
+      upstreamModels,
+      reservedPicos: parseUsd(reserved),
+    },
+  ]
+}
+
+const secondClosingOf = ({
+  closing,
+  ended,
+}: {
+  readonly closing: ClosingEvent
+  readonly ended: boolean
+}): SecondClosing => ({
+  requestId: closing.data.requestId,
+  workspaceId: closing.data.workspaceId,
+  type: closing.type,
+  totalPicos: closing.type === 'UsageRecorded' ? parseUsd(closing.data.total) : 0n,
+  hadEnded: ended,
+  time: closing.time,
+})
+
+/** Sums over many charges, and cursors that wait for corrections to be stored, take as long as they need. */
+const patientPool: PoolOptions = { connectionsMax: 1, statementMs: 0 }
+
+/** In one transaction, so that everything is of one sequence of the log. */
+export class PostgresReconcileRepository implements ReconcileRepository {
+  readonly sequence: number
+  readonly #client: pg.ClientBase
+  readonly #provider: string
+  #hasTable = false
+  #isLoaded = false
+
+  private constructor(client: pg.ClientBase, sequence: number, provider: string) {
+    this.#client = client
+    this.sequence = sequence
+    this.#provider = provider
+  }
+
+  /** Runs `work` on the tables as they are; what it keeps beside them is gone after it. */
+  static async run<T>(
+    place: SchemaLocation,
+    provider: string,
+    work: (books: ReconcileRepository) => Promise<T>,
+  ): Promise<T> {
+    const pool = openPool(place, patientPool)
+    try {
+      return await onConnection(pool, async (client) => {
+        await client.query('begin transaction isolation level repeatable read')
+        // First: a swap of rebuilt tables waits for whoever has read the checkpoint, so names mean the same tables until the end.
+        const { rows } = await client.query<{ sequence: bigint }>('select sequence from checkpoint')
+        const result = await work(new PostgresReconcileRepository(client, Number(rows[0]?.sequence), provider))
+        await client.query('rollback')
+        return result
+      })
+    } finally {
+      await pool.end()
+    }
+  }
+
+  async hasTimeZone(timezone: string): Promise<boolean> {
+    const { rowCount } = await this.#client.query(sql.zones, [timezone])
+    return rowCount !== null && rowCount > 0
+  }
+
+  async storeRows(rows: readonly InvoiceRow[]): Promise<void> {
+    await this.#createTable()
+    const copy = this.#client.query(copyFrom(`copy invoice_rows (${storedColumns.join(', ')}) from stdin`))
+    const text = rows.map((row) => copyLine(storedColumns, toStoredRow(row))).join('')
+    await pipeline(Readable.from([Buffer.from(text)]), copy)
+  }
+
+  async *repeatedRows(sameToo: boolean): AsyncGenerator<readonly RepeatedRow[]> {
+    await this.#finishLoading()
+    type RepeatRow = { readonly id: string; readonly place: bigint; readonly first_place: bigint }
+    for await (const rows of this.#read<RepeatRow>(sql.repeatedRows, [sameToo]))
+      yield rows.map((row) => ({
+        id: restoredText(row.id),
+        ...rowPlaceOf(row.place),
+        first: rowPlaceOf(row.first_place),
+      }))
+  }
+
+  async *subjects(kind: SubjectKind, period: InvoicePeriod): AsyncGenerator<readonly SubjectPair[]> {
+    await this.#finishLoading()
+    const values = [...this.#periodValues(period), adjustmentKey(reconciliationPrefix)]
+    const { invoiced, missing } = sql.pairs[kind]
+    for await (const rows of this.#read<PairRow>(invoiced, values))
+      yield rows.map((row) => ({ invoiced: invoicedOf(row), ledger: ledgerOf(row) }))
+    for await (const rows of this.#read<PairRow>(missing, [...values, limits.reconcileClockSkewMs]))
+      yield rows.map((row) => ({ invoiced: null, ledger: ledgerOf(row) }))
+  }
+
+  async *charges(period: InvoicePeriod): AsyncGenerator<readonly DayCharge[]> {
+    for await (const rows of this.#read<ChargeRow>(sql.charges, this.#periodValues(period)))
+      yield rows.map((row) => ({ ...sumsOf(row), source: row.source }))
+  }
+
+  async *straddles(period: InvoicePeriod): AsyncGenerator<readonly Straddle[]> {
+    const { reconcileClockSkewMs, reconcileStraddleMs } = limits
+    const values = [...this.#periodValues(period), reconcileClockSkewMs, reconcileStraddleMs]
+    for await (const rows of this.#read<ChargeRow>(sql.straddles, values))
+      yield rows.map((row) => ({ ...sumsOf(row), direction: row.direction }))
+  }
+
+  async *corrections(period: InvoicePeriod): AsyncGenerator<readonly DayCorrection[]> {
+    const values = [...this.#periodValues(period), adjustmentKey(reconciliationPrefix)]
+    for await (const rows of this.#read<ChargeRow>(sql.corrections, values))
+      yield rows.map(({ day, model, amount }) => ({
+        day,
+        model: restoredText(model),
+        takenPicos: -parsePicos(amount),
+      }))
+  }
+
+  async *openRequests(timezone: string): AsyncGenerator<readonly UnendedRequest[]> {
+    for await (const rows of this.#read<{ routed: RoutedEvent; day: string }>(sql.openRequests, [timezone]))
+      yield rows.flatMap((row) => toUnendedRequests(this.#provider, row))
+  }
+
+  async *overdueHolds(beforeMs: number): AsyncGenerator<readonly OverdueHold[]> {
+    type HoldRow = { hold_id: string; workspace_id: string; purpose: string; remaining: string; deadline: Date }
+    for await (const rows of this.#read<HoldRow>(sql.overdueHoldRows, [new Date(beforeMs).toISOString()]))
+      yield rows.map(({ hold_id, workspace_id, purpose, remaining, deadline }) => ({
+        holdId: hold_id,
+        workspaceId: workspace_id,
+        purpose,
+        remainingPicos: parsePicos(remaining),
+        deadline: deadline.toISOString(),
+      }))
+  }
+
+  async *lateVerdicts(period: InvoicePeriod): AsyncGenerator<readonly LateVerdictEntry[]> {
+    type VerdictRow = {
+      readonly task_id: string
+      readonly workspace_id: string
+      readonly vendor_task_id: string | null
+      readonly outcome: string
+      readonly cost: string
+      readonly time: Date
+    }
+    for await (const rows of this.#read<VerdictRow>(sql.lateVerdicts, this.#periodValues(period)))
+      yield rows.map((row) => ({
+        taskId: row.task_id,
+        workspaceId: row.workspace_id,
+        vendorTaskId: row.vendor_task_id === null ? null : restoredText(row.vendor_task_id),
+        outcome: row.outcome,
+        costPicos: parsePicos(row.cost),
+        time: row.time.toISOString(),
+      }))
+  }
+
+  async *estimatedCharges(period: InvoicePeriod): AsyncGenerator<readonly EstimatedCharge[]> {
+    type EstimateRow = { id: string; workspace_id: string; model: string; total: string; time: Date }
+    for await (const rows of this.#read<EstimateRow>(sql.estimatedCharges, this.#periodValues(period)))
+      yield rows.map(({ id, workspace_id, model, total, time }) => ({
+        id,
+        workspaceId: workspace_id,
+        model: restoredText(model),
+        totalPicos: parsePicos(total),
+        time: time.toISOString(),
+      }))
+  }
+
+  async *secondClosings(): AsyncGenerator<readonly SecondClosing[]> {
+    for await (const rows of this.#read<{ closing: ClosingEvent; ended: boolean }>(sql.secondClosings, []))
+      yield rows.map(secondClosingOf)
+  }
+
+  #periodValues({ from, to, timezone }: InvoicePeriod): Values {
+    return [storedText(this.#provider), from, to, timezone]
+  }
+
+  async #createTable(): Promise<void> {
+    if (this.#hasTable) return
+    await this.#client.query(sql.createInvoiceRows)
+    this.#hasTable = true
+  }
+
+  async #finishLoading(): Promise<void> {
+    if (this.#isLoaded) return
+    await this.#createTable()
+    await this.#client.query(sql.indexInvoiceRows)
+    this.#isLoaded = true
+  }
+
+  async *#read<R>(text: string, values: Values): AsyncGenerator<readonly R[]> {
+    const cursor = this.#client.query(new Cursor<R>(text, [...values]))
+    try {
+      for (;;) {
+        const rows = await cursor.read(limits.reconcileRowsPerRead)
+        if (rows.length === 0) return
+        yield rows
+      }
+    } finally {
+      await cursor.close()
+    }
+  }
+}

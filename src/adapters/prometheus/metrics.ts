@@ -1,0 +1,109 @@
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import { limits } from '../../limits.ts'
+import type { GaugeName, Observer, Reading, Readings } from '../../runtime/observer.ts'
+import { withTimeout } from '../../runtime/within.ts'
+import { counters, type Definition, gauges, histograms } from './definitions.ts'
+
+type Labelled = Definition & { readonly name: string }
+
+const shapeOf = ({ name, help, labels }: Labelled, registry: Registry) => ({
+  name,
+  help,
+  labelNames: [...labels],
+  registers: [registry],
+})
+
+const counterOf = (name: keyof typeof counters, registry: Registry): Counter =>
+  new Counter(shapeOf({ name, ...counters[name] }, registry))
+
+const histogramOf = (name: keyof typeof histograms, registry: Registry): Histogram => {
+  const { buckets, ...definition } = histograms[name]
+  return new Histogram({ ...shapeOf({ name, ...definition }, registry), buckets: [...buckets] })
+}
+
+/** What is counted as it happens. */
+const observerOn = (registry: Registry): Observer => {
+  const requests = counterOf('gateway_requests_total', registry)
+  const calls = counterOf('gateway_upstream_calls_total', registry)
+  const errors = counterOf('gateway_upstream_errors_total', registry)
+  const fallbacks = counterOf('gateway_fallbacks_total', registry)
+  const callbacks = counterOf('gateway_callbacks_total', registry)
+  const settled = counterOf('gateway_tasks_settled_total', registry)
+  const durations = histogramOf('gateway_request_duration_seconds', registry)
+  const stages = histogramOf('gateway_request_stage_duration_seconds', registry)
+  const appends = histogramOf('gateway_journal_append_duration_seconds', registry)
+  const frameEvents = histogramOf('gateway_journal_frame_events', registry)
+  const frameBytes = histogramOf('gateway_journal_frame_bytes', registry)
+  return {
+    requestEnded: (surface, status, seconds) => {
+      requests.inc({ surface, status })
+      durations.observe({ surface }, seconds)
+    },
+    stageEnded: (stage, surface, seconds) => stages.observe({ stage, surface }, seconds),
+    upstreamCalled: (provider, kind) => calls.inc({ provider, kind }),
+    upstreamFailed: (provider, kind, error) => errors.inc({ provider, kind, error }),
+    fellBack: (provider) => fallbacks.inc({ provider }),
+    frameStored: (events, bytes, seconds) => {
+      frameEvents.observe(events)
+      frameBytes.observe(bytes)
+      appends.observe(seconds)
+    },
+    callbackTried: (outcome) => callbacks.inc({ outcome }),
+    taskSettled: (outcome) => settled.inc({ outcome }),
+  }
+}
+
+/** The metrics of one process, in the text format of Prometheus. */
+export class PrometheusMetrics {
+  readonly observer: Observer
+  readonly #registry = new Registry()
+  readonly #gauges = new Map<GaugeName, Gauge>()
+  readonly #sources: Readings[] = []
+  /** Scrapes that come together are answered together: the figures are set anew for each. */
+  #rendering: Promise<string> | null = null
+
+  constructor() {
+    collectDefaultMetrics({ register: this.#registry })
+    this.observer = observerOn(this.#registry)
+    for (const name of Object.keys(gauges) as GaugeName[])
+      this.#gauges.set(name, new Gauge(shapeOf({ name, ...gauges[name] }, this.#registry)))
+  }
+
+  get contentType(): string {
+    return this.#registry.contentType
+  }
+
+  /** Figures that are read at each scrape. Those that cannot be told in time are left out of it. */
+  add(readings: Readings): void {
+    this.#sources.push(readings)
+  }
+
+  render(): Promise<string> {
+    this.#rendering ??= this.#render().finally(() => {
+      this.#rendering = null
+    })
+    return this.#rendering
+  }
+
+  async #render(): Promise<string> {
+    const read = await Promise.all(this.#sources.map(readInTime))
+    for (const [name, gauge] of this.#gauges) clear(name, gauge)
+    for (const { name, labels = {}, value } of read.flat()) this.#gauges.get(name)?.set({ ...labels }, value)
+    return this.#registry.metrics()
+  }
+}
+
+/** A reset alone sets a gauge without labels to 0, which would be a figure. */
+const clear = (name: GaugeName, gauge: Gauge): void => {
+  gauge.reset()
+  if (gauges[name].labels.length === 0) gauge.remove()
+}
+
+/** A gauge without a value says that its source is away; the checks of readiness say why. */
+const readInTime = async (readings: Readings): Promise<readonly Reading[]> => {
+  try {
+    return await withTimeout(Promise.resolve(readings()), limits.scrapeMs, () => new Error('no answer'))
+  } catch {
+    return []
+  }
+}

@@ -1,0 +1,133 @@
+import { hash } from 'node:crypto'
+import type { Key } from '../domain/accounts/accounts.ts'
+import type { FreshKey } from '../domain/accounts/decide.ts'
+import { formatUsd } from '../domain/money.ts'
+import { GatewayError } from '../errors/gateway-error.ts'
+import type { NewId } from '../runtime/clock.ts'
+import {
+  type AdminContext,
+  accountRefusal,
+  executeAccountCommand,
+  requireWorkspace,
+  walletHandlerOf,
+} from './admin-context.ts'
+
+/** Where ids and secrets come from. */
+export interface KeySource {
+  readonly newId: NewId
+  /** 48 characters that nobody can guess. */
+  readonly randomText: () => string
+}
+
+/** A new key's id and secret; the secret is nowhere else. */
+export interface IssuedKey {
+  readonly keyId: string
+  readonly secret: string
+}
+
+export const sha256Hex = (text: string): string => hash('sha256', text)
+
+const shownPrefixLength = 9
+
+const makeKey = ({ newId, randomText }: KeySource): { readonly fresh: FreshKey; readonly issued: IssuedKey } => {
+  const keyId = `key_${newId()}`
+  const secret = `sk-${randomText()}`
+  const prefix = `${secret.slice(0, shownPrefixLength)}…`
+  return { fresh: { keyId, sha256: sha256Hex(secret), prefix }, issued: { keyId, secret } }
+}
+
+/** Throws `not_found`. */
+export const requireKey = ({ tail }: Pick<AdminContext, 'tail'>, keyId: string): Key => {
+  const key = tail.ledger.accounts.keys.get(keyId)
+  if (key === undefined) throw accountRefusal('key_unknown')
+  return key
+}
+
+/** True when the workspace is new, false when it was there already. Throws `conflict` where it is another. */
+export const executeOpenWorkspace = async (
+  books: AdminContext,
+  workspace: { readonly workspaceId: string; readonly name: string; readonly creditLimitPicos: bigint },
+): Promise<boolean> => {
+  const { facts } = await executeAccountCommand(books, workspace.workspaceId, { type: 'OpenWorkspace', ...workspace })
+  return facts.length > 0
+}
+
+/** True when something changed; what is undefined stays. Throws `not_found`. */
+export const executeChangeWorkspace = async (
+  books: AdminContext,
+  workspaceId: string,
+  change: { readonly name?: string | undefined; readonly creditLimitPicos?: bigint | undefined },
+): Promise<boolean> => {
+  requireWorkspace(books, workspaceId)
+  const { facts } = await executeAccountCommand(books, workspaceId, { type: 'ChangeWorkspace', workspaceId, ...change })
+  return facts.length > 0
+}
+
+/** Throws `not_found`, or `conflict` where a working key has the name. */
+export const executeIssueKey = async (
+  books: AdminContext,
+  key: { readonly workspaceId: string; readonly name: string; readonly expiresAtMs?: number | null },
+  source: KeySource,
+): Promise<IssuedKey> => {
+  requireWorkspace(books, key.workspaceId)
+  const { fresh, issued } = makeKey(source)
+  await executeAccountCommand(books, key.workspaceId, { type: 'IssueKey', ...key, ...fresh })
+  return issued
+}
+
+export interface Rotation {
+  /** Until when the key that is replaced goes on; null: not at all. */
+  readonly graceEndsAtMs: number | null
+  /** Of the fresh key; undefined: when the one that it replaces would have ended; null: never. */
+  readonly expiresAtMs?: number | null | undefined
+}
+
+/** A fresh key under the old one's name. Throws `not_found`, or `conflict` where the key was revoked or rotated before. */
+export const rotateKey = async (
+  books: AdminContext,
+  keyId: string,
+  rotation: Rotation,
+  source: KeySource,
+): Promise<IssuedKey> => {
+  const { workspaceId } = requireKey(books, keyId)
+  const { fresh, issued } = makeKey(source)
+  await executeAccountCommand(books, workspaceId, { type: 'RotateKey', keyId, fresh, ...rotation })
+  return issued
+}
+
+/** True when that is news. Throws `not_found`, or `conflict` where the key was revoked. */
+export const setKeyExpiry = async (books: AdminContext, keyId: string, expiresAtMs: number): Promise<boolean> => {
+  const { workspaceId } = requireKey(books, keyId)
+  const { facts } = await executeAccountCommand(books, workspaceId, { type: 'SetKeyExpiry', keyId, expiresAtMs })
+  return facts.length > 0
+}
+
+/** True when the key worked until now. Throws `not_found`. */
+export const revokeKey = async (books: AdminContext, keyId: string): Promise<boolean> => {
+  const { workspaceId } = requireKey(books, keyId)
+  const { facts } = await executeAccountCommand(books, workspaceId, { type: 'RevokeKey', keyId })
+  return facts.length > 0
+}
+
+export interface Credit {
+  /** Above zero. */
+  readonly amountPicos: bigint
+  /** The same reference credits once. */
+  readonly reference: string
+  readonly note: string
+  /** ISO 8601: when what is left of it lapses. */
+  readonly expiresAt?: string | undefined
+}
+
+/** True when the money is new, false when the reference had been credited before with the same amount. Throws `not_found` or `conflict`. */
+export const executeCredit = async (books: AdminContext, workspaceId: string, credit: Credit): Promise<boolean> => {
+  requireWorkspace(books, workspaceId)
+  const outcome = await walletHandlerOf(books).execute(workspaceId, { type: 'Credit', ...credit }, books.actor)
+  if ('facts' in outcome) return outcome.facts.length > 0
+  const credited = outcome.refused.reason === 'reference_differs' ? formatUsd(outcome.refused.creditedPicos) : '0'
+  throw new GatewayError(
+    'conflict',
+    `The reference ${credit.reference} has credited ${credited} USD before, not ${formatUsd(credit.amountPicos)}.`,
+    { param: 'reference' },
+  )
+}

@@ -1,0 +1,73 @@
+import type { AccountCommand, AccountRefusal } from '../domain/accounts/decide.ts'
+import { type ErrorCode, GatewayError } from '../errors/gateway-error.ts'
+import type { FactOf } from '../events/envelope.ts'
+import { limits } from '../limits.ts'
+import type { LogOf } from '../log/event-log.ts'
+import type { LedgerTail } from '../log/ledger-tail.ts'
+import { type AccountOutcome, WalletCommandHandler, type WalletEventType } from '../log/wallet-command-handler.ts'
+
+/** What belongs to no workspace: the last word counts, so it needs no order of its own. */
+export type GlobalFact = FactOf<'PricePublished' | 'PlanPublished' | 'AliasSet' | 'RouterSet'>
+
+/** What an administrator asks for of a workspace; the rest of what stands on its subject, time causes. */
+type AskedFor = Exclude<WalletEventType, 'CreditExpired' | 'PlanRenewed'>
+
+/** What administrative changes work on: a ledger that has caught up, and the log they append to. */
+export interface AdminContext {
+  readonly log: Pick<LogOf<GlobalFact['type'] | AskedFor>, 'append' | 'appendToWallet'>
+  readonly tail: LedgerTail
+  /** Of this process; a fresh one where it has none. */
+  readonly writer?: WalletCommandHandler
+  /** Who asks, such as `admin:ana`; absent where nobody does. */
+  readonly actor?: string
+}
+
+export const walletHandlerOf = ({ log, tail, writer }: AdminContext): WalletCommandHandler => {
+  const wallets: Pick<LogOf<AskedFor>, 'appendToWallet'> = log
+  return writer ?? new WalletCommandHandler(wallets, tail)
+}
+
+const refusals: { readonly [R in AccountRefusal]: { readonly code: ErrorCode; readonly message: string } } = {
+  workspace_unknown: { code: 'not_found', message: 'There is no such workspace.' },
+  workspace_differs: { code: 'conflict', message: 'The workspace exists with another name or credit limit.' },
+  key_unknown: { code: 'not_found', message: 'There is no such key.' },
+  key_name_taken: {
+    code: 'conflict',
+    message: 'The workspace has a working key of this name; its secret was shown once and cannot be shown again.',
+  },
+  key_revoked: { code: 'conflict', message: 'The key was revoked.' },
+  key_replaced: { code: 'conflict', message: 'The key was rotated before: another one has its name.' },
+}
+
+export const accountRefusal = (refused: AccountRefusal): GatewayError => {
+  const { code, message } = refusals[refused]
+  return new GatewayError(code, message)
+}
+
+/** Throws `not_found`. */
+export const requireWorkspace = ({ tail }: Pick<AdminContext, 'tail'>, workspaceId: string): void => {
+  if (!tail.ledger.accounts.workspaces.has(workspaceId)) throw accountRefusal('workspace_unknown')
+}
+
+/** Appends what the command decides. Throws `not_found` or `conflict` where it is refused. */
+export const executeAccountCommand = async (
+  books: AdminContext,
+  workspaceId: string,
+  command: AccountCommand,
+): Promise<Extract<AccountOutcome, { facts: unknown }>> => {
+  const outcome = await walletHandlerOf(books).executeAccount(workspaceId, command, books.actor)
+  if ('refused' in outcome) throw accountRefusal(outcome.refused)
+  return outcome
+}
+
+/** Resolves when the facts are stored, in their order, and applied. */
+export const appendGlobalFacts = async (
+  { log, tail, actor }: AdminContext,
+  facts: readonly GlobalFact[],
+): Promise<void> => {
+  const said = actor === undefined ? facts : facts.map((fact) => ({ ...fact, actor }))
+  for (let start = 0; start < said.length; start += limits.globalFactsPerFrame) {
+    const { sequence } = await log.append(said.slice(start, start + limits.globalFactsPerFrame))
+    await tail.reached(sequence)
+  }
+}

@@ -1,0 +1,101 @@
+import { walletInLedger } from '../domain/ledger/ledger.ts'
+import { formatUsd } from '../domain/money.ts'
+import { type Subscription, termsOf } from '../domain/plans/subscription.ts'
+import type { WalletRefusal } from '../domain/wallet/decide.ts'
+import type { PlanCommand, PlanRefusal } from '../domain/wallet/decide-plan.ts'
+import { getValidator, type SchemaProblem } from '../encoding/schema-validation.ts'
+import { GatewayError, truncateName } from '../errors/gateway-error.ts'
+import { schemaIdOf } from '../events/envelope.ts'
+import type { PlanPublished } from '../events/types.ts'
+import { type AdminContext, appendGlobalFacts, requireWorkspace, walletHandlerOf } from './admin-context.ts'
+
+const spendProblem: SchemaProblem = {
+  path: 'limits.spend',
+  message: 'is not of a plan: spend limits are those of a key',
+  keyword: 'not',
+}
+
+/** Everything that is wrong with the terms of a plan, by the names of its event. */
+export const problemsOfPlan = (plan: PlanPublished): readonly SchemaProblem[] => {
+  const problems = getValidator(schemaIdOf('PlanPublished'), { allErrors: true })(plan)
+  return problems.length === 0 && plan.limits.spend !== undefined ? [spendProblem] : problems
+}
+
+/** True when the plan is new, or its terms are; false when they stood already. Throws `invalid_value`. */
+export const executePublishPlan = async (books: AdminContext, plan: PlanPublished): Promise<boolean> => {
+  const [problem] = problemsOfPlan(plan)
+  if (problem !== undefined)
+    throw new GatewayError('invalid_value', `Invalid value: '${problem.path}' ${problem.message}.`, {
+      param: problem.path,
+    })
+  const standing = books.tail.ledger.accounts.plans.get(plan.planId)
+  const terms = termsOf(plan)
+  if (standing !== undefined && JSON.stringify(termsOf(standing)) === JSON.stringify(terms)) return false
+  await appendGlobalFacts(books, [{ type: 'PlanPublished', data: terms }])
+  return true
+}
+
+const planRefusal = (refusal: PlanRefusal, price: string): GatewayError => {
+  switch (refusal.reason) {
+    case 'insufficient':
+      return new GatewayError(
+        'insufficient_user_quota',
+        `The fee of ${price} USD is not covered: ${formatUsd(refusal.availablePicos)} USD can be spent on it.`,
+      )
+    case 'subscription_differs':
+      return new GatewayError('conflict', `This subscription is to the plan ${refusal.planId}.`, {
+        param: 'subscription_id',
+      })
+    case 'no_subscription':
+      return new GatewayError('not_found', 'The workspace has no plan.')
+  }
+}
+
+const isPlanRefusal = (refused: WalletRefusal): refused is PlanRefusal =>
+  refused.reason === 'insufficient' || refused.reason === 'subscription_differs' || refused.reason === 'no_subscription'
+
+const carryOut = async (
+  books: AdminContext,
+  workspaceId: string,
+  command: PlanCommand,
+  price = '0',
+): Promise<boolean> => {
+  requireWorkspace(books, workspaceId)
+  const outcome = await walletHandlerOf(books).execute(workspaceId, command, books.actor)
+  if ('facts' in outcome) return outcome.facts.length > 0
+  const { refused } = outcome
+  if (!isPlanRefusal(refused)) throw new Error(`a plan was refused for ${refused.reason}`)
+  throw planRefusal(refused, price)
+}
+
+export interface SubscribeRequest {
+  readonly workspaceId: string
+  readonly planId: string
+  readonly subscriptionId: string
+  readonly startsAtMs: number
+  readonly renews: boolean
+  /** False: a plan that the workspace has already is not begun anew. */
+  readonly again: boolean
+}
+
+/** True when a period has begun and its fee is charged; false for a repeat. Throws `not_found`, `conflict` or `insufficient_user_quota`. */
+export const executeSubscribe = async (
+  books: AdminContext,
+  { workspaceId, planId, ...subscribing }: SubscribeRequest,
+): Promise<boolean> => {
+  requireWorkspace(books, workspaceId)
+  const terms = books.tail.ledger.accounts.plans.get(planId)
+  if (terms === undefined)
+    throw new GatewayError('not_found', `There is no plan ${truncateName(planId)}.`, { param: 'plan' })
+  return carryOut(books, workspaceId, { type: 'Subscribe', terms, ...subscribing }, terms.price)
+}
+
+/** True when the plan would have been renewed until now. Throws `not_found` where there is none. */
+export const executeCancelPlan = (books: AdminContext, workspaceId: string): Promise<boolean> =>
+  carryOut(books, workspaceId, { type: 'CancelPlan' })
+
+/** The plan that a workspace has, on the terms of its period; null without one. Throws `not_found`. */
+export const activeSubscription = (books: Pick<AdminContext, 'tail'>, workspaceId: string): Subscription | null => {
+  requireWorkspace(books, workspaceId)
+  return walletInLedger(books.tail.ledger, workspaceId).subscription
+}

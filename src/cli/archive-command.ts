@@ -1,0 +1,88 @@
+import type { Command } from 'commander'
+import { ArchiveFolder } from '../adapters/archive/archive-folder.ts'
+import { type ArchiveReport, archiveSealedFrames } from '../audit/archive.ts'
+import type { IntegrityFinding } from '../audit/findings.ts'
+import type { Verifier } from '../audit/note.ts'
+import type { Config } from '../config/config.ts'
+import { limits } from '../limits.ts'
+import type { ConfigOf } from './audit-command.ts'
+import { printFindings } from './findings-report.ts'
+import { withPlatform } from './platform.ts'
+import { withProgress } from './progress.ts'
+import { collectOption, resolveVerifiers } from './public-keys.ts'
+import { exitCodes, type OutputOptions, printRecords, UsageError } from './report.ts'
+import { createRuntime } from './runtime.ts'
+
+interface Options extends OutputOptions {
+  readonly publicKey: readonly string[]
+}
+
+/** Checkpoints of an origin; an archive is of one log. */
+const originOf = (verifiers: readonly Verifier[]): string => {
+  const [origin, ...others] = new Set(verifiers.map(({ name }) => name))
+  if (origin === undefined || others.length > 0) throw new UsageError('the public keys are of different logs')
+  return origin
+}
+
+interface Report extends ArchiveReport {
+  /** What was archived before and is not as it was left. */
+  readonly damaged: readonly IntegrityFinding[]
+}
+
+/** What is new is archived also where what stands is damaged: it is safer there than nowhere. */
+const archiveLog = async (config: Config, folder: string, verifiers: readonly Verifier[]): Promise<Report> => {
+  const target = await ArchiveFolder.open(folder, originOf(verifiers))
+  try {
+    const damaged = await target.damaged()
+    const report = await withPlatform(config, createRuntime('warn'), { readOnly: true }, ({ log }) =>
+      withProgress('archive', (progress) =>
+        archiveSealedFrames({
+          source: log,
+          target,
+          verifiers,
+          onProgress: (sequence, last) => progress.update(sequence, last),
+        }),
+      ),
+    )
+    return { ...report, damaged }
+  } finally {
+    await target.close()
+  }
+}
+
+const printReport = (
+  folder: string,
+  { from, to, lastSequence, findings, total, damaged }: Report,
+  output: OutputOptions,
+): void => {
+  printFindings(damaged.slice(0, limits.verifyFindingsMax), damaged.length, output)
+  printFindings(findings, total, output)
+  if (damaged.length > 0)
+    console.error(`\`gateway verify --archive ${folder}\` checks the contents too, and tells all that is damaged`)
+  if (output.json) {
+    printRecords([{ archive: folder, from, to, log_ends_at: lastSequence, findings: total + damaged.length }], output)
+    return
+  }
+  console.log(to === from ? 'nothing new is sealed' : `frames ${from + 1} to ${to} were archived`)
+  const holds = damaged.length === 0 ? 'holds frames' : 'should hold frames'
+  console.log(`${folder} ${holds} 1 to ${to}; the log ends at ${lastSequence}`)
+}
+
+/** `gateway archive`: exit code 1 where the log does not go on as it was archived or holds checkpoints that are not believed, and where the archive lacks what it held. */
+export const registerArchive = (program: Command, configOf: ConfigOf): void => {
+  program
+    .command('archive <folder>')
+    .description('copy what is sealed of the log to a folder, frame by frame as it was stored; run again, it goes on')
+    .option('--public-key <key>', 'the log’s key, or a file with it (default: the configured one)', collectOption, [])
+    .option('--json', 'one JSON object a line', false)
+    .action(async (folder: string, options: Options, command: Command) => {
+      const config = configOf(command)
+      const report = await archiveLog(
+        config,
+        folder,
+        resolveVerifiers(options.publicKey, () => config),
+      )
+      printReport(folder, report, options)
+      process.exitCode = report.total + report.damaged.length === 0 ? exitCodes.done : exitCodes.failed
+    })
+}

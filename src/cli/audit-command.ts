@@ -1,0 +1,45 @@
+import type { Command } from 'commander'
+import { verifierText } from '../audit/note.ts'
+import type { Config } from '../config/config.ts'
+import type { ProcessRole } from '../roles/role.ts'
+import { findLogVerifier, newKeyPair } from './audit-keys.ts'
+import { CommandError, type OutputOptions, printRecords } from './report.ts'
+
+/** The configuration as a command or a role reads it. */
+export type ConfigOf = (command: Command, options?: { readonly role?: ProcessRole }) => Config
+
+const printNewKey = ({ audit }: Config, output: OutputOptions): void => {
+  const { signingKey, publicKey } = newKeyPair(audit.origin)
+  if (output.json) printRecords([{ signing_key: signingKey, public_key: publicKey }], output)
+  else console.log(`signing_key: ${signingKey}\npublic_key: ${publicKey}`)
+  console.error(
+    'The signing key is shown this once and kept nowhere: whoever has it can seal another history. Give it to the schedulers alone, and the public key to everybody who verifies.',
+  )
+}
+
+const printKey = (configOf: ConfigOf, command: Command, output: OutputOptions): void => {
+  // Who has the private key alone can tell the public one.
+  const verifier = findLogVerifier(configOf(command)) ?? findLogVerifier(configOf(command, { role: 'scheduler' }))
+  if (verifier === null)
+    throw new CommandError(
+      'no key: none is configured in `audit`, and no gateway has made one on the data folder yet; `--new` makes a pair',
+    )
+  const text = verifierText(verifier)
+  if (output.json) printRecords([{ public_key: text }], output)
+  else console.log(text)
+}
+
+/** `gateway audit`: the keys that the log is sealed with. */
+export const registerAudit = (program: Command, configOf: ConfigOf): void => {
+  program
+    .command('audit')
+    .description('the keys that the log is sealed with')
+    .command('key')
+    .description('print the public key with which anybody can verify the log')
+    .option('--new', 'make a new key pair and print both; it is kept nowhere', false)
+    .option('--json', 'one JSON object a line', false)
+    .action((options: OutputOptions & { readonly new: boolean }, command: Command) => {
+      if (options.new) printNewKey(configOf(command), options)
+      else printKey(configOf, command, options)
+    })
+}

@@ -1,0 +1,20 @@
+import { createHmac } from 'node:crypto'
+import type { Config } from '../config/config.ts'
+import { type CommandContext, workspaceRecord } from './accounts.ts'
+import { findCallbackSecret } from './platform.ts'
+import { CommandError } from './report.ts'
+
+/** What a workspace verifies its callbacks with, in the form of Standard Webhooks. No two workspaces have the same. */
+export const workspaceCallbackSecret = (secret: string, workspaceId: string): string =>
+  `whsec_${createHmac('sha256', secret).update(`callbacks ${workspaceId}`).digest('base64')}`
+
+/** For who receives a workspace's callbacks. Throws CommandError where there is no such workspace, or nothing to make the secret of. */
+export const callbackSecretRecord = (session: CommandContext & { readonly config: Config }, workspaceId: string) => {
+  const { workspace } = workspaceRecord(session, workspaceId)
+  const secret = findCallbackSecret(session.config)
+  if (secret === null)
+    throw new CommandError(
+      'nobody is called back: the configuration has no `callbacks.secret`, and the servers are not embedded',
+    )
+  return { workspace, callback_secret: workspaceCallbackSecret(secret, workspaceId) }
+}

@@ -1,0 +1,43 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { limits } from '../limits.ts'
+import { ForeignTables } from '../log/log-identity.ts'
+import { projector } from '../roles/projector/role.ts'
+import { type Platform, requireTables, withDatabaseErrors } from './platform.ts'
+import { CommandError } from './report.ts'
+import type { Runtime } from './runtime.ts'
+
+/** The checkpoint once it is at the sequence, or once it stood still for so long that no projector can be at work. */
+const awaitProjector = async (checkpoint: () => Promise<number>, sequence: number): Promise<number> => {
+  let at = await checkpoint()
+  let movedMs = performance.now()
+  while (at < sequence && performance.now() - movedMs < limits.projectionStandbyMs) {
+    await delay(limits.tablesPollMs)
+    const before = at
+    at = await checkpoint()
+    if (at > before) movedMs = performance.now()
+  }
+  return at
+}
+
+/** The log may have grown since its end was asked for, and the tables with it. */
+const assertWithin = async ({ log }: Platform, at: number): Promise<void> => {
+  const last = await log.lastSequence()
+  if (at > last) throw new ForeignTables(`the tables stand at sequence ${at}, but the log ends at ${last}`)
+}
+
+/** Brings the tables to where the log ends now: by waiting for the projector that runs, or, where none does, by its work in this process. */
+export const catchUp = async (platform: Platform, runtime: Runtime): Promise<void> => {
+  const { log } = platform
+  const { database, place } = requireTables(platform)
+  const last = await log.lastSequence()
+  if (last === 0) throw new CommandError('the log is empty')
+  const at = await withDatabaseErrors(
+    place.url,
+    awaitProjector(() => database.checkpoint(), last),
+  )
+  if (at > last) await assertWithin(platform, at)
+  if (at >= last) return
+  // What ends it is told by `reached` too.
+  const running = await projector.start({ log, store: database.projectionStore(), ...runtime, onFatal: () => {} })
+  await running.reached(last).finally(() => running.stop())
+}

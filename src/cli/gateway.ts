@@ -1,0 +1,428 @@
+import { openCallClient } from '../adapters/nats/calls/call-client.ts'
+import { openCallServer } from '../adapters/nats/calls/call-server.ts'
+import { openOutcomes } from '../adapters/nats/outcomes/open.ts'
+import { type OpenRates, openRates } from '../adapters/nats/rates/open.ts'
+import { openWorkQueues, type WorkQueues } from '../adapters/nats/work-queue/open.ts'
+import { type Config, type ProviderConfig, resolveDialect, resolveProfile, sandboxVendor } from '../config/config.ts'
+import { callableModels } from '../domain/routing/plan.ts'
+import { callableVideoModels } from '../domain/video/plan.ts'
+import type { LedgerTail } from '../log/ledger-tail.ts'
+import type { Dispatch } from '../roles/dispatch.ts'
+import type { EdgeBounds } from '../roles/edge/bounds.ts'
+import type { OutcomeStore } from '../roles/edge/idempotency/outcome-store.ts'
+import type { CallSource, ProxyBounds } from '../roles/proxy/role.ts'
+import { RecentTasks } from '../roles/recent-tasks.ts'
+import type { RoleName } from '../roles/role.ts'
+import { StoredResponses } from '../roles/stored-responses.ts'
+import type { PollerBounds } from '../roles/video-poller/bounds.ts'
+import type { CommandContext } from './accounts.ts'
+import { resolveAdministrators } from './administrators.ts'
+import { openDemo } from './demo.ts'
+import { LocalCalls } from './local-calls.ts'
+import { Observation } from './observation.ts'
+import { openPlatform, openTail, type Platform, requireTables } from './platform.ts'
+import { assertPortFree } from './ports.ts'
+import { publishUnknownPrices } from './prices.ts'
+import type { Runtime } from './runtime.ts'
+import { ShutdownStack } from './shutdown-stack.ts'
+
+/** A gateway that answers at `url`. */
+export interface Gateway {
+  readonly url: string
+  /** The demo workspace's key; null on external servers, where nothing is opened unasked. */
+  readonly demoKey: string | null
+  /** Of the data folder's own administrator, where it was made just now. */
+  readonly newAdminToken: string | null
+  readonly sandbox: boolean
+  readonly sampleModel: string
+  /** Of metrics and health; null where nobody can ask for them. */
+  readonly observeUrl: string | null
+  /** Null where no videos are made. */
+  readonly sampleVideoModel: string | null
+  /** Finishes requests in flight, gives allowances back, stops in reverse order. */
+  stop(): Promise<void>
+}
+
+/** One role that runs in this process alone. */
+export interface RunningProcess {
+  readonly role: RoleName
+  /** Where it answers HTTP; null for a role that does not. */
+  readonly url: string | null
+  /** Of metrics and health; null where nobody can ask for them. */
+  readonly observeUrl: string | null
+  stop(): Promise<void>
+}
+
+type OnFatal = (fault: Error) => void
+
+/** Other bounds than those of `limits.ts`, for a test. */
+export interface GatewayBounds {
+  readonly edge?: Partial<EdgeBounds>
+  readonly proxy?: ProxyBounds
+  readonly videoPoller?: Partial<PollerBounds>
+}
+
+/** What a process is started from. */
+interface StartContext {
+  readonly config: Config
+  readonly runtime: Runtime
+  readonly onFatal: OnFatal
+  readonly bounds: GatewayBounds
+}
+
+/** What every role is started from. */
+interface ProcessContext extends StartContext {
+  readonly platform: Platform
+  readonly stack: ShutdownStack
+  readonly observation: Observation
+}
+
+// What a role is made of is loaded when it starts: it is most of the program, and a process that runs one role needs no other's.
+
+const startProjector = async ({ platform, runtime, onFatal, stack, observation }: ProcessContext): Promise<void> => {
+  const { projector } = await import('../roles/projector/role.ts')
+  const store = requireTables(platform).database.projectionStore()
+  const running = stack.push(await projector.start({ log: platform.log, store, ...runtime, onFatal }))
+  observation.watchTables(() => running.projectedSequence())
+  observation.check('projector', () => running.checks())
+}
+
+const startTail = async ({ platform, runtime, onFatal, stack, observation }: ProcessContext): Promise<LedgerTail> => {
+  const tail = stack.push(await openTail(platform, runtime))
+  observation.watchTail(tail)
+  tail.done.catch(onFatal)
+  return tail
+}
+
+const startScheduler = async (context: ProcessContext, tail: LedgerTail): Promise<void> => {
+  const { config, platform, runtime, stack, observation } = context
+  const [{ scheduler }, { resolveSealing }] = await Promise.all([
+    import('../roles/scheduler/role.ts'),
+    import('./audit-keys.ts'),
+  ])
+  const sealing = resolveSealing(config, runtime)
+  const running = stack.push(
+    await scheduler.start({
+      log: platform.log,
+      tail,
+      sealing,
+      requestDeadlineMs: config.requestDeadlineMs,
+      ...runtime,
+    }),
+  )
+  observation.addLivenessCheck('scheduler', () => running.checks())
+}
+
+/** The sandbox answers where nothing is configured; null where something is. */
+const openSandbox = async ({ config, runtime, stack }: ProcessContext): Promise<string | null> => {
+  if (!config.sandbox) return null
+  runtime.logger.warn({}, 'no provider is configured: the sandbox provider answers, and its answers are billed')
+  const { startSandbox } = await import('../../sandbox/server.ts')
+  return stack.push(await startSandbox(runtime)).url
+}
+
+const createSandboxProviders = ({ catalog }: Config, baseUrl: string): readonly ProviderConfig[] =>
+  [...catalog.providers]
+    .filter(([name]) => name !== sandboxVendor)
+    .map(([name, { models }]) => ({
+      name,
+      profile: resolveProfile(name),
+      dialect: resolveDialect(name),
+      baseUrl,
+      apiKey: 'sandbox',
+      models,
+    }))
+
+const startProxy = async (context: ProcessContext, calls: CallSource, sandboxUrl: string | null): Promise<void> => {
+  const { config, platform, runtime, stack, observation, bounds } = context
+  const [{ proxy }, { UndiciClient }, { openVendors }] = await Promise.all([
+    import('../roles/proxy/role.ts'),
+    import('../adapters/http/client.ts'),
+    import('./video.ts'),
+  ])
+  const providers = sandboxUrl === null ? config.providers : createSandboxProviders(config, sandboxUrl)
+  const http = stack.push(new UndiciClient())
+  const running = stack.push(
+    await proxy.start({
+      observer: observation.observer,
+      log: platform.log,
+      providers: new Map(providers.map((each) => [each.name, each])),
+      vendors: openVendors(config, sandboxUrl, http, runtime),
+      http,
+      calls,
+      drainMs: config.drainMs,
+      ...bounds.proxy,
+      ...runtime,
+    }),
+  )
+  observation.check('proxy', () => running.checks())
+}
+
+const openRecentTasks = ({ platform, stack }: ProcessContext, tail: LedgerTail): RecentTasks =>
+  stack.push(new RecentTasks({ tail, log: platform.log, stored: requireTables(platform).database.tasks() }))
+
+/** What follows the log and knows of tasks. */
+interface LedgerViews {
+  readonly tail: LedgerTail
+  readonly tasks: RecentTasks
+}
+
+const startVideoPoller = async (
+  { config, platform, runtime, stack, bounds, observation }: ProcessContext,
+  { tail, tasks }: LedgerViews,
+  queues: WorkQueues,
+  sandboxUrl: string | null,
+): Promise<void> => {
+  const [{ videoPoller }, { UndiciClient }, { openVendors, openWebhooks }] = await Promise.all([
+    import('../roles/video-poller/role.ts'),
+    import('../adapters/http/client.ts'),
+    import('./video.ts'),
+  ])
+  const http = stack.push(new UndiciClient())
+  const running = stack.push(
+    await videoPoller.start({
+      observer: observation.observer,
+      log: platform.log,
+      tail,
+      recentTasks: tasks,
+      ...queues,
+      vendors: openVendors(config, sandboxUrl, http, runtime),
+      webhooks: openWebhooks(config, stack),
+      bounds: { stopMs: config.drainMs, ...bounds.videoPoller },
+      ...runtime,
+    }),
+  )
+  observation.check('video-poller', () => running.checks())
+  observation.add(() => queues.readings())
+}
+
+/** The work queues on a connection of their own: what is put there may be large, and must not stand before the log's acknowledgements. */
+const openQueues = async (
+  { platform: { connect, queues }, stack }: ProcessContext,
+  does: { readonly puts?: boolean; readonly takes?: boolean },
+): Promise<WorkQueues> => {
+  const connection = await connect('tasks')
+  stack.push({ stop: () => connection.close() })
+  const opened = await openWorkQueues({ ...queues, ...does, connection })
+  stack.push({ stop: () => opened.close() })
+  return opened
+}
+
+/** On a connection of their own: a lease must not wait behind frames or payloads. */
+const openRateRecords = async ({ platform, stack }: ProcessContext): Promise<OpenRates> => {
+  const connection = await platform.connect('rates')
+  stack.push({ stop: () => connection.close() })
+  const rates = await openRates({ ...platform.rates, connection })
+  stack.push({ stop: async () => rates.close() })
+  return rates
+}
+
+/** On a connection of their own, as the work queues are. */
+const openOutcomeStore = async ({ platform, stack }: ProcessContext): Promise<OutcomeStore> => {
+  const connection = await platform.connect('outcomes')
+  stack.push({ stop: () => connection.close() })
+  const outcomes = await openOutcomes({ ...platform.outcomes, connection })
+  stack.push({ stop: () => outcomes.close() })
+  return outcomes
+}
+
+const startEdge = async (
+  context: ProcessContext,
+  { tail, tasks }: LedgerViews,
+  dispatch: Dispatch,
+  queues: WorkQueues,
+  admins: Config['admins'],
+): Promise<string> => {
+  const { config, platform, runtime, stack, bounds, observation } = context
+  const { catalog, listen, requestsPerMinute, connectionsPerAddress, requestDeadlineMs, taskDeadlineMs } = config
+  const { withdrawMs, drainMs } = config
+  const { database } = requireTables(platform)
+  const [{ edge }, { findStoredResponse }, { listLogVerifiers }] = await Promise.all([
+    import('../roles/edge/role.ts'),
+    import('../projections/stored-responses.ts'),
+    import('./audit-keys.ts'),
+  ])
+  const responseOwners = new StoredResponses({
+    tail,
+    log: platform.log,
+    findStored: (responseId) => findStoredResponse(database.db, responseId),
+  })
+  stack.push(responseOwners)
+  const running = await edge.start({
+    log: platform.log,
+    tail,
+    dispatch,
+    catalog,
+    admins,
+    readModels: database.readModels(),
+    frames: platform.log,
+    verifiers: listLogVerifiers(config),
+    responseOwners,
+    taskQueue: queues.tasks,
+    outcomes: await openOutcomeStore(context),
+    tasks,
+    callbacks: config.callbacks !== null,
+    taskDeadlineMs,
+    rateRecords: await openRateRecords(context),
+    requestsPerMinute,
+    requestDeadlineMs,
+    listen,
+    observer: observation.observer,
+    requestLines: config.logRequests && ['debug', 'info'].includes(config.logLevel),
+    checks: observation.baseChecks,
+    bounds: {
+      withdrawMs,
+      stopMs: drainMs,
+      ...(connectionsPerAddress === null ? {} : { connectionsPerAddressMax: connectionsPerAddress }),
+      ...bounds.edge,
+    },
+    ...runtime,
+  })
+  observation.check('edge', () => running.checks())
+  observation.add(running.readings)
+  return stack.push(running).url
+}
+
+const preferredModel = 'openai/gpt-4o-mini'
+
+/** A model for the first request: one that can be called here. */
+const sampleModelOf = ({ catalog }: Config, { tail }: CommandContext, nowMs: number): string => {
+  const models = callableModels(catalog, tail.ledger.prices, nowMs).map(({ model }) => model)
+  return models.includes(preferredModel) ? preferredModel : (models[0] ?? preferredModel)
+}
+
+const sampleVideoModelOf = ({ catalog }: Config, { tail }: CommandContext, nowMs: number): string | null => {
+  const models = callableVideoModels(catalog, tail.ledger.prices, nowMs).map(({ model }) => model)
+  return models.find((model) => model.endsWith('/v3')) ?? models[0] ?? null
+}
+
+const startAll = async (context: ProcessContext): Promise<Omit<Gateway, 'stop' | 'observeUrl'>> => {
+  const { config, runtime, platform } = context
+  await startProjector(context)
+  const tail = await startTail(context)
+  await startScheduler(context, tail)
+  const books = { log: platform.log, tail }
+  await publishUnknownPrices(books, config.prices)
+  const demoKey = config.external === null ? await openDemo(books, config.dataFolder, runtime) : null
+  const calls = new LocalCalls()
+  const views = { tail, tasks: openRecentTasks(context, tail) }
+  const sandboxUrl = await openSandbox(context)
+  await startProxy(context, calls, sandboxUrl)
+  const queues = await openQueues(context, { puts: true, takes: true })
+  await startVideoPoller(context, views, queues, sandboxUrl)
+  const { admins, newToken } = resolveAdministrators(config)
+  const url = await startEdge(context, views, calls.dispatch, queues, admins)
+  const sampleModel = sampleModelOf(config, books, runtime.clock())
+  const sampleVideoModel = sampleVideoModelOf(config, books, runtime.clock())
+  return { url, demoKey, newAdminToken: newToken, sandbox: config.sandbox, sampleModel, sampleVideoModel }
+}
+
+/** Calls travel on a connection of their own: a long answer must not stand before the log's acknowledgements. */
+const openCalls = async <Calls extends { close(): Promise<void> }>(
+  { config, platform, runtime, stack }: ProcessContext,
+  open: (options: Parameters<typeof openCallClient>[0]) => Calls,
+): Promise<Calls> => {
+  const connection = await platform.connect('calls')
+  stack.push({ stop: () => connection.close() })
+  const calls = open({ connection, name: config.log.name, ...runtime })
+  stack.push({ stop: () => calls.close() })
+  return calls
+}
+
+const warnWithoutPrices = ({ runtime }: ProcessContext, tail: LedgerTail): void => {
+  if (tail.ledger.prices.size === 0)
+    runtime.logger.warn({}, 'no price is published, so no model can be called: run `gateway prices publish`')
+}
+
+const warnWithoutVendors = ({ config, runtime }: ProcessContext): void => {
+  if (config.videoVendors.length === 0 && !config.sandbox)
+    runtime.logger.warn({}, 'no video vendor is configured: open tasks wait for their deadline')
+}
+
+const roleStarters: { readonly [Role in RoleName]: (context: ProcessContext) => Promise<string | null> } = {
+  edge: async (context) => {
+    const tail = await startTail(context)
+    warnWithoutPrices(context, tail)
+    const views = { tail, tasks: openRecentTasks(context, tail) }
+    const queues = await openQueues(context, { puts: true })
+    const { dispatch } = await openCalls(context, openCallClient)
+    return startEdge(context, views, dispatch, queues, resolveAdministrators(context.config).admins)
+  },
+  proxy: async (context) => {
+    await startProxy(context, await openCalls(context, openCallServer), await openSandbox(context))
+    return null
+  },
+  'video-poller': async (context) => {
+    const tail = await startTail(context)
+    warnWithoutVendors(context)
+    const views = { tail, tasks: openRecentTasks(context, tail) }
+    const queues = await openQueues(context, { takes: true })
+    await startVideoPoller(context, views, queues, await openSandbox(context))
+    return null
+  },
+  projector: async (context) => {
+    await startProjector(context)
+    return null
+  },
+  scheduler: async (house) => {
+    await startScheduler(house, await startTail(house))
+    return null
+  },
+}
+
+const startOnPlatform = async <Started extends object>(
+  ground: StartContext,
+  role: RoleName | 'gateway',
+  start: (context: ProcessContext) => Promise<Started>,
+): Promise<Started & { readonly observeUrl: string | null; stop(): Promise<void> }> => {
+  const { config, runtime, bounds } = ground
+  const stack = new ShutdownStack()
+  const observation = stack.push(new Observation(role, config.observe !== null))
+  const { observer } = observation
+  const onFatal = (fault: Error): void => {
+    observation.fail(fault)
+    ground.onFatal(fault)
+  }
+  try {
+    if (role === 'gateway' || role === 'edge')
+      await assertPortFree({ ...config.listen, settings: '--port, or `listen.port` of the configuration' })
+    if (config.observe !== null) await observation.listen(config.observe, runtime.logger)
+    const embedded = role === 'gateway' ? 'own' : 'running'
+    const { queueLeaseMs } = bounds.videoPoller ?? {}
+    const platform = stack.push(
+      await openPlatform(config, runtime, { role, embedded, queueLeaseMs, observer, onFatal }),
+    )
+    observation.watchLog(platform.log)
+    const started = await start({ ...ground, onFatal, platform, stack, observation })
+    observation.started()
+    const stop = (): Promise<void> => {
+      observation.stopping()
+      return stack.stop()
+    }
+    return { ...started, observeUrl: observation.url, stop }
+  } catch (fault) {
+    await stack.stop()
+    throw fault
+  }
+}
+
+/** Starts every role in this process. Rejects, with all that was started stopped again, when one cannot start. */
+export const startGateway = (
+  config: Config,
+  runtime: Runtime,
+  onFatal: OnFatal,
+  bounds: GatewayBounds = {},
+): Promise<Gateway> => startOnPlatform({ config, runtime, onFatal, bounds }, 'gateway', startAll)
+
+/** Starts one role on servers that run already. Rejects like `startGateway`. */
+export const startRole = (
+  role: RoleName,
+  config: Config,
+  runtime: Runtime,
+  onFatal: OnFatal,
+  bounds: GatewayBounds = {},
+): Promise<RunningProcess> =>
+  startOnPlatform({ config, runtime, onFatal, bounds }, role, async (context) => ({
+    role,
+    url: await roleStarters[role](context),
+  }))

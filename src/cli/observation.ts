@@ -1,0 +1,148 @@
+import { readFileSync } from 'node:fs'
+import { OperatorListener } from '../adapters/operators/listener.ts'
+import { PrometheusMetrics } from '../adapters/prometheus/metrics.ts'
+import type { Config } from '../config/config.ts'
+import { limits } from '../limits.ts'
+import { ledgerReadings } from '../log/ledger-readings.ts'
+import type { LedgerTail } from '../log/ledger-tail.ts'
+import { LogWatch, type WatchedLog } from '../log/log-watch.ts'
+import type { RoleName } from '../roles/role.ts'
+import { type Check, type Checks, checkOf, passing } from '../runtime/health.ts'
+import type { Logger } from '../runtime/logger.ts'
+import { noObserver, type Observer, type Readings } from '../runtime/observer.ts'
+import { withPortErrors } from './ports.ts'
+
+const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
+  readonly version: string
+}
+
+/** Followers of the log in a process, as its metrics name them. */
+type FollowerName = 'ledger' | 'tables'
+
+type Phase = 'starting' | 'started' | 'stopping'
+
+/** What one process tells its operators, and what it tells it from. */
+export class Observation {
+  readonly observer: Observer
+  readonly #metrics: PrometheusMetrics | null
+  readonly #role: RoleName | 'gateway'
+  readonly #checks = new Map<string, () => Checks>()
+  readonly #livenessChecks: (() => Checks)[] = []
+  #watch: LogWatch | null = null
+  #listener: OperatorListener | null = null
+  #phase: Phase = 'starting'
+  #fault: string | null = null
+  #url: string | null = null
+
+  /** Counts nothing where nobody can ask. */
+  constructor(role: RoleName | 'gateway', isAsked: boolean) {
+    this.#role = role
+    this.#metrics = isAsked ? new PrometheusMetrics() : null
+    this.observer = this.#metrics?.observer ?? noObserver
+    this.add(() => [{ name: 'gateway_build_info', labels: { version, node: process.versions.node, role }, value: 1 }])
+  }
+
+  /** Where operators ask; null where they cannot. */
+  get url(): string | null {
+    return this.#url
+  }
+
+  add(readings: Readings): void {
+    this.#metrics?.add(readings)
+  }
+
+  /** What a role tells of itself counts for whether the process is ready. */
+  check(name: string, checks: () => Checks): void {
+    this.#checks.set(name, checks)
+  }
+
+  /** What a role never comes back from by itself counts for whether the process is worth keeping, too. */
+  addLivenessCheck(name: string, checks: () => Checks): void {
+    this.check(name, checks)
+    this.#livenessChecks.push(checks)
+  }
+
+  /** Watches the log that the process stands on. */
+  watchLog(log: WatchedLog): LogWatch {
+    const watch = new LogWatch(log)
+    this.#watch = watch
+    this.add(() => watch.readings())
+    this.check('log', () => ({ log: watch.check }))
+    return watch
+  }
+
+  watchTail({ ledger }: LedgerTail): void {
+    this.#follow('ledger', () => ledger.sequence, limits.logStalledMs)
+    this.add(() => ledgerReadings(ledger))
+  }
+
+  watchTables(position: () => number): void {
+    this.#follow('tables', position, limits.projectionLagMs)
+  }
+
+  /** Of what the process stands on, whichever roles it runs. */
+  readonly baseChecks = (): Checks => ({ ...this.#checks.get('log')?.(), ...this.#checks.get('ledger')?.() })
+
+  started(): void {
+    this.#phase = 'started'
+  }
+
+  stopping(): void {
+    this.#phase = 'stopping'
+  }
+
+  /** The process cannot go on. */
+  fail(fault: Error): void {
+    this.#fault ??= fault.message
+  }
+
+  /** Begins to answer. A port that nobody chose gives way to another where it is taken. */
+  async listen(observe: NonNullable<Config['observe']>, logger: Logger): Promise<void> {
+    const metrics = this.#metrics
+    if (metrics === null) return
+    const told = {
+      role: this.#role,
+      metrics: () => metrics.render(),
+      metricsType: metrics.contentType,
+      alive: () => Object.assign({ process: this.#alive }, ...this.#livenessChecks.map((checks) => checks())),
+      ready: () => this.#ready(),
+    }
+    this.#listener = new OperatorListener(told, logger)
+    const { host, port } = observe
+    const settings = '--observe-port, or `observe.port` of the configuration'
+    if (port !== null) this.#url = await withPortErrors({ host, port, settings }, this.#listener.listen(host, port))
+    else this.#url = await listenOnFreePort(this.#listener, host)
+  }
+
+  async stop(): Promise<void> {
+    await this.#watch?.stop()
+    await this.#listener?.stop()
+  }
+
+  get #alive(): Check {
+    return this.#fault === null ? passing : { ok: false, reason: this.#fault }
+  }
+
+  #follow(name: FollowerName, position: () => number, withinMs: number): void {
+    const watch = this.#watch
+    if (watch === null) throw new Error('what is behind the log is told once that is watched')
+    watch.follow(name, position)
+    this.check(name, () => ({ [name]: watch.inStep(name, withinMs) }))
+  }
+
+  #ready(): Checks {
+    const own = { process: this.#alive, phase: checkOf(this.#phase === 'started', `is ${this.#phase}`) }
+    return Object.assign(own, ...[...this.#checks.values()].map((checks) => checks()))
+  }
+}
+
+const isTaken = (fault: unknown): boolean => fault instanceof Error && 'code' in fault && fault.code === 'EADDRINUSE'
+
+const listenOnFreePort = async (listener: OperatorListener, host: string): Promise<string> => {
+  try {
+    return await listener.listen(host, limits.observePort)
+  } catch (fault) {
+    if (!isTaken(fault)) throw fault
+    return listener.listen(host, 0)
+  }
+}

@@ -1,0 +1,72 @@
+import { adjustmentKey } from '../domain/wallet/evolve.ts'
+import { limits } from '../limits.ts'
+import type { EventLog } from '../log/event-log.ts'
+import type { LedgerTail } from '../log/ledger-tail.ts'
+import { type Correction, isPostable, reconciliationId, toAdjustment } from '../reconcile/correction.ts'
+
+/**
+ * `stands`: the log had it already. `superseded`: under its id stands what another posting found, with another amount. `impossible`:
+ * its id or its amount is longer than the log takes.
+ */
+export type PostingOutcome = 'posted' | 'stands' | 'superseded' | 'impossible' | 'not_posted'
+
+/** The log that takes corrections, and a ledger that follows it. */
+export interface CorrectionContext {
+  readonly log: Pick<EventLog, 'postToWallet'>
+  readonly tail: Pick<LedgerTail, 'ledger' | 'reached'>
+}
+
+type OnOutcome = (correction: Correction, outcome: PostingOutcome) => void
+
+/** Puts corrections into the log, or only says what it would put there. */
+export class CorrectionPoster {
+  readonly #context: CorrectionContext
+  readonly #post: boolean
+  readonly #onOutcome: OnOutcome
+  #waiting: Correction[] = []
+
+  constructor(books: CorrectionContext, post: boolean, onOutcome: OnOutcome) {
+    this.#context = books
+    this.#post = post
+    this.#onOutcome = onOutcome
+  }
+
+  async add(correction: Correction): Promise<void> {
+    this.#waiting.push(correction)
+    if (this.#waiting.length >= limits.correctionsPerPost) await this.#flush()
+  }
+
+  /** Resolves when all is in the log, and the ledger in memory has it. */
+  async end(): Promise<void> {
+    await this.#flush()
+  }
+
+  async #flush(): Promise<void> {
+    const byWorkspace = Map.groupBy(this.#waiting, ({ workspaceId }) => workspaceId)
+    this.#waiting = []
+    for (const [workspaceId, corrections] of byWorkspace) await this.#postTo(workspaceId, corrections)
+  }
+
+  async #postTo(workspaceId: string, corrections: readonly Correction[]): Promise<void> {
+    const fresh = corrections.filter((each) => isPostable(each) && this.#findPostedPicos(each) === undefined)
+    if (this.#post && fresh.length > 0) {
+      const { sequence } = await this.#context.log.postToWallet(workspaceId, fresh.map(toAdjustment))
+      // Another may have posted the same ids in the meantime, and the ledger honours the first.
+      await this.#context.tail.reached(sequence)
+    }
+    for (const each of corrections) this.#onOutcome(each, this.#resolveOutcome(each, fresh.includes(each)))
+  }
+
+  #resolveOutcome(correction: Correction, isFresh: boolean): PostingOutcome {
+    if (!isPostable(correction)) return 'impossible'
+    if (isFresh && !this.#post) return 'not_posted'
+    if (this.#findPostedPicos(correction) !== -correction.takesPicos) return 'superseded'
+    return isFresh ? 'posted' : 'stands'
+  }
+
+  /** What was moved under the correction's id; undefined where nothing was. */
+  #findPostedPicos({ workspaceId, corrects, before }: Correction): bigint | undefined {
+    const { wallets } = this.#context.tail.ledger
+    return wallets.get(workspaceId)?.references.get(adjustmentKey(reconciliationId(corrects, before)))
+  }
+}

@@ -1,0 +1,137 @@
+import { writeFileSync } from 'node:fs'
+import { type Command, InvalidArgumentError } from 'commander'
+import { ArchiveSource } from '../adapters/archive/archive-source.ts'
+import { type FoundEvent, findEvent, findSeal, readFrameAt } from '../audit/find-frame.ts'
+import type { FrameSource } from '../audit/frames.ts'
+import type { Verifier } from '../audit/note.ts'
+import { checkProof, makeProof, type Proof } from '../audit/proof.ts'
+import type { Seal } from '../audit/seal.ts'
+import { verifyCheckpoint } from '../audit/verified-checkpoints.ts'
+import type { Config } from '../config/config.ts'
+import { findTrace } from '../projections/charge-trace.ts'
+import type { ConfigOf } from './audit-command.ts'
+import { type Platform, withPlatform } from './platform.ts'
+import { collectOption, resolveVerifiers } from './public-keys.ts'
+import { CommandError, exitCodes, type OutputOptions, printRecords } from './report.ts'
+import { createRuntime } from './runtime.ts'
+
+interface Options extends OutputOptions {
+  readonly archive?: string
+  readonly index: number
+  readonly out?: string
+  readonly publicKey: readonly string[]
+}
+
+/** Where frames are looked for. */
+interface ProofSource {
+  readonly source: FrameSource
+  /** A checkpoint behind the source's end. */
+  readonly lastSeal: Seal | null
+  /** The frames that the tables know of a request or task; none where there are no tables. */
+  readonly findSequences: (id: string) => Promise<readonly number[]>
+}
+
+type FoundFrame = Pick<FoundEvent, 'frame' | 'indexInFrame'>
+
+const findBySequence = async (
+  { source }: ProofSource,
+  sequence: number,
+  indexInFrame: number,
+): Promise<FoundFrame | null> => {
+  const frame = await readFrameAt(source, sequence)
+  return frame === null ? null : { frame, indexInFrame }
+}
+
+/** The frames that the tables know are looked into first; what they do not know is looked for in the whole log. */
+const findById = async ({ source, findSequences }: ProofSource, id: string): Promise<FoundFrame | null> => {
+  const last = await source.lastSequence()
+  const known = (await findSequences(id)).filter((sequence) => sequence <= last)
+  const found = known.length === 0 ? null : await findEvent(source, id, Math.min(...known), Math.max(...known))
+  return found ?? findEvent(source, id, 1, last)
+}
+
+const sealFor = async (
+  { source, lastSeal }: ProofSource,
+  sequence: number,
+  verifiers: readonly Verifier[],
+): Promise<Seal> => {
+  const seal = await findSeal(source, sequence, verifiers, sequence + 1, await source.lastSequence())
+  if (seal !== null) return seal
+  if (lastSeal !== null && lastSeal.from < sequence && sequence <= lastSeal.size) return lastSeal
+  throw new CommandError(`frame ${sequence} is not sealed yet by a checkpoint that is believed`)
+}
+
+const proveEvent = async (
+  place: ProofSource,
+  asked: string,
+  index: number,
+  verifiers: readonly Verifier[],
+): Promise<Proof> => {
+  const found = /^[1-9][0-9]{0,15}$/.test(asked)
+    ? await findBySequence(place, Number(asked), index)
+    : await findById(place, asked)
+  if (found === null) throw new CommandError(`nothing in the log is called ${asked}`)
+  const proof = makeProof(found.frame, found.indexInFrame, await sealFor(place, found.frame.sequence, verifiers))
+  checkProof(proof, verifiers)
+  return proof
+}
+
+const onArchive = async <T>(
+  folder: string,
+  verifiers: readonly Verifier[],
+  work: (place: ProofSource) => Promise<T>,
+): Promise<T> => {
+  const source = await ArchiveSource.open(folder)
+  const { lastCheckpoint } = source
+  const lastSeal = lastCheckpoint === undefined ? null : verifyCheckpoint(lastCheckpoint, verifiers)
+  return work({ source, lastSeal, findSequences: async () => [] })
+}
+
+/** The tables are of use and not needed. */
+const sequencesIn =
+  ({ tables }: Platform): ProofSource['findSequences'] =>
+  async (id) => {
+    if (tables === null) return []
+    return findTrace(tables.database.db, id).then(
+      (trace) => trace?.sequences ?? [],
+      () => [],
+    )
+  }
+
+const onLog = <T>(config: Config, work: (place: ProofSource) => Promise<T>): Promise<T> =>
+  withPlatform(config, createRuntime('warn'), { readOnly: true }, (platform) =>
+    work({ source: platform.log, lastSeal: null, findSequences: sequencesIn(platform) }),
+  )
+
+const indexOf = (text: string): number => {
+  if (!/^[0-9]{1,6}$/.test(text)) throw new InvalidArgumentError('an index is a whole number from 0 on')
+  return Number(text)
+}
+
+const fileFor = (asked: string): string => `${asked.replace(/[^\w.-]/g, '_')}.proof.json`
+
+/** `gateway prove`: writes a file that `gateway verify --proof` checks anywhere. */
+export const registerProve = (program: Command, configOf: ConfigOf): void => {
+  program
+    .command('prove <id>')
+    .description('write the proof that a charge stands in the log: by event id, request or task id, or sequence')
+    .option('--out <file>', 'where to (default: <id>.proof.json)')
+    .option('--index <index>', 'of the events of a frame that is named by its sequence, which one, from 0', indexOf, 0)
+    .option('--archive <folder>', 'from an archive, instead of the log')
+    .option('--public-key <key>', 'the log’s key, or a file with it (default: the configured one)', collectOption, [])
+    .option('--json', 'one JSON object a line', false)
+    .action(async (asked: string, options: Options, command: Command) => {
+      const config = (): Config => configOf(command)
+      const verifiers = resolveVerifiers(options.publicKey, config)
+      const work = (place: ProofSource): Promise<Proof> => proveEvent(place, asked, options.index, verifiers)
+      const proof = await (options.archive === undefined
+        ? onLog(config(), work)
+        : onArchive(options.archive, verifiers, work))
+      const file = options.out ?? fileFor(asked)
+      writeFileSync(file, `${JSON.stringify(proof, null, 1)}\n`)
+      const { event, sequence } = proof
+      if (options.json) printRecords([{ proof: file, sequence, event: event.id, type: event.type }], options)
+      else console.log(`${file} proves ${event.type} ${event.id}, frame ${sequence}`)
+      process.exitCode = exitCodes.done
+    })
+}

@@ -1,0 +1,37 @@
+import { existsSync, readFileSync, statSync } from 'node:fs'
+import { parseVerifier, type Verifier } from '../audit/note.ts'
+import type { Config } from '../config/config.ts'
+import { faultText } from '../errors/gateway-error.ts'
+import { limits } from '../limits.ts'
+import { listLogVerifiers } from './audit-keys.ts'
+import { UsageError } from './report.ts'
+
+/** A file that was named on the command line. Throws UsageError where it cannot be read, or is larger than what is asked for. */
+export const readNamedFile = (file: string, bytesMax: number): string => {
+  try {
+    if (statSync(file).size > bytesMax) throw new Error(`it has more than ${bytesMax} bytes`)
+    return readFileSync(file, 'utf8')
+  } catch (fault) {
+    throw new UsageError(`${file} cannot be read: ${faultText(fault)}`)
+  }
+}
+
+const namedKey = (named: string): Verifier => {
+  try {
+    return parseVerifier(existsSync(named) ? readNamedFile(named, limits.publicKeyBytesMax) : named)
+  } catch (fault) {
+    throw new UsageError(`--public-key ${named}: ${faultText(fault)}`)
+  }
+}
+
+/** Whose checkpoints are believed: the keys named on the command line (or files that hold one), else those of the configuration. */
+export const resolveVerifiers = (named: readonly string[], config: () => Config): readonly Verifier[] => {
+  const verifiers = named.length > 0 ? named.map(namedKey) : listLogVerifiers(config())
+  if (verifiers.length > 0) return verifiers
+  throw new UsageError(
+    'no public key: name the log’s with --public-key, or configure it as audit.public_key; without one nothing is proven, and a log that never had one is not sealed',
+  )
+}
+
+/** Collects an option that may be named several times. */
+export const collectOption = (value: string, earlier: readonly string[]): readonly string[] => [...earlier, value]

@@ -1,0 +1,56 @@
+import type { FoldSource } from '../audit/fold-log.ts'
+import type { Config } from '../config/config.ts'
+import { catchUp } from './catch-up.ts'
+import { openVerifiedArchive, type VerifiedArchiveOptions } from './check-archive.ts'
+import { type Platform, permittedEventTypes, withPlatform } from './platform.ts'
+import { withProgress } from './progress.ts'
+import type { Runtime } from './runtime.ts'
+
+export interface SourceOptions extends VerifiedArchiveOptions {
+  /** Reads the whole log, and no tables. */
+  readonly fromLog: boolean
+  /** The folder of an archive that is read in the log's place. */
+  readonly archive?: string
+}
+
+/** What a command that only reads is given, once the tables are at the end of the log, or a log to fold from its first frame. */
+export interface SourceReaders<T> {
+  readonly tables: (platform: Platform) => Promise<T>
+  readonly log: (log: FoldSource) => Promise<T>
+}
+
+/** Folds a source as far as it goes now, with a bar on the terminal where the work is named. */
+export const foldWithProgress = async <T>(
+  what: string | null,
+  source: Pick<Platform['log'], 'read' | 'lastSequence'>,
+  work: (log: FoldSource) => Promise<T>,
+): Promise<T> => {
+  const to = await source.lastSequence()
+  if (what === null) return work({ frames: source, to, permittedTypes: permittedEventTypes })
+  return withProgress(what, (progress) =>
+    work({
+      frames: source,
+      to,
+      permittedTypes: permittedEventTypes,
+      onFrame: (sequence) => progress.update(sequence, to),
+    }),
+  )
+}
+
+/** Reads the tables, the log, or an archive, as the options say. */
+export const readFromSource = async <T>(
+  what: string | null,
+  config: () => Config,
+  runtime: Runtime,
+  options: SourceOptions,
+  { tables, log }: SourceReaders<T>,
+): Promise<T> => {
+  const { fromLog, archive } = options
+  if (archive !== undefined)
+    return foldWithProgress(what, await openVerifiedArchive(archive, config, options, 'nothing is told of it'), log)
+  return withPlatform(config(), runtime, { readOnly: true }, async (platform) => {
+    if (fromLog) return foldWithProgress(what, platform.log, log)
+    await catchUp(platform, runtime)
+    return tables(platform)
+  })
+}

@@ -1,0 +1,175 @@
+import { createReadStream } from 'node:fs'
+import { access } from 'node:fs/promises'
+import { type Command, InvalidArgumentError, Option } from 'commander'
+import { PostgresReconcileRepository } from '../adapters/postgres/reconcile-repository.ts'
+import type { Config } from '../config/config.ts'
+import { parseUsd } from '../domain/money.ts'
+import { isDay, isZoneName } from '../reconcile/days.ts'
+import { type FormatName, formatNames, type InvoiceFile } from '../reconcile/invoice.ts'
+import { PeriodUnknown } from '../reconcile/reconcile.ts'
+import type { ConfigOf } from './audit-command.ts'
+import { catchUp } from './catch-up.ts'
+import { openTail, type Platform, requireTables, withPlatform } from './platform.ts'
+import { type ReconcileOptions, runReconcile } from './reconcile.ts'
+import { UsageError } from './report.ts'
+import { createRuntime, type Runtime } from './runtime.ts'
+
+interface ReconcileArguments {
+  readonly provider: string
+  readonly format: FormatName
+  readonly file: readonly string[]
+  readonly from?: string
+  readonly to?: string
+  readonly timezone: string
+  readonly rounding?: bigint
+  readonly unitPrice?: bigint
+  readonly model: ReadonlyMap<string, string>
+  readonly post: boolean
+  readonly json: boolean
+}
+
+const dayFrom = (text: string): string => {
+  if (!isDay(text)) throw new InvalidArgumentError('a day such as 2026-03-31')
+  return text
+}
+
+const zoneExpected = 'a name such as Asia/Shanghai'
+
+const timezoneFrom = (text: string): string => {
+  if (!isZoneName(text)) throw new InvalidArgumentError(zoneExpected)
+  return text
+}
+
+const usdFrom = (text: string): bigint => {
+  try {
+    const picos = parseUsd(text)
+    if (picos >= 0n) return picos
+  } catch (fault) {
+    if (!(fault instanceof RangeError)) throw fault
+  }
+  throw new InvalidArgumentError('an amount in USD, such as 0.005')
+}
+
+const collectModelAlias = (text: string, before: ReadonlyMap<string, string>): ReadonlyMap<string, string> => {
+  const [name = '', meant = ''] = text.split('=')
+  if (name === '' || meant === '') throw new InvalidArgumentError('<name on the invoice>=<model>')
+  return new Map([...before, [name, meant]])
+}
+
+const addFile = (name: string, before: readonly string[] = []): readonly string[] => [...before, name]
+
+const fileOf = async (name: string): Promise<InvoiceFile> => {
+  await access(name).catch((cause) => {
+    throw new UsageError(`${name} cannot be read`, { cause })
+  })
+  return { name, open: () => createReadStream(name) }
+}
+
+const optionsOf = async (told: ReconcileArguments): Promise<ReconcileOptions> => {
+  const { from = null, to = null } = told
+  if (from !== null && to !== null && from > to) throw new UsageError('--from is after --to')
+  return {
+    provider: told.provider,
+    format: told.format,
+    files: await Promise.all(told.file.map(fileOf)),
+    from,
+    to,
+    timezone: told.timezone,
+    roundingPicos: told.rounding ?? null,
+    unitPricePicos: told.unitPrice ?? null,
+    modelAliases: told.model,
+    post: told.post,
+    json: told.json,
+  }
+}
+
+const assertProviderKnown = (provider: string, { catalog }: Config, models: Iterable<string>): void => {
+  const priced = [...models].map((model) => model.slice(0, model.indexOf('/')))
+  const known = new Set([...catalog.providers.keys(), ...priced])
+  if (!known.has(provider))
+    throw new UsageError(`no such provider: ${provider}; known are ${[...known].sort().join(', ')}`)
+}
+
+const compareInvoice = async (
+  platform: Platform,
+  runtime: Runtime,
+  config: Config,
+  options: ReconcileOptions,
+): Promise<number> => {
+  const tail = await openTail(platform, runtime)
+  try {
+    assertProviderKnown(options.provider, config, tail.ledger.prices.keys())
+    await catchUp(platform, runtime)
+    return await PostgresReconcileRepository.run(requireTables(platform).place, options.provider, async (books) => {
+      if (!(await books.hasTimeZone(options.timezone)))
+        throw new UsageError(`the database knows no zone ${options.timezone}; give ${zoneExpected}`)
+      return runReconcile(
+        { repository: books, log: platform.log, tail, catalog: config.catalog, nowMs: runtime.clock() },
+        options,
+      )
+    })
+  } catch (fault) {
+    if (fault instanceof PeriodUnknown) throw new UsageError('the invoice tells no days: give --from and --to')
+    throw fault
+  } finally {
+    await tail.stop()
+  }
+}
+
+const help = `
+Differences, each in one class, in the order in which they are explained; the classes add up to the whole difference:
+  timing              requests that reached over midnight, charged here on one day and invoiced on the other
+  estimated           charges that were counted with a tokenizer, as far as they can be off
+  unfinished_request  up to what requests without an end can have cost
+  token_drift         other quantities, at our price
+  price_drift         what is left: another price
+  rounding            what is left, where it is below what the invoice's way of writing amounts loses
+  missing_here, missing_there, unknown_model   what only one side knows
+
+A quantity without an amount is valued at our price. Days are UTC unless --timezone says otherwise.
+
+--post corrects what is invoiced request by request, or task by task: token_drift, price_drift and estimated, in one adjustment for each.
+It takes from the workspace, or gives back, so that the charge equals the invoice. The rest is listed and posted by nobody: what is missing,
+unknown or without an end has no charge to correct, and a sum over a day belongs to no one workspace. Posting again posts nothing new;
+another invoice for the same request corrects what is left.
+What is \`superseded\` another reconciliation corrected in the meantime, by another amount: run again to see what is left. What was given
+back as undelivered is not corrected.
+
+Exit code 0: nothing but timing and rounding is left; 1: something is, or the invoice has bad rows, and then nothing is compared;
+2: used wrongly. Requests and holds past their deadline, late verdicts, estimated charges and second closings are listed, and change no exit code.`
+
+/** `gateway reconcile`: the ledger against what a provider invoiced. */
+export const registerReconcile = (program: Command, configOf: ConfigOf): void => {
+  program
+    .command('reconcile')
+    .description('compare the ledger with what a provider invoiced, and correct what can be')
+    .requiredOption('--provider <name>', 'whose invoice it is, as the configuration names it')
+    .addOption(new Option('--format <format>', 'what the files are').choices(formatNames).makeOptionMandatory())
+    .requiredOption('--file <file>', 'a file of the invoice; may be repeated', addFile)
+    .option('--from <day>', 'the first day (default: that of the invoice)', dayFrom)
+    .option('--to <day>', 'the last day, which is included (default: that of the invoice)', dayFrom)
+    .option('--timezone <zone>', 'where the days of the invoice begin and end', timezoneFrom, 'UTC')
+    .option('--rounding <usd>', 'how far each amount may be from the exact one (default: by the format)', usdFrom)
+    .option(
+      '--unit-price <usd>',
+      'of video tasks that the ledger does not know (default: by the price sheets)',
+      usdFrom,
+    )
+    .option(
+      '--model <invoice=model>',
+      'a model that the invoice calls otherwise; may be repeated',
+      collectModelAlias,
+      new Map(),
+    )
+    .option('--post', 'post the corrections; without it they are only shown', false)
+    .option('--json', 'one JSON object a line', false)
+    .addHelpText('after', help)
+    .action(async (told: ReconcileArguments, command: Command) => {
+      const options = await optionsOf(told)
+      const config = configOf(command)
+      const runtime = createRuntime('warn')
+      process.exitCode = await withPlatform(config, runtime, {}, (platform) =>
+        compareInvoice(platform, runtime, config, options),
+      )
+    })
+}

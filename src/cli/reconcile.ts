@@ -1,0 +1,107 @@
+import { basename } from 'node:path'
+import { formatUsd, parseUsd } from '../domain/money.ts'
+import { type PriceBook, priceAt } from '../domain/pricing/price-book.ts'
+import type { Catalog } from '../domain/routing/plan.ts'
+import { createDayFormatter } from '../reconcile/days.ts'
+import type { UnitPrice } from '../reconcile/decompose.ts'
+import { type FormatName, Invoice, type InvoiceFile } from '../reconcile/invoice.ts'
+import { createModelNames } from '../reconcile/models.ts'
+import { reconcileInvoice } from '../reconcile/reconcile.ts'
+import type { InvoicedSubject, LedgerSubject, ReconcileRepository } from '../reconcile/repository.ts'
+import { unitParts } from '../reconcile/row.ts'
+import type { CommandContext } from './accounts.ts'
+import { CorrectionPoster } from './post-corrections.ts'
+import {
+  correctionRecord,
+  countHarmful,
+  createReport,
+  differenceRecord,
+  printFaults,
+  printSummary,
+  type ReportedInvoice,
+  reportLists,
+} from './reconcile-report.ts'
+import { exitCodes } from './report.ts'
+
+export interface ReconcileOptions {
+  readonly provider: string
+  readonly format: FormatName
+  readonly files: readonly InvoiceFile[]
+  readonly from: string | null
+  readonly to: string | null
+  readonly timezone: string
+  readonly roundingPicos: bigint | null
+  readonly unitPricePicos: bigint | null
+  readonly modelAliases: ReadonlyMap<string, string>
+  readonly post: boolean
+  readonly json: boolean
+}
+
+export interface ReconcileContext extends CommandContext {
+  readonly repository: ReconcileRepository
+  readonly catalog: Pick<Catalog, 'providers'>
+  readonly nowMs: number
+}
+
+/** What was told, or else what any of the provider's video models costs now: they are all sold by the same unit. */
+const unitPriceOf = (
+  prices: PriceBook,
+  { provider, unitPricePicos }: ReconcileOptions,
+  nowMs: number,
+): UnitPrice | null => {
+  const [sheet] = [...prices.keys()]
+    .filter((model) => model.startsWith(`${provider}/`))
+    .flatMap((model) => priceAt(prices, model, nowMs)?.video ?? [])
+  const picos = unitPricePicos ?? (sheet === undefined ? null : parseUsd(sheet.unit_price))
+  return picos === null ? null : { picos, per: unitParts }
+}
+
+const fileNameShownMax = 200
+
+const noteFor =
+  ({ provider, format, files }: ReconcileOptions) =>
+  ({ file, row, amountPicos }: InvoicedSubject, { totalPicos }: LedgerSubject): string => {
+    const name = basename(files[file]?.name ?? '').slice(0, fileNameShownMax)
+    const invoiced = amountPicos === null ? '' : `invoiced ${formatUsd(amountPicos)}, `
+    return `${provider} ${format}, ${name} row ${row}: ${invoiced}charged ${formatUsd(totalPicos)}`
+  }
+
+/**
+ * Compares an invoice with the ledger, prints what differs and, where told to, posts what can be corrected. Resolves with the exit
+ * code: 0 where nothing is left but timing and rounding.
+ */
+export const runReconcile = async (
+  { repository, log, tail, catalog, nowMs }: ReconcileContext,
+  options: ReconcileOptions,
+): Promise<number> => {
+  const { provider, format, files, timezone, roundingPicos } = options
+  const { prices } = tail.ledger
+  const reported: ReportedInvoice = { provider, format, fileNames: files.map(({ name }) => name) }
+  const shown = createReport(options)
+  let corrected = 0
+  const poster = new CorrectionPoster({ log, tail }, options.post, (correction, outcome) => {
+    shown.add('correction', correctionRecord(correction, outcome))
+    if (outcome === 'posted' || outcome === 'stands') corrected += correction.differences
+  })
+  const result = await reconcileInvoice({
+    invoice: new Invoice(files, format, { provider, dayOf: createDayFormatter(timezone), roundingPicos }),
+    repository: repository,
+    names: createModelNames({ provider, catalog, prices, modelAliases: options.modelAliases }),
+    unitPrice: unitPriceOf(prices, options, nowMs),
+    timezone,
+    from: options.from,
+    to: options.to,
+    noteOf: noteFor(options),
+    onFinding: (finding) => shown.add('difference', differenceRecord(finding, reported, options.json)),
+    onCorrection: (correction) => poster.add(correction),
+  })
+  if ('faults' in result) {
+    printFaults(result, reported, options.json)
+    return exitCodes.failed
+  }
+  await poster.end()
+  await reportLists(repository, result.period, nowMs, shown)
+  shown.end()
+  printSummary({ invoice: reported, reconciliation: result, sequence: repository.sequence, corrected }, options)
+  return countHarmful(result.totals) > corrected ? exitCodes.failed : exitCodes.done
+}

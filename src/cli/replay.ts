@@ -1,0 +1,98 @@
+import type { TableComparison } from '../adapters/postgres/compare.ts'
+import type { SchemaLocation } from '../adapters/postgres/connection.ts'
+import { type ProjectTo, Rebuild } from '../adapters/postgres/rebuild.ts'
+import { initialLedger } from '../domain/ledger/ledger.ts'
+import { limits } from '../limits.ts'
+import type { EventLog } from '../log/event-log.ts'
+import { ForeignTables } from '../log/log-identity.ts'
+import { ProjectionRun } from '../roles/projector/projection-run.ts'
+
+export type ReplayProgress =
+  | { readonly step: 'projected'; readonly sequence: number; readonly toSequence: number }
+  | { readonly step: 'compared'; readonly comparison: TableComparison }
+  | { readonly step: 'swapped' }
+
+export interface ReplayParts {
+  readonly log: Pick<EventLog, 'follow' | 'lastSequence'>
+  readonly place: SchemaLocation
+  /** Puts the rebuilt tables in the place of the live ones, whether they differ or not. */
+  readonly swap: boolean
+  /** The tables that are compared, and swapped; all where none are named. All are rebuilt: an event moves several. */
+  readonly tables?: readonly string[]
+  readonly batchEventsMax?: number
+  readonly onProgress?: (progress: ReplayProgress) => void
+}
+
+export interface ReplayReport {
+  /** The sequence at which the tables were compared. */
+  readonly sequence: number
+  readonly comparisons: readonly TableComparison[]
+  readonly equal: boolean
+  readonly swapped: boolean
+}
+
+/** There are no such tables. */
+export class UnknownTables extends Error {
+  override readonly name = 'UnknownTables'
+}
+
+const selectTables = (all: readonly string[], chosen: readonly string[]): readonly string[] => {
+  const unknown = chosen.filter((name) => !all.includes(name))
+  if (unknown.length === 0) return chosen
+  throw new UnknownTables(`no read model is called ${unknown.join(', ')}; there are ${all.join(', ')}`)
+}
+
+/**
+ * Rebuilds the read models from the first frame of the log in a schema of their own and compares every table with the live one, row
+ * by row, at the live checkpoint. Reads and the live projector go on meanwhile. Rejects with `ForeignTables` when the live tables
+ * stand beyond the end of the log, and with `UnknownTables`.
+ */
+export const rebuildReadModels = (parts: ReplayParts): Promise<ReplayReport> => {
+  const { place, swap, tables = [], onProgress = () => {} } = parts
+  return Rebuild.run(place, async (rebuild) => {
+    const all = rebuild.tables
+    const chosen = tables.length === 0 ? null : selectTables(all, tables)
+    const bringTo = createProjection(parts, rebuild, onProgress)
+    await bringTo(await rebuild.liveSequence())
+    await rebuild.finishLoading()
+    let sequence = 0
+    const comparisons = await rebuild.compare(
+      chosen ?? all,
+      (live) => {
+        sequence = live
+        return bringTo(live)
+      },
+      (comparison) => onProgress({ step: 'compared', comparison }),
+    )
+    if (swap) {
+      await rebuild.swap(bringTo, chosen)
+      onProgress({ step: 'swapped' })
+    }
+    return { sequence, comparisons, equal: comparisons.every(({ differences }) => differences === 0), swapped: swap }
+  })
+}
+
+/** Projects on from where the last call ended; what is in the tables is what is in the ledger. */
+const createProjection = (
+  { log, batchEventsMax = limits.projectionBatchEventsMax }: ReplayParts,
+  { store }: Rebuild,
+  onProgress: (progress: ReplayProgress) => void,
+): ProjectTo => {
+  const ledger = initialLedger()
+  return async (toSequence) => {
+    const last = await log.lastSequence()
+    if (last < toSequence)
+      throw new ForeignTables(`the live tables stand at sequence ${toSequence}, but the log ends at ${last}`)
+    const run = new ProjectionRun({
+      ledger,
+      log,
+      store,
+      batchEventsMax,
+      toSequence,
+      onProjected: (sequence) => onProgress({ step: 'projected', sequence, toSequence }),
+    })
+    const end = await run.ended
+    if (end.reason === 'unavailable') throw new Error('the rebuilt tables cannot be written', { cause: end.cause })
+    if (end.reason !== 'reached') throw new Error('somebody else writes the rebuilt tables')
+  }
+}

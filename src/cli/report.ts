@@ -1,0 +1,48 @@
+import { faultCode } from '../errors/gateway-error.ts'
+
+/** How a command ends: 0 done, 1 refused or failed, 2 used wrongly, 3 stopped by a second signal, 4 not proven (`verify`). */
+export const exitCodes = { done: 0, failed: 1, usage: 2, endedAtOnce: 3, notProven: 4 } as const
+
+/** A command's refusal, shown as one line without a stack; exit code 1. */
+export class CommandError extends Error {
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.name = 'CommandError'
+  }
+}
+
+/** A command that was used wrongly; exit code 2. */
+export class UsageError extends CommandError {
+  override readonly name = 'UsageError'
+}
+
+/** Whether a write failed because nobody reads any more, as after `| head`. */
+export const isBrokenPipe = (fault: unknown): boolean => faultCode(fault) === 'EPIPE'
+
+export interface OutputOptions {
+  readonly json: boolean
+}
+
+/** To stderr, beside whatever is printed. */
+export const printWarnings = (warnings: readonly string[]): void => {
+  for (const warning of warnings) console.error(`warning: ${warning}`)
+}
+
+/** Prints a record or a list of records: JSON for programs, aligned columns for people. */
+export const printRecords = (records: readonly Readonly<Record<string, unknown>>[], { json }: OutputOptions): void => {
+  if (json) {
+    for (const record of records) console.log(JSON.stringify(record))
+    return
+  }
+  if (records.length === 0) return
+  const columns = Object.keys(records[0]!)
+  const cells = [columns, ...records.map((record) => columns.map((column) => String(record[column] ?? '')))]
+  const widths = columns.map((_, index) => Math.max(...cells.map((row) => row[index]!.length)))
+  for (const row of cells)
+    console.log(
+      row
+        .map((cell, index) => cell.padEnd(widths[index]!))
+        .join('  ')
+        .trimEnd(),
+    )
+}

@@ -1,0 +1,72 @@
+import { join } from 'node:path'
+import type { Command } from 'commander'
+import type { ArchiveSource } from '../adapters/archive/archive-source.ts'
+import { openRawWriter } from '../adapters/nats/raw-writer.ts'
+import type { FrameSource } from '../audit/frames.ts'
+import { restoreLog } from '../audit/restore.ts'
+import type { Config } from '../config/config.ts'
+import type { ConfigOf } from './audit-command.ts'
+import { openVerifiedArchive, type VerifiedArchiveOptions, verifyWithProgress } from './check-archive.ts'
+import { printFindings } from './findings-report.ts'
+import { type Platform, withPlatform } from './platform.ts'
+import { withProgress } from './progress.ts'
+import { collectOption, resolveVerifiers } from './public-keys.ts'
+import { CommandError, exitCodes, printRecords } from './report.ts'
+import { createRuntime } from './runtime.ts'
+
+const restoreFrames = async (archive: FrameSource, { log, connect }: Platform, name: string): Promise<number> => {
+  const connection = await connect('restore')
+  try {
+    return await withProgress('restore', (progress) =>
+      restoreLog({
+        archive,
+        log,
+        writer: openRawWriter(connection, name),
+        onProgress: (sequence, last) => progress.update(sequence, last),
+      }),
+    )
+  } finally {
+    await connection.close()
+  }
+}
+
+/** A sealer builds on no checkpoint of a key that it does not know. */
+const keyHint = ({ external, dataFolder }: Config): string => {
+  const bring =
+    external === null
+      ? `bring audit/signing-key of the old data folder to ${join(dataFolder, 'audit')}`
+      : 'configure the old `audit.signing_key`'
+  return `sealing goes on only by the key that signed the archive: ${bring} before the gateway starts, or name the old public key in \`audit.previous_public_keys\`; else nothing new is sealed`
+}
+
+const restoreInto = (config: Config, source: ArchiveSource, options: VerifiedArchiveOptions): Promise<number> =>
+  withPlatform(config, createRuntime('warn'), {}, async (platform) => {
+    const verifiers = resolveVerifiers(options.publicKey, () => config)
+    const frames = await restoreFrames(source, platform, config.log.name)
+    const found = await verifyWithProgress('verify', { source: platform.log, known: source.checkpoints }, verifiers)
+    printFindings(found.findings, found.total, options)
+    if (found.total > 0) return exitCodes.failed
+    if (options.json) printRecords([{ restored: frames, frames: found.frames, root: found.root }], options)
+    else
+      console.log(`${frames} frames were put back; the log is the archive's, to the last of its ${found.frames} frames`)
+    console.error(keyHint(config))
+    return exitCodes.done
+  })
+
+const restoreArchive = async (config: Config, folder: string, options: VerifiedArchiveOptions): Promise<number> => {
+  const source = await openVerifiedArchive(folder, () => config, options, 'nothing was restored')
+  if (source.manifest.size === 0) throw new CommandError(`${folder} holds no frames`)
+  return restoreInto(config, source, options)
+}
+
+/** `gateway restore`: exit code 1 where the archive or the restored log is not what was sealed, or the log is not empty. */
+export const registerRestore = (program: Command, configOf: ConfigOf): void => {
+  program
+    .command('restore <folder>')
+    .description('put the frames of an archive into an empty log, at the same sequences; interrupted, run it again')
+    .option('--public-key <key>', 'the log’s key, or a file with it (default: the configured one)', collectOption, [])
+    .option('--json', 'one JSON object a line', false)
+    .action(async (folder: string, options: VerifiedArchiveOptions, command: Command) => {
+      process.exitCode = await restoreArchive(configOf(command), folder, options)
+    })
+}

@@ -1,0 +1,68 @@
+import { type AddHelpTextContext, Command, CommanderError, InvalidArgumentError } from 'commander'
+import { ConfigError } from '../config/config.ts'
+import { registerCommands } from './register.ts'
+import { exitCodes, isBrokenPipe, UsageError } from './report.ts'
+
+/** Help for what is no command: commander shows the help around it, and not what is wrong. */
+const unknownCommand = ({ error, command }: AddHelpTextContext): string => {
+  const [word, name] = command.args
+  return error && word === 'help' && name !== undefined ? `error: unknown command '${name}'\n` : ''
+}
+
+const createProgram = (): Command => {
+  const program = new Command('gateway')
+    .description('A model gateway whose bill can be audited.')
+    .version('0.1.0')
+    .option('--config <file>', 'configuration file (default: gateway.yaml where there is one)')
+    .option('--data <folder>', 'data folder of the embedded servers (default: ./data)')
+    .option(
+      '--actor <name>',
+      'in whose name the log tells what a command changes (default: the user of the operating system)',
+    )
+    .showHelpAfterError('(add --help for usage)')
+    .addHelpText('beforeAll', unknownCommand)
+    .exitOverride()
+  registerCommands(program)
+  return program
+}
+
+/** What the program itself does wrong is shown with its stack; what the world does is told in words. */
+const isInternalFault = (fault: unknown): boolean =>
+  !(fault instanceof Error) || fault instanceof TypeError || fault instanceof ReferenceError
+
+const listMessages = (fault: unknown): readonly string[] => {
+  if (!(fault instanceof Error)) return fault === undefined ? [] : [String(fault)]
+  return [fault.message, ...listMessages(fault.cause)]
+}
+
+/** Help that was asked for, or words that are no command: commander has said it. */
+const isReportedByCommander = (fault: unknown): fault is CommanderError =>
+  fault instanceof CommanderError && !(fault instanceof InvalidArgumentError)
+
+const reportFault = (fault: unknown): number => {
+  if (isReportedByCommander(fault)) return fault.exitCode === 0 ? exitCodes.done : exitCodes.usage
+  console.error(isInternalFault(fault) ? fault : listMessages(fault).join('\n  because '))
+  const usedWrongly =
+    fault instanceof ConfigError || fault instanceof UsageError || fault instanceof InvalidArgumentError
+  return usedWrongly ? exitCodes.usage : exitCodes.failed
+}
+
+/** What a command does is done to its end, whether or not anybody still reads what it says. */
+const ignoreBrokenPipe = (fault: Error): void => {
+  if (!isBrokenPipe(fault)) throw fault
+}
+
+const ignoreBrokenPipes = (): void => {
+  for (const stream of [process.stdout, process.stderr])
+    if (!stream.listeners('error').includes(ignoreBrokenPipe)) stream.on('error', ignoreBrokenPipe)
+}
+
+/** Runs the command that the words of a command line ask for, until it is over; a fault is told on standard error and is the exit code. */
+export const runCommandLine = async (words: readonly string[]): Promise<void> => {
+  ignoreBrokenPipes()
+  try {
+    await createProgram().parseAsync(words, { from: 'user' })
+  } catch (fault) {
+    process.exitCode = reportFault(fault)
+  }
+}

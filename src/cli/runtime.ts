@@ -1,0 +1,64 @@
+import { randomBytes, randomFillSync } from 'node:crypto'
+import { pino } from 'pino'
+import { v7 } from 'uuid'
+import type { Clock, NewId } from '../runtime/clock.ts'
+import type { Logger } from '../runtime/logger.ts'
+import { faultSerializer } from './faults.ts'
+
+/** Time, ids, randomness and the process's own log: made here, passed down. */
+export interface Runtime {
+  readonly clock: Clock
+  readonly newId: NewId
+  /** 48 characters that nobody can guess. */
+  readonly randomText: () => string
+  /** `task_` and 32 random letters and digits. */
+  readonly newTaskId: () => string
+  /** From 0 up to 1; it decides nothing that must not be guessed. */
+  readonly random: () => number
+  readonly logger: Logger
+}
+
+const secretBytes = 36
+const idBytes = 16
+const pool = { bytes: Buffer.alloc(idBytes * 512), used: idBytes * 512 }
+
+/** Random bytes for one id, from a pool: asking the system for each costs more than all else that an id needs. */
+const randomForId = (): Uint8Array => {
+  if (pool.used === pool.bytes.length) {
+    randomFillSync(pool.bytes)
+    pool.used = 0
+  }
+  pool.used += idBytes
+  return pool.bytes.subarray(pool.used - idBytes, pool.used)
+}
+
+const letters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789'
+const taskIdLength = 32
+/** Bytes from here on would favour the first letters. */
+const fairBytes = 256 - (256 % letters.length)
+
+const newTaskId = (): string => {
+  let text = ''
+  while (text.length < taskIdLength)
+    for (const byte of randomForId())
+      if (byte < fairBytes && text.length < taskIdLength) text += letters[byte % letters.length]!
+  return `task_${text}`
+}
+
+/** `secrets` are kept out of the faults that are logged, wherever they stand. */
+export const createRuntime = (logLevel: string, secrets: readonly string[] = []): Runtime => ({
+  clock: Date.now,
+  newId: () => v7({ random: randomForId() }),
+  randomText: () => randomBytes(secretBytes).toString('base64url'),
+  newTaskId,
+  random: Math.random,
+  logger: pino(
+    {
+      level: logLevel,
+      base: null,
+      serializers: { fault: faultSerializer(secrets) },
+      timestamp: pino.stdTimeFunctions.isoTime,
+    },
+    pino.destination({ fd: 2, sync: false }),
+  ),
+})

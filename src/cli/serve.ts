@@ -1,0 +1,87 @@
+import type { Config } from '../config/config.ts'
+import { limits } from '../limits.ts'
+import type { RoleName } from '../roles/role.ts'
+import { type Gateway, type GatewayBounds, type RunningProcess, startGateway, startRole } from './gateway.ts'
+import { exitCodes } from './report.ts'
+import type { Runtime } from './runtime.ts'
+import { onShutdownSignal } from './shutdown-signal.ts'
+
+/** Nothing where nobody can ask. */
+const observeLine = (observeUrl: string | null): readonly string[] =>
+  observeUrl === null ? [] : [`Metrics and health, for operators: ${observeUrl}/metrics, /healthz, /readyz`]
+
+const formatGreeting = (gateway: Gateway): string => {
+  const { url, observeUrl, demoKey, newAdminToken, sandbox, sampleModel, sampleVideoModel } = gateway
+  return [
+    '',
+    `  The gateway answers at ${url}/v1${sandbox ? '  (sandbox provider: no provider key is configured)' : ''}`,
+    `  The dashboard: ${url}/dashboard`,
+    ...observeLine(observeUrl).map((line) => `  ${line}`),
+    ...(demoKey === null
+      ? []
+      : [
+          `  Demo key: ${demoKey}`,
+          '',
+          `  curl ${url}/v1/chat/completions \\`,
+          `    -H 'Authorization: Bearer ${demoKey}' -H 'Content-Type: application/json' \\`,
+          `    -d '{"model":"${sampleModel}","messages":[{"role":"user","content":"Hello!"}]}'`,
+          ...(sampleVideoModel === null
+            ? []
+            : [
+                `  A video: POST the same way {"model":"${sampleVideoModel}","prompt":"A cat."} to /v1/video/generations`,
+              ]),
+          '',
+          '  What it cost, in units of 0.01 USD. The tables follow the log: an answer is counted 18 to 378 ms after its end, as measured.',
+          `  curl ${url}/v1/dashboard/billing/usage -H 'Authorization: Bearer ${demoKey}'`,
+        ]),
+    ...(newAdminToken === null
+      ? []
+      : [
+          '',
+          `  Admin token, shown this once and kept in the data folder (admin-token): ${newAdminToken}`,
+          `  curl ${url}/admin/v1/workspaces -H 'Authorization: Bearer ${newAdminToken}'`,
+        ]),
+    '',
+  ].join('\n')
+}
+
+const roleGreeting = ({ role, url, observeUrl }: RunningProcess): string =>
+  [...observeLine(observeUrl), url === null ? `The ${role} works.` : `The ${role} answers at ${url}/v1`].join('\n')
+
+/** Whatever does not stop, or does not even start, is ended. */
+const forceExitAfterTimeout = ({ withdrawMs, drainMs }: Config, { logger }: Runtime): void => {
+  logger.info({}, 'stopping: requests in flight are finished')
+  const lastMs = withdrawMs + 3 * drainMs + limits.shutdownMs
+  setTimeout(() => {
+    logger.error(
+      { afterMs: lastMs },
+      'the gateway does not stop by itself: it is ended, and its successor finds the rest in the log',
+    )
+    process.exit(exitCodes.failed)
+  }, lastMs).unref()
+}
+
+/** Runs the whole gateway, or one role of it, until SIGINT or SIGTERM, also while it starts; a second one later ends the process at once, with an exit code of its own. */
+export const serveGateway = async (
+  config: Config,
+  runtime: Runtime,
+  role: RoleName | undefined,
+  bounds: GatewayBounds = {},
+): Promise<void> => {
+  const { logger } = runtime
+  for (const file of config.exposedFiles)
+    logger.warn({ file }, 'every user of this machine can read a file with secrets: let only its owner (chmod 600)')
+  const die = (fault: Error): never => {
+    logger.error({ fault }, 'the gateway cannot go on')
+    process.exit(exitCodes.failed)
+  }
+  const untilShutdown = onShutdownSignal(() => forceExitAfterTimeout(config, runtime))
+  const running =
+    role === undefined
+      ? await startGateway(config, runtime, die, bounds)
+      : await startRole(role, config, runtime, die, bounds)
+  console.log('role' in running ? roleGreeting(running) : formatGreeting(running))
+  await untilShutdown()
+  await running.stop()
+  logger.info({}, 'stopped')
+}

@@ -1,0 +1,155 @@
+import { type Command, InvalidArgumentError, Option } from 'commander'
+import type { FoldSource } from '../audit/fold-log.ts'
+import { readStatementFromLog, readStatementFromTables, type Statement } from '../audit/statement.ts'
+import { StatementComparison, StatementTotals } from '../audit/statement-totals.ts'
+import { parseInstant } from '../domain/instant.ts'
+import { limits } from '../limits.ts'
+import { hasWorkspace } from '../projections/accounts.ts'
+import type { StatementRange } from '../projections/statement.ts'
+import type { ConfigOf } from './audit-command.ts'
+import { type Platform, requireTables } from './platform.ts'
+import { collectOption } from './public-keys.ts'
+import { foldWithProgress, readFromSource, type SourceOptions } from './read-source.ts'
+import { CommandError, exitCodes, isBrokenPipe, UsageError } from './report.ts'
+import { createRuntime } from './runtime.ts'
+import { createCsvStatement, jsonStatement, type StatementFormat, tableStatement } from './statement-formats.ts'
+
+interface Options extends SourceOptions {
+  readonly from?: Date
+  readonly to?: Date
+  readonly check: boolean
+  readonly csv: boolean
+}
+
+/** Of a command line. Throws InvalidArgumentError for what is none. */
+export const parseInstantOption = (text: string): Date => {
+  const instant = parseInstant(text)
+  if (instant === null)
+    throw new InvalidArgumentError('an instant such as 2026-03-01T12:00:00Z, or a day in UTC such as 2026-03-01')
+  return instant
+}
+
+const formatOf = ({ json, csv: asCsv }: Options): StatementFormat => {
+  if (json) return jsonStatement
+  return asCsv ? createCsvStatement() : tableStatement
+}
+
+const rangeOf = ({
+  from = null,
+  to = null,
+}: {
+  readonly from?: Date | null
+  readonly to?: Date | null
+}): StatementRange => {
+  if (from !== null && to !== null && from > to) throw new UsageError('--from is after --to')
+  if (from !== null && from.getTime() === to?.getTime()) {
+    const instant = from.toISOString()
+    throw new UsageError(
+      `--to is the first instant no longer in the statement, so from ${instant} to ${instant} there is nothing: for one day, --to is the day after`,
+    )
+  }
+  return { from, to }
+}
+
+/** Resolves when the text is out: whoever reads slowly is waited for, and whoever has gone is not. */
+const write = (text: string): Promise<void> =>
+  new Promise((resolve, reject) => {
+    process.stdout.write(text, (fault) => (fault && !isBrokenPipe(fault) ? reject(fault) : resolve()))
+  })
+
+/** No bar is drawn among the lines of a statement. */
+const barName = (what: string): string | null => (process.stdout.isTTY ? null : what)
+
+interface StatementRequest {
+  readonly workspaceId: string
+  readonly range: StatementRange
+  readonly format: StatementFormat
+}
+
+/** Writes a statement as it is read, adds it up, and holds it to another where one is given; answers with the first difference. */
+const writeStatement = async (
+  statement: Statement,
+  { workspaceId, range, format }: StatementRequest,
+  other: Statement | null,
+): Promise<string | null> => {
+  const { opening, sequence } = statement
+  const totals = new StatementTotals(opening)
+  const comparison = other === null ? null : new StatementComparison(opening, other)
+  let text = format.head({ workspaceId, ...range, opening })
+  for await (const entry of statement.entries) {
+    totals.take(entry)
+    await comparison?.take(entry)
+    text += format.entry(entry)
+    if (text.length < limits.statementChunkCharacters) continue
+    await write(text)
+    text = ''
+  }
+  const isFinal = statement.isFinal()
+  await write(text + format.foot({ closing: totals.closing, sums: totals.sums, isFinal, sequence }))
+  return comparison === null ? null : comparison.end(isFinal)
+}
+
+/** The tables' statement, held to one that is folded from the log up to the same frame. */
+const writeChecked = (statement: Statement, shown: StatementRequest, { log }: Platform): Promise<string | null> =>
+  foldWithProgress(barName('check'), log, async (whole) => {
+    const toSame: FoldSource = { ...whole, to: statement.sequence }
+    return writeStatement(statement, shown, await readStatementFromLog(toSame, shown.workspaceId, shown.range))
+  })
+
+const writeFromTables = async (platform: Platform, shown: StatementRequest, check: boolean): Promise<string | null> => {
+  const { db } = requireTables(platform).database
+  if (!(await hasWorkspace(db, shown.workspaceId))) throw new CommandError('no such workspace')
+  const statement = await readStatementFromTables(db, shown.workspaceId, shown.range)
+  return check ? writeChecked(statement, shown, platform) : writeStatement(statement, shown, null)
+}
+
+const reportCheck = (difference: string | null): void => {
+  if (difference !== null) process.exitCode = exitCodes.failed
+  console.error(
+    difference === null
+      ? 'checked: every movement and both balances are what the log makes of them'
+      : `the statement is not what the log makes of it: ${difference}`,
+  )
+}
+
+/** `gateway statement`: exit code 1 where it does not add up, or is not what the log makes of it. */
+export const registerStatement = (program: Command, configOf: ConfigOf): void => {
+  program
+    .command('statement <workspace>')
+    .description('opening balance, every movement and closing balance of a wallet')
+    .option('--from <instant>', 'the first instant in it (default: the beginning)', parseInstantOption)
+    .option(
+      '--to <instant>',
+      'exclusive: the first instant no longer in it, such as the day after the last (default: none)',
+      parseInstantOption,
+    )
+    .addOption(new Option('--csv', 'RFC 4180').default(false).conflicts('json'))
+    .option('--json', 'one JSON object a line', false)
+    .addOption(
+      new Option('--check', 'fold the log, and hold every movement to what that makes')
+        .default(false)
+        .conflicts(['fromLog', 'archive']),
+    )
+    .option('--from-log', 'read the whole log; no database is needed', false)
+    .option('--archive <folder>', "read an archive in the log's place; no servers are needed")
+    .option(
+      '--public-key <key>',
+      'the archive’s key, or a file with it (default: the configured one)',
+      collectOption,
+      [],
+    )
+    .action(async (workspaceId: string, options: Options, command: Command) => {
+      const shown = { workspaceId, range: rangeOf(options), format: formatOf(options) }
+      const difference = await readFromSource(
+        barName('statement'),
+        () => configOf(command),
+        createRuntime('warn'),
+        options,
+        {
+          tables: (platform) => writeFromTables(platform, shown, options.check),
+          log: async (log) => writeStatement(await readStatementFromLog(log, workspaceId, shown.range), shown, null),
+        },
+      )
+      if (options.check) reportCheck(difference)
+    })
+}

@@ -1,0 +1,188 @@
+import { setFlagsFromString } from 'node:v8'
+import type { Command } from 'commander'
+import { ArchiveSource } from '../adapters/archive/archive-source.ts'
+import { parseManifest } from '../adapters/archive/manifest.ts'
+import { NoteFault, type Verifier, verifierText } from '../audit/note.ts'
+import { checkProof, type Proof, ProofFault, readProof } from '../audit/proof.ts'
+import type { PublishedCheckpoint } from '../audit/published-checkpoints.ts'
+import { decideVerdict, type Verification, type VerifyParts, type VerifyVerdict } from '../audit/verify.ts'
+import type { Config } from '../config/config.ts'
+import { isObject } from '../encoding/json.ts'
+import { limits } from '../limits.ts'
+import { assertBelongs, decodeEvents, parseSubject } from '../log/read-frame.ts'
+import type { ConfigOf } from './audit-command.ts'
+import { toVerifyParts, verifyWithProgress } from './check-archive.ts'
+import { printFindings } from './findings-report.ts'
+import { permittedEventTypes, withPlatform } from './platform.ts'
+import { collectOption, readNamedFile, resolveVerifiers } from './public-keys.ts'
+import { CommandError, exitCodes, type OutputOptions, printRecords, UsageError } from './report.ts'
+import { createRuntime } from './runtime.ts'
+
+interface Options extends OutputOptions {
+  readonly archive?: string
+  readonly checkpoint: readonly string[]
+  readonly publicKey: readonly string[]
+  readonly proof?: string
+  readonly events: boolean
+}
+
+/** The checkpoints in a file: one signed note, or the manifest of an archive. */
+const readPublishedCheckpoints = (file: string): readonly PublishedCheckpoint[] => {
+  const text = readNamedFile(file, limits.publishedCheckpointsBytesMax)
+  if (!text.trimStart().startsWith('{')) return [{ note: text, place: file }]
+  const { segments } = parseManifest(text, file)
+  return segments.map((segment) => ({ note: segment.checkpoint, place: `${file} (${segment.file})` }))
+}
+
+type Source = Pick<VerifyParts, 'source' | 'lastCheckpoint' | 'readClock'> & {
+  readonly known: readonly PublishedCheckpoint[]
+}
+
+const onArchive = async <T>(folder: string, work: (source: Source) => Promise<T>): Promise<T> => {
+  const source = await ArchiveSource.open(folder, { salvage: true })
+  return work({ known: [], ...toVerifyParts(source) })
+}
+
+const onLog = <T>(config: Config, work: (source: Source) => Promise<T>): Promise<T> =>
+  withPlatform(config, createRuntime('warn'), { readOnly: true }, ({ log }) =>
+    work({ source: log, known: [], readClock: () => log.serverTimeMs() }),
+  )
+
+const checkEvents: VerifyParts['checkEvents'] = ({ subject, data }) =>
+  assertBelongs(decodeEvents(data), parseSubject(subject), permittedEventTypes)
+
+const recordOf = (found: Verification): Readonly<Record<string, unknown>> => ({
+  verdict: decideVerdict(found),
+  reasons: found.unproven,
+  frames: found.frames,
+  checkpoints: found.checkpoints,
+  sealed_to: found.sealedTo,
+  root: found.root,
+  unsealed: found.unsealed,
+  findings: found.total,
+})
+
+const conclusion = ({ total, unproven }: Verification): readonly string[] => {
+  if (total > 0) return [`${total} findings`]
+  if (unproven.length > 0) return unproven.map((reason) => `not proven: ${reason}`)
+  return ['nothing that is sealed was changed']
+}
+
+const exitCodesByVerdict: Readonly<Record<VerifyVerdict, number>> = {
+  proven: exitCodes.done,
+  tampered: exitCodes.failed,
+  not_proven: exitCodes.notProven,
+}
+
+const printVerification = (found: Verification, output: OutputOptions): void => {
+  printFindings(found.findings, found.total, output)
+  if (output.json) {
+    printRecords([recordOf(found)], output)
+    return
+  }
+  const { frames, checkpoints, sealedTo, unsealed } = found
+  const sealed = sealedTo === 0 ? 'none of them is sealed' : `frames 1 to ${sealedTo} are sealed`
+  console.log(`${frames} frames were read, and ${checkpoints} checkpoints believed; ${sealed}`)
+  if (unsealed > 0 && sealedTo > 0) console.log(`not sealed yet: ${unsealed} behind them`)
+  for (const line of conclusion(found)) console.log(line)
+}
+
+/** Frames that are only hashed live for a moment, outside V8's heap, which by itself it would search for every 64 MB of them. */
+const collectFramesInBulk = (): void => setFlagsFromString('--external-memory-accounted-in-global-limit')
+
+const verifyFrames = async (config: () => Config, options: Options): Promise<number> => {
+  const verifiers = resolveVerifiers(options.publicKey, config)
+  const published = options.checkpoint.flatMap(readPublishedCheckpoints)
+  if (!options.events) collectFramesInBulk()
+  const work = ({ known, ...source }: Source): Promise<Verification> =>
+    verifyWithProgress(
+      'verify',
+      { ...source, known: [...known, ...published], ...(options.events ? { checkEvents } : {}) },
+      verifiers,
+    )
+  const found = await (options.archive === undefined ? onLog(config(), work) : onArchive(options.archive, work))
+  printVerification(found, options)
+  return exitCodesByVerdict[decideVerdict(found)]
+}
+
+const members = ['requestId', 'taskId', 'workspaceId', 'model', 'surface', 'priceVersion', 'total', 'amount'] as const
+
+const chargeOf = ({ event }: Proof): Readonly<Record<string, unknown>> => {
+  const data = isObject(event.data) ? event.data : {}
+  return Object.fromEntries(members.filter((name) => name in data).map((name) => [name, data[name]]))
+}
+
+const printLines = ({ event }: Proof): void => {
+  const lines = isObject(event.data) ? event.data['lines'] : undefined
+  if (!Array.isArray(lines)) return
+  for (const line of lines.filter(isObject))
+    console.log(`  ${line['item']}: ${line['quantity']} × ${line['unitPrice']} = ${line['amount']} USD`)
+}
+
+const printProof = (proof: Proof, size: number, origin: string, output: OutputOptions): void => {
+  const { event, sequence } = proof
+  if (output.json) {
+    printRecords([{ proved: true, log: origin, size, sequence, event }], output)
+    return
+  }
+  console.log(`${event.type} of ${event.time}, frame ${sequence} of the log ${origin}`)
+  for (const [name, value] of Object.entries(chargeOf(proof))) console.log(`  ${name}: ${value}`)
+  printLines(proof)
+  console.log(`proved by a checkpoint over ${size} frames`)
+}
+
+const verifyProof = (file: string, verifiers: readonly Verifier[], output: OutputOptions): number => {
+  try {
+    const proof = readProof(readNamedFile(file, limits.proofBytesMax))
+    const { size, origin } = checkProof(proof, verifiers)
+    printProof(proof, size, origin, output)
+    return exitCodes.done
+  } catch (fault) {
+    if (!(fault instanceof ProofFault || fault instanceof NoteFault)) throw fault
+    const keys = verifiers.map(verifierText).join(', ')
+    throw new CommandError(`${file} proves nothing to whoever believes ${keys}: ${fault.message}`)
+  }
+}
+
+const assertProofOnly = ({ archive, checkpoint, events }: Options): void => {
+  if (archive !== undefined || checkpoint.length > 0 || events)
+    throw new UsageError('--proof is checked by itself: without --archive, --checkpoint and --events')
+}
+
+const exitCodeHelp = `
+Exit codes:
+  0  proven: nothing that is sealed was changed, and all that has to be sealed is
+  1  tampered: something contradicts a checkpoint; each finding is printed
+  2  used wrongly, or no public key is known
+  4  not proven: there is no checkpoint, or a frame is unsealed for over ${limits.verifyUnsealedMs / 1_000} s by its server's clock
+`
+
+/** `gateway verify`. */
+export const registerVerify = (program: Command, configOf: ConfigOf): void => {
+  program
+    .command('verify')
+    .description(
+      'prove that nothing sealed was changed, removed, inserted or reordered: in the log, an archive or a proof',
+    )
+    .option('--archive <folder>', 'of an archive, instead of the log')
+    .option(
+      '--checkpoint <file>',
+      'a published checkpoint, or the manifest of an archive; may be repeated',
+      collectOption,
+      [],
+    )
+    .option('--public-key <key>', 'the log’s key, or a file with it (default: the configured one)', collectOption, [])
+    .option('--proof <file>', 'check a proof made by `gateway prove`, without log or database')
+    .option('--events', 'also check every event against its schema, which takes longer', false)
+    .option('--json', 'one JSON object a line', false)
+    .addHelpText('after', exitCodeHelp)
+    .action(async (options: Options, command: Command) => {
+      const config = (): Config => configOf(command)
+      if (options.proof === undefined) {
+        process.exitCode = await verifyFrames(config, options)
+        return
+      }
+      assertProofOnly(options)
+      process.exitCode = verifyProof(options.proof, resolveVerifiers(options.publicKey, config), options)
+    })
+}

@@ -1,0 +1,40 @@
+import { sandboxVideoKey } from '../../sandbox/server.ts'
+import { GuardedClient } from '../adapters/http/guarded-client.ts'
+import { type Config, sandboxVendor } from '../config/config.ts'
+import { limits } from '../limits.ts'
+import type { HttpClient } from '../providers/http.ts'
+import { openVideoVendor } from '../providers/vv-video/open-video-vendor.ts'
+import type { VideoVendorConfig } from '../providers/vv-video/vendor.ts'
+import type { VideoPollerParts } from '../roles/video-poller/role.ts'
+import { workspaceCallbackSecret } from './callbacks.ts'
+import { findCallbackSecret } from './platform.ts'
+import type { Runtime } from './runtime.ts'
+import type { ShutdownStack } from './shutdown-stack.ts'
+
+const createSandboxVendor = (baseUrl: string): VideoVendorConfig => ({
+  name: sandboxVendor,
+  baseUrl,
+  credential: { type: 'key', apiKey: sandboxVideoKey },
+  callsPerSecond: limits.vendorCallsPerSecond,
+})
+
+/** Accounts of the configured vendors, by name; the sandbox's where nothing is configured. */
+export const openVendors = (
+  { videoVendors }: Config,
+  sandboxUrl: string | null,
+  http: HttpClient,
+  { clock }: Runtime,
+): VideoPollerParts['vendors'] => {
+  const configs = sandboxUrl === null ? videoVendors : [createSandboxVendor(sandboxUrl)]
+  return new Map(configs.map((config) => [config.name, openVideoVendor({ config, http, clock })]))
+}
+
+/** Where callbacks go out, and what they are signed with; null where nobody is called back. */
+export const openWebhooks = (config: Config, stack: ShutdownStack): VideoPollerParts['webhooks'] => {
+  const secret = findCallbackSecret(config)
+  if (config.callbacks === null || secret === null) return null
+  return {
+    http: stack.push(new GuardedClient(config.callbacks)),
+    secretOf: (workspaceId) => workspaceCallbackSecret(secret, workspaceId),
+  }
+}

@@ -1,0 +1,225 @@
+import { limits } from '../limits.ts'
+import type { Clock } from '../runtime/clock.ts'
+import type { Logger } from '../runtime/logger.ts'
+import { type Credentials, ensureCredentials } from './credentials.ts'
+import { type FolderLock, lockFolder, openDataFolder } from './folder-lock.ts'
+import { withFreshPorts } from './free-ports.ts'
+import { findNatsServer, hasDiskSpace, natsArguments, readWriteError, startNats } from './nats.ts'
+import { findPostgres, postgresArguments, startPostgres } from './postgres.ts'
+import { endProcess, identify, isAlive, type ProcessIdentity, pidsWithArguments } from './processes.ts'
+import {
+  type EmbeddedAddresses,
+  readRecord,
+  removeRecord,
+  type ServerName,
+  type ServerRecord,
+  writeRecord,
+} from './record.ts'
+import { type ServerCommand, type ServerExit, ServerProcess, stopSignals } from './server-process.ts'
+
+export { readCallbackSecret } from './credentials.ts'
+export type { EmbeddedAddresses as Addresses } from './record.ts'
+export type { ServerExit } from './server-process.ts'
+
+export interface EmbeddedOptions {
+  readonly dataFolder: string
+  readonly clock: Clock
+  readonly logger: Logger
+  /** A nats-server to use instead of looking for one. */
+  readonly natsServerBin?: string | undefined
+  /** A server ended that nobody had asked to. */
+  readonly onChildExit?: (exit: ServerExit) => void
+}
+
+export interface Embedded extends EmbeddedAddresses {
+  /** Ends both servers and gives the data folder free. */
+  stop(): Promise<void>
+}
+
+interface OrphanedServer extends ProcessIdentity {
+  readonly name: ServerName
+}
+
+const findServersByArguments = (name: ServerName, ending: readonly string[]): OrphanedServer[] =>
+  pidsWithArguments(ending).map((pid) => ({ name, ...identify(pid) }))
+
+// The record misses a server whose gateway was killed between the spawn and the record; its command line does not.
+const findOrphanedServers = (folder: string, recorded: readonly ServerRecord[]): OrphanedServer[] => {
+  const found: OrphanedServer[] = [
+    ...recorded.filter(isAlive),
+    ...findServersByArguments('postgres', postgresArguments(folder)),
+    ...findServersByArguments('nats', natsArguments(folder)),
+  ]
+  return [...new Map(found.map((server) => [server.pid, server])).values()]
+}
+
+const stopOrphanedServer = async (server: OrphanedServer, logger: Logger): Promise<void> => {
+  logger.warn({ name: server.name, pid: server.pid }, 'stopping a server that a killed gateway left behind')
+  await endProcess(server, stopSignals[server.name])
+}
+
+/** PostgreSQL and nats-server on one locked data folder. */
+class EmbeddedServers {
+  readonly #folder: string
+  readonly #lock: FolderLock
+  readonly #options: EmbeddedOptions
+  readonly #servers = new Map<ServerName, ServerProcess>()
+  #orphans: readonly ServerRecord[] = []
+  /** Being ended by us, to be started anew. */
+  #restarting: ServerProcess | null = null
+  #isCheckingHealth = false
+  #healthTimer: NodeJS.Timeout | undefined
+  #stopped: Promise<void> | null = null
+
+  constructor(folder: string, lock: FolderLock, options: EmbeddedOptions) {
+    this.#folder = folder
+    this.#lock = lock
+    this.#options = options
+  }
+
+  async start(): Promise<EmbeddedAddresses> {
+    const startedAtMs = this.#options.clock()
+    process.once('exit', this.#signalStop)
+    await this.#stopOrphans()
+    const addresses = await this.#startServers(ensureCredentials(this.#folder))
+    this.#writeRecord(addresses)
+    for (const server of this.#servers.values()) this.#watch(server)
+    this.#healthTimer = setInterval(
+      () => void this.#restartNatsAfterDiskFull(addresses),
+      limits.embeddedHealthMs,
+    ).unref()
+    this.#options.logger.info(
+      { dataFolder: this.#folder, tookMs: this.#options.clock() - startedAtMs },
+      'the embedded servers are ready',
+    )
+    return addresses
+  }
+
+  stop(): Promise<void> {
+    this.#stopped ??= this.#stop()
+    return this.#stopped
+  }
+
+  async #stopOrphans(): Promise<void> {
+    this.#orphans = readRecord(this.#folder)?.servers ?? []
+    this.#writeRecord(null)
+    const left = findOrphanedServers(this.#folder, this.#orphans)
+    await Promise.all(left.map((server) => stopOrphanedServer(server, this.#options.logger)))
+    this.#orphans = []
+  }
+
+  async #startServers({ databasePassword, natsPassword }: Credentials): Promise<EmbeddedAddresses> {
+    const folder = this.#folder
+    const [natsServer, postgres] = await Promise.all([
+      findNatsServer(this.#options.natsServerBin, this.#options.logger),
+      findPostgres(folder),
+    ])
+    const starts = [
+      withFreshPorts(() => startPostgres(folder, databasePassword, postgres, this.#spawn)),
+      withFreshPorts(() => startNats(folder, natsPassword, natsServer, this.#spawn)),
+    ] as const
+    await Promise.allSettled(starts) // One that fails must not leave the other starting behind its back.
+    const [databaseUrl, nats] = await Promise.all(starts)
+    return { databaseUrl, ...nats }
+  }
+
+  readonly #spawn = (command: ServerCommand): ServerProcess => {
+    const server = new ServerProcess(command)
+    this.#servers.set(command.name, server) // In the place of one that had lost its port.
+    this.#writeRecord(null)
+    return server
+  }
+
+  #writeRecord(addresses: EmbeddedAddresses | null): void {
+    const started = [...this.#servers.values()].map((server) => server.record)
+    writeRecord(this.#folder, { owner: identify(process.pid), servers: [...this.#orphans, ...started], addresses })
+  }
+
+  #watch(server: ServerProcess): void {
+    server.exited.then((exit) => {
+      if (server !== this.#restarting) this.#onChildExited(exit)
+    })
+  }
+
+  /** Once the disk has room again, a nats-server that it was full under must be started anew: it writes no more by itself. */
+  async #restartNatsAfterDiskFull(addresses: EmbeddedAddresses): Promise<void> {
+    const server = this.#servers.get('nats')
+    if (this.#isCheckingHealth || server === undefined) return
+    this.#isCheckingHealth = true
+    try {
+      const reason = await readWriteError(addresses)
+      if (reason !== null && (await hasDiskSpace(this.#folder))) await this.#restart(server, addresses, reason)
+    } catch (fault) {
+      this.#options.logger.error({ fault }, 'the embedded nats-server could not be started anew')
+    } finally {
+      this.#isCheckingHealth = false
+    }
+  }
+
+  async #restart(server: ServerProcess, addresses: EmbeddedAddresses, reason: string): Promise<void> {
+    this.#options.logger.warn({ reason }, 'the embedded nats-server is started anew: its disk has room again')
+    await this.#stopForRestart(server)
+    if (this.#stopped !== null) return
+    try {
+      this.#watch(this.#spawn(server.command))
+    } catch (fault) {
+      this.#onChildExited(await server.exited)
+      throw fault
+    }
+    this.#writeRecord(addresses)
+  }
+
+  /** Its end is told to nobody. */
+  async #stopForRestart(server: ServerProcess): Promise<void> {
+    this.#restarting = server
+    try {
+      await server.stop()
+    } finally {
+      this.#restarting = null
+    }
+  }
+
+  #onChildExited(exit: ServerExit): void {
+    if (this.#stopped !== null) return
+    this.#options.logger.error(exit, `the embedded ${exit.name} ended unexpectedly`)
+    this.#options.onChildExit?.(exit)
+  }
+
+  // A gateway that exits without stop(), as on an uncaught error, leaves no servers running for long; the next start awaits them.
+  readonly #signalStop = (): void => {
+    for (const server of this.#servers.values()) server.signalStop()
+  }
+
+  async #stop(): Promise<void> {
+    clearInterval(this.#healthTimer)
+    try {
+      await Promise.all(Array.from(this.#servers.values(), (server) => server.stop()))
+      if (this.#orphans.length === 0) removeRecord(this.#folder)
+    } finally {
+      process.off('exit', this.#signalStop)
+      this.#lock.release()
+    }
+  }
+}
+
+/**
+ * Starts PostgreSQL and nats-server under a data folder, which stays locked until `stop` or the end of the process.
+ * Servers that a killed gateway left running there are stopped first. Throws an error that says what is in the way
+ * when the folder is in use, a binary is missing or a server does not start.
+ */
+export const startEmbedded = async (options: EmbeddedOptions): Promise<Embedded> => {
+  const folder = openDataFolder(options.dataFolder)
+  const servers = new EmbeddedServers(folder, lockFolder(folder), options)
+  try {
+    return { ...(await servers.start()), stop: () => servers.stop() }
+  } catch (error) {
+    await servers.stop()
+    throw error
+  }
+}
+
+/** The addresses of the servers that a living gateway, of any process, runs on this data folder; null when none is ready. */
+export const findEmbedded = async (dataFolder: string): Promise<EmbeddedAddresses | null> => {
+  const record = readRecord(dataFolder)
+  return record !== null && isAlive(record.owner) ? record.addresses : null
+}

@@ -1,0 +1,35 @@
+import { once } from 'node:events'
+import { type AddressInfo, createServer } from 'node:net'
+import { limits } from '../limits.ts'
+
+const host = '127.0.0.1'
+
+const listen = async () => {
+  const server = createServer().listen(0, host)
+  await once(server, 'listening')
+  return server
+}
+
+/** Loopback ports that were free a moment ago, each a different one. */
+export const pickPorts = async (count: number): Promise<number[]> => {
+  const servers = await Promise.all(Array.from({ length: count }, listen))
+  const ports = servers.map((server) => (server.address() as AddressInfo).port)
+  await Promise.all(servers.map((server) => once(server.close(), 'close')))
+  return ports
+}
+
+/** A server found its port taken between our choice and its own bind. */
+export class PortTaken extends Error {}
+
+/** Tries again, on other ports, while another process is quicker to take them. */
+export const withFreshPorts = async <T>(
+  attempt: () => Promise<T>,
+  attemptsLeft: number = limits.embeddedPortsMax,
+): Promise<T> => {
+  try {
+    return await attempt()
+  } catch (error) {
+    if (!(error instanceof PortTaken) || attemptsLeft <= 1) throw error
+    return withFreshPorts(attempt, attemptsLeft - 1)
+  }
+}

@@ -1,0 +1,16 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { limits } from '../limits.ts'
+
+/** Asks again every `embeddedPollMs`; true once the condition holds, false after `timeoutMs` or when `signal` fires. */
+export const pollUntil = async (
+  condition: () => boolean | Promise<boolean>,
+  timeoutMs: number,
+  signal?: AbortSignal,
+): Promise<boolean> => {
+  const deadline = AbortSignal.timeout(timeoutMs)
+  while (!deadline.aborted && !signal?.aborted) {
+    if (await condition()) return true
+    await delay(limits.embeddedPollMs)
+  }
+  return false
+}

@@ -1,0 +1,137 @@
+import { execFile } from 'node:child_process'
+import { statSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { promisify } from 'node:util'
+import { faultCode } from '../errors/gateway-error.ts'
+import { limits } from '../limits.ts'
+
+const run = promisify(execFile)
+
+const databaseUser = 'postgres'
+
+/** The user that a child runs as; empty: ours. */
+export interface Identity {
+  readonly uid?: number
+  readonly gid?: number
+  /** Lets the child pass folders that are closed to its user, such as a checkout in root's home. */
+  readonly capability?: Capability
+}
+
+type Capability = 'dac_read_search' | 'dac_override'
+
+// The one that permits less comes first; a container of Docker's has the second alone.
+const capabilities: readonly Capability[] = ['dac_read_search', 'dac_override']
+
+interface Start {
+  readonly file: string
+  readonly args: readonly string[]
+  readonly user: { readonly uid?: number; readonly gid?: number }
+}
+
+/**
+ * Without `no_setuid_fixup` the change of the user drops the capability before the file is executed, and access(2), by which initdb and
+ * postgres look for their own files, ignores it.
+ */
+const withCapability = (uid: number, gid: number, capability: Capability): readonly string[] => {
+  const only = `-all,+${capability}`
+  return [
+    ...['--securebits=+no_setuid_fixup', `--reuid=${uid}`, `--regid=${gid}`, '--clear-groups', '--no-new-privs'],
+    ...[`--inh-caps=${only}`, `--ambient-caps=${only}`, `--bounding-set=${only}`],
+  ]
+}
+
+/** How a command is started as an identity. */
+export const startAs = ({ uid, gid, capability }: Identity, file: string, args: readonly string[]): Start => {
+  if (uid === undefined || gid === undefined) return { file, args, user: {} }
+  if (capability === undefined) return { file, args, user: { uid, gid } }
+  return { file: 'setpriv', args: [...withCapability(uid, gid, capability), file, ...args], user: {} }
+}
+
+const idOf = async (flag: '-u' | '-g'): Promise<number> => Number((await run('id', [flag, databaseUser])).stdout)
+
+const findUser = async (): Promise<Identity> => ({ uid: await idOf('-u'), gid: await idOf('-g') })
+
+const createUser = async (): Promise<Identity> => {
+  try {
+    await run('groupadd', ['-f', databaseUser])
+    await run('useradd', ['-g', databaseUser, databaseUser])
+    return await findUser()
+  } catch (error) {
+    throw new Error(
+      `PostgreSQL refuses to run as root, and the user ${databaseUser} is missing and cannot be created: create it, or run the gateway as another user`,
+      { cause: error },
+    )
+  }
+}
+
+const wordsOf = (fault: unknown): string => {
+  const said = fault instanceof Error && 'stderr' in fault ? String(fault.stderr).trim() : ''
+  return said === '' ? String(fault) : said
+}
+
+const closedFolder = (path: string): string | null => {
+  const folder = dirname(path)
+  if ((statSync(folder).mode & 0o001) === 0) return folder
+  return folder === dirname(folder) ? null : closedFolder(folder)
+}
+
+const unreachable = (path: string, cause?: unknown): Error => {
+  const folder = closedFolder(path)
+  const why = folder === null ? '' : `: ${folder} is closed to other users (chmod o+x ${folder} would let it pass)`
+  return new Error(
+    `started by root, PostgreSQL runs as the user ${databaseUser}, who cannot reach ${path}${why}; or run the gateway as another user, or move it`,
+    { cause },
+  )
+}
+
+const notGranted = (fault: unknown): Error =>
+  faultCode(fault) === 'ENOENT'
+    ? new Error('setpriv, which could let it pass, is not installed: it is part of util-linux', { cause: fault })
+    : new Error(`setpriv (util-linux) cannot grant it ${capabilities.join(' or ')}: ${wordsOf(fault)}`)
+
+/** What keeps an identity from running `binary` in `folder`; null when nothing does. */
+const findObstacle = async (identity: Identity, binary: string, folder: string): Promise<unknown> => {
+  const words = ['-c', 'cd -- "$1" && exec "$2" --version', 'sh', folder, binary]
+  const { file, args, user } = startAs(identity, '/bin/sh', words)
+  try {
+    await run(file, [...args], { ...user, cwd: '/', timeout: limits.startMs })
+    return null
+  } catch (error) {
+    return error
+  }
+}
+
+/**
+ * PostgreSQL refuses to run as root: then it runs as the user `postgres`, who is created where missing. Where that user cannot reach
+ * `binary` or `folder`, it gets a capability to. Throws an error that names the folder in the way when the system grants none.
+ */
+export const databaseIdentity = async (binary: string, folder: string): Promise<Identity> => {
+  if (process.getuid?.() !== 0) return {}
+  const user = await findUser().catch(createUser)
+  if ((await findObstacle(user, binary, folder)) === null) return user
+  let obstacle: unknown
+  for (const capability of capabilities) {
+    obstacle = await findObstacle({ ...user, capability }, binary, folder)
+    if (obstacle === null) return { ...user, capability }
+  }
+  const path = [binary, folder].find((each) => closedFolder(each) !== null) ?? binary
+  throw unreachable(path, notGranted(obstacle))
+}
+
+/** Throws an error that names the folder in the way when the identity cannot enter `folder`. */
+export const mustEnter = async (identity: Identity, folder: string): Promise<void> => {
+  const { file, args, user } = startAs(identity, '/bin/sh', ['-c', 'cd -- "$1"', 'sh', folder])
+  await run(file, [...args], { ...user, cwd: '/' }).catch(() => {
+    throw unreachable(folder)
+  })
+}
+
+/** What `binary --version` prints; throws an error that says why it cannot be run. */
+export const readVersion = async (binary: string): Promise<string> => {
+  try {
+    return (await run(binary, ['--version'], { cwd: '/', timeout: limits.startMs })).stdout.trim()
+  } catch (error) {
+    if (faultCode(error) === 'ENOENT') throw new Error(`there is no ${binary}`, { cause: error })
+    throw new Error(`${binary} does not run here: ${wordsOf(error)}`, { cause: error })
+  }
+}

@@ -1,0 +1,109 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { closeSync, existsSync, openSync, readFileSync, renameSync } from 'node:fs'
+import { limits } from '../limits.ts'
+import { PortTaken } from './free-ports.ts'
+import { endProcess, identify } from './processes.ts'
+import type { ServerName, ServerRecord } from './record.ts'
+import { type Identity, startAs } from './run-as.ts'
+
+export interface ServerCommand {
+  readonly name: ServerName
+  readonly binary: string
+  readonly args: readonly string[]
+  readonly port: number
+  readonly workingFolder: string
+  readonly logPath: string
+  readonly identity: Identity
+  /** Absent: ours. */
+  readonly environment?: NodeJS.ProcessEnv
+}
+
+export interface ServerExit {
+  readonly name: ServerName
+  readonly code: number | null
+  readonly signal: NodeJS.Signals | null
+}
+
+/** From polite to forced. PostgreSQL: fast shutdown, then immediate, since SIGKILL would leave its backends behind. */
+export const stopSignals: { readonly [N in ServerName]: readonly [NodeJS.Signals, ...NodeJS.Signals[]] } = {
+  postgres: ['SIGINT', 'SIGQUIT', 'SIGKILL'],
+  nats: ['SIGTERM', 'SIGKILL'],
+}
+
+const openLog = (path: string): number => {
+  if (existsSync(path)) renameSync(path, path.replace(/\.log$/, '.previous.log'))
+  return openSync(path, 'w', 0o600)
+}
+
+const spawnDetached = (command: ServerCommand): ChildProcess => {
+  const log = openLog(command.logPath)
+  try {
+    // A session of its own: Ctrl-C at the terminal reaches the gateway alone, which drains before it stops its servers.
+    const { file, args, user } = startAs(command.identity, command.binary, command.args)
+    return spawn(file, args, {
+      cwd: command.workingFolder,
+      detached: true,
+      stdio: ['ignore', log, log],
+      ...user,
+      ...(command.environment && { env: command.environment }),
+    })
+  } finally {
+    closeSync(log)
+  }
+}
+
+const waitForExit = (name: ServerName, child: ChildProcess): Promise<ServerExit> =>
+  new Promise((resolve, reject) => {
+    child.once('exit', (code, signal) => resolve({ name, code, signal }))
+    child.once('error', reject)
+  })
+
+/** One embedded server as a child process. */
+export class ServerProcess {
+  readonly record: ServerRecord
+  /** Resolves when the process has ended, for whatever reason. */
+  readonly exited: Promise<ServerExit>
+  readonly command: ServerCommand
+  readonly #child: ChildProcess
+
+  /** Spawns at once; throws when the binary cannot be run. */
+  constructor(command: ServerCommand) {
+    this.command = command
+    this.#child = spawnDetached(command)
+    this.exited = waitForExit(command.name, this.#child)
+    this.exited.catch(() => {}) // A failed spawn has no pid, and is told by the next line.
+    if (this.#child.pid === undefined) throw new Error(`cannot run ${command.binary}`)
+    this.#child.unref() // The servers live for the gateway: they are no reason for it to live.
+    this.record = { name: command.name, ...identify(this.#child.pid), port: command.port }
+  }
+
+  /** Resolves with the probe; rejects when the process ends first, with what it said last. */
+  async waitUntilReady(probe: (ended: AbortSignal) => Promise<void>): Promise<void> {
+    const ended = new AbortController()
+    const ends = this.exited.then((exit) => {
+      throw this.#startFailure(exit)
+    })
+    try {
+      await Promise.race([probe(ended.signal), ends])
+    } finally {
+      ended.abort()
+    }
+  }
+
+  /** Sends the polite signal and returns: for the moment in which nothing can be awaited any more. */
+  signalStop(): void {
+    this.#child.kill(stopSignals[this.command.name][0])
+  }
+
+  async stop(): Promise<void> {
+    this.#child.ref() // Now its end is awaited.
+    await endProcess(this.record, stopSignals[this.command.name])
+    await this.exited
+  }
+
+  #startFailure({ name, code, signal }: ServerExit): Error {
+    const said = readFileSync(this.command.logPath, 'utf8').slice(-limits.embeddedLogTailCharsMax)
+    const message = `${name} ended while it started (${signal ?? `exit code ${code}`}); ${this.command.logPath} says:\n${said}`
+    return /address already in use/i.test(said) ? new PortTaken(message) : new Error(message)
+  }
+}

@@ -1,0 +1,116 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { Ajv, type ErrorObject, MissingRefError, type ValidateFunction } from 'ajv'
+import formats from 'ajv-formats'
+import type { JsonObject } from './json.ts'
+
+export interface SchemaProblem {
+  /** Where it is: `messages[0].content`; empty for the value as a whole. */
+  readonly path: string
+  /** What is wrong there, to be read after the path: `is required`. */
+  readonly message: string
+  /** The JSON Schema keyword that failed: `required`, `type`, `enum`, … */
+  readonly keyword: string
+}
+
+export interface ValidationOptions {
+  /** Report every problem, for a file that a person mends. Without it the check ends at the first one, which is fast. */
+  readonly allErrors?: boolean
+}
+
+export type Validator = (value: unknown) => readonly SchemaProblem[]
+
+const options = {
+  ...{ strict: true, strictTypes: false, strictTuples: false, strictRequired: false },
+  // The schemas are ours, and a test holds them against their own schema: a start need not.
+  ...{ meta: false, validateSchema: false },
+} as const
+const compilers = { first: new Ajv(options), every: new Ajv({ ...options, allErrors: true }) } as const
+for (const compiler of Object.values(compilers)) formats.default(compiler)
+
+const schemasUrl = new URL('../../schemas/', import.meta.url)
+const noProblems: readonly SchemaProblem[] = Object.freeze([])
+const composites: ReadonlySet<string> = new Set(['anyOf', 'oneOf', 'allOf', 'if', 'not'])
+
+const memberOf = (error: ErrorObject): string => {
+  const member = error.params['missingProperty'] ?? error.params['additionalProperty']
+  return member === undefined ? '' : `/${String(member).replaceAll('~', '~0').replaceAll('/', '~1')}`
+}
+
+const segmentText = (segment: string): string => {
+  const name = segment.replaceAll('~1', '/').replaceAll('~0', '~')
+  return /^[0-9]+$/.test(name) ? `[${name}]` : `.${name}`
+}
+
+const pathOf = (error: ErrorObject): string =>
+  `${error.instancePath}${memberOf(error)}`.split('/').slice(1).map(segmentText).join('').replace(/^\./, '')
+
+const messageOf = (error: ErrorObject): string => {
+  switch (error.keyword) {
+    case 'required':
+      return 'is required'
+    case 'additionalProperties':
+      return 'is not known'
+    case 'enum':
+      return `must be one of ${error.params['allowedValues'].map((value: unknown) => JSON.stringify(value)).join(', ')}`
+    case 'const':
+      return `must be ${JSON.stringify(error.params['allowedValue'])}`
+    default:
+      return error.message ?? `fails ${error.keyword}`
+  }
+}
+
+const problemOf = (error: ErrorObject): SchemaProblem => ({
+  path: pathOf(error),
+  message: messageOf(error),
+  keyword: error.keyword,
+})
+
+const depthOf = (error: ErrorObject): number => error.instancePath.split('/').length
+
+/** The deepest comes first: where alternatives failed, the one that matched furthest is the one that was meant. */
+const problemsOf = (errors: readonly ErrorObject[]): readonly SchemaProblem[] => {
+  const leaves = errors.filter((error) => !composites.has(error.keyword))
+  return (leaves.length > 0 ? leaves : errors).toSorted((a, b) => depthOf(b) - depthOf(a)).map(problemOf)
+}
+
+/** A schema as it is written. Throws when there is none of this id. */
+export const readSchema = (schemaId: string): JsonObject =>
+  JSON.parse(readFileSync(new URL(schemaId, schemasUrl), 'utf8'))
+
+export const schemaExists = (schemaId: string): boolean => existsSync(new URL(schemaId, schemasUrl))
+
+/** Reads what a schema refers to as it is missed. */
+const compile = (schemaId: string, compiler: Ajv): ValidateFunction => {
+  try {
+    return compiler.getSchema(schemaId) ?? compiler.compile(readSchema(schemaId))
+  } catch (fault) {
+    if (!(fault instanceof MissingRefError)) throw fault
+    compiler.addSchema(readSchema(fault.missingSchema))
+    return compile(schemaId, compiler)
+  }
+}
+
+const validators = { first: new Map<string, Validator>(), every: new Map<string, Validator>() } as const
+
+/**
+ * The check of one schema, compiled at the first value: a process has the checks of all that it could be asked, and compiles those that are
+ * needed. `schemaId` is its path below `schemas/`, which is its `$id` too: `events/UsageRecorded.v1.json`. The result is empty when the value
+ * is valid. Throws when there is no such schema.
+ */
+export const getValidator = (schemaId: string, { allErrors = false }: ValidationOptions = {}): Validator => {
+  const kind = allErrors ? 'every' : 'first'
+  const known = validators[kind].get(schemaId)
+  if (known !== undefined) return known
+  if (!schemaExists(schemaId)) throw new Error(`there is no schema ${schemaId}`)
+  let validate: ValidateFunction | null = null
+  const validator: Validator = (value) => {
+    validate ??= compile(schemaId, compilers[kind])
+    return validate(value) ? noProblems : problemsOf(validate.errors ?? [])
+  }
+  validators[kind].set(schemaId, validator)
+  return validator
+}
+
+/** Problems as one line for a log or an error message. */
+export const problemsText = (problems: readonly SchemaProblem[]): string =>
+  problems.map(({ path, message }) => (path === '' ? message : `${path} ${message}`)).join('; ')

@@ -1,0 +1,45 @@
+import { frameIdText } from '../events/codec.ts'
+import type { LedgerSnapshot } from '../projections/load-ledger.ts'
+import type { EventLog } from './event-log.ts'
+
+/** The tables were made from another log, or from more of this one than there is. */
+export class ForeignTables extends Error {
+  override readonly name = 'ForeignTables'
+
+  constructor(what: string) {
+    super(
+      `${what}; bring the right log, or drop the schema with the tables and start again: they are made anew from the log`,
+    )
+  }
+}
+
+/** Id of the frame that a log which is not empty begins with. */
+const readFirstFrameId = async (log: Pick<EventLog, 'follow'>, signal: AbortSignal): Promise<string> => {
+  const first = Promise.withResolvers<string>()
+  const follower = log.follow(1, (frame) => first.resolve(frameIdText(frame)))
+  follower.done.catch(first.reject)
+  const abort = () => first.reject(signal.reason)
+  signal.addEventListener('abort', abort, { once: true })
+  try {
+    signal.throwIfAborted()
+    return await first.promise
+  } finally {
+    signal.removeEventListener('abort', abort)
+    await follower.stop()
+  }
+}
+
+/** Throws `ForeignTables` when tables that stand where the snapshot was taken cannot be continued from the log. */
+export const assertSameLog = async (
+  log: Pick<EventLog, 'follow' | 'lastSequence'>,
+  { ledger, firstFrame }: LedgerSnapshot,
+  signal: AbortSignal,
+): Promise<void> => {
+  if (ledger.sequence === 0) return
+  const last = await log.lastSequence()
+  if (last < ledger.sequence)
+    throw new ForeignTables(`the tables stand at sequence ${ledger.sequence}, but the log ends at ${last}`)
+  const id = await readFirstFrameId(log, signal)
+  if (id !== firstFrame)
+    throw new ForeignTables(`the tables were made from a log that begins with frame ${firstFrame}, this one with ${id}`)
+}

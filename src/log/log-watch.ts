@@ -1,0 +1,108 @@
+import { limits } from '../limits.ts'
+import { type Check, checkOf, passing } from '../runtime/health.ts'
+import type { Reading } from '../runtime/observer.ts'
+import { Probe } from '../runtime/probe.ts'
+import type { EventLog } from './event-log.ts'
+
+/** Where the log ended at an instant of `performance.now()`. */
+interface Look {
+  readonly sequence: number
+  readonly atMs: number
+}
+
+/** How far one follower is behind the log. */
+class Lag {
+  readonly #position: () => number
+  /** Ends of the log that the follower has not reached, the oldest first. */
+  readonly #unreached: Look[] = []
+
+  constructor(position: () => number) {
+    this.#position = position
+  }
+
+  note(look: Look): void {
+    this.#forgetReached()
+    // The oldest is what counts.
+    if (look.sequence > this.#position() && this.#unreached.length < limits.lagSamplesMax) this.#unreached.push(look)
+  }
+
+  /** Frames that stand in the log, as it was seen last, and that the follower does not have. */
+  frames(last: number): number {
+    return Math.max(0, last - this.#position())
+  }
+
+  /** Since when there has been a frame that it does not have. */
+  ms(nowMs: number): number {
+    this.#forgetReached()
+    const [oldest] = this.#unreached
+    return oldest === undefined ? 0 : nowMs - oldest.atMs
+  }
+
+  #forgetReached(): void {
+    const position = this.#position()
+    while (this.#unreached.length > 0 && this.#unreached[0]!.sequence <= position) this.#unreached.shift()
+  }
+}
+
+/** What of a log is watched. */
+export interface WatchedLog extends Pick<EventLog, 'lastSequence' | 'oldestUnacknowledgedMs'> {
+  /** Why the last frame that was sent is not stored, in words; null where it is. */
+  readonly refusal?: string | null
+}
+
+/** Whether the log answers this process, and how far behind it those are that follow it here. */
+export class LogWatch {
+  readonly #probe: Probe
+  readonly #log: WatchedLog
+  readonly #lags = new Map<string, Lag>()
+  #last = 0
+
+  constructor(log: WatchedLog, everyMs: number = limits.probeMs) {
+    this.#log = log
+    this.#probe = new Probe(() => this.#refresh(), everyMs)
+  }
+
+  /** `position` tells the sequence of the last frame that the follower has. */
+  follow(name: string, position: () => number): void {
+    this.#lags.set(name, new Lag(position))
+  }
+
+  /** Whether the log answers, and takes what is appended. */
+  get check(): Check {
+    const { check } = this.#probe
+    if (!check.ok) return check
+    if (this.#log.oldestUnacknowledgedMs() <= limits.logStalledMs) return passing
+    const { refusal } = this.#log
+    const why = refusal === null || refusal === undefined ? '' : `: ${refusal}`
+    return { ok: false, reason: `a frame has not been acknowledged for over ${limits.logStalledMs} ms${why}` }
+  }
+
+  /** Whether a follower has, but for so many milliseconds, what the log has. */
+  inStep(name: string, withinMs: number): Check {
+    const ms = this.#lags.get(name)?.ms(performance.now()) ?? 0
+    return checkOf(ms <= withinMs, `is behind the log for ${Math.round(ms)} ms`)
+  }
+
+  readings(): readonly Reading[] {
+    const nowMs = performance.now()
+    return [
+      { name: 'gateway_log_last_sequence', value: this.#last },
+      { name: 'gateway_log_unacknowledged_seconds', value: this.#log.oldestUnacknowledgedMs() / 1_000 },
+      ...[...this.#lags].flatMap(([follower, lag]): readonly Reading[] => [
+        { name: 'gateway_follower_lag_frames', labels: { follower }, value: lag.frames(this.#last) },
+        { name: 'gateway_follower_lag_seconds', labels: { follower }, value: lag.ms(nowMs) / 1_000 },
+      ]),
+    ]
+  }
+
+  stop(): Promise<void> {
+    return this.#probe.stop()
+  }
+
+  async #refresh(): Promise<void> {
+    const sequence = await this.#log.lastSequence()
+    this.#last = sequence
+    const look = { sequence, atMs: performance.now() }
+    for (const lag of this.#lags.values()) lag.note(look)
+  }
+}

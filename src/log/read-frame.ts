@@ -1,0 +1,77 @@
+import { isWorkspaceFact } from '../domain/ledger/workspace-draft.ts'
+import { getValidator, problemsText } from '../encoding/schema-validation.ts'
+import { faultText } from '../errors/gateway-error.ts'
+import { decodeFrame, decodeFrameId, type FrameId } from '../events/codec.ts'
+import type { Event, EventType } from '../events/envelope.ts'
+import { type StoredEvent, storedSchemaIdOf, upcast } from '../events/upcast.ts'
+
+/** What each writer's journal may hold, by the last token of its subject. */
+export type AllowedWriters = ReadonlyMap<string, ReadonlySet<EventType>>
+
+/** Where a frame stands: on the wallet subject of a workspace, or on a writer's journal. */
+export interface SubjectOwner {
+  /** Null on a journal. */
+  readonly wallet: string | null
+  /** The last token of the journal's subject. */
+  readonly journal: string | null
+  /** As an error tells it. */
+  readonly subject: string
+}
+
+const journalPrefix = 'journal.'
+const walletPrefix = 'wallet.'
+
+const after = (prefix: string, subject: string): string | null =>
+  subject.startsWith(prefix) ? subject.slice(prefix.length) : null
+
+/** From a subject without the log's name: `journal.edge`, `wallet.acme`. */
+export const parseSubject = (subject: string): SubjectOwner => ({
+  wallet: after(walletPrefix, subject),
+  journal: after(journalPrefix, subject),
+  subject,
+})
+
+const utf8 = new TextDecoder('utf-8', { fatal: true })
+const lineFeed = 0x0a
+
+/** The event in its current version. Throws where it does not follow its schema. */
+export const readEvent = (stored: StoredEvent): Event => {
+  const problems = getValidator(storedSchemaIdOf(stored))(stored.data)
+  if (problems.length === 0) return upcast(stored)
+  throw new Error(`event ${stored.id} does not follow ${stored.dataschema}: ${problemsText(problems)}`)
+}
+
+const headerLineOf = (data: Uint8Array): string =>
+  Buffer.from(data.buffer, data.byteOffset, Math.max(0, data.indexOf(lineFeed))).toString('latin1')
+
+/** The frame's id, from its first line. Throws where that is no frame's header. */
+export const frameIdOf = (data: Uint8Array): FrameId => decodeFrameId(headerLineOf(data))
+
+/** The events of a frame, as they are stored. Throws where it is no frame. */
+export const decodeStoredEvents = (data: Uint8Array): readonly StoredEvent[] => decodeFrame(utf8.decode(data)).events
+
+/** The events of a frame, each checked and raised to its current version. Throws where one cannot be read. */
+export const decodeEvents = (data: Uint8Array): readonly Event[] => decodeStoredEvents(data).map(readEvent)
+
+const isOnWallet = (event: Event, workspaceId: string): boolean =>
+  isWorkspaceFact(event) && 'workspaceId' in event.data && event.data.workspaceId === workspaceId
+
+/**
+ * The server's permissions hold each writer to its own subject. What it says there is held to here: a proxy that is taken over must not
+ * credit a wallet. Throws for an event that does not belong on the frame's subject.
+ */
+export const assertBelongs = (
+  events: readonly Event[],
+  { wallet, journal, subject }: SubjectOwner,
+  speakers?: AllowedWriters,
+): void => {
+  const said = journal === null ? undefined : speakers?.get(journal)
+  const isStray = (event: Event): boolean =>
+    wallet === null ? speakers !== undefined && !said?.has(event.type) : !isOnWallet(event, wallet)
+  const stray = events.find(isStray)
+  if (stray !== undefined) throw new Error(`${subject} holds a ${stray.type}, which nobody may say there`)
+}
+
+/** Why a frame is not handed on. */
+export const unreadable = (sequence: number, cause: unknown): Error =>
+  new Error(`the frame at sequence ${sequence} cannot be read: ${faultText(cause)}`, { cause })

@@ -1,0 +1,188 @@
+import { maxOf } from '../domain/money.ts'
+import type { Correction } from './correction.ts'
+import {
+  type BucketState,
+  type Cell,
+  type ComparedQuantity,
+  type Decomposition,
+  decompose,
+  noPrice,
+  type UnitPrice,
+} from './decompose.ts'
+import type { ReconcileFinding } from './finding.ts'
+import type { InvoiceLayout } from './formats/format.ts'
+import type { ModelNames } from './models.ts'
+import type { InvoicedSubject, LedgerSubject, SubjectPair } from './repository.ts'
+import { unitParts, videoItem } from './row.ts'
+
+export interface SubjectRules {
+  readonly layout: InvoiceLayout
+  readonly names: ModelNames
+  /** For a unit of a task that the ledger does not know; null where none is known. */
+  readonly unitPrice: UnitPrice | null
+  /** Of an adjustment. */
+  readonly noteOf: (invoiced: InvoicedSubject, ledger: LedgerSubject) => string
+}
+
+export interface ComparedSubject {
+  readonly invoicedPicos: bigint
+  readonly ledgerPicos: bigint
+  readonly findings: readonly ReconcileFinding[]
+  readonly correction: Correction | null
+}
+
+interface Sum {
+  quantity: bigint
+  amountPicos: bigint
+}
+
+const noSum: Sum = { quantity: 0n, amountPicos: 0n }
+
+const chargedOf = ({ ledger }: SubjectPair): LedgerSubject | null => (ledger?.state === 'charged' ? ledger : null)
+
+const chargedByGroup = (pair: SubjectPair, { groupOf }: InvoiceLayout): ReadonlyMap<string, Sum> => {
+  const sums = new Map<string, Sum>()
+  for (const { item, quantity, amountPicos } of chargedOf(pair)?.lines ?? []) {
+    const group = groupOf(item)
+    const { quantity: counted, amountPicos: sum } = sums.get(group) ?? noSum
+    sums.set(group, { quantity: counted + quantity, amountPicos: sum + amountPicos })
+  }
+  return sums
+}
+
+const classifySubject = ({ invoiced, ledger }: SubjectPair, names: ModelNames): BucketState => {
+  if (invoiced === null) return 'missing_there'
+  if (ledger?.state === 'charged') return 'both'
+  if (ledger?.state === 'open') return 'unfinished_request'
+  const isKnown = ledger !== null || invoiced.model === null || names.isKnown(names.canonical(invoiced.model))
+  return isKnown ? 'missing_here' : 'unknown_model'
+}
+
+const priceOf = (item: string, charged: Sum, { invoiced, ledger }: SubjectPair, rules: SubjectRules): UnitPrice => {
+  const unitPicos = ledger?.unitPricePicos ?? null
+  if (item === videoItem && unitPicos !== null) return { picos: unitPicos, per: unitParts }
+  if (charged.quantity > 0n) return { picos: charged.amountPicos, per: charged.quantity }
+  const model =
+    ledger?.model != null ? rules.names.canonicalOfPublic(ledger.model) : rules.names.canonical(invoiced?.model ?? '')
+  const day = ledger?.day ?? invoiced?.day ?? null
+  return (
+    (day === null ? null : rules.names.findPrice(model, item, day)) ??
+    (item === videoItem ? rules.unitPrice : null) ??
+    noPrice
+  )
+}
+
+/** A request's own estimate bounds nothing: whatever differs may be its fault. */
+const estimatedOf = ({ ledger }: SubjectPair): bigint | null => (ledger?.estimated === true ? null : 0n)
+
+const partsOf = (pair: SubjectPair, rules: SubjectRules): readonly ComparedQuantity[] => {
+  const charged = chargedByGroup(pair, rules.layout)
+  const quantities = pair.invoiced?.quantities ?? new Map<string, bigint>()
+  return [...new Set([...quantities.keys(), ...charged.keys()])].map((item) => {
+    const sum = charged.get(item) ?? noSum
+    return {
+      item,
+      invoiced: quantities.get(item) ?? 0n,
+      charged: sum.quantity,
+      estimated: estimatedOf(pair),
+      shifted: 0n,
+      price: priceOf(item, sum, pair, rules),
+    }
+  })
+}
+
+const amountPart = (pair: SubjectPair, chargedPicos: bigint): ComparedQuantity => ({
+  item: 'amount',
+  invoiced: pair.invoiced?.amountPicos ?? 0n,
+  charged: chargedPicos,
+  estimated: estimatedOf(pair),
+  shifted: 0n,
+  price: { picos: 1n, per: 1n },
+})
+
+const cellOf = (pair: SubjectPair, rules: SubjectRules): Cell => {
+  const { invoiced } = pair
+  const chargedPicos = chargedOf(pair)?.totalPicos ?? 0n
+  const measure = rules.layout.hasQuantities && invoiced !== null ? 'quantities' : 'amounts'
+  return {
+    measure,
+    parts: measure === 'quantities' ? partsOf(pair, rules) : [amountPart(pair, chargedPicos)],
+    invoicedPicos: invoiced === null ? 0n : invoiced.amountPicos,
+    chargedPicos,
+    roundingPicos: invoiced?.roundingPicos ?? 0n,
+  }
+}
+
+const findingOf =
+  (
+    { invoiced, ledger }: SubjectPair,
+    { invoicedPicos, ledgerPicos }: Pick<Decomposition<Cell>, 'invoicedPicos' | 'ledgerPicos'>,
+    cell: Cell,
+  ) =>
+  (name: ReconcileFinding['class'], amountPicos: bigint): ReconcileFinding => ({
+    class: name,
+    amountPicos,
+    day: invoiced?.day ?? ledger?.day ?? null,
+    model: invoiced?.model ?? ledger?.model ?? null,
+    item: null,
+    id: invoiced?.id ?? ledger?.id ?? null,
+    workspaceId: ledger?.workspaceId ?? null,
+    invoicedPicos,
+    ledgerPicos,
+    quantities: cell.measure === 'quantities' ? cell.parts.filter((part) => part.invoiced !== part.charged) : [],
+    rows: invoiced === null ? null : { file: invoiced.file, row: invoiced.row, rows: invoiced.rows },
+  })
+
+const correctable: ReadonlySet<ReconcileFinding['class']> = new Set(['estimated', 'token_drift', 'price_drift'])
+
+/**
+ * One that both sides know, and whose charge the invoice gives another figure for. A charge that was given back whole, as nobody got
+ * the answer, is the gateway's own loss; and no more is given back than was taken.
+ */
+const correctionOf = (
+  pair: SubjectPair,
+  findings: readonly ReconcileFinding[],
+  { noteOf }: SubjectRules,
+): Correction | null => {
+  const { invoiced } = pair
+  const ledger = chargedOf(pair)
+  if (invoiced === null || ledger === null || ledger.isUndelivered) return null
+  const corrected = findings.filter((finding) => correctable.has(finding.class))
+  const differencePicos = corrected.reduce((sum, { amountPicos }) => sum + amountPicos, 0n)
+  const takesPicos = maxOf(-(ledger.totalPicos + ledger.takenPicos), differencePicos)
+  if (takesPicos === 0n) return null
+  const { id: corrects, workspaceId, corrections: before } = ledger
+  return { corrects, workspaceId, before, takesPicos, differences: corrected.length, note: noteOf(invoiced, ledger) }
+}
+
+/** What is charged in another period, or may be invoiced in another, is a matter of time. */
+const compareOutsidePeriod = (pair: SubjectPair, ledgerPicos: bigint, cell: Cell): ComparedSubject => {
+  const figures = { invoicedPicos: 0n, ledgerPicos }
+  const findings = ledgerPicos === 0n ? [] : [findingOf(pair, figures, cell)('timing', -ledgerPicos)]
+  return { ...figures, findings, correction: null }
+}
+
+/**
+ * Compares one request or task. A charge that is not of the period counts nothing in the ledger's total, so that as much of the
+ * invoice is a matter of time; what differs beyond it is found all the same.
+ */
+export const compareSubject = (pair: SubjectPair, rules: SubjectRules): ComparedSubject => {
+  const charged = chargedOf(pair)
+  const cell = cellOf(pair, rules)
+  const correctedPicos = charged?.takenPicos ?? 0n
+  if (pair.invoiced === null && charged?.atEdge === true)
+    return compareOutsidePeriod(pair, cell.chargedPicos + correctedPicos, cell)
+  const { invoicedPicos, ledgerPicos, pieces } = decompose({
+    standing: classifySubject(pair, rules.names),
+    cells: [cell],
+    correctedPicos,
+    unfinishedPicos: 0n,
+  })
+  const isApart = charged?.inPeriod === false
+  const find = findingOf(pair, { invoicedPicos, ledgerPicos }, cell)
+  const findings = pieces.map((piece) => find(piece.class, piece.amountPicos))
+  const correction = correctionOf(pair, findings, rules)
+  return isApart && ledgerPicos !== 0n
+    ? { invoicedPicos, ledgerPicos: 0n, findings: [...findings, find('timing', ledgerPicos)], correction }
+    : { invoicedPicos, ledgerPicos, findings, correction }
+}

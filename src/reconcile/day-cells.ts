@@ -1,0 +1,207 @@
+import { limits } from '../limits.ts'
+import type { InvoiceLayout } from './formats/format.ts'
+import type { ModelNames } from './models.ts'
+import type { DayCharge, Straddle } from './repository.ts'
+import { type InvoiceRow, wildcard } from './row.ts'
+
+export interface Sum {
+  quantity: bigint
+  amountPicos: bigint
+}
+
+/** By group of items. */
+export type Sums = Map<string, Sum>
+
+/** One day of one model and item, as both sides have it. */
+export interface DayCell {
+  readonly day: string
+  readonly model: string
+  readonly item: string
+  /** The first row, and how many there are. */
+  file: number
+  row: number
+  rows: number
+  invoicedPicos: bigint
+  roundingPicos: bigint
+  hasQuantities: boolean
+  invoiced: Map<string, bigint> | null
+  charged: Sums | null
+  /** Of what was charged. */
+  estimated: Sums | null
+  early: Sums | null
+  late: Sums | null
+}
+
+/** The days of one model and item, and what was charged on the days around them. */
+export interface DaySeries {
+  readonly model: string
+  readonly item: string
+  readonly days: Map<string, DayCell>
+  readonly edges: { readonly early: Sums; readonly late: Sums }
+}
+
+const newCell = (day: string, model: string, item: string): DayCell => ({
+  day,
+  model,
+  item,
+  file: 0,
+  row: 0,
+  rows: 0,
+  invoicedPicos: 0n,
+  roundingPicos: 0n,
+  hasQuantities: true,
+  invoiced: null,
+  charged: null,
+  estimated: null,
+  early: null,
+  late: null,
+})
+
+const addSum = (sums: Sums, item: string, { quantity, amountPicos }: Sum): Sums => {
+  const existing = sums.get(item)
+  if (existing === undefined) sums.set(item, { quantity, amountPicos })
+  else {
+    existing.quantity += quantity
+    existing.amountPicos += amountPicos
+  }
+  return sums
+}
+
+export const sumAmounts = (sums: Sums | null): bigint => {
+  let sum = 0n
+  for (const { amountPicos } of sums?.values() ?? []) sum += amountPicos
+  return sum
+}
+
+const place = ({ day, model, item }: { readonly day: string; readonly model: string; readonly item: string }) =>
+  `${day}\t${model}\t${item}`
+
+/** An invoice of days, gathered by day, model and item, with the charges of the ledger beside it. Memory is for the cells, not for the rows. */
+export class DayCells {
+  readonly series = new Map<string, DaySeries>()
+  readonly #layout: InvoiceLayout
+  readonly #names: ModelNames
+  /** By item: whether the invoice tells its model. */
+  readonly #itemsWithModel = new Map<string, boolean>()
+  readonly #chargedModels = new Set<string>()
+  #count = 0
+
+  constructor(layout: InvoiceLayout, names: ModelNames) {
+    this.#layout = layout
+    this.#names = names
+  }
+
+  get isFull(): boolean {
+    return this.#count >= limits.invoiceCellsMax
+  }
+
+  /** Adds a row; answers with what is wrong where it does not go with the rows before it. */
+  add(row: InvoiceRow & { readonly day: string }): string | null {
+    const item = this.#layout.byItem ? (row.item ?? wildcard) : wildcard
+    const problem = this.#problemOf(row, item)
+    if (problem !== null) return problem
+    this.#itemsWithModel.set(item, row.model !== null)
+    const model = row.model === null ? wildcard : this.#names.canonical(row.model)
+    const cell = this.#ensureCell({ day: row.day, model, item })
+    if (cell.rows === 0) Object.assign(cell, { file: row.file, row: row.row })
+    cell.rows += 1
+    cell.invoicedPicos += row.amountPicos ?? 0n
+    cell.roundingPicos += row.roundingPicos
+    cell.hasQuantities &&= row.quantities !== null
+    for (const [each, quantity] of row.quantities ?? []) {
+      cell.invoiced ??= new Map()
+      cell.invoiced.set(each, (cell.invoiced.get(each) ?? 0n) + quantity)
+    }
+    return null
+  }
+
+  addCharge({ day, model, item, source, ...sum }: DayCharge): void {
+    const canonical = this.#names.canonicalOfPublic(model)
+    this.#chargedModels.add(canonical)
+    const group = this.#groupOf(item)
+    const cell = this.#ensureCell({ day, ...this.#placeOf(canonical, group) })
+    cell.charged = addSum(cell.charged ?? new Map(), group, sum)
+    if (source === 'estimated') cell.estimated = addSum(cell.estimated ?? new Map(), group, sum)
+  }
+
+  /** What reached over a midnight; on a day outside of `isOfPeriod` it is at the edge. */
+  addStraddle({ day, model, item, direction, ...sum }: Straddle, isOfPeriod: boolean): void {
+    const group = this.#groupOf(item)
+    const named = this.#placeOf(this.#names.canonicalOfPublic(model), group)
+    if (!isOfPeriod) {
+      addSum(this.#ensureSeries(named).edges[direction], group, sum)
+      return
+    }
+    const cell = this.#ensureCell({ day, ...named })
+    cell[direction] = addSum(cell[direction] ?? new Map(), group, sum)
+  }
+
+  /** The name under which a public model's differences stand on a day: its own, or that of all models where the invoice tells none. */
+  bucketModel(model: string): string {
+    return this.#hasModels ? this.#names.canonicalOfPublic(model) : wildcard
+  }
+
+  /** The same for a model as the provider calls it. */
+  bucketUpstream(upstreamModel: string): string {
+    return this.#hasModels ? this.#names.canonical(upstreamModel) : wildcard
+  }
+
+  /** True for a model that the configuration, a price or a charge knows. */
+  isKnown(model: string): boolean {
+    return model === wildcard || this.#chargedModels.has(model) || this.#names.isKnown(model)
+  }
+
+  /** Makes the cell of a day where there is none. */
+  ensureDay(day: string, model: string): void {
+    this.#ensureCell({ day, model, item: wildcard })
+  }
+
+  #problemOf({ model, item }: InvoiceRow, cellItem: string): string | null {
+    const told = this.#itemsWithModel.get(cellItem)
+    if (told !== undefined && told !== (model !== null))
+      return told ? 'tells no model, where rows before it do' : 'tells a model, where rows before it tell none'
+    const isMixed = this.#layout.byItem && this.#itemsWithModel.size > 0 && this.#hasItems !== (item !== wildcard)
+    if (isMixed) return 'rows with and without an item cannot be compared together'
+    return this.isFull
+      ? `there are more than ${limits.invoiceCellsMax} days, models and items: give less at once`
+      : null
+  }
+
+  get #hasItems(): boolean {
+    return !this.#itemsWithModel.has(wildcard)
+  }
+
+  get #hasModels(): boolean {
+    return this.#itemsWithModel.size === 0 || [...this.#itemsWithModel.values()].includes(true)
+  }
+
+  #groupOf(item: string): string {
+    return this.#layout.byItem && !this.#hasItems && this.#itemsWithModel.size > 0
+      ? wildcard
+      : this.#layout.groupOf(item)
+  }
+
+  #placeOf(canonical: string, group: string): { readonly model: string; readonly item: string } {
+    const item = this.#layout.byItem ? group : wildcard
+    return { model: (this.#itemsWithModel.get(item) ?? this.#hasModels) ? canonical : wildcard, item }
+  }
+
+  #ensureSeries({ model, item }: { readonly model: string; readonly item: string }): DaySeries {
+    const name = place({ day: '', model, item })
+    const standing = this.series.get(name)
+    if (standing !== undefined) return standing
+    const chain: DaySeries = { model, item, days: new Map(), edges: { early: new Map(), late: new Map() } }
+    this.series.set(name, chain)
+    return chain
+  }
+
+  #ensureCell({ day, model, item }: { readonly day: string; readonly model: string; readonly item: string }): DayCell {
+    const { days } = this.#ensureSeries({ model, item })
+    const standing = days.get(day)
+    if (standing !== undefined) return standing
+    const cell = newCell(day, model, item)
+    days.set(day, cell)
+    this.#count += 1
+    return cell
+  }
+}

@@ -1,0 +1,237 @@
+import { maxOf, minOf } from '../domain/money.ts'
+import { productRoundingHalfUp } from './decimal.ts'
+
+/** Why an invoice and the ledger differ. Every difference is of one class, and all of them add up to the whole difference. */
+export const differenceClasses = [
+  'missing_here',
+  'missing_there',
+  'unfinished_request',
+  'unknown_model',
+  'estimated',
+  'token_drift',
+  'price_drift',
+  'timing',
+  'rounding',
+] as const
+
+export type DifferenceClass = (typeof differenceClasses)[number]
+
+/** `picos` for `per` of them; `per` is above zero. */
+export interface UnitPrice {
+  readonly picos: bigint
+  readonly per: bigint
+}
+
+/** Where nothing tells what one costs. */
+export const noPrice: UnitPrice = { picos: 0n, per: 1n }
+
+/** One kind of quantity, or the amount itself where no quantity is told: then a unit is a pico-dollar. */
+export interface ComparedQuantity {
+  readonly item: string
+  readonly invoiced: bigint
+  readonly charged: bigint
+  /** How much of what was charged rests on an estimate: so far the truth may be off, either way. Null: no bound is known. */
+  readonly estimated: bigint | null
+  /** Of `invoiced` less `charged`, what stands on the other side of a midnight. */
+  readonly shifted: bigint
+  /** Ours: what was charged for one, or would have been. */
+  readonly price: UnitPrice
+}
+
+/** What an invoice has one amount for. */
+export interface Cell {
+  readonly measure: 'quantities' | 'amounts'
+  readonly parts: readonly ComparedQuantity[]
+  /** Null where the invoice tells quantities alone: they are valued at our prices. */
+  readonly invoicedPicos: bigint | null
+  readonly chargedPicos: bigint
+  readonly roundingPicos: bigint
+}
+
+/** Which side knows of what is compared; whichever class is not `both` is that of all that nothing else explains. */
+export type BucketState = 'both' | 'missing_here' | 'missing_there' | 'unknown_model' | 'unfinished_request'
+
+/** What is explained together: a day and model, or one request. */
+export interface Bucket<C extends Cell> {
+  readonly standing: BucketState
+  readonly cells: readonly C[]
+  /** What earlier reconciliations have taken beyond the charges, less what they gave back. */
+  readonly correctedPicos: bigint
+  /** The most that requests without an end can have cost. */
+  readonly unfinishedPicos: bigint
+}
+
+export interface ExplainedAmount<C extends Cell> {
+  readonly class: DifferenceClass
+  readonly amountPicos: bigint
+  readonly cell: C
+}
+
+export interface Decomposition<C extends Cell> {
+  readonly invoicedPicos: bigint
+  /** Charges and earlier reconciliations. */
+  readonly ledgerPicos: bigint
+  /** Their sum is `invoicedPicos` less `ledgerPicos`. */
+  readonly pieces: readonly ExplainedAmount<C>[]
+}
+
+/** A cell's difference as it is taken apart; the figures always add up to the whole of it. */
+interface CellDraft<C extends Cell> {
+  readonly cell: C
+  readonly invoicedPicos: bigint
+  readonly timing: bigint
+  unfinished: bigint
+  estimated: bigint
+  drift: bigint
+  remainder: bigint
+  /** The invoice has a quantity for which no price is known. */
+  readonly unvalued: boolean
+}
+
+const worthOf = ({ price }: ComparedQuantity, quantity: bigint): bigint =>
+  productRoundingHalfUp(quantity, price.picos, price.per)
+
+const clamp = (value: bigint, bound: bigint | null): bigint =>
+  bound === null ? value : maxOf(-bound, minOf(bound, value))
+
+interface PartDraft {
+  readonly timing: bigint
+  readonly estimated: bigint
+  readonly drift: bigint
+  readonly unvalued: boolean
+}
+
+const decomposePart = (part: ComparedQuantity, standing: BucketState): PartDraft => {
+  const beyondTiming = part.invoiced - part.charged - part.shifted
+  // What is not invoiced at all is missing, however it was counted.
+  const estimated = standing === 'missing_there' ? 0n : clamp(beyondTiming, part.estimated)
+  const rest = beyondTiming - estimated
+  const drift = worthOf(part, rest)
+  return {
+    timing: worthOf(part, part.shifted),
+    estimated: worthOf(part, estimated),
+    drift,
+    unvalued: rest > 0n && drift === 0n,
+  }
+}
+
+const sumOf = <T>(list: readonly T[], figure: (each: T) => bigint): bigint =>
+  list.reduce((sum, each) => sum + figure(each), 0n)
+
+const draftOf = <C extends Cell>(cell: C, standing: BucketState): CellDraft<C> => {
+  const parts = cell.parts.map((part) => decomposePart(part, standing))
+  const timing = sumOf(parts, (part) => part.timing)
+  const estimated = sumOf(parts, (part) => part.estimated)
+  const drift = sumOf(parts, (part) => part.drift)
+  const invoicedPicos = cell.invoicedPicos ?? cell.chargedPicos + timing + estimated + drift
+  const remainder = invoicedPicos - cell.chargedPicos - timing - estimated - drift
+  return {
+    cell,
+    invoicedPicos,
+    timing,
+    unfinished: 0n,
+    estimated,
+    // Where no quantity is told, none is known to differ.
+    ...(cell.measure === 'quantities' ? { drift, remainder } : { drift: 0n, remainder: remainder + drift }),
+    unvalued: parts.some((part) => part.unvalued),
+  }
+}
+
+/** What is invoiced beyond the charges may be of requests that have no end here, up to what those can have cost. */
+const explainUnfinished = (drafts: readonly CellDraft<Cell>[], unfinishedPicos: bigint): void => {
+  let left = unfinishedPicos
+  for (const draft of drafts)
+    for (const figure of ['drift', 'remainder'] as const) {
+      const taken = minOf(left, maxOf(0n, draft[figure]))
+      draft[figure] -= taken
+      draft.unfinished += taken
+      left -= taken
+    }
+}
+
+/** What a reconciliation corrects, in the order in which an earlier one is taken to have corrected it. */
+const correctable = ['estimated', 'drift', 'remainder'] as const
+
+const hasSameSign = (one: bigint, other: bigint): boolean => (one > 0n && other > 0n) || (one < 0n && other < 0n)
+const absolute = (value: bigint): bigint => (value < 0n ? -value : value)
+const towardsZero = (value: bigint, by: bigint): bigint => (value < 0n ? value + by : value - by)
+
+const classOfRemainder = ({ remainder, cell }: CellDraft<Cell>): DifferenceClass =>
+  // A price that is an average of several is exact to half a pico for each part.
+  absolute(remainder) <= cell.roundingPicos + BigInt(cell.parts.length) ? 'rounding' : 'price_drift'
+
+interface Figure {
+  readonly draft: CellDraft<Cell>
+  readonly name: (typeof correctable)[number]
+}
+
+/** Rounding is not corrected, so nothing that was posted explains it. */
+const figuresOf = (draft: CellDraft<Cell>): readonly Figure[] =>
+  correctable
+    .filter((name) => name !== 'remainder' || classOfRemainder(draft) !== 'rounding')
+    .map((name) => ({ draft, name }))
+
+/** Takes `by` off the figures that point the same way; answers with what is left of it. */
+const reduceFigures = (figures: readonly Figure[], by: bigint): bigint => {
+  let left = by
+  for (const { draft, name } of figures) {
+    if (!hasSameSign(draft[name], left)) continue
+    const taken = minOf(absolute(draft[name]), absolute(left))
+    draft[name] = towardsZero(draft[name], taken)
+    left = towardsZero(left, taken)
+  }
+  return left
+}
+
+/**
+ * An earlier reconciliation has explained so much. It was one sum for all that it found, so what it leaves is netted:
+ * two differences that it corrected together do not come back as two.
+ */
+const applyCorrections = (drafts: readonly CellDraft<Cell>[], correctedPicos: bigint): void => {
+  const [first] = drafts
+  if (correctedPicos === 0n || first === undefined) return
+  const figures = drafts.flatMap(figuresOf)
+  const unexplained = reduceFigures(figures, correctedPicos)
+  first.remainder -= unexplained
+  for (const { draft, name } of figures) {
+    const standing = draft[name]
+    draft[name] = 0n
+    draft[name] = -reduceFigures(figures, -standing)
+  }
+}
+
+const piecesOf = <C extends Cell>(draft: CellDraft<C>, standing: BucketState): readonly ExplainedAmount<C>[] => {
+  const { cell, timing, unfinished, estimated, drift, remainder, unvalued } = draft
+  const figures: (readonly [DifferenceClass, bigint])[] = [
+    ['timing', timing],
+    ['estimated', estimated],
+    ['unfinished_request', unfinished],
+    ...(standing === 'both'
+      ? ([
+          ['token_drift', drift],
+          [classOfRemainder(draft), remainder],
+        ] as const)
+      : ([[standing, drift + remainder]] as const)),
+  ]
+  const unvaluedClass = standing === 'both' ? 'token_drift' : standing
+  return figures
+    .filter(([name, amountPicos]) => amountPicos !== 0n || (unvalued && name === unvaluedClass))
+    .map(([name, amountPicos]) => ({ class: name, amountPicos, cell }))
+}
+
+/**
+ * Takes the difference of a bucket apart, in this order, each step explaining what the steps before it left: what stands on the
+ * other side of a midnight; estimated charges, as far as they can be off; requests without an end, up to what they can have cost;
+ * quantities, at our price; what earlier reconciliations posted; and the price, or rounding where it is below what the invoice's way
+ * of writing amounts can lose. What only one side knows is missing, whatever its quantities.
+ */
+export const decompose = <C extends Cell>(bucket: Bucket<C>): Decomposition<C> => {
+  const drafts = bucket.cells.map((cell) => draftOf(cell, bucket.standing))
+  explainUnfinished(drafts, bucket.unfinishedPicos)
+  applyCorrections(drafts, bucket.correctedPicos)
+  return {
+    invoicedPicos: sumOf(drafts, ({ invoicedPicos }) => invoicedPicos),
+    ledgerPicos: sumOf(bucket.cells, ({ chargedPicos }) => chargedPicos) + bucket.correctedPicos,
+    pieces: drafts.flatMap((draft) => piecesOf(draft, bucket.standing)),
+  }
+}

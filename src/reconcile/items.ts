@@ -1,0 +1,86 @@
+import { chargeFor } from '../domain/pricing/charge.ts'
+import { noUsage, type Usage } from '../domain/usage/usage.ts'
+import type { PriceSheet } from '../events/types.ts'
+
+/** The items of a charge that an invoice tells together, under one name. */
+export type GroupOf = (item: string) => string
+
+export const keepUngrouped: GroupOf = (item) => item
+
+const renameGroups =
+  (names: Readonly<Record<string, string>>): GroupOf =>
+  (item) =>
+    names[item] ?? item
+
+/** The search tool is priced by context size here, and counted as one there. */
+const searches = { web_search_low: 'web_search', web_search_medium: 'web_search', web_search_high: 'web_search' }
+
+/** Reasoning is output there, and a cache write has one price. */
+export const openaiGroups: GroupOf = renameGroups({
+  reasoning: 'output',
+  cache_write_5m: 'cache_write',
+  cache_write_1h: 'cache_write',
+  ...searches,
+})
+
+export const anthropicGroups: GroupOf = renameGroups({
+  reasoning: 'output',
+  audio_output: 'output',
+  image_output: 'output',
+  audio_input: 'input',
+  image_input: 'input',
+  ...searches,
+})
+
+/** What an item is a kind of, where a file has no column for it. */
+const parentItems: Readonly<Record<string, string>> = {
+  reasoning: 'output',
+  audio_output: 'output',
+  image_output: 'output',
+  cached_input: 'input',
+  cache_write_5m: 'input',
+  cache_write_1h: 'cache_write_5m',
+  audio_input: 'input',
+  image_input: 'input',
+}
+
+/** Each item under its own name where the file tells it, else with what it is a kind of. */
+export const groupByColumns = (columns: ReadonlySet<string>): GroupOf => {
+  const groupOf: GroupOf = (item) => {
+    const kind = parentItems[item]
+    return columns.has(item) || kind === undefined ? item : groupOf(kind)
+  }
+  return groupOf
+}
+
+/** Items of tokens, in the order of a charge's lines. */
+export const tokenItems = [
+  'input',
+  'cached_input',
+  'cache_write_5m',
+  'cache_write_1h',
+  'audio_input',
+  'image_input',
+  'output',
+  'reasoning',
+  'audio_output',
+  'image_output',
+] as const
+
+const unitUsage: Readonly<Record<string, Partial<Usage>>> = {
+  input: { inputUncached: 1 },
+  cached_input: { cacheRead: 1 },
+  cache_write: { cacheWrite5m: 1 },
+  cache_write_5m: { cacheWrite5m: 1 },
+  cache_write_1h: { cacheWrite1h: 1 },
+  audio_input: { inputAudio: 1 },
+  image_input: { inputImage: 1 },
+  output: { outputTotal: 1 },
+  reasoning: { outputTotal: 1, outputReasoning: 1 },
+  audio_output: { outputTotal: 1, outputAudio: 1 },
+  image_output: { outputTotal: 1, outputImage: 1 },
+}
+
+/** What one of an item, or of a group by the item that names it, costs by a sheet's first rates, in picos. */
+export const computeUnitPicos = (sheet: PriceSheet, item: string): bigint =>
+  chargeFor(sheet, { ...noUsage, ...(unitUsage[item] ?? { toolCalls: { [item]: 1 } }) }).totalPicos

@@ -1,0 +1,66 @@
+import { parseUsd } from '../domain/money.ts'
+import { type PriceBook, type PublishedPrice, priceAt } from '../domain/pricing/price-book.ts'
+import type { Catalog } from '../domain/routing/plan.ts'
+import { noonMs } from './days.ts'
+import type { UnitPrice } from './decompose.ts'
+import { computeUnitPicos } from './items.ts'
+import { unitParts, videoItem } from './row.ts'
+
+/** A provider's models under the names that its invoices use. */
+export interface ModelNames {
+  /** The one name for a model and its snapshots; a snapshot that has a price of its own is a model of its own. */
+  canonical(invoiceName: string): string
+  /** The same for a public model id of this provider. */
+  canonicalOfPublic(model: string): string
+  /** True for a name that the configuration or a price sheet leads to. */
+  isKnown(canonical: string): boolean
+  /** What one of an item cost on a day; null where no sheet tells. */
+  findPrice(canonical: string, item: string, day: string): UnitPrice | null
+}
+
+const snapshotPattern = /-(?:\d{8}|\d{4}-\d{2}-\d{2})$/
+
+export interface ModelNamesParts {
+  readonly provider: string
+  readonly catalog: Pick<Catalog, 'providers'>
+  readonly prices: PriceBook
+  /** By a name on the invoice: the model that it means, as the provider or the gateway calls it. */
+  readonly modelAliases?: ReadonlyMap<string, string>
+}
+
+const priceIn = ({ sheet, video }: PublishedPrice, item: string): UnitPrice | null => {
+  if (sheet !== undefined) return { picos: computeUnitPicos(sheet, item), per: 1n }
+  return video !== undefined && item === videoItem ? { picos: parseUsd(video.unit_price), per: unitParts } : null
+}
+
+export const createModelNames = ({
+  provider,
+  catalog,
+  prices,
+  modelAliases = new Map(),
+}: ModelNamesParts): ModelNames => {
+  const renamed = catalog.providers.get(provider)?.models ?? {}
+  const prefix = `${provider}/`
+  const withoutSnapshot = (name: string): string =>
+    prices.has(prefix + name) ? name : name.replace(snapshotPattern, '')
+  const canonicalOfPublic = (model: string): string => {
+    const name = model.startsWith(prefix) ? model.slice(prefix.length) : model
+    return withoutSnapshot(Object.hasOwn(renamed, name) ? renamed[name]! : name)
+  }
+  const canonical = (name: string): string => {
+    const model = modelAliases.get(name) ?? name
+    return model.startsWith(prefix) ? canonicalOfPublic(model) : withoutSnapshot(model)
+  }
+  const publicIds = new Map<string, string>()
+  for (const name of Object.keys(renamed)) publicIds.set(canonicalOfPublic(prefix + name), prefix + name)
+  for (const model of prices.keys()) if (model.startsWith(prefix)) publicIds.set(canonicalOfPublic(model), model)
+  return {
+    canonical,
+    canonicalOfPublic,
+    isKnown: (name) => publicIds.has(name),
+    findPrice: (name, item, day) => {
+      const price = priceAt(prices, publicIds.get(name) ?? prefix + name, noonMs(day))
+      return price === undefined ? null : priceIn(price, item)
+    },
+  }
+}

@@ -1,0 +1,162 @@
+import type { NatsConnection } from '@nats-io/transport-node'
+import { v7 } from 'uuid'
+import { connectNats } from '../../../src/adapters/nats/connect.ts'
+import { type LogOptions, type OpenLog, openLog } from '../../../src/adapters/nats/log.ts'
+import type { EventOf, Fact, FactOf } from '../../../src/events/envelope.ts'
+import type { Frame } from '../../../src/log/event-log.ts'
+import type { Logger } from '../../../src/runtime/logger.ts'
+import type { NatsServer } from './server.ts'
+
+export interface Line {
+  readonly level: 'debug' | 'info' | 'warn' | 'error'
+  readonly fields: object
+  readonly message: string
+}
+
+/** A logger that keeps its lines. */
+export const keepingLogger = (): Logger & { readonly lines: readonly Line[] } => {
+  const lines: Line[] = []
+  const at =
+    (level: Line['level']) =>
+    (fields: object, message: string): void => {
+      lines.push({ level, fields, message })
+    }
+  return { lines, debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
+}
+
+export interface Opened {
+  readonly connection: NatsConnection
+  readonly log: OpenLog
+  readonly fatal: Error[]
+  close(): Promise<void>
+}
+
+const closeWithinMs = 2_000
+
+/** A log with a connection of its own on a server; `url` leads there another way. */
+export const openOn = async (
+  server: NatsServer,
+  { url = server.url, ...overrides }: Partial<LogOptions> & { readonly url?: string } = {},
+): Promise<Opened> => {
+  const connection = await connectNats({ url, name: 'test' })
+  const fatal: Error[] = []
+  const options: LogOptions = {
+    connection,
+    name: 'GATEWAY',
+    role: 'edge',
+    durability: 'synced',
+    replicas: 1,
+    monitoringUrl: server.monitoringUrl,
+    clock: Date.now,
+    newId: v7,
+    logger: keepingLogger(),
+    onFatal: (error) => fatal.push(error),
+    ...overrides,
+  }
+  try {
+    const log = await openLog(options)
+    const close = async (): Promise<void> => {
+      await log.close(closeWithinMs)
+      await connection.close()
+    }
+    return { connection, log, fatal, close }
+  } catch (error) {
+    await connection.close()
+    throw error
+  }
+}
+
+export const adjustment = (adjustmentId: string, workspaceId = 'acme'): FactOf<'AdjustmentPosted'> => ({
+  type: 'AdjustmentPosted',
+  data: { adjustmentId, workspaceId, amount: '0.5', reason: 'undelivered', corrects: 'request-1', note: '' },
+})
+
+export const hold = (holdId: string, workspaceId = 'acme'): FactOf<'HoldPlaced'> => ({
+  type: 'HoldPlaced',
+  data: {
+    holdId,
+    workspaceId,
+    purpose: 'allowance',
+    amount: '1.25',
+    deadline: '2026-01-01T00:00:00.000Z',
+    owner: 'writer',
+  },
+})
+
+/** A request's bill of an ordinary size. */
+export const bill = (requestId: string): Extract<Fact, { type: 'UsageRecorded' }> => ({
+  type: 'UsageRecorded',
+  data: {
+    requestId,
+    workspaceId: 'acme',
+    keyId: 'key-1',
+    surface: 'chat',
+    model: 'openai/gpt-4o-mini',
+    provider: 'openai',
+    level: 0,
+    priceVersion: 'a1b2c3d4',
+    usage: {
+      inputUncached: 1200,
+      cacheRead: 0,
+      cacheWrite5m: 0,
+      cacheWrite1h: 0,
+      inputAudio: 0,
+      inputImage: 0,
+      outputTotal: 300,
+      outputReasoning: 0,
+      outputAudio: 0,
+      outputImage: 0,
+      toolCalls: {},
+      promptTotal: 1200,
+    },
+    source: 'reported',
+    lines: [
+      { item: 'input', quantity: 1200, unitPrice: '0.00000015', amount: '0.00018' },
+      { item: 'output', quantity: 300, unitPrice: '0.0000006', amount: '0.00018' },
+    ],
+    total: '0.00036',
+    reserved: '0.002',
+    allowanceId: 'allowance-1',
+    attempts: [
+      {
+        model: 'openai/gpt-4o-mini',
+        provider: 'openai',
+        outcome: 'served',
+        status: 200,
+        reason: null,
+        durationMs: 812,
+      },
+    ],
+    outcome: 'completed',
+  },
+})
+
+/** Every frame from the log's start to its present end. */
+export const readAll = async (log: OpenLog): Promise<readonly Frame[]> => {
+  const last = await log.lastSequence()
+  const frames: Frame[] = []
+  if (last === 0) return frames
+  const complete = Promise.withResolvers<void>()
+  const follower = log.follow(1, (frame) => {
+    frames.push(frame)
+    if (frame.sequence === last) complete.resolve()
+  })
+  await Promise.race([complete.promise, follower.done])
+  await follower.stop()
+  return frames
+}
+
+/** The ids of adjustments in a frame, in order. */
+export const adjustmentIdsOf = (frame: Frame): readonly string[] =>
+  frame.events
+    .filter((event): event is EventOf<'AdjustmentPosted'> => event.type === 'AdjustmentPosted')
+    .map(({ data }) => data.adjustmentId)
+
+/** Resolves when the condition holds, asking often; rejects after ten seconds. */
+export const until = async (condition: () => boolean | Promise<boolean>): Promise<void> => {
+  const giveUpMs = Date.now() + 10_000
+  while (!(await condition())) {
+    if (Date.now() > giveUpMs) throw new Error(`never: ${condition}`)
+    await new Promise((resolve) => setTimeout(resolve, 5))
+  }
+}

@@ -1,0 +1,35 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
+import t from 'tap'
+import { limits } from '../../src/limits.ts'
+import { programEnvironment } from '../support/program.ts'
+
+/** Listens on a clock that reads what is written to it, and prints each signal once it is handled. */
+const script = `
+  import { onShutdownSignal } from '${new URL('../../src/cli/shutdown-signal.ts', import.meta.url)}'
+  let nowMs = 0
+  onShutdownSignal(() => console.log('stop'), () => nowMs)
+  process.on('SIGINT', () => console.log('handled'))
+  process.stdin.on('data', (text) => { nowMs = Number(text); console.log('ready') })`
+
+t.test('a signal that follows the first at once is its echo; a later one ends the process', async (t) => {
+  const child = spawn(process.execPath, ['--input-type=module', '-e', script], { env: programEnvironment() })
+  t.teardown(() => child.kill('SIGKILL'))
+  const exited = once(child, 'exit')
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
+  const signalAt = async (ms: number): Promise<void> => {
+    child.stdin.write(String(ms))
+    t.same(await lines.next(), { value: 'ready', done: false })
+    child.kill('SIGINT')
+  }
+  await signalAt(1_000)
+  t.same(
+    [await lines.next(), await lines.next()].map(({ value }) => value),
+    ['stop', 'handled'],
+  )
+  await signalAt(1_000 + limits.signalEchoMs)
+  t.same(await lines.next(), { value: 'handled', done: false }, 'it runs on, and is not stopped twice')
+  await signalAt(1_001 + limits.signalEchoMs)
+  t.same(await exited, [3, null])
+})

@@ -1,0 +1,29 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import t from 'tap'
+import { endProcess, isAlive } from '../../src/embedded/processes.ts'
+import { readRecord } from '../../src/embedded/record.ts'
+import { until } from '../support/clients.ts'
+import { temporaryFolder } from '../support/gateway.ts'
+import { mainFile, programEnvironment } from '../support/program.ts'
+
+for (const words of [['serve', '--port', '0'], ['servers']])
+  t.test(`${words[0]}: SIGTERM while the embedded servers start leaves none behind`, { timeout: 60_000 }, async (t) => {
+    const dataFolder = join(await temporaryFolder(t), 'data')
+    const child = spawn(process.execPath, [mainFile, ...words, '--data', dataFolder], {
+      stdio: 'ignore',
+      env: programEnvironment(),
+    })
+    t.teardown(() => child.kill('SIGKILL'))
+    const exited = once(child, 'exit')
+    const started = () => readRecord(dataFolder)?.servers ?? []
+    await until(() => started().length > 0)
+    t.equal(readRecord(dataFolder)?.addresses, null, 'they are not ready')
+    const seen = started()
+    t.teardown(() => Promise.all(seen.map((server) => endProcess(server, ['SIGKILL']))))
+    child.kill('SIGTERM')
+    t.same(await exited, [0, null])
+    t.notOk(seen.some(isAlive))
+    t.equal(readRecord(dataFolder), null, 'nothing is left to clear')
+  })

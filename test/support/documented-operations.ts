@@ -1,0 +1,116 @@
+import { asArray, asObject, asText } from '../../src/encoding/json.ts'
+import type { Credentials } from './invalid-input.ts'
+import { type Documented, OpenApiClient, type Received, type Sent } from './openapi-client.ts'
+
+const answerMs = 10_000
+
+/** The models that must have a price. */
+export const documentedModels = ['openai/gpt-4o-mini', 'openai/gpt-5-mini', 'anthropic/claude-sonnet-5']
+
+export interface DocumentedGateway {
+  readonly url: string
+  /** Of a key with money. */
+  readonly secret: string
+  readonly adminToken: string
+  /** What administration is tried on. */
+  readonly workspaceId: string
+}
+
+/** Asks a gateway for its document, and makes what its operations are asked for. */
+export const documentedOperations = async ({ url, secret, adminToken, workspaceId }: DocumentedGateway) => {
+  const document = await fetch(`${url}/openapi.json`).then((response) => response.json())
+  const client = new OpenApiClient(url, asObject(document))
+  const bearers: Readonly<Record<string, string>> = { key: `Bearer ${secret}`, adminToken: `Bearer ${adminToken}` }
+
+  const adminHeaders = { authorization: bearers['adminToken'] ?? '', 'content-type': 'application/json' }
+
+  const send = (operation: Documented, sent: Sent): Promise<Received> => client.send(operation.method, sent, answerMs)
+  const headersOf = ({ scheme, parameters, bodySchema }: Documented): Sent['headers'] => ({
+    ...(scheme === null ? {} : { authorization: bearers[scheme] ?? '' }),
+    ...(bodySchema === null ? {} : { 'content-type': 'application/json' }),
+    ...Object.fromEntries(
+      parameters
+        .filter((each) => each.in === 'header' && each.required)
+        .map(({ name, schema }) => [name, String(asArray(schema['examples'])[0])]),
+    ),
+  })
+  const bodyOf = ({ bodyExample, bodySchema, name }: Documented): Pick<Sent, 'body'> => {
+    if (bodySchema === null) return {}
+    if (bodyExample === undefined) throw new Error(`the body of ${name} has no example`)
+    return { body: JSON.stringify(bodyExample) }
+  }
+  const made = async (name: string, body?: object): Promise<Record<string, unknown>> => {
+    const operation = client.operations.find((each) => each.name === name)
+    if (operation === undefined) throw new Error(`there is no ${name}`)
+    const sent = { path: operation.template, headers: headersOf(operation), ...bodyOf(operation) }
+    const { text } = await send(operation, body === undefined ? sent : { ...sent, body: JSON.stringify(body) })
+    return JSON.parse(text)
+  }
+
+  let names = 0
+  const newName = (): string => {
+    names += 1
+    return `named-${names}`
+  }
+  /** What must be there before it can be asked for, by the beginning of a path. */
+  const resources: readonly (readonly [path: string, make: () => Promise<unknown>])[] = [
+    ['/v1/responses/', async () => (await made('POST /v1/responses'))['id']],
+    ['/v1/video', async () => (await made('POST /v1/videos'))['id']],
+    ['/vv/v1/videos/', async () => (await made('POST /v1/videos'))['id']],
+    ['/v1/models/', async () => documentedModels[0]],
+    ['/v1/ledger/charges/', async () => (await made('POST /v1/videos'))['id']],
+    ['/admin/v1/workspaces/{workspace}/ledger/charges/', async () => (await made('POST /v1/videos'))['id']],
+    ['/admin/v1/workspaces/{id}/limits', async () => await limited()],
+    ['/admin/v1/workspaces/{id}/keys/', async () => await limited()],
+    ['/admin/v1/workspaces/{id}/subscription', async () => await subscribed()],
+    ['/admin/v1/workspaces/', async () => workspaceId],
+    ['/admin/v1/plans/', async () => await settled('/admin/v1/plans/')],
+    ['/admin/v1/keys/', async () => await keyIn('acme')],
+    ['/admin/v1/prices/', async () => documentedModels[0]],
+    ['/admin/v1/aliases/', async () => await settled('/admin/v1/aliases/')],
+    ['/admin/v1/routers/', async () => await settled('/admin/v1/routers/')],
+  ]
+  const settled = async (path: string): Promise<string> => {
+    const name = newName()
+    const operation = client.operations.find((each) => each.name === `PUT ${path}{id}`)
+    if (operation !== undefined)
+      await send(operation, { path: path + name, headers: headersOf(operation), ...bodyOf(operation) })
+    return name
+  }
+  const keyIn = async (workspace: string): Promise<unknown> =>
+    (await made('POST /admin/v1/keys', { workspace, name: newName() }))['id']
+  /** A workspace of its own: its limits must not bind what else is asked. */
+  const limited = async (): Promise<string> => {
+    await made('POST /admin/v1/workspaces', { id: 'limited' })
+    return 'limited'
+  }
+  const subscribed = async (): Promise<string> => {
+    const put = (path: string, body: object): Promise<Received> =>
+      client.send('put', { path, headers: adminHeaders, body: JSON.stringify(body) }, answerMs)
+    await put('/admin/v1/plans/pro', { price: '1' })
+    await put(`/admin/v1/workspaces/${workspaceId}/subscription`, { plan: 'pro' })
+    return workspaceId
+  }
+  const pathOf = async ({ template: written, name }: Documented): Promise<string> => {
+    const template = written.replace('{workspace}', workspaceId)
+    if (!template.includes('{')) return template
+    const [, make] = resources.find(([path]) => written.startsWith(path)) ?? []
+    if (make === undefined) throw new Error(`nobody knows what ${name} is asked for`)
+    const id = asText(await make())
+    const path = template.replace(/\{id\}/, id)
+    return path.includes('{key}') ? path.replace('{key}', asText(await keyIn(id))) : path
+  }
+  const validOf = async (operation: Documented): Promise<Sent> => ({
+    path: await pathOf(operation),
+    headers: headersOf(operation),
+    ...bodyOf(operation),
+  })
+  const credentialsOf = ({ scheme }: Documented): Credentials | null =>
+    scheme === null
+      ? null
+      : {
+          right: bearers[scheme] ?? '',
+          others: Object.entries(bearers).flatMap(([other, bearer]) => (other === scheme ? [] : [bearer])),
+        }
+  return { client, send, validOf, credentialsOf }
+}

@@ -1,0 +1,220 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Test } from 'tap'
+import { type Sandbox, sandboxVideoKey, startSandbox } from '../../sandbox/server.ts'
+import { type CommandContext, creditWallet, issueKey, openWorkspace } from '../../src/cli/accounts.ts'
+import { type Gateway, type GatewayBounds, startGateway } from '../../src/cli/gateway.ts'
+import { openOperatorPlatform, openTail, type Platform } from '../../src/cli/platform.ts'
+import { createRuntime, type Runtime } from '../../src/cli/runtime.ts'
+import { type Config, resolveSurfaces } from '../../src/config/config.ts'
+import type { PriceFile } from '../../src/domain/pricing/price-file.ts'
+import type { CatalogProvider } from '../../src/domain/routing/plan.ts'
+import type { Event } from '../../src/events/envelope.ts'
+import type { PriceSheet } from '../../src/events/types.ts'
+import { limits } from '../../src/limits.ts'
+import { prepareDataFolder } from './clusters.ts'
+
+export const runtime: Runtime = createRuntime(process.env['TEST_LOG_LEVEL'] ?? 'silent')
+
+/** The sheet of test models: 1 USD per million in, 2 out, unless said otherwise. */
+export const sheetOf = (sheet: Partial<PriceSheet> = {}): PriceSheet => ({
+  currency: 'USD',
+  per_million_tokens: { input: '1', output: '2' },
+  max_output_tokens: 1_000,
+  ...sheet,
+})
+
+const effectiveFrom = '2026-01-01T00:00:00Z'
+
+export const pricesOf = (sheets: Readonly<Record<string, PriceSheet>>): PriceFile => ({
+  prices: Object.entries(sheets).map(([model, sheet]) => ({
+    model,
+    effective_from: effectiveFrom,
+    source: 'a test',
+    sheet,
+  })),
+})
+
+export interface TestOptions {
+  /** Public name to upstream name with directives, of the provider `openai`, which counts as OpenAI does. */
+  readonly models?: Readonly<Record<string, string>>
+  readonly sheets?: Readonly<Record<string, PriceSheet>>
+  readonly config?: Partial<Config>
+  /** Where the operator connects, when not to the gateway's own servers. */
+  readonly operatorConfig?: Partial<Config>
+  readonly bounds?: GatewayBounds | undefined
+  /** Of the gateway, in place of the system's. */
+  readonly runtime?: Runtime
+  /** Of the sandbox's video vendor; what is configured where nothing is said. */
+  readonly vendorCallsPerSecond?: number
+}
+
+export const configOf = (
+  dataFolder: string,
+  sandboxUrl: string,
+  { models = {}, sheets = {}, config = {}, vendorCallsPerSecond = limits.vendorCallsPerSecond }: TestOptions,
+): Config => ({
+  listen: { host: '127.0.0.1', port: 0 },
+  dataFolder,
+  external: null,
+  natsServerBin: undefined,
+  log: { name: 'GATEWAY', replicas: 1, durability: 'synced' },
+  providers: [
+    { name: 'openai', dialect: 'openai', profile: 'openai', baseUrl: sandboxUrl, apiKey: 'sk-upstream-secret', models },
+    { name: 'grok', dialect: 'openai', profile: 'xai', baseUrl: sandboxUrl, apiKey: 'sk-upstream-secret', models },
+    { name: 'google', dialect: 'openai', profile: 'gemini', baseUrl: sandboxUrl, apiKey: 'sk-upstream-secret', models },
+    { name: 'gemini', dialect: 'google', profile: 'gemini', baseUrl: sandboxUrl, apiKey: 'sk-upstream-secret', models },
+    {
+      name: 'anthropic',
+      dialect: 'anthropic',
+      profile: 'openai',
+      baseUrl: sandboxUrl,
+      apiKey: 'sk-upstream-secret',
+      models,
+    },
+  ],
+  videoVendors: [
+    {
+      name: 'vv',
+      baseUrl: sandboxUrl,
+      credential: { type: 'key', apiKey: sandboxVideoKey },
+      callsPerSecond: vendorCallsPerSecond,
+    },
+  ],
+  sandbox: false,
+  catalog: {
+    providers: new Map<string, CatalogProvider>([
+      ['openai', { models, surfaces: resolveSurfaces('openai', 'openai'), profile: 'openai' }],
+      ['grok', { models, surfaces: resolveSurfaces('openai', 'xai'), profile: 'xai' }],
+      ['google', { models, surfaces: resolveSurfaces('openai', 'gemini'), profile: 'gemini' }],
+      ['gemini', { models, surfaces: resolveSurfaces('google', 'gemini'), profile: 'gemini' }],
+      ['anthropic', { models, surfaces: resolveSurfaces('anthropic', 'openai'), profile: 'openai' }],
+      ['vv', { models: {}, surfaces: ['video'] }],
+    ]),
+    aliases: { plain: 'openai/plain' },
+    routers: { auto: { candidates: ['openai/absent', 'openai/plain'] } },
+  },
+  prices: pricesOf({
+    'openai/plain': sheetOf(),
+    ...Object.fromEntries(Object.keys(models).map((name) => [`openai/${name}`, sheetOf()])),
+    ...sheets,
+  }),
+  requestsPerMinute: null,
+  connectionsPerAddress: null,
+  requestDeadlineMs: limits.requestDeadlineMs,
+  taskDeadlineMs: limits.taskDeadlineMs,
+  callbacks: { secret: 'a-secret-of-a-test', allowPrivateAddresses: true },
+  withdrawMs: limits.withdrawMs,
+  drainMs: limits.stopMs,
+  audit: { sealing: false, origin: 'gateway.test/ledger', signer: null, verifier: null, previous: [] },
+  admins: [],
+  logLevel: 'silent',
+  logRequests: true,
+  observe: null,
+  exposedFiles: [],
+  ...config,
+})
+
+/** A temporary folder that goes when the test ends. */
+export const temporaryFolder = async (t: Test): Promise<string> => {
+  const folder = await mkdtemp(join(tmpdir(), 'gateway-test-'))
+  t.teardown(() => rm(folder, { recursive: true, force: true }))
+  return folder
+}
+
+export interface Account {
+  readonly workspaceId: string
+  readonly secret: string
+}
+
+/** A second process's view of the log: what an operator's command sees. */
+export class Operator implements CommandContext {
+  readonly platform: Platform
+  readonly tail: CommandContext['tail']
+  readonly log: CommandContext['log']
+  readonly #events: Event[] = []
+  #readTo = 0
+  #reading: Promise<readonly Event[]> = Promise.resolve([])
+
+  constructor(platform: Platform, tail: CommandContext['tail']) {
+    this.platform = platform
+    this.tail = tail
+    this.log = platform.log
+  }
+
+  async openAccount(workspaceId: string, creditUsd: string): Promise<Account> {
+    await openWorkspace(this, workspaceId, workspaceId, '0')
+    if (creditUsd !== '0') await creditWallet(this, workspaceId, creditUsd, 'test-credit', '')
+    const { secret } = await issueKey(this, workspaceId, 'test', runtime.newId, runtime.randomText)
+    return { workspaceId, secret }
+  }
+
+  /** Every event in the log, in its order. Each is read once, however often a condition asks. */
+  events(): Promise<readonly Event[]> {
+    const readOn = (): Promise<readonly Event[]> => this.#readOn()
+    this.#reading = this.#reading.then(readOn, readOn)
+    return this.#reading
+  }
+
+  async #readOn(): Promise<readonly Event[]> {
+    const last = await this.log.lastSequence()
+    if (last > this.#readTo) await this.#readTill(last)
+    return [...this.#events]
+  }
+
+  #readTill(last: number): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const follower = this.log.follow(this.#readTo + 1, (frame) => {
+        this.#events.push(...frame.events)
+        this.#readTo = frame.sequence
+        if (frame.sequence === last) void follower.stop().then(resolve)
+      })
+      follower.done.catch(reject)
+    })
+  }
+
+  async caughtUp(): Promise<void> {
+    await this.tail.reached(await this.log.lastSequence())
+  }
+
+  async stop(): Promise<void> {
+    await this.tail.stop()
+    await this.platform.stop()
+  }
+}
+
+export const openOperator = async (config: Config, { videoPoller }: GatewayBounds = {}): Promise<Operator> => {
+  const platform = await openOperatorPlatform(config, runtime, { queueLeaseMs: videoPoller?.queueLeaseMs })
+  return new Operator(platform, await openTail(platform, runtime))
+}
+
+export interface TestGateway {
+  readonly gateway: Gateway
+  readonly sandbox: Sandbox
+  readonly operator: Operator
+  readonly config: Config
+  readonly account: Account
+}
+
+/** A whole gateway in this process, on real servers of its own, in front of a sandbox provider, with one funded account. */
+export const startTestGateway = async (t: Test, options: TestOptions = {}): Promise<TestGateway> => {
+  const dataFolder = await temporaryFolder(t)
+  if (!options.config?.external) await prepareDataFolder(dataFolder)
+  const sandbox = await startSandbox(runtime)
+  t.teardown(() => sandbox.stop())
+  const config = configOf(dataFolder, sandbox.url, options)
+  const gateway = await startGateway(
+    config,
+    options.runtime ?? runtime,
+    (fault) => t.fail(fault.message),
+    options.bounds,
+  )
+  const operator = await openOperator({ ...config, ...options.operatorConfig }, options.bounds)
+  t.teardown(async () => {
+    await operator.stop()
+    await gateway.stop()
+  })
+  const account = await operator.openAccount('acme', '100')
+  return { gateway, sandbox, operator, config, account }
+}

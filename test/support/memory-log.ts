@@ -1,0 +1,132 @@
+import { setImmediate as turn } from 'node:timers/promises'
+import type { RawFrame, RawFrames } from '../../src/audit/frames.ts'
+import { encodeFrame, frameIdText } from '../../src/events/codec.ts'
+import { type Event, type Fact, sealEvent } from '../../src/events/envelope.ts'
+import type { Appended, EventLog, Follower, Frame } from '../../src/log/event-log.ts'
+
+export interface MemoryLogOptions {
+  readonly writer?: string
+  /** ISO 8601 time of the events of the frame with this sequence. */
+  readonly timeOf?: (sequence: number) => string
+}
+
+const framesBetweenTurns = 256
+const startOfTime = Date.parse('2026-03-01T00:00:00.000Z')
+
+/** A frame as a server would have stored it. */
+export const rawFrameOf = ({ walletSubject, events, ...frame }: Frame): RawFrame => ({
+  sequence: frame.sequence,
+  subject: walletSubject === null ? 'journal.test' : `wallet.${walletSubject}`,
+  id: frameIdText(frame),
+  storedMs: startOfTime + frame.sequence * 1_000,
+  data: Buffer.from(
+    encodeFrame(
+      frame,
+      events.map((event) => JSON.stringify(event)),
+    ),
+  ),
+})
+
+/** The log as an array, in one process: what is appended is stored at once. */
+export class MemoryLog implements EventLog, RawFrames {
+  readonly writer: string
+  readonly frames: Frame[] = []
+  readonly #timeOf: (sequence: number) => string
+  readonly #counters = { journal: 0, wallet: 0 }
+  readonly #wakers = new Set<() => void>()
+  #events = 0
+
+  constructor({ writer = 'test-writer', timeOf }: MemoryLogOptions = {}) {
+    this.writer = writer
+    this.#timeOf = timeOf ?? ((sequence) => new Date(startOfTime + sequence * 1_000).toISOString())
+  }
+
+  async append(facts: readonly Fact[]): Promise<Appended> {
+    return this.#store(null, facts)
+  }
+
+  async appendToWallet(workspaceId: string, facts: readonly Fact[], expectedSequence: number) {
+    const sequence = this.frames.findLast((frame) => frame.walletSubject === workspaceId)?.sequence ?? 0
+    return sequence === expectedSequence ? this.#store(workspaceId, facts) : { conflict: true as const, sequence }
+  }
+
+  async postToWallet(workspaceId: string, facts: readonly Fact[]): Promise<Appended> {
+    return this.#store(workspaceId, facts)
+  }
+
+  /** Stores a frame that some writer made, its sequence aside. */
+  store(frame: Omit<Frame, 'sequence'>): Appended {
+    const sequence = this.frames.length + 1
+    this.frames.push({ ...frame, sequence })
+    for (const wake of this.#wakers) wake()
+    return { sequence }
+  }
+
+  follow(fromSequence: number, onFrame: (frame: Frame) => void | Promise<void>): Follower {
+    let stopped = false
+    let wake = () => {}
+    const waker = () => wake()
+    const deliver = async (): Promise<void> => {
+      for (let next = fromSequence - 1; !stopped; ) {
+        if (next === this.frames.length) {
+          await new Promise<void>((resolve) => {
+            wake = resolve
+            if (stopped || next < this.frames.length) resolve()
+          })
+          continue
+        }
+        const busy = onFrame(this.frames[next]!)
+        next += 1
+        if (busy instanceof Promise) await busy
+        else if (next % framesBetweenTurns === 0) await turn()
+      }
+    }
+    this.#wakers.add(waker)
+    const done = turn()
+      .then(deliver)
+      .finally(() => this.#wakers.delete(waker))
+    return {
+      done,
+      stop: async () => {
+        stopped = true
+        wake()
+        // A follower that failed has said so through `done`.
+        await done.catch(() => {})
+      },
+    }
+  }
+
+  followRaw(fromSequence: number, onFrame: (frame: RawFrame) => void | Promise<void>): Follower {
+    return this.follow(fromSequence, (frame) => onFrame(rawFrameOf(frame)))
+  }
+
+  async *read(from: number, to: number): AsyncIterable<readonly RawFrame[]> {
+    for (let next = from - 1; next < to; next += framesBetweenTurns)
+      yield this.frames.slice(next, Math.min(to, next + framesBetweenTurns)).map(rawFrameOf)
+  }
+
+  async lastSequence(): Promise<number> {
+    return this.frames.length
+  }
+
+  oldestUnacknowledgedMs(): number {
+    return 0
+  }
+
+  #store(walletSubject: string | null, facts: readonly Fact[]): Appended {
+    const time = this.#timeOf(this.frames.length + 1)
+    const events = facts.map((fact): Event => sealEvent(fact, this.#nextId(), `/gateway/test/${this.writer}`, time))
+    // As the log does: a journal's counters have no gaps, so wallet frames have a writer of their own.
+    if (walletSubject !== null) {
+      this.#counters.wallet += 1
+      return this.store({ walletSubject, writer: `${this.writer}-wallet`, counter: this.#counters.wallet, events })
+    }
+    this.#counters.journal += 1
+    return this.store({ walletSubject, writer: this.writer, counter: this.#counters.journal, events })
+  }
+
+  #nextId(): string {
+    this.#events += 1
+    return `00000000-0000-7000-8000-${String(this.#events).padStart(12, '0')}`
+  }
+}
