@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http'
 import { type JsonObject, parseJson } from '../src/encoding/json.ts'
-import { limits } from '../src/limits.ts'
 import type { Told } from './dialect.ts'
 import { type Directives, noDirectives } from './directives.ts'
+import { sandboxLimits } from './limits.ts'
 import type { Tokens } from './tokens.ts'
 
 /** `open` while the answer is on its way; `cancelled`: the client went first; `broken`: a directive cut it off. */
@@ -189,7 +189,7 @@ export class CallLog {
     this.#callsByModel.delete(upstreamModel)
     this.#callsByModel.set(upstreamModel, count)
     const [leastRecent] = this.#callsByModel.keys()
-    if (this.#callsByModel.size > limits.sandboxModelsCountedMax && leastRecent !== undefined)
+    if (this.#callsByModel.size > sandboxLimits.sandboxModelsCountedMax && leastRecent !== undefined)
       this.#callsByModel.delete(leastRecent)
     return count
   }
@@ -215,13 +215,13 @@ export class CallLog {
 
   #isOverfull(): boolean {
     const kept = this.#records.length - this.#oldest
-    return kept > limits.sandboxCallsMax || (kept > 1 && this.#bytes > limits.sandboxCallsBytesMax)
+    return kept > sandboxLimits.sandboxCallsMax || (kept > 1 && this.#bytes > sandboxLimits.sandboxCallsBytesMax)
   }
 
   #dropOldest(): void {
     this.#bytes -= this.#records[this.#oldest]?.size ?? 0
     this.#oldest += 1
-    if (this.#oldest <= limits.sandboxCallsMax) return
+    if (this.#oldest <= sandboxLimits.sandboxCallsMax) return
     this.#records = this.#records.slice(this.#oldest)
     this.#oldest = 0
   }

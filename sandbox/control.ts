@@ -1,8 +1,8 @@
 import { Buffer } from 'node:buffer'
 import type { ServerResponse } from 'node:http'
-import { limits } from '../src/limits.ts'
 import type { CallLog } from './calls.ts'
 import type { Handler } from './exchange.ts'
+import { sandboxLimits } from './limits.ts'
 
 const sendJson = (response: ServerResponse, value: unknown): void => {
   const text = JSON.stringify(value)
@@ -11,7 +11,7 @@ const sendJson = (response: ServerResponse, value: unknown): void => {
 
 const lastAsked = (url: string): number => {
   const asked = Number(new URL(url, 'http://sandbox').searchParams.get('last'))
-  return Number.isInteger(asked) && asked > 0 ? asked : limits.sandboxCallsShownMax
+  return Number.isInteger(asked) && asked > 0 ? asked : sandboxLimits.sandboxCallsShownMax
 }
 
 /** `GET /sandbox/calls?last=<n>`: the last calls, oldest first. */

@@ -1,9 +1,9 @@
-import { limits } from '../src/limits.ts'
 import { anyText, flag, headerText, integer, malformed, oneOf, readEntries, type ValuesOf } from './directive-rules.ts'
+import { sandboxLimits } from './limits.ts'
 
-const count = integer(0, limits.sandboxTokensMax)
-const calls = integer(0, limits.sandboxToolCallsMax)
-const delayMs = integer(0, limits.sandboxDelayMsMax)
+const count = integer(0, sandboxLimits.sandboxTokensMax)
+const calls = integer(0, sandboxLimits.sandboxToolCallsMax)
+const delayMs = integer(0, sandboxLimits.sandboxDelayMsMax)
 
 const rules = {
   // What fails, and how. `error_code` is the word that a client looks at: OpenAI's `code`, Anthropic's `type`, Google's `status`.
@@ -25,20 +25,20 @@ const rules = {
   first_chunk_delay_ms: delayMs,
   chunk_delay_ms: delayMs,
   // The shape of what is written. `no_done` leaves the closing event out, whichever a format has; `done` adds chat's to others.
-  split: integer(1, limits.sandboxAnswerBytesMax),
+  split: integer(1, sandboxLimits.sandboxAnswerBytesMax),
   crlf: flag,
   comment: flag,
   no_done: flag,
   done: flag,
   cookie: flag,
   // What is answered. `finish_reason` is the word on the wire, in Responses that of an incomplete answer.
-  output_tokens: integer(0, limits.sandboxOutputTokensMax),
+  output_tokens: integer(0, sandboxLimits.sandboxOutputTokensMax),
   finish_reason: anyText,
   refusal: flag, // Chat and Responses: the model says its words as a refusal.
   block_reason: anyText, // Google: the prompt is blocked, and nothing is answered.
   redacted_thinking: flag, // Messages.
   reasoning_text: flag, // Responses: reasoning is shown as it is, and not as a summary.
-  big_bytes: integer(1, limits.sandboxAnswerBytesMax),
+  big_bytes: integer(1, sandboxLimits.sandboxAnswerBytesMax),
   unicode: flag,
   service_tier: anyText,
   profile: oneOf('openai', 'xai', 'gemini'),
@@ -50,7 +50,7 @@ const rules = {
   x_searches: calls,
   file_searches: calls,
   code_calls: calls,
-  containers: integer(1, limits.sandboxToolCallsMax), // That the code calls are spread over.
+  containers: integer(1, sandboxLimits.sandboxToolCallsMax), // That the code calls are spread over.
   images: calls,
   // The usage that is told, each figure as it stands on the wire: Anthropic's prompt leaves the cache out, Google's completion reasoning.
   no_usage: flag,
@@ -66,7 +66,7 @@ const rules = {
   audio_in_tokens: count,
   audio_out_tokens: count,
   image_tokens: count,
-  cost_ticks: integer(0, limits.sandboxCostTicksMax), // Responses of the profile xai: 1 USD is 10^10 of them.
+  cost_ticks: integer(0, sandboxLimits.sandboxCostTicksMax), // Responses of the profile xai: 1 USD is 10^10 of them.
 }
 
 type Name = keyof typeof rules

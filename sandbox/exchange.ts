@@ -1,13 +1,13 @@
 import { Buffer } from 'node:buffer'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { asObject, isObject, type JsonObject, parseJson } from '../src/encoding/json.ts'
-import { limits } from '../src/limits.ts'
 import type { Clock, NewId } from '../src/runtime/clock.ts'
 import type { CallLog, CallRecord } from './calls.ts'
 import { deliver, withDone, withStreamError } from './delivery.ts'
 import { type Answer, type Asked, type Dialect, type Incoming, jsonType, streamAnswer, wholeAnswer } from './dialect.ts'
 import { type Directives, noDirectives, parseDirectives, plainModel, withoutFaults } from './directives.ts'
 import { faultOf, Refusal } from './faults.ts'
+import { sandboxLimits } from './limits.ts'
 import { Line } from './line.ts'
 
 export interface SandboxParts {
@@ -29,9 +29,11 @@ export const readBody = (request: IncomingMessage): Promise<Received> =>
     let bytes = 0
     request.on('data', (chunk: Buffer) => {
       bytes += chunk.length
-      if (bytes <= limits.sandboxBodyBytesMax) chunks.push(chunk)
+      if (bytes <= sandboxLimits.sandboxBodyBytesMax) chunks.push(chunk)
     })
-    request.on('end', () => resolve(bytes > limits.sandboxBodyBytesMax ? 'too_large' : { text: textOfChunks(chunks) }))
+    request.on('end', () =>
+      resolve(bytes > sandboxLimits.sandboxBodyBytesMax ? 'too_large' : { text: textOfChunks(chunks) }),
+    )
     request.on('close', () => resolve('gone'))
   })
 

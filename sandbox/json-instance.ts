@@ -1,5 +1,5 @@
 import { asArray, asObject, asText, isObject, type JsonObject } from '../src/encoding/json.ts'
-import { limits } from '../src/limits.ts'
+import { sandboxLimits } from './limits.ts'
 
 const optionalDepthMax = 3
 
@@ -20,7 +20,7 @@ const numberOr = (value: unknown, otherwise: number): number => (typeof value ==
 
 const stringFor = (schema: JsonObject): string => {
   const text = formats[asText(schema['format'])] ?? 'sandbox'
-  const atLeast = text.padEnd(Math.min(numberOr(schema['minLength'], 0), limits.sandboxOutputTokensMax), ' text')
+  const atLeast = text.padEnd(Math.min(numberOr(schema['minLength'], 0), sandboxLimits.sandboxOutputTokensMax), ' text')
   return atLeast.slice(0, numberOr(schema['maxLength'], atLeast.length))
 }
 
@@ -70,7 +70,7 @@ const objectFor = (schema: JsonObject, root: JsonObject, depth: number): JsonObj
 const arrayFor = (schema: JsonObject, root: JsonObject, depth: number): readonly unknown[] => {
   const most = numberOr(schema['maxItems'], Number.POSITIVE_INFINITY)
   const usual = depth < optionalDepthMax ? 1 : 0
-  const length = Math.min(numberOr(schema['minItems'], usual), most, limits.sandboxEchoWordsMax)
+  const length = Math.min(numberOr(schema['minItems'], usual), most, sandboxLimits.sandboxEchoWordsMax)
   return Array.from({ length }, () => instance(schema['items'], root, depth + 1))
 }
 
@@ -110,7 +110,7 @@ const alternative = (schemas: readonly unknown[], depth: number): unknown =>
   (depth < optionalDepthMax ? undefined : schemas.find((each) => asObject(each)['type'] === 'null')) ?? schemas[0]
 
 const instance = (schema: unknown, root: JsonObject, depth: number): unknown => {
-  if (depth > limits.sandboxSchemaDepthMax) return null
+  if (depth > sandboxLimits.sandboxSchemaDepthMax) return null
   const node = resolve(schema, root)
   if ('const' in node) return node['const']
   if (asArray(node['enum']).length > 0) return asArray(node['enum'])[0]

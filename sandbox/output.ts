@@ -1,6 +1,6 @@
-import { limits } from '../src/limits.ts'
 import type { Directives } from './directives.ts'
 import { instanceOf } from './json-instance.ts'
+import { sandboxLimits } from './limits.ts'
 import { bigText, echo, tokensOfJson, tokensOfText } from './words.ts'
 
 export interface FunctionTool {
@@ -132,7 +132,7 @@ export const outputOf = (prompt: Prompt, directives: Directives): Output => {
   const { fragments, stopWord } = wholeOutput(prompt, directives)
   const room = directives.big_bytes === undefined ? outputTokensMax - reasoningTokens : fragments.length
   const isCut = fragments.length > room
-  const shown = Math.min(directives.reasoning_tokens ?? reasoningTokens, limits.sandboxEchoWordsMax)
+  const shown = Math.min(directives.reasoning_tokens ?? reasoningTokens, sandboxLimits.sandboxEchoWordsMax)
   return {
     fragments: isCut ? fragments.slice(0, room) : fragments,
     finishReason: isCut ? 'length' : calls.length > 0 ? 'tool_calls' : 'stop',

@@ -1,5 +1,4 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import { limits } from '../src/limits.ts'
 import type { Clock, NewId } from '../src/runtime/clock.ts'
 import { CallLog, type SandboxCall, type SandboxTotals } from './calls.ts'
 import { chat } from './chat/dialect.ts'
@@ -7,6 +6,7 @@ import { modelsBody } from './chat/models.ts'
 import { resetCalls, showCalls, showTotals } from './control.ts'
 import { exchange, type Handler, lookup, type SandboxParts } from './exchange.ts'
 import { contentPath, generateContent } from './generate-content/dialect.ts'
+import { sandboxLimits } from './limits.ts'
 import { countTokens, messages } from './messages/dialect.ts'
 import { deletedBody, responses, storedBody } from './responses/dialect.ts'
 import { StoredResponses } from './responses/stored.ts'
@@ -162,13 +162,13 @@ export const startSandbox = async (options: SandboxOptions): Promise<Sandbox> =>
     vendor.reset()
   }
   const routes = routesOf(parts, stored, videoRoutes(vendor, videos, clock), reset)
-  const server = createServer({ keepAliveTimeout: limits.sandboxKeepAliveMs }, serve(routes))
+  const server = createServer({ keepAliveTimeout: sandboxLimits.sandboxKeepAliveMs }, serve(routes))
   const port = await listen(server, wantedPort, host)
   return {
     url: `http://${host}:${port}/v1`,
     port,
     stop: () => close(server),
-    calls: () => calls.last(limits.sandboxCallsMax),
+    calls: () => calls.last(sandboxLimits.sandboxCallsMax),
     totals: () => calls.totals(),
     videos,
     reset,

@@ -1,4 +1,4 @@
-import { limits } from '../src/limits.ts'
+import { sandboxLimits } from './limits.ts'
 
 const spaceCode = 32
 
@@ -26,8 +26,8 @@ export const tokensOfJson = (text: string): readonly string[] =>
 const leadingWords = (text: string): readonly string[] => {
   const words: string[] = []
   for (const [word] of text.matchAll(/\S+/g)) {
-    if (words.length === limits.sandboxEchoWordsMax) break
-    words.push(word.slice(0, limits.sandboxWordCharactersMax).toWellFormed())
+    if (words.length === sandboxLimits.sandboxEchoWordsMax) break
+    words.push(word.slice(0, sandboxLimits.sandboxWordCharactersMax).toWellFormed())
   }
   return words
 }

@@ -1,5 +1,4 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import { limits } from '../../src/limits.ts'
 import {
   type Answer,
   type Asked,
@@ -11,6 +10,7 @@ import {
   wholeAnswer,
 } from '../dialect.ts'
 import { type Fault, Refusal } from '../faults.ts'
+import { sandboxLimits } from '../limits.ts'
 import { outputOf } from '../output.ts'
 import { streamParts } from './chunks.ts'
 import { completionText } from './completion.ts'
@@ -31,7 +31,7 @@ export const bearerKeyOf = (headers: IncomingHttpHeaders): string => {
 const isChoiceCount = (value: unknown): boolean =>
   value === undefined ||
   value === null ||
-  (typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= limits.sandboxChoicesMax)
+  (typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= sandboxLimits.sandboxChoicesMax)
 
 const check = ({ body }: Incoming): void => {
   if (!Array.isArray(body['messages']))
@@ -42,7 +42,7 @@ const check = ({ body }: Incoming): void => {
   if (body['messages'].length === 0)
     throw new Refusal("Invalid 'messages': empty array.", { code: 'empty_array', param: 'messages' })
   if (!isChoiceCount(body['n']))
-    throw new Refusal(`Invalid 'n': a whole number from 1 to ${limits.sandboxChoicesMax}.`, { param: 'n' })
+    throw new Refusal(`Invalid 'n': a whole number from 1 to ${sandboxLimits.sandboxChoicesMax}.`, { param: 'n' })
 }
 
 const answer = (asked: Asked): Answer => {

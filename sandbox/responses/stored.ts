@@ -1,5 +1,5 @@
 import { asText, type JsonObject } from '../../src/encoding/json.ts'
-import { limits } from '../../src/limits.ts'
+import { sandboxLimits } from '../limits.ts'
 
 /** A response that can be asked for, and what a later one goes on from. */
 export interface Stored {
@@ -66,8 +66,8 @@ export class StoredResponses {
 
   #isOverfull(): boolean {
     return (
-      this.#byId.size > limits.sandboxResponsesStoredMax ||
-      this.#characters > limits.sandboxResponsesStoredCharactersMax
+      this.#byId.size > sandboxLimits.sandboxResponsesStoredMax ||
+      this.#characters > sandboxLimits.sandboxResponsesStoredCharactersMax
     )
   }
 }

@@ -1,8 +1,8 @@
 import type { ServerResponse } from 'node:http'
 import { asObject, asText, parseJson } from '../../src/encoding/json.ts'
-import { limits } from '../../src/limits.ts'
 import { type Handler, readBody } from '../exchange.ts'
 import { Refusal } from '../faults.ts'
+import { sandboxLimits } from '../limits.ts'
 import { stateOf } from './answers.ts'
 import type { VideoRecord } from './records.ts'
 import type { VideoVendorSandbox } from './vendor.ts'
@@ -91,7 +91,7 @@ export const showVideos =
   (videos: SandboxVideos): Handler =>
   (request, response) => {
     const asked = Number(new URL(request.url ?? '/', 'http://sandbox').searchParams.get('last'))
-    const last = Number.isInteger(asked) && asked > 0 ? asked : limits.sandboxVideosShownMax
+    const last = Number.isInteger(asked) && asked > 0 ? asked : sandboxLimits.sandboxVideosShownMax
     send(response, 200, videos.all().slice(-last))
   }
 

@@ -1,5 +1,4 @@
 import { asArray, asObject, asText, type JsonObject } from '../../src/encoding/json.ts'
-import { limits } from '../../src/limits.ts'
 import {
   anyText,
   flag,
@@ -11,9 +10,10 @@ import {
   readEntries,
   type ValuesOf,
 } from '../directive-rules.ts'
+import { sandboxLimits } from '../limits.ts'
 
-const ms = integer(0, limits.sandboxDelayMsMax)
-const calls = integer(0, limits.sandboxTokensMax)
+const ms = integer(0, sandboxLimits.sandboxDelayMsMax)
+const calls = integer(0, sandboxLimits.sandboxTokensMax)
 
 const numberText: Rule<string> = {
   expects: 'a number as JSON writes it',
@@ -34,7 +34,7 @@ const courseRules = {
   deduction_number: numberText, // As a JSON number.
   no_deduction: flag,
   input_seconds: integer(1, 3_600), // Of the video that is edited.
-  videos: integer(0, limits.sandboxVideoFilesMax),
+  videos: integer(0, sandboxLimits.sandboxVideoFilesMax),
   url_ms: ms, // How long the address of a video is good; each query signs it anew.
   not_unique: flag, // A second submit under the same external id makes a second task.
 } as const
@@ -58,7 +58,7 @@ const faultRules = {
   break_body: flag, // It is cut in the middle of the body.
   delay_ms: ms,
   trickle_ms: ms, // Between two bytes of the body.
-  oversize_bytes: integer(1, limits.sandboxAnswerBytesMax), // Of blanks behind the body.
+  oversize_bytes: integer(1, sandboxLimits.sandboxAnswerBytesMax), // Of blanks behind the body.
   other_task: flag, // The answer is about another task.
 } as const
 
@@ -103,8 +103,8 @@ const assertMeaningful = (block: Block): void => {
 
 const blocksIn = (text: string): readonly Block[] => {
   const lists = [...text.matchAll(/\[\[([^[\]]*)\]\]/g)].map(([, list = '']) => list)
-  if (lists.length > limits.sandboxVideoBlocksMax)
-    throw malformed('[[…]]', `there are more than ${limits.sandboxVideoBlocksMax} blocks`)
+  if (lists.length > sandboxLimits.sandboxVideoBlocksMax)
+    throw malformed('[[…]]', `there are more than ${sandboxLimits.sandboxVideoBlocksMax} blocks`)
   const blocks = lists.map((list) => readEntries(rules, list))
   blocks.forEach(assertMeaningful)
   return blocks

@@ -1,4 +1,4 @@
-import { limits } from '../../src/limits.ts'
+import { sandboxLimits } from '../limits.ts'
 import { type Course, FaultQueue, type VideoCall, type VideoDirectives, type VideoFault } from './directives.ts'
 
 /** One that was really made. Times are milliseconds since the epoch. */
@@ -91,7 +91,7 @@ export class VideoRecords {
 
   #dropOldest(): void {
     const [oldest] = this.#records
-    if (this.#records.size <= limits.sandboxVideosMax || oldest === undefined) return
+    if (this.#records.size <= sandboxLimits.sandboxVideosMax || oldest === undefined) return
     const [key, record] = oldest
     this.#records.delete(key)
     for (const task of record.tasks) this.#byTask.delete(task.id)
@@ -112,7 +112,7 @@ export class Pace {
     this.#times.push(nowMs)
     while ((this.#times[this.#oldest] ?? nowMs) <= nowMs - 1_000) this.#oldest += 1
     this.#most = Math.max(this.#most, this.#times.length - this.#oldest)
-    if (this.#oldest <= limits.sandboxCallsMax) return
+    if (this.#oldest <= sandboxLimits.sandboxCallsMax) return
     this.#times = this.#times.slice(this.#oldest)
     this.#oldest = 0
   }

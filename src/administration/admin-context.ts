@@ -1,10 +1,10 @@
 import type { AccountCommand, AccountRefusal } from '../domain/accounts/decide.ts'
 import { type ErrorCode, GatewayError } from '../errors/gateway-error.ts'
 import type { FactOf } from '../events/envelope.ts'
-import { limits } from '../limits.ts'
 import type { LogOf } from '../log/event-log.ts'
 import type { LedgerTail } from '../log/ledger-tail.ts'
 import { type AccountOutcome, WalletCommandHandler, type WalletEventType } from '../log/wallet-command-handler.ts'
+import { administrationLimits } from './limits.ts'
 
 /** What belongs to no workspace: the last word counts, so it needs no order of its own. */
 export type GlobalFact = FactOf<'PricePublished' | 'PlanPublished' | 'AliasSet' | 'RouterSet'>
@@ -66,8 +66,8 @@ export const appendGlobalFacts = async (
   facts: readonly GlobalFact[],
 ): Promise<void> => {
   const said = actor === undefined ? facts : facts.map((fact) => ({ ...fact, actor }))
-  for (let start = 0; start < said.length; start += limits.globalFactsPerFrame) {
-    const { sequence } = await log.append(said.slice(start, start + limits.globalFactsPerFrame))
+  for (let start = 0; start < said.length; start += administrationLimits.globalFactsPerFrame) {
+    const { sequence } = await log.append(said.slice(start, start + administrationLimits.globalFactsPerFrame))
     await tail.reached(sequence)
   }
 }

@@ -5,9 +5,9 @@ import { diffPrices, type PriceChange } from '../domain/pricing/price-import.ts'
 import type { JsonObject } from '../encoding/json.ts'
 import { GatewayError, truncateName } from '../errors/gateway-error.ts'
 import type { PricePublished } from '../events/types.ts'
-import { limits } from '../limits.ts'
 import { sha256Hex } from './account-changes.ts'
 import { type AdminContext, appendGlobalFacts } from './admin-context.ts'
+import { administrationLimits } from './limits.ts'
 
 const versionLength = 16
 
@@ -21,9 +21,11 @@ const publishedOf = (entry: PriceEntry): PricePublished => ({
 })
 
 const refuseLong = ({ prices }: PriceFile): void => {
-  const index = prices.findIndex((entry) => Buffer.byteLength(canonicalPrice(entry)) > limits.priceEntryBytesMax)
+  const index = prices.findIndex(
+    (entry) => Buffer.byteLength(canonicalPrice(entry)) > administrationLimits.priceEntryBytesMax,
+  )
   if (index < 0) return
-  const message = `prices[${index}] is larger than ${limits.priceEntryBytesMax} bytes.`
+  const message = `prices[${index}] is larger than ${administrationLimits.priceEntryBytesMax} bytes.`
   throw new GatewayError('invalid_value', message, { param: `prices[${index}]` })
 }
 

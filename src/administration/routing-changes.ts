@@ -1,7 +1,7 @@
 import { type Catalog, candidateName, type RouterRule, unresolvedNames } from '../domain/routing/plan.ts'
 import { GatewayError, truncateName } from '../errors/gateway-error.ts'
-import { limits } from '../limits.ts'
 import { type AdminContext, appendGlobalFacts } from './admin-context.ts'
+import { administrationLimits } from './limits.ts'
 
 /** What is said of names that are allowed, since a price may follow, and that lead to nothing yet. */
 export const findWarnings = (
@@ -23,8 +23,11 @@ const namesProvider = ({ providers }: Catalog, model: string): boolean =>
   /^[^/\s]+\/\S+$/.test(model) && providers.has(model.slice(0, model.indexOf('/')))
 
 const requireRoom = (names: ReadonlyMap<string, unknown>, name: string): void => {
-  if (names.size >= limits.routingNamesMax && !names.has(name))
-    throw new GatewayError('conflict', `No more than ${limits.routingNamesMax} names of a kind can be set.`)
+  if (names.size >= administrationLimits.routingNamesMax && !names.has(name))
+    throw new GatewayError(
+      'conflict',
+      `No more than ${administrationLimits.routingNamesMax} names of a kind can be set.`,
+    )
 }
 
 /** What a bare name leads to; null: the configuration's word again. False where nothing changes. Throws `invalid_value`. */

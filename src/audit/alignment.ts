@@ -1,4 +1,4 @@
-import { limits } from '../limits.ts'
+import { auditLimits } from './limits.ts'
 import type { Hash } from './merkle.ts'
 import { Queue } from './queue.ts'
 
@@ -137,7 +137,7 @@ export class Alignment {
   match(): void {
     this.#matchHeads()
     if (this.#sealed.length > 0) this.#matchInOrder((leaf) => leaf.checkpointSequence < this.#lastCheckpointSequence)
-    if (this.#sealed.length > limits.verifyMisplacedFramesMax) this.settle()
+    if (this.#sealed.length > auditLimits.verifyMisplacedFramesMax) this.settle()
   }
 
   /** No checkpoint will tell more: what waits is missing. */
@@ -185,7 +185,7 @@ export class Alignment {
   #extendGap(missing: number, strange: number): void {
     for (const leaf of this.#sealed.take(missing)) this.#gap.missing.push(leaf)
     for (const leaf of this.#found.take(strange)) this.#gap.unexpected.push(leaf)
-    if (this.#gap.missing.length + this.#gap.unexpected.length > limits.verifyMisplacedFramesMax) this.#closeGap()
+    if (this.#gap.missing.length + this.#gap.unexpected.length > auditLimits.verifyMisplacedFramesMax) this.#closeGap()
   }
 
   #closeGap(): void {

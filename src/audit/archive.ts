@@ -1,8 +1,9 @@
 import { faultText } from '../errors/gateway-error.ts'
 import type { CheckpointSealed } from '../events/types.ts'
-import { limits } from '../limits.ts'
+import { sharedLimits } from '../runtime/limits.ts'
 import { type IntegrityFinding, IntegrityFindings } from './findings.ts'
 import { type FrameSource, FramesFault, hashFrame, type RawFrame } from './frames.ts'
+import { auditLimits } from './limits.ts'
 import { computeRootFromPeaks, GrowingTree, type Hash } from './merkle.ts'
 import type { Verifier } from './note.ts'
 import { readSeal } from './seal.ts'
@@ -64,7 +65,7 @@ interface Candidate {
 }
 
 class ArchiveRun {
-  readonly findings = new IntegrityFindings(limits.verifyFindingsMax)
+  readonly findings = new IntegrityFindings(sharedLimits.verifyFindingsMax)
   readonly #parts: ArchiveParts
   /** Over what is written. */
   #tree: GrowingTree
@@ -102,7 +103,7 @@ class ArchiveRun {
   #enqueue(frame: RawFrame): void {
     this.#waiting.push(frame)
     this.#waitingBytes += frame.data.length
-    if (this.#waitingBytes > limits.archiveUnsealedBytesMax) this.#dropWaitingTo(frame.sequence)
+    if (this.#waitingBytes > auditLimits.archiveUnsealedBytesMax) this.#dropWaitingTo(frame.sequence)
   }
 
   #dropWaitingTo(sequence: number): void {
@@ -143,7 +144,7 @@ class ArchiveRun {
     this.#tree = tree
     this.#last = checkpoint
     this.#dropWaitingTo(seal.size)
-    if (target.bytes >= limits.archiveSegmentBytesMin) await this.finish()
+    if (target.bytes >= auditLimits.archiveSegmentBytesMin) await this.finish()
   }
 
   /** The tree up to a checkpoint. Throws a Parting where the frames do not lead to it. */

@@ -1,6 +1,6 @@
-import { limits } from '../limits.ts'
 import { type Flaw, type FoundLeaf, type Gap, hashToKey, type SealedLeaf } from './alignment.ts'
 import type { IntegrityFinding, IntegrityFindingKind } from './findings.ts'
+import { auditLimits } from './limits.ts'
 import type { Hash } from './merkle.ts'
 
 /** Leaves by their hash, of which each is handed out once. */
@@ -114,7 +114,7 @@ export class MisplacedFrames {
   recordMatch({ sequence, hash }: SealedLeaf): void {
     if (this.#leaves > 0) this.#reportCopyOf(hash, sequence)
     this.#recent.set(hashToKey(hash), sequence)
-    if (this.#recent.size < limits.verifyRecentFramesMax / 2) return
+    if (this.#recent.size < auditLimits.verifyRecentFramesMax / 2) return
     this.#earlier = this.#recent
     this.#recent = new Map()
   }
@@ -124,7 +124,7 @@ export class MisplacedFrames {
     this.#leaves += gap.missing.length + gap.unexpected.length
     for (const leaf of gap.missing) this.#missing.add(leaf)
     for (const leaf of gap.unexpected) this.#unexpected.add(leaf)
-    while (this.#leaves > limits.verifyMisplacedFramesMax) this.#decideNext()
+    while (this.#leaves > auditLimits.verifyMisplacedFramesMax) this.#decideNext()
   }
 
   /** Decides the rest. What stands behind all that was sealed can still be a sealed frame that was moved there. */

@@ -1,5 +1,5 @@
-import { limits } from '../limits.ts'
 import { type FrameSource, FramesFault, hashFrame, type RawFrame } from './frames.ts'
+import { auditLimits } from './limits.ts'
 
 /** A log that frames are put back into. */
 export interface FrameWriter {
@@ -86,7 +86,7 @@ export const restoreLog = async (parts: RestoreParts): Promise<number> => {
     if (failure instanceof RestoreRefused || failure instanceof FramesFault) throw failure
     const now = await log.lastSequence()
     failures = now > storedTo ? 0 : failures + 1
-    if (failure !== null && failures > limits.restoreFailuresMax) throw failure
+    if (failure !== null && failures > auditLimits.restoreFailuresMax) throw failure
     if (now > size)
       throw new RestoreRefused(`somebody else writes to the log: it holds ${now} frames, and the archive ${size}`)
     storedTo = now

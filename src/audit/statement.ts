@@ -1,6 +1,5 @@
 import { initialLedger, type Ledger } from '../domain/ledger/ledger.ts'
 import type { Event } from '../events/envelope.ts'
-import { limits } from '../limits.ts'
 import { atCheckpoint } from '../projections/checkpoint.ts'
 import {
   findBalanceBefore,
@@ -13,6 +12,7 @@ import {
   type WalletBalance,
 } from '../projections/statement.ts'
 import type { ReadModels } from '../projections/tables.ts'
+import { sharedLimits } from '../runtime/limits.ts'
 import { type FoldSource, foldLog } from './fold-log.ts'
 
 /** Every movement of a wallet in a range, however many: they are read as they are taken, once. */
@@ -32,10 +32,10 @@ async function* readPages(
   { from, to }: StatementSpan,
 ): AsyncGenerator<StatementEntry> {
   for (let next = from; ; ) {
-    const page = await selectEntries(db, workspaceId, { from: next, to, limit: limits.pageRowsMax })
+    const page = await selectEntries(db, workspaceId, { from: next, to, limit: sharedLimits.pageRowsMax })
     yield* page
     const last = page.at(-1)
-    if (last === undefined || page.length < limits.pageRowsMax) return
+    if (last === undefined || page.length < sharedLimits.pageRowsMax) return
     next = positionAfter(last)
   }
 }

@@ -1,4 +1,4 @@
-import { limits } from '../limits.ts'
+import { sharedLimits } from '../runtime/limits.ts'
 import type { FrameSource, RawFrame } from './frames.ts'
 import { holdsOnlyCheckpoints } from './verified-checkpoints.ts'
 
@@ -18,7 +18,7 @@ const neverSealed =
 
 /** A store time ahead of the clock is no excuse. */
 const isOverdue = ({ storedMs }: RawFrame, nowMs: number | null): boolean =>
-  nowMs === null || Math.abs(nowMs - storedMs) > limits.verifyUnsealedMs
+  nowMs === null || Math.abs(nowMs - storedMs) > sharedLimits.verifyUnsealedMs
 
 /** A checkpoint needs none: its signature proves it. */
 const findOverdue = async ({ source, sealedTo, lastSequence, nowMs }: UnprovenCheck): Promise<RawFrame | null> => {
@@ -36,7 +36,7 @@ const overdueText = ({ sequence, storedMs }: RawFrame, nowMs: number | null): st
   const unsealed = `no checkpoint seals frame ${sequence}`
   if (nowMs === null) return unsealed
   const stored = `it was stored at ${new Date(storedMs).toISOString()}, ${ageText(nowMs - storedMs)}`
-  return `${unsealed}; ${stored}, and while a scheduler runs none waits for ${limits.verifyUnsealedMs / msPerSecond} s`
+  return `${unsealed}; ${stored}, and while a scheduler runs none waits for ${sharedLimits.verifyUnsealedMs / msPerSecond} s`
 }
 
 /** Why a log is not proven to be what was written, in sentences; none where it is proven. */

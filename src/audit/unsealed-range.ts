@@ -1,6 +1,6 @@
-import { limits } from '../limits.ts'
 import type { FoundLeaf } from './alignment.ts'
 import { type FrameSource, FramesFault, hashFrame } from './frames.ts'
+import { auditLimits } from './limits.ts'
 import { GrowingTree, type Hash } from './merkle.ts'
 import type { TreeHead } from './published-checkpoints.ts'
 
@@ -40,7 +40,7 @@ export class UnsealedRange {
   addCheckpoint({ size, root }: TreeHead): void {
     if (size < this.from) return
     // The frames of one that is let go are compared with those of the next.
-    if (this.#checkpoints.length === limits.verifyPendingCheckpointsMax) this.#checkpoints.pop()
+    if (this.#checkpoints.length === auditLimits.verifyPendingCheckpointsMax) this.#checkpoints.pop()
     this.#checkpoints.push({ size, root })
   }
 

@@ -1,9 +1,10 @@
 import { faultText } from '../errors/gateway-error.ts'
 import type { CheckpointSealed } from '../events/types.ts'
-import { limits } from '../limits.ts'
+import { sharedLimits } from '../runtime/limits.ts'
 import { Alignment, type Flaw, type FoundLeaf, hashToKey, type SealedLeaf } from './alignment.ts'
 import { type IntegrityFinding, type IntegrityFindingKind, IntegrityFindings } from './findings.ts'
 import { type FrameSource, FramesFault, hashFrame, type RawFrame } from './frames.ts'
+import { auditLimits } from './limits.ts'
 import { computeRootFromPeaks, GrowingTree, type Hash } from './merkle.ts'
 import { MisplacedFrames } from './misplaced-frames.ts'
 import type { Verifier } from './note.ts'
@@ -81,7 +82,7 @@ const copyTree = (tree: GrowingTree): GrowingTree => new GrowingTree(tree.size, 
 class VerifyRun {
   readonly #parts: VerifyParts
   readonly #unsealedFramesMax: number
-  readonly #findings = new IntegrityFindings(limits.verifyFindingsMax)
+  readonly #findings = new IntegrityFindings(sharedLimits.verifyFindingsMax)
   readonly #published: PublishedCheckpoints
   readonly #misplaced = new MisplacedFrames((finding) => this.#reportMisplaced(finding))
   readonly #alignment = new Alignment({
@@ -107,7 +108,7 @@ class VerifyRun {
 
   constructor(parts: VerifyParts) {
     this.#parts = parts
-    this.#unsealedFramesMax = parts.unsealedFramesMax ?? limits.verifyUnsealedFramesMax
+    this.#unsealedFramesMax = parts.unsealedFramesMax ?? auditLimits.verifyUnsealedFramesMax
     this.#published = new PublishedCheckpoints(parts.known ?? [], parts.verifiers, (finding) =>
       this.#findings.add(finding),
     )
@@ -218,7 +219,7 @@ class VerifyRun {
 
   #defer(standing: LocatedSeal): void {
     this.#deferred = [...this.#deferred, standing].toSorted((one, other) => one.seal.size - other.seal.size)
-    if (this.#deferred.length > limits.verifyDeferredSealsMax) this.#acceptFirstDeferred()
+    if (this.#deferred.length > auditLimits.verifyDeferredSealsMax) this.#acceptFirstDeferred()
   }
 
   /** False for a checkpoint whose beginning nothing leads to. */
@@ -262,7 +263,7 @@ class VerifyRun {
     for (const [place, hash] of fresh.entries())
       if (first + place > foldedTo) this.#alignment.addSealed({ sequence: first + place, hash, checkpointSequence: at })
     this.#advanceTree(fresh, tree)
-    this.#recent = [seal, ...this.#recent].slice(0, limits.verifyRecentSealsMax)
+    this.#recent = [seal, ...this.#recent].slice(0, auditLimits.verifyRecentSealsMax)
     this.#alignment.match()
   }
 
@@ -415,7 +416,7 @@ export const verifyLog = async (parts: VerifyParts): Promise<Verification> => {
         }
       if (next <= last) throw new Error(`the frames end at sequence ${next - 1}, not at ${last}`)
     } catch (fault) {
-      if (!(fault instanceof FramesFault) || faults === limits.verifyFaultsMax) throw fault
+      if (!(fault instanceof FramesFault) || faults === auditLimits.verifyFaultsMax) throw fault
       faults += 1
       if (fault.from > next) continue
       verifying.addFault(fault, next, fault.resumesAt - 1)

@@ -4,7 +4,7 @@ import { type ArchiveReport, archiveSealedFrames } from '../audit/archive.ts'
 import type { IntegrityFinding } from '../audit/findings.ts'
 import type { Verifier } from '../audit/note.ts'
 import type { Config } from '../config/config.ts'
-import { limits } from '../limits.ts'
+import { sharedLimits } from '../runtime/limits.ts'
 import type { ConfigOf } from './audit-command.ts'
 import { printFindings } from './findings-report.ts'
 import { withPlatform } from './platform.ts'
@@ -55,7 +55,7 @@ const printReport = (
   { from, to, lastSequence, findings, total, damaged }: Report,
   output: OutputOptions,
 ): void => {
-  printFindings(damaged.slice(0, limits.verifyFindingsMax), damaged.length, output)
+  printFindings(damaged.slice(0, sharedLimits.verifyFindingsMax), damaged.length, output)
   printFindings(findings, total, output)
   if (damaged.length > 0)
     console.error(`\`gateway verify --archive ${folder}\` checks the contents too, and tells all that is damaged`)

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { limits } from '../limits.ts'
 import { ForeignTables } from '../log/log-identity.ts'
 import { projector } from '../roles/projector/role.ts'
+import { sharedLimits } from '../runtime/limits.ts'
 import { type Platform, requireTables, withDatabaseErrors } from './platform.ts'
 import { CommandError } from './report.ts'
 import type { Runtime } from './runtime.ts'
@@ -10,8 +10,8 @@ import type { Runtime } from './runtime.ts'
 const awaitProjector = async (checkpoint: () => Promise<number>, sequence: number): Promise<number> => {
   let at = await checkpoint()
   let movedMs = performance.now()
-  while (at < sequence && performance.now() - movedMs < limits.projectionStandbyMs) {
-    await delay(limits.tablesPollMs)
+  while (at < sequence && performance.now() - movedMs < sharedLimits.projectionStandbyMs) {
+    await delay(sharedLimits.tablesPollMs)
     const before = at
     at = await checkpoint()
     if (at > before) movedMs = performance.now()

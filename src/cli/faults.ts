@@ -1,6 +1,6 @@
 import type { Config } from '../config/config.ts'
-import { limits } from '../limits.ts'
 import { withoutKeys } from '../providers/scrub.ts'
+import { cliLimits } from './command-limits.ts'
 
 /** A fault as our own log shows it. */
 export interface FaultRecord {
@@ -50,8 +50,8 @@ export const faultSerializer = (secrets: readonly string[]): ((fault: unknown) =
   const record = (fault: unknown, depth: number): FaultRecord => {
     if (!(fault instanceof Error)) return { type: typeof fault, message: clean(String(fault)) }
     const { name, message, cause } = fault
-    const inner = depth < limits.faultCausesMax
-    const errors = fault instanceof AggregateError && inner ? fault.errors.slice(0, limits.faultCausesMax) : []
+    const inner = depth < cliLimits.faultCausesMax
+    const errors = fault instanceof AggregateError && inner ? fault.errors.slice(0, cliLimits.faultCausesMax) : []
     return {
       type: name,
       message: clean(message),

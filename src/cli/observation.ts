@@ -2,14 +2,15 @@ import { readFileSync } from 'node:fs'
 import { OperatorListener } from '../adapters/operators/listener.ts'
 import { PrometheusMetrics } from '../adapters/prometheus/metrics.ts'
 import type { Config } from '../config/config.ts'
-import { limits } from '../limits.ts'
 import { ledgerReadings } from '../log/ledger-readings.ts'
 import type { LedgerTail } from '../log/ledger-tail.ts'
 import { LogWatch, type WatchedLog } from '../log/log-watch.ts'
 import type { RoleName } from '../roles/role.ts'
 import { type Check, type Checks, checkOf, passing } from '../runtime/health.ts'
+import { sharedLimits } from '../runtime/limits.ts'
 import type { Logger } from '../runtime/logger.ts'
 import { noObserver, type Observer, type Readings } from '../runtime/observer.ts'
+import { cliLimits } from './command-limits.ts'
 import { withPortErrors } from './ports.ts'
 
 const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
@@ -72,12 +73,12 @@ export class Observation {
   }
 
   watchTail({ ledger }: LedgerTail): void {
-    this.#follow('ledger', () => ledger.sequence, limits.logStalledMs)
+    this.#follow('ledger', () => ledger.sequence, sharedLimits.logStalledMs)
     this.add(() => ledgerReadings(ledger))
   }
 
   watchTables(position: () => number): void {
-    this.#follow('tables', position, limits.projectionLagMs)
+    this.#follow('tables', position, sharedLimits.projectionLagMs)
   }
 
   /** Of what the process stands on, whichever roles it runs. */
@@ -140,7 +141,7 @@ const isTaken = (fault: unknown): boolean => fault instanceof Error && 'code' in
 
 const listenOnFreePort = async (listener: OperatorListener, host: string): Promise<string> => {
   try {
-    return await listener.listen(host, limits.observePort)
+    return await listener.listen(host, cliLimits.observePort)
   } catch (fault) {
     if (!isTaken(fault)) throw fault
     return listener.listen(host, 0)

@@ -9,12 +9,12 @@ import type { Config, NatsConfig } from '../config/config.ts'
 import { initialLedger, type Ledger } from '../domain/ledger/ledger.ts'
 import { findEmbedded, readCallbackSecret, startEmbedded } from '../embedded/embedded.ts'
 import { currentVersion, type EventType } from '../events/envelope.ts'
-import { limits } from '../limits.ts'
 import { LedgerTail } from '../log/ledger-tail.ts'
 import { assertSameLog, ForeignTables } from '../log/log-identity.ts'
 import type { AllowedWriters } from '../log/read-frame.ts'
 import { manifests } from '../roles/manifests.ts'
 import type { ProcessRole } from '../roles/role.ts'
+import { sharedLimits } from '../runtime/limits.ts'
 import type { Observer } from '../runtime/observer.ts'
 import { CommandError, UsageError } from './report.ts'
 import type { Runtime } from './runtime.ts'
@@ -178,7 +178,7 @@ export const openPlatform = async (config: Config, runtime: Runtime, options: Pl
     const connection = await connect(role)
     opened.push({ stop: () => connection.close() })
     const log = await openLogOn(connection, monitoringUrl, config, runtime, options)
-    opened.push({ stop: () => log.close(limits.stopMs) })
+    opened.push({ stop: () => log.close(sharedLimits.stopMs) })
     const lease = omitUndefined({ leaseMs: options.queueLeaseMs })
     const outcomes = { ...config.log, role, create: createsStreams(role), monitoringUrl, ...runtime }
     const queues = { ...outcomes, ...lease }

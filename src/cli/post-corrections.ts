@@ -1,8 +1,8 @@
 import { adjustmentKey } from '../domain/wallet/evolve.ts'
-import { limits } from '../limits.ts'
 import type { EventLog } from '../log/event-log.ts'
 import type { LedgerTail } from '../log/ledger-tail.ts'
 import { type Correction, isPostable, reconciliationId, toAdjustment } from '../reconcile/correction.ts'
+import { cliLimits } from './command-limits.ts'
 
 /**
  * `stands`: the log had it already. `superseded`: under its id stands what another posting found, with another amount. `impossible`:
@@ -33,7 +33,7 @@ export class CorrectionPoster {
 
   async add(correction: Correction): Promise<void> {
     this.#waiting.push(correction)
-    if (this.#waiting.length >= limits.correctionsPerPost) await this.#flush()
+    if (this.#waiting.length >= cliLimits.correctionsPerPost) await this.#flush()
   }
 
   /** Resolves when all is in the log, and the ledger in memory has it. */

@@ -2,8 +2,8 @@ import { existsSync, readFileSync, statSync } from 'node:fs'
 import { parseVerifier, type Verifier } from '../audit/note.ts'
 import type { Config } from '../config/config.ts'
 import { faultText } from '../errors/gateway-error.ts'
-import { limits } from '../limits.ts'
 import { listLogVerifiers } from './audit-keys.ts'
+import { cliLimits } from './command-limits.ts'
 import { UsageError } from './report.ts'
 
 /** A file that was named on the command line. Throws UsageError where it cannot be read, or is larger than what is asked for. */
@@ -18,7 +18,7 @@ export const readNamedFile = (file: string, bytesMax: number): string => {
 
 const namedKey = (named: string): Verifier => {
   try {
-    return parseVerifier(existsSync(named) ? readNamedFile(named, limits.publicKeyBytesMax) : named)
+    return parseVerifier(existsSync(named) ? readNamedFile(named, cliLimits.publicKeyBytesMax) : named)
   } catch (fault) {
     throw new UsageError(`--public-key ${named}: ${faultText(fault)}`)
   }

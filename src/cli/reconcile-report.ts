@@ -1,11 +1,12 @@
 import { formatUsd } from '../domain/money.ts'
-import { limits } from '../limits.ts'
 import { type Correction, toAdjustment } from '../reconcile/correction.ts'
 import { differenceClasses } from '../reconcile/decompose.ts'
 import { type DifferenceTotals, harmlessClasses, type ReconcileFinding, type RowSpan } from '../reconcile/finding.ts'
 import type { FaultyInvoice, Reconciliation } from '../reconcile/reconcile.ts'
 import type { InvoicePeriod, ReconcileRepository } from '../reconcile/repository.ts'
 import { videoItem } from '../reconcile/row.ts'
+import { sharedLimits } from '../runtime/limits.ts'
+import { cliLimits } from './command-limits.ts'
 import type { PostingOutcome } from './post-corrections.ts'
 import { printRecords } from './report.ts'
 
@@ -31,7 +32,7 @@ class TableReport implements ReportWriter {
     const existing = this.#kinds.get(kind) ?? { records: [], count: 0 }
     this.#kinds.set(kind, existing)
     existing.count += 1
-    if (existing.records.length < limits.reconcileShownMax) existing.records.push(fields)
+    if (existing.records.length < cliLimits.reconcileShownMax) existing.records.push(fields)
   }
 
   end(): void {
@@ -106,7 +107,7 @@ export const reportLists = async (
   nowMs: number,
   shown: ReportWriter,
 ): Promise<void> => {
-  const overdueMs = nowMs - limits.reconcileGraceMs
+  const overdueMs = nowMs - sharedLimits.reconcileGraceMs
   for await (const requests of books.openRequests(period.timezone))
     for (const { requestId, workspaceId, routedAt, deadlineMs, reservedPicos } of requests)
       if (deadlineMs < overdueMs)
@@ -183,7 +184,7 @@ const summaryFields = ({ invoice, reconciliation, sequence, corrected }: Summary
     difference: formatUsd(totals.invoicedPicos - totals.ledgerPicos),
     differences: countHarmful(totals),
     corrected,
-    overdue_after_seconds: limits.reconcileGraceMs / 1_000,
+    overdue_after_seconds: sharedLimits.reconcileGraceMs / 1_000,
   }
 }
 

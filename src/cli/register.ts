@@ -1,6 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { type Config, readConfig, readPriceFile } from '../config/config.ts'
-import { limits } from '../limits.ts'
 import { type ProcessRole, type RoleName, roleNames } from '../roles/role.ts'
 import {
   type CommandContext,
@@ -17,6 +16,7 @@ import {
 import { registerArchive } from './archive-command.ts'
 import { registerAudit } from './audit-command.ts'
 import { callbackSecretRecord } from './callbacks.ts'
+import { cliLimits } from './command-limits.ts'
 import { registerExplain } from './explain-command.ts'
 import { listSecrets } from './faults.ts'
 import { type ImportOptions, importPrices, readTable } from './import-prices.ts'
@@ -104,8 +104,8 @@ const requireFuture = <Instant extends Date | undefined>(instant: Instant, { run
 
 const parseGrace = (text: string): number => {
   const seconds = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN
-  if (!(seconds <= limits.keyGraceSecondsMax))
-    throw new InvalidArgumentError(`a grace is a whole number of seconds, 0 to ${limits.keyGraceSecondsMax}`)
+  if (!(seconds <= cliLimits.keyGraceSecondsMax))
+    throw new InvalidArgumentError(`a grace is a whole number of seconds, 0 to ${cliLimits.keyGraceSecondsMax}`)
   return seconds
 }
 

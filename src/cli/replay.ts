@@ -2,10 +2,10 @@ import type { TableComparison } from '../adapters/postgres/compare.ts'
 import type { SchemaLocation } from '../adapters/postgres/connection.ts'
 import { type ProjectTo, Rebuild } from '../adapters/postgres/rebuild.ts'
 import { initialLedger } from '../domain/ledger/ledger.ts'
-import { limits } from '../limits.ts'
 import type { EventLog } from '../log/event-log.ts'
 import { ForeignTables } from '../log/log-identity.ts'
 import { ProjectionRun } from '../roles/projector/projection-run.ts'
+import { sharedLimits } from '../runtime/limits.ts'
 
 export type ReplayProgress =
   | { readonly step: 'projected'; readonly sequence: number; readonly toSequence: number }
@@ -74,7 +74,7 @@ export const rebuildReadModels = (parts: ReplayParts): Promise<ReplayReport> => 
 
 /** Projects on from where the last call ended; what is in the tables is what is in the ledger. */
 const createProjection = (
-  { log, batchEventsMax = limits.projectionBatchEventsMax }: ReplayParts,
+  { log, batchEventsMax = sharedLimits.projectionBatchEventsMax }: ReplayParts,
   { store }: Rebuild,
   onProgress: (progress: ReplayProgress) => void,
 ): ProjectTo => {

@@ -1,6 +1,6 @@
 import type { Config } from '../config/config.ts'
-import { limits } from '../limits.ts'
 import type { RoleName } from '../roles/role.ts'
+import { cliLimits } from './command-limits.ts'
 import { type Gateway, type GatewayBounds, type RunningProcess, startGateway, startRole } from './gateway.ts'
 import { exitCodes } from './report.ts'
 import type { Runtime } from './runtime.ts'
@@ -51,7 +51,7 @@ const roleGreeting = ({ role, url, observeUrl }: RunningProcess): string =>
 /** Whatever does not stop, or does not even start, is ended. */
 const forceExitAfterTimeout = ({ withdrawMs, drainMs }: Config, { logger }: Runtime): void => {
   logger.info({}, 'stopping: requests in flight are finished')
-  const lastMs = withdrawMs + 3 * drainMs + limits.shutdownMs
+  const lastMs = withdrawMs + 3 * drainMs + cliLimits.shutdownMs
   setTimeout(() => {
     logger.error(
       { afterMs: lastMs },

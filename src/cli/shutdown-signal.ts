@@ -1,4 +1,4 @@
-import { limits } from '../limits.ts'
+import { cliLimits } from './command-limits.ts'
 import { exitCodes } from './report.ts'
 
 const longMs = 2 ** 31 - 1
@@ -19,7 +19,7 @@ export const onShutdownSignal = (
       firstSignalMs = nowMs()
       onFirstSignal()
       firstSignal.resolve()
-    } else if (nowMs() - firstSignalMs > limits.signalEchoMs) process.exit(exitCodes.endedAtOnce)
+    } else if (nowMs() - firstSignalMs > cliLimits.signalEchoMs) process.exit(exitCodes.endedAtOnce)
   }
   process.on('SIGINT', onSignal)
   process.on('SIGTERM', onSignal)

@@ -3,10 +3,10 @@ import type { FoldSource } from '../audit/fold-log.ts'
 import { readStatementFromLog, readStatementFromTables, type Statement } from '../audit/statement.ts'
 import { StatementComparison, StatementTotals } from '../audit/statement-totals.ts'
 import { parseInstant } from '../domain/instant.ts'
-import { limits } from '../limits.ts'
 import { hasWorkspace } from '../projections/accounts.ts'
 import type { StatementRange } from '../projections/statement.ts'
 import type { ConfigOf } from './audit-command.ts'
+import { cliLimits } from './command-limits.ts'
 import { type Platform, requireTables } from './platform.ts'
 import { collectOption } from './public-keys.ts'
 import { foldWithProgress, readFromSource, type SourceOptions } from './read-source.ts'
@@ -80,7 +80,7 @@ const writeStatement = async (
     totals.take(entry)
     await comparison?.take(entry)
     text += format.entry(entry)
-    if (text.length < limits.statementChunkCharacters) continue
+    if (text.length < cliLimits.statementChunkCharacters) continue
     await write(text)
     text = ''
   }

@@ -8,10 +8,11 @@ import type { PublishedCheckpoint } from '../audit/published-checkpoints.ts'
 import { decideVerdict, type Verification, type VerifyParts, type VerifyVerdict } from '../audit/verify.ts'
 import type { Config } from '../config/config.ts'
 import { isObject } from '../encoding/json.ts'
-import { limits } from '../limits.ts'
 import { assertBelongs, decodeEvents, parseSubject } from '../log/read-frame.ts'
+import { sharedLimits } from '../runtime/limits.ts'
 import type { ConfigOf } from './audit-command.ts'
 import { toVerifyParts, verifyWithProgress } from './check-archive.ts'
+import { cliLimits } from './command-limits.ts'
 import { printFindings } from './findings-report.ts'
 import { permittedEventTypes, withPlatform } from './platform.ts'
 import { collectOption, readNamedFile, resolveVerifiers } from './public-keys.ts'
@@ -28,7 +29,7 @@ interface Options extends OutputOptions {
 
 /** The checkpoints in a file: one signed note, or the manifest of an archive. */
 const readPublishedCheckpoints = (file: string): readonly PublishedCheckpoint[] => {
-  const text = readNamedFile(file, limits.publishedCheckpointsBytesMax)
+  const text = readNamedFile(file, cliLimits.publishedCheckpointsBytesMax)
   if (!text.trimStart().startsWith('{')) return [{ note: text, place: file }]
   const { segments } = parseManifest(text, file)
   return segments.map((segment) => ({ note: segment.checkpoint, place: `${file} (${segment.file})` }))
@@ -133,7 +134,7 @@ const printProof = (proof: Proof, size: number, origin: string, output: OutputOp
 
 const verifyProof = (file: string, verifiers: readonly Verifier[], output: OutputOptions): number => {
   try {
-    const proof = readProof(readNamedFile(file, limits.proofBytesMax))
+    const proof = readProof(readNamedFile(file, cliLimits.proofBytesMax))
     const { size, origin } = checkProof(proof, verifiers)
     printProof(proof, size, origin, output)
     return exitCodes.done
@@ -154,7 +155,7 @@ Exit codes:
   0  proven: nothing that is sealed was changed, and all that has to be sealed is
   1  tampered: something contradicts a checkpoint; each finding is printed
   2  used wrongly, or no public key is known
-  4  not proven: there is no checkpoint, or a frame is unsealed for over ${limits.verifyUnsealedMs / 1_000} s by its server's clock
+  4  not proven: there is no checkpoint, or a frame is unsealed for over ${sharedLimits.verifyUnsealedMs / 1_000} s by its server's clock
 `
 
 /** `gateway verify`. */

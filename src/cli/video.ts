@@ -1,11 +1,11 @@
 import { sandboxVideoKey } from '../../sandbox/server.ts'
 import { GuardedClient } from '../adapters/http/guarded-client.ts'
 import { type Config, sandboxVendor } from '../config/config.ts'
-import { limits } from '../limits.ts'
 import type { HttpClient } from '../providers/http.ts'
 import { openVideoVendor } from '../providers/vv-video/open-video-vendor.ts'
 import type { VideoVendorConfig } from '../providers/vv-video/vendor.ts'
 import type { VideoPollerParts } from '../roles/video-poller/role.ts'
+import { sharedLimits } from '../runtime/limits.ts'
 import { workspaceCallbackSecret } from './callbacks.ts'
 import { findCallbackSecret } from './platform.ts'
 import type { Runtime } from './runtime.ts'
@@ -15,7 +15,7 @@ const createSandboxVendor = (baseUrl: string): VideoVendorConfig => ({
   name: sandboxVendor,
   baseUrl,
   credential: { type: 'key', apiKey: sandboxVideoKey },
-  callsPerSecond: limits.vendorCallsPerSecond,
+  callsPerSecond: sharedLimits.vendorCallsPerSecond,
 })
 
 /** Accounts of the configured vendors, by name; the sandbox's where nothing is configured. */

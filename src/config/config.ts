@@ -9,10 +9,11 @@ import { type PriceFile, problemsOfPriceFile } from '../domain/pricing/price-fil
 import { type Catalog, type CatalogProvider, candidateName } from '../domain/routing/plan.ts'
 import { getValidator } from '../encoding/schema-validation.ts'
 import { faultText } from '../errors/gateway-error.ts'
-import { limits } from '../limits.ts'
 import type { ProviderDialect } from '../providers/provider.ts'
 import type { VendorCredential, VideoVendorConfig } from '../providers/vv-video/vendor.ts'
 import type { ProcessRole } from '../roles/role.ts'
+import { sharedLimits } from '../runtime/limits.ts'
+import { configLimits } from './limits.ts'
 import { type Environment, EnvironmentVariables } from './secret-files.ts'
 
 export type { Environment }
@@ -494,7 +495,7 @@ const videoVendorsFrom = ({ providers = {} }: ConfigFile, role: ProcessRole): re
   if (!callsVendors(role)) return []
   return Object.entries(providers).flatMap(([name, entry]) => {
     if (!isVendor(entry)) return []
-    const { calls_per_second: callsPerSecond = limits.vendorCallsPerSecond } = entry
+    const { calls_per_second: callsPerSecond = sharedLimits.vendorCallsPerSecond } = entry
     return [{ name, baseUrl: urlOf(entry), credential: credentialOf(entry), callsPerSecond }]
   })
 }
@@ -734,7 +735,7 @@ const problemsOfAdmins = (tokens: NonNullable<NonNullable<ConfigFile['admin']>['
   tokens.flatMap(({ name, token }, index) => {
     const path = `admin.tokens[${index}]`
     const before = tokens.slice(0, index)
-    const least = limits.adminTokenCharactersMin
+    const least = configLimits.adminTokenCharactersMin
     return [
       ...(token.length < least ? [{ path: `${path}.token`, message: `has fewer than ${least} characters` }] : []),
       ...(before.some((each) => each.name === name) ? [{ path: `${path}.name`, message: 'stands there twice' }] : []),
@@ -854,11 +855,11 @@ export const readConfig = (
     prices,
     requestsPerMinute: file.limits?.requests_per_minute ?? null,
     connectionsPerAddress: file.limits?.connections_per_address ?? null,
-    requestDeadlineMs: msOf(file.limits?.request_deadline_seconds) ?? limits.requestDeadlineMs,
-    taskDeadlineMs: msOf(file.limits?.task_deadline_seconds) ?? limits.taskDeadlineMs,
+    requestDeadlineMs: msOf(file.limits?.request_deadline_seconds) ?? sharedLimits.requestDeadlineMs,
+    taskDeadlineMs: msOf(file.limits?.task_deadline_seconds) ?? configLimits.taskDeadlineMs,
     callbacks: callbacksFrom(file, areEmbedded(addresses), callbackSecret),
-    withdrawMs: msOf(file.limits?.withdraw_seconds) ?? limits.withdrawMs,
-    drainMs: msOf(options.drainSeconds ?? file.limits?.drain_seconds) ?? limits.stopMs,
+    withdrawMs: msOf(file.limits?.withdraw_seconds) ?? sharedLimits.withdrawMs,
+    drainMs: msOf(options.drainSeconds ?? file.limits?.drain_seconds) ?? sharedLimits.stopMs,
     audit,
     admins,
     logLevel: file.log_level ?? 'info',

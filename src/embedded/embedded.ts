@@ -1,9 +1,9 @@
-import { limits } from '../limits.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/logger.ts'
 import { type Credentials, ensureCredentials } from './credentials.ts'
 import { type FolderLock, lockFolder, openDataFolder } from './folder-lock.ts'
 import { withFreshPorts } from './free-ports.ts'
+import { embeddedLimits } from './limits.ts'
 import { findNatsServer, hasDiskSpace, natsArguments, readWriteError, startNats } from './nats.ts'
 import { findPostgres, postgresArguments, startPostgres } from './postgres.ts'
 import { endProcess, identify, isAlive, type ProcessIdentity, pidsWithArguments } from './processes.ts'
@@ -86,7 +86,7 @@ class EmbeddedServers {
     for (const server of this.#servers.values()) this.#watch(server)
     this.#healthTimer = setInterval(
       () => void this.#restartNatsAfterDiskFull(addresses),
-      limits.embeddedHealthMs,
+      embeddedLimits.embeddedHealthMs,
     ).unref()
     this.#options.logger.info(
       { dataFolder: this.#folder, tookMs: this.#options.clock() - startedAtMs },

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
-import { limits } from '../limits.ts'
+import { embeddedLimits } from './limits.ts'
 
 const host = '127.0.0.1'
 
@@ -24,7 +24,7 @@ export class PortTaken extends Error {}
 /** Tries again, on other ports, while another process is quicker to take them. */
 export const withFreshPorts = async <T>(
   attempt: () => Promise<T>,
-  attemptsLeft: number = limits.embeddedPortsMax,
+  attemptsLeft: number = embeddedLimits.embeddedPortsMax,
 ): Promise<T> => {
   try {
     return await attempt()

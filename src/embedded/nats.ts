@@ -5,9 +5,9 @@ import { connect } from 'node:net'
 import { availableParallelism } from 'node:os'
 import { dirname, join } from 'node:path'
 import { serverHealth } from '../adapters/nats/server-health.ts'
-import { limits } from '../limits.ts'
 import type { Logger } from '../runtime/logger.ts'
 import { pickPorts } from './free-ports.ts'
+import { embeddedLimits } from './limits.ts'
 import { pollUntil } from './poll-until.ts'
 import { writePrivateFile } from './private-file.ts'
 import { readVersion } from './run-as.ts'
@@ -73,16 +73,16 @@ jetstream {
   # An acknowledgement means that the frame is on the disk.
   sync_interval: always
   # The disk is the bound. The default, a share of what is free at the start, shrinks as the log grows.
-  max_file_store: ${limits.natsStoreBytesMax}
+  max_file_store: ${embeddedLimits.natsStoreBytesMax}
 }
 `
 
 const isHealthy = async (monitoringUrl: string): Promise<boolean> =>
-  (await serverHealth(monitoringUrl, limits.embeddedProbeMs))?.status === 'ok'
+  (await serverHealth(monitoringUrl, embeddedLimits.embeddedProbeMs))?.status === 'ok'
 
 /** A stream whose disk was full is not written to any more until the server is started anew; null where there is none, else what it says. */
 export const readWriteError = async ({ natsMonitoringUrl }: NatsAddresses): Promise<string | null> => {
-  const error = (await serverHealth(natsMonitoringUrl, limits.embeddedProbeMs))?.error ?? ''
+  const error = (await serverHealth(natsMonitoringUrl, embeddedLimits.embeddedProbeMs))?.error ?? ''
   return /write error/i.test(error) ? error : null
 }
 
@@ -90,7 +90,7 @@ export const readWriteError = async ({ natsMonitoringUrl }: NatsAddresses): Prom
 export const hasDiskSpace = async (folder: string): Promise<boolean> => {
   const path = join(folder, 'nats', 'room')
   try {
-    await writeFile(path, new Uint8Array(limits.embeddedRoomBytes), { flush: true })
+    await writeFile(path, new Uint8Array(embeddedLimits.embeddedRoomBytes), { flush: true })
     return true
   } catch {
     return false // As long as the disk is full.
@@ -103,7 +103,7 @@ export const hasDiskSpace = async (folder: string): Promise<boolean> => {
 const acceptsLogin = async (port: number, password: string): Promise<boolean> => {
   const hello = { user, pass: password, verbose: false, pedantic: false }
   const socket = connect(port, '127.0.0.1')
-  socket.setTimeout(limits.embeddedProbeMs, () => socket.destroy())
+  socket.setTimeout(embeddedLimits.embeddedProbeMs, () => socket.destroy())
   try {
     socket.write(`CONNECT ${JSON.stringify(hello)}\r\nPING\r\n`)
     let answer = ''
@@ -156,7 +156,8 @@ export const startNats = async (
   const server = spawn(commandOf(folder, binary, port))
   const isReady = async () => (await isHealthy(natsMonitoringUrl)) && (await acceptsLogin(port, password))
   await server.waitUntilReady(async (ended) => {
-    if (!(await pollUntil(isReady, limits.embeddedRecoveryMs, ended))) throw new Error('nats-server does not answer')
+    if (!(await pollUntil(isReady, embeddedLimits.embeddedRecoveryMs, ended)))
+      throw new Error('nats-server does not answer')
   })
   return { natsUrl: `nats://${user}:${password}@127.0.0.1:${port}`, natsMonitoringUrl }
 }

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { limits } from '../limits.ts'
+import { sharedLimits } from '../runtime/limits.ts'
 
 /** Asks again every `embeddedPollMs`; true once the condition holds, false after `timeoutMs` or when `signal` fires. */
 export const pollUntil = async (
@@ -10,7 +10,7 @@ export const pollUntil = async (
   const deadline = AbortSignal.timeout(timeoutMs)
   while (!deadline.aborted && !signal?.aborted) {
     if (await condition()) return true
-    await delay(limits.embeddedPollMs)
+    await delay(sharedLimits.embeddedPollMs)
   }
   return false
 }

@@ -5,8 +5,9 @@ import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { createDatabase, waitForDatabase } from '../adapters/postgres/wait-for-database.ts'
-import { limits } from '../limits.ts'
+import { sharedLimits } from '../runtime/limits.ts'
 import { pickPorts } from './free-ports.ts'
+import { embeddedLimits } from './limits.ts'
 import { databaseIdentity, type Identity, mustEnter, readVersion, startAs } from './run-as.ts'
 import type { ServerCommand, ServerProcess } from './server-process.ts'
 
@@ -72,7 +73,7 @@ const initialise = async (draft: string, password: string, { initdb, identity }:
   await Promise.all([changeOwner(draft, identity), changeOwner(passwordFile, identity)])
   await mustEnter(identity, draft)
   const { file, args, user } = startAs(identity, initdb, initdbArguments(draft, passwordFile))
-  await run(file, [...args], { ...user, cwd: draft, env: environment, timeout: limits.startMs })
+  await run(file, [...args], { ...user, cwd: draft, env: environment, timeout: sharedLimits.startMs })
   appendFileSync(join(draft, 'cluster', 'postgresql.conf'), `\ninclude '${settingsFile}'\n`)
 }
 
@@ -158,7 +159,7 @@ export const startPostgres = async (
   await writeSettings(join(clusterFolder(folder), settingsFile), port, binaries.identity)
   const server = spawn(commandOf(folder, port, binaries))
   const adminUrl = urlOf(port, password, 'postgres')
-  await server.waitUntilReady((ended) => waitForDatabase(adminUrl, limits.embeddedRecoveryMs, ended))
+  await server.waitUntilReady((ended) => waitForDatabase(adminUrl, embeddedLimits.embeddedRecoveryMs, ended))
   await createDatabase(adminUrl, databaseName)
   return urlOf(port, password, databaseName)
 }

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import { faultCode } from '../errors/gateway-error.ts'
-import { limits } from '../limits.ts'
+import { sharedLimits } from '../runtime/limits.ts'
 import { pollUntil } from './poll-until.ts'
 
 const onLinux = process.platform === 'linux'
@@ -72,7 +72,7 @@ export const endProcess = async (target: ProcessIdentity, signals: readonly Node
   for (const signal of signals) {
     if (!isAlive(target)) return
     send(target.pid, signal)
-    if (await pollUntil(() => !isAlive(target), limits.stopMs)) return
+    if (await pollUntil(() => !isAlive(target), sharedLimits.stopMs)) return
   }
   throw new Error(`process ${target.pid} does not end, not even on ${signals.at(-1)}`)
 }

@@ -3,7 +3,7 @@ import { statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { promisify } from 'node:util'
 import { faultCode } from '../errors/gateway-error.ts'
-import { limits } from '../limits.ts'
+import { sharedLimits } from '../runtime/limits.ts'
 
 const run = promisify(execFile)
 
@@ -94,7 +94,7 @@ const findObstacle = async (identity: Identity, binary: string, folder: string):
   const words = ['-c', 'cd -- "$1" && exec "$2" --version', 'sh', folder, binary]
   const { file, args, user } = startAs(identity, '/bin/sh', words)
   try {
-    await run(file, [...args], { ...user, cwd: '/', timeout: limits.startMs })
+    await run(file, [...args], { ...user, cwd: '/', timeout: sharedLimits.startMs })
     return null
   } catch (error) {
     return error
@@ -129,7 +129,7 @@ export const mustEnter = async (identity: Identity, folder: string): Promise<voi
 /** What `binary --version` prints; throws an error that says why it cannot be run. */
 export const readVersion = async (binary: string): Promise<string> => {
   try {
-    return (await run(binary, ['--version'], { cwd: '/', timeout: limits.startMs })).stdout.trim()
+    return (await run(binary, ['--version'], { cwd: '/', timeout: sharedLimits.startMs })).stdout.trim()
   } catch (error) {
     if (faultCode(error) === 'ENOENT') throw new Error(`there is no ${binary}`, { cause: error })
     throw new Error(`${binary} does not run here: ${wordsOf(error)}`, { cause: error })

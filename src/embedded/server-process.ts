@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { closeSync, existsSync, openSync, readFileSync, renameSync } from 'node:fs'
-import { limits } from '../limits.ts'
 import { PortTaken } from './free-ports.ts'
+import { embeddedLimits } from './limits.ts'
 import { endProcess, identify } from './processes.ts'
 import type { ServerName, ServerRecord } from './record.ts'
 import { type Identity, startAs } from './run-as.ts'
@@ -102,7 +102,7 @@ export class ServerProcess {
   }
 
   #startFailure({ name, code, signal }: ServerExit): Error {
-    const said = readFileSync(this.command.logPath, 'utf8').slice(-limits.embeddedLogTailCharsMax)
+    const said = readFileSync(this.command.logPath, 'utf8').slice(-embeddedLimits.embeddedLogTailCharsMax)
     const message = `${name} ended while it started (${signal ?? `exit code ${code}`}); ${this.command.logPath} says:\n${said}`
     return /address already in use/i.test(said) ? new PortTaken(message) : new Error(message)
   }

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../encoding/json.ts'
-import { limits } from '../limits.ts'
+import { sharedLimits } from '../runtime/limits.ts'
 
 /** Every way the gateway says no. One table below turns a code into what the wire shows. */
 export type ErrorCode =
@@ -155,7 +155,7 @@ export const clientGoneError = (): GatewayError =>
   new GatewayError('invalid_request', 'The client closed the connection before it was answered.', { status: 499 })
 
 /** A name that a caller made up, as much of it as a message shows. */
-export const truncateName = (name: string): string => name.slice(0, limits.shownNameCharactersMax).toWellFormed()
+export const truncateName = (name: string): string => name.slice(0, sharedLimits.shownNameCharactersMax).toWellFormed()
 
 /** What a system call or a library calls its fault, such as `ENOENT`; undefined where it has no such name. */
 export const faultCode = (fault: unknown): unknown =>

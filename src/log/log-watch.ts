@@ -1,8 +1,9 @@
-import { limits } from '../limits.ts'
 import { type Check, checkOf, passing } from '../runtime/health.ts'
+import { sharedLimits } from '../runtime/limits.ts'
 import type { Reading } from '../runtime/observer.ts'
 import { Probe } from '../runtime/probe.ts'
 import type { EventLog } from './event-log.ts'
+import { logLimits } from './limits.ts'
 
 /** Where the log ended at an instant of `performance.now()`. */
 interface Look {
@@ -23,7 +24,7 @@ class Lag {
   note(look: Look): void {
     this.#forgetReached()
     // The oldest is what counts.
-    if (look.sequence > this.#position() && this.#unreached.length < limits.lagSamplesMax) this.#unreached.push(look)
+    if (look.sequence > this.#position() && this.#unreached.length < logLimits.lagSamplesMax) this.#unreached.push(look)
   }
 
   /** Frames that stand in the log, as it was seen last, and that the follower does not have. */
@@ -57,7 +58,7 @@ export class LogWatch {
   readonly #lags = new Map<string, Lag>()
   #last = 0
 
-  constructor(log: WatchedLog, everyMs: number = limits.probeMs) {
+  constructor(log: WatchedLog, everyMs: number = sharedLimits.probeMs) {
     this.#log = log
     this.#probe = new Probe(() => this.#refresh(), everyMs)
   }
@@ -71,10 +72,10 @@ export class LogWatch {
   get check(): Check {
     const { check } = this.#probe
     if (!check.ok) return check
-    if (this.#log.oldestUnacknowledgedMs() <= limits.logStalledMs) return passing
+    if (this.#log.oldestUnacknowledgedMs() <= sharedLimits.logStalledMs) return passing
     const { refusal } = this.#log
     const why = refusal === null || refusal === undefined ? '' : `: ${refusal}`
-    return { ok: false, reason: `a frame has not been acknowledged for over ${limits.logStalledMs} ms${why}` }
+    return { ok: false, reason: `a frame has not been acknowledged for over ${sharedLimits.logStalledMs} ms${why}` }
   }
 
   /** Whether a follower has, but for so many milliseconds, what the log has. */

@@ -9,9 +9,9 @@ import {
 } from '../domain/ledger/workspace-draft.ts'
 import { decideWallet, type WalletCommand, type WalletDecision } from '../domain/wallet/decide.ts'
 import { GatewayError } from '../errors/gateway-error.ts'
-import { limits } from '../limits.ts'
 import type { LogOf } from './event-log.ts'
 import type { LedgerTail } from './ledger-tail.ts'
+import { logLimits } from './limits.ts'
 
 export type WalletEventType = WorkspaceFact['type']
 
@@ -89,7 +89,7 @@ export class WalletCommandHandler {
     for (;;) {
       const waiting = this.#queues.get(workspaceId) ?? []
       if (waiting.length === 0) break
-      const batch = waiting.splice(0, limits.walletCommandsMax)
+      const batch = waiting.splice(0, logLimits.walletCommandsMax)
       try {
         await this.#carryOut(workspaceId, batch)
       } catch (fault) {
@@ -101,7 +101,7 @@ export class WalletCommandHandler {
 
   async #carryOut(workspaceId: string, batch: readonly Waiting[]): Promise<void> {
     const { ledger } = this.#tail
-    for (let conflicts = 0; conflicts < limits.walletConflictsMax; conflicts += 1) {
+    for (let conflicts = 0; conflicts < logLimits.walletConflictsMax; conflicts += 1) {
       const wallet = walletInLedger(ledger, workspaceId)
       const decided = decideTogether(draftWorkspace(wallet, ledger.accounts), batch)
       const facts = decided.flatMap((each) => each.facts)

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Key } from '../domain/accounts/accounts.ts'
-import { limits } from '../limits.ts'
 import { keyFromRow } from './accounts.ts'
+import { projectionLimits } from './limits.ts'
 import { findSealFor } from './seals.ts'
 import { entryFromRow, type WalletEntry } from './statement.ts'
 import { storedText } from './stored-text.ts'
@@ -74,7 +74,7 @@ const findPositions = async (db: ReadModels, id: string, workspaceId: string): P
     .where('workspace_id', '=', workspaceId)
     .orderBy('sequence')
     .orderBy('event_index')
-    .limit(limits.chargePlacesMax)
+    .limit(projectionLimits.chargePlacesMax)
     .execute()
   return rows.map(({ sequence, event_index }) => ({ sequence: Number(sequence), eventIndex: event_index }))
 }

@@ -1,4 +1,4 @@
-import { limits } from '../limits.ts'
+import { sharedLimits } from '../runtime/limits.ts'
 import { parsePicos } from './columns.ts'
 import { restoredOrNull } from './stored-text.ts'
 import type { ReadModels } from './tables.ts'
@@ -39,7 +39,7 @@ export const selectLateVerdicts = async (
     )
     .orderBy('sequence')
     .orderBy('event_index')
-    .limit(limits.pageRowsMax)
+    .limit(sharedLimits.pageRowsMax)
     .execute()
   return rows.map((row) => ({
     sequence: Number(row.sequence),

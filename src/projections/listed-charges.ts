@@ -1,6 +1,6 @@
 import { type NotNull, type Selectable, sql } from 'kysely'
-import { limits } from '../limits.ts'
 import { parsePicos } from './columns.ts'
+import { projectionLimits } from './limits.ts'
 import type { EntryPosition, StatementSpan } from './statement.ts'
 import { restoredText, storedText } from './stored-text.ts'
 import type { ReadModels } from './tables.ts'
@@ -66,7 +66,7 @@ const selectPositions = (db: ReadModels, table: PositionTable, search: ChargeSea
   const { model, surface, limit } = search
   const columns = ['sequence', 'event_index', 'surface', 'model'] as const
   let query = db
-    .selectFrom(selectNewest(db, table, search).select(columns).limit(limits.chargesScannedMax).as('newest'))
+    .selectFrom(selectNewest(db, table, search).select(columns).limit(projectionLimits.chargesScannedMax).as('newest'))
     .select(['sequence', 'event_index'])
     .orderBy('sequence', 'desc')
     .orderBy('event_index', 'desc')
@@ -152,7 +152,7 @@ const findLastScanned = async (
 ): Promise<EntryPosition | null> => {
   const row = await selectNewest(db, table, search)
     .select(['sequence', 'event_index'])
-    .offset(limits.chargesScannedMax - 1)
+    .offset(projectionLimits.chargesScannedMax - 1)
     .limit(1)
     .executeTakeFirst()
   return row === undefined ? null : { sequence: Number(row.sequence), eventIndex: row.event_index, line: 0 }

@@ -1,6 +1,6 @@
 import type { Usage } from '../domain/usage/usage.ts'
-import { limits } from '../limits.ts'
 import type { Delivered } from './dialect.ts'
+import { providerLimits } from './limits.ts'
 
 /** Collects what one answer says, as text and as reasoning. Memory is bounded: what is beyond is counted by its length. */
 export class CollectedText implements Delivered {
@@ -38,7 +38,7 @@ export class CollectedText implements Delivered {
   }
 
   #bounded(text: string): string {
-    const kept = text.slice(0, limits.deliveredCharactersMax - this.#characters)
+    const kept = text.slice(0, providerLimits.deliveredCharactersMax - this.#characters)
     this.#characters += kept.length
     this.#charactersBeyond += text.length - kept.length
     return kept

@@ -1,7 +1,7 @@
 import type { Usage } from '../domain/usage/usage.ts'
 import { isObject, parseJson } from '../encoding/json.ts'
-import { limits } from '../limits.ts'
 import type { Delivered, StreamRelay } from './dialect.ts'
+import { providerLimits } from './limits.ts'
 import { type SseEvent, SseEventTooLarge, SseSplitter } from './sse.ts'
 
 const blankLine = Buffer.from('\n\n')
@@ -104,7 +104,7 @@ export abstract class EventRelay implements StreamRelay {
   /** Counts what is held back, which is bounded. */
   protected hold(bytes: number): void {
     this.#heldBytes += bytes
-    if (this.#heldBytes > limits.sseEventBytesMax) this.break('event_too_large')
+    if (this.#heldBytes > providerLimits.sseEventBytesMax) this.break('event_too_large')
   }
 
   protected finish(): void {

@@ -1,4 +1,4 @@
-import { limits } from '../limits.ts'
+import { sharedLimits } from '../runtime/limits.ts'
 
 const gone = '[redacted]'
 
@@ -56,4 +56,4 @@ export const withoutKeys = (text: string, secrets: readonly string[]): string =>
 
 /** An upstream's message without keys, hosts, accounts and organisations. `secrets` are taken out wherever they stand. */
 export const scrub = (message: string, secrets: readonly string[]): string =>
-  replaceAll(message.slice(0, limits.upstreamMessageCharactersMax), secrets, patterns)
+  replaceAll(message.slice(0, sharedLimits.upstreamMessageCharactersMax), secrets, patterns)

@@ -1,4 +1,4 @@
-import { limits } from '../limits.ts'
+import { providerLimits } from './limits.ts'
 
 /** One block of a stream, up to and with its blank line. */
 export interface SseEvent {
@@ -85,7 +85,7 @@ export class SseSplitter {
   #lines = 0
   #afterCarriageReturn = false
 
-  constructor(eventBytesMax: number = limits.sseEventBytesMax) {
+  constructor(eventBytesMax: number = providerLimits.sseEventBytesMax) {
     this.#eventBytesMax = eventBytesMax
   }
 

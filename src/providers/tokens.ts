@@ -1,14 +1,14 @@
 import { setImmediate } from 'node:timers/promises'
 import type { OutputTokens } from '../domain/usage/usage.ts'
-import { limits } from '../limits.ts'
 import type { Delivered } from './dialect.ts'
+import { providerLimits } from './limits.ts'
 
 const plainText = { disallowedSpecial: new Set<string>() }
 
 function* slicesOf(text: string): Iterable<string> {
-  const length = Math.min(text.length, limits.estimateCharactersMax)
-  for (let at = 0; at < length; at += limits.estimateSliceCharacters)
-    yield text.slice(at, Math.min(length, at + limits.estimateSliceCharacters))
+  const length = Math.min(text.length, providerLimits.estimateCharactersMax)
+  for (let at = 0; at < length; at += providerLimits.estimateSliceCharacters)
+    yield text.slice(at, Math.min(length, at + providerLimits.estimateSliceCharacters))
 }
 
 /** Tokens of a text by o200k; beyond `estimateCharactersMax` in the proportion found until there. */
@@ -17,12 +17,12 @@ export const countTokens = async (text: string): Promise<number> => {
   const tokenizer = await import('gpt-tokenizer/encoding/o200k_base')
   let tokens = 0
   let characters = 0
-  let breatheAt: number = limits.estimateYieldCharacters
+  let breatheAt: number = providerLimits.estimateYieldCharacters
   for (const slice of slicesOf(text)) {
     tokens += tokenizer.countTokens(slice, plainText)
     characters += slice.length
     if (characters < breatheAt) continue
-    breatheAt += limits.estimateYieldCharacters
+    breatheAt += providerLimits.estimateYieldCharacters
     await setImmediate()
   }
   return Math.ceil((tokens * text.length) / characters)

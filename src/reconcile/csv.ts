@@ -1,5 +1,5 @@
 import { unguardCsvText } from '../encoding/csv.ts'
-import { limits } from '../limits.ts'
+import { reconcileLimits } from './limits.ts'
 
 /** One record of a CSV file. */
 export interface CsvRecord {
@@ -38,8 +38,8 @@ export class CsvReader {
       from = end + 1
     }
     this.#rest = this.#rest.slice(from)
-    if (this.#rest.length > limits.invoiceRecordCharactersMax)
-      throw new CsvFault(this.#line, `is longer than ${limits.invoiceRecordCharactersMax} characters`)
+    if (this.#rest.length > reconcileLimits.invoiceRecordCharactersMax)
+      throw new CsvFault(this.#line, `is longer than ${reconcileLimits.invoiceRecordCharactersMax} characters`)
     return records
   }
 

@@ -1,5 +1,5 @@
-import { limits } from '../limits.ts'
 import type { InvoiceLayout } from './formats/format.ts'
+import { reconcileLimits } from './limits.ts'
 import type { ModelNames } from './models.ts'
 import type { DayCharge, Straddle } from './repository.ts'
 import { type InvoiceRow, wildcard } from './row.ts'
@@ -92,7 +92,7 @@ export class DayCells {
   }
 
   get isFull(): boolean {
-    return this.#count >= limits.invoiceCellsMax
+    return this.#count >= reconcileLimits.invoiceCellsMax
   }
 
   /** Adds a row; answers with what is wrong where it does not go with the rows before it. */
@@ -163,7 +163,7 @@ export class DayCells {
     const isMixed = this.#layout.byItem && this.#itemsWithModel.size > 0 && this.#hasItems !== (item !== wildcard)
     if (isMixed) return 'rows with and without an item cannot be compared together'
     return this.isFull
-      ? `there are more than ${limits.invoiceCellsMax} days, models and items: give less at once`
+      ? `there are more than ${reconcileLimits.invoiceCellsMax} days, models and items: give less at once`
       : null
   }
 

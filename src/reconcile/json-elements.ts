@@ -1,4 +1,4 @@
-import { limits } from '../limits.ts'
+import { reconcileLimits } from './limits.ts'
 
 /** What is no report in JSON; the rest of the file cannot be read. */
 export class JsonFault extends Error {
@@ -129,8 +129,8 @@ export class JsonElements {
   /** What was read and is part of no element goes. */
   #discardRead(): void {
     const from = this.#element?.from ?? this.#at
-    if (this.#text.length - from > limits.invoiceElementCharactersMax)
-      throw new JsonFault(`a part of a page has more than ${limits.invoiceElementCharactersMax} characters`)
+    if (this.#text.length - from > reconcileLimits.invoiceElementCharactersMax)
+      throw new JsonFault(`a part of a page has more than ${reconcileLimits.invoiceElementCharactersMax} characters`)
     this.#text = this.#text.slice(from)
     this.#at -= from
     if (this.#element !== null) this.#element = { ...this.#element, from: 0 }

@@ -1,4 +1,3 @@
-import { limits } from '../limits.ts'
 import { compareDays } from './compare-days.ts'
 import { compareSubject } from './compare-subject.ts'
 import type { Correction } from './correction.ts'
@@ -6,6 +5,7 @@ import { DayCells } from './day-cells.ts'
 import type { UnitPrice } from './decompose.ts'
 import { assertTotalsBalance, countFinding, type DifferenceTotals, noTotals, type ReconcileFinding } from './finding.ts'
 import type { Invoice } from './invoice.ts'
+import { reconcileLimits } from './limits.ts'
 import type { ModelNames } from './models.ts'
 import type { InvoicedSubject, InvoicePeriod, LedgerSubject, ReconcileRepository, RepeatedRow } from './repository.ts'
 import { type InvoiceRow, isRowFault, type RowFault, type SubjectKind } from './row.ts'
@@ -84,7 +84,7 @@ class InvoiceIntake {
         const problem = isRowFault(row) ? row.problem : this.#add(row)
         if (problem !== null) this.#refuse({ file: row.file, row: row.row, problem })
       }
-      if (this.#buffered.length >= limits.invoiceRowsPerCopy) await this.#flush()
+      if (this.#buffered.length >= reconcileLimits.invoiceRowsPerCopy) await this.#flush()
     }
     await this.#flush()
     if (this.kind != null && this.faultsCount === 0) await this.#refuseRepeats()
@@ -110,7 +110,7 @@ class InvoiceIntake {
 
   #refuse(fault: RowFault): void {
     this.faultsCount += 1
-    if (this.faults.length < limits.invoiceFaultsMax) this.faults.push(fault)
+    if (this.faults.length < reconcileLimits.invoiceFaultsMax) this.faults.push(fault)
   }
 
   #isOutsidePeriod({ day }: InvoiceRow): boolean {

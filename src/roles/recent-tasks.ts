@@ -2,11 +2,12 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Applied } from '../domain/ledger/ledger.ts'
 import { isEnded, type Task } from '../domain/video/task.ts'
 import { GatewayError } from '../errors/gateway-error.ts'
-import { limits } from '../limits.ts'
 import type { EventLog } from '../log/event-log.ts'
 import type { LedgerTail } from '../log/ledger-tail.ts'
 import type { TaskPage } from '../projections/tasks.ts'
+import { sharedLimits } from '../runtime/limits.ts'
 import { withTimeout } from '../runtime/within.ts'
+import { roleLimits } from './limits.ts'
 
 /** What is read of tasks from the tables. Everything rejects while they cannot be read. */
 export interface StoredTasks {
@@ -27,7 +28,7 @@ export interface RecentTasksParts {
 }
 
 /** Looks at how far the tables are, one rest of the projector apart. */
-const looksMax = Math.ceil(limits.logStalledMs / limits.tablesPollMs)
+const looksMax = Math.ceil(sharedLimits.logStalledMs / sharedLimits.tablesPollMs)
 
 interface Ended {
   readonly task: Task
@@ -57,7 +58,7 @@ export class RecentTasks {
 
   constructor(parts: RecentTasksParts) {
     this.#parts = parts
-    this.#endedMax = parts.endedMax ?? limits.endedTasksMax
+    this.#endedMax = parts.endedMax ?? roleLimits.endedTasksMax
     this.#forgotten = parts.tail.ledger.sequence
     this.#unlisten = parts.tail.onApplied((applied) => {
       for (const each of applied) if (each.task !== null) this.#note(each, each.task)
@@ -123,14 +124,14 @@ export class RecentTasks {
   async #caughtUp(): Promise<void> {
     const { log, tail } = this.#parts
     const reached = log.lastSequence().then((sequence) => tail.reached(sequence))
-    await withTimeout(reached, limits.logStalledMs, unavailable)
+    await withTimeout(reached, sharedLimits.logStalledMs, unavailable)
   }
 
   /** Resolves once the tables have a frame. They have it within a moment, or something is wrong with them. */
   async #tablesReach(sequence: number): Promise<void> {
     for (let look = 0; look < looksMax; look += 1) {
       if (sequence === 0 || (await this.#parts.stored.checkpoint()) >= sequence) return
-      await delay(limits.tablesPollMs)
+      await delay(sharedLimits.tablesPollMs)
     }
     throw new Error(`the tables do not have frame ${sequence} yet`)
   }

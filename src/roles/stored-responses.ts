@@ -1,9 +1,10 @@
 import type { Applied } from '../domain/ledger/ledger.ts'
 import { GatewayError } from '../errors/gateway-error.ts'
-import { limits } from '../limits.ts'
 import type { EventLog } from '../log/event-log.ts'
 import type { LedgerTail } from '../log/ledger-tail.ts'
+import { sharedLimits } from '../runtime/limits.ts'
 import { withTimeout } from '../runtime/within.ts'
+import { roleLimits } from './limits.ts'
 
 /** Whose a response is that a provider keeps, and where. */
 export interface StoredResponseOwner {
@@ -35,7 +36,7 @@ export class StoredResponses {
 
   constructor(parts: StoredResponsesParts) {
     this.#parts = parts
-    this.#recentMax = parts.recentMax ?? limits.responseOwnersMax
+    this.#recentMax = parts.recentMax ?? roleLimits.responseOwnersMax
     this.#unlisten = parts.tail.onApplied((applied) => {
       for (const each of applied) this.#note(each)
     })
@@ -49,7 +50,7 @@ export class StoredResponses {
       const stored = await this.#parts.findStored(responseId)
       if (stored !== undefined) return stored
       // Another process may have stored it a moment ago: it is in the log, since its answer was given out.
-      await withTimeout(this.#catchUp(), limits.logStalledMs, unavailable)
+      await withTimeout(this.#catchUp(), sharedLimits.logStalledMs, unavailable)
     } catch (fault) {
       throw unavailable(fault)
     }

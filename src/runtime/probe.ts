@@ -1,6 +1,6 @@
 import { faultText } from '../errors/gateway-error.ts'
-import { limits } from '../limits.ts'
 import { type Check, checkOf } from './health.ts'
+import { sharedLimits } from './limits.ts'
 
 /** Asks something again and again, one question at a time, and remembers whether it was answered. */
 export class Probe {
@@ -10,7 +10,7 @@ export class Probe {
   #askedMs: number | null = null
   #reason: string | null = 'not asked yet'
 
-  constructor(ask: () => Promise<void>, everyMs: number = limits.probeMs) {
+  constructor(ask: () => Promise<void>, everyMs: number = sharedLimits.probeMs) {
     this.#ask = ask
     this.#timer = setInterval(() => void this.#look(), everyMs).unref()
     void this.#look()
@@ -18,7 +18,10 @@ export class Probe {
 
   get check(): Check {
     if (this.#reason !== null) return checkOf(false, this.#reason)
-    return checkOf(this.#askedMs === null || performance.now() - this.#askedMs <= limits.probeSilentMs, 'no answer')
+    return checkOf(
+      this.#askedMs === null || performance.now() - this.#askedMs <= sharedLimits.probeSilentMs,
+      'no answer',
+    )
   }
 
   stop(): Promise<void> {

@@ -1,4 +1,4 @@
-import { limits } from '../limits.ts'
+import { sharedLimits } from './limits.ts'
 import type { Logger } from './logger.ts'
 
 /** Trouble that comes again with every try, told as an operator can bear it: when it begins, once in a while, and when it is over. */
@@ -8,7 +8,7 @@ export class ThrottledWarning {
   #loggedMs: number | null = null
   #unlogged = 0
 
-  constructor(logger: Logger, everyMs: number = limits.warningRepeatMs) {
+  constructor(logger: Logger, everyMs: number = sharedLimits.warningRepeatMs) {
     this.#logger = logger
     this.#everyMs = everyMs
   }

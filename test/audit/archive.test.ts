@@ -6,11 +6,11 @@ import { ArchiveSource } from '../../src/adapters/archive/archive-source.ts'
 import { formatSegmentFile } from '../../src/adapters/archive/segment-writer.ts'
 import { type ArchiveReport, type ArchiveTarget, archiveSealedFrames } from '../../src/audit/archive.ts'
 import type { FrameSource, RawFrame } from '../../src/audit/frames.ts'
+import { auditLimits } from '../../src/audit/limits.ts'
 import { readSeal, SealBuilder } from '../../src/audit/seal.ts'
 import { type Verification, verifyLog } from '../../src/audit/verify.ts'
 import { encodeFrame } from '../../src/events/codec.ts'
 import { sealEvent } from '../../src/events/envelope.ts'
-import { limits } from '../../src/limits.ts'
 import { temporaryFolder } from '../support/gateway.ts'
 import { randomOf } from '../support/random.ts'
 import { MemorySource, renumbered, type SealedLog, sealedLog, signer, verifier } from './sealed-log.ts'
@@ -228,7 +228,7 @@ t.test('more frames before a checkpoint than are kept waiting', { timeout: 120_0
     sealing.advanceTo(readSeal(data))
   }
   const random = randomOf(14)
-  const bytes = Math.floor(limits.archiveUnsealedBytesMax / 10)
+  const bytes = Math.floor(auditLimits.archiveUnsealedBytesMax / 10)
   for (let each = 0; each < 40; each += 1) add(Buffer.alloc(bytes, Math.floor(random() * 256)))
   for (let piece = 0; piece < 5; piece += 1) seal(9)
   seal()

@@ -1,13 +1,15 @@
 import t from 'tap'
 import type { IntegrityFinding } from '../../src/audit/findings.ts'
 import type { FrameSource, RawFrame } from '../../src/audit/frames.ts'
+import { auditLimits } from '../../src/audit/limits.ts'
 import { createSigner, deriveVerifier } from '../../src/audit/note.ts'
 import { readSeal, SealBuilder } from '../../src/audit/seal.ts'
 import { decideVerdict, type Verification, type VerifyParts, verifyLog } from '../../src/audit/verify.ts'
 import { encodeFrame } from '../../src/events/codec.ts'
 import { sealEvent } from '../../src/events/envelope.ts'
-import { limits } from '../../src/limits.ts'
 import { decodeEvents } from '../../src/log/read-frame.ts'
+import { schedulerLimits } from '../../src/roles/scheduler/limits.ts'
+import { sharedLimits } from '../../src/runtime/limits.ts'
 import { randomOf } from '../support/random.ts'
 import { MemorySource, renumbered, sealedLog, signer, stranger, verifier } from './sealed-log.ts'
 import { publishedOf } from './tampering.ts'
@@ -57,7 +59,7 @@ t.test('the same log gives the same findings, however its frames come', async (t
 
 t.test('what no checkpoint seals for over a minute is not proven', async (t) => {
   const [earlier, newest] = log.seals.slice(-2) as [(typeof log.seals)[0], (typeof log.seals)[0]]
-  const overMs = limits.verifyUnsealedMs + 1
+  const overMs = sharedLimits.verifyUnsealedMs + 1
   const on = (frames: readonly RawFrame[], afterMs: number, parts: Partial<VerifyParts> = {}) =>
     check(frames, { readClock: async () => frames.at(-1)!.storedMs + afterMs, ...parts })
   const sealed = log.frames.slice(0, last.size)
@@ -223,7 +225,7 @@ t.test('only so many findings are kept, and all are counted', async (t) => {
     isSeal.has(frame.sequence) ? frame : { ...frame, subject: `${frame.subject}.` },
   )
   const { findings, counts, total } = await check(touched)
-  t.equal(findings.length, limits.verifyFindingsMax)
+  t.equal(findings.length, sharedLimits.verifyFindingsMax)
   t.equal(total, many.frames.filter(({ sequence }) => sequence <= sealed && !isSeal.has(sequence)).length)
   t.equal(counts['frame-changed'], total)
 })
@@ -261,7 +263,7 @@ t.test('what keeps a source from answering is no finding', async (t) => {
 /** A log as from before there were checkpoints: sealed piece after piece behind its end. */
 const sealedLate = (
   count: number,
-  leavesMax: number = limits.sealLeavesMax,
+  leavesMax: number = schedulerLimits.sealLeavesMax,
 ): { readonly frames: readonly RawFrame[]; readonly notes: readonly string[] } => {
   const sealing = new SealBuilder()
   const frames = Array.from({ length: count }, (_, place): RawFrame => {
@@ -283,7 +285,7 @@ const sealedLate = (
 }
 
 /** `make tamper` takes the program's own bound. */
-const keptMax = process.env['TAMPER_RUNS'] === undefined ? 25_000 : limits.verifyUnsealedFramesMax
+const keptMax = process.env['TAMPER_RUNS'] === undefined ? 25_000 : auditLimits.verifyUnsealedFramesMax
 
 t.test('a log that was sealed late, with more frames before its first checkpoint than are kept', async (t) => {
   const count = keptMax + keptMax / 5

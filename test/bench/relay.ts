@@ -2,19 +2,19 @@
 import { createServer, type IncomingMessage } from 'node:http'
 import Koa from 'koa'
 import { Pool } from 'undici'
-import { limits } from '../../src/limits.ts'
+import { httpClientLimits } from '../../src/adapters/http/limits.ts'
 import { becomeServer } from './child.ts'
 
 const upstream = new URL(process.argv[2]!)
 
 // The options of src/adapters/http/client.ts.
 const pool = new Pool(upstream.origin, {
-  connections: limits.upstreamConnectionsMax,
+  connections: httpClientLimits.upstreamConnectionsMax,
   pipelining: 1,
   allowH2: false,
-  connect: { timeout: limits.upstreamConnectMs },
-  keepAliveTimeout: limits.upstreamKeepAliveMs,
-  keepAliveMaxTimeout: limits.upstreamKeepAliveMs,
+  connect: { timeout: httpClientLimits.upstreamConnectMs },
+  keepAliveTimeout: httpClientLimits.upstreamKeepAliveMs,
+  keepAliveMaxTimeout: httpClientLimits.upstreamKeepAliveMs,
   headersTimeout: 0,
   bodyTimeout: 0,
 })

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import t from 'tap'
-import { limits } from '../../src/limits.ts'
+import { cliLimits } from '../../src/cli/command-limits.ts'
 import { programEnvironment } from '../support/program.ts'
 
 /** Listens on a clock that reads what is written to it, and prints each signal once it is handled. */
@@ -28,8 +28,8 @@ t.test('a signal that follows the first at once is its echo; a later one ends th
     [await lines.next(), await lines.next()].map(({ value }) => value),
     ['stop', 'handled'],
   )
-  await signalAt(1_000 + limits.signalEchoMs)
+  await signalAt(1_000 + cliLimits.signalEchoMs)
   t.same(await lines.next(), { value: 'handled', done: false }, 'it runs on, and is not stopped twice')
-  await signalAt(1_001 + limits.signalEchoMs)
+  await signalAt(1_001 + cliLimits.signalEchoMs)
   t.same(await exited, [3, null])
 })

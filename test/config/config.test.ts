@@ -8,9 +8,10 @@ import t, { type Test } from 'tap'
 import { signingKeyText } from '../../src/audit/keys.ts'
 import { createSigner, deriveVerifier, verifierText } from '../../src/audit/note.ts'
 import { ConfigError, readConfig, resolveSurfaces } from '../../src/config/config.ts'
-import { limits } from '../../src/limits.ts'
+import { configLimits } from '../../src/config/limits.ts'
 import { dialects } from '../../src/providers/dialects.ts'
 import { roleNames } from '../../src/roles/role.ts'
+import { sharedLimits } from '../../src/runtime/limits.ts'
 
 const example = fileURLToPath(new URL('../../deploy/gateway.yaml', import.meta.url))
 const nats = { GATEWAY_NATS_USER: 'someone', GATEWAY_NATS_PASSWORD: 'something' }
@@ -145,7 +146,7 @@ t.test('a video vendor, by its key or its pair, for those who call it', async (t
         name: 'mine',
         baseUrl: 'https://vendor.example/v1',
         credential: { type: 'key', apiKey: 'ak-literal' },
-        callsPerSecond: limits.vendorCallsPerSecond,
+        callsPerSecond: sharedLimits.vendorCallsPerSecond,
       },
       {
         name: 'other',
@@ -248,7 +249,7 @@ t.test('limits in seconds, and their bounds', async (t) => {
     withdrawMs: 5_000,
     drainMs: 0,
   })
-  t.equal(readConfig({}, { file: fileWith(t, {}) }).taskDeadlineMs, limits.taskDeadlineMs)
+  t.equal(readConfig({}, { file: fileWith(t, {}) }).taskDeadlineMs, configLimits.taskDeadlineMs)
   const file = fileWith(t, { limits: { request_deadline_seconds: 0, drain_seconds: 1.5 } })
   t.throws(() => readConfig({}, { file }), ConfigError)
   t.throws(() => readConfig({}, { file }), { message: /2 problems/ })

@@ -1,7 +1,8 @@
 import { once } from 'node:events'
 import { Agent, type IncomingMessage, request, type ServerResponse } from 'node:http'
 import t from 'tap'
-import { limits } from '../../src/limits.ts'
+import { edgeLimits } from '../../src/roles/edge/limits.ts'
+
 import { residentBytes } from '../bench/procfs.ts'
 import { chatBody, until } from '../support/clients.ts'
 import { startGatewayApart } from '../support/gateway-apart.ts'
@@ -13,7 +14,7 @@ const asked = Number(process.env['FAULTS_STREAMS'] ?? 0)
 const isShort = asked === 0
 const streams = isShort ? 300 : asked
 const own = { openRequestsMax: 200, workspaceOpenRequestsMax: 150 }
-const { openRequestsMax, workspaceOpenRequestsMax } = isShort ? own : limits
+const { openRequestsMax, workspaceOpenRequestsMax } = isShort ? own : edgeLimits
 const bytesPerStreamMax = 512 * 1024
 
 t.test(`one workspace opens ${streams} streams`, { timeout: 60_000 + streams * 20 }, async (t) => {

@@ -1,6 +1,6 @@
 import OpenAI from 'openai'
 import t from 'tap'
-import { limits } from '../../src/limits.ts'
+import { sharedLimits } from '../../src/runtime/limits.ts'
 import { checkCharges } from '../support/bills.ts'
 import { until } from '../support/clients.ts'
 import { startExternalServers } from '../support/external-servers.ts'
@@ -194,7 +194,7 @@ t.test('with NATS stopped: 503, and nothing hangs', { timeout: 60_000 }, async (
     const askedMs = Date.now()
     const refused = await answered(each)
     t.match(refused, { status: 503, code: 'log_unavailable', retryAfter: /^[1-9]/ })
-    t.ok(Date.now() - askedMs < limits.closingAckMs + limits.routedAckMs)
+    t.ok(Date.now() - askedMs < sharedLimits.closingAckMs + sharedLimits.routedAckMs)
   }
   await nats.start()
   await until(async () => (await answered(asked)).status === 200)

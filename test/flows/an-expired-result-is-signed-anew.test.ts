@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
 import type { Sandbox } from '../../sandbox/server.ts'
-import { limits } from '../../src/limits.ts'
+import { edgeLimits } from '../../src/roles/edge/limits.ts'
 import { until } from '../support/clients.ts'
 import { Deployment } from '../support/deployment.ts'
 import { startExternalServers } from '../support/external-servers.ts'
@@ -73,5 +73,5 @@ t.test('with the edge apart, which holds no key; without a proxy a poll tells th
   const askedMs = Date.now()
   // A poll of a slow machine, behind the first expiry, may have been told a URL for the rest of a second.
   await until(async () => !(await isGood(await resultUrl(stage, other))))
-  t.ok(Date.now() - askedMs < 2 * limits.resultRefreshMs, 'within moments')
+  t.ok(Date.now() - askedMs < 2 * edgeLimits.resultRefreshMs, 'within moments')
 })

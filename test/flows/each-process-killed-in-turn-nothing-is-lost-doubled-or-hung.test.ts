@@ -1,10 +1,11 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
+import { natsLimits } from '../../src/adapters/nats/limits.ts'
 import { requireTables } from '../../src/cli/platform.ts'
 import { rebuildReadModels } from '../../src/cli/replay.ts'
 import type { External } from '../../src/config/config.ts'
-import { limits } from '../../src/limits.ts'
 import { type RoleName, roleNames } from '../../src/roles/role.ts'
+import { sharedLimits } from '../../src/runtime/limits.ts'
 import { NatsCluster } from '../adapters/nats/cluster.ts'
 import { Clients, chat, chatBody, type Seen, until } from '../support/clients.ts'
 import { Deployment } from '../support/deployment.ts'
@@ -26,7 +27,7 @@ const upstreamMs = rounds === 0 ? 300 : 0
 const answersOfEach = rounds === 0 ? 2 : 4
 const requestDeadlineMs = 20_000
 /** What a request may take beyond its deadline: its bill, and the way back. */
-const hungMs = requestDeadlineMs + limits.closingAckMs + limits.callsEndLateMs
+const hungMs = requestDeadlineMs + sharedLimits.closingAckMs + natsLimits.callsEndLateMs
 const servesAgainWithinMs = 40_000
 
 interface Victim {

@@ -1,7 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import { limits } from '../../src/limits.ts'
+import { cliLimits } from '../../src/cli/command-limits.ts'
+import { edgeLimits } from '../../src/roles/edge/limits.ts'
 import type { RoleName } from '../../src/roles/role.ts'
+import { sharedLimits } from '../../src/runtime/limits.ts'
 import { Clients, chat, chatBody, type Seen, until } from '../support/clients.ts'
 import { Deployment } from '../support/deployment.ts'
 import { startExternalServers } from '../support/external-servers.ts'
@@ -13,7 +15,7 @@ const drainMs = 1_000
 const isLong = process.env['FAULTS_STREAMS'] !== undefined
 const observe = { host: '127.0.0.1', port: 0 }
 /** After the drain: the answers that are broken off, their bills, and what was set aside. */
-const restMs = limits.lastAnswerMs + limits.closingAckMs + limits.allowanceReturnMs
+const restMs = sharedLimits.lastAnswerMs + sharedLimits.closingAckMs + edgeLimits.allowanceReturnMs
 
 const models = {
   /** Whole, half a second. */
@@ -153,7 +155,7 @@ t.test('a second SIGTERM is quick, and loses nothing that was acknowledged', { t
     process.tell('SIGTERM')
     await until(async () => failing(await healthAt(process.observeUrl, '/readyz')).includes('phase'))
     const toldMs = performance.now()
-    const repeated = setInterval(() => process.tell('SIGTERM'), limits.signalEchoMs)
+    const repeated = setInterval(() => process.tell('SIGTERM'), cliLimits.signalEchoMs)
     t.equal(await process.ended(), 3, `the exit code of the ${role}`)
     clearInterval(repeated)
     t.ok(performance.now() - toldMs < 5_000, `within ${Math.round(performance.now() - toldMs)} ms`)
@@ -188,7 +190,7 @@ t.test('nothing hangs where NATS or PostgreSQL is away during the stop', { timeo
   await nats.stop('SIGKILL')
   await Promise.all(
     (['edge', 'scheduler', 'video-poller', ...(isLong ? ['proxy' as const] : [])] as const).map((role) =>
-      endsWithin(role, drainMs + restMs + 2 * limits.stopMs),
+      endsWithin(role, drainMs + restMs + 2 * sharedLimits.stopMs),
     ),
   )
   t.match(await hanging, { complete: false })

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { limits } from '../../src/limits.ts'
+import { sharedLimits } from '../../src/runtime/limits.ts'
 import { checkRefused, startClients, until } from '../support/clients.ts'
 import { startExternalServers } from '../support/external-servers.ts'
 import { startTestGateway } from '../support/gateway.ts'
@@ -22,7 +22,7 @@ t.test('NATS stops and starts under load', { timeout: 90_000 }, async (t) => {
   t.same([...new Set(journal.map(({ status }) => status))].sort(), [200, 503])
   const longestMs = Math.max(...journal.map(({ tookMs }) => tookMs))
   t.ok(
-    longestMs < limits.closingAckMs + limits.routedAckMs,
+    longestMs < sharedLimits.closingAckMs + sharedLimits.routedAckMs,
     `no request hung: the longest took ${Math.round(longestMs)} ms`,
   )
 

@@ -1,6 +1,6 @@
 import t from 'tap'
-import { limits } from '../../src/limits.ts'
 import { LogWatch } from '../../src/log/log-watch.ts'
+import { sharedLimits } from '../../src/runtime/limits.ts'
 import { until } from '../support/clients.ts'
 
 const everyMs = 5
@@ -38,7 +38,7 @@ t.test('a log that fails, is silent, or does not acknowledge', async (t) => {
   const watch = new LogWatch(log, everyMs)
   t.teardown(() => watch.stop())
   await until(() => watch.check.ok)
-  waitsMs = limits.logStalledMs + 1
+  waitsMs = sharedLimits.logStalledMs + 1
   t.match(watch.check, { ok: false, reason: /not been acknowledged/ })
   waitsMs = 0
   answer = () => Promise.reject(new Error('no connection'))

@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises'
 import t from 'tap'
-import { limits } from '../../src/limits.ts'
 import { type ChargeQuery, selectCharges } from '../../src/projections/charges.ts'
 import { atCheckpoint } from '../../src/projections/checkpoint.ts'
 import { selectHolds } from '../../src/projections/holds.ts'
+import { projectionLimits } from '../../src/projections/limits.ts'
 import {
   credited,
   holdPlaced,
@@ -239,8 +239,8 @@ const fillNewer = (kind: 'request' | 'task', count: number): Promise<void> =>
   )
 
 t.test('a page looks at so many of each kind, and says from where to read on', async (t) => {
-  await fillNewer('request', limits.chargesScannedMax + 10)
-  await fillNewer('task', 2 * limits.chargesScannedMax)
+  await fillNewer('request', projectionLimits.chargesScannedMax + 10)
+  await fillNewer('task', 2 * projectionLimits.chargesScannedMax)
   await projected.query('analyze; update checkpoint set sequence = sequence + 3000000')
   const pages: (readonly string[])[] = []
   let readOn: ChargeQuery['readOn']

@@ -1,6 +1,6 @@
 import t from 'tap'
-import { limits } from '../../src/limits.ts'
 import { scrub } from '../../src/providers/scrub.ts'
+import { sharedLimits } from '../../src/runtime/limits.ts'
 
 t.test('what must go', async (t) => {
   const table: readonly [string, RegExp][] = [
@@ -38,5 +38,5 @@ t.test('what must stay', async (t) => {
 })
 
 t.test('a message is bounded', async (t) => {
-  t.ok(scrub('a. '.repeat(100_000), []).length <= limits.upstreamMessageCharactersMax)
+  t.ok(scrub('a. '.repeat(100_000), []).length <= sharedLimits.upstreamMessageCharactersMax)
 })

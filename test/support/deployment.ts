@@ -5,8 +5,8 @@ import { type Sandbox, startSandbox } from '../../sandbox/server.ts'
 import { startRole } from '../../src/cli/gateway.ts'
 import { publishPrices } from '../../src/cli/prices.ts'
 import type { Config, External } from '../../src/config/config.ts'
-import { limits } from '../../src/limits.ts'
 import { type RoleName, roleNames } from '../../src/roles/role.ts'
+import { sharedLimits } from '../../src/runtime/limits.ts'
 import { configOf, type Operator, openOperator, runtime, type TestOptions, temporaryFolder } from './gateway.ts'
 import { type EndingSignal, GatewayProcess } from './gateway-process.ts'
 
@@ -164,4 +164,5 @@ export class Deployment {
 }
 
 /** The longest that a slice of a killed edge stays held after its last request. */
-export const boundOfDeadSlice = (requestDeadlineMs: number): number => 3 * requestDeadlineMs + 3 * limits.closingAckMs
+export const boundOfDeadSlice = (requestDeadlineMs: number): number =>
+  3 * requestDeadlineMs + 3 * sharedLimits.closingAckMs

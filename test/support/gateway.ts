@@ -8,11 +8,12 @@ import { type Gateway, type GatewayBounds, startGateway } from '../../src/cli/ga
 import { openOperatorPlatform, openTail, type Platform } from '../../src/cli/platform.ts'
 import { createRuntime, type Runtime } from '../../src/cli/runtime.ts'
 import { type Config, resolveSurfaces } from '../../src/config/config.ts'
+import { configLimits } from '../../src/config/limits.ts'
 import type { PriceFile } from '../../src/domain/pricing/price-file.ts'
 import type { CatalogProvider } from '../../src/domain/routing/plan.ts'
 import type { Event } from '../../src/events/envelope.ts'
 import type { PriceSheet } from '../../src/events/types.ts'
-import { limits } from '../../src/limits.ts'
+import { sharedLimits } from '../../src/runtime/limits.ts'
 import { prepareDataFolder } from './clusters.ts'
 
 export const runtime: Runtime = createRuntime(process.env['TEST_LOG_LEVEL'] ?? 'silent')
@@ -53,7 +54,7 @@ export interface TestOptions {
 export const configOf = (
   dataFolder: string,
   sandboxUrl: string,
-  { models = {}, sheets = {}, config = {}, vendorCallsPerSecond = limits.vendorCallsPerSecond }: TestOptions,
+  { models = {}, sheets = {}, config = {}, vendorCallsPerSecond = sharedLimits.vendorCallsPerSecond }: TestOptions,
 ): Config => ({
   listen: { host: '127.0.0.1', port: 0 },
   dataFolder,
@@ -102,11 +103,11 @@ export const configOf = (
   }),
   requestsPerMinute: null,
   connectionsPerAddress: null,
-  requestDeadlineMs: limits.requestDeadlineMs,
-  taskDeadlineMs: limits.taskDeadlineMs,
+  requestDeadlineMs: sharedLimits.requestDeadlineMs,
+  taskDeadlineMs: configLimits.taskDeadlineMs,
   callbacks: { secret: 'a-secret-of-a-test', allowPrivateAddresses: true },
-  withdrawMs: limits.withdrawMs,
-  drainMs: limits.stopMs,
+  withdrawMs: sharedLimits.withdrawMs,
+  drainMs: sharedLimits.stopMs,
   audit: { sealing: false, origin: 'gateway.test/ledger', signer: null, verifier: null, previous: [] },
   admins: [],
   logLevel: 'silent',

@@ -6,8 +6,8 @@ import { formatUsd, parseUsd } from '../../src/domain/money.ts'
 import { availablePicos, balancePicos } from '../../src/domain/wallet/wallet.ts'
 import type { Event, EventType } from '../../src/events/envelope.ts'
 import type { PriceSheet } from '../../src/events/types.ts'
-import { limits } from '../../src/limits.ts'
 import type { StatementEntry } from '../../src/projections/statement.ts'
+import { sharedLimits } from '../../src/runtime/limits.ts'
 import type { NatsServer } from '../adapters/nats/server.ts'
 import { until } from './clients.ts'
 import { type Operator, pricesOf, sheetOf } from './gateway.ts'
@@ -155,7 +155,7 @@ export const walletFigures = async (operator: Operator, workspaceId: string) => 
 export const statementOf = async (operator: Operator, workspaceId: string): Promise<readonly StatementEntry[]> => {
   const { database } = requireTables(operator.platform)
   await until(async () => (await database.checkpoint()) === (await operator.log.lastSequence()))
-  const range = { from: null, to: null, limit: limits.pageRowsMax }
+  const range = { from: null, to: null, limit: sharedLimits.pageRowsMax }
   return (await database.readModels().readStatement(workspaceId, range)).value.entries
 }
 

@@ -7,8 +7,8 @@ import type { GrowingTree } from '../../audit/merkle.ts'
 import { type FolderLock, lockFile } from '../../embedded/folder-lock.ts'
 import { faultText } from '../../errors/gateway-error.ts'
 import type { CheckpointSealed } from '../../events/types.ts'
-import { limits } from '../../limits.ts'
 import { removeLeftovers, toDraftPath } from './files.ts'
+import { archiveLimits } from './limits.ts'
 import {
   ArchiveFault,
   emptyManifest,
@@ -145,7 +145,7 @@ export class ArchiveFolder implements ArchiveTarget {
     this.#writer = null
     const peaks = tree.peaks.map((peak) => peak.toString('base64'))
     this.#manifest = { ...this.#manifest, size: checkpoint.size, peaks, segments: this.#segments, checkpoint }
-    if (performance.now() - this.#committedMs >= limits.archiveCommitMs) await this.#commit()
+    if (performance.now() - this.#committedMs >= archiveLimits.archiveCommitMs) await this.#commit()
   }
 
   /** Drops what is not finished, and puts the rest into the manifest. */

@@ -8,7 +8,7 @@ import { type FrameSource, FramesFault, type RawFrame } from '../../audit/frames
 import type { PublishedCheckpoint } from '../../audit/published-checkpoints.ts'
 import { faultText } from '../../errors/gateway-error.ts'
 import type { CheckpointSealed } from '../../events/types.ts'
-import { limits } from '../../limits.ts'
+import { archiveLimits } from './limits.ts'
 import { ArchiveFault, type Manifest, manifestName, readManifest, type Segment } from './manifest.ts'
 import { readRecords } from './records.ts'
 
@@ -19,14 +19,14 @@ export interface ArchiveOptions {
 
 const sha256Of = async (path: string): Promise<string> => {
   const hash = createHash('sha256')
-  await pipelineDone(createReadStream(path, { highWaterMark: limits.archiveChunkBytes }), hash)
+  await pipelineDone(createReadStream(path, { highWaterMark: archiveLimits.archiveChunkBytes }), hash)
   return hash.digest('hex')
 }
 
 const inflated = (path: string): AsyncIterable<Buffer> => {
-  const gunzip = createGunzip({ chunkSize: limits.archiveChunkBytes })
+  const gunzip = createGunzip({ chunkSize: archiveLimits.archiveChunkBytes })
   // A fault of either is told to whoever reads.
-  pipeline(createReadStream(path, { highWaterMark: limits.archiveChunkBytes }), gunzip, () => {})
+  pipeline(createReadStream(path, { highWaterMark: archiveLimits.archiveChunkBytes }), gunzip, () => {})
   return gunzip
 }
 

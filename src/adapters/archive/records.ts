@@ -1,6 +1,6 @@
 import type { RawFrame } from '../../audit/frames.ts'
 import { isObject, parseJson } from '../../encoding/json.ts'
-import { limits } from '../../limits.ts'
+import { archiveLimits } from './limits.ts'
 
 /**
  * The frames of a segment, one after the other: a line of JSON that tells of the frame, the frame's own bytes, a line feed.
@@ -26,7 +26,7 @@ const isHeader = (value: unknown): value is Header => {
   if (!isObject(value)) return false
   const { sequence, subject, id, storedMs, bytes } = value
   if (typeof subject !== 'string' || typeof id !== 'string') return false
-  return isCount(sequence) && isCount(storedMs) && isCount(bytes) && bytes <= limits.archiveFrameBytesMax
+  return isCount(sequence) && isCount(storedMs) && isCount(bytes) && bytes <= archiveLimits.archiveFrameBytesMax
 }
 
 const parseHeader = (line: Buffer): Header => {
@@ -92,7 +92,8 @@ class RecordReader {
     if (this.#pieces.length === 0) return null
     const end = this.#pieces.whole().indexOf(lineFeed)
     if (end >= 0) return parseHeader(this.#pieces.take(end + 1))
-    if (this.#pieces.length > limits.archiveHeaderBytesMax) throw new Error('what stands before a frame has no end')
+    if (this.#pieces.length > archiveLimits.archiveHeaderBytesMax)
+      throw new Error('what stands before a frame has no end')
     return null
   }
 }

@@ -6,8 +6,8 @@ import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { createGzip, type Gzip } from 'node:zlib'
 import type { RawFrame } from '../../audit/frames.ts'
-import { limits } from '../../limits.ts'
 import { publishDraft, toDraftPath } from './files.ts'
+import { archiveLimits } from './limits.ts'
 import type { Segment } from './manifest.ts'
 import { encodeFrameRecord } from './records.ts'
 
@@ -35,7 +35,7 @@ export class SegmentWriter {
   readonly first: number
   readonly #folder: string
   readonly #draft: string
-  readonly #gzip: Gzip = createGzip({ chunkSize: limits.archiveChunkBytes })
+  readonly #gzip: Gzip = createGzip({ chunkSize: archiveLimits.archiveChunkBytes })
   readonly #hash = createHash('sha256')
   readonly #written: Promise<void>
   #fileBytes = 0

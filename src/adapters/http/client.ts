@@ -1,17 +1,17 @@
 import { Agent } from 'undici'
-import { limits } from '../../limits.ts'
 import type { HttpClient, HttpRequest, HttpResponse } from '../../providers/http.ts'
 import { Exchange } from './exchange.ts'
+import { httpClientLimits } from './limits.ts'
 
 /** The way to every provider: one pool of kept-alive HTTP/1.1 connections for each origin. */
 export class UndiciClient implements HttpClient {
   readonly #agent = new Agent({
-    connections: limits.upstreamConnectionsMax,
+    connections: httpClientLimits.upstreamConnectionsMax,
     pipelining: 1,
     allowH2: false, // One broken connection must not break the calls of others.
-    connect: { timeout: limits.upstreamConnectMs },
-    keepAliveTimeout: limits.upstreamKeepAliveMs,
-    keepAliveMaxTimeout: limits.upstreamKeepAliveMs,
+    connect: { timeout: httpClientLimits.upstreamConnectMs },
+    keepAliveTimeout: httpClientLimits.upstreamKeepAliveMs,
+    keepAliveMaxTimeout: httpClientLimits.upstreamKeepAliveMs,
     headersTimeout: 0, // An exchange keeps its own time.
     bodyTimeout: 0,
   })

@@ -1,7 +1,7 @@
 import type { Dispatcher } from 'undici'
 import { faultCode } from '../../errors/gateway-error.ts'
-import { limits } from '../../limits.ts'
 import { HttpFault, type HttpRequest, type HttpResponse } from '../../providers/http.ts'
+import { httpClientLimits } from './limits.ts'
 
 type Chunk = IteratorResult<Uint8Array, undefined>
 type Waiter = PromiseWithResolvers<Chunk>
@@ -120,7 +120,7 @@ export class Exchange implements Dispatcher.DispatchHandler, AsyncIterableIterat
     this.#chunks = []
     this.#bufferedBytes = 0
     if (this.#finished) return
-    this.#drainTimer ??= setTimeout(() => this.#fail(new HttpFault('timeout')), limits.upstreamDrainMs)
+    this.#drainTimer ??= setTimeout(() => this.#fail(new HttpFault('timeout')), httpClientLimits.upstreamDrainMs)
     this.#controller?.resume()
   }
 
@@ -140,12 +140,12 @@ export class Exchange implements Dispatcher.DispatchHandler, AsyncIterableIterat
   #buffer(controller: Dispatcher.DispatchController, chunk: Uint8Array): void {
     this.#chunks.push(chunk)
     this.#bufferedBytes += chunk.byteLength
-    if (this.#bufferedBytes >= limits.upstreamBufferBytesMax) controller.pause()
+    if (this.#bufferedBytes >= httpClientLimits.upstreamBufferBytesMax) controller.pause()
   }
 
   #drain(chunk: Uint8Array): void {
     this.#drainedBytes += chunk.byteLength
-    if (this.#drainedBytes > limits.upstreamDrainBytesMax) this.#fail(new HttpFault('aborted'))
+    if (this.#drainedBytes > httpClientLimits.upstreamDrainBytesMax) this.#fail(new HttpFault('aborted'))
   }
 
   #deliver(chunk: Chunk): void {

@@ -1,10 +1,11 @@
 import type { LookupAddress } from 'node:dns'
 import { isIP, type LookupFunction } from 'node:net'
 import { Agent } from 'undici'
-import { limits } from '../../limits.ts'
 import { type HttpClient, HttpFault, type HttpRequest, type HttpResponse } from '../../providers/http.ts'
+import { sharedLimits } from '../../runtime/limits.ts'
 import { Exchange } from './exchange.ts'
 import { type HostLookup, lookUpByDns, lookUpBySystem } from './host-lookup.ts'
+import { httpClientLimits } from './limits.ts'
 import { isPublicAddress } from './public-address.ts'
 
 export interface GuardedClientOptions {
@@ -40,7 +41,7 @@ const boundedBody = async function* (response: HttpResponse): AsyncGenerator<Uin
   for await (const chunk of response.body) {
     yield chunk
     bytes += chunk.byteLength
-    if (bytes >= limits.callbackAnswerBytesMax) return
+    if (bytes >= httpClientLimits.callbackAnswerBytesMax) return
   }
 }
 
@@ -58,10 +59,10 @@ export class GuardedClient implements HttpClient {
     this.#check = allowPrivateAddresses ? () => undefined : assertPublic
     const lookup = guardedLookup(lookUp ?? (allowPrivateAddresses ? lookUpBySystem : lookUpByDns), this.#check)
     this.#agent = new Agent({
-      connections: limits.callbacksMax,
+      connections: sharedLimits.callbacksMax,
       pipelining: 0, // A connection for each request.
       allowH2: false,
-      connect: { timeout: limits.upstreamConnectMs, lookup },
+      connect: { timeout: httpClientLimits.upstreamConnectMs, lookup },
       headersTimeout: 0, // An exchange keeps its own time.
       bodyTimeout: 0,
     })

@@ -1,6 +1,6 @@
 import type { LookupAddress } from 'node:dns'
 import { lookup, Resolver } from 'node:dns/promises'
-import { limits } from '../../limits.ts'
+import { httpClientLimits } from './limits.ts'
 
 /** All addresses of a host; rejects when it has none. */
 export type HostLookup = (host: string) => Promise<readonly LookupAddress[]>
@@ -13,7 +13,7 @@ const addressesOf = (found: PromiseSettledResult<readonly string[]>, family: num
 
 /** By name servers alone. It takes no thread of the few that all lookups share, which a slow name server of a stranger would keep. */
 export const lookUpByDns: HostLookup = async (host) => {
-  const resolver = new Resolver({ timeout: limits.callbackLookupMs, tries: 2 })
+  const resolver = new Resolver({ timeout: httpClientLimits.callbackLookupMs, tries: 2 })
   const [v4, v6] = await Promise.allSettled([resolver.resolve4(host), resolver.resolve6(host)])
   const addresses = [...addressesOf(v4, 4), ...addressesOf(v6, 6)]
   if (addresses.length === 0) throw v4.status === 'rejected' ? v4.reason : new Error(`no address of ${host}`)

@@ -9,7 +9,7 @@ import {
   TimeoutError,
   UserAuthenticationExpiredError,
 } from '@nats-io/transport-node'
-import { limits } from '../../limits.ts'
+import { natsLimits } from './limits.ts'
 
 export interface NatsOptions {
   /**
@@ -80,7 +80,7 @@ const isOfTls = (error: Error): boolean =>
 
 /** A server that misses our certificate, or does not trust it, only ends the connection, of which the library does not tell. */
 const describeTimeout = (usesTls: boolean): string =>
-  `does not answer within ${limits.natsConnectMs} ms${usesTls ? '; one that asks for a client certificate is silent to all but those it trusts' : ''}`
+  `does not answer within ${natsLimits.natsConnectMs} ms${usesTls ? '; one that asks for a client certificate is silent to all but those it trusts' : ''}`
 
 const describeFailure = (error: Error, usesTls: boolean): string => {
   if (error instanceof TimeoutError) return describeTimeout(usesTls)
@@ -107,11 +107,11 @@ const optionsOf = (
   ...credentialsOf(options, first),
   ...tls,
   ...inboxOf(options),
-  timeout: limits.natsConnectMs,
+  timeout: natsLimits.natsConnectMs,
   maxReconnectAttempts: -1,
-  reconnectTimeWait: limits.natsReconnectMs,
-  pingInterval: limits.natsPingMs,
-  maxPingOut: limits.natsPingsOutMax,
+  reconnectTimeWait: natsLimits.natsReconnectMs,
+  pingInterval: natsLimits.natsPingMs,
+  maxPingOut: natsLimits.natsPingsOutMax,
   ignoreAuthErrorAbort: true,
   noAsyncTraces: true, // A stack trace for each request costs more than the request.
 })

@@ -1,8 +1,9 @@
 import { PersistMode, type StreamInfo } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/transport-node'
 import { faultText } from '../../errors/gateway-error.ts'
-import { limits } from '../../limits.ts'
+import { sharedLimits } from '../../runtime/limits.ts'
 import type { Logger } from '../../runtime/logger.ts'
+import { natsLimits } from './limits.ts'
 
 export type Durability = 'synced' | 'relaxed'
 
@@ -26,7 +27,7 @@ const isBelowFloor = (version: string): boolean => {
 export const checkServer = (connection: NatsConnection): void => {
   const { version = '0', max_payload = 0 } = connection.info ?? {}
   if (isBelowFloor(version)) throw new Error(`nats-server ${version} is older than ${versionFloor.join('.')}`)
-  const bytesNeeded = limits.frameBytesMax + limits.frameHeadersBytesMax
+  const bytesNeeded = natsLimits.frameBytesMax + natsLimits.frameHeadersBytesMax
   if (max_payload < bytesNeeded)
     throw new Error(`nats-server takes ${max_payload} bytes a message (max_payload); the log needs ${bytesNeeded}`)
 }
@@ -39,7 +40,7 @@ interface JetStreamReport {
 const readReport = async (monitoringUrl: string): Promise<JetStreamReport | string> => {
   try {
     const url = new URL('/jsz?config=true', monitoringUrl)
-    const response = await fetch(url, { redirect: 'error', signal: AbortSignal.timeout(limits.natsRequestMs) })
+    const response = await fetch(url, { redirect: 'error', signal: AbortSignal.timeout(sharedLimits.natsRequestMs) })
     return response.ok ? ((await response.json()) as JetStreamReport) : `${url} answers ${response.status}`
   } catch (error) {
     return `${monitoringUrl} does not answer: ${faultText(error)}`

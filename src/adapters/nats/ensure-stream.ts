@@ -8,8 +8,8 @@ import {
   type StreamInfo,
 } from '@nats-io/jetstream'
 import { RequestError, TimeoutError } from '@nats-io/transport-node'
-import { limits } from '../../limits.ts'
 import { findPermissionViolation } from './connect.ts'
+import { natsLimits } from './limits.ts'
 
 const nameInUse = 10058
 const noSuitablePeers = 10005
@@ -94,7 +94,7 @@ const findOrCreate = async (jsm: JetStreamManager, wanted: StreamSpec): Promise<
 
 /** Does work that needs a leader until it is done; rejects with the server's last word where none answers within `natsOpenMs`. */
 export const retryUntilLed = async <T>(work: () => Promise<T | null>, noLeader: string): Promise<T> => {
-  const deadline = AbortSignal.timeout(limits.natsOpenMs)
+  const deadline = AbortSignal.timeout(natsLimits.natsOpenMs)
   for (;;) {
     try {
       const done = await work()
@@ -103,7 +103,7 @@ export const retryUntilLed = async <T>(work: () => Promise<T | null>, noLeader: 
       if (!isTransient(error) || deadline.aborted) throw error
     }
     if (deadline.aborted) throw new Error(noLeader)
-    await delay(limits.frameRetryMs)
+    await delay(natsLimits.frameRetryMs)
   }
 }
 

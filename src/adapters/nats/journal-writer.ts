@@ -1,6 +1,6 @@
-import { limits } from '../../limits.ts'
 import type { Appended } from '../../log/event-log.ts'
 import type { FrameStore } from './frame-store.ts'
+import { natsLimits } from './limits.ts'
 import type { PendingFrame, PendingFrames } from './pending-frames.ts'
 import type { EncodedEvents } from './wrap-facts.ts'
 
@@ -51,7 +51,7 @@ export class JournalWriter {
 
   /** At the end of the event loop's turn, so that what all its callbacks append travels together: a busy process has many in a turn. */
   #flushSoon(): void {
-    if (this.#flushIsDue || this.#inFlight === limits.framesInFlightMax) return
+    if (this.#flushIsDue || this.#inFlight === natsLimits.framesInFlightMax) return
     this.#flushIsDue = true
     setImmediate(() => {
       this.#flushIsDue = false
@@ -60,7 +60,7 @@ export class JournalWriter {
   }
 
   #flush(): void {
-    while (this.#inFlight < limits.framesInFlightMax) {
+    while (this.#inFlight < natsLimits.framesInFlightMax) {
       const next = this.#queued.shift()
       if (next === undefined) return
       this.#inFlight += 1

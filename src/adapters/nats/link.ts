@@ -1,7 +1,7 @@
 import type { NatsConnection } from '@nats-io/transport-node'
 import { GatewayError } from '../../errors/gateway-error.ts'
-import { limits } from '../../limits.ts'
 import { findPermissionViolation } from './connect.ts'
+import { natsLimits } from './limits.ts'
 
 const wakeAll = (waiting: Set<() => void>): void => {
   const woken = [...waiting]
@@ -47,7 +47,7 @@ export class Link {
    * Throws `log_unavailable` when the log is closed.
    */
   async backOff(attempt: number): Promise<void> {
-    if (!this.#isClosed) await this.#pause(Math.min(limits.frameRetryMs * 2 ** attempt, limits.frameRetryMaxMs))
+    if (!this.#isClosed) await this.#pause(Math.min(natsLimits.frameRetryMs * 2 ** attempt, natsLimits.frameRetryMaxMs))
     if (this.#isClosed) throw new GatewayError('log_unavailable', 'The event log is closed.')
   }
 

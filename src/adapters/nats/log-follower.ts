@@ -1,10 +1,10 @@
 import type { JetStreamManager } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/transport-node'
 import { faultText } from '../../errors/gateway-error.ts'
-import { limits } from '../../limits.ts'
 import type { Follower } from '../../log/event-log.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import { findPermissionViolation } from './connect.ts'
+import { natsLimits } from './limits.ts'
 import type { Link } from './link.ts'
 import type { LogNames } from './log-stream.ts'
 import { LogFault, PullSession } from './pull-session.ts'
@@ -82,7 +82,7 @@ export class LogFollower implements Follower {
         if (this.#isOver) return
         if (this.#attempt === 0)
           this.#parts.logger.info({ sequence: this.#received, reason }, 'the follower of the event log starts afresh')
-        await this.#parts.link.backOff(Math.min(this.#attempt, limits.followDoublingsMax))
+        await this.#parts.link.backOff(Math.min(this.#attempt, natsLimits.followDoublingsMax))
         this.#attempt += 1
       }
     } catch (error) {
@@ -124,10 +124,10 @@ export class LogFollower implements Follower {
   }
 
   #findCapacity(): number {
-    const bytes = limits.followBufferBytesMax - this.#bufferBytes
+    const bytes = natsLimits.followBufferBytesMax - this.#bufferBytes
     if (bytes <= 0) return 0
     const frames = Math.max(1, Math.floor(bytes / this.#frameBytes))
-    return Math.min(frames, limits.followBufferFramesMax - this.#buffer.length, limits.followPullFramesMax)
+    return Math.min(frames, natsLimits.followBufferFramesMax - this.#buffer.length, natsLimits.followPullFramesMax)
   }
 
   #receive(message: LogMessage): void {

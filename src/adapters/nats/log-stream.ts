@@ -7,8 +7,8 @@ import {
   type StreamConfig,
   type StreamInfo,
 } from '@nats-io/jetstream'
-import { limits } from '../../limits.ts'
 import { ensureStream, nanosecondsInMs } from './ensure-stream.ts'
+import { natsLimits } from './limits.ts'
 
 /** What the log's stream and its subjects are called. */
 export interface LogNames {
@@ -52,7 +52,7 @@ const configOf = (names: LogNames, replicas: number) =>
     compression: StoreCompression.None,
     allow_direct: false,
     allow_rollup_hdrs: false,
-    duplicate_window: limits.duplicateWindowMs * nanosecondsInMs,
+    duplicate_window: natsLimits.duplicateWindowMs * nanosecondsInMs,
     num_replicas: replicas,
   }) satisfies Partial<StreamConfig>
 

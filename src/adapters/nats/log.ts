@@ -3,9 +3,9 @@ import type { NatsConnection } from '@nats-io/transport-node'
 import type { RawFrame, RawFrames } from '../../audit/frames.ts'
 import { GatewayError } from '../../errors/gateway-error.ts'
 import type { Fact } from '../../events/envelope.ts'
-import { limits } from '../../limits.ts'
 import type { Appended, EventLog, Follower, Frame } from '../../log/event-log.ts'
 import type { Clock, NewId } from '../../runtime/clock.ts'
+import { sharedLimits } from '../../runtime/limits.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import { noObserver, type Observer } from '../../runtime/observer.ts'
 import { buildInboxPrefix } from './connect.ts'
@@ -245,7 +245,7 @@ export const openLog = async (options: LogOptions): Promise<OpenLog> => {
   const names = buildLogNames(name)
   assertToken(role)
   checkServer(connection)
-  const jsm = await jetstreamManager(connection, { timeout: limits.natsRequestMs, checkAPI: false })
+  const jsm = await jetstreamManager(connection, { timeout: sharedLimits.natsRequestMs, checkAPI: false })
   await checkDurability(connection, await ensureLogStream(jsm, names, { replicas, create }), options)
   if (!readOnly)
     await assertMayPublish(jetstream(connection), `${names.journalPrefix}${role}`, 'the log cannot be appended to')

@@ -1,5 +1,5 @@
 import type { JetStreamClient } from '@nats-io/jetstream'
-import { limits } from '../../limits.ts'
+import { sharedLimits } from '../../runtime/limits.ts'
 import { findPermissionViolation } from './connect.ts'
 
 /** A name that no stream can have: what is published for it is answered, but stored nowhere. */
@@ -11,7 +11,7 @@ const noStream = '.'
  */
 export const assertMayPublish = async (client: JetStreamClient, subject: string, complaint: string): Promise<void> => {
   try {
-    await client.publish(subject, '', { expect: { streamName: noStream }, timeout: limits.natsRequestMs })
+    await client.publish(subject, '', { expect: { streamName: noStream }, timeout: sharedLimits.natsRequestMs })
   } catch (error) {
     const refusal = findPermissionViolation(error)
     if (refusal !== null) throw new Error(`${complaint}: ${refusal.message}`, { cause: error })

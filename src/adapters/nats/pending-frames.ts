@@ -1,7 +1,7 @@
 import { GatewayError } from '../../errors/gateway-error.ts'
 import { encodeFrame, type FrameId } from '../../events/codec.ts'
 import type { Event } from '../../events/envelope.ts'
-import { limits } from '../../limits.ts'
+import { natsLimits } from './limits.ts'
 import type { EncodedEvents } from './wrap-facts.ts'
 
 /** A frame on its way into the log. */
@@ -20,7 +20,9 @@ export class PendingFrame {
   }
 
   hasRoomFor({ lines, bytes }: EncodedEvents): boolean {
-    return this.#lines.length + lines.length <= limits.frameEventsMax && this.#bytes + bytes <= limits.frameBytesMax
+    return (
+      this.#lines.length + lines.length <= natsLimits.frameEventsMax && this.#bytes + bytes <= natsLimits.frameBytesMax
+    )
   }
 
   add({ events, lines, bytes }: EncodedEvents): void {
@@ -48,7 +50,7 @@ export class PendingFrames {
 
   /** Throws `log_unavailable` when the events are more than memory is set aside for. */
   admit(events: number): void {
-    if (this.#events + events > limits.appendQueueEventsMax)
+    if (this.#events + events > natsLimits.appendQueueEventsMax)
       throw new GatewayError('log_unavailable', 'Too many events wait for the event log.')
     this.#events += events
   }

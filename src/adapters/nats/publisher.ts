@@ -7,7 +7,7 @@ import {
   PermissionViolationError,
   TimeoutError,
 } from '@nats-io/transport-node'
-import { limits } from '../../limits.ts'
+import { natsLimits } from './limits.ts'
 
 /** How a message went into its stream. */
 export interface Acknowledgement {
@@ -95,8 +95,8 @@ export class Publisher {
       const headers = buildHeaders(this.#stream, publication)
       if (!this.#isSubscribed) this.#subscribe()
       this.#connection.publish(subject, bytes, { reply: `${this.#inbox}.${token}`, headers })
-      this.#pending.set(token, { subject, untilMs: performance.now() + limits.frameAckMs, resolve, reject })
-      this.#timer ??= setTimeout(() => this.#expirePending(), limits.frameAckMs).unref()
+      this.#pending.set(token, { subject, untilMs: performance.now() + natsLimits.frameAckMs, resolve, reject })
+      this.#timer ??= setTimeout(() => this.#expirePending(), natsLimits.frameAckMs).unref()
     })
   }
 

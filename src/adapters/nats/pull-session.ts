@@ -1,8 +1,8 @@
 import { AckPolicy, DeliverPolicy, type JetStreamManager, JsHeaders, ReplayPolicy } from '@nats-io/jetstream'
 import { createInbox, type Msg, type NatsConnection, type Subscription } from '@nats-io/transport-node'
-import { limits } from '../../limits.ts'
 import { parseDelivery } from './delivery.ts'
 import { nanosecondsInMs } from './ensure-stream.ts'
+import { natsLimits } from './limits.ts'
 import type { Link } from './link.ts'
 import type { LogMessage } from './read-frame.ts'
 
@@ -71,7 +71,7 @@ export class PullSession {
       deliver_policy: DeliverPolicy.StartSequence,
       opt_start_seq: fromSequence,
       replay_policy: ReplayPolicy.Instant,
-      inactive_threshold: limits.followInactiveMs * nanosecondsInMs,
+      inactive_threshold: natsLimits.followInactiveMs * nanosecondsInMs,
       mem_storage: true,
       num_replicas: 1,
     })
@@ -83,11 +83,12 @@ export class PullSession {
         resumesAt: next,
       })
     this.#logEnd = info.delivered.stream_seq + info.num_pending
-    if (next < fromSequence || this.#logEnd < end - limits.followLagFramesMax) throw new Error(this.#describeLag(end))
+    if (next < fromSequence || this.#logEnd < end - natsLimits.followLagFramesMax)
+      throw new Error(this.#describeLag(end))
     if (this.#isOver) return this.close()
     this.#subscription = connection.subscribe(this.#inbox, { callback: (error, msg) => this.#receive(error, msg) })
-    this.#stallTimer = setTimeout(() => this.#checkStall(), limits.followStallMs)
-    this.#lagTimer = setInterval(() => void this.#checkLag(), limits.followLagCheckMs)
+    this.#stallTimer = setTimeout(() => this.#checkStall(), natsLimits.followStallMs)
+    this.#lagTimer = setInterval(() => void this.#checkLag(), natsLimits.followLagCheckMs)
     this.fill()
     this.#leaderLogEnd = end
   }
@@ -117,7 +118,7 @@ export class PullSession {
    */
   async #assertReaches(sequence: number): Promise<number> {
     const { jsm, link, stream } = this.#parts
-    for (let attempt = 0; attempt < limits.followShortLogAttemptsMax; attempt += 1) {
+    for (let attempt = 0; attempt < natsLimits.followShortLogAttemptsMax; attempt += 1) {
       const { state } = await jsm.streams.info(stream)
       if (state.last_seq >= sequence) return state.last_seq
       await link.backOff(attempt)
@@ -130,9 +131,9 @@ export class PullSession {
     this.#outstanding += batch
     const request = {
       batch,
-      max_bytes: limits.followPullBytesMax,
-      expires: limits.followPullMs * nanosecondsInMs,
-      idle_heartbeat: limits.followHeartbeatMs * nanosecondsInMs,
+      max_bytes: natsLimits.followPullBytesMax,
+      expires: natsLimits.followPullMs * nanosecondsInMs,
+      idle_heartbeat: natsLimits.followHeartbeatMs * nanosecondsInMs,
     }
     const subject = `$JS.API.CONSUMER.MSG.NEXT.${this.#parts.stream}.${this.#consumer}`
     this.#parts.connection.publish(subject, JSON.stringify(request), { reply: this.#inbox })
@@ -146,7 +147,7 @@ export class PullSession {
 
   #checkStall(): void {
     // With nothing asked for, because the reader is slow, the server has nothing to say.
-    if (this.#outstanding > 0) this.#endSession(`silent for ${limits.followStallMs} ms`)
+    if (this.#outstanding > 0) this.#endSession(`silent for ${natsLimits.followStallMs} ms`)
     else this.#stallTimer?.refresh()
   }
 

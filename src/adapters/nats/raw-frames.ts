@@ -1,8 +1,8 @@
 import { FramesFault, type RawFrame } from '../../audit/frames.ts'
 import { frameIdText } from '../../events/codec.ts'
-import { limits } from '../../limits.ts'
 import type { Follower } from '../../log/event-log.ts'
 import { frameIdOf } from '../../log/read-frame.ts'
+import { natsLimits } from './limits.ts'
 import type { LogNames } from './log-stream.ts'
 import { LogFault } from './pull-session.ts'
 import type { LogMessage } from './read-frame.ts'
@@ -37,7 +37,7 @@ class FrameBuffer {
     this.#frames.push(frame)
     this.#bytes += frame.data.length
     this.#arrived.resolve()
-    const isFull = this.#bytes >= limits.readBytesMax || this.#frames.length >= limits.readFramesMax
+    const isFull = this.#bytes >= natsLimits.readBytesMax || this.#frames.length >= natsLimits.readFramesMax
     return isFull ? this.#taken.promise : undefined
   }
 

@@ -2,8 +2,8 @@ import { type JetStreamClient, jetstream, type PubAck } from '@nats-io/jetstream
 import type { NatsConnection } from '@nats-io/transport-node'
 import type { RawFrame } from '../../audit/frames.ts'
 import { type FrameWriter, RestoreRefused } from '../../audit/restore.ts'
-import { limits } from '../../limits.ts'
 import { findPermissionViolation } from './connect.ts'
+import { natsLimits } from './limits.ts'
 import { Link } from './link.ts'
 import { buildLogNames, type LogNames } from './log-stream.ts'
 
@@ -19,7 +19,7 @@ class InFlightFrames {
   }
 
   get isFull(): boolean {
-    return this.#sent.size >= limits.restoreFramesInFlightMax || this.#bytes >= limits.restoreBytesInFlightMax
+    return this.#sent.size >= natsLimits.restoreFramesInFlightMax || this.#bytes >= natsLimits.restoreBytesInFlightMax
   }
 
   send(bytes: number, stored: Promise<void>): void {
@@ -92,7 +92,7 @@ class RawWriter implements FrameWriter {
     const { sequence, subject, id, data } = frame
     const options = {
       expect: { streamName: this.#names.stream, lastSequence: sequence - 1 },
-      timeout: limits.restoreAckMs,
+      timeout: natsLimits.restoreAckMs,
       ...(id === '' || this.#duplicateIds.has(sequence) ? {} : { msgID: id }),
     }
     const publish = (): Promise<PubAck> => this.#client.publish(`${this.#names.prefix}${subject}`, data, options)

@@ -1,5 +1,5 @@
 import type { Event } from '../../events/envelope.ts'
-import { limits } from '../../limits.ts'
+import { natsLimits } from './limits.ts'
 
 interface RecentFrame {
   readonly bytes: Uint8Array
@@ -22,7 +22,7 @@ export class RecentFrames {
     this.#bytes += bytes.length - (this.#frames.get(id)?.bytes.length ?? 0)
     this.#frames.set(id, { bytes: copyIfView(bytes), events })
     for (const [oldest, frame] of this.#frames) {
-      if (this.#bytes <= limits.recentFramesBytesMax) return
+      if (this.#bytes <= natsLimits.recentFramesBytesMax) return
       this.#frames.delete(oldest)
       this.#bytes -= frame.bytes.length
     }

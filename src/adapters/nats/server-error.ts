@@ -1,4 +1,4 @@
-import { limits } from '../../limits.ts'
+import { sharedLimits } from '../../runtime/limits.ts'
 import { serverHealth } from './server-health.ts'
 
 /** The check that shows it can be public. */
@@ -6,7 +6,7 @@ const paths = / \/[^\s:]+/g
 
 const readServerError = async (monitoringUrl: string | undefined): Promise<string | null> => {
   if (monitoringUrl === undefined) return null
-  const health = await serverHealth(monitoringUrl, limits.natsRequestMs) // That the log is away is told without it.
+  const health = await serverHealth(monitoringUrl, sharedLimits.natsRequestMs) // That the log is away is told without it.
   return health?.error?.replace(paths, '') ?? null
 }
 

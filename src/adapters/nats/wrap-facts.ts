@@ -1,7 +1,7 @@
 import { getValidator, problemsText } from '../../encoding/schema-validation.ts'
 import { type Event, type Fact, schemaIdOf, sealEvent } from '../../events/envelope.ts'
-import { limits } from '../../limits.ts'
 import type { Clock, NewId } from '../../runtime/clock.ts'
+import { natsLimits } from './limits.ts'
 
 /** Events, and their JSON as it will stand in a frame. */
 export interface EncodedEvents {
@@ -24,7 +24,7 @@ const assertValid = (fact: Fact): void => {
 
 const assertFits = ({ lines, bytes }: EncodedEvents): void => {
   if (lines.length === 0) throw new Error('an append without facts')
-  if (lines.length > limits.frameEventsMax || bytes > limits.frameBytesMax)
+  if (lines.length > natsLimits.frameEventsMax || bytes > natsLimits.frameBytesMax)
     throw new Error(`an append of ${lines.length} events and ${bytes} bytes does not fit into one frame`)
 }
 

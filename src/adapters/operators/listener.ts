@@ -1,8 +1,9 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { limits } from '../../limits.ts'
 import { allPass, type Checks } from '../../runtime/health.ts'
+import { sharedLimits } from '../../runtime/limits.ts'
 import type { Logger } from '../../runtime/logger.ts'
+import { operatorLimits } from './limits.ts'
 
 /** What an operator can ask a process. */
 export interface MonitoredProcess {
@@ -59,13 +60,13 @@ export class OperatorListener {
     this.#process = told
     this.#logger = logger
     this.#server = createServer({
-      headersTimeout: limits.headersTimeoutMs,
-      requestTimeout: limits.requestBodyTimeoutMs,
-      connectionsCheckingInterval: limits.slowClientsCheckMs,
-      maxHeaderSize: limits.headersBytesMax,
+      headersTimeout: sharedLimits.headersTimeoutMs,
+      requestTimeout: sharedLimits.requestBodyTimeoutMs,
+      connectionsCheckingInterval: sharedLimits.slowClientsCheckMs,
+      maxHeaderSize: sharedLimits.headersBytesMax,
       insecureHTTPParser: false,
     })
-    this.#server.maxConnections = limits.observeConnectionsMax
+    this.#server.maxConnections = operatorLimits.observeConnectionsMax
     this.#server.on('request', (request, response) => void this.#answer(request, response))
   }
 

@@ -1,7 +1,7 @@
 import { createHash, type Hash } from 'node:crypto'
 import type pg from 'pg'
 import Cursor from 'pg-cursor'
-import { limits } from '../../limits.ts'
+import { postgresLimits } from './limits.ts'
 
 /** One row that differs; null on the side that has none with this key. */
 export interface Difference {
@@ -109,7 +109,7 @@ class RowStream {
 
   async readPageIfNeeded(): Promise<void> {
     if (!this.needsPage) return
-    this.#page = await this.#cursor.read(limits.compareRowsPerRead)
+    this.#page = await this.#cursor.read(postgresLimits.compareRowsPerRead)
     this.#place = 0
     this.#ended = this.#page.length === 0
   }
@@ -168,7 +168,7 @@ export const compareTable = async (
   const digest = createHash('sha256')
   const rows = await compareStreams(...sides, table.key, digest, (difference) => {
     differences += 1
-    if (shown.length < limits.compareDifferencesMax) shown.push(difference)
+    if (shown.length < postgresLimits.compareDifferencesMax) shown.push(difference)
   })
   for (const side of sides) await side.close()
   return { table: table.name, rows, differences, columns: table.columns, shown, digest: digest.digest('hex') }

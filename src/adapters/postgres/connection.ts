@@ -1,5 +1,5 @@
 import pg from 'pg'
-import { limits } from '../../limits.ts'
+import { postgresLimits } from './limits.ts'
 
 export const defaultSchema = 'ledger'
 
@@ -18,9 +18,9 @@ export const assertSchemaName = (schema: string): void => {
 
 /** By which the server finds out that a client vanished without a word: its transaction would hold its locks for hours. */
 const keepAlive = [
-  `-c tcp_keepalives_idle=${limits.databaseKeepAliveSeconds}`,
-  `-c tcp_keepalives_interval=${limits.databaseKeepAliveSeconds}`,
-  `-c tcp_keepalives_count=${limits.databaseKeepAlivesMax}`,
+  `-c tcp_keepalives_idle=${postgresLimits.databaseKeepAliveSeconds}`,
+  `-c tcp_keepalives_interval=${postgresLimits.databaseKeepAliveSeconds}`,
+  `-c tcp_keepalives_count=${postgresLimits.databaseKeepAlivesMax}`,
 ]
 
 /** Names in SQL are not qualified: the connection says which schema they are in. What the URL itself sets comes first. */
@@ -59,7 +59,7 @@ export const openPool = (place: SchemaLocation, { connectionsMax, statementMs }:
     application_name: 'gateway',
     types: exactTypes,
     max: connectionsMax,
-    connectionTimeoutMillis: limits.databaseConnectMs,
+    connectionTimeoutMillis: postgresLimits.databaseConnectMs,
     statement_timeout: statementMs,
     // A server that hangs does not keep its own time.
     query_timeout: statementMs,

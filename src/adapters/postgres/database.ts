@@ -1,6 +1,5 @@
 import { Kysely, PostgresDialect } from 'kysely'
 import pg from 'pg'
-import { limits } from '../../limits.ts'
 import { type LedgerSnapshot, loadLedger } from '../../projections/load-ledger.ts'
 import { findLastSeal, type SealRecord } from '../../projections/seals.ts'
 import type { ReadModels, Tables } from '../../projections/tables.ts'
@@ -9,6 +8,7 @@ import type { EdgeReadModels } from '../../roles/edge/read-models.ts'
 import type { StoredTasks } from '../../roles/recent-tasks.ts'
 import { defaultSchema, openPool, type PoolOptions } from './connection.ts'
 import { edgeReadModels } from './edge-read-models.ts'
+import { postgresLimits } from './limits.ts'
 import { migrate } from './migrate.ts'
 import { PostgresProjectionStore } from './projection-store.ts'
 
@@ -49,8 +49,8 @@ const checkpointOf = async (db: ReadModels): Promise<number> => {
 }
 
 const servingPool: PoolOptions = {
-  connectionsMax: limits.databaseConnectionsMax,
-  statementMs: limits.databaseStatementMs,
+  connectionsMax: postgresLimits.databaseConnectionsMax,
+  statementMs: postgresLimits.databaseStatementMs,
 }
 
 export const openDatabase = (

@@ -6,7 +6,6 @@ import Cursor from 'pg-cursor'
 import type { ClosingEvent, RoutedEvent } from '../../domain/ledger/requests.ts'
 import { formatUsd, parseUsd } from '../../domain/money.ts'
 import { adjustmentKey } from '../../domain/wallet/evolve.ts'
-import { limits } from '../../limits.ts'
 import { parsePicos } from '../../projections/columns.ts'
 import { restoredText, storedText } from '../../projections/stored-text.ts'
 import { reconciliationPrefix } from '../../reconcile/correction.ts'
@@ -26,6 +25,7 @@ import type {
 } from '../../reconcile/repository.ts'
 import { type InvoiceRow, type RowPlace, type SubjectKind, toUnitParts, videoItem } from '../../reconcile/row.ts'
 import { onConnection, openPool, type PoolOptions, type SchemaLocation } from './connection.ts'
+import { postgresLimits } from './limits.ts'
 import * as sql from './reconcile-repository.sql.ts'
 import { copyLine, type Row } from './row-text.ts'
 
@@ -247,7 +247,7 @@ export class PostgresReconcileRepository implements ReconcileRepository {
     const { invoiced, missing } = sql.pairs[kind]
     for await (const rows of this.#read<PairRow>(invoiced, values))
       yield rows.map((row) => ({ invoiced: invoicedOf(row), ledger: ledgerOf(row) }))
-    for await (const rows of this.#read<PairRow>(missing, [...values, limits.reconcileClockSkewMs]))
+    for await (const rows of this.#read<PairRow>(missing, [...values, postgresLimits.reconcileClockSkewMs]))
       yield rows.map((row) => ({ invoiced: null, ledger: ledgerOf(row) }))
   }
 
@@ -257,7 +257,7 @@ export class PostgresReconcileRepository implements ReconcileRepository {
   }
 
   async *straddles(period: InvoicePeriod): AsyncGenerator<readonly Straddle[]> {
-    const { reconcileClockSkewMs, reconcileStraddleMs } = limits
+    const { reconcileClockSkewMs, reconcileStraddleMs } = postgresLimits
     const values = [...this.#periodValues(period), reconcileClockSkewMs, reconcileStraddleMs]
     for await (const rows of this.#read<ChargeRow>(sql.straddles, values))
       yield rows.map((row) => ({ ...sumsOf(row), direction: row.direction }))
@@ -348,7 +348,7 @@ export class PostgresReconcileRepository implements ReconcileRepository {
     const cursor = this.#client.query(new Cursor<R>(text, [...values]))
     try {
       for (;;) {
-        const rows = await cursor.read(limits.reconcileRowsPerRead)
+        const rows = await cursor.read(postgresLimits.reconcileRowsPerRead)
         if (rows.length === 0) return
         yield rows
       }

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
-import { limits } from '../../limits.ts'
+import { sharedLimits } from '../../runtime/limits.ts'
 
 /** SQLSTATE of a server that starts up, recovers or shuts down. */
 const cannotConnectNow = '57P03'
@@ -10,7 +10,7 @@ const queryOnce = async <Row extends pg.QueryResultRow>(
   text: string,
   values: readonly string[] = [],
 ): Promise<Row[]> => {
-  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: limits.startMs })
+  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: sharedLimits.startMs })
   // A connection that breaks fails its query too, and that is where it is told.
   client.on('error', () => {})
   try {
@@ -36,7 +36,7 @@ export const waitForDatabase = async (url: string, timeoutMs: number, signal?: A
     } catch (error) {
       if (isRefusal(error) || deadline.aborted || signal?.aborted) throw error
     }
-    await delay(limits.embeddedPollMs)
+    await delay(sharedLimits.embeddedPollMs)
   }
 }
 

@@ -2,9 +2,9 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type pg from 'pg'
 import { from as copyFrom } from 'pg-copy-streams'
-import { limits } from '../../limits.ts'
 import type { ProjectedRows } from '../../roles/projector/ports.ts'
 import { columns } from './columns.ts'
+import { postgresLimits } from './limits.ts'
 import { copyLine, type Row, toColumnText } from './row-text.ts'
 
 type Table = keyof typeof columns
@@ -34,9 +34,9 @@ const keys = {
 type KeyedTable = keyof typeof keys
 
 function* copyText(names: readonly string[], rows: readonly Row[]): Generator<Buffer> {
-  for (let start = 0; start < rows.length; start += limits.copyRowsPerChunk) {
+  for (let start = 0; start < rows.length; start += postgresLimits.copyRowsPerChunk) {
     let text = ''
-    for (const row of rows.slice(start, start + limits.copyRowsPerChunk)) text += copyLine(names, row)
+    for (const row of rows.slice(start, start + postgresLimits.copyRowsPerChunk)) text += copyLine(names, row)
     yield Buffer.from(text)
   }
 }
@@ -91,8 +91,8 @@ const runOnRows = async (
   names: readonly string[],
   rows: readonly Row[],
 ): Promise<void> => {
-  for (let start = 0; start < rows.length; start += limits.mergeRowsPerStatement) {
-    const some = rows.slice(start, start + limits.mergeRowsPerStatement)
+  for (let start = 0; start < rows.length; start += postgresLimits.mergeRowsPerStatement) {
+    const some = rows.slice(start, start + postgresLimits.mergeRowsPerStatement)
     await client.query({ ...statement, values: [...arraysOf(names, some)] })
   }
 }

@@ -1,8 +1,8 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
-import { limits } from '../../limits.ts'
 import type { GaugeName, Observer, Reading, Readings } from '../../runtime/observer.ts'
 import { withTimeout } from '../../runtime/within.ts'
 import { counters, type Definition, gauges, histograms } from './definitions.ts'
+import { metricsLimits } from './limits.ts'
 
 type Labelled = Definition & { readonly name: string }
 
@@ -102,7 +102,7 @@ const clear = (name: GaugeName, gauge: Gauge): void => {
 /** A gauge without a value says that its source is away; the checks of readiness say why. */
 const readInTime = async (readings: Readings): Promise<readonly Reading[]> => {
   try {
-    return await withTimeout(Promise.resolve(readings()), limits.scrapeMs, () => new Error('no answer'))
+    return await withTimeout(Promise.resolve(readings()), metricsLimits.scrapeMs, () => new Error('no answer'))
   } catch {
     return []
   }

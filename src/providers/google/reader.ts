@@ -1,9 +1,9 @@
 import type { Usage } from '../../domain/usage/usage.ts'
 import { asArray, asObject, asText, isObject, type JsonObject, parseJson } from '../../encoding/json.ts'
-import { limits } from '../../limits.ts'
 import type { ReplyReader } from '../canonical/format.ts'
 import type { Citation, ReplyEvent, StopReason } from '../canonical/reply.ts'
 import type { AnswerFault, Target } from '../dialect.ts'
+import { providerLimits } from '../limits.ts'
 import type { SseEvent } from '../sse.ts'
 import { GroundingNotes } from './grounding.ts'
 import { readGenerateContentUsage } from './usage.ts'
@@ -123,7 +123,7 @@ export class GenerateContentReader implements ReplyReader {
 
   #addText(text: string): readonly ReplyEvent[] {
     this.#partStart ??= this.#text.length
-    this.#text += text.slice(0, limits.deliveredCharactersMax - this.#text.length)
+    this.#text += text.slice(0, providerLimits.deliveredCharactersMax - this.#text.length)
     return [{ type: 'text', text }]
   }
 

@@ -1,6 +1,6 @@
 import { asArray, asObject, asText, type JsonObject } from '../../encoding/json.ts'
-import { limits } from '../../limits.ts'
 import type { Delivered } from '../dialect.ts'
+import { providerLimits } from '../limits.ts'
 
 interface ItemText {
   answer: string
@@ -84,18 +84,18 @@ export class DeliveredOutput implements Delivered {
   }
 
   #append(text: ItemText, kind: Kind, added: string): void {
-    const kept = added.slice(0, limits.deliveredCharactersMax - this.#characters)
+    const kept = added.slice(0, providerLimits.deliveredCharactersMax - this.#characters)
     text[kind] += kept
     text.beyond += added.length - kept.length
     this.#characters += kept.length
   }
 
   #itemAt(index: unknown): ItemText {
-    const place = typeof index === 'number' ? Math.min(index, limits.upstreamOutputItemsMax - 1) : 0
+    const place = typeof index === 'number' ? Math.min(index, providerLimits.upstreamOutputItemsMax - 1) : 0
     const standing = this.#items.get(place)
     if (standing !== undefined) return standing
     const text = { answer: '', reasoning: '', beyond: 0 }
-    if (this.#items.size < limits.upstreamOutputItemsMax) this.#items.set(place, text)
+    if (this.#items.size < providerLimits.upstreamOutputItemsMax) this.#items.set(place, text)
     return text
   }
 }

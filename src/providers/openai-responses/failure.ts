@@ -1,5 +1,5 @@
 import { asText, isObject, type JsonObject } from '../../encoding/json.ts'
-import { limits } from '../../limits.ts'
+import { providerLimits } from '../limits.ts'
 import type { Provider } from '../provider.ts'
 import { errorWord, refusalText } from '../refusal-text.ts'
 
@@ -21,6 +21,6 @@ export const readErrorEvent = (event: JsonObject, provider: Provider): JsonObjec
 export const readFailedResponse = (response: JsonObject, provider: Provider): JsonObject => {
   const { error, ...rest } = response
   const failed: JsonObject = isObject(error) ? { ...rest, error: scrubError(error, provider) } : rest
-  if (JSON.stringify(failed).length <= limits.failedResponseCharactersMax) return failed
+  if (JSON.stringify(failed).length <= providerLimits.failedResponseCharactersMax) return failed
   return Object.fromEntries(essentials.filter((name) => name in failed).map((name) => [name, failed[name]]))
 }

@@ -1,7 +1,7 @@
 import type { Usage } from '../../domain/usage/usage.ts'
 import { asArray, asObject, asText, isObject, type JsonObject } from '../../encoding/json.ts'
-import { limits } from '../../limits.ts'
 import { countOf } from '../count.ts'
+import { providerLimits } from '../limits.ts'
 
 type ToolCalls = Usage['toolCalls']
 
@@ -78,7 +78,7 @@ const imagesOfItem = (item: unknown): number => {
 
 const imagesGivenIn = ({ input }: JsonObject): number =>
   Math.min(
-    limits.imageToolImagesMax,
+    providerLimits.imageToolImagesMax,
     asArray(input).reduce<number>((sum, item) => sum + imagesOfItem(item), 0),
   )
 
@@ -105,7 +105,7 @@ export const imageInputMin = (body: JsonObject, item: JsonObject): ToolCalls => 
 
 /** Each call may read what was given and what was made before, up to its bound. */
 const imagesReadMax = (given: number, calls: number): number => {
-  const most = limits.imageToolImagesMax
+  const most = providerLimits.imageToolImagesMax
   const growing = Math.min(calls, Math.max(0, most - given))
   return growing * given + (growing * (growing - 1)) / 2 + (calls - growing) * most
 }
@@ -117,11 +117,11 @@ export const imageInputMax = (body: JsonObject, calls: number): ToolCalls => {
   if (tool === undefined) return {}
   const masks = tools.some((each) => isObject(each['input_image_mask'])) ? 1 : 0
   const given =
-    typeof body['previous_response_id'] === 'string' ? limits.imageToolImagesMax : imagesGivenIn(body) + masks
-  const fidelity = tools.some(isFaithful) ? limits.imageToolFidelityTokensMax : 0
+    typeof body['previous_response_id'] === 'string' ? providerLimits.imageToolImagesMax : imagesGivenIn(body) + masks
+  const fidelity = tools.some(isFaithful) ? providerLimits.imageToolFidelityTokensMax : 0
   return asCalls(tool, {
-    input_text: calls * limits.imageToolPromptTokensMax,
-    input_image: imagesReadMax(given, calls) * (limits.imageToolImageTokensMax + fidelity),
+    input_text: calls * providerLimits.imageToolPromptTokensMax,
+    input_image: imagesReadMax(given, calls) * (providerLimits.imageToolImageTokensMax + fidelity),
   })
 }
 

@@ -1,5 +1,5 @@
 import { asText, isObject, type JsonObject } from '../../encoding/json.ts'
-import { limits } from '../../limits.ts'
+import { providerLimits } from '../limits.ts'
 import { itemTypeOf } from './tool-calls.ts'
 
 /** With which an answer may end: calls that the client makes are the last of it. What was thought, searched or run is answered from. */
@@ -31,6 +31,6 @@ export class StreamedItems {
     const name = asText(type)
     if (isObject(item)) this.#lastMayBeLast = mayBeLast(item)
     if (name.endsWith('.done')) this.#open.delete(index)
-    else if (name.endsWith('.added') && this.#open.size < limits.upstreamOutputItemsMax) this.#open.add(index)
+    else if (name.endsWith('.added') && this.#open.size < providerLimits.upstreamOutputItemsMax) this.#open.add(index)
   }
 }

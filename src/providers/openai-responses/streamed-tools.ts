@@ -1,5 +1,5 @@
 import { asArray, asObject, asText, type JsonObject } from '../../encoding/json.ts'
-import { limits } from '../../limits.ts'
+import { providerLimits } from '../limits.ts'
 import { isBilledType, itemTypeOf, type ToolCalls, ToolTally } from './tool-calls.ts'
 
 /** Where an item stands in the output. */
@@ -71,7 +71,8 @@ export class StreamedTools {
     const item = asObject(event['item'])
     const place = placeOf(event)
     this.#open.delete(place)
-    if (isBilledType(itemTypeOf(item)) && this.#ended.size < limits.upstreamOutputItemsMax) this.#ended.add(place)
+    if (isBilledType(itemTypeOf(item)) && this.#ended.size < providerLimits.upstreamOutputItemsMax)
+      this.#ended.add(place)
     this.#whole.add(item)
   }
 
@@ -84,7 +85,7 @@ export class StreamedTools {
   }
 
   #keep(place: Place, item: JsonObject): void {
-    if (this.#open.has(place) || this.#open.size < limits.upstreamOutputItemsMax) this.#open.set(place, item)
+    if (this.#open.has(place) || this.#open.size < providerLimits.upstreamOutputItemsMax) this.#open.set(place, item)
   }
 
   #replace(items: readonly unknown[]): void {

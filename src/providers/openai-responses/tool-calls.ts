@@ -1,6 +1,6 @@
 import type { Usage } from '../../domain/usage/usage.ts'
 import { asArray, asObject, asText, isObject, type JsonObject } from '../../encoding/json.ts'
-import { limits } from '../../limits.ts'
+import { providerLimits } from '../limits.ts'
 import { imageCallType, imageInputMin, reportedReading } from './image-tool.ts'
 import { type BilledTool, billedTool, billedToolsOf } from './tools.ts'
 
@@ -111,7 +111,7 @@ export class ToolTally {
   #isNewSession(item: JsonObject): boolean {
     const session = asText(item['container_id'] ?? item['id'])
     const isNew = !this.#sessions.has(session)
-    if (this.#sessions.size < limits.upstreamOutputItemsMax) this.#sessions.add(session)
+    if (this.#sessions.size < providerLimits.upstreamOutputItemsMax) this.#sessions.add(session)
     return isNew
   }
 }

@@ -1,7 +1,8 @@
 import { asArray, asObject, asText, isObject, type JsonObject } from '../../encoding/json.ts'
 import { GatewayError } from '../../errors/gateway-error.ts'
 import type { PriceSheet } from '../../events/types.ts'
-import { limits } from '../../limits.ts'
+import { sharedLimits } from '../../runtime/limits.ts'
+import { providerLimits } from '../limits.ts'
 import type { Profile } from '../provider.ts'
 import { imageCallType, imageInputItems, imageInputMax, imageItems, priceableImageTool } from './image-tool.ts'
 
@@ -123,11 +124,11 @@ export const priceableTools = (tools: unknown): unknown =>
     : tools
 
 const callsMax: { readonly [itemType: string]: number } = {
-  web_search_call: limits.webSearchesMax,
-  file_search_call: limits.fileSearchesMax,
-  x_search_call: limits.xSearchesMax,
-  code_interpreter_call: limits.codeRunsMax,
-  [imageCallType]: limits.generatedImagesMax,
+  web_search_call: sharedLimits.webSearchesMax,
+  file_search_call: providerLimits.fileSearchesMax,
+  x_search_call: providerLimits.xSearchesMax,
+  code_interpreter_call: providerLimits.codeRunsMax,
+  [imageCallType]: providerLimits.generatedImagesMax,
 }
 
 /** How often a tool can be called: a `max_tool_calls` that the provider may not obey can only say that it is more. */
@@ -146,6 +147,10 @@ export const toolCallsMaxOf = (body: JsonObject, isObeyed: boolean): { readonly 
   const declared = billedToolsOf(body).map(
     ({ itemType, items }) => [items.at(-1) ?? itemType, most(callsMax[itemType] ?? 0)] as const,
   )
-  const searched = hasFiles(body) ? { document_search: most(limits.fileSearchesMax) } : {}
-  return { ...searched, ...Object.fromEntries(declared), ...imageInputMax(body, most(limits.generatedImagesMax)) }
+  const searched = hasFiles(body) ? { document_search: most(providerLimits.fileSearchesMax) } : {}
+  return {
+    ...searched,
+    ...Object.fromEntries(declared),
+    ...imageInputMax(body, most(providerLimits.generatedImagesMax)),
+  }
 }

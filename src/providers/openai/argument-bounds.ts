@@ -1,7 +1,7 @@
 import { asArray, asObject, asText, isObject, type JsonObject } from '../../encoding/json.ts'
 import { scanJson } from '../../encoding/scan-json.ts'
 import { GatewayError } from '../../errors/gateway-error.ts'
-import { limits } from '../../limits.ts'
+import { sharedLimits } from '../../runtime/limits.ts'
 import { invalidMember } from '../canonical/refuse.ts'
 
 interface ArgumentText {
@@ -22,7 +22,7 @@ const argumentsIn = ({ tool_calls, function_call }: JsonObject, path: string): r
 const tooMany = (param: string): GatewayError =>
   new GatewayError(
     'request_too_large',
-    `The arguments of the request's tool calls have more than ${limits.jsonMembersMax} members and elements together. Send fewer or smaller calls in one request.`,
+    `The arguments of the request's tool calls have more than ${sharedLimits.jsonMembersMax} members and elements together. Send fewer or smaller calls in one request.`,
     { param },
   )
 
@@ -31,8 +31,8 @@ const tooMany = (param: string): GatewayError =>
  * request together. Throws `request_too_large`, or `invalid_value` for a nest without bound.
  */
 export const refuseLargeArguments = (messages: readonly unknown[]): void => {
-  const { jsonDepthMax: depthMax } = limits
-  let membersMax: number = limits.jsonMembersMax
+  const { jsonDepthMax: depthMax } = sharedLimits
+  let membersMax: number = sharedLimits.jsonMembersMax
   for (const [index, message] of messages.entries())
     for (const { text, path } of argumentsIn(asObject(message), `messages[${index}]`)) {
       const { tooDeep, tooMany: hasTooMany, members } = scanJson(text, { depthMax, membersMax })

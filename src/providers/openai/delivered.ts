@@ -1,6 +1,6 @@
 import { asArray, asObject, asText, isObject, type JsonObject } from '../../encoding/json.ts'
-import { limits } from '../../limits.ts'
 import type { Delivered } from '../dialect.ts'
+import { providerLimits } from '../limits.ts'
 
 interface ChoiceText {
   answer: string
@@ -68,16 +68,16 @@ export class DeliveredText implements Delivered {
   }
 
   #textOf(index: unknown): ChoiceText {
-    const place = typeof index === 'number' ? Math.min(index, limits.upstreamChoicesMax - 1) : 0
+    const place = typeof index === 'number' ? Math.min(index, providerLimits.upstreamChoicesMax - 1) : 0
     const standing = this.#choices.get(place)
     if (standing !== undefined) return standing
     const text = { answer: '', reasoning: '', finished: false }
-    if (this.#choices.size < limits.upstreamChoicesMax) this.#choices.set(place, text)
+    if (this.#choices.size < providerLimits.upstreamChoicesMax) this.#choices.set(place, text)
     return text
   }
 
   #bounded(text: string): string {
-    const kept = text.slice(0, limits.deliveredCharactersMax - this.#characters)
+    const kept = text.slice(0, providerLimits.deliveredCharactersMax - this.#characters)
     this.#characters += kept.length
     this.charactersBeyond += text.length - kept.length
     return kept

@@ -1,6 +1,6 @@
 import { asObject, asText, isObject, type JsonObject, parseJson } from '../../encoding/json.ts'
-import { limits } from '../../limits.ts'
 import type { ReplyEvent } from '../canonical/reply.ts'
+import { providerLimits } from '../limits.ts'
 import { toolCallIdOf } from './read-reply.ts'
 import { readSignature } from './signature.ts'
 
@@ -81,7 +81,7 @@ export class PartOrder {
   }
 
   #begin(fragment: JsonObject): readonly ReplyEvent[] {
-    if (this.#calls.length >= limits.replyToolCallsMax) throw new ReplyDisorder('too_many_tool_calls')
+    if (this.#calls.length >= providerLimits.replyToolCallsMax) throw new ReplyDisorder('too_many_tool_calls')
     const isFree = this.#isFree()
     const closing = isFree ? this.#close() : []
     const call = this.#newCall(fragment)
@@ -148,6 +148,6 @@ export class PartOrder {
 
   #hold(characters: number): void {
     this.#characters += characters
-    if (this.#characters > limits.replyHeldCharactersMax) throw new ReplyDisorder('answer_too_large')
+    if (this.#characters > providerLimits.replyHeldCharactersMax) throw new ReplyDisorder('answer_too_large')
   }
 }

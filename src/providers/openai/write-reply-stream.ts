@@ -1,8 +1,8 @@
 import type { Usage } from '../../domain/usage/usage.ts'
 import { asObject, type JsonObject } from '../../encoding/json.ts'
-import { limits } from '../../limits.ts'
 import type { ReplyWriter, Served } from '../canonical/format.ts'
 import type { Citation, ReplyEvent, StopReason } from '../canonical/reply.ts'
+import { providerLimits } from '../limits.ts'
 import { usesFunctions } from './read-conversation-tools.ts'
 import { writeSignature } from './signature.ts'
 import { chatUsageOnWire } from './usage.ts'
@@ -84,7 +84,8 @@ export class ChatReplyWriter implements ReplyWriter {
 
   /** Readers of chunks keep the last list of annotations: all of them go out together, at the end. */
   #cite(citation: Citation): string {
-    if (this.#citations.length < limits.replyCitationsMax) this.#citations.push({ citation, span: this.#openSpan() })
+    if (this.#citations.length < providerLimits.replyCitationsMax)
+      this.#citations.push({ citation, span: this.#openSpan() })
     return ''
   }
 

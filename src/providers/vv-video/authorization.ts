@@ -1,6 +1,6 @@
 import { Buffer } from 'node:buffer'
 import { createHmac } from 'node:crypto'
-import { limits } from '../../limits.ts'
+import { providerLimits } from '../limits.ts'
 import type { VendorCredential } from './vendor.ts'
 
 /** What proves to the vendor who calls. */
@@ -36,7 +36,7 @@ const keyAuthorization = (apiKey: string): Authorization => ({
 })
 
 const tokenAuthorization = (pair: Pair, clock: () => number): Authorization => {
-  const keptMs = tokenSeconds * 1_000 - limits.videoTokenRenewMs
+  const keptMs = tokenSeconds * 1_000 - providerLimits.videoTokenRenewMs
   let token = ''
   let madeMs = Number.NEGATIVE_INFINITY
   const isFresh = (nowMs: number): boolean => nowMs >= madeMs && nowMs < madeMs + keptMs

@@ -1,6 +1,7 @@
 import type { TaskPayload, VideoKind } from '../../domain/video/request.ts'
-import { limits } from '../../limits.ts'
+import { sharedLimits } from '../../runtime/limits.ts'
 import type { HttpClient } from '../http.ts'
+import { providerLimits } from '../limits.ts'
 import { scrub } from '../scrub.ts'
 import { type Authorization, authorizationOf } from './authorization.ts'
 import { classifyError, type VendorErrorClass } from './classify-error.ts'
@@ -30,7 +31,7 @@ const cleanerOf = (baseUrl: string, authorization: Authorization): VendorIds => 
   const { host, hostname } = new URL(baseUrl)
   return (message, ids) =>
     scrub(message, [...ids, ...authorization.secrets(), baseUrl, host, hostname])
-      .slice(0, limits.upstreamMessageCharactersMax)
+      .slice(0, sharedLimits.upstreamMessageCharactersMax)
       .toWellFormed()
       .trim()
 }
@@ -99,8 +100,8 @@ export const openVideoVendor = ({
   config,
   http,
   clock,
-  submitMs = limits.videoSubmitMs,
-  queryMs = limits.videoQueryMs,
+  submitMs = providerLimits.videoSubmitMs,
+  queryMs = providerLimits.videoQueryMs,
 }: VideoVendorParts): VideoVendor & { readonly callsPerSecond: number } => {
   const { credential, callsPerSecond } = config
   const baseUrl = config.baseUrl.replace(/\/+$/, '')

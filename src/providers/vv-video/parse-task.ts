@@ -1,6 +1,6 @@
 import { asArray, asObject, asText, isObject, type JsonObject } from '../../encoding/json.ts'
 import type { TaskResult } from '../../events/types.ts'
-import { limits } from '../../limits.ts'
+import { providerLimits } from '../limits.ts'
 import type { Envelope } from './envelope.ts'
 import type { VendorFailure, VendorStatus } from './vendor.ts'
 
@@ -13,7 +13,7 @@ export type VendorIds = (message: string, ids: readonly string[]) => string
 const unknown = (reason: string): VendorFailure => ({ type: 'unknown', reason })
 
 /** Printable, and no step up a path. */
-const idPattern = new RegExp(`^(?!\\.)[!-~]{1,${limits.videoIdCharactersMax}}$`)
+const idPattern = new RegExp(`^(?!\\.)[!-~]{1,${providerLimits.videoIdCharactersMax}}$`)
 
 const externalIdOf = (data: JsonObject): string =>
   asText(asObject(data['task_info'])['external_task_id']) || asText(data['external_task_id'])
@@ -54,14 +54,14 @@ const cut = (text: string, charactersMax: number): string => text.slice(0, chara
 /** As the vendor wrote it; null where it wrote none. A piece of a number would be another number: what was cut shows it, and is none. */
 const deductionOf = (data: JsonObject): string | null => {
   const text = asText(data['final_unit_deduction'])
-  const most = limits.videoDeductionCharactersMax
+  const most = providerLimits.videoDeductionCharactersMax
   return (text.length > most ? `${cut(text, most - 1)}…` : cut(text, most)) || null
 }
 
 const addressOf = (value: unknown): string | null => {
   const url = URL.parse(asText(value))
   if (url === null || !/^https?:$/.test(url.protocol)) return null
-  return url.href.length <= limits.videoUrlCharactersMax ? url.href : null
+  return url.href.length <= providerLimits.videoUrlCharactersMax ? url.href : null
 }
 
 const resultOf = (value: unknown, index: number): readonly TaskResult[] => {
@@ -69,10 +69,10 @@ const resultOf = (value: unknown, index: number): readonly TaskResult[] => {
   const url = addressOf(video['url'])
   if (url === null) return []
   const watermarkUrl = addressOf(video['watermark_url'])
-  const duration = cut(asText(video['duration']), limits.videoDurationCharactersMax)
+  const duration = cut(asText(video['duration']), providerLimits.videoDurationCharactersMax)
   return [
     {
-      id: cut(asText(video['id']), limits.videoIdCharactersMax) || String(index + 1),
+      id: cut(asText(video['id']), providerLimits.videoIdCharactersMax) || String(index + 1),
       url,
       ...(watermarkUrl === null ? {} : { watermarkUrl }),
       ...(duration === '' ? {} : { duration }),
@@ -81,7 +81,7 @@ const resultOf = (value: unknown, index: number): readonly TaskResult[] => {
 }
 
 const resultsOf = (data: JsonObject): readonly TaskResult[] =>
-  asArray(asObject(data['task_result'])['videos']).slice(0, limits.videoResultsMax).flatMap(resultOf)
+  asArray(asObject(data['task_result'])['videos']).slice(0, providerLimits.videoResultsMax).flatMap(resultOf)
 
 const reasonOf = (data: JsonObject, ids: readonly string[], clean: VendorIds): string =>
   clean(asText(data['task_status_msg']), ids) || 'The video vendor told no reason.'

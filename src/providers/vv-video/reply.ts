@@ -1,6 +1,6 @@
 import { Buffer } from 'node:buffer'
-import { limits } from '../../limits.ts'
 import { type HttpClient, HttpFault, type HttpRequest, type HttpResponse } from '../http.ts'
+import { providerLimits } from '../limits.ts'
 import { type Envelope, readEnvelope } from './envelope.ts'
 import { readRetryAfterMs } from './retry-after.ts'
 
@@ -28,7 +28,7 @@ const readText = async ({ body }: HttpResponse): Promise<string | null> => {
   let bytes = 0
   for await (const chunk of body) {
     bytes += chunk.length
-    if (bytes > limits.videoAnswerBytesMax) return null
+    if (bytes > providerLimits.videoAnswerBytesMax) return null
     chunks.push(chunk)
   }
   return Buffer.concat(chunks).toString()

@@ -1,7 +1,7 @@
-import { limits } from '../../limits.ts'
+import { sharedLimits } from '../../runtime/limits.ts'
 
 const bounded = (delayMs: number): number =>
-  Math.min(limits.upstreamRetryAfterSecondsMax * 1_000, Math.max(0, Math.ceil(delayMs)))
+  Math.min(sharedLimits.upstreamRetryAfterSecondsMax * 1_000, Math.max(0, Math.ceil(delayMs)))
 
 /** Milliseconds, of a `Retry-After` in seconds or as an HTTP date; null where it says nothing of use. */
 export const readRetryAfterMs = (header: string | string[] | undefined, nowMs: number): number | null => {

@@ -1,6 +1,6 @@
-import { limits } from '../../limits.ts'
 import { hundredth, picosRoundingHalfUp } from '../decimal.ts'
 import { anthropicGroups } from '../items.ts'
+import { reconcileLimits } from '../limits.ts'
 import { wildcard } from '../row.ts'
 import {
   type FormatOptions,
@@ -77,7 +77,7 @@ const costRows = (fields: Fields, day: string, { roundingPicos }: FormatOptions)
       item: itemOf(fields),
       quantities: null,
       amountPicos: picosRoundingHalfUp(hundredth(cents)),
-      roundingPicos: roundingPicos ?? BigInt(limits.reconcileRoundingAnthropicPicos),
+      roundingPicos: roundingPicos ?? BigInt(reconcileLimits.reconcileRoundingAnthropicPicos),
     },
   ]
 }

@@ -1,6 +1,6 @@
-import { limits } from '../../limits.ts'
 import { picosRoundingHalfUp } from '../decimal.ts'
 import { openaiGroups } from '../items.ts'
+import { reconcileLimits } from '../limits.ts'
 import { wildcard } from '../row.ts'
 import {
   type FormatOptions,
@@ -161,7 +161,7 @@ const costRow = (fields: Fields, { value, currency }: Money, day: string, option
     item,
     quantities: quantity === null ? null : [[item, quantity]],
     amountPicos: picosRoundingHalfUp(value),
-    roundingPicos: options.roundingPicos ?? BigInt(limits.reconcileRoundingOpenaiPicos),
+    roundingPicos: options.roundingPicos ?? BigInt(reconcileLimits.reconcileRoundingOpenaiPicos),
   }
 }
 

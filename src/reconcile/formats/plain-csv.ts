@@ -1,9 +1,9 @@
 import { minOf } from '../../domain/money.ts'
-import { limits } from '../../limits.ts'
 import { isUsd } from '../correction.ts'
 import { type DayFormatter, instantMs, isDay } from '../days.ts'
 import { type ExactDecimal, picoDecimals, picosRoundingHalfUp } from '../decimal.ts'
 import { groupByColumns, tokenItems } from '../items.ts'
+import { reconcileLimits } from '../limits.ts'
 import { type RowSubject, videoItem } from '../row.ts'
 import { type FormatOptions, type InvoiceLayout, type InvoiceReader, LineReader, type ReadRow } from './format.ts'
 import { countAt, decimalAt, type Fields, RowProblem, textAt, unitsAt } from './record.ts'
@@ -30,7 +30,7 @@ const layoutOf = (columns: readonly string[], quantityColumns: readonly string[]
 const roundingOf = ({ decimals }: ExactDecimal): bigint =>
   decimals >= picoDecimals
     ? 0n
-    : minOf(BigInt(limits.reconcileRoundingMaxPicos), (5n * 10n ** BigInt(picoDecimals - decimals)) / 10n)
+    : minOf(BigInt(reconcileLimits.reconcileRoundingMaxPicos), (5n * 10n ** BigInt(picoDecimals - decimals)) / 10n)
 
 const dayOfLine = (fields: Fields, dayOf: DayFormatter): string | null => {
   const day = textAt(fields, 'day')
@@ -101,8 +101,8 @@ const assertColumns = (columns: readonly string[], layout: InvoiceLayout): void 
   const unknown = columns.filter((column) => !plainColumns.includes(column) && !isQuantityColumn(column))
   if (unknown.length > 0) throw new RowProblem(`names columns that are not known: ${unknown.join(', ')}`)
   if (!layout.hasAmounts && !layout.hasQuantities) throw new RowProblem('names neither an amount nor a quantity')
-  if (layout.name.split(',').length > limits.invoicePartsMax)
-    throw new RowProblem(`names more than ${limits.invoicePartsMax} columns`)
+  if (layout.name.split(',').length > reconcileLimits.invoicePartsMax)
+    throw new RowProblem(`names more than ${reconcileLimits.invoicePartsMax} columns`)
 }
 
 /**

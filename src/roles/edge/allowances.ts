@@ -13,13 +13,13 @@ import {
   type Wallet,
 } from '../../domain/wallet/wallet.ts'
 import { GatewayError, logUnavailable } from '../../errors/gateway-error.ts'
-import { limits } from '../../limits.ts'
 import type { LedgerTail } from '../../log/ledger-tail.ts'
 import type { WalletCommandHandler } from '../../log/wallet-command-handler.ts'
 import type { Clock, NewId } from '../../runtime/clock.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import { waitAtMost } from '../../runtime/within.ts'
 import { type SliceTimes, sliceTimesOf } from './bounds.ts'
+import { edgeLimits } from './limits.ts'
 import { keyLimitReached } from './spend-limit.ts'
 
 /** What a request asks for: the worst case in full, and the least with which it is still of use. */
@@ -144,7 +144,7 @@ export class Allowances {
         for (const movement of movements) this.#observe(movement)
       }
     })
-    this.#sweepTimer = setInterval(() => this.#sweep(), limits.allowanceSweepMs)
+    this.#sweepTimer = setInterval(() => this.#sweep(), edgeLimits.allowanceSweepMs)
   }
 
   /**
@@ -155,7 +155,7 @@ export class Allowances {
     if (this.#isClosed) return Promise.reject(stopping())
     if (admission.wantedPicos === 0n) return Promise.resolve({ allowanceId: null, reservedPicos: 0n })
     const slices = this.#slicesOf(admission.workspaceId, this.#limitedKeyOf(admission))
-    if (slices.waiters.length >= limits.admissionWaitersMax) return Promise.reject(allReserved())
+    if (slices.waiters.length >= edgeLimits.admissionWaitersMax) return Promise.reject(allReserved())
     const current = slices.current
     if (slices.waiters.length === 0 && current !== null && this.#free(current) >= admission.wantedPicos)
       return Promise.resolve(this.#reserve(slices, current, admission, admission.wantedPicos))
@@ -182,7 +182,7 @@ export class Allowances {
   async close(): Promise<void> {
     this.#isClosed = true
     clearInterval(this.#sweepTimer)
-    await waitAtMost(this.#returnAll(), this.#parts.returnMs ?? limits.allowanceReturnMs)
+    await waitAtMost(this.#returnAll(), this.#parts.returnMs ?? edgeLimits.allowanceReturnMs)
     this.#stopListening()
     const kept = this.#allSlices().flatMap(slicesIn)
     for (const slice of [...kept, ...this.#returns.keys()]) if (this.#isOpen(slice)) this.#reportHeld(slice)
@@ -352,7 +352,7 @@ export class Allowances {
       return true
     }
     const othersHold = this.#mayComeBack(slices)
-    if (othersHold && this.#waitedMs(first) < limits.admissionWaitMs) return false
+    if (othersHold && this.#waitedMs(first) < edgeLimits.admissionWaitMs) return false
     return this.#acceptLess(slices, first, othersHold)
   }
 
@@ -373,7 +373,7 @@ export class Allowances {
   #place(slices: SpenderSlices, first: Waiter): Promise<boolean> {
     const sharePicos = this.#spendablePicos(slices) / shareDivisor
     const desiredPicos = this.#desiredPicos(slices)
-    const singlesMax = limits.allowanceSinglesMax - slices.draining.size
+    const singlesMax = edgeLimits.allowanceSinglesMax - slices.draining.size
     return desiredPicos > sharePicos && singlesMax > 0
       ? this.#placeSingles(slices, firstWithin(slices.waiters.slice(0, singlesMax), sharePicos))
       : this.#openSlice(slices, first.wantedPicos, desiredPicos)
@@ -391,7 +391,7 @@ export class Allowances {
       return this.#refuse(slices, first, othersHold ? allReserved() : this.#shortage(slices))
     if (await this.#placeSingle(slices, first, leastPicos)) return true
     // Another edge was quicker: there may be more, unless it took too long.
-    return this.#waitedMs(first) < limits.admissionWaitMs || this.#refuse(slices, first, allReserved())
+    return this.#waitedMs(first) < edgeLimits.admissionWaitMs || this.#refuse(slices, first, allReserved())
   }
 
   #waitedMs({ sinceMs }: Waiter): number {
@@ -463,7 +463,7 @@ export class Allowances {
 
   /** A slice that does not come back, since a request in it goes on, may as well be used. */
   #rejectPending(slices: SpenderSlices, first: Waiter): boolean {
-    if (this.#waitedMs(first) < limits.allowanceDrainMs) return false
+    if (this.#waitedMs(first) < edgeLimits.allowanceDrainMs) return false
     const slice = [...slices.draining].find((each) => this.#free(each) >= first.wantedPicos)
     if (slice === undefined) return false
     slices.draining.delete(slice)
@@ -529,7 +529,7 @@ export class Allowances {
 
   #sweep(): void {
     const nowMs = this.#parts.clock()
-    const newWindow = nowMs - this.#sweptAtMs >= limits.allowanceSpendWindowMs
+    const newWindow = nowMs - this.#sweptAtMs >= edgeLimits.allowanceSpendWindowMs
     if (newWindow) this.#sweptAtMs = nowMs
     for (const slices of this.#allSlices()) {
       if (newWindow) turnSpendWindow(slices)
@@ -575,7 +575,7 @@ const turnSpendWindow = (slices: SpenderSlices): void => {
 }
 
 const isOver = (slice: Slice, nowMs: number): boolean =>
-  nowMs >= slice.renewAtMs || (slice.requests === 0 && nowMs - slice.usedAtMs >= limits.allowanceIdleMs)
+  nowMs >= slice.renewAtMs || (slice.requests === 0 && nowMs - slice.usedAtMs >= edgeLimits.allowanceIdleMs)
 
 const slicesIn = ({ current, draining }: SpenderSlices): readonly Slice[] =>
   current === null ? [...draining] : [current, ...draining]

@@ -1,4 +1,5 @@
-import { limits } from '../../limits.ts'
+import { sharedLimits } from '../../runtime/limits.ts'
+import { edgeLimits } from './limits.ts'
 
 /** The bounds of one edge; a test may set shorter ones. */
 export type EdgeBounds = {
@@ -26,7 +27,11 @@ export type EdgeBounds = {
     | 'outcomeRenewMs']: number
 }
 
-export const edgeBoundsWith = (own: Partial<EdgeBounds> = {}): EdgeBounds => ({ ...limits, ...own })
+export const edgeBoundsWith = (own: Partial<EdgeBounds> = {}): EdgeBounds => ({
+  ...sharedLimits,
+  ...edgeLimits,
+  ...own,
+})
 
 export interface SliceTimes {
   /** Requests are admitted against a slice for so long after it was placed. */
@@ -41,5 +46,5 @@ export interface SliceTimes {
  */
 export const sliceTimesOf = (requestDeadlineMs: number): SliceTimes => {
   const renewMs = requestDeadlineMs
-  return { renewMs, lifetimeMs: renewMs + requestDeadlineMs + limits.closingAckMs + limits.allowanceMarginMs }
+  return { renewMs, lifetimeMs: renewMs + requestDeadlineMs + sharedLimits.closingAckMs + edgeLimits.allowanceMarginMs }
 }

@@ -3,10 +3,10 @@ import { undeliveredPrefix } from '../../domain/wallet/evolve.ts'
 import type { KeySpendingHolder } from '../../domain/wallet/spending.ts'
 import type { FactOf } from '../../events/envelope.ts'
 import type { UsageRecorded } from '../../events/types.ts'
-import { limits } from '../../limits.ts'
 import type { LogOf } from '../../log/event-log.ts'
 import type { LedgerTail } from '../../log/ledger-tail.ts'
 import type { Logger } from '../../runtime/logger.ts'
+import { edgeLimits } from './limits.ts'
 
 export interface DeliveryParts {
   readonly log: Pick<LogOf<'AdjustmentPosted'>, 'postToWallet'>
@@ -64,7 +64,7 @@ export class Deliveries {
     if (delivery === undefined) return
     delivery.isLost = true
     if (delivery.end !== null) this.#close(requestId, delivery.end)
-    else if (this.#deliveries.size > limits.deliveriesMax) this.#forgetOldestUndelivered()
+    else if (this.#deliveries.size > edgeLimits.deliveriesMax) this.#forgetOldestUndelivered()
   }
 
   /** Resolves when what was to be taken back is. */

@@ -12,11 +12,11 @@ import {
 } from '../../domain/routing/plan.ts'
 import { failureReason, GatewayError, logUnavailable } from '../../errors/gateway-error.ts'
 import type { FactOf } from '../../events/envelope.ts'
-import { limits } from '../../limits.ts'
 import type { LogOf } from '../../log/event-log.ts'
 import type { LedgerTail } from '../../log/ledger-tail.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { type Check, checkOf } from '../../runtime/health.ts'
+import { sharedLimits } from '../../runtime/limits.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import { withTimeout } from '../../runtime/within.ts'
 import {
@@ -33,6 +33,7 @@ import {
 import type { manifests } from '../manifests.ts'
 import type { Admission, Allowances, Reservation } from './allowances.ts'
 import { Deliveries } from './deliveries.ts'
+import { edgeLimits } from './limits.ts'
 import type { Rates } from './rates/rates.ts'
 import type { RequestTrace } from './request-trace.ts'
 
@@ -117,9 +118,9 @@ export class Inference {
   get check(): Check {
     const { log, tail } = this.#parts
     if (this.#awaited !== null && tail.ledger.sequence >= this.#awaited.sequence) this.#awaited = null
-    const tailStalled = this.#awaited !== null && performance.now() - this.#awaited.sinceMs > limits.logStalledMs
+    const tailStalled = this.#awaited !== null && performance.now() - this.#awaited.sinceMs > sharedLimits.logStalledMs
     if (tailStalled) return checkOf(false, 'frames that were acknowledged do not come back')
-    return checkOf(log.oldestUnacknowledgedMs() <= limits.logStalledMs, 'the log does not acknowledge')
+    return checkOf(log.oldestUnacknowledgedMs() <= sharedLimits.logStalledMs, 'the log does not acknowledge')
   }
 
   plan(ask: RoutingRequest, key: Key): Plan {
@@ -222,7 +223,7 @@ export class Inference {
     const costPicos = (outputCap: number | null): bigint =>
       maxOf(0n, ...plan.candidates.map(({ sheet }) => worstCasePicos(sheet, demand, outputCap)))
     const wantedPicos = costPicos(null)
-    const floorPicos = costPicos(limits.outputTokensFloor)
+    const floorPicos = costPicos(edgeLimits.outputTokensFloor)
     const { workspaceId, keyId } = key
     const reservation = await this.#admit({ requestId, workspaceId, keyId, wantedPicos, floorPicos })
     if (reservation.reservedPicos >= wantedPicos) return { reservation, outputCap: null }
@@ -233,7 +234,7 @@ export class Inference {
     const { allowances } = this.#parts
     const admitted = allowances.admit(admission)
     try {
-      return await withTimeout(admitted, limits.admissionWaitMs + limits.routedAckMs, () => logUnavailable())
+      return await withTimeout(admitted, edgeLimits.admissionWaitMs + sharedLimits.routedAckMs, () => logUnavailable())
     } catch (fault) {
       admitted.then(
         () => allowances.cancel(admission.requestId),
@@ -267,7 +268,7 @@ export class Inference {
     const { log, allowances, rates } = this.#parts
     const appended = log.append([routedFact(request, plan, call)])
     try {
-      const { sequence } = await withTimeout(appended, limits.routedAckMs, () => logUnavailable())
+      const { sequence } = await withTimeout(appended, sharedLimits.routedAckMs, () => logUnavailable())
       this.#awaitReturn(sequence)
     } catch (fault) {
       appended

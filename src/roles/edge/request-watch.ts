@@ -1,8 +1,8 @@
 import type { Applied } from '../../domain/ledger/ledger.ts'
-import { limits } from '../../limits.ts'
 import type { LedgerTail } from '../../log/ledger-tail.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import type { ObservedStatus, ObservedSurface, Observer, Reading } from '../../runtime/observer.ts'
+import { edgeLimits } from './limits.ts'
 import type { EdgeContext, EdgeMiddleware } from './middleware/context.ts'
 import type { RequestTrace } from './request-trace.ts'
 
@@ -63,7 +63,7 @@ export class RequestWatch {
   constructor(parts: RequestWatchParts) {
     this.#parts = parts
     this.#unlisten = parts.requestLines ? parts.tail.onApplied((applied) => this.#onApplied(applied)) : () => undefined
-    this.#sweepTimer = setInterval(() => this.#sweep(performance.now()), limits.requestLineSweepMs).unref()
+    this.#sweepTimer = setInterval(() => this.#sweep(performance.now()), edgeLimits.requestLineSweepMs).unref()
   }
 
   readonly watch: EdgeMiddleware = (ctx, next) => {
@@ -125,7 +125,7 @@ export class RequestWatch {
 
   #sweep(nowMs: number): void {
     for (const [requestId, watched] of this.#unclosed) {
-      if (nowMs - (watched.trace.endedMs ?? 0) < limits.requestLineWaitMs) return
+      if (nowMs - (watched.trace.endedMs ?? 0) < edgeLimits.requestLineWaitMs) return
       this.#unclosed.delete(requestId)
       this.#write(watched)
     }

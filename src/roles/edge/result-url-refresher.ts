@@ -1,12 +1,12 @@
 import type { Key } from '../../domain/accounts/accounts.ts'
 import type { Task } from '../../domain/video/task.ts'
 import type { TaskResult } from '../../events/types.ts'
-import { limits } from '../../limits.ts'
 import { isExpired } from '../../providers/vv-video/signed-url.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import { decodeResults } from '../task-results.ts'
 import { candidateAt, type Inference } from './inference.ts'
+import { edgeLimits } from './limits.ts'
 
 /** Who polls, and by which request. */
 export interface Requester {
@@ -81,7 +81,7 @@ export class ResultUrlRefresher {
   async #ask(task: Succeeded, asker: Requester): Promise<void> {
     const { clock, logger } = this.#parts
     const { taskId } = task
-    const againMs = clock() + limits.resultRefreshRetryMs
+    const againMs = clock() + edgeLimits.resultRefreshRetryMs
     try {
       this.#remember(taskId, { results: await this.#resultsOf(task, asker), againMs })
     } catch (fault) {
@@ -93,7 +93,7 @@ export class ResultUrlRefresher {
   async #resultsOf({ kind, vendorTaskId, provider }: Succeeded, asker: Requester): Promise<readonly TaskResult[]> {
     const question = { type: 'get_video_task', kind, vendorTaskId } as const
     const asked = { ...asker, surface: 'video', body: {}, question, candidate: candidateAt(provider) } as const
-    const { bytes } = await this.#parts.inference.ask(asked, AbortSignal.timeout(limits.resultRefreshMs))
+    const { bytes } = await this.#parts.inference.ask(asked, AbortSignal.timeout(edgeLimits.resultRefreshMs))
     const pieces: Uint8Array[] = []
     for await (const piece of bytes) pieces.push(piece)
     return decodeResults(Buffer.concat(pieces))
@@ -102,7 +102,7 @@ export class ResultUrlRefresher {
   #remember(taskId: string, asked: Asked): void {
     this.#known.delete(taskId)
     this.#known.set(taskId, asked)
-    if (this.#known.size <= limits.refreshedResultsMax) return
+    if (this.#known.size <= edgeLimits.refreshedResultsMax) return
     const [oldest] = this.#known.keys()
     this.#known.delete(oldest!)
   }

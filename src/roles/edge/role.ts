@@ -3,12 +3,12 @@ import type { FrameSource } from '../../audit/frames.ts'
 import type { Verifier } from '../../audit/note.ts'
 import { liveCatalog } from '../../domain/routing/overlay.ts'
 import type { Catalog, Random } from '../../domain/routing/plan.ts'
-import { limits } from '../../limits.ts'
 import type { LogOf } from '../../log/event-log.ts'
 import type { LedgerTail } from '../../log/ledger-tail.ts'
 import { WalletCommandHandler, type WalletEventType } from '../../log/wallet-command-handler.ts'
 import type { Clock, NewId } from '../../runtime/clock.ts'
 import { type Checks, checkOf, type WatchedRole } from '../../runtime/health.ts'
+import { sharedLimits } from '../../runtime/limits.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import { noObserver, type Observer, type Readings } from '../../runtime/observer.ts'
 import { waitAtMost } from '../../runtime/within.ts'
@@ -126,7 +126,7 @@ const stopWithin = async (
 }
 
 const start = async (parts: EdgeParts): Promise<RunningEdge> => {
-  const { log, tail, rateRecords, requestDeadlineMs = limits.requestDeadlineMs, listen } = parts
+  const { log, tail, rateRecords, requestDeadlineMs = sharedLimits.requestDeadlineMs, listen } = parts
   const { observer = noObserver, requestLines = false, checks: checksBeside = () => ({}) } = parts
   const bounds = edgeBoundsWith(parts.bounds)
   const wallets: Pick<LogOf<Extract<EdgeEvent, WalletEventType>>, 'appendToWallet'> = log

@@ -1,5 +1,5 @@
 import type { IncomingMessage, Server } from 'node:http'
-import { limits } from '../../limits.ts'
+import { edgeLimits } from './limits.ts'
 
 /**
  * Throws away what still comes of a body once its request is answered: a connection that is closed under a client that sends takes the
@@ -26,16 +26,16 @@ export class UnreadBodies {
 
   #discard(request: IncomingMessage): void {
     const [longest] = this.#waiting
-    if (longest !== undefined && this.#waiting.size >= limits.discardsMax) longest.destroy()
+    if (longest !== undefined && this.#waiting.size >= edgeLimits.discardsMax) longest.destroy()
     this.#waiting.add(request)
     request.pause().on('data', () => request.pause())
     request.once('close', () => this.#waiting.delete(request))
     request.read(0) // Node takes over what was never read.
-    this.#turns ??= setInterval(() => this.#takeTurn(), limits.discardTurnMs).unref()
+    this.#turns ??= setInterval(() => this.#takeTurn(), edgeLimits.discardTurnMs).unref()
   }
 
   #takeTurn(): void {
-    for (const request of [...this.#waiting].slice(0, limits.discardPiecesMax)) {
+    for (const request of [...this.#waiting].slice(0, edgeLimits.discardPiecesMax)) {
       this.#waiting.delete(request)
       this.#waiting.add(request)
       request.resume()

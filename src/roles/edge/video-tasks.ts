@@ -16,16 +16,17 @@ import type { WalletCommand, WalletRefusal } from '../../domain/wallet/decide.ts
 import { availablePicos, findKeyRemaining, isTighter, type Wallet } from '../../domain/wallet/wallet.ts'
 import { clientGoneError, GatewayError, logUnavailable } from '../../errors/gateway-error.ts'
 import type { TaskOrder } from '../../events/types.ts'
-import { limits } from '../../limits.ts'
 import type { LedgerTail } from '../../log/ledger-tail.ts'
 import type { WalletCommandHandler, WalletOutcome } from '../../log/wallet-command-handler.ts'
 import type { Clock } from '../../runtime/clock.ts'
+import { sharedLimits } from '../../runtime/limits.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import { waitAtMost, withTimeout } from '../../runtime/within.ts'
 import type { AcceptedTask } from '../task-views.ts'
 import type { WorkQueue } from '../work-queue.ts'
 import { canonicalJson } from './canonical-json.ts'
 import { readImageDimensions } from './image-dimensions.ts'
+import { edgeLimits } from './limits.ts'
 import type { RequestRates } from './rates/request-rates.ts'
 import type { Requester, ResultUrlRefresher } from './result-url-refresher.ts'
 import { keyLimitReached } from './spend-limit.ts'
@@ -178,7 +179,7 @@ export class VideoTasks {
   /** A hold that neither is placed nor comes back through the tail stands for all that would follow it. */
   #refuseWhileStalled(): void {
     const [oldestMs] = this.#placing.values()
-    if (oldestMs !== undefined && performance.now() - oldestMs > limits.logStalledMs) throw logUnavailable()
+    if (oldestMs !== undefined && performance.now() - oldestMs > sharedLimits.logStalledMs) throw logUnavailable()
   }
 
   /** A named task that stands already; null where it does not. Throws `read_models_unavailable` while that cannot be told. */
@@ -219,7 +220,7 @@ export class VideoTasks {
   /** Queues the payload, then places the hold: a hold without its payload could not be worked off. */
   async #placeCovered(draft: Draft, clientGone: AbortSignal): Promise<'placed' | 'repeated'> {
     const { command, payload } = draft
-    const untilMs = performance.now() + limits.admissionWaitMs
+    const untilMs = performance.now() + edgeLimits.admissionWaitMs
     await this.#requireCover(draft, untilMs, clientGone)
     await this.#queue(command.taskId, payload)
     for (;;) {
@@ -281,7 +282,7 @@ export class VideoTasks {
 
   async #queue(taskId: string, payload: Uint8Array): Promise<void> {
     try {
-      await withTimeout(this.#parts.taskQueue.put(taskId, payload), limits.routedAckMs, () => logUnavailable())
+      await withTimeout(this.#parts.taskQueue.put(taskId, payload), sharedLimits.routedAckMs, () => logUnavailable())
     } catch (fault) {
       throw fault instanceof GatewayError ? fault : logUnavailable(fault)
     }
@@ -290,7 +291,7 @@ export class VideoTasks {
   async #place({ workspaceId, command, isFound }: Draft): Promise<WalletOutcome> {
     const placed = this.#execute(workspaceId, command)
     try {
-      return await withTimeout(placed, limits.routedAckMs, () => logUnavailable())
+      return await withTimeout(placed, sharedLimits.routedAckMs, () => logUnavailable())
     } catch (fault) {
       if (!isFound) this.#withdrawAll(workspaceId, command.taskId, placed)
       throw fault instanceof GatewayError ? fault : logUnavailable(fault)

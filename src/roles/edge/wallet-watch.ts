@@ -1,8 +1,8 @@
 import { findLimitKey } from '../../domain/accounts/accounts.ts'
 import { walletInLedger } from '../../domain/ledger/ledger.ts'
 import { availablePicos, findKeyRemaining, spendablePicos, type Wallet } from '../../domain/wallet/wallet.ts'
-import { limits } from '../../limits.ts'
 import type { LedgerTail } from '../../log/ledger-tail.ts'
+import { edgeLimits } from './limits.ts'
 
 /** What a key wants to have covered, on a UTC day. */
 export interface WantedAmount {
@@ -48,7 +48,7 @@ export class WalletWatch {
   }
 
   #isCrowded(workspaceId: string): boolean {
-    return (this.#waiters.get(workspaceId)?.size ?? 0) >= limits.admissionWaitersMax
+    return (this.#waiters.get(workspaceId)?.size ?? 0) >= edgeLimits.admissionWaitersMax
   }
 
   /** Resolves with the next movement of the wallet, or with the time-out. */

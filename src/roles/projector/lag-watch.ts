@@ -1,5 +1,5 @@
-import { limits } from '../../limits.ts'
 import type { EventLog } from '../../log/event-log.ts'
+import { sharedLimits } from '../../runtime/limits.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import { ThrottledWarning } from '../../runtime/throttled-warning.ts'
 
@@ -18,7 +18,7 @@ export class LagWatch {
   #ended = 0
   readonly #trouble: ThrottledWarning
 
-  constructor(parts: LagWatchParts, everyMs: number = limits.projectionLagMs) {
+  constructor(parts: LagWatchParts, everyMs: number = sharedLimits.projectionLagMs) {
     this.#parts = parts
     this.#trouble = new ThrottledWarning(parts.logger)
     this.#timer = setInterval(() => void this.#look(everyMs), everyMs)

@@ -1,8 +1,8 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { applyFrame, type Ledger } from '../../domain/ledger/ledger.ts'
-import { limits } from '../../limits.ts'
 import type { EventLog, Follower, Frame } from '../../log/event-log.ts'
 import { type AccumulatedRows, accumulate, finishBatch, startBatch } from './accumulate.ts'
+import { projectorLimits } from './limits.ts'
 import { type ProjectionBatch, type ProjectionStore, RefusedRows } from './ports.ts'
 
 /** Why a stretch ended, when nothing was wrong with what the log says. */
@@ -87,7 +87,7 @@ export class ProjectionRun {
       return this.#room.promise
     }
     this.#slice += frame.events.length
-    if (this.#slice < limits.projectionSliceEventsMax) return undefined
+    if (this.#slice < projectorLimits.projectionSliceEventsMax) return undefined
     this.#slice = 0
     return turn()
   }
@@ -112,7 +112,7 @@ export class ProjectionRun {
     const hurried = this.#stopping || this.#over || this.#isFull() || this.#toSequence !== Number.POSITIVE_INFINITY
     if (hurried) return Promise.resolve()
     return new Promise((resolve) => {
-      const timer = setTimeout(() => this.#wake(), limits.projectionRestMs)
+      const timer = setTimeout(() => this.#wake(), projectorLimits.projectionRestMs)
       this.#wake = () => {
         clearTimeout(timer)
         resolve()

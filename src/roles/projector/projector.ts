@@ -1,13 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { faultText } from '../../errors/gateway-error.ts'
-import { limits } from '../../limits.ts'
 import type { EventLog } from '../../log/event-log.ts'
 import { assertSameLog, ForeignTables } from '../../log/log-identity.ts'
 import type { LedgerSnapshot } from '../../projections/load-ledger.ts'
 import { type Checks, checkOf, type WatchedRole } from '../../runtime/health.ts'
+import { sharedLimits } from '../../runtime/limits.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import { Probe } from '../../runtime/probe.ts'
 import { ThrottledWarning } from '../../runtime/throttled-warning.ts'
+import { projectorLimits } from './limits.ts'
 import { type ProjectionStore, RefusedRows } from './ports.ts'
 import { ProjectionRun } from './projection-run.ts'
 
@@ -96,7 +97,7 @@ export class Projector implements WatchedRole {
   }
 
   async #projectForEver(): Promise<void> {
-    let waitMs: number = limits.projectionRetryMs
+    let waitMs: number = projectorLimits.projectionRetryMs
     while (!this.#stopping.signal.aborted) {
       const before = this.#sequence
       try {
@@ -104,11 +105,11 @@ export class Projector implements WatchedRole {
       } catch (fault) {
         if (this.#stopping.signal.aborted) return
         if (!(fault instanceof Unreachable)) throw fault
-        if (this.#sequence > before) waitMs = limits.projectionRetryMs
+        if (this.#sequence > before) waitMs = projectorLimits.projectionRetryMs
         this.#warningCause = fault.cause
         this.#warning.raise({ fault: fault.cause }, 'the tables cannot be brought up to date, trying again')
         await this.#pause(waitMs)
-        waitMs = Math.min(2 * waitMs, limits.projectionRetryMaxMs)
+        waitMs = Math.min(2 * waitMs, projectorLimits.projectionRetryMaxMs)
       }
     }
   }
@@ -122,7 +123,7 @@ export class Projector implements WatchedRole {
       ledger: snapshot.ledger,
       log,
       store,
-      batchEventsMax: limits.projectionBatchEventsMax,
+      batchEventsMax: sharedLimits.projectionBatchEventsMax,
       onProjected: (sequence) => {
         this.#advance(sequence)
         this.#clearWarning()
@@ -172,7 +173,7 @@ export class Projector implements WatchedRole {
       const before = await store.checkpoint()
       this.#advance(before)
       this.#clearWarning()
-      await this.#pause(limits.projectionStandbyMs)
+      await this.#pause(sharedLimits.projectionStandbyMs)
       if (this.#stopping.signal.aborted) return
       const after = await store.checkpoint()
       this.#advance(after)

@@ -1,5 +1,4 @@
 import { GatewayError } from '../../errors/gateway-error.ts'
-import { limits } from '../../limits.ts'
 import type { StreamRelay, Target, UpstreamAnswer, UpstreamDialect, UpstreamRequest } from '../../providers/dialect.ts'
 import { dialects } from '../../providers/dialects.ts'
 import { type HttpClient, HttpFault, type HttpResponse } from '../../providers/http.ts'
@@ -19,6 +18,7 @@ import {
   statusFailure,
   upstreamErrorOf,
 } from './failure.ts'
+import { proxyLimits } from './limits.ts'
 
 export interface UpstreamAttemptParts {
   readonly providers: Providers
@@ -90,7 +90,7 @@ const readWhole = async (
   response: HttpResponse,
 ): Promise<AttemptOutcome> => {
   const { status } = response
-  const bytes = await readUpstreamBody(response, limits.upstreamBodyBytesMax)
+  const bytes = await readUpstreamBody(response, proxyLimits.upstreamBodyBytesMax)
   if (bytes === null) return failed({ status, reason: 'answer_too_large' })
   const answer = spoken.dialect.readAnswer(spoken.target, call, bytes)
   return 'fault' in answer
@@ -125,7 +125,7 @@ const openStream = async (
 }
 
 const readError = async ({ dialect, target }: UpstreamTranslation, response: HttpResponse) => {
-  const body = await readUpstreamBody(response, limits.upstreamErrorBodyBytesMax)
+  const body = await readUpstreamBody(response, proxyLimits.upstreamErrorBodyBytesMax)
   return body === null ? null : dialect.readRefusal(target.provider, body)
 }
 

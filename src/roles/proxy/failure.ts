@@ -7,10 +7,10 @@ import {
   failureReason,
   GatewayError,
 } from '../../errors/gateway-error.ts'
-import { limits } from '../../limits.ts'
 import type { UpstreamRefusal } from '../../providers/dialect.ts'
 import type { HttpFault } from '../../providers/http.ts'
 import { withoutKeys } from '../../providers/scrub.ts'
+import { sharedLimits } from '../../runtime/limits.ts'
 import type { UpstreamError } from '../../runtime/observer.ts'
 import type { RoutedRequest } from '../dispatch.ts'
 import type { Candidate } from '../role.ts'
@@ -69,7 +69,7 @@ export const rateLimitFailure = (refusal: UpstreamRefusal | null, retryAfterSeco
     : { status: 429, reason: 'rate_limited', retryAfterSeconds }
 
 const boundedSeconds = (seconds: number): number =>
-  Math.min(limits.upstreamRetryAfterSecondsMax, Math.max(0, Math.ceil(seconds)))
+  Math.min(sharedLimits.upstreamRetryAfterSecondsMax, Math.max(0, Math.ceil(seconds)))
 
 /** Whole seconds, rounded up, of a `Retry-After` in seconds or as an HTTP date; 0 where it says nothing of use. */
 export const retryAfterSecondsOf = (header: string | string[] | undefined, nowMs: number): number => {

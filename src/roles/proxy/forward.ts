@@ -1,14 +1,15 @@
-import { limits } from '../../limits.ts'
 import type { LogOf } from '../../log/event-log.ts'
 import type { HttpClient } from '../../providers/http.ts'
 import type { Providers } from '../../providers/provider.ts'
 import type { Clock } from '../../runtime/clock.ts'
+import { sharedLimits } from '../../runtime/limits.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import { noObserver, type Observer } from '../../runtime/observer.ts'
 import { type AnswerPart, type AnswerRequest, asksForAnswer, type Dispatch } from '../dispatch.ts'
 import type { OpenCalls } from '../open-calls.ts'
 import { CallsInFlight } from './calls-in-flight.ts'
 import type { ProxyEvent } from './closing.ts'
+import { proxyLimits } from './limits.ts'
 import { QueryPace } from './query-pace.ts'
 import { answerQuestion, type QuestionParts, type Vendors } from './question.ts'
 import { RequestRun, type RunParts } from './request-run.ts'
@@ -38,12 +39,12 @@ export const createForward = (parts: ForwardParts): Dispatch => {
   const runParts: RunParts & QuestionParts = {
     observer: noObserver,
     inFlight: new CallsInFlight(),
-    firstByteMs: limits.upstreamFirstByteMs,
-    wholeAnswerMs: limits.upstreamWholeAnswerMs,
-    idleMs: limits.upstreamIdleMs,
-    closingUsageMs: limits.closingUsageMs,
-    closingAckMs: limits.closingAckMs,
-    questionMs: limits.upstreamQuestionMs,
+    firstByteMs: proxyLimits.upstreamFirstByteMs,
+    wholeAnswerMs: proxyLimits.upstreamWholeAnswerMs,
+    idleMs: proxyLimits.upstreamIdleMs,
+    closingUsageMs: proxyLimits.closingUsageMs,
+    closingAckMs: sharedLimits.closingAckMs,
+    questionMs: proxyLimits.upstreamQuestionMs,
     vendorTurns: new QueryPace(parts.clock),
     ...parts,
   }

@@ -1,7 +1,7 @@
-import { limits } from '../../limits.ts'
 import type { Clock } from '../../runtime/clock.ts'
+import { proxyLimits } from './limits.ts'
 
-const intervalMs = 1_000 / limits.vendorQuestionsPerSecond
+const intervalMs = 1_000 / proxyLimits.vendorQuestionsPerSecond
 
 /** How often each vendor account may be asked about tasks that have ended: its pollers need the rest of its rate. */
 export class QueryPace {
@@ -17,7 +17,7 @@ export class QueryPace {
   next(vendor: string): boolean {
     const nowMs = this.#clock()
     const fullMs = Math.max(nowMs, this.#fullMs.get(vendor) ?? nowMs) + intervalMs
-    if (fullMs - nowMs > limits.vendorQuestionsInRowMax * intervalMs) return false
+    if (fullMs - nowMs > proxyLimits.vendorQuestionsInRowMax * intervalMs) return false
     this.#fullMs.set(vendor, fullMs)
     return true
   }

@@ -1,6 +1,5 @@
 import { isObject, parseJson } from '../../encoding/json.ts'
 import { clientGoneError, GatewayError } from '../../errors/gateway-error.ts'
-import { limits } from '../../limits.ts'
 import { messagesClient } from '../../providers/anthropic/client-format.ts'
 import { countTokensRequest, readTokenCount } from '../../providers/anthropic/count-tokens.ts'
 import { anthropicMessages } from '../../providers/anthropic/dialect.ts'
@@ -31,6 +30,7 @@ import {
   statusFailure,
   upstreamErrorOf,
 } from './failure.ts'
+import { proxyLimits } from './limits.ts'
 import type { QueryPace } from './query-pace.ts'
 
 /** Video vendors' accounts, by the name of the provider. */
@@ -189,7 +189,7 @@ class QuestionRun implements EndableCall {
     }
     const spoken = { dialect: anthropicMessages, target }
     if (!isSuccess(response)) return failed(await readFailure(spoken, response, this.#parts.clock()))
-    const bytes = await readUpstreamBody(response, limits.upstreamErrorBodyBytesMax)
+    const bytes = await readUpstreamBody(response, proxyLimits.upstreamErrorBodyBytesMax)
     const count = bytes === null ? { fault: 'answer_too_large' } : readTokenCount(bytes)
     return 'fault' in count ? unusable(response, count.fault) : tellCount(count.inputTokens)
   }
@@ -197,14 +197,14 @@ class QuestionRun implements EndableCall {
   async #fetchStored({ provider }: Target, stored: StoredResponseQuestion, method: 'GET' | 'DELETE'): Promise<Replied> {
     const response = await this.#request({ ...storedResponseRequest(provider, stored), method })
     if (response.status === 404) {
-      const body = await readUpstreamBody(response, limits.upstreamErrorBodyBytesMax)
+      const body = await readUpstreamBody(response, proxyLimits.upstreamErrorBodyBytesMax)
       return failed(refusalFailure(404, (body === null ? null : readOpenAIError(provider, body)) ?? noResponse))
     }
     if (!isSuccess(response)) {
       response.discard()
       return failed(statusFailure(response.status))
     }
-    const bytes = await readUpstreamBody(response, limits.upstreamBodyBytesMax)
+    const bytes = await readUpstreamBody(response, proxyLimits.upstreamBodyBytesMax)
     if (bytes === null) return unusable(response, 'answer_too_large')
     return isObject(parseJson(Buffer.from(bytes).toString())) ? { bytes } : unusable(response, 'not_json')
   }

@@ -2,7 +2,6 @@ import type { Usage } from '../../domain/usage/usage.ts'
 import { clientGoneError, GatewayError } from '../../errors/gateway-error.ts'
 import type { FactOf } from '../../events/envelope.ts'
 import type { Attempt, UsageRecorded } from '../../events/types.ts'
-import { limits } from '../../limits.ts'
 import { contradicts } from '../../providers/delivered.ts'
 import type { StreamRelay } from '../../providers/dialect.ts'
 import { HttpFault } from '../../providers/http.ts'
@@ -22,6 +21,7 @@ import {
 import { failureFact, usageFact } from './billing.ts'
 import { ClosingAppender, type ClosingParts } from './closing.ts'
 import { type CandidateFailure, finalFailure, type RunStopReason, streamInterrupted, type Unserved } from './failure.ts'
+import { proxyLimits } from './limits.ts'
 import { settleUsage } from './settle-usage.ts'
 
 export type RunParts = UpstreamAttemptParts & ClosingParts
@@ -45,7 +45,7 @@ const headOf = ({ candidate, answered }: Serving<WholeAnswer | OpenStream>): Hea
 /** After an error the failed response comes at once, or never. */
 const nextChunk = (relay: StreamRelay, chunks: OpenStream['chunks']): ReturnType<OpenStream['chunks']['next']> =>
   relay.isFailing === true
-    ? withTimeout(chunks.next(), limits.upstreamFailedEventMs, () => new HttpFault('timeout'))
+    ? withTimeout(chunks.next(), proxyLimits.upstreamFailedEventMs, () => new HttpFault('timeout'))
     : chunks.next()
 
 /** One routed call, from its first candidate to its one closing event. */

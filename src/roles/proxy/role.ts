@@ -1,5 +1,5 @@
-import { limits } from '../../limits.ts'
 import type { Check, WatchedRole } from '../../runtime/health.ts'
+import { sharedLimits } from '../../runtime/limits.ts'
 import { withTimeout } from '../../runtime/within.ts'
 import type { Dispatch } from '../dispatch.ts'
 import { manifests } from '../manifests.ts'
@@ -39,7 +39,7 @@ export interface ProxyParts extends Omit<ForwardParts, 'inFlight'> {
 const drain = async (serving: ServedCalls, inFlight: CallsInFlight, drainMs: number, endMs: number): Promise<void> => {
   // The source may wait for calls that only the timers end.
   const shutDown = setTimeout(() => inFlight.shutDown(), drainMs)
-  const giveUp = setTimeout(() => serving.giveUp(), drainMs + limits.lastAnswerMs)
+  const giveUp = setTimeout(() => serving.giveUp(), drainMs + sharedLimits.lastAnswerMs)
   const drained = serving.stop().finally(() => inFlight.idle())
   try {
     await withTimeout(drained, drainMs + endMs, () => new Error('calls were still in flight when the proxy stopped'))
@@ -49,10 +49,10 @@ const drain = async (serving: ServedCalls, inFlight: CallsInFlight, drainMs: num
   }
 }
 
-const start = async ({ calls, drainMs = limits.stopMs, ...parts }: ProxyParts): Promise<WatchedRole> => {
+const start = async ({ calls, drainMs = sharedLimits.stopMs, ...parts }: ProxyParts): Promise<WatchedRole> => {
   const inFlight = new CallsInFlight()
   const serving = calls.serve(createForward({ ...parts, inFlight }))
-  const endMs = (parts.closingAckMs ?? limits.closingAckMs) + limits.lastAnswerMs
+  const endMs = (parts.closingAckMs ?? sharedLimits.closingAckMs) + sharedLimits.lastAnswerMs
   return { checks: () => ({ calls: serving.check }), stop: () => drain(serving, inFlight, drainMs, endMs) }
 }
 

@@ -1,7 +1,6 @@
 import type { RawFrames } from '../../audit/frames.ts'
 import type { Key } from '../../domain/accounts/accounts.ts'
 import type { Hold } from '../../domain/wallet/wallet.ts'
-import { limits } from '../../limits.ts'
 import type { LogOf } from '../../log/event-log.ts'
 import type { LedgerTail } from '../../log/ledger-tail.ts'
 import { WalletCommandHandler } from '../../log/wallet-command-handler.ts'
@@ -15,6 +14,7 @@ import { defineRole, type RunningRole } from '../role.ts'
 import { type DueWallet, DueWallets } from './due-wallets.ts'
 import { expiredHolds } from './expired-holds.ts'
 import { expiringKeys } from './expiring-keys.ts'
+import { schedulerLimits } from './limits.ts'
 import { type SealerParts, startSealer } from './sealer.ts'
 import { SettledClock } from './settled-clock.ts'
 
@@ -34,7 +34,7 @@ export interface SchedulerParts {
 
 /** A hold past its deadline is released, a key past its expiry revoked, a credit past its end lapses, a plan is renewed or ends with its period. */
 const startExpiry = ({ log, tail, requestDeadlineMs, clock, steadyClock, logger }: SchedulerParts): RunningRole => {
-  const settleMs = Math.max(limits.clockSettleMs, 3 * requestDeadlineMs)
+  const settleMs = Math.max(schedulerLimits.clockSettleMs, 3 * requestDeadlineMs)
   const ends: Pick<LogOf<Expiring>, 'appendToWallet'> = log
   const writer = new WalletCommandHandler(ends, tail)
   const overdue = expiredHolds(tail)
@@ -82,7 +82,7 @@ const startExpiry = ({ log, tail, requestDeadlineMs, clock, steadyClock, logger 
 
   const timer = setInterval(() => {
     if (!busy) ending = endOverdue()
-  }, limits.expiryTickMs)
+  }, schedulerLimits.expiryTickMs)
 
   return {
     stop: async () => {
@@ -90,7 +90,7 @@ const startExpiry = ({ log, tail, requestDeadlineMs, clock, steadyClock, logger 
       overdue.stop()
       due.stop()
       expiring.stop()
-      await waitAtMost(ending, limits.schedulerStopMs)
+      await waitAtMost(ending, schedulerLimits.schedulerStopMs)
     },
   }
 }

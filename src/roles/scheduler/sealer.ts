@@ -7,7 +7,6 @@ import { mayHoldCheckpoint, readCheckpoints, verifyCheckpoint } from '../../audi
 import type { LastSeal } from '../../domain/ledger/ledger.ts'
 import { faultText } from '../../errors/gateway-error.ts'
 import type { CheckpointSealed } from '../../events/types.ts'
-import { limits } from '../../limits.ts'
 import type { Follower, LogOf } from '../../log/event-log.ts'
 import { decodeEvents } from '../../log/read-frame.ts'
 import type { Clock } from '../../runtime/clock.ts'
@@ -15,6 +14,7 @@ import { type Check, checkOf } from '../../runtime/health.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import { waitAtMost } from '../../runtime/within.ts'
 import type { RunningRole } from '../role.ts'
+import { schedulerLimits } from './limits.ts'
 
 export interface SealerParts {
   readonly log: Pick<LogOf<'CheckpointSealed'>, 'append' | 'writer'> & RawFrames
@@ -106,7 +106,7 @@ class Sealer implements RunningRole {
 
   /** Seals what the log holds by now: a log whose gateway was stopped is sealed to its end. */
   async stop(): Promise<void> {
-    await waitAtMost(this.#finish(), limits.schedulerStopMs)
+    await waitAtMost(this.#finish(), schedulerLimits.schedulerStopMs)
     this.#end()
     void this.#follower?.stop()
   }
@@ -144,7 +144,7 @@ class Sealer implements RunningRole {
     if (this.#isOver) return
     this.#follower = this.#parts.log.followRaw(this.#sealing.size + 1, (frame) => this.#take(frame))
     this.#follower.done.catch((fault: unknown) => this.#fail(fault))
-    this.#timer = setInterval(() => this.#sealIfDue(), limits.sealTickMs)
+    this.#timer = setInterval(() => this.#sealIfDue(), schedulerLimits.sealTickMs)
   }
 
   #end(): void {
@@ -161,7 +161,7 @@ class Sealer implements RunningRole {
     const complain = (): void =>
       logger.error({ fault, sealedTo: this.#sealing.sealedSize }, 'the log is not sealed any further')
     complain()
-    this.#timer = setInterval(complain, limits.sealFaultMs)
+    this.#timer = setInterval(complain, schedulerLimits.sealFaultMs)
     void this.#follower?.stop()
   }
 
@@ -172,9 +172,9 @@ class Sealer implements RunningRole {
     if (isNews) this.#lastProgress = frame.sequence
     for (const checkpoint of checkpoints) this.#checkSeal(checkpoint, frame)
     if (this.#awaited !== null && this.#awaited.sequence <= frame.sequence) this.#awaited.taken()
-    if (this.#sealing.unsealed >= limits.sealLeavesMax) return this.#makeRoom()
+    if (this.#sealing.unsealed >= schedulerLimits.sealLeavesMax) return this.#makeRoom()
     this.#slice += frame.data.length
-    if (this.#slice < limits.sealSliceBytesMax) return undefined
+    if (this.#slice < schedulerLimits.sealSliceBytesMax) return undefined
     this.#slice = 0
     return turn()
   }
@@ -188,15 +188,17 @@ class Sealer implements RunningRole {
 
   /** What was never sealed is sealed in pieces that fit into a frame, and read no faster. */
   async #makeRoom(): Promise<void> {
-    while (!this.#isOver && this.#sealing.unsealed >= limits.sealLeavesMax) {
+    while (!this.#isOver && this.#sealing.unsealed >= schedulerLimits.sealLeavesMax) {
       await Promise.race([this.#seal(), this.#over.promise])
-      if (this.#isRefused) await Promise.race([delay(limits.sealTickMs), this.#over.promise])
+      if (this.#isRefused) await Promise.race([delay(schedulerLimits.sealTickMs), this.#over.promise])
     }
   }
 
   #sealIfDue(): void {
     const hasNews = this.#lastProgress > this.#sealing.sealedSize
-    const patienceMs = this.#isLeading ? limits.sealEveryMs : limits.sealEveryMs + limits.sealStandbyMs
+    const patienceMs = this.#isLeading
+      ? schedulerLimits.sealEveryMs
+      : schedulerLimits.sealEveryMs + schedulerLimits.sealStandbyMs
     const isDue = Math.abs(this.#parts.clock() - this.#lastSealMs) >= patienceMs // A clock may be set back.
     if (hasNews && isDue) void this.#seal()
   }
@@ -211,7 +213,7 @@ class Sealer implements RunningRole {
   }
 
   async #append(): Promise<void> {
-    const data = this.#sealing.seal(this.#parts.signer, limits.sealLeavesMax)
+    const data = this.#sealing.seal(this.#parts.signer, schedulerLimits.sealLeavesMax)
     if (!(await this.#isStored(data))) return
     this.#sealing.advanceTo(readSeal(data))
     this.#lastSealMs = this.#parts.clock()

@@ -1,5 +1,5 @@
-import { limits } from '../../limits.ts'
 import type { Clock } from '../../runtime/clock.ts'
+import { schedulerLimits } from './limits.ts'
 
 /**
  * The wall clock for whatever time does to money: when it is set forward, the time that nobody has lived counts only once the allowances that
@@ -25,7 +25,7 @@ export class SettledClock {
   nowMs(): number {
     const steadyMs = this.#steadyMs()
     const offsetMs = this.#clock() - steadyMs
-    if (offsetMs <= this.#offsetMs + limits.clockJumpMs) this.#adopt(offsetMs)
+    if (offsetMs <= this.#offsetMs + schedulerLimits.clockJumpMs) this.#adopt(offsetMs)
     else {
       this.#aheadSinceMs ??= steadyMs
       if (steadyMs - this.#aheadSinceMs >= this.#settleMs) this.#adopt(offsetMs)

@@ -1,4 +1,5 @@
-import { limits } from '../../limits.ts'
+import { sharedLimits } from '../../runtime/limits.ts'
+import { pollerLimits } from './limits.ts'
 
 /** The bounds of one poller; a test may set shorter ones. */
 export type PollerBounds = {
@@ -28,4 +29,8 @@ export type PollerBounds = {
     | 'lastAnswerMs']: number
 }
 
-export const pollerBoundsWith = (own: Partial<PollerBounds> = {}): PollerBounds => ({ ...limits, ...own })
+export const pollerBoundsWith = (own: Partial<PollerBounds> = {}): PollerBounds => ({
+  ...sharedLimits,
+  ...pollerLimits,
+  ...own,
+})

@@ -1,4 +1,4 @@
-import { limits } from '../../limits.ts'
+import { pollerLimits } from './limits.ts'
 
 /** What brings a task to the vendor comes before what asks how it is. */
 export type CallKind = 'submit' | 'poll'
@@ -154,7 +154,7 @@ export class CallGate {
         this.#timer = setTimeout(() => this.#onTimer(), Math.ceil(this.#nextMs - nowMs))
         return
       }
-      this.#nextMs = Math.max(this.#nextMs, nowMs - limits.vendorCallsLateMs) + this.#intervalMs
+      this.#nextMs = Math.max(this.#nextMs, nowMs - pollerLimits.vendorCallsLateMs) + this.#intervalMs
       this.#grant(kind)
     }
   }
@@ -174,7 +174,7 @@ export class CallGate {
   #nextKind(): CallKind | null {
     const submits = !this.holdsSubmits && this.#isDue('submit', this.#oneSubmitAtATime ? 1 : this.#most.submit)
     const polls = this.#isDue('poll', this.#most.poll)
-    if (submits && polls) return this.#submitsInRow < limits.vendorSubmitsInRowMax ? 'submit' : 'poll'
+    if (submits && polls) return this.#submitsInRow < pollerLimits.vendorSubmitsInRowMax ? 'submit' : 'poll'
     if (submits) return 'submit'
     return polls ? 'poll' : null
   }

@@ -1,5 +1,4 @@
 import { faultText } from '../../errors/gateway-error.ts'
-import { limits } from '../../limits.ts'
 import { type HttpClient, HttpFault } from '../../providers/http.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Check } from '../../runtime/health.ts'
@@ -9,6 +8,7 @@ import { waitAtMost } from '../../runtime/within.ts'
 import type { QueueConsumer, WorkItem, WorkQueue } from '../work-queue.ts'
 import type { PollerBounds } from './bounds.ts'
 import { type CallbackMessage, decodeCallback } from './callback-message.ts'
+import { pollerLimits } from './limits.ts'
 import type { PaceRandom } from './pace.ts'
 import { webhookSignature } from './signature.ts'
 
@@ -105,7 +105,7 @@ export class CallbackSender {
   async #conclude(item: WorkItem, message: CallbackMessage, { outcome, reason }: Tried): Promise<void> {
     const { bounds, logger } = this.#parts
     if (outcome === 'delivered' || outcome === 'gone') return item.done()
-    const triesMax = outcome === 'refused' ? limits.callbackRefusedTriesMax : bounds.callbackTriesMax
+    const triesMax = outcome === 'refused' ? pollerLimits.callbackRefusedTriesMax : bounds.callbackTriesMax
     if (item.deliveries < triesMax) return item.again(this.#delayMs(item.deliveries))
     const host = hostOf(message)
     logger.warn({ taskId: item.id, outcome, host, reason }, 'a callback was not delivered and is given up')
@@ -115,7 +115,7 @@ export class CallbackSender {
   #delayMs(tries: number): number {
     const { bounds, random } = this.#parts
     const doublings = Math.min(tries, bounds.callbackTriesMax) - 1
-    return bounds.callbackRetryMs * limits.callbackRetryFactor ** doublings * (1 + random() / 10)
+    return bounds.callbackRetryMs * pollerLimits.callbackRetryFactor ** doublings * (1 + random() / 10)
   }
 
   async #post(taskId: string, { url, workspaceId, body }: CallbackMessage): Promise<Tried> {

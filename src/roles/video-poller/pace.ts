@@ -1,5 +1,5 @@
-import { limits } from '../../limits.ts'
 import type { PollerBounds } from './bounds.ts'
+import { pollerLimits } from './limits.ts'
 
 /** From 0 to 1. */
 export type PaceRandom = () => number
@@ -8,7 +8,7 @@ const pollSpread = 0.1
 
 /** What is old is asked for seldom; no two tasks keep step. */
 const spaced = (ageMs: number, leastMs: number, mostMs: number, random: PaceRandom): number => {
-  const delayMs = Math.min(mostMs, Math.max(leastMs, ageMs / limits.taskPollAgeDivisor))
+  const delayMs = Math.min(mostMs, Math.max(leastMs, ageMs / pollerLimits.taskPollAgeDivisor))
   return delayMs * (1 - pollSpread + 2 * pollSpread * random())
 }
 

@@ -1,11 +1,11 @@
 import type { Applied } from '../../domain/ledger/ledger.ts'
 import type { Event } from '../../events/envelope.ts'
-import { limits } from '../../limits.ts'
 import type { LedgerTail } from '../../log/ledger-tail.ts'
 import type { Check } from '../../runtime/health.ts'
 import { ThrottledWarning } from '../../runtime/throttled-warning.ts'
 import { waitAtMost } from '../../runtime/within.ts'
 import type { QueueConsumer, WorkItem, WorkQueue } from '../work-queue.ts'
+import { pollerLimits } from './limits.ts'
 import { Semaphore } from './semaphore.ts'
 import { TaskRun, type TaskRunParts } from './task-run.ts'
 import { VendorAccount, type VideoVendorAccount } from './vendor-account.ts'
@@ -54,7 +54,7 @@ export class Poller {
     this.#runParts = {
       ...parts,
       accountOf: (provider) => this.#accountOf(provider),
-      payloadReads: new Semaphore(limits.payloadReadsMax),
+      payloadReads: new Semaphore(pollerLimits.payloadReadsMax),
       logTrouble: new ThrottledWarning(parts.logger),
       signal: this.#giveUp.signal,
     }

@@ -2,10 +2,10 @@ import type { Applied } from '../../domain/ledger/ledger.ts'
 import type { TaskPayload } from '../../domain/video/request.ts'
 import { isEnded, type Task } from '../../domain/video/task.ts'
 import { GatewayError } from '../../errors/gateway-error.ts'
-import { limits } from '../../limits.ts'
 import type { LedgerTail } from '../../log/ledger-tail.ts'
 import type { SubmittedTask, VendorStatus } from '../../providers/vv-video/vendor.ts'
 import type { Clock } from '../../runtime/clock.ts'
+import { sharedLimits } from '../../runtime/limits.ts'
 import type { ThrottledWarning } from '../../runtime/throttled-warning.ts'
 import type { RecentTasks } from '../recent-tasks.ts'
 import type { WorkItem, WorkQueue } from '../work-queue.ts'
@@ -272,7 +272,7 @@ export class TaskRun {
       case 'refused':
         // What the vendor refuses may be the id, because it has the task: by a submit before this one, which may still be on its way.
         standing.failure = {
-          reason: answer.message.slice(0, limits.upstreamMessageCharactersMax),
+          reason: answer.message.slice(0, sharedLimits.upstreamMessageCharactersMax),
           code: answer.code,
         }
         standing.findFromMs = steadyMs() + (this.#inDoubt ? bounds.taskDoubtMs : 0)

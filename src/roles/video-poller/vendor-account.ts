@@ -1,9 +1,9 @@
-import { limits } from '../../limits.ts'
 import type { SubmittedTask, VendorFailure, VendorStatus, VideoVendor } from '../../providers/vv-video/vendor.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import type { Observer, UpstreamError } from '../../runtime/observer.ts'
 import type { PollerBounds } from './bounds.ts'
 import { CallGate } from './call-gate.ts'
+import { pollerLimits } from './limits.ts'
 import { type PaceRandom, retryDelayMs } from './pace.ts'
 
 export type VideoVendorAccount = VideoVendor & {
@@ -23,10 +23,10 @@ const unknownAccount = (provider: string): VideoVendorAccount => {
   const busy = async (): Promise<VendorFailure> => ({
     type: 'busy',
     scope: 'account',
-    retryAfterMs: limits.taskRetryMaxMs,
+    retryAfterMs: pollerLimits.taskRetryMaxMs,
     reason: `no account is configured for ${provider}`,
   })
-  return { callsPerSecond: limits.openTasksMax, submit: busy, query: busy, find: busy }
+  return { callsPerSecond: pollerLimits.openTasksMax, submit: busy, query: busy, find: busy }
 }
 
 export interface VendorAccountParts {
@@ -79,7 +79,7 @@ export class VendorAccount {
     this.#observe(errorOf(answer))
     if (!isTrouble(answer)) return
     const { logger, steadyMs } = this.#parts
-    if (steadyMs() - this.#loggedMs < limits.vendorWarningRepeatMs) return
+    if (steadyMs() - this.#loggedMs < pollerLimits.vendorWarningRepeatMs) return
     this.#loggedMs = steadyMs()
     const { type, reason } = answer
     logger.warn({ provider: this.#provider, answer: type, reason }, 'the video vendor does not answer as it should')

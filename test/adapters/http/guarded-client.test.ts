@@ -5,8 +5,8 @@ import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
 import { GuardedClient } from '../../../src/adapters/http/guarded-client.ts'
+import { httpClientLimits } from '../../../src/adapters/http/limits.ts'
 import { isPublicAddress } from '../../../src/adapters/http/public-address.ts'
-import { limits } from '../../../src/limits.ts'
 import { HttpFault, type HttpRequest } from '../../../src/providers/http.ts'
 import { makeCertificates } from '../../support/certificates.ts'
 
@@ -235,7 +235,10 @@ t.test('of an answer no more is read than its first part', async (t) => {
   const client = clientOf(t, { allowPrivateAddresses: true })
   let bytes = 0
   for await (const chunk of (await client.request(requestTo(`http://127.0.0.1:${port}/`))).body) bytes += chunk.length
-  t.ok(bytes >= limits.callbackAnswerBytesMax && bytes < limits.callbackAnswerBytesMax + 1024 * 1024, `${bytes} bytes`)
+  t.ok(
+    bytes >= httpClientLimits.callbackAnswerBytesMax && bytes < httpClientLimits.callbackAnswerBytesMax + 1024 * 1024,
+    `${bytes} bytes`,
+  )
 })
 
 t.test('name servers are asked without a private address coming through', async (t) => {

@@ -1,7 +1,7 @@
 import t from 'tap'
+import { natsLimits } from '../../../src/adapters/nats/limits.ts'
 import { GatewayError } from '../../../src/errors/gateway-error.ts'
 import type { Fact } from '../../../src/events/envelope.ts'
-import { limits } from '../../../src/limits.ts'
 import { LossyProxy } from './lossy-proxy.ts'
 import { adjustment, adjustmentIdsOf, bill, hold, openOn, readAll, until } from './open.ts'
 import { NatsServer } from './server.ts'
@@ -55,13 +55,13 @@ t.test('an append that is at fault is rejected, and the others are stored', asyn
   const opened = await openOn(server, { name: 'FAULTS' })
   t.teardown(opened.close)
   const wrong: Fact = { type: 'AdjustmentPosted', data: { ...adjustment('x').data, amount: '1,5' } }
-  const large = numbers(limits.frameEventsMax + 1).map((index) => adjustment(`a-${index}`))
+  const large = numbers(natsLimits.frameEventsMax + 1).map((index) => adjustment(`a-${index}`))
   const results = await Promise.allSettled([
     opened.log.append([adjustment('before')]),
     opened.log.append([adjustment('with-wrong'), wrong]),
     opened.log.append(large),
     opened.log.append([]),
-    opened.log.append(numbers(limits.frameEventsMax).map(() => bill('r'.repeat(64)))),
+    opened.log.append(numbers(natsLimits.frameEventsMax).map(() => bill('r'.repeat(64)))),
     opened.log.appendToWallet('not a token', [hold('h')], 0),
     opened.log.postToWallet('acme', [hold('h'), hold('i', 'beta')]),
     opened.log.append([adjustment('after')]),
@@ -110,7 +110,7 @@ t.test('a frame whose acknowledgement only comes late is sent again after the ti
   })
   proxy.holdReplies()
   const appended = opened.log.append([adjustment('once')])
-  await until(() => opened.log.oldestUnacknowledgedMs() > limits.frameAckMs + limits.frameRetryMs * 2)
+  await until(() => opened.log.oldestUnacknowledgedMs() > natsLimits.frameAckMs + natsLimits.frameRetryMs * 2)
   proxy.passReplies()
   t.same(await appended, { sequence: 1 })
   t.same((await readAll(opened.log)).map(adjustmentIdsOf), [['once']])
@@ -140,8 +140,8 @@ t.test('without a server appends wait up to a bound, and are rejected by the clo
   })
   proxy.refuse()
   proxy.cut()
-  const facts = numbers(limits.frameEventsMax).map((index) => adjustment(`a-${index}`))
-  const fitting = Math.floor(limits.appendQueueEventsMax / limits.frameEventsMax)
+  const facts = numbers(natsLimits.frameEventsMax).map((index) => adjustment(`a-${index}`))
+  const fitting = Math.floor(natsLimits.appendQueueEventsMax / natsLimits.frameEventsMax)
   const appends = numbers(fitting).map(() => opened.log.append(facts))
   const settled = Promise.allSettled(appends)
   await t.rejects(opened.log.append(facts), { code: 'log_unavailable', message: /Too many events wait/ })

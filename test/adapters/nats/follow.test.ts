@@ -1,12 +1,12 @@
 import { jetstream, jetstreamManager } from '@nats-io/jetstream'
 import t from 'tap'
 import { connectNats } from '../../../src/adapters/nats/connect.ts'
+import { natsLimits } from '../../../src/adapters/nats/limits.ts'
 import { Link } from '../../../src/adapters/nats/link.ts'
 import { LogFollower } from '../../../src/adapters/nats/log-follower.ts'
 import { buildLogNames } from '../../../src/adapters/nats/log-stream.ts'
 import { encodeFrame } from '../../../src/events/codec.ts'
 import { sealEvent } from '../../../src/events/envelope.ts'
-import { limits } from '../../../src/limits.ts'
 import { LossyProxy } from './lossy-proxy.ts'
 import { adjustment, adjustmentIdsOf, keepingLogger, type Opened, openOn, until } from './open.ts'
 import { NatsServer } from './server.ts'
@@ -54,7 +54,7 @@ t.test('frames come in order from the sequence asked for, and new ones as they a
 t.test('a slow reader gets one frame at a time, and the buffer is bounded', async (t) => {
   const opened = await openOn(server, { name: 'SLOW' })
   t.teardown(opened.close)
-  const count = limits.followBufferFramesMax + 1000
+  const count = natsLimits.followBufferFramesMax + 1000
   await publishRaw(opened, 'slow.journal.edge', frameTexts(count))
   const messagesBefore = opened.connection.stats().inMsgs
   const gate = Promise.withResolvers<void>()
@@ -68,10 +68,10 @@ t.test('a slow reader gets one frame at a time, and the buffer is bounded', asyn
     inHand -= 1
   })
   const received = (): number => opened.connection.stats().inMsgs - messagesBefore
-  await until(() => received() > limits.followBufferFramesMax - limits.followPullFramesMax)
-  await new Promise((resolve) => setTimeout(resolve, limits.followStallMs + limits.followHeartbeatMs))
+  await until(() => received() > natsLimits.followBufferFramesMax - natsLimits.followPullFramesMax)
+  await new Promise((resolve) => setTimeout(resolve, natsLimits.followStallMs + natsLimits.followHeartbeatMs))
   t.ok(
-    received() < limits.followBufferFramesMax + 100, // Heartbeats and ends of requests are messages too.
+    received() < natsLimits.followBufferFramesMax + 100, // Heartbeats and ends of requests are messages too.
     `${received()} came`,
   )
   gate.resolve()
@@ -148,7 +148,7 @@ t.test('followers that meet a backlog of full frames do not lose the connection 
   const jsm = await jetstreamManager(connection)
   await jsm.streams.add({ name: 'BACKLOG', subjects: ['backlog.journal.*', 'backlog.wallet.*'] })
   const count = 160
-  const full = Buffer.alloc(limits.frameBytesMax, 'a') // A follower reads frames; its tail hands on whatever is there.
+  const full = Buffer.alloc(natsLimits.frameBytesMax, 'a') // A follower reads frames; its tail hands on whatever is there.
   const client = jetstream(connection)
   for (let n = 0; n < count; n += 1) await client.publish('backlog.journal.edge', full)
   const parts = { connection, jsm, names: buildLogNames('BACKLOG'), inboxPrefix: '_INBOX', link: new Link(connection) }
@@ -210,7 +210,7 @@ t.test('a follower goes on after lost messages, silence, a cut connection and a 
   proxy.passReplies()
   await appendUntilSeen('c')
   proxy.dropReplies()
-  await until(() => reasons(logger).includes(`silent for ${limits.followStallMs} ms`))
+  await until(() => reasons(logger).includes(`silent for ${natsLimits.followStallMs} ms`))
   proxy.passReplies()
   proxy.cut()
   await appendUntilSeen('d')

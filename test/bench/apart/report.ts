@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os'
-import { limits } from '../../../src/limits.ts'
+import { httpClientLimits } from '../../../src/adapters/http/limits.ts'
+import { natsLimits } from '../../../src/adapters/nats/limits.ts'
 import { contentChunkBytes } from '../chat-answers.ts'
 import { chunksPerStream } from '../content.ts'
 import { total } from '../cpu.ts'
@@ -37,7 +38,7 @@ const wanted = {
 } as const
 
 const slowBytes = slowShape.chunks * contentChunkBytes
-const heldBytesMax = limits.upstreamBufferBytesMax + limits.callsWindowBytes + wanted.heldSlackBytes
+const heldBytesMax = httpClientLimits.upstreamBufferBytesMax + natsLimits.callsWindowBytes + wanted.heldSlackBytes
 
 const throughputTargets = ({ rows }: Report): readonly Target[] =>
   rows

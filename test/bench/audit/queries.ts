@@ -4,11 +4,11 @@
  */
 import pg from 'pg'
 import { openDatabase } from '../../../src/adapters/postgres/database.ts'
-import { limits } from '../../../src/limits.ts'
 import type { EntryPosition, StatementRange } from '../../../src/projections/statement.ts'
 import type { UsageGroup } from '../../../src/projections/usage.ts'
 import type { EdgeReadModels } from '../../../src/roles/edge/read-models.ts'
 import { ProjectionRun } from '../../../src/roles/projector/projection-run.ts'
+import { sharedLimits } from '../../../src/runtime/limits.ts'
 import { startPostgres } from '../../support/postgres.ts'
 import { quantile } from '../figures.ts'
 import { progress } from '../run.ts'
@@ -133,7 +133,7 @@ const fill = async (database: ReturnType<typeof openDatabase>, log: GeneratedLog
   const store = database.projectionStore()
   const { ledger } = await store.load()
   const fromMs = performance.now()
-  const bounds = { batchEventsMax: limits.projectionBatchEventsMax, toSequence: log.frames }
+  const bounds = { batchEventsMax: sharedLimits.projectionBatchEventsMax, toSequence: log.frames }
   const { reason } = await new ProjectionRun({ ledger, log, store, ...bounds }).ended
   if (reason !== 'reached') throw new Error(`the tables were not filled: ${reason}`)
   return log.events / ((performance.now() - fromMs) / 1_000)

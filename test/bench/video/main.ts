@@ -6,7 +6,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { openDatabase } from '../../../src/adapters/postgres/database.ts'
-import { limits } from '../../../src/limits.ts'
+import { pollerLimits } from '../../../src/roles/video-poller/limits.ts'
 import { startRoles } from '../apart/roles.ts'
 import { type BenchProcess, type ServerAddress, startProcess } from '../child.ts'
 import { openBooks } from '../ledger.ts'
@@ -50,7 +50,7 @@ const usualCallsPerSecond = 10
 /** Otherwise: what one process makes of them is the question. */
 const manyCallsPerSecond = 2_000
 /** A poller that was started anew first lets that time pass in which what it may have submitted before could still arrive. */
-const settleWithinSeconds = 600 + limits.taskDoubtMs / 1_000
+const settleWithinSeconds = 600 + pollerLimits.taskDoubtMs / 1_000
 const lookMs = 5_000
 
 interface Place {

@@ -1,5 +1,5 @@
 import { availableParallelism } from 'node:os'
-import { limits } from '../../../src/limits.ts'
+import { pollerLimits } from '../../../src/roles/video-poller/limits.ts'
 import { total } from '../cpu.ts'
 import { megabytes, type Target, table, targetLine, whole } from '../table.ts'
 import type { Checked } from './ledger.ts'
@@ -82,7 +82,7 @@ export const reportText = (report: Report): string => {
     `Submits, the whole gateway in one process; many workspaces are ${whole(workspaces)}; CPU is of the gateway and its servers, a submit:`,
     rowsTable(rows),
     '',
-    `settled by a gateway that was started anew: ${whole(settling.tasks)} tasks in ${settling.seconds.toFixed(0)} s, the first ${(limits.taskDoubtMs / 1_000).toFixed(0)} of which it waits before it asks what became of them`,
+    `settled by a gateway that was started anew: ${whole(settling.tasks)} tasks in ${settling.seconds.toFixed(0)} s, the first ${(pollerLimits.taskDoubtMs / 1_000).toFixed(0)} of which it waits before it asks what became of them`,
     '',
     ...openTasksLines(openTasks),
     ...failureLines(report),

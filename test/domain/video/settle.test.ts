@@ -11,7 +11,7 @@ import {
 import { openTask, type Task } from '../../../src/domain/video/task.ts'
 import { unitsDecimalsMax, unitsWholeDigitsMax } from '../../../src/domain/video/units.ts'
 import { getValidator } from '../../../src/encoding/schema-validation.ts'
-import { limits } from '../../../src/limits.ts'
+import { providerLimits } from '../../../src/providers/limits.ts'
 import { randomOf } from '../../support/random.ts'
 import { orderOf, placed } from './tasks.ts'
 
@@ -110,7 +110,7 @@ const problemsOf = {
 
 t.test('the bounds of a number, which its schema has too', async (t) => {
   const longest = `${'9'.repeat(unitsWholeDigitsMax)}.${'9'.repeat(unitsDecimalsMax)}`
-  const padded = `${'0'.repeat(limits.videoDeductionCharactersMax - longest.length)}${longest}`
+  const padded = `${'0'.repeat(providerLimits.videoDeductionCharactersMax - longest.length)}${longest}`
   for (const deduction of [longest, padded]) {
     const { data } = decideSettlement(task(), { ...succeeded, deduction })
     t.match(data, { deduction, source: 'reported', lines: [{ quantity: longest }], total: '140000000' })

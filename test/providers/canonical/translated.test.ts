@@ -2,7 +2,6 @@ import t from 'tap'
 import { noUsage, type Usage } from '../../../src/domain/usage/usage.ts'
 import { asObject, type JsonObject, parseJson } from '../../../src/encoding/json.ts'
 import { GatewayError } from '../../../src/errors/gateway-error.ts'
-import { limits } from '../../../src/limits.ts'
 import { DeliveredReply } from '../../../src/providers/canonical/delivered.ts'
 import type { ReplyReader, UpstreamFormat } from '../../../src/providers/canonical/format.ts'
 import type { Reply, ReplyEvent } from '../../../src/providers/canonical/reply.ts'
@@ -13,6 +12,7 @@ import type {
   UpstreamCallRequest,
   UpstreamDialect,
 } from '../../../src/providers/dialect.ts'
+import { providerLimits } from '../../../src/providers/limits.ts'
 import { chatClient } from '../../../src/providers/openai/format.ts'
 import { countTokens } from '../../../src/providers/tokens.ts'
 import { askedOf, targetOf } from '../openai/target.ts'
@@ -210,7 +210,7 @@ t.test('streams that end badly, and some that do not', async (t) => {
 
 t.test('an event that is too large', async (t) => {
   const open = dialect.openRelay(target, askedOf({}, true))
-  const piece = Buffer.alloc(limits.sseEventBytesMax / 2, 'x')
+  const piece = Buffer.alloc(providerLimits.sseEventBytesMax / 2, 'x')
   for (let pushed = 0; pushed < 3; pushed += 1) t.equal(open.push(piece), null)
   t.strictSame([open.state, open.fault], ['broken', 'event_too_large'])
 })
@@ -311,11 +311,11 @@ t.test('a count: texts by the tokenizer, three tokens a message and three to pri
 
 t.test('what is delivered is kept within its bound', async (t) => {
   const delivered = new DeliveredReply()
-  delivered.addEvent({ type: 'text', text: 'x'.repeat(limits.deliveredCharactersMax - 1) })
+  delivered.addEvent({ type: 'text', text: 'x'.repeat(providerLimits.deliveredCharactersMax - 1) })
   delivered.addEvent({ type: 'thinking', text: 'abc' })
   delivered.addEvent({ type: 'arguments', text: 'de' })
   t.strictSame(delivered.reasoningTexts, ['a'])
-  t.strictSame([delivered.texts[0]?.length, delivered.charactersBeyond], [limits.deliveredCharactersMax - 1, 4])
+  t.strictSame([delivered.texts[0]?.length, delivered.charactersBeyond], [providerLimits.deliveredCharactersMax - 1, 4])
 })
 
 t.test('whole and streamed deliver the same text', async (t) => {

@@ -6,7 +6,7 @@ import { type UsageBounds, worstCasePicos } from '../../../src/domain/pricing/wo
 import { noUsage } from '../../../src/domain/usage/usage.ts'
 import type { JsonObject } from '../../../src/encoding/json.ts'
 import { GatewayError } from '../../../src/errors/gateway-error.ts'
-import { limits } from '../../../src/limits.ts'
+import { providerLimits } from '../../../src/providers/limits.ts'
 import { readResponsesAnswer } from '../../../src/providers/openai-responses/answer.ts'
 import { ResponsesRelay } from '../../../src/providers/openai-responses/relay.ts'
 import { responsesRequest } from '../../../src/providers/openai-responses/request.ts'
@@ -144,8 +144,8 @@ t.test('an image is made only where all that it reads has a price', async (t) =>
 t.test('what images can read is reserved', async (t) => {
   const high = name('low_1024x1024')
   const most = (body: JsonObject) => toolCallsMaxOf(body, true)
-  const low = limits.imageToolImageTokensMax
-  const texts = { [name('input_text_tokens')]: limits.imageToolPromptTokensMax }
+  const low = providerLimits.imageToolImageTokensMax
+  const texts = { [name('input_text_tokens')]: providerLimits.imageToolPromptTokensMax }
   t.strictSame(most({ ...bodyWith(), max_tool_calls: 1 }), { [high]: 1, ...texts })
   t.strictSame(most({ ...bodyWith({}, twoPictures), max_tool_calls: 1 }), {
     [high]: 1,
@@ -157,9 +157,9 @@ t.test('what images can read is reserved', async (t) => {
   const mask = { input_image_mask: { image_url: 'data:image/png;base64,AA==' } }
   t.match(most({ ...bodyWith(mask), max_tool_calls: 1 }), { [name('input_image_tokens')]: low })
   const faithful = { ...bodyWith({ input_fidelity: 'high' }, twoPictures), max_tool_calls: 1 }
-  t.match(most(faithful), { [name('input_image_tokens')]: 2 * (low + limits.imageToolFidelityTokensMax) })
+  t.match(most(faithful), { [name('input_image_tokens')]: 2 * (low + providerLimits.imageToolFidelityTokensMax) })
   const goingOn = { ...bodyWith(), previous_response_id: 'resp_1', max_tool_calls: 2 }
-  t.match(most(goingOn), { [name('input_image_tokens')]: 2 * limits.imageToolImagesMax * low })
+  t.match(most(goingOn), { [name('input_image_tokens')]: 2 * providerLimits.imageToolImagesMax * low })
   t.ok(Number.isFinite(most({ ...bodyWith(), max_tool_calls: 1e308 })[name('input_image_tokens')]))
 })
 
@@ -172,9 +172,10 @@ t.test('no image within its bounds costs more than was reserved for it', async (
       const input = [{ role: 'user', content: Array.from({ length: pictures }, () => picture) }]
       const body = { ...bodyWith({ model, input_fidelity }, input), max_tool_calls: 1 }
       const perImage =
-        limits.imageToolImageTokensMax + (input_fidelity === 'high' ? limits.imageToolFidelityTokensMax : 0)
-      const images = Math.floor((Math.min(pictures, limits.imageToolImagesMax) * perImage * share) / 1_000)
-      const text = Math.floor((limits.imageToolPromptTokensMax * share) / 1_000)
+        providerLimits.imageToolImageTokensMax +
+        (input_fidelity === 'high' ? providerLimits.imageToolFidelityTokensMax : 0)
+      const images = Math.floor((Math.min(pictures, providerLimits.imageToolImagesMax) * perImage * share) / 1_000)
+      const text = Math.floor((providerLimits.imageToolPromptTokensMax * share) / 1_000)
       const told = { input_tokens: images + text, input_tokens_details: { image_tokens: images, text_tokens: text } }
       const toolCalls = countToolCalls(body, [edited], { image_gen: told })
       const demand: UsageBounds = {

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { noUsage } from '../../../src/domain/usage/usage.ts'
 import { asObject, isObject, type JsonObject, parseJson } from '../../../src/encoding/json.ts'
-import { limits } from '../../../src/limits.ts'
+import { providerLimits } from '../../../src/providers/limits.ts'
 import { countResponsesUsage } from '../../../src/providers/openai-responses/estimate.ts'
 import { ResponsesRelay } from '../../../src/providers/openai-responses/relay.ts'
 import { problemsOfResponsesEvent } from '../../reference/responses-contract.ts'
@@ -125,7 +125,7 @@ t.test('a promise is no answer: it waits for the next event', async (t) => {
 t.test('a promise is bounded', async (t) => {
   const relay = new ResponsesRelay(targetOf(), askedOf({}, true))
   const promise = Buffer.from(sse({ type: 'response.in_progress', pad: 'x'.repeat(1024 * 1024) }))
-  for (let bytes = 0; bytes <= limits.sseEventBytesMax; bytes += promise.length) relay.push(promise)
+  for (let bytes = 0; bytes <= providerLimits.sseEventBytesMax; bytes += promise.length) relay.push(promise)
   t.strictSame([relay.state, relay.fault], ['broken', 'event_too_large'])
 })
 
@@ -247,7 +247,7 @@ t.test('the failed response of the upstream is kept for the client, scrubbed', a
 
 t.test('of a failed response that is too large only the failure is kept', async (t) => {
   const begun = textOf(events.slice(0, 5))
-  const instructions = 'x'.repeat(limits.failedResponseCharactersMax)
+  const instructions = 'x'.repeat(providerLimits.failedResponseCharactersMax)
   const { relay } = relayed([begun + sse(lateFailure({ instructions, usage: usageOf(5, 2) }))])
   t.strictSame(relay.failedResponse, {
     id: 'resp_1',
@@ -373,7 +373,7 @@ t.test('what is kept of a text is bounded, and the rest is counted', async (t) =
   const delta = 'x'.repeat(1024 * 1024)
   const event = Buffer.from(sse({ type: 'response.output_text.delta', output_index: 0, delta }))
   for (let at = 0; at < 6; at += 1) relay.push(event)
-  t.equal(relay.delivered.texts[0]?.length, limits.deliveredCharactersMax)
+  t.equal(relay.delivered.texts[0]?.length, providerLimits.deliveredCharactersMax)
   t.equal(relay.delivered.charactersBeyond, 2 * 1024 * 1024)
   const whole = { type: 'response.output_item.done', output_index: 0, item: messageOf(delta) }
   relay.push(Buffer.from(sse(whole)))
@@ -382,7 +382,7 @@ t.test('what is kept of a text is bounded, and the rest is counted', async (t) =
 
 t.test('items beyond the bound share the last place', async (t) => {
   const relay = new ResponsesRelay(targetOf(), askedOf({}, true))
-  for (const output_index of [limits.upstreamOutputItemsMax, 1e9])
+  for (const output_index of [providerLimits.upstreamOutputItemsMax, 1e9])
     relay.push(Buffer.from(sse({ type: 'response.output_text.delta', output_index, delta: 'x' })))
   t.strictSame(relay.delivered.texts, ['xx'])
 })

@@ -1,11 +1,12 @@
 import t from 'tap'
 import type { JsonObject } from '../../../src/encoding/json.ts'
 import { GatewayError } from '../../../src/errors/gateway-error.ts'
-import { limits } from '../../../src/limits.ts'
+import { providerLimits } from '../../../src/providers/limits.ts'
 import { referencedResponseOf } from '../../../src/providers/openai-responses/references.ts'
 import { responsesRequest } from '../../../src/providers/openai-responses/request.ts'
 import { toolCallsMaxOf } from '../../../src/providers/openai-responses/tools.ts'
 import type { Profile } from '../../../src/providers/provider.ts'
+import { sharedLimits } from '../../../src/runtime/limits.ts'
 import { askedOf, codeRun, fileSearch, image, messageOf, search, sheetOf, targetOf } from './fixtures.ts'
 
 const sent = (body: JsonObject, options: { cap?: number; profile?: Profile } = {}): JsonObject =>
@@ -319,11 +320,14 @@ t.test('an answer to go on from', async (t) => {
 t.test('the most calls that a request can make', async (t) => {
   const most = (body: JsonObject) => toolCallsMaxOf(body, true)
   const declared = [{ type: 'web_search' }, { type: 'function' }, { type: 'code_interpreter', container: auto }]
-  t.strictSame(most({ tools: declared }), { web_search: limits.webSearchesMax, code_interpreter: limits.codeRunsMax })
+  t.strictSame(most({ tools: declared }), {
+    web_search: sharedLimits.webSearchesMax,
+    code_interpreter: providerLimits.codeRunsMax,
+  })
   t.strictSame(most({ tools: [{ type: 'web_search_preview' }], max_tool_calls: 3 }), { web_search_preview: 3 })
-  t.strictSame(most({ tools: [{ type: 'x_search' }] }), { x_search: limits.xSearchesMax })
+  t.strictSame(most({ tools: [{ type: 'x_search' }] }), { x_search: providerLimits.xSearchesMax })
   t.strictSame(most({ input: [user({ type: 'input_file', file_url: 'u' })] }), {
-    document_search: limits.fileSearchesMax,
+    document_search: providerLimits.fileSearchesMax,
   })
   t.strictSame(most({ tools: null }), {})
 })
@@ -332,8 +336,8 @@ t.test('a bound that the provider may not obey lowers nothing', async (t) => {
   const tools = [{ type: 'web_search' }, { type: 'x_search' }]
   t.strictSame(toolCallsMaxOf({ tools, max_tool_calls: 2 }, true), { web_search: 2, x_search: 2 })
   t.strictSame(toolCallsMaxOf({ tools, max_tool_calls: 2 }, false), {
-    web_search: limits.webSearchesMax,
-    x_search: limits.xSearchesMax,
+    web_search: sharedLimits.webSearchesMax,
+    x_search: providerLimits.xSearchesMax,
   })
   t.strictSame(toolCallsMaxOf({ tools, max_tool_calls: 99 }, false), { web_search: 99, x_search: 99 })
 })

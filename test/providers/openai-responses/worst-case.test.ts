@@ -2,8 +2,9 @@ import t from 'tap'
 import { parseUsd } from '../../../src/domain/money.ts'
 import { type UsageBounds, worstCasePicos } from '../../../src/domain/pricing/worst-case.ts'
 import type { JsonObject } from '../../../src/encoding/json.ts'
-import { limits } from '../../../src/limits.ts'
+import { providerLimits } from '../../../src/providers/limits.ts'
 import { billedTool, toolCallsMaxOf } from '../../../src/providers/openai-responses/tools.ts'
+import { sharedLimits } from '../../../src/runtime/limits.ts'
 import { sheetOf } from './fixtures.ts'
 
 const sheet = sheetOf('openai/gpt-4.1')
@@ -36,11 +37,13 @@ t.test('what a request can cost in tools is reserved', async (t) => {
   const tools = [{ type: 'web_search_preview' }, { type: 'code_interpreter' }, { type: 'image_generation' }]
   // gpt-4.1: 0.025 a search, 0.03 a container, 0.2 the dearest image of gpt-image-1.5, and its prompt at 5 a million; the second may be
   // made from the first, at 8 a million. Two searches add 28,000 tokens, at 2 a million.
-  const prompt = (images: bigint): bigint => images * BigInt(limits.imageToolPromptTokensMax) * 5_000_000n
-  const earlier = (images: bigint): bigint => images * BigInt(limits.imageToolImageTokensMax) * 8_000_000n
+  const prompt = (images: bigint): bigint => images * BigInt(providerLimits.imageToolPromptTokensMax) * 5_000_000n
+  const earlier = (images: bigint): bigint => images * BigInt(providerLimits.imageToolImageTokensMax) * 8_000_000n
   t.equal(reserved({ tools, max_tool_calls: 2 }), 510_000_000_000n + 56_000_000_000n + prompt(2n) + earlier(1n))
   const own =
-    BigInt(limits.webSearchesMax) * 25n + BigInt(limits.codeRunsMax) * 30n + BigInt(limits.generatedImagesMax) * 200n
+    BigInt(sharedLimits.webSearchesMax) * 25n +
+    BigInt(providerLimits.codeRunsMax) * 30n +
+    BigInt(providerLimits.generatedImagesMax) * 200n
   // 0 + 1 + 2 + 3 earlier images, and 64,000 tokens of searches.
   t.equal(reserved({ tools }), (own + 128n) * 1_000_000_000n + prompt(4n) + earlier(6n))
   t.equal(reserved({ tools: [{ type: 'function' }] }), 0n)

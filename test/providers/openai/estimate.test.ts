@@ -1,7 +1,7 @@
 import { performance } from 'node:perf_hooks'
 import { countTokens as reference } from 'gpt-tokenizer/encoding/o200k_base'
 import t from 'tap'
-import { limits } from '../../../src/limits.ts'
+import { providerLimits } from '../../../src/providers/limits.ts'
 import { countChatUsage } from '../../../src/providers/openai/estimate.ts'
 import { countTokens } from '../../../src/providers/tokens.ts'
 import { askedOf, targetOf } from './target.ts'
@@ -20,7 +20,7 @@ t.test('a hostile text is counted in bounded time', async (t) => {
 
 t.test('beyond the bound the count goes on in proportion', async (t) => {
   const words = 'The quick brown fox. '
-  const text = words.repeat(Math.ceil((2 * limits.estimateCharactersMax) / words.length))
+  const text = words.repeat(Math.ceil((2 * providerLimits.estimateCharactersMax) / words.length))
   const exact = reference(text)
   const counted = await countTokens(text)
   t.ok(Math.abs(counted - exact) / exact < 0.02, `${counted} for ${exact}`)

@@ -1,9 +1,9 @@
 import t from 'tap'
 import type { JsonObject } from '../../../src/encoding/json.ts'
 import { GatewayError } from '../../../src/errors/gateway-error.ts'
-import { limits } from '../../../src/limits.ts'
 import type { Conversation } from '../../../src/providers/canonical/conversation.ts'
 import { readConversation } from '../../../src/providers/openai/read-conversation.ts'
+import { sharedLimits } from '../../../src/runtime/limits.ts'
 import { assistant, conversation, image, text, toolCall, toolResult, user } from '../canonical/parts.ts'
 
 const hi = { role: 'user', content: 'Hi' }
@@ -325,8 +325,8 @@ t.test('what has no canonical form is refused with its field', async (t) => {
 
 t.test('arguments have the bounds of a body, all together', async (t) => {
   const list = (elements: number): string => `{"a":[${Array.from({ length: elements }, () => 1)}]}`
-  const most = limits.jsonMembersMax - 1
-  const half = limits.jsonMembersMax / 2
+  const most = sharedLimits.jsonMembersMax - 1
+  const half = sharedLimits.jsonMembersMax / 2
   const path = 'messages[0].tool_calls[0].function.arguments'
   t.equal(refusalOf(bodyOf({ messages: [calling(call('a', 'f', list(most)))] })), null)
   t.match(refusalOf(bodyOf({ messages: [calling(call('a', 'f', list(most + 1)))] })), {
@@ -339,7 +339,7 @@ t.test('arguments have the bounds of a body, all together', async (t) => {
     param: 'messages[1].tool_calls[0].function.arguments',
   })
   const deep = (levels: number): string => `{"a":1,"a":${'['.repeat(levels)}${']'.repeat(levels)}}`
-  t.equal(refusalOf(bodyOf({ messages: [calling(call('a', 'f', deep(limits.jsonDepthMax - 1)))] })), null)
+  t.equal(refusalOf(bodyOf({ messages: [calling(call('a', 'f', deep(sharedLimits.jsonDepthMax - 1)))] })), null)
   t.match(refusalOf(bodyOf({ messages: [calling(call('a', 'f', deep(10_000)))] })), {
     code: 'invalid_value',
     status: 400,

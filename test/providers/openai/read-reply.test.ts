@@ -2,9 +2,9 @@ import fc from 'fast-check'
 import t from 'tap'
 import { noUsage } from '../../../src/domain/usage/usage.ts'
 import type { JsonObject } from '../../../src/encoding/json.ts'
-import { limits } from '../../../src/limits.ts'
 import type { Reply, ReplyEvent, ReplyPart, StopReason } from '../../../src/providers/canonical/reply.ts'
 import type { AnswerFault } from '../../../src/providers/dialect.ts'
+import { providerLimits } from '../../../src/providers/limits.ts'
 import { readChatReply } from '../../../src/providers/openai/read-reply.ts'
 import { ChatReplyReader } from '../../../src/providers/openai/read-reply-stream.ts'
 import type { Profile } from '../../../src/providers/provider.ts'
@@ -241,8 +241,10 @@ t.test('usage that is repeated', async (t) => {
 })
 
 t.test('faults', async (t) => {
-  const many = Array.from({ length: limits.replyToolCallsMax + 1 }, (_, index) => piece(index, '{}', {}, 'find'))
-  const large = 'x'.repeat(limits.replyHeldCharactersMax)
+  const many = Array.from({ length: providerLimits.replyToolCallsMax + 1 }, (_, index) =>
+    piece(index, '{}', {}, 'find'),
+  )
+  const large = 'x'.repeat(providerLimits.replyHeldCharactersMax)
   const table: readonly [string, string][] = [
     [event({ error: { message: 'no' } }), 'error_in_stream'],
     [chunk({ content: 'x' }) + event({ error: { message: 'no' } }), 'error_in_stream'],

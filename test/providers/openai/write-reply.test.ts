@@ -2,8 +2,8 @@ import fc from 'fast-check'
 import OpenAI from 'openai'
 import t from 'tap'
 import { asArray, asObject, isObject, type JsonObject, parseJson } from '../../../src/encoding/json.ts'
-import { limits } from '../../../src/limits.ts'
 import type { ReplyEvent, ReplyPart } from '../../../src/providers/canonical/reply.ts'
+import { providerLimits } from '../../../src/providers/limits.ts'
 import { chatClient } from '../../../src/providers/openai/format.ts'
 import { propertyRuns } from '../../support/property-runs.ts'
 import { anyReply, eventsOf, replyOf, served, type UsedReply, usage } from '../canonical/replies.ts'
@@ -139,9 +139,9 @@ t.test('citations of the first text of a stream begin where it begins', async (t
 })
 
 t.test('citations of a stream are bounded', async (t) => {
-  const citations = Array.from({ length: limits.replyCitationsMax + 1 }, () => cite('u', null, null))
+  const citations = Array.from({ length: providerLimits.replyCitationsMax + 1 }, () => cite('u', null, null))
   const [annotated] = deltasOf(replyOf([{ type: 'text', text: 'x', citations }])).slice(-2)
-  t.equal(asArray(asObject(annotated)['annotations']).length, limits.replyCitationsMax)
+  t.equal(asArray(asObject(annotated)['annotations']).length, providerLimits.replyCitationsMax)
 })
 
 t.test('the chunks of a stream', async (t) => {

@@ -1,7 +1,8 @@
 import t from 'tap'
-import { limits } from '../../../src/limits.ts'
 import { HttpFault } from '../../../src/providers/http.ts'
+import { providerLimits } from '../../../src/providers/limits.ts'
 import type { SubmittedTask, VendorStatus } from '../../../src/providers/vv-video/vendor.ts'
+import { sharedLimits } from '../../../src/runtime/limits.ts'
 import { envelope, fault, never, nowMs, open, payload, type Scripted, taskId, vendorTaskId } from './scripted.ts'
 
 /** `busy` for every task, `put off` for this one. */
@@ -86,7 +87,12 @@ const pages: readonly (readonly [string, Scripted, string, string])[] = [
   ['a rate limit that breaks off', { status: 429, body: fault(1302), breaks: 'in_body' }, 'busy', 'busy'],
   ['a connection that breaks', { breaks: 'before_head' }, 'unknown', 'unknown'],
   ['silence', { fault: new HttpFault('timeout') }, 'unknown', 'unknown'],
-  ['too much', { body: `{"code":0,"message":"${'x'.repeat(limits.videoAnswerBytesMax)}"}` }, 'unknown', 'unknown'],
+  [
+    'too much',
+    { body: `{"code":0,"message":"${'x'.repeat(providerLimits.videoAnswerBytesMax)}"}` },
+    'unknown',
+    'unknown',
+  ],
 ]
 
 t.test('what is no answer of the vendor', async (t) => {
@@ -106,7 +112,7 @@ t.test('the reason names what was said', async (t) => {
     [{ status: 503, body: fault(5001) }, 'http_503 5001'],
     [{ status: 502, body: '<html>' }, 'http_502 no_envelope'],
     [{ fault: new HttpFault('timeout') }, 'timeout'],
-    [{ body: 'x'.repeat(limits.videoAnswerBytesMax + 1) }, 'http_200 answer_too_large'],
+    [{ body: 'x'.repeat(providerLimits.videoAnswerBytesMax + 1) }, 'http_200 answer_too_large'],
     [{ body: envelope({}) }, 'no_task_id'],
   ]
   for (const [answer, reason] of reasons) {
@@ -124,7 +130,7 @@ t.test('Retry-After: seconds, a date, nothing, nonsense, too long', async (t) =>
     [new Date(nowMs - 90_000).toUTCString(), 0],
     [null, null],
     ['soon', null],
-    ['999999', limits.upstreamRetryAfterSecondsMax * 1_000],
+    ['999999', sharedLimits.upstreamRetryAfterSecondsMax * 1_000],
   ]
   for (const [header, retryAfterMs] of headers) {
     http.answer = { status: 429, body: fault(1302), headers: header === null ? {} : { 'retry-after': header } }
@@ -158,7 +164,7 @@ t.test('a refusal without words, and one with too many', async (t) => {
   })
   http.answer = { status: 400, body: fault(1301, '10.0.0.1 '.repeat(1_000)) }
   const refused = await vendor.submit(payload, never)
-  t.ok(refused.type === 'refused' && refused.message.length <= limits.upstreamMessageCharactersMax)
+  t.ok(refused.type === 'refused' && refused.message.length <= sharedLimits.upstreamMessageCharactersMax)
 })
 
 t.test('an id that is taken is no fault of the request: the task may be ours', async (t) => {

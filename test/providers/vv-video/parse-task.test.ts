@@ -1,5 +1,5 @@
 import t from 'tap'
-import { limits } from '../../../src/limits.ts'
+import { providerLimits } from '../../../src/providers/limits.ts'
 import type { VendorStatus } from '../../../src/providers/vv-video/vendor.ts'
 import { envelope, never, open, taskId, vendorTaskId } from './scripted.ts'
 
@@ -119,7 +119,7 @@ t.test('numbers in place of texts lose no digit', async (t) => {
 })
 
 t.test('results are bounded, and only what can be fetched', async (t) => {
-  const long = `https://cdn.example/${'x'.repeat(limits.videoUrlCharactersMax)}`
+  const long = `https://cdn.example/${'x'.repeat(providerLimits.videoUrlCharactersMax)}`
   const urls = ['ftp://a.example/b', 'javascript:alert(1)', 'nonsense', '', null, 5, long, 'https://cdn.example/a']
   const videos = [...urls.map((url) => ({ id: 'v'.repeat(500), url, duration: 'd'.repeat(99) })), 'video', null]
   const { results } = await verdictOf({ task_status: 'succeed', task_result: { videos } })

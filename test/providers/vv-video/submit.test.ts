@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 import t from 'tap'
 import type { VideoBody } from '../../../src/domain/video/request.ts'
-import { limits } from '../../../src/limits.ts'
+import { providerLimits } from '../../../src/providers/limits.ts'
 import { envelope, fault, never, nowMs, open, payload, taskId, vendorTaskId } from './scripted.ts'
 
 const taken = envelope({ task_id: vendorTaskId, task_status: 'submitted', task_info: { external_task_id: taskId } })
@@ -82,7 +82,7 @@ t.test('tokens: what they claim, how long one is kept, and when a new one is mad
   }
   const first = await token()
   t.strictSame(verified(first, 'SK'), { iss: 'AK', exp: nowMs / 1_000 + 1_800, nbf: nowMs / 1_000 - 5 })
-  now += 1_800_000 - limits.videoTokenRenewMs - 1
+  now += 1_800_000 - providerLimits.videoTokenRenewMs - 1
   t.equal(await token(), first)
   now += 1
   const second = await token()

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { GatewayError } from '../../../src/errors/gateway-error.ts'
-import { limits } from '../../../src/limits.ts'
+import { sharedLimits } from '../../../src/runtime/limits.ts'
 import {
   completionText,
   errorOf,
@@ -253,7 +253,7 @@ t.test('acknowledged frames that do not come back: what is known may be old, so 
   log.deliver(false)
   t.equal((await post(ask)).status, 200)
   t.equal((await post(ask)).status, 200, 'a tail may lag a little')
-  await new Promise((resolve) => setTimeout(resolve, limits.logStalledMs + 100))
+  await new Promise((resolve) => setTimeout(resolve, sharedLimits.logStalledMs + 100))
   t.equal((await post(ask)).status, 503)
   log.deliver(true)
   await new Promise((resolve) => setImmediate(() => setImmediate(resolve)))

@@ -3,8 +3,8 @@ import t from 'tap'
 import type { ClaimedKey } from '../../../src/domain/idempotency/key.ts'
 import { walletInLedger } from '../../../src/domain/ledger/ledger.ts'
 import { GatewayError } from '../../../src/errors/gateway-error.ts'
-import { limits } from '../../../src/limits.ts'
 import { decodeKeyRecord, encodeKeyRecord } from '../../../src/roles/edge/idempotency/key-record.ts'
+import { edgeLimits } from '../../../src/roles/edge/limits.ts'
 import { until } from '../../support/clients.ts'
 import {
   completionText,
@@ -182,7 +182,7 @@ t.test('a stream that its client left is not kept either, and one of which nothi
 
 t.test('an answer that is too large is given and not kept', async (t) => {
   const outcomes = new MemoryOutcomes()
-  const large = JSON.stringify({ text: 'x'.repeat(limits.outcomeBytesMax) })
+  const large = JSON.stringify({ text: 'x'.repeat(edgeLimits.outcomeBytesMax) })
   const half = Math.ceil(large.length / 2)
   for (const pieces of [[large], [large.slice(0, half), large.slice(half)], [...large.match(/.{1,60000}/g)!]]) {
     const serve: Serve = async function* (call, bill) {

@@ -4,7 +4,7 @@ import type { FrameSource } from '../../../src/audit/frames.ts'
 import { checkProof, readProof } from '../../../src/audit/proof.ts'
 import { SealBuilder } from '../../../src/audit/seal.ts'
 import { parseUsd } from '../../../src/domain/money.ts'
-import { limits } from '../../../src/limits.ts'
+import { edgeLimits } from '../../../src/roles/edge/limits.ts'
 import { signer, verifier } from '../../audit/sealed-log.ts'
 import { until } from '../../support/clients.ts'
 import { MemoryLog, rawFrameOf } from '../../support/memory-log.ts'
@@ -216,11 +216,11 @@ t.test(
     }
     const slow = await startEdge(t, { readModels, frames, verifiers: [verifier] })
     const ask = (id: string): Promise<Response> => get(`${own}/charges/${id}/proof`, secret, slow.url)
-    const asked = Array.from({ length: limits.explainsAtOnceMax }, () => ask('request-alone'))
-    await until(() => reads.length === limits.explainsAtOnceMax)
+    const asked = Array.from({ length: edgeLimits.explainsAtOnceMax }, () => ask('request-alone'))
+    await until(() => reads.length === edgeLimits.explainsAtOnceMax)
     asked.push(ask('request-shared'), ask('request-shared'))
     for (const { status } of await Promise.all(asked)) t.equal(status, 503)
-    t.equal(reads.length, limits.explainsAtOnceMax)
+    t.equal(reads.length, edgeLimits.explainsAtOnceMax)
     answered.resolve()
     t.equal((await ask('request-alone')).status, 200)
     const readUntilThen = new Set(reads.splice(0))

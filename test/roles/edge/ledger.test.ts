@@ -1,6 +1,6 @@
 import t from 'tap'
 import type { RawFrame } from '../../../src/audit/frames.ts'
-import { limits } from '../../../src/limits.ts'
+import { edgeLimits } from '../../../src/roles/edge/limits.ts'
 import type { EdgeReadModels } from '../../../src/roles/edge/read-models.ts'
 import { until } from '../../support/clients.ts'
 import { MemoryLog } from '../../support/memory-log.ts'
@@ -235,10 +235,10 @@ t.test('with the log away: 503; so many wait and no more ask it at once', async 
     },
   }
   const { url } = await startEdge(t, { readModels: tables, frames })
-  const asked = Array.from({ length: 2 * limits.explainsAtOnceMax }, () => get('charges/request-1', url))
-  await until(() => most === limits.explainsAtOnceMax)
+  const asked = Array.from({ length: 2 * edgeLimits.explainsAtOnceMax }, () => get('charges/request-1', url))
+  await until(() => most === edgeLimits.explainsAtOnceMax)
   t.equal((await get('holds', url)).status, 200, 'others do not wait')
-  t.equal(most, limits.explainsAtOnceMax)
+  t.equal(most, edgeLimits.explainsAtOnceMax)
   broken.reject(new Error('no answer'))
   for (const response of await Promise.all(asked))
     t.match({ status: response.status, ...(await errorOf(response)) }, { status: 503, code: 'log_unavailable' })

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import { get, type IncomingMessage } from 'node:http'
 import t from 'tap'
 import type { Fact } from '../../../src/events/envelope.ts'
-import { limits } from '../../../src/limits.ts'
+import { edgeLimits } from '../../../src/roles/edge/limits.ts'
 import { until } from '../../support/clients.ts'
 import { credited, keyIssued, opened } from '../projector/facts.ts'
 import { errorOf, secret, startEdge, type TestEdge, workspaceId } from './edge-fixture.ts'
@@ -137,7 +137,7 @@ t.test('it stays open while nothing happens', async (t) => {
 
 t.test('whoever asks for the head alone has it, and follows nothing', async (t) => {
   const { url } = await startEdge(t)
-  for (let asked = 0; asked <= limits.tailsOfOneMax; asked += 1) {
+  for (let asked = 0; asked <= edgeLimits.tailsOfOneMax; asked += 1) {
     const response = await fetch(`${url}/v1/ledger/tail`, {
       method: 'HEAD',
       headers: { authorization: `Bearer ${secret}` },
@@ -150,7 +150,7 @@ t.test('whoever asks for the head alone has it, and follows nothing', async (t) 
 
 t.test('so many of a workspace follow at once and no more, and others may still', async (t) => {
   const edge = await startEdge(t, { admins })
-  const tails = await Promise.all(Array.from({ length: limits.tailsOfOneMax }, () => follow(ownTail(edge), secret)))
+  const tails = await Promise.all(Array.from({ length: edgeLimits.tailsOfOneMax }, () => follow(ownTail(edge), secret)))
   const refused = await fetch(ownTail(edge), { headers: { authorization: `Bearer ${secret}` } })
   t.match({ status: refused.status, ...(await errorOf(refused)) }, { status: 429, code: 'concurrency_limit_exceeded' })
   const other = await follow(`${edge.url}/admin/v1/ledger/tail`, token)

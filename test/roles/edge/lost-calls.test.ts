@@ -1,8 +1,9 @@
 import t, { type Test } from 'tap'
 import { walletInLedger } from '../../../src/domain/ledger/ledger.ts'
 import { logUnavailable } from '../../../src/errors/gateway-error.ts'
-import { limits } from '../../../src/limits.ts'
 import { DispatchLost } from '../../../src/roles/dispatch.ts'
+import { edgeLimits } from '../../../src/roles/edge/limits.ts'
+import { sharedLimits } from '../../../src/runtime/limits.ts'
 import { errorOf, plainAsk, type Serve, startEdge, streamHead, type TestEdge, textBytes } from './edge-fixture.ts'
 
 const event = 'data: {"choices":[{"index":0,"delta":{"content":"Hello"}}]}\n\n'
@@ -114,7 +115,8 @@ t.test('a slice outlives the last request that it covers, and not by much', asyn
   const [placed] = edge.log.events.flatMap((each) => (each.type === 'HoldPlaced' ? [each.data] : []))
   const standsMs = Date.parse(placed?.deadline ?? '') - beforeMs
   const lastsMs = (edge.calls[0]?.deadlineMs ?? 0) - beforeMs
-  const { closingAckMs, allowanceMarginMs } = limits
+  const { closingAckMs } = sharedLimits,
+    { allowanceMarginMs } = edgeLimits
   t.ok(lastsMs >= requestDeadlineMs && lastsMs < requestDeadlineMs + 1_000, `a request lasts ${lastsMs} ms`)
   const soonestMs = 2 * requestDeadlineMs + closingAckMs + allowanceMarginMs
   t.ok(standsMs >= soonestMs && standsMs < soonestMs + 1_000, `a slice stands ${standsMs} ms`)

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import { connect } from 'node:net'
 import t from 'tap'
-import { limits } from '../../../src/limits.ts'
+import { sharedLimits } from '../../../src/runtime/limits.ts'
 import { errorOf, plainAsk, revokedSecret, secret, startEdge } from './edge-fixture.ts'
 
 const authorization = `Bearer ${secret}`
@@ -360,7 +360,7 @@ t.test('a body of more members and elements than the limit, wherever a body is r
     ['/vv/v1/videos/text2video'],
     ['/admin/v1/workspaces', { authorization: 'Bearer admin-token' }],
   ]
-  const ones = Array.from({ length: limits.jsonMembersMax + 1 }, () => 1)
+  const ones = Array.from({ length: sharedLimits.jsonMembersMax + 1 }, () => 1)
   const names = Object.fromEntries(ones.map((one, place) => [`k${place}`, one]))
   for (const [path, headers] of rows)
     for (const many of [ones, names]) {

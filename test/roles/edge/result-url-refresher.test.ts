@@ -1,9 +1,9 @@
 import t, { type Test } from 'tap'
 import { openTask, type Task } from '../../../src/domain/video/task.ts'
 import type { TaskResult } from '../../../src/events/types.ts'
-import { limits } from '../../../src/limits.ts'
 import type { AnswerPart, RoutedRequest } from '../../../src/roles/dispatch.ts'
 import type { InferenceQuestion } from '../../../src/roles/edge/inference.ts'
+import { edgeLimits } from '../../../src/roles/edge/limits.ts'
 import { ResultUrlRefresher } from '../../../src/roles/edge/result-url-refresher.ts'
 import { encodeResults } from '../../../src/roles/task-results.ts'
 import { placed } from '../../domain/video/tasks.ts'
@@ -169,7 +169,7 @@ t.test('a vendor that tells none, or one that has expired, is asked again after 
     await poll()
     await poll()
     t.equal(asked.length, round)
-    pass(limits.resultRefreshRetryMs)
+    pass(edgeLimits.resultRefreshRetryMs)
   }
 })
 
@@ -181,7 +181,7 @@ t.test(
     for (let round = 1; round <= 2; round += 1) {
       for (let polls = 0; polls < 3; polls += 1) t.equal(await poll('one', []), undefined)
       t.equal(asked.length, round)
-      pass(limits.resultRefreshRetryMs)
+      pass(edgeLimits.resultRefreshRetryMs)
     }
     told.push(resultOf('https://cdn.example/a.mp4'))
     for (let polls = 0; polls < 3; polls += 1) t.equal(await poll('one', []), 'https://cdn.example/a.mp4')
@@ -200,9 +200,9 @@ t.test('many who poll one task wait for one answer', async (t) => {
 
 t.test('what is remembered is bounded', async (t) => {
   const { asked, poll, now } = bench(async () => [resultOf(signed(now() + 60_000))])
-  for (let task = 0; task <= limits.refreshedResultsMax; task += 1) await poll(`task-${task}`)
+  for (let task = 0; task <= edgeLimits.refreshedResultsMax; task += 1) await poll(`task-${task}`)
   const { length } = asked
-  await poll(`task-${limits.refreshedResultsMax}`)
+  await poll(`task-${edgeLimits.refreshedResultsMax}`)
   t.equal(asked.length, length)
   await poll('task-0')
   t.equal(asked.length, length + 1, 'the oldest was forgotten')
@@ -217,6 +217,6 @@ t.test('a poll waits for a silent vendor no longer than it should', { timeout: 2
   const startMs = Date.now()
   const response = await edge.get(`/v1/videos/${taskId}/content`)
   t.match([response.status, response.headers.get('location')], [302, stale])
-  t.ok(Date.now() - startMs < limits.resultRefreshMs + 2_000)
+  t.ok(Date.now() - startMs < edgeLimits.resultRefreshMs + 2_000)
   t.match(await errorOf(await edge.get('/v1/videos/task_none/content')), { code: 'task_not_exist' })
 })

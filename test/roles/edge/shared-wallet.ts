@@ -5,12 +5,12 @@ import { formatUsd, parseUsd } from '../../../src/domain/money.ts'
 import type { Wallet } from '../../../src/domain/wallet/wallet.ts'
 import { logUnavailable } from '../../../src/errors/gateway-error.ts'
 import type { Fact } from '../../../src/events/envelope.ts'
-import { limits } from '../../../src/limits.ts'
 import type { EventLog, Follower, Frame } from '../../../src/log/event-log.ts'
 import { LedgerTail } from '../../../src/log/ledger-tail.ts'
 import { WalletCommandHandler } from '../../../src/log/wallet-command-handler.ts'
 import { Allowances, type Reservation } from '../../../src/roles/edge/allowances.ts'
 import type { Clock } from '../../../src/runtime/clock.ts'
+import { sharedLimits } from '../../../src/runtime/limits.ts'
 import { waitAtMost } from '../../../src/runtime/within.ts'
 import { MemoryLog } from '../../support/memory-log.ts'
 import { randomOf } from '../../support/random.ts'
@@ -108,7 +108,7 @@ const audit = (tail: LedgerTail, faults: string[]): void => {
 /** Several edges, each with a tail of its own, on one log and one wallet. The clock runs five times as fast, unless another is given. */
 export const openSharedWallet = async (t: Test, options: SharedWalletOptions): Promise<SharedWallet> => {
   const { seed, creditPicos, keyLimitPicos, distances = [4, 4, 4] } = options
-  const { requestDeadlineMs } = limits
+  const { requestDeadlineMs } = sharedLimits
   const random = randomOf(seed)
   const below: Below = (bound) => Math.floor(random() * bound)
   const startedMs = Date.now()

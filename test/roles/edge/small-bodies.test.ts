@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import t, { type Test } from 'tap'
 import type { Fact } from '../../../src/events/envelope.ts'
-import { limits } from '../../../src/limits.ts'
+import { edgeLimits } from '../../../src/roles/edge/limits.ts'
 import { until } from '../../support/clients.ts'
 import {
   answerJson,
@@ -54,7 +54,7 @@ const open = (t: Test, port: number): { readonly socket: Socket; readonly status
 }
 
 t.test('without money, a body above 256 KB is refused wherever one is read; a smaller one is read', async (t) => {
-  t.equal(limits.unfundedBodyBytesMax, bytesMax)
+  t.equal(edgeLimits.unfundedBodyBytesMax, bytesMax)
   const { post, calls, queued } = await startEdge(t, poor)
   const rows: readonly (readonly [path: string, headers?: Record<string, string>])[] = [
     ['/v1/chat/completions'],

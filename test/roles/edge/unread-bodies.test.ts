@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import t, { type Test } from 'tap'
-import { limits } from '../../../src/limits.ts'
+import { edgeLimits } from '../../../src/roles/edge/limits.ts'
 import { until } from '../../support/clients.ts'
 import { plainAsk, secret, startEdge } from './edge-fixture.ts'
 
@@ -42,14 +42,14 @@ t.test(
     }
     await Promise.all(connections.map(({ socket }) => once(socket, 'close')))
     for (const { statuses } of connections) t.same(statuses(), ['401', '200'])
-    const turns = (bytes * connections.length) / (pieceBytesMax * limits.discardPiecesMax)
-    t.ok(performance.now() - beganMs > turns * limits.discardTurnMs * 0.8, 'no faster than so many pieces a turn')
+    const turns = (bytes * connections.length) / (pieceBytesMax * edgeLimits.discardPiecesMax)
+    t.ok(performance.now() - beganMs > turns * edgeLimits.discardTurnMs * 0.8, 'no faster than so many pieces a turn')
   },
 )
 
 t.test('as many connections as there may be wait for that; of more, and when the edge stops, they end', async (t) => {
   const { port, post, logged, stop } = await startEdge(t)
-  const connections = Array.from({ length: limits.discardsMax + 3 }, () => open(t, port))
+  const connections = Array.from({ length: edgeLimits.discardsMax + 3 }, () => open(t, port))
   for (const { socket, statuses } of connections) {
     socket.write(headOf('sk-nobody', 40_000_000))
     await until(() => statuses().length === 1)

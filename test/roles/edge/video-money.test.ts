@@ -4,7 +4,8 @@ import { walletInLedger } from '../../../src/domain/ledger/ledger.ts'
 import { balancePicos } from '../../../src/domain/wallet/wallet.ts'
 import { logUnavailable } from '../../../src/errors/gateway-error.ts'
 import type { Fact } from '../../../src/events/envelope.ts'
-import { limits } from '../../../src/limits.ts'
+import { edgeLimits } from '../../../src/roles/edge/limits.ts'
+import { sharedLimits } from '../../../src/runtime/limits.ts'
 import { until } from '../../support/clients.ts'
 import { type EdgeOptions, errorOf, plainAsk, secret, workspaceId } from './edge-fixture.ts'
 import { bodyOf, plainBody, settledFact, startVideoEdge, submitted, type VideoEdge } from './video-fixture.ts'
@@ -100,7 +101,7 @@ t.test('slices that do not come back in time, or that would not do, are no cover
   t.equal((await edge.post({ ...plainBody, mode: 'pro' }, {}, generations)).status, 402, '0.56 is more than all')
   t.ok(performance.now() - startedMs < 1_000, 'so nothing is waited for')
   t.equal((await edge.post(plainBody, {}, generations)).status, 402)
-  t.ok(performance.now() - startedMs >= limits.admissionWaitMs - 100)
+  t.ok(performance.now() - startedMs >= edgeLimits.admissionWaitMs - 100)
   t.equal(edge.queued.size, 0)
 })
 
@@ -151,7 +152,7 @@ t.test('while holds do not come back through the tail, nothing more is queued', 
   edge.log.deliver(false)
   const first = edge.post(plainBody, {}, generations)
   await until(() => edge.holds().length === 1)
-  await pause(limits.logStalledMs + 100)
+  await pause(sharedLimits.logStalledMs + 100)
   t.match(await errorOf(await edge.post(plainBody, {}, generations)), { code: 'log_unavailable' })
   t.equal(edge.queued.size, 1)
   edge.log.deliver(true)

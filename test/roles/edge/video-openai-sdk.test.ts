@@ -1,6 +1,6 @@
 import OpenAI, { toFile } from 'openai'
 import t from 'tap'
-import { limits } from '../../../src/limits.ts'
+import { edgeLimits } from '../../../src/roles/edge/limits.ts'
 import { errorOf, secret } from './edge-fixture.ts'
 import { png } from './images.ts'
 import { bodyOf, progressedFact, settledFact, startVideoEdge } from './video-fixture.ts'
@@ -92,7 +92,7 @@ const membersOf = (count: number): readonly Part[] =>
 t.test('a form has as many parts as a video has use for', async (t) => {
   const edge = await startVideoEdge(t)
   const post = (form: ReturnType<typeof formOf>) => edge.post(form, formType, '/v1/videos')
-  for (const count of [limits.formPartsMax - asked.length + 1, 10_000, 200_000]) {
+  for (const count of [edgeLimits.formPartsMax - asked.length + 1, 10_000, 200_000]) {
     const form = formOf([...asked, ...membersOf(count)])
     const startedMs = performance.now()
     const response = await post(form)
@@ -104,7 +104,7 @@ t.test('a form has as many parts as a video has use for', async (t) => {
     t.ok(performance.now() - startedMs < 1_000, `${count} parts are refused at once`)
   }
   const startedMs = performance.now()
-  t.equal((await post(formOf([...asked, ...membersOf(limits.formPartsMax - asked.length)]))).status, 200)
+  t.equal((await post(formOf([...asked, ...membersOf(edgeLimits.formPartsMax - asked.length)]))).status, 200)
   t.ok(performance.now() - startedMs < 1_000)
 })
 

@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
 import type { JsonObject } from '../../../src/encoding/json.ts'
-import { limits } from '../../../src/limits.ts'
+import { proxyLimits } from '../../../src/roles/proxy/limits.ts'
 import {
   created,
   eventsOf,
@@ -72,7 +72,7 @@ for (const model of ['alone', 'closing'])
     const proxy = await bench(t)
     const askedMs = performance.now()
     const heard = await ask(proxy, `openai/${model}`, responses)
-    t.ok(performance.now() - askedMs < limits.upstreamFailedEventMs + 5_000)
+    t.ok(performance.now() - askedMs < proxyLimits.upstreamFailedEventMs + 5_000)
     t.match(heard, { text: begun, error: { code: 'upstream_stream_interrupted' } })
     t.strictSame(failedResponseOf(heard), { error: limited })
     t.match(billOf(t, proxy), {

@@ -1,6 +1,5 @@
 import t from 'tap'
 import { GatewayError } from '../../../src/errors/gateway-error.ts'
-import { limits } from '../../../src/limits.ts'
 import {
   blamesCaller,
   type CandidateFailure,
@@ -12,6 +11,7 @@ import {
   statusFailure,
   type Unserved,
 } from '../../../src/roles/proxy/failure.ts'
+import { sharedLimits } from '../../../src/runtime/limits.ts'
 import { callOf } from './forwarding.ts'
 
 t.test('who is at fault', async (t) => {
@@ -33,7 +33,7 @@ t.test('Retry-After', async (t) => {
     ['soon', 0],
     ['', 0],
     [undefined, 0],
-    ['999999', limits.upstreamRetryAfterSecondsMax],
+    ['999999', sharedLimits.upstreamRetryAfterSecondsMax],
   ]
   for (const [header, seconds] of table) t.equal(retryAfterSecondsOf(header, now), seconds, `${header}`)
 })

@@ -3,9 +3,9 @@ import { createServer, type IncomingMessage, type RequestListener } from 'node:h
 import t, { type Test } from 'tap'
 import { sandboxOrganisation, sandboxVideoKey } from '../../../sandbox/server.ts'
 import type { JsonObject } from '../../../src/encoding/json.ts'
-import { limits } from '../../../src/limits.ts'
 import { countTokens } from '../../../src/providers/tokens.ts'
 import type { Question, RoutedRequest } from '../../../src/roles/dispatch.ts'
+import { proxyLimits } from '../../../src/roles/proxy/limits.ts'
 import { until } from '../../support/clients.ts'
 import { askSandbox, type Bench, callOf, type Heard, hear, providerKey, startBench, stay } from './forwarding.ts'
 
@@ -315,10 +315,10 @@ t.test('a vendor that hangs is cut with its reader', async (t) => {
 t.test('a vendor is asked only so often', async (t) => {
   const bench = await startBench(t)
   const id = await videoTask(bench, 'queue_ms=0;run_ms=0')
-  const asked = limits.vendorQuestionsInRowMax + 5
+  const asked = proxyLimits.vendorQuestionsInRowMax + 5
   const heard = await Promise.all(Array.from({ length: asked }, () => putVideo(bench, id)))
   const refused = heard.filter(({ error }) => error?.code === 'rate_limit_exceeded')
   t.ok(refused.length >= 3 && refused.length <= 5, `${refused.length} were refused`)
-  await new Promise((resolve) => setTimeout(resolve, 2_000 / limits.vendorQuestionsPerSecond))
+  await new Promise((resolve) => setTimeout(resolve, 2_000 / proxyLimits.vendorQuestionsPerSecond))
   t.equal((await putVideo(bench, id)).error, null, 'and again a moment later')
 })

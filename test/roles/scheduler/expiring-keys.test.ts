@@ -1,9 +1,9 @@
 import t, { type Test } from 'tap'
 import { initialLedger } from '../../../src/domain/ledger/ledger.ts'
-import { limits } from '../../../src/limits.ts'
 import { LedgerTail } from '../../../src/log/ledger-tail.ts'
 import { expiringKeys } from '../../../src/roles/scheduler/expiring-keys.ts'
 import { scheduler } from '../../../src/roles/scheduler/role.ts'
+import { sharedLimits } from '../../../src/runtime/limits.ts'
 import { until } from '../../support/clients.ts'
 import { MemoryLog } from '../../support/memory-log.ts'
 import { keyExpirySet, keyIssued, keyRevoked, opened, workspaceId } from '../projector/facts.ts'
@@ -51,7 +51,7 @@ t.test('two schedulers revoke a key once, and not before its time', async (t) =>
   for (let count = 0; count < 2; count += 1) {
     const tail = await openTail(t, log)
     const clock = (): number => nowMs
-    const parts = { clock, steadyClock: clock, requestDeadlineMs: limits.requestDeadlineMs, logger: silent }
+    const parts = { clock, steadyClock: clock, requestDeadlineMs: sharedLimits.requestDeadlineMs, logger: silent }
     const running = await scheduler.start({ log, tail, sealing: null, ...parts })
     t.teardown(() => running.stop())
   }

@@ -3,10 +3,10 @@ import { initialLedger, walletInLedger } from '../../../src/domain/ledger/ledger
 import { formatUsd } from '../../../src/domain/money.ts'
 import { availablePicos, balancePicos } from '../../../src/domain/wallet/wallet.ts'
 import type { Fact } from '../../../src/events/envelope.ts'
-import { limits } from '../../../src/limits.ts'
 import { LedgerTail } from '../../../src/log/ledger-tail.ts'
 import { DueWallets } from '../../../src/roles/scheduler/due-wallets.ts'
 import { scheduler } from '../../../src/roles/scheduler/role.ts'
+import { sharedLimits } from '../../../src/runtime/limits.ts'
 import { until } from '../../support/clients.ts'
 import { MemoryLog } from '../../support/memory-log.ts'
 import {
@@ -43,7 +43,7 @@ const world = async (t: Test, ...facts: readonly Fact[]) => {
   const start = async (): Promise<void> => {
     const running = await scheduler.start({
       ...{ log, tail: await tailOf(), sealing: null, logger: silent },
-      ...{ clock: () => time.nowMs, steadyClock: () => time.nowMs, requestDeadlineMs: limits.requestDeadlineMs },
+      ...{ clock: () => time.nowMs, steadyClock: () => time.nowMs, requestDeadlineMs: sharedLimits.requestDeadlineMs },
     })
     t.teardown(() => running.stop())
   }

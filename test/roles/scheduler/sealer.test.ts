@@ -8,10 +8,11 @@ import { initialLedger, type LastSeal } from '../../../src/domain/ledger/ledger.
 import { GatewayError } from '../../../src/errors/gateway-error.ts'
 import { sealEvent } from '../../../src/events/envelope.ts'
 import type { CheckpointSealed } from '../../../src/events/types.ts'
-import { limits } from '../../../src/limits.ts'
 import { LedgerTail } from '../../../src/log/ledger-tail.ts'
+import { schedulerLimits } from '../../../src/roles/scheduler/limits.ts'
 import { scheduler } from '../../../src/roles/scheduler/role.ts'
 import { type SealerParts, startSealer } from '../../../src/roles/scheduler/sealer.ts'
+import { sharedLimits } from '../../../src/runtime/limits.ts'
 import { adjustment, keepingLogger, type Opened, openOn, until } from '../../adapters/nats/open.ts'
 import { NatsServer } from '../../adapters/nats/server.ts'
 import { MemoryLog } from '../../support/memory-log.ts'
@@ -78,8 +79,8 @@ const watch = (log: SealerParts['log']) => {
 }
 
 /** Longer than any sealer waits. */
-const longMs = limits.sealEveryMs + limits.sealStandbyMs
-const severalTicksMs = 4 * limits.sealTickMs
+const longMs = schedulerLimits.sealEveryMs + schedulerLimits.sealStandbyMs
+const severalTicksMs = 4 * schedulerLimits.sealTickMs
 
 const server = await NatsServer.create()
 t.teardown(() => server.remove())
@@ -169,7 +170,7 @@ t.test('a log that was never sealed is sealed in pieces', { timeout: 60_000 }, a
   const { connection, log, close } = await openOn(relaxed, { name: 'LONG', role: 'scheduler', durability: 'relaxed' })
   t.teardown(close)
   const client = jetstream(connection)
-  const count = 2 * limits.sealLeavesMax + 1_000
+  const count = 2 * schedulerLimits.sealLeavesMax + 1_000
   for (let from = 0; from < count; from += 500)
     await Promise.all(
       Array.from({ length: Math.min(500, count - from) }, (_, place) =>
@@ -180,7 +181,7 @@ t.test('a log that was never sealed is sealed in pieces', { timeout: 60_000 }, a
   sealer.clock.advance(longMs)
   await until(async () => ((await checkpointsOf(log)).at(-1)?.size ?? 0) >= count)
   const checkpoints = await verified(t, log)
-  t.ok(checkpoints.every(({ size, from }) => size - from <= limits.sealLeavesMax))
+  t.ok(checkpoints.every(({ size, from }) => size - from <= schedulerLimits.sealLeavesMax))
   t.ok(checkpoints.length <= 5, `${checkpoints.length} pieces`)
   t.same(
     checkpoints.slice(1).map(({ from }) => from),
@@ -286,7 +287,7 @@ t.test('a checkpoint that cannot be built on ends the sealing loudly; holds expi
     await log.append([workspaceOpened()])
     await log.postToWallet('acme', [credited('one'), holdPlaced('hold-1')])
     await tail.reached(2)
-    const clocks = { clock: clock.now, steadyClock: clock.now, requestDeadlineMs: limits.requestDeadlineMs }
+    const clocks = { clock: clock.now, steadyClock: clock.now, requestDeadlineMs: sharedLimits.requestDeadlineMs }
     const running = await scheduler.start({ log, tail, sealing: { signer, previous: [] }, ...clocks, logger })
     t.same(running.checks(), { sealing: { ok: true } })
     await log.append([{ type: 'CheckpointSealed', data }])
@@ -348,14 +349,14 @@ t.test('a last checkpoint that is not where it should be', async (t) => {
 
 t.test('what the log does not take is sealed later, and no more is read meanwhile', async (t) => {
   const log = new MemoryLog()
-  const count = limits.sealLeavesMax + 500
+  const count = schedulerLimits.sealLeavesMax + 500
   for (let index = 0; index < count; index += 1) await log.append([workspaceOpened()])
   let refusals = 3
   const { log: watched, seen } = watch(log)
   const refusing: SealerParts['log'] = {
     ...watched,
     append: async (facts) => {
-      if (refusals > 0) t.equal(seen.taken, limits.sealLeavesMax)
+      if (refusals > 0) t.equal(seen.taken, schedulerLimits.sealLeavesMax)
       refusals -= 1
       if (refusals >= 0) throw new GatewayError('log_unavailable', 'Too many events wait for the event log.')
       return watched.append(facts)
@@ -384,7 +385,10 @@ t.test('with NATS away it stops within its bound, and when NATS is back it goes 
   const stopMs = performance.now()
   await leaves.stop()
   const tookMs = Math.ceil(performance.now() - stopMs) // A timer may be early by a part of a millisecond.
-  t.ok(tookMs >= limits.schedulerStopMs && tookMs < limits.schedulerStopMs + 500, `stopped in ${tookMs} ms`)
+  t.ok(
+    tookMs >= schedulerLimits.schedulerStopMs && tookMs < schedulerLimits.schedulerStopMs + 500,
+    `stopped in ${tookMs} ms`,
+  )
 
   await nats.start()
   await until(async () => (await lastSize()) >= sequence)
@@ -397,7 +401,7 @@ t.test('with NATS away it stops within its bound, and when NATS is back it goes 
   t.same(errorsOf(stays), [])
   const againMs = performance.now()
   await stays.stop()
-  t.ok(performance.now() - againMs < limits.schedulerStopMs)
+  t.ok(performance.now() - againMs < schedulerLimits.schedulerStopMs)
 })
 
 t.test('a sealer that starts while NATS is away stops within its bound too', { timeout: 60_000 }, async (t) => {
@@ -409,5 +413,5 @@ t.test('a sealer that starts while NATS is away stops within its bound too', { t
   await pause(severalTicksMs)
   const stopMs = performance.now()
   await sealer.stop()
-  t.ok(performance.now() - stopMs < limits.schedulerStopMs + 500)
+  t.ok(performance.now() - stopMs < schedulerLimits.schedulerStopMs + 500)
 })

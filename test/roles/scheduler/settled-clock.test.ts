@@ -1,5 +1,5 @@
 import t from 'tap'
-import { limits } from '../../../src/limits.ts'
+import { schedulerLimits } from '../../../src/roles/scheduler/limits.ts'
 import { SettledClock } from '../../../src/roles/scheduler/settled-clock.ts'
 
 const hourMs = 3_600_000
@@ -9,7 +9,7 @@ const clocks = () => {
   let wallMs = Date.parse('2026-11-21T12:00:00Z')
   const settled = new SettledClock(
     () => wallMs,
-    limits.clockSettleMs,
+    schedulerLimits.clockSettleMs,
     () => steadyMs,
   )
   return {
@@ -30,7 +30,7 @@ t.test('a clock that is set forward is not believed until what was open has had 
   t.equal(settled.nowMs(), wall())
   isSet(hourMs)
   t.equal(settled.nowMs(), wall() - hourMs)
-  passes(limits.clockSettleMs - 1)
+  passes(schedulerLimits.clockSettleMs - 1)
   t.equal(settled.nowMs(), wall() - hourMs)
   passes(1)
   t.equal(settled.nowMs(), wall())
@@ -53,7 +53,7 @@ t.test('a clock that is slewed is followed', async (t) => {
   const { settled, wall, passes, isSet } = clocks()
   for (let second = 0; second < 10_000; second += 1) {
     passes(1_000)
-    isSet(limits.clockJumpMs / 10)
+    isSet(schedulerLimits.clockJumpMs / 10)
     settled.nowMs()
   }
   t.equal(settled.nowMs(), wall())

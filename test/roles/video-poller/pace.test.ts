@@ -1,5 +1,6 @@
 import t from 'tap'
-import { limits } from '../../../src/limits.ts'
+import { pollerLimits } from '../../../src/roles/video-poller/limits.ts'
+
 import { latePollDelayMs, pollDelayMs, retryDelayMs } from '../../../src/roles/video-poller/pace.ts'
 import { progressOf } from '../../../src/roles/video-poller/progress.ts'
 
@@ -14,20 +15,20 @@ t.test('polls begin at the vendor’s pace and grow apart slowly, to a bound', a
     [300_000, 30_000],
     [86_400_000, 30_000],
   ] as const)
-    t.equal(pollDelayMs(ageMs, limits, middle), delayMs, `after ${ageMs} ms`)
+    t.equal(pollDelayMs(ageMs, pollerLimits, middle), delayMs, `after ${ageMs} ms`)
   t.equal(
-    pollDelayMs(0, limits, () => 0),
+    pollDelayMs(0, pollerLimits, () => 0),
     4_500,
   )
   t.equal(
-    pollDelayMs(0, limits, () => 1),
+    pollDelayMs(0, pollerLimits, () => 1),
     5_500,
   )
 })
 
 t.test('a late verdict is asked for seldom', async (t) => {
-  t.equal(latePollDelayMs(0, limits, middle), 60_000)
-  t.equal(latePollDelayMs(86_000_000, limits, middle), 1_800_000)
+  t.equal(latePollDelayMs(0, pollerLimits, middle), 60_000)
+  t.equal(latePollDelayMs(86_000_000, pollerLimits, middle), 1_800_000)
 })
 
 t.test('back-off doubles to a bound, and a vendor’s own delay counts within one', async (t) => {

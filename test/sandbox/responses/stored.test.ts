@@ -1,6 +1,6 @@
 import t from 'tap'
+import { sandboxLimits } from '../../../sandbox/limits.ts'
 import { type Stored, StoredResponses } from '../../../sandbox/responses/stored.ts'
-import { limits } from '../../../src/limits.ts'
 
 const stored = (id: string, previousId: string | null = null, text = 'x'): Stored => ({
   id,
@@ -27,10 +27,10 @@ t.test('a conversation is what its responses hold', async (t) => {
 
 t.test('the oldest goes when there are too many, or too much', async (t) => {
   const responses = new StoredResponses()
-  for (let index = 0; index <= limits.sandboxResponsesStoredMax; index += 1) responses.put(stored(`r${index}`))
+  for (let index = 0; index <= sandboxLimits.sandboxResponsesStoredMax; index += 1) responses.put(stored(`r${index}`))
   t.equal(responses.get('r0'), undefined)
   t.ok(responses.get('r1'))
-  const half = 'x'.repeat(limits.sandboxResponsesStoredCharactersMax / 2)
+  const half = 'x'.repeat(sandboxLimits.sandboxResponsesStoredCharactersMax / 2)
   responses.put(stored('large', null, half))
   responses.put(stored('larger', null, half))
   t.equal(responses.get('large'), undefined)

@@ -1,6 +1,6 @@
 import t from 'tap'
+import { sandboxLimits } from '../../../sandbox/limits.ts'
 import { Pace, VideoRecords, type VideoTask } from '../../../sandbox/vv-video/records.ts'
-import { limits } from '../../../src/limits.ts'
 
 const directives = { course: {}, faults: [] }
 
@@ -21,15 +21,15 @@ const task = (id: string, externalId: string | null): VideoTask => ({
 
 t.test('the oldest go first', async (t) => {
   const records = new VideoRecords()
-  for (let index = 0; index <= limits.sandboxVideosMax; index += 1) {
+  for (let index = 0; index <= sandboxLimits.sandboxVideosMax; index += 1) {
     const externalId = index === 1 ? null : `task-${index}`
     records.add(records.ofSubmit(externalId, directives), task(String(index), externalId))
   }
-  t.equal(records.all().length, limits.sandboxVideosMax)
+  t.equal(records.all().length, sandboxLimits.sandboxVideosMax)
   t.equal(records.task('task-0'), undefined)
   t.equal(records.task('0'), undefined)
   t.match([records.task('1'), records.task('task-2'), records.task('2')], [{ id: '1' }, { id: '2' }, { id: '2' }])
-  t.equal(records.counts.made, limits.sandboxVideosMax + 1)
+  t.equal(records.counts.made, sandboxLimits.sandboxVideosMax + 1)
 })
 
 t.test('calls within one second', async (t) => {

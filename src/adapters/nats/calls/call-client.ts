@@ -1,8 +1,8 @@
 import type { NatsConnection } from '@nats-io/transport-node'
-import { limits } from '../../../limits.ts'
 import type { Dispatch } from '../../../roles/dispatch.ts'
 import type { Clock, NewId } from '../../../runtime/clock.ts'
 import type { Logger } from '../../../runtime/logger.ts'
+import { natsLimits } from '../limits.ts'
 import { ClientCall, type ClientCallParts, type Opened } from './client-call.ts'
 import type { CallLink } from './link.ts'
 import { Links } from './links.ts'
@@ -95,8 +95,8 @@ class NatsCallClient implements CallClient {
     if (this.#isClosed) return null
     this.#lastNumber = (this.#lastNumber % callNumberMax) + 1
     const number = this.#lastNumber
-    const firstPiece = encoded.subarray(0, limits.callsMessageBytesMax - openingHeaderBytes)
-    const creditBytes = limits.callsWindowBytes
+    const firstPiece = encoded.subarray(0, natsLimits.callsMessageBytesMax - openingHeaderBytes)
+    const creditBytes = natsLimits.callsWindowBytes
     const opening = encodeOpening({ call: number, creditBytes, totalBytes: encoded.length, firstPiece })
     this.#calls.set(number, call)
     const isSent = this.#send(number, opening)
@@ -135,7 +135,7 @@ class NatsCallClient implements CallClient {
   }
 
   #tick(): void {
-    const beforeMs = this.#links.elapsedMs - limits.callsAcceptMs
+    const beforeMs = this.#links.elapsedMs - natsLimits.callsAcceptMs
     for (const { call, sinceMs } of this.#pending.values()) {
       if (sinceMs > beforeMs) break
       call.refuse()

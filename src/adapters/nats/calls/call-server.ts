@@ -1,9 +1,9 @@
 import type { Msg, Subscription } from '@nats-io/transport-node'
-import { limits } from '../../../limits.ts'
 import type { Dispatch } from '../../../roles/dispatch.ts'
 import type { CallSource, ServedCalls } from '../../../roles/proxy/role.ts'
 import { type Check, checkOf } from '../../../runtime/health.ts'
 import { waitAtMost } from '../../../runtime/within.ts'
+import { natsLimits } from '../limits.ts'
 import type { CallOptions } from './call-client.ts'
 import type { CallLink } from './link.ts'
 import { Links } from './links.ts'
@@ -47,7 +47,7 @@ class CallAcceptor implements ServedCalls {
   /** Leaves the queue group and resolves when every call that was taken has ended. */
   async stop(): Promise<void> {
     // Without a connection nothing comes, and the drain does not end.
-    if (!this.#subscription.isClosed()) await waitAtMost(this.#subscription.drain(), limits.callsCloseMs)
+    if (!this.#subscription.isClosed()) await waitAtMost(this.#subscription.drain(), natsLimits.callsCloseMs)
     if (this.#open.size > 0) await new Promise<void>((resolve) => this.#onIdle.push(resolve))
   }
 
@@ -87,7 +87,7 @@ class CallAcceptor implements ServedCalls {
     const served = new ServedCall({ ...this.#options, dispatch: this.#dispatch, onEnd }, link, opening)
     this.#open.add(served)
     link.calls.set(call, served)
-    link.write({ call, kind: 'accepted', payload: encodeCredit(limits.callsWindowBytes) })
+    link.write({ call, kind: 'accepted', payload: encodeCredit(natsLimits.callsWindowBytes) })
     served.addPiece(firstPiece)
   }
 
@@ -120,7 +120,7 @@ class NatsCallServer implements CallServer {
   }
 
   async close(): Promise<void> {
-    await this.#links.settle(limits.callsCloseMs)
+    await this.#links.settle(natsLimits.callsCloseMs)
     await this.#links.close()
   }
 }

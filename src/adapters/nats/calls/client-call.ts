@@ -1,7 +1,8 @@
 import { clientGoneError, GatewayError } from '../../../errors/gateway-error.ts'
-import { limits } from '../../../limits.ts'
 import { type AnswerPart, DispatchLost, type RoutedRequest } from '../../../roles/dispatch.ts'
 import type { EndableCall, OpenCalls } from '../../../roles/open-calls.ts'
+import { sharedLimits } from '../../../runtime/limits.ts'
+import { natsLimits } from '../limits.ts'
 import { AbandonedCall } from './abandoned-call.ts'
 import { decodeFault, decodeHead, encodeCall } from './contents.ts'
 import { Inflow, Outflow } from './flow.ts'
@@ -81,7 +82,7 @@ export class ClientCall implements AsyncIterableIterator<AnswerPart, undefined>,
     this.#clientGone = clientGone
     this.#openCalls = openCalls
     const leftMs = call.deadlineMs - parts.nowMs()
-    this.#overdueMs = performance.now() + leftMs + limits.closingAckMs + limits.callsEndLateMs
+    this.#overdueMs = performance.now() + leftMs + sharedLimits.closingAckMs + natsLimits.callsEndLateMs
   }
 
   get number(): number {
@@ -172,7 +173,7 @@ export class ClientCall implements AsyncIterableIterator<AnswerPart, undefined>,
   }
 
   #send(encoded: Buffer): void {
-    const isTooLarge = encoded.length > limits.callsCallBytesMax
+    const isTooLarge = encoded.length > natsLimits.callsCallBytesMax
     const opened = isTooLarge ? null : this.#parts.open(this, encoded)
     if (opened === null) {
       this.#finish(isTooLarge ? callTooLarge() : noProxy())

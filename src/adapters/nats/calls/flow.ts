@@ -1,9 +1,9 @@
-import { limits } from '../../../limits.ts'
+import { natsLimits } from '../limits.ts'
 import type { CallLink } from './link.ts'
 import { encodeCredit, type PacketKind } from './message.ts'
 
 /** What a piece takes of a window. */
-const costOf = (piece: Uint8Array): number => piece.length + limits.callsPieceOverheadBytes
+const costOf = (piece: Uint8Array): number => piece.length + natsLimits.callsPieceOverheadBytes
 
 /** What one call sends one way, in pieces, and never much more than its reader has granted. */
 export class Outflow {
@@ -57,7 +57,7 @@ export class Outflow {
       if (this.#creditBytes <= 0 && this.#skipsWaiting) this.#truncate()
       if (this.#isStopped) return null
       if (this.#creditBytes <= 0) return bytes.subarray(offset)
-      const piece = bytes.subarray(offset, offset + limits.callsPieceBytesMax)
+      const piece = bytes.subarray(offset, offset + natsLimits.callsPieceBytesMax)
       this.#link.write({ call: this.#call, kind: this.#kind, payload: piece })
       this.#creditBytes -= costOf(piece)
       offset += piece.length
@@ -99,7 +99,7 @@ export class Inflow {
 
   consume(piece: Uint8Array): void {
     this.#consumedBytes += costOf(piece)
-    if (this.#consumedBytes < limits.callsWindowBytes / 2) return
+    if (this.#consumedBytes < natsLimits.callsWindowBytes / 2) return
     this.#link.write({ call: this.#call, kind: 'credit', payload: encodeCredit(this.#consumedBytes) })
     this.#consumedBytes = 0
   }

@@ -1,4 +1,4 @@
-import { limits } from '../../../limits.ts'
+import { natsLimits } from '../limits.ts'
 
 /** What has come over a link, and what the peer knows of that. */
 export class Inbox {
@@ -18,7 +18,7 @@ export class Inbox {
 
   /** So much has come that the peer should not wait for the next tick. */
   get isAckOverdue(): boolean {
-    return this.#unackedBytes >= limits.callsAckBytes
+    return this.#unackedBytes >= natsLimits.callsAckBytes
   }
 
   /** True when the message is the next one, which then counts as received. */

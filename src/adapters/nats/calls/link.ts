@@ -1,4 +1,4 @@
-import { limits } from '../../../limits.ts'
+import { natsLimits } from '../limits.ts'
 import { Inbox } from './inbox.ts'
 import { Liveness } from './liveness.ts'
 import { encodeHeader, type LinkMessage, type MessageHeader, type MessageType, type Packet, stamp } from './message.ts'
@@ -128,7 +128,7 @@ export class CallLink {
   #resendFrom(received: number): void {
     const nowMs = this.#parts.nowMs()
     const { received: before, atMs } = this.#lastResend
-    if (before === received && nowMs - atMs < limits.callsPingMs / 2) return
+    if (before === received && nowMs - atMs < natsLimits.callsPingMs / 2) return
     this.#lastResend = { received, atMs: nowMs }
     for (const message of this.#outbox.unacknowledged) this.#send(message)
   }

@@ -1,8 +1,8 @@
 import type { Msg, NatsConnection, Subscription } from '@nats-io/transport-node'
-import { limits } from '../../../limits.ts'
 import type { Clock } from '../../../runtime/clock.ts'
 import type { Logger } from '../../../runtime/logger.ts'
 import { withTimeout } from '../../../runtime/within.ts'
+import { natsLimits } from '../limits.ts'
 import { CallLink } from './link.ts'
 import { decodeMessage, encodeHeader, type LinkMessage, type Packet } from './message.ts'
 import { type CallSubjects, isCallNumber, type Side } from './subjects.ts'
@@ -27,8 +27,10 @@ const noRespondersStatus = 503
 const otherSide = { edge: 'proxy', proxy: 'edge' } as const
 
 const checkPayload = ({ info }: NatsConnection): void => {
-  if (info !== undefined && info.max_payload < limits.callsMessageBytesMax)
-    throw new Error(`nats-server takes ${info.max_payload} bytes a message; calls need ${limits.callsMessageBytesMax}`)
+  if (info !== undefined && info.max_payload < natsLimits.callsMessageBytesMax)
+    throw new Error(
+      `nats-server takes ${info.max_payload} bytes a message; calls need ${natsLimits.callsMessageBytesMax}`,
+    )
 }
 
 /** All links of a process: one subscription, one timer, and one flush for what is written in a turn of the event loop. */
@@ -53,7 +55,7 @@ export class Links {
     const callback = (error: Error | null, msg: Msg): void => this.#receive(error, msg)
     this.#subscription = connection.subscribe(subjects.linkSubject(side, id, '*'), { callback })
     this.#tickedMs = clock()
-    this.#timer = setInterval(() => this.#tick(), limits.callsTickMs)
+    this.#timer = setInterval(() => this.#tick(), natsLimits.callsTickMs)
     void this.#watch()
   }
 
@@ -120,7 +122,7 @@ export class Links {
   async #sendOut(): Promise<void> {
     const { connection, logger } = this.#parts
     try {
-      await withTimeout(connection.flush(), limits.callsCloseMs, () => new Error('the server does not answer'))
+      await withTimeout(connection.flush(), natsLimits.callsCloseMs, () => new Error('the server does not answer'))
     } catch (fault) {
       logger.warn({ fault }, 'the last messages of the links may not have been sent')
     }
@@ -246,7 +248,7 @@ export class Links {
 
   #tick(): void {
     const nowMs = this.#parts.clock()
-    this.#elapsedMs += Math.min(Math.max(0, nowMs - this.#tickedMs), limits.callsTickLateMs)
+    this.#elapsedMs += Math.min(Math.max(0, nowMs - this.#tickedMs), natsLimits.callsTickLateMs)
     this.#tickedMs = nowMs
     for (const link of this.#all()) {
       if (link.isDead) this.#dropUnresponsive(link)

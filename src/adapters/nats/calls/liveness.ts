@@ -1,4 +1,4 @@
-import { limits } from '../../../limits.ts'
+import { natsLimits } from '../limits.ts'
 
 /** When a peer was heard and asked, in milliseconds of the time in which this process could listen. */
 export class Liveness {
@@ -37,19 +37,19 @@ export class Liveness {
   }
 
   isConnectionLost(nowMs: number): boolean {
-    const isAbsent = this.#noRespondersSinceMs !== null && nowMs - this.#noRespondersSinceMs >= limits.callsAbsentMs
-    return isAbsent || (this.#unansweredSinceMs !== null && nowMs - this.#unansweredSinceMs >= limits.callsSilentMs)
+    const isAbsent = this.#noRespondersSinceMs !== null && nowMs - this.#noRespondersSinceMs >= natsLimits.callsAbsentMs
+    return isAbsent || (this.#unansweredSinceMs !== null && nowMs - this.#unansweredSinceMs >= natsLimits.callsSilentMs)
   }
 
   /** `isNeeded`: a call is open. `isWaiting`: something was sent that is not acknowledged. */
   isPingDue(nowMs: number, isNeeded: boolean, isWaiting: boolean): boolean {
     const sincePingMs = nowMs - this.#pingedMs
-    if (this.#noRespondersSinceMs !== null) return sincePingMs >= limits.callsAbsentPingMs
-    if (isWaiting && Math.min(sincePingMs, nowMs - this.#progressMs) >= limits.callsPingMs) return true
+    if (this.#noRespondersSinceMs !== null) return sincePingMs >= natsLimits.callsAbsentPingMs
+    if (isWaiting && Math.min(sincePingMs, nowMs - this.#progressMs) >= natsLimits.callsPingMs) return true
     const quietMs = Math.min(sincePingMs, nowMs - this.#lastReceivedMs)
     return (
       quietMs >=
-      (isNeeded || isWaiting || this.#unansweredSinceMs !== null ? limits.callsPingMs : limits.callsIdlePingMs)
+      (isNeeded || isWaiting || this.#unansweredSinceMs !== null ? natsLimits.callsPingMs : natsLimits.callsIdlePingMs)
     )
   }
 }

@@ -1,4 +1,4 @@
-import { limits } from '../../../limits.ts'
+import { natsLimits } from '../limits.ts'
 
 /** What travels over a link. All numbers are big-endian. */
 
@@ -165,7 +165,7 @@ export const decodeOpening = (bytes: Uint8Array): Opening | null => {
   if (message.length < openingHeaderBytes) return null
   const firstPiece = message.subarray(openingHeaderBytes)
   const totalBytes = message.readUInt32BE(9)
-  if (firstPiece.length > totalBytes || totalBytes > limits.callsCallBytesMax) return null
+  if (firstPiece.length > totalBytes || totalBytes > natsLimits.callsCallBytesMax) return null
   return { call: message.readUInt32BE(1), creditBytes: message.readUInt32BE(5), totalBytes, firstPiece }
 }
 

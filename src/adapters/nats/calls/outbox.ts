@@ -1,4 +1,4 @@
-import { limits } from '../../../limits.ts'
+import { natsLimits } from '../limits.ts'
 import { encodePackets, headerBytes, type Packet, packetBytes } from './message.ts'
 
 export interface SentMessage {
@@ -37,7 +37,7 @@ export class Outbox {
 
   /** Numbers the next message and keeps it; null when nothing waits, or as much as may be is on its way. */
   nextMessage(): SentMessage | null {
-    if (this.#waiting.length === 0 || this.#sentBytes >= limits.callsFlightBytesMax) return null
+    if (this.#waiting.length === 0 || this.#sentBytes >= natsLimits.callsFlightBytesMax) return null
     const bytes = encodePackets(this.#waiting.splice(0, this.#countThatFit()))
     this.#lastNumber += 1
     const message = { number: this.#lastNumber, bytes }
@@ -59,7 +59,7 @@ export class Outbox {
     let count = 0
     for (const packet of this.#waiting) {
       bytes += packetBytes(packet)
-      if (count > 0 && bytes > limits.callsMessageBytesMax) break
+      if (count > 0 && bytes > natsLimits.callsMessageBytesMax) break
       count += 1
     }
     return count

@@ -1,8 +1,8 @@
 import { type JetStreamManager, jetstream, jetstreamManager } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/transport-node'
-import { limits } from '../../../limits.ts'
 import type { OutcomeStore } from '../../../roles/edge/idempotency/outcome-store.ts'
 import type { NewId } from '../../../runtime/clock.ts'
+import { sharedLimits } from '../../../runtime/limits.ts'
 import type { Logger } from '../../../runtime/logger.ts'
 import { buildInboxPrefix } from '../connect.ts'
 import { checkDurability, checkServer, type Durability } from '../durability.ts'
@@ -37,7 +37,7 @@ export interface OpenOutcomes extends OutcomeStore {
 export const ensureOutcomes = async (options: OutcomesOptions): Promise<JetStreamManager> => {
   const { connection, name } = options
   checkServer(connection)
-  const jsm = await jetstreamManager(connection, { timeout: limits.natsRequestMs, checkAPI: false })
+  const jsm = await jetstreamManager(connection, { timeout: sharedLimits.natsRequestMs, checkAPI: false })
   const stream = await ensureOutcomesStream(jsm, buildOutcomeNames(name), options)
   await checkDurability(connection, stream, { ...options, noun: 'the stream of outcomes' })
   return jsm

@@ -1,6 +1,5 @@
 import { JetStreamApiCodes, JetStreamApiError, type JetStreamManager } from '@nats-io/jetstream'
 import { GatewayError } from '../../../errors/gateway-error.ts'
-import { limits } from '../../../limits.ts'
 import type {
   OutcomeAddress,
   OutcomeStore,
@@ -8,6 +7,7 @@ import type {
   StoredOutcome,
 } from '../../../roles/edge/idempotency/outcome-store.ts'
 import type { NewId } from '../../../runtime/clock.ts'
+import { sharedLimits } from '../../../runtime/limits.ts'
 import { withTimeout } from '../../../runtime/within.ts'
 import { findPermissionViolation } from '../connect.ts'
 import { isApiError } from '../ensure-stream.ts'
@@ -55,7 +55,7 @@ export class NatsOutcomes implements OutcomeStore {
   async find(place: OutcomeAddress): Promise<StoredOutcome> {
     const { jsm, names } = this.#parts
     const query = { last_by_subj: this.#subjectOf(place) }
-    const found = await this.#retryUntilAnswered(limits.outcomeWriteMs, () =>
+    const found = await this.#retryUntilAnswered(sharedLimits.outcomeWriteMs, () =>
       jsm.streams.getMessage(names.stream, query),
     )
     return found === null ? nothing : { revision: found.seq, bytes: found.data }

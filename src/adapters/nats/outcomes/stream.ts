@@ -7,8 +7,8 @@ import {
   type StreamConfig,
   type StreamInfo,
 } from '@nats-io/jetstream'
-import { limits } from '../../../limits.ts'
 import { ensureStream, nanosecondsInMs } from '../ensure-stream.ts'
+import { natsLimits } from '../limits.ts'
 import { buildLogNames } from '../log-stream.ts'
 
 /** The stream of a log's outcomes. */
@@ -34,7 +34,7 @@ const configOf = ({ stream, prefix }: OutcomeNames, replicas: number) =>
     discard: DiscardPolicy.New,
     discard_new_per_subject: false,
     max_msgs: -1,
-    max_age: limits.outcomesKeptMs * nanosecondsInMs,
+    max_age: natsLimits.outcomesKeptMs * nanosecondsInMs,
     max_msgs_per_subject: 1,
     max_msg_size: -1,
     deny_delete: false,
@@ -42,7 +42,7 @@ const configOf = ({ stream, prefix }: OutcomeNames, replicas: number) =>
     compression: StoreCompression.None,
     allow_direct: false, // A server that lags would say of a key that it is free.
     allow_rollup_hdrs: false,
-    duplicate_window: limits.outcomeDuplicateWindowMs * nanosecondsInMs,
+    duplicate_window: natsLimits.outcomeDuplicateWindowMs * nanosecondsInMs,
     num_replicas: replicas,
   }) satisfies Partial<StreamConfig>
 
@@ -54,7 +54,7 @@ export const ensureOutcomesStream = (
 ): Promise<StreamInfo> =>
   ensureStream(jsm, {
     config: configOf(names, replicas),
-    initially: { max_bytes: limits.outcomesBytes },
+    initially: { max_bytes: natsLimits.outcomesBytes },
     noun: 'outcomes',
     create,
   })

@@ -2,8 +2,8 @@ import { hash } from 'node:crypto'
 import { JetStreamApiCodes, type JetStreamManager, jetstream, jetstreamManager } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/transport-node'
 import { faultText, GatewayError } from '../../../errors/gateway-error.ts'
-import { limits } from '../../../limits.ts'
 import type { RateRecord, RateRecords } from '../../../roles/rate-records.ts'
+import { sharedLimits } from '../../../runtime/limits.ts'
 import type { Logger } from '../../../runtime/logger.ts'
 import { buildInboxPrefix } from '../connect.ts'
 import { isApiError } from '../ensure-stream.ts'
@@ -134,7 +134,7 @@ class NatsRates implements OpenRates {
 
 /** The stream of the rate records, made where there is none. Throws when it stands with other settings, or may not be made. */
 export const ensureRates = async ({ connection, name, replicas }: RatesOptions): Promise<JetStreamManager> => {
-  const jsm = await jetstreamManager(connection, { timeout: limits.natsRequestMs, checkAPI: false })
+  const jsm = await jetstreamManager(connection, { timeout: sharedLimits.natsRequestMs, checkAPI: false })
   await ensureRatesStream(jsm, buildRatesNames(name), { replicas, create: true })
   return jsm
 }

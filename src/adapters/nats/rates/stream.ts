@@ -5,8 +5,8 @@ import {
   StorageType,
   type StreamConfig,
 } from '@nats-io/jetstream'
-import { limits } from '../../../limits.ts'
 import { ensureStream, nanosecondsInMs } from '../ensure-stream.ts'
+import { natsLimits } from '../limits.ts'
 import { buildLogNames } from '../log-stream.ts'
 
 /** The stream of a log's rate records, and what stands before a record's token in its subject. */
@@ -37,14 +37,14 @@ const configOf = ({ stream, prefix }: RatesNames, replicas: number) =>
     discard: DiscardPolicy.Old,
     max_msgs: -1,
     max_bytes: -1,
-    max_age: limits.rateRecordMs * nanosecondsInMs,
+    max_age: natsLimits.rateRecordMs * nanosecondsInMs,
     max_msgs_per_subject: 1,
     max_msg_size: -1,
     deny_delete: false,
     deny_purge: false,
     allow_direct: false, // A server that lags would show a record that has been changed.
     allow_rollup_hdrs: false,
-    duplicate_window: limits.rateRecordsWindowMs * nanosecondsInMs,
+    duplicate_window: natsLimits.rateRecordsWindowMs * nanosecondsInMs,
     num_replicas: replicas,
   }) satisfies Partial<StreamConfig>
 

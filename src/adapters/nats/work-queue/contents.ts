@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { MsgHdrs } from '@nats-io/transport-node'
-import { limits } from '../../../limits.ts'
 import type { Clock } from '../../../runtime/clock.ts'
+import { natsLimits } from '../limits.ts'
 import { assertId, type QueueNames } from './names.ts'
 import type { QueueStore } from './store.ts'
 
@@ -27,7 +27,7 @@ export const parseItemLocation = (id: string, sequence: number, headers: MsgHdrs
 const sha256Of = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex')
 
 const splitIntoPieces = (bytes: Uint8Array): readonly Uint8Array[] => {
-  const size = limits.queuePieceBytesMax
+  const size = natsLimits.queuePieceBytesMax
   return Array.from({ length: Math.ceil(bytes.length / size) }, (_, n) => bytes.subarray(n * size, (n + 1) * size))
 }
 
@@ -47,9 +47,10 @@ export class QueueContents {
   async put(id: string, bytes: Uint8Array): Promise<void> {
     assertId(id)
     const subject = `${this.#queue.itemPrefix}${id}`
-    if (bytes.length <= limits.queuePieceBytesMax) return this.#store.put({ subject, bytes })
+    if (bytes.length <= natsLimits.queuePieceBytesMax) return this.#store.put({ subject, bytes })
     const pieces = splitIntoPieces(bytes)
-    if (pieces.length > limits.queuePiecesMax) throw new Error(`${bytes.length} bytes are too many for a work queue`)
+    if (pieces.length > natsLimits.queuePiecesMax)
+      throw new Error(`${bytes.length} bytes are too many for a work queue`)
     for (const [n, piece] of pieces.entries())
       await this.#store.put({ subject: this.#pieceSubject(id, n), bytes: piece })
     const headers = { [piecesHeader]: String(pieces.length), [sha256Header]: sha256Of(bytes) }
@@ -60,7 +61,7 @@ export class QueueContents {
   async read({ id, sequence, pieces, sha256 }: ItemLocation): Promise<Uint8Array | null> {
     if (pieces === 0) return (await this.#store.find({ seq: sequence }))?.data ?? null
     const found: Uint8Array[] = []
-    for (let n = 0; n < Math.min(pieces, limits.queuePiecesMax); n += 1) {
+    for (let n = 0; n < Math.min(pieces, natsLimits.queuePiecesMax); n += 1) {
       const piece = await this.#store.find({ last_by_subj: this.#pieceSubject(id, n) })
       if (piece === null) return null
       found.push(piece.data)
@@ -95,7 +96,7 @@ export class QueueContents {
 
   async #isOrphan(id: string, pieceSubject: string): Promise<boolean> {
     const piece = await this.#store.find({ last_by_subj: pieceSubject })
-    if (piece === null || this.#clock() - piece.time.getTime() < limits.queueOrphanMs) return false
+    if (piece === null || this.#clock() - piece.time.getTime() < natsLimits.queueOrphanMs) return false
     return (await this.#store.find({ last_by_subj: `${this.#queue.itemPrefix}${id}` })) === null
   }
 

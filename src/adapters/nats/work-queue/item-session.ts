@@ -1,7 +1,7 @@
 import { JsHeaders } from '@nats-io/jetstream'
 import { createInbox, type Msg, type NatsConnection, type Subscription } from '@nats-io/transport-node'
-import { limits } from '../../../limits.ts'
 import { nanosecondsInMs } from '../ensure-stream.ts'
+import { natsLimits } from '../limits.ts'
 
 export interface ItemSessionParts {
   readonly connection: NatsConnection
@@ -41,7 +41,7 @@ export class ItemSession {
     this.#subscription = this.#parts.connection.subscribe(this.#inbox, {
       callback: (error, msg) => this.#receive(error, msg),
     })
-    this.#stallTimer = setTimeout(() => this.#checkStall(), limits.queueStallMs)
+    this.#stallTimer = setTimeout(() => this.#checkStall(), natsLimits.queueStallMs)
     this.fill()
   }
 
@@ -65,8 +65,8 @@ export class ItemSession {
     this.#outstanding += batch
     const request = {
       batch,
-      expires: limits.queuePullMs * nanosecondsInMs,
-      idle_heartbeat: limits.queueHeartbeatMs * nanosecondsInMs,
+      expires: natsLimits.queuePullMs * nanosecondsInMs,
+      idle_heartbeat: natsLimits.queueHeartbeatMs * nanosecondsInMs,
     }
     const { connection, stream, consumer } = this.#parts
     const subject = `$JS.API.CONSUMER.MSG.NEXT.${stream}.${consumer}`
@@ -81,7 +81,7 @@ export class ItemSession {
 
   #checkStall(): void {
     // With nothing asked for, because there is no room, the server has nothing to say.
-    if (this.#outstanding > 0) this.#endSession(`silent for ${limits.queueStallMs} ms`)
+    if (this.#outstanding > 0) this.#endSession(`silent for ${natsLimits.queueStallMs} ms`)
     else this.#stallTimer?.refresh()
   }
 

@@ -1,7 +1,7 @@
 import type { NatsConnection } from '@nats-io/transport-node'
-import { limits } from '../../../limits.ts'
 import type { WorkItem } from '../../../roles/work-queue.ts'
 import { nanosecondsInMs } from '../ensure-stream.ts'
+import { natsLimits } from '../limits.ts'
 import type { Link } from '../link.ts'
 import type { ItemLocation, QueueContents } from './contents.ts'
 import type { QueueHealth } from './health.ts'
@@ -91,7 +91,7 @@ export class LeasedItem implements WorkItem {
   async #acknowledge(): Promise<boolean> {
     const { connection, health, link } = this.#parts
     try {
-      await link.runWhileUp(() => connection.request(this.#reply, acknowledged, { timeout: limits.frameAckMs }))
+      await link.runWhileUp(() => connection.request(this.#reply, acknowledged, { timeout: natsLimits.frameAckMs }))
       health.reportSuccess()
       return true
     } catch (error) {

@@ -1,12 +1,13 @@
 import { type JetStreamManager, jetstream, jetstreamManager } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/transport-node'
-import { limits } from '../../../limits.ts'
 import type { WorkQueue } from '../../../roles/work-queue.ts'
 import type { Clock } from '../../../runtime/clock.ts'
+import { sharedLimits } from '../../../runtime/limits.ts'
 import type { Logger } from '../../../runtime/logger.ts'
 import type { Reading } from '../../../runtime/observer.ts'
 import { buildInboxPrefix } from '../connect.ts'
 import { checkDurability, checkServer, type Durability } from '../durability.ts'
+import { natsLimits } from '../limits.ts'
 import { Link } from '../link.ts'
 import { assertMayPublish } from '../may-publish.ts'
 import { Publisher } from '../publisher.ts'
@@ -72,9 +73,9 @@ class NatsWorkQueue implements WorkQueue {
 
 const consumersOf = (options: QueueOptions): { readonly tasks: ConsumerSpec; readonly callbacks: ConsumerSpec } => {
   const { stream, tasks, callbacks } = buildQueuesNames(options.name)
-  const { leaseMs = limits.queueLeaseMs } = options
+  const { leaseMs = sharedLimits.queueLeaseMs } = options
   const wanted = (queue: QueueNames, itemsMax: number): ConsumerSpec => ({ stream, queue, leaseMs, itemsMax })
-  return { tasks: wanted(tasks, limits.queueTasksMax), callbacks: wanted(callbacks, limits.queueCallbacksMax) }
+  return { tasks: wanted(tasks, natsLimits.queueTasksMax), callbacks: wanted(callbacks, natsLimits.queueCallbacksMax) }
 }
 
 const readingsOf = async (
@@ -123,7 +124,7 @@ export const ensureWorkQueues = async (options: QueueOptions): Promise<JetStream
   const { connection, name, create, puts = false, takes = false } = options
   const names = buildQueuesNames(name)
   checkServer(connection)
-  const jsm = await jetstreamManager(connection, { timeout: limits.natsRequestMs, checkAPI: false })
+  const jsm = await jetstreamManager(connection, { timeout: sharedLimits.natsRequestMs, checkAPI: false })
   const stream = await ensureQueueStream(jsm, names, options)
   await checkDurability(connection, stream, { ...options, noun: 'the work queue' })
   const consumers = consumersOf(options)

@@ -1,12 +1,13 @@
 import type { JetStreamManager } from '@nats-io/jetstream'
 import type { Msg, MsgHdrs, NatsConnection } from '@nats-io/transport-node'
 import { faultText } from '../../../errors/gateway-error.ts'
-import { limits } from '../../../limits.ts'
 import type { QueueConsumer, WorkItem } from '../../../roles/work-queue.ts'
 import { type Check, checkOf } from '../../../runtime/health.ts'
+import { sharedLimits } from '../../../runtime/limits.ts'
 import type { Logger } from '../../../runtime/logger.ts'
 import { waitAtMost } from '../../../runtime/within.ts'
 import { parseDelivery } from '../delivery.ts'
+import { natsLimits } from '../limits.ts'
 import type { Link } from '../link.ts'
 import { parseItemLocation, type QueueContents } from './contents.ts'
 import type { QueueHealth } from './health.ts'
@@ -56,7 +57,7 @@ export class PullConsumer implements QueueConsumer {
     }
     this.#itemsMax = itemsMax
     this.#onItem = onItem
-    this.#sweepTimer = setInterval(() => void this.#sweep(), limits.queueSweepMs)
+    this.#sweepTimer = setInterval(() => void this.#sweep(), natsLimits.queueSweepMs)
     void this.#run()
     void this.#sweep()
   }
@@ -70,7 +71,7 @@ export class PullConsumer implements QueueConsumer {
     clearInterval(this.#sweepTimer)
     this.#endSession('stopped')
     // What the server cannot be told now, the end of the leases tells it.
-    await waitAtMost(this.#nakAll(), limits.natsRequestMs)
+    await waitAtMost(this.#nakAll(), sharedLimits.natsRequestMs)
   }
 
   async #nakAll(): Promise<void> {
@@ -87,7 +88,7 @@ export class PullConsumer implements QueueConsumer {
       if (this.#isOver || link.isClosed) return
       if (this.#attempt === 0)
         logger.info({ stream: consumer.stream, queue: consumer.queue.consumer, reason }, 'work is asked for afresh')
-      await link.backOff(Math.min(this.#attempt, limits.followDoublingsMax)).catch(() => {}) // Closed: the loop ends.
+      await link.backOff(Math.min(this.#attempt, natsLimits.followDoublingsMax)).catch(() => {}) // Closed: the loop ends.
       this.#attempt += 1
     }
   }

@@ -1,8 +1,9 @@
 import type { JetStreamManager, LastForMsgRequest, SeqMsgRequest, StoredMsg } from '@nats-io/jetstream'
 import { GatewayError } from '../../../errors/gateway-error.ts'
-import { limits } from '../../../limits.ts'
+import { sharedLimits } from '../../../runtime/limits.ts'
 import { findPermissionViolation } from '../connect.ts'
 import { isApiError } from '../ensure-stream.ts'
+import { natsLimits } from '../limits.ts'
 import type { Link } from '../link.ts'
 import type { Publisher } from '../publisher.ts'
 import type { QueueHealth } from './health.ts'
@@ -40,7 +41,7 @@ export class QueueStore {
    */
   async put(message: QueueMessage): Promise<void> {
     const publication = { ...message, messageId: message.subject }
-    await this.#retryUntilAnswered(limits.routedAckMs, async () => {
+    await this.#retryUntilAnswered(sharedLimits.routedAckMs, async () => {
       try {
         await this.#parts.publisher.publish(publication)
       } catch (error) {
@@ -56,8 +57,8 @@ export class QueueStore {
   async find(query: SeqMsgRequest | LastForMsgRequest): Promise<StoredMsg | null> {
     const { jsm, link, stream } = this.#parts
     for (let attempt = 0; ; attempt += 1) {
-      const found = await this.#retryUntilAnswered(limits.natsOpenMs, () => jsm.streams.getMessage(stream, query))
-      if (found !== null || attempt >= limits.followShortLogAttemptsMax) return found
+      const found = await this.#retryUntilAnswered(natsLimits.natsOpenMs, () => jsm.streams.getMessage(stream, query))
+      if (found !== null || attempt >= natsLimits.followShortLogAttemptsMax) return found
       await link.backOff(attempt)
     }
   }
@@ -65,13 +66,13 @@ export class QueueStore {
   /** Removes all messages whose subjects match. Rejects like `find`. */
   async remove(filter: string): Promise<void> {
     const { jsm, stream } = this.#parts
-    await this.#retryUntilAnswered(limits.natsOpenMs, () => jsm.streams.purge(stream, { filter }))
+    await this.#retryUntilAnswered(natsLimits.natsOpenMs, () => jsm.streams.purge(stream, { filter }))
   }
 
   /** The subjects that match and hold a message. Rejects like `find`. */
   async subjects(filter: string): Promise<readonly string[]> {
     const { jsm, stream } = this.#parts
-    const { state } = await this.#retryUntilAnswered(limits.natsOpenMs, () =>
+    const { state } = await this.#retryUntilAnswered(natsLimits.natsOpenMs, () =>
       jsm.streams.info(stream, { subjects_filter: filter }),
     )
     return Object.keys(state.subjects ?? {})

@@ -12,8 +12,8 @@ import {
   type StreamConfig,
   type StreamInfo,
 } from '@nats-io/jetstream'
-import { limits } from '../../../limits.ts'
 import { ensureStream, findDifferences, isApiError, nanosecondsInMs, retryUntilLed } from '../ensure-stream.ts'
+import { natsLimits } from '../limits.ts'
 import type { QueueNames, QueuesNames } from './names.ts'
 
 export interface QueueStreamOptions {
@@ -46,7 +46,7 @@ const configOf = ({ stream, tasks, callbacks }: QueuesNames, replicas: number) =
     compression: StoreCompression.None,
     allow_direct: false, // A server that lags would say of an item that it is gone.
     allow_rollup_hdrs: false,
-    duplicate_window: limits.queueDuplicateWindowMs * nanosecondsInMs,
+    duplicate_window: natsLimits.queueDuplicateWindowMs * nanosecondsInMs,
     num_replicas: replicas,
   }) satisfies Partial<StreamConfig>
 

@@ -1,11 +1,11 @@
-import { limits } from '../../../limits.ts'
 import type { Logger } from '../../../runtime/logger.ts'
 import type { AnswerPart } from '../../dispatch.ts'
+import { edgeLimits } from '../limits.ts'
 import type { KeyLease } from './key-lease.ts'
 
 type Bytes = Extract<AnswerPart, { type: 'bytes' }>
 
-const bodyBytesMax = limits.outcomeBytesMax - limits.outcomeHeadBytesMax
+const bodyBytesMax = edgeLimits.outcomeBytesMax - edgeLimits.outcomeHeadBytesMax
 
 const joined = (pieces: readonly Bytes[]): Bytes => ({
   type: 'bytes',

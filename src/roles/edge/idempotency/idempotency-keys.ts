@@ -2,8 +2,9 @@ import { hash } from 'node:crypto'
 import { decideAbandoned, decideKey, type KeyDecision } from '../../../domain/idempotency/decide.ts'
 import type { ClaimedKey, KeyedOperation, KeyRecord } from '../../../domain/idempotency/key.ts'
 import { GatewayError } from '../../../errors/gateway-error.ts'
-import { limits } from '../../../limits.ts'
+import { sharedLimits } from '../../../runtime/limits.ts'
 import { canonicalJson } from '../canonical-json.ts'
+import { edgeLimits } from '../limits.ts'
 import { KeyLease, type KeyLeaseParts, type RequestOutcome } from './key-lease.ts'
 import { decodeKeyRecord, encodeKeyRecord } from './key-record.ts'
 import type { OrphanedRequestResolver } from './orphaned-request-resolver.ts'
@@ -47,12 +48,12 @@ const full = (): GatewayError =>
   new GatewayError(
     'log_unavailable',
     'No more idempotency keys can be kept right now. Try again later, or send the request without one.',
-    { retryAfterSeconds: limits.outcomeRetryAfterSecondsMax },
+    { retryAfterSeconds: edgeLimits.outcomeRetryAfterSecondsMax },
   )
 
 const inUse = (requestId: string, runsForMs: number): GatewayError =>
   new GatewayError('idempotency_key_in_use', `The request ${requestId} has this idempotency key, and has not ended.`, {
-    retryAfterSeconds: Math.min(Math.max(Math.ceil(runsForMs / 1_000), 1), limits.outcomeRetryAfterSecondsMax),
+    retryAfterSeconds: Math.min(Math.max(Math.ceil(runsForMs / 1_000), 1), edgeLimits.outcomeRetryAfterSecondsMax),
     repeats: { requestId, isRetryable: true },
   })
 
@@ -111,7 +112,7 @@ export class IdempotencyKeys {
   async begin(request: KeyedRequest): Promise<StartedKey> {
     const asked = askedOf(request)
     let begun = await this.#claim(asked, request.work, 0)
-    for (let race = 0; begun === null && race < limits.outcomeRacesMax; race += 1) begun = await this.#repeat(asked)
+    for (let race = 0; begun === null && race < edgeLimits.outcomeRacesMax; race += 1) begun = await this.#repeat(asked)
     if (begun === null) throw inUse(request.requestId, 0)
     return begun
   }
@@ -192,7 +193,7 @@ export class IdempotencyKeys {
   }
 
   async #put(place: OutcomeAddress, record: KeyRecord, revision: number): Promise<number | null> {
-    const put = await this.#parts.outcomes.put(place, encodeKeyRecord(record), revision, limits.outcomeWriteMs)
+    const put = await this.#parts.outcomes.put(place, encodeKeyRecord(record), revision, sharedLimits.outcomeWriteMs)
     if ('revision' in put) return put.revision
     if (put.refused === 'full') throw full()
     return null

@@ -1,8 +1,8 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { GatewayError } from '../../../errors/gateway-error.ts'
-import { limits } from '../../../limits.ts'
+import { edgeLimits } from '../limits.ts'
 
-const keyPattern = new RegExp(`^[\\x20-\\x7e]{1,${limits.idempotencyKeyCharactersMax}}$`)
+const keyPattern = new RegExp(`^[\\x20-\\x7e]{1,${edgeLimits.idempotencyKeyCharactersMax}}$`)
 
 /**
  * The key of a request that shall run once, as its client wrote it, quotes included; null for any other request. Throws `invalid_value` for
@@ -13,7 +13,7 @@ export const readIdempotencyKey = ({ 'idempotency-key': key }: IncomingHttpHeade
   if (typeof key === 'string' && keyPattern.test(key)) return key
   throw new GatewayError(
     'invalid_value',
-    `The header \`Idempotency-Key\` must be 1 to ${limits.idempotencyKeyCharactersMax} printable ASCII characters.`,
+    `The header \`Idempotency-Key\` must be 1 to ${edgeLimits.idempotencyKeyCharactersMax} printable ASCII characters.`,
     { param: 'Idempotency-Key' },
   )
 }

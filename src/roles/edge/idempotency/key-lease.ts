@@ -1,9 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { AnsweredKey, ClaimedKey, UnstoredKey } from '../../../domain/idempotency/key.ts'
 import { GatewayError } from '../../../errors/gateway-error.ts'
-import { limits } from '../../../limits.ts'
 import type { Clock } from '../../../runtime/clock.ts'
+import { sharedLimits } from '../../../runtime/limits.ts'
 import type { Logger } from '../../../runtime/logger.ts'
+import { edgeLimits } from '../limits.ts'
 import { decodeKeyRecord, encodeKeyRecord } from './key-record.ts'
 import type { OutcomeAddress, OutcomeStore } from './outcome-store.ts'
 
@@ -66,7 +67,7 @@ export class KeyLease {
   async store({ status, headers, body }: RequestOutcome): Promise<void> {
     const { requestId, digest } = this.#claim
     const bytes = encodeKeyRecord({ state: 'answered', requestId, digest, status, headers }, body)
-    if (bytes.length > limits.outcomeBytesMax) return this.storeNothing('size')
+    if (bytes.length > edgeLimits.outcomeBytesMax) return this.storeNothing('size')
     this.#end()
     this.#isStored = await this.#write(bytes)
     if (this.#isStored) return
@@ -106,7 +107,7 @@ export class KeyLease {
       } catch (fault) {
         if (!(fault instanceof GatewayError) || fault.code !== 'log_unavailable') throw fault
         if (this.#parts.outcomes.isClosed) return
-        await delay(limits.outcomeRetryMs, undefined, { ref: false })
+        await delay(edgeLimits.outcomeRetryMs, undefined, { ref: false })
       }
   }
 
@@ -137,7 +138,7 @@ export class KeyLease {
   async #replace(bytes: Uint8Array): Promise<boolean> {
     const { outcomes } = this.#parts
     for (;;) {
-      const put = await outcomes.put(this.#place, bytes, this.#revision, limits.closingAckMs)
+      const put = await outcomes.put(this.#place, bytes, this.#revision, sharedLimits.closingAckMs)
       if ('revision' in put) {
         this.#revision = put.revision
         return true

@@ -5,9 +5,9 @@ import type { Applied } from '../../../domain/ledger/ledger.ts'
 import { errorTable, GatewayError, logUnavailable } from '../../../errors/gateway-error.ts'
 import type { FactOf } from '../../../events/envelope.ts'
 import type { RequestFailed } from '../../../events/types.ts'
-import { limits } from '../../../limits.ts'
 import type { LogOf } from '../../../log/event-log.ts'
 import type { LedgerTail } from '../../../log/ledger-tail.ts'
+import { sharedLimits } from '../../../runtime/limits.ts'
 import { withTimeout } from '../../../runtime/within.ts'
 import { undeliveredFact } from '../deliveries.ts'
 import type { EdgeReadModels } from '../read-models.ts'
@@ -25,7 +25,7 @@ type Closed = NonNullable<Applied['closed']>
 type Charged = Extract<AbandonedOutcome, { chargedUsd: string }>
 
 /** Looks at how far the tables are, one rest of the projector apart. */
-const looksMax = Math.ceil(limits.logStalledMs / limits.tablesPollMs)
+const looksMax = Math.ceil(sharedLimits.logStalledMs / sharedLimits.tablesPollMs)
 
 const unknown = (cause?: unknown): GatewayError =>
   new GatewayError(
@@ -62,7 +62,9 @@ export class OrphanedRequestResolver {
   /** Resolves once what the request cost is given back; said twice, it counts once. Rejects with `log_unavailable`. */
   async giveBack({ requestId, workspaceId, keyId }: AbandonedRequest, { chargedUsd, day }: Charged): Promise<void> {
     const fact = undeliveredFact({ requestId, workspaceId, total: chargedUsd }, { keyId, day })
-    await withTimeout(this.#parts.log.postToWallet(workspaceId, [fact]), limits.routedAckMs, () => logUnavailable())
+    await withTimeout(this.#parts.log.postToWallet(workspaceId, [fact]), sharedLimits.routedAckMs, () =>
+      logUnavailable(),
+    )
   }
 
   /** Null where the end is among those seen, or none will ever count. */
@@ -77,8 +79,8 @@ export class OrphanedRequestResolver {
 
   async #catchUp(): Promise<number> {
     const { log, tail } = this.#parts
-    const sequence = await withTimeout(log.lastSequence(), limits.logStalledMs, () => logUnavailable())
-    await withTimeout(tail.reached(sequence), limits.logStalledMs, () => logUnavailable())
+    const sequence = await withTimeout(log.lastSequence(), sharedLimits.logStalledMs, () => logUnavailable())
+    await withTimeout(tail.reached(sequence), sharedLimits.logStalledMs, () => logUnavailable())
     return sequence
   }
 
@@ -89,7 +91,7 @@ export class OrphanedRequestResolver {
         const found = await this.#parts.readModels.findRequestEnd(requestId)
         if (found.value !== undefined) return found.value
         if (found.sequence >= sequence) return null
-        await delay(limits.tablesPollMs)
+        await delay(sharedLimits.tablesPollMs)
       }
     } catch (fault) {
       throw unknown(fault)
@@ -101,7 +103,7 @@ export class OrphanedRequestResolver {
   async #fail(abandoned: AbandonedRequest, allowanceId: string | null): Promise<void> {
     const { log, tail } = this.#parts
     const ended = log.append([abandonedFact(abandoned, allowanceId)]).then(({ sequence }) => tail.reached(sequence))
-    await withTimeout(ended, limits.routedAckMs, () => logUnavailable())
+    await withTimeout(ended, sharedLimits.routedAckMs, () => logUnavailable())
   }
 }
 

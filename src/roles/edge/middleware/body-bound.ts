@@ -1,7 +1,7 @@
 import { type Ledger, walletInLedger } from '../../../domain/ledger/ledger.ts'
 import { isUnfunded } from '../../../domain/wallet/wallet.ts'
 import { GatewayError } from '../../../errors/gateway-error.ts'
-import { limits } from '../../../limits.ts'
+import { edgeLimits } from '../limits.ts'
 import { type EdgeContext, keyOfContext } from './context.ts'
 
 /** How large a body may be, and what is said of a larger one. */
@@ -22,11 +22,11 @@ export const boundAt = (bytesMax: number): BodyBoundOf => {
 }
 
 const unfunded: BodyBound = {
-  bytesMax: limits.unfundedBodyBytesMax,
+  bytesMax: edgeLimits.unfundedBodyBytesMax,
   refusal: () =>
     new GatewayError(
       'insufficient_user_quota',
-      `The workspace has no money left, and its requests may have ${limits.unfundedBodyBytesMax} bytes until it has. Add credit and try again.`,
+      `The workspace has no money left, and its requests may have ${edgeLimits.unfundedBodyBytesMax} bytes until it has. Add credit and try again.`,
     ),
 }
 

@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer'
 import type { IncomingHttpHeaders } from 'node:http'
 import { type JsonBounds, scanJson } from '../../../encoding/scan-json.ts'
 import { GatewayError, truncateName } from '../../../errors/gateway-error.ts'
-import { limits } from '../../../limits.ts'
+import { sharedLimits } from '../../../runtime/limits.ts'
 import type { BodyBound, BodyBoundOf } from './body-bound.ts'
 import type { EdgeContext, EdgeMiddleware, ReceivedJson } from './context.ts'
 import { readRequestBody } from './read-body.ts'
@@ -28,7 +28,7 @@ const requireJson = (headers: IncomingHttpHeaders): void => {
   refuseEncoded(headers)
 }
 
-const jsonBounds: JsonBounds = { depthMax: limits.jsonDepthMax, membersMax: limits.jsonMembersMax }
+const jsonBounds: JsonBounds = { depthMax: sharedLimits.jsonDepthMax, membersMax: sharedLimits.jsonMembersMax }
 
 const tooManyMembers = (): GatewayError =>
   new GatewayError(

@@ -1,7 +1,7 @@
 import { STATUS_CODES } from 'node:http'
 import type { JsonObject } from '../../../encoding/json.ts'
 import { type ErrorCode, errorTable } from '../../../errors/gateway-error.ts'
-import { limits } from '../../../limits.ts'
+import { edgeLimits } from '../limits.ts'
 import { type ErrorFormat, errorFormatAt } from '../middleware/errors.ts'
 import { Components } from './components.ts'
 import type { Operation, RequestHeader, ResponseDescription } from './operation.ts'
@@ -19,7 +19,7 @@ const requestHeaders: { readonly [H in RequestHeader]: JsonObject } = {
     schema: {
       type: 'string',
       minLength: 1,
-      maxLength: limits.idempotencyKeyCharactersMax,
+      maxLength: edgeLimits.idempotencyKeyCharactersMax,
       pattern: '^[\\x20-\\x7e]+$',
     },
   },

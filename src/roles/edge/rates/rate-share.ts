@@ -8,9 +8,9 @@ import {
 } from '../../../domain/rates/meter.ts'
 import { isObject } from '../../../encoding/json.ts'
 import { logUnavailable } from '../../../errors/gateway-error.ts'
-import { limits } from '../../../limits.ts'
 import type { Clock } from '../../../runtime/clock.ts'
 import type { RateRecords } from '../../rate-records.ts'
+import { edgeLimits } from '../limits.ts'
 import { SharedRecord } from './shared-record.ts'
 import { SingleFlight } from './single-flight.ts'
 
@@ -99,7 +99,7 @@ export class RateShare {
   }
 
   learn(output: number): void {
-    this.#expectedOutput += (output - this.#expectedOutput) * limits.rateOutputsWeight
+    this.#expectedOutput += (output - this.#expectedOutput) * edgeLimits.rateOutputsWeight
   }
 
   view(perMinute: number): RateView {
@@ -127,12 +127,12 @@ export class RateShare {
 
   /** Nobody needs it, and it knows nothing that the record does not. */
   get isIdle(): boolean {
-    const isQuiet = this.#clock() - this.#usedAtMs > limits.rateIdleMs
+    const isQuiet = this.#clock() - this.#usedAtMs > edgeLimits.rateIdleMs
     return isQuiet && !this.#pump.isRunning && this.#held === 0 && this.#owed === 0
   }
 
   #count(units: number, nowMs: number): void {
-    const windows = Math.floor((nowMs - this.#takenSinceMs) / limits.rateLeaseAheadMs)
+    const windows = Math.floor((nowMs - this.#takenSinceMs) / edgeLimits.rateLeaseAheadMs)
     if (windows > 0) {
       this.#takenBefore = windows === 1 ? this.#taken : 0
       this.#taken = 0
@@ -144,7 +144,7 @@ export class RateShare {
   /** What was leased too long ago must not be spent: it would come on top of a whole minute. */
   #expire(nowMs: number): void {
     const agoMs = nowMs - this.#heldSinceMs
-    if (agoMs >= 0 && agoMs < limits.rateLeaseMs) return // A clock may be set back.
+    if (agoMs >= 0 && agoMs < edgeLimits.rateLeaseMs) return // A clock may be set back.
     this.#owed -= this.#held
     this.#held = 0
   }
@@ -163,7 +163,7 @@ export class RateShare {
     const meter = settleMeter(this.#record.value, nowMs, this.#owed, this.#perMinute)
     if (first === undefined) return this.#write(meter, 0, nowMs)
     if (first.units <= this.#held) return this.#serve()
-    if (performance.now() - first.sinceMs > limits.rateWaitMs) return this.#failWaiters(first)
+    if (performance.now() - first.sinceMs > edgeLimits.rateWaitMs) return this.#failWaiters(first)
     const least = first.units - this.#held
     const ask = { held: this.#held, least, wanted: this.#wanted(least) }
     const decision = decideLease(meter, nowMs, ask, this.#perMinute)
@@ -182,7 +182,7 @@ export class RateShare {
   #wanted(least: number): number {
     const waiting = this.#waiters.reduce((sum, { units }) => sum + units, 0)
     const lately = Math.max(this.#taken, this.#takenBefore)
-    const most = Math.floor(this.#perMinute / limits.rateLeaseDivisor)
+    const most = Math.floor(this.#perMinute / edgeLimits.rateLeaseDivisor)
     return Math.max(least, Math.min(waiting + lately - this.#held, most))
   }
 

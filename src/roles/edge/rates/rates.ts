@@ -2,11 +2,11 @@ import { findLimitKey, type Key } from '../../../domain/accounts/accounts.ts'
 import { type BindingLimits, resolveLimits } from '../../../domain/accounts/limits.ts'
 import type { ClosingEvent } from '../../../domain/ledger/requests.ts'
 import { type RateLimit, type RateLimits, rateLimitsOf } from '../../../domain/rates/rate-limits.ts'
-import { limits } from '../../../limits.ts'
 import type { LedgerTail } from '../../../log/ledger-tail.ts'
 import type { Clock } from '../../../runtime/clock.ts'
 import { waitAtMost } from '../../../runtime/within.ts'
 import type { RateRecords } from '../../rate-records.ts'
+import { edgeLimits } from '../limits.ts'
 import { RateShare, type RateView } from './rate-share.ts'
 import { SlotShare } from './slot-share.ts'
 
@@ -74,7 +74,7 @@ export class Rates {
     this.#stopListening = parts.tail.onApplied((applied) => {
       for (const { closed } of applied) if (closed !== null) this.#settle(closed.closing)
     })
-    this.#sweepTimer = setInterval(() => this.#sweep(), limits.rateSweepMs)
+    this.#sweepTimer = setInterval(() => this.#sweep(), edgeLimits.rateSweepMs)
   }
 
   /** What limits a key; null where nothing does. */
@@ -108,7 +108,7 @@ export class Rates {
   /** What was taken is counted as it was in truth, once the request's end is in the log. */
   open(requestId: string, request: MeteredRequest): void {
     if (takenOf(request).length === 0) return
-    const untilMs = this.#parts.clock() + this.#parts.requestDeadlineMs + limits.rateOpenMs
+    const untilMs = this.#parts.clock() + this.#parts.requestDeadlineMs + edgeLimits.rateOpenMs
     this.#open.set(requestId, { ...request, untilMs })
   }
 
@@ -125,7 +125,7 @@ export class Rates {
     clearInterval(this.#sweepTimer)
     this.#stopListening()
     const shares = [...this.#rates.values(), ...this.#slots.values()]
-    await waitAtMost(Promise.all(shares.map((share) => share.close())), limits.rateReturnMs)
+    await waitAtMost(Promise.all(shares.map((share) => share.close())), edgeLimits.rateReturnMs)
   }
 
   async #takeUnits(limit: RateLimit, units: number): Promise<TakenUnits | RateRefusal> {

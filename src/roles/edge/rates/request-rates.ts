@@ -2,7 +2,7 @@ import type { UsageBounds } from '../../../domain/pricing/worst-case.ts'
 import { type RateLimit, type RateLimits, rateLimitText } from '../../../domain/rates/rate-limits.ts'
 import type { Plan } from '../../../domain/routing/plan.ts'
 import { GatewayError } from '../../../errors/gateway-error.ts'
-import { limits } from '../../../limits.ts'
+import { edgeLimits } from '../limits.ts'
 import { rateHeaders } from './headers.ts'
 import type { RateRefusal, Rates, TakenUnits } from './rates.ts'
 
@@ -135,7 +135,7 @@ export class RequestRates {
   #tokensOf(limit: RateLimit, { inputTokensMax, outputTokensMax, choices }: UsageBounds): number {
     const output = this.#parts.rates.expectedOutput(limit)
     const outputMax = outputTokensMax === null ? output : outputTokensMax * choices
-    return Math.ceil(inputTokensMax / limits.rateBytesPerToken + Math.min(output, outputMax))
+    return Math.ceil(inputTokensMax / edgeLimits.rateBytesPerToken + Math.min(output, outputMax))
   }
 
   #keepSlots(taken: readonly TakenUnits[]): void {

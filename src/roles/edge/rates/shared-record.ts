@@ -1,6 +1,6 @@
-import { limits } from '../../../limits.ts'
 import type { Clock } from '../../../runtime/clock.ts'
 import type { RateRecords } from '../../rate-records.ts'
+import { edgeLimits } from '../limits.ts'
 
 export interface SharedRecordParts<T> {
   readonly records: RateRecords
@@ -31,7 +31,7 @@ export class SharedRecord<T extends object> {
   /** Whether nobody can have changed it long ago. */
   isFresh(): boolean {
     const agoMs = this.#parts.clock() - this.#knownAtMs
-    return agoMs >= 0 && agoMs <= limits.rateCacheMs // A clock may be set back.
+    return agoMs >= 0 && agoMs <= edgeLimits.rateCacheMs // A clock may be set back.
   }
 
   async read(): Promise<void> {

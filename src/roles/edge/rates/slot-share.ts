@@ -2,9 +2,9 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { allottedSlots, heldByOthers, heldSlots, noSlots, type Slots } from '../../../domain/rates/slots.ts'
 import { isObject } from '../../../encoding/json.ts'
 import { logUnavailable } from '../../../errors/gateway-error.ts'
-import { limits } from '../../../limits.ts'
 import type { Clock } from '../../../runtime/clock.ts'
 import type { RateRecords } from '../../rate-records.ts'
+import { edgeLimits } from '../limits.ts'
 import { SharedRecord } from './shared-record.ts'
 import { SingleFlight } from './single-flight.ts'
 
@@ -95,7 +95,7 @@ export class SlotShare {
   }
 
   get isIdle(): boolean {
-    const isQuiet = this.#clock() - this.#usedAtMs > limits.rateIdleMs
+    const isQuiet = this.#clock() - this.#usedAtMs > edgeLimits.rateIdleMs
     return isQuiet && !this.#pump.isRunning && this.#used === 0 && this.#recordedSlots() === 0
   }
 
@@ -106,7 +106,7 @@ export class SlotShare {
 
   /** What is used, and of what was used lately a small part of the limit: the next requests need it, and the others do not. */
   #kept(): number {
-    const spare = Math.floor(this.#max / limits.slotSpareDivisor)
+    const spare = Math.floor(this.#max / edgeLimits.slotSpareDivisor)
     return Math.max(this.#used, Math.min(Math.max(this.#most, this.#mostBefore), this.#used + spare))
   }
 
@@ -116,7 +116,7 @@ export class SlotShare {
 
   /** Places of ours that the record has, and will have for a while. */
   #recorded(): number {
-    return this.#recordedSlots(limits.slotLeaseMs - limits.slotRenewMs)
+    return this.#recordedSlots(edgeLimits.slotLeaseMs - edgeLimits.slotRenewMs)
   }
 
   /** Places of ours that the record has for longer than `ms`. */
@@ -135,7 +135,8 @@ export class SlotShare {
   async #step(): Promise<void> {
     const nowMs = this.#clock()
     const [first] = this.#waiters
-    if (first !== undefined && performance.now() - first.sinceMs > limits.rateWaitMs) return this.#failWaiters(first)
+    if (first !== undefined && performance.now() - first.sinceMs > edgeLimits.rateWaitMs)
+      return this.#failWaiters(first)
     if (first !== undefined && this.#free() > 0) return this.#serve()
     const wanted = Math.max(this.#used + this.#waiters.length, this.#kept())
     const asked = { holder: this.#holder, used: this.#used, wanted }
@@ -152,7 +153,7 @@ export class SlotShare {
 
   async #write(slots: number, nowMs: number): Promise<void> {
     this.#covered = Math.min(this.#covered, slots)
-    const untilMs = nowMs + limits.slotLeaseMs
+    const untilMs = nowMs + edgeLimits.slotLeaseMs
     const value = { slots: heldSlots(this.#record.value.slots, nowMs, this.#holder, { slots, untilMs }) }
     const isWritten = await this.#record.write(value)
     this.#covered = isWritten ? slots : this.#recorded()
@@ -171,12 +172,12 @@ export class SlotShare {
   /** An answer can be with its client before its place is back: who asks next at another edge must not be refused for that. */
   async #whileFull(first: Waiter, nowMs: number): Promise<void> {
     const othersHold = heldByOthers(this.#record.value.slots, this.#holder, nowMs) > 0
-    if (performance.now() - first.sinceMs >= limits.slotPatienceMs && (this.#record.isFresh() || !othersHold)) {
+    if (performance.now() - first.sinceMs >= edgeLimits.slotPatienceMs && (this.#record.isFresh() || !othersHold)) {
       this.#waiters.shift()
       first.resolve(false)
       return
     }
-    await pause(limits.slotPauseMs)
+    await pause(edgeLimits.slotPauseMs)
     if (othersHold) await this.#record.read()
   }
 }

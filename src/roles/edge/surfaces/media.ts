@@ -1,4 +1,4 @@
-import { limits } from '../../../limits.ts'
+import { edgeLimits } from '../limits.ts'
 
 /** What the parts of a request that are not text weigh. */
 export interface Media {
@@ -19,7 +19,7 @@ export const unmeasured: Media = { ...noMedia, unmeasured: true }
 export const encodedImage = (data: string): Media => ({
   ...noMedia,
   bytes: Buffer.byteLength(data),
-  tokensMax: limits.imageTokensMax,
+  tokensMax: edgeLimits.imageTokensMax,
   image: true,
 })
 
@@ -33,7 +33,7 @@ export const linkedImage = (url: string): Media => ({
 export const encodedAudio = (data: string): Media => ({
   ...noMedia,
   bytes: Buffer.byteLength(data),
-  tokensMax: Math.max(limits.audioTokensMin, Math.ceil(data.length / limits.audioBytesPerTokenMin)),
+  tokensMax: Math.max(edgeLimits.audioTokensMin, Math.ceil(data.length / edgeLimits.audioBytesPerTokenMin)),
   audio: true,
 })
 

@@ -1,6 +1,6 @@
 import { GatewayError } from '../../../errors/gateway-error.ts'
-import { limits } from '../../../limits.ts'
 import { withTimeout } from '../../../runtime/within.ts'
+import { edgeLimits } from '../limits.ts'
 import { TurnSemaphore } from '../turn-semaphore.ts'
 
 const unreadable = (cause?: unknown): GatewayError =>
@@ -19,11 +19,11 @@ const fromLog = async <T>(read: () => Promise<T>): Promise<T> => {
 
 /** What the stored log answers, to a few at once, in turn. Throws `log_unavailable` where it does not, or not in time. */
 export const logTurns = (): (<T>(read: () => Promise<T>) => Promise<T>) => {
-  const turns = new TurnSemaphore(limits.explainsAtOnceMax)
+  const turns = new TurnSemaphore(edgeLimits.explainsAtOnceMax)
   return (read) => {
     let isAwaited = true
     const answer = turns.take(() => (isAwaited ? fromLog(read) : Promise.reject(unreadable())))
-    return withTimeout(answer, limits.explainMs, () => {
+    return withTimeout(answer, edgeLimits.explainMs, () => {
       isAwaited = false
       return unreadable()
     })

@@ -1,6 +1,6 @@
 import type { KeyedOperation } from '../../../domain/idempotency/key.ts'
 import { GatewayError } from '../../../errors/gateway-error.ts'
-import { limits } from '../../../limits.ts'
+import { sharedLimits } from '../../../runtime/limits.ts'
 import type { Logger } from '../../../runtime/logger.ts'
 import { waitAtMost } from '../../../runtime/within.ts'
 import type { IdempotencyKeys, StartedKey } from '../idempotency/idempotency-keys.ts'
@@ -44,7 +44,7 @@ const letGo = async ({ held, work }: Running, asked: KeyedOperation, fault: unkn
   const left = (isUnknown ? held.expire() : held.release()).catch((later: unknown) =>
     logger.debug({ fault: later }, 'an idempotency key went to a repeat before it was let go'),
   )
-  await waitAtMost(left, limits.natsRequestMs)
+  await waitAtMost(left, sharedLimits.natsRequestMs)
 }
 
 /**

@@ -1,4 +1,4 @@
-import { limits } from '../../../limits.ts'
+import { sharedLimits } from '../../../runtime/limits.ts'
 
 /** What models that search the web for every request charge for it; other models have no price under this name. */
 export const builtInSearch = (contextSize = 'medium'): { readonly [item: string]: number } => ({
@@ -6,8 +6,8 @@ export const builtInSearch = (contextSize = 'medium'): { readonly [item: string]
 })
 
 /** The most web searches of a request that asks for them, under each name that a provider charges them by. */
-export const webSearches = (callsMax: number = limits.webSearchesMax): { readonly [item: string]: number } => ({
+export const webSearches = (callsMax: number = sharedLimits.webSearchesMax): { readonly [item: string]: number } => ({
   web_search: callsMax,
   grounded_prompt: 1,
-  grounding_query: limits.webSearchesMax, // No caller can bound these.
+  grounding_query: sharedLimits.webSearchesMax, // No caller can bound these.
 })

@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import t from 'tap'
-import { limits } from '../../../../src/limits.ts'
+import { natsLimits } from '../../../../src/adapters/nats/limits.ts'
 import { type AnswerPart, type Dispatch, DispatchLost, type RoutedRequest } from '../../../../src/roles/dispatch.ts'
+import { sharedLimits } from '../../../../src/runtime/limits.ts'
 import { answerOf, bytesPart, head, hear, routedCall, stay, until } from '../../../roles/calls-contract.ts'
 import { LossyProxy } from '../lossy-proxy.ts'
 import { NatsServer } from '../server.ts'
@@ -91,7 +92,7 @@ t.test('a proxy that falls silent is given up, and is told when it is back', asy
     lossy.holdReplies()
     t.match(await answer.next().catch((fault: unknown) => fault), { code: 'upstream_stream_interrupted' })
   })
-  t.ok(tookMs > limits.callsSilentMs - 1_000 && tookMs < 13_000, `${tookMs} ms`)
+  t.ok(tookMs > natsLimits.callsSilentMs - 1_000 && tookMs < 13_000, `${tookMs} ms`)
   lossy.passReplies()
   await until(() => signals[0]?.aborted === true)
   const { fault } = await hear(edge.dispatch(routedCall({ deadlineMs: Date.now() - 14_000 }), stay()))
@@ -120,7 +121,7 @@ t.test('a proxy that does not end a call in time is not waited for', async (t) =
   t.teardown(() => proxy.close())
   const edge = await openEdge(server.url)
   t.teardown(() => edge.close())
-  const deadlineMs = Date.now() - limits.closingAckMs - limits.callsEndLateMs + 500
+  const deadlineMs = Date.now() - sharedLimits.closingAckMs - natsLimits.callsEndLateMs + 500
   const { fault } = await hear(edge.dispatch(routedCall({ deadlineMs }), stay()))
   t.ok(fault instanceof DispatchLost)
   t.match(fault, { code: 'upstream_timeout', status: 502 })

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import t, { type Test } from 'tap'
-import { limits } from '../../../../src/limits.ts'
+import { natsLimits } from '../../../../src/adapters/nats/limits.ts'
 import { type AnswerPart, type Dispatch, DispatchLost } from '../../../../src/roles/dispatch.ts'
 import { answerOf, hear, routedCall, stay, until } from '../../../roles/calls-contract.ts'
 import { NatsServer } from '../server.ts'
@@ -30,7 +30,7 @@ const slowReaderOf = async ({ dispatch }: OpenedEdge): Promise<AsyncIterable<Ans
 }
 
 t.test('a proxy that gives up breaks off what its reader has not asked for, and tells it', async (t) => {
-  const large = randomBytes(2 * limits.callsWindowBytes)
+  const large = randomBytes(2 * natsLimits.callsWindowBytes)
   const { edge, proxy } = await openBoth(t, () => answerOf([large]))
   const slow = await slowReaderOf(edge)
   let isStopped = false
@@ -48,7 +48,7 @@ t.test('a proxy that gives up breaks off what its reader has not asked for, and 
 })
 
 t.test('a proxy that gives up still gives out what its reader has room for', async (t) => {
-  const small = randomBytes(limits.callsWindowBytes / 2)
+  const small = randomBytes(natsLimits.callsWindowBytes / 2)
   const { promise: goOn, resolve } = Promise.withResolvers<void>()
   const { edge, proxy } = await openBoth(t, async function* () {
     yield* answerOf([])

@@ -2,8 +2,10 @@ import { jetstreamManager } from '@nats-io/jetstream'
 import t, { type Test } from 'tap'
 import { v7 } from 'uuid'
 import { connectNats } from '../../../../src/adapters/nats/connect.ts'
+import { natsLimits } from '../../../../src/adapters/nats/limits.ts'
 import { type OpenOutcomes, type OutcomesOptions, openOutcomes } from '../../../../src/adapters/nats/outcomes/open.ts'
-import { limits } from '../../../../src/limits.ts'
+import { edgeLimits } from '../../../../src/roles/edge/limits.ts'
+import { sharedLimits } from '../../../../src/runtime/limits.ts'
 import { LossyProxy } from '../lossy-proxy.ts'
 import { keepingLogger } from '../open.ts'
 import { NatsServer } from '../server.ts'
@@ -51,44 +53,46 @@ t.test('one stands under a key, and is replaced by whoever knows it', async (t) 
   const one = await open(t)
   const other = await open(t)
   t.same(await one.find(placeOf('a')), { revision: 0, bytes: new Uint8Array() })
-  const first = await revisionOf(one.put(placeOf('a'), bytesOf('claim'), 0, limits.outcomeWriteMs))
-  t.same(await other.put(placeOf('a'), bytesOf('another'), 0, limits.outcomeWriteMs), { refused: 'taken' })
+  const first = await revisionOf(one.put(placeOf('a'), bytesOf('claim'), 0, sharedLimits.outcomeWriteMs))
+  t.same(await other.put(placeOf('a'), bytesOf('another'), 0, sharedLimits.outcomeWriteMs), { refused: 'taken' })
   t.equal((await other.find(placeOf('a'))).revision, first)
-  const second = await revisionOf(other.put(placeOf('a'), bytesOf('outcome'), first, limits.outcomeWriteMs))
-  t.same(await one.put(placeOf('a'), bytesOf('late'), first, limits.outcomeWriteMs), { refused: 'taken' })
+  const second = await revisionOf(other.put(placeOf('a'), bytesOf('outcome'), first, sharedLimits.outcomeWriteMs))
+  t.same(await one.put(placeOf('a'), bytesOf('late'), first, sharedLimits.outcomeWriteMs), { refused: 'taken' })
   t.equal(await textIn(one, 'a'), 'outcome')
-  const freed = await revisionOf(one.put(placeOf('a'), new Uint8Array(), second, limits.outcomeWriteMs))
-  t.same(await one.put(placeOf('a'), bytesOf('again'), 0, limits.outcomeWriteMs), { refused: 'taken' })
-  t.ok((await revisionOf(one.put(placeOf('a'), bytesOf('again'), freed, limits.outcomeWriteMs))) > freed)
+  const freed = await revisionOf(one.put(placeOf('a'), new Uint8Array(), second, sharedLimits.outcomeWriteMs))
+  t.same(await one.put(placeOf('a'), bytesOf('again'), 0, sharedLimits.outcomeWriteMs), { refused: 'taken' })
+  t.ok((await revisionOf(one.put(placeOf('a'), bytesOf('again'), freed, sharedLimits.outcomeWriteMs))) > freed)
   t.equal((await one.find({ workspaceId: 'other', keyDigest: 'a' })).revision, 0, 'of a workspace')
 })
 
 t.test('twenty at once: one claims', async (t) => {
   const all = await Promise.all([open(t), open(t)])
   const puts = Array.from({ length: 20 }, (_, n) =>
-    all[n % 2]!.put(placeOf('race'), bytesOf(`${n}`), 0, limits.outcomeWriteMs),
+    all[n % 2]!.put(placeOf('race'), bytesOf(`${n}`), 0, sharedLimits.outcomeWriteMs),
   )
   t.equal((await Promise.all(puts)).filter((put) => 'revision' in put).length, 1)
 })
 
 t.test('the largest there is', async (t) => {
   const outcomes = await open(t)
-  await revisionOf(outcomes.put(placeOf('large'), Buffer.alloc(limits.outcomeBytesMax, 'x'), 0, limits.outcomeWriteMs))
-  t.equal((await outcomes.find(placeOf('large'))).bytes.length, limits.outcomeBytesMax)
+  await revisionOf(
+    outcomes.put(placeOf('large'), Buffer.alloc(edgeLimits.outcomeBytesMax, 'x'), 0, sharedLimits.outcomeWriteMs),
+  )
+  t.equal((await outcomes.find(placeOf('large'))).bytes.length, edgeLimits.outcomeBytesMax)
 })
 
 t.test('a full stream refuses what is new, and takes what is smaller than what stands', async (t) => {
   const outcomes = await open(t, { name: 'FULL' })
   const { config } = await jsm.streams.info('FULL_OUTCOMES')
-  t.equal(config.max_bytes, limits.outcomesBytes)
+  t.equal(config.max_bytes, natsLimits.outcomesBytes)
   await jsm.streams.update('FULL_OUTCOMES', { max_bytes: 2_000 })
-  const claimed = await revisionOf(outcomes.put(placeOf('a'), Buffer.alloc(300, 'x'), 0, limits.outcomeWriteMs))
-  await revisionOf(outcomes.put(placeOf('b'), Buffer.alloc(900, 'x'), 0, limits.outcomeWriteMs))
-  t.same(await outcomes.put(placeOf('c'), Buffer.alloc(900, 'x'), 0, limits.outcomeWriteMs), { refused: 'full' })
-  t.same(await outcomes.put(placeOf('a'), Buffer.alloc(1_500, 'x'), claimed, limits.outcomeWriteMs), {
+  const claimed = await revisionOf(outcomes.put(placeOf('a'), Buffer.alloc(300, 'x'), 0, sharedLimits.outcomeWriteMs))
+  await revisionOf(outcomes.put(placeOf('b'), Buffer.alloc(900, 'x'), 0, sharedLimits.outcomeWriteMs))
+  t.same(await outcomes.put(placeOf('c'), Buffer.alloc(900, 'x'), 0, sharedLimits.outcomeWriteMs), { refused: 'full' })
+  t.same(await outcomes.put(placeOf('a'), Buffer.alloc(1_500, 'x'), claimed, sharedLimits.outcomeWriteMs), {
     refused: 'full',
   })
-  await revisionOf(outcomes.put(placeOf('a'), Buffer.alloc(200, 'x'), claimed, limits.outcomeWriteMs))
+  await revisionOf(outcomes.put(placeOf('a'), Buffer.alloc(200, 'x'), claimed, sharedLimits.outcomeWriteMs))
   await open(t, { name: 'FULL' })
   t.pass('an operator may change how much is kept')
 })
@@ -114,7 +118,7 @@ t.test('an acknowledgement that is lost, and a server that is away', { timeout: 
   const outcomes = await open(t, { url: wire.url })
   const direct = await open(t)
   wire.dropReplies()
-  const putting = outcomes.put(placeOf('lost'), bytesOf('claim'), 0, limits.outcomeWriteMs)
+  const putting = outcomes.put(placeOf('lost'), bytesOf('claim'), 0, sharedLimits.outcomeWriteMs)
   while ((await textIn(direct, 'lost')) !== 'claim') await new Promise((resolve) => setTimeout(resolve, 10))
   wire.cut()
   wire.passReplies()
@@ -126,16 +130,16 @@ t.test('an acknowledgement that is lost, and a server that is away', { timeout: 
   wire.refuse()
   wire.cut()
   const askedMs = Date.now()
-  await t.rejects(outcomes.put(placeOf('away'), bytesOf('claim'), 0, limits.outcomeWriteMs), {
+  await t.rejects(outcomes.put(placeOf('away'), bytesOf('claim'), 0, sharedLimits.outcomeWriteMs), {
     code: 'log_unavailable',
     retryAfterSeconds: 1,
   })
   await t.rejects(outcomes.find(placeOf('away')), { code: 'log_unavailable' })
-  t.ok(Date.now() - askedMs < 2 * limits.outcomeWriteMs + 5_000, 'nothing hangs')
+  t.ok(Date.now() - askedMs < 2 * sharedLimits.outcomeWriteMs + 5_000, 'nothing hangs')
   wire.admit()
   await outcomes.close()
   t.ok(outcomes.isClosed)
-  await t.rejects(outcomes.put(placeOf('closed'), bytesOf('claim'), 0, limits.outcomeWriteMs), {
+  await t.rejects(outcomes.put(placeOf('closed'), bytesOf('claim'), 0, sharedLimits.outcomeWriteMs), {
     code: 'log_unavailable',
   })
 })

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import t from 'tap'
-import { limits } from '../../../../src/limits.ts'
+import { natsLimits } from '../../../../src/adapters/nats/limits.ts'
+import { sharedLimits } from '../../../../src/runtime/limits.ts'
 import { LossyProxy } from '../lossy-proxy.ts'
 import { until } from '../open.ts'
 import { bytesOf, megabytes, openQueues, startQueueServer, Taker, textOf } from './open.ts'
@@ -60,7 +61,7 @@ t.test('20 MB go in pieces, which are gone with the item', async (t) => {
   const { tasks } = await openQueues(t, server, { name: 'LARGE' })
   const bytes = megabytes(20)
   await tasks.put('task_large', bytes)
-  t.equal(await standing('LARGE_TASKS'), 1 + bytes.length / limits.queuePieceBytesMax)
+  t.equal(await standing('LARGE_TASKS'), 1 + bytes.length / natsLimits.queuePieceBytesMax)
   const taker = new Taker(tasks)
   t.teardown(() => taker.stop())
   const item = await taker.has(1)
@@ -75,7 +76,7 @@ t.test('a size at the edge of a piece', async (t) => {
   const taker = new Taker(tasks)
   t.teardown(() => taker.stop())
   for (const [index, size] of [-1, 0, 1].entries()) {
-    const bytes = megabytes(1).subarray(0, limits.queuePieceBytesMax + size)
+    const bytes = megabytes(1).subarray(0, natsLimits.queuePieceBytesMax + size)
     await tasks.put(`task_${index}`, bytes)
     t.ok(bytes.equals((await (await taker.has(index + 1)).bytes())!))
   }
@@ -86,7 +87,7 @@ t.test('an item whose piece is missing, or another, is gone', async (t) => {
   for (const id of ['task_missing', 'task_other']) await tasks.put(id, megabytes(2))
   await jsm.streams.purge('TORN_TASKS', { filter: 'torn.task-part.task_missing.2' })
   await jsm.streams.purge('TORN_TASKS', { filter: 'torn.task-part.task_other.2' })
-  await connection.request('torn.task-part.task_other.2', megabytes(2).subarray(0, limits.queuePieceBytesMax))
+  await connection.request('torn.task-part.task_other.2', megabytes(2).subarray(0, natsLimits.queuePieceBytesMax))
   const taker = new Taker(tasks)
   t.teardown(() => taker.stop())
   await taker.has(2)
@@ -102,7 +103,7 @@ t.test('pieces whose item never came are removed after a while, others stay', as
   await early.has(1)
   await early.stop()
   t.equal(await standing('SWEPT_TASKS'), 5)
-  const later = await openQueues(t, server, { name: 'SWEPT', clock: () => Date.now() + limits.queueOrphanMs })
+  const later = await openQueues(t, server, { name: 'SWEPT', clock: () => Date.now() + natsLimits.queueOrphanMs })
   const taker = new Taker(later.tasks)
   t.teardown(() => taker.stop())
   await until(async () => (await standing('SWEPT_TASKS')) === 3)
@@ -290,7 +291,7 @@ t.test('a put is refused when the queue is away for too long, or closed', async 
   const beforeMs = Date.now()
   await t.rejects(queues.tasks.put('task_a', bytesOf('a')), { code: 'log_unavailable' })
   const waitedMs = Date.now() - beforeMs
-  t.ok(waitedMs >= limits.routedAckMs && waitedMs < limits.routedAckMs + 3_000, `${waitedMs} ms`)
+  t.ok(waitedMs >= sharedLimits.routedAckMs && waitedMs < sharedLimits.routedAckMs + 3_000, `${waitedMs} ms`)
   const waiting = t.rejects(queues.tasks.put('task_b', bytesOf('b')), { code: 'log_unavailable' })
   await delay(50)
   await queues.close()

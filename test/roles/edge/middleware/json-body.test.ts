@@ -1,6 +1,5 @@
 import t from 'tap'
 import type { UsageBounds } from '../../../../src/domain/pricing/worst-case.ts'
-import { limits } from '../../../../src/limits.ts'
 import { parseJsonBody } from '../../../../src/roles/edge/middleware/json-body.ts'
 import { readChatRequest } from '../../../../src/roles/edge/surfaces/chat/request.ts'
 import { boundChatUsage as chatDemand } from '../../../../src/roles/edge/surfaces/chat/usage-bounds.ts'
@@ -8,11 +7,12 @@ import { readMessagesRequest } from '../../../../src/roles/edge/surfaces/message
 import { boundMessagesUsage as messagesDemand } from '../../../../src/roles/edge/surfaces/messages/usage-bounds.ts'
 import { readResponsesRequest } from '../../../../src/roles/edge/surfaces/responses/request.ts'
 import { boundResponsesUsage as responsesDemand } from '../../../../src/roles/edge/surfaces/responses/usage-bounds.ts'
+import { sharedLimits } from '../../../../src/runtime/limits.ts'
 import { cpuMsOf } from '../../../support/cpu-time.ts'
 import { type WorstBodies, worstChats, worstMessages, worstResponses } from '../../../support/worst-bodies.ts'
 
 /** As many as there may be, with those around them. */
-const members = limits.jsonMembersMax - 500
+const members = sharedLimits.jsonMembersMax - 500
 /** Of the time that it takes to parse and write the same JSON. */
 const timesMax = 6
 

@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
 import { initialLedger } from '../../../../src/domain/ledger/ledger.ts'
 import type { RateLimit } from '../../../../src/domain/rates/rate-limits.ts'
-import { limits } from '../../../../src/limits.ts'
+import { edgeLimits } from '../../../../src/roles/edge/limits.ts'
 import { Rates, type RatesParts, type TakenUnits } from '../../../../src/roles/edge/rates/rates.ts'
 import { until } from '../../../support/clients.ts'
 import { MemoryRates } from '../memory-rates.ts'
@@ -38,7 +38,7 @@ t.test('the tokens of a long request are counted, though nobody asked meanwhile'
   nowMs = 60_000
   await until(() => records.calls > leased) // What lay unused has gone back.
   nowMs = 120_000
-  await pause(3 * limits.rateSweepMs) // And the share is forgotten.
+  await pause(3 * edgeLimits.rateSweepMs) // And the share is forgotten.
   const calls = records.calls
 
   const usage = { promptTotal: 300, outputTotal: 800 }

@@ -1,7 +1,7 @@
 import { setTimeout as pause, setImmediate as turn } from 'node:timers/promises'
 import t from 'tap'
 import { logUnavailable } from '../../../../src/errors/gateway-error.ts'
-import { limits } from '../../../../src/limits.ts'
+import { edgeLimits } from '../../../../src/roles/edge/limits.ts'
 import { SlotShare } from '../../../../src/roles/edge/rates/slot-share.ts'
 import { randomOf } from '../../../support/random.ts'
 import { MemoryRates } from '../memory-rates.ts'
@@ -59,7 +59,7 @@ t.test('a dead edge gives its places back after a while, a living one keeps them
   t.equal(await dead!.take(2), true)
   t.equal(await living!.take(2), true)
   t.equal(await other!.take(2), false)
-  for (; nowMs <= limits.slotLeaseMs; nowMs += 1_000) {
+  for (; nowMs <= edgeLimits.slotLeaseMs; nowMs += 1_000) {
     living!.sweep()
     await turn()
   }
@@ -86,7 +86,7 @@ t.test('what cannot be learnt is refused, and no place is lost by it', async (t)
 t.test('a busy edge of a large limit writes rarely, and keeps nothing that it does not use any more', async (t) => {
   const records = new MemoryRates()
   const edge = new SlotShare(records, 'limit', 'a', Date.now)
-  const max = 40 * limits.slotSpareDivisor
+  const max = 40 * edgeLimits.slotSpareDivisor
   const take = (): Promise<boolean> => edge.take(max)
   const atOnce = 20
   await Promise.all(Array.from({ length: atOnce }, take))

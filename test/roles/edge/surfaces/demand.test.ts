@@ -1,7 +1,8 @@
 import t from 'tap'
-import { limits } from '../../../../src/limits.ts'
+import { edgeLimits } from '../../../../src/roles/edge/limits.ts'
 import type { ChatCompletionRequest, ContentPart } from '../../../../src/roles/edge/surfaces/chat/request.types.ts'
 import { boundChatUsage } from '../../../../src/roles/edge/surfaces/chat/usage-bounds.ts'
+import { sharedLimits } from '../../../../src/runtime/limits.ts'
 
 const bytesOf = (request: ChatCompletionRequest): number => Buffer.byteLength(JSON.stringify(request))
 
@@ -28,16 +29,16 @@ t.test('an inline image counts as an image, not by its bytes', async (t) => {
   const small = demandFor(image('data:image/png;base64,AAAA'))
   const large = demandFor(image(`data:image/png;base64,${'A'.repeat(1_000_000)}`))
   t.equal(small.inputTokensMax, large.inputTokensMax)
-  t.equal(large.inputTokensMax, bytesOf(image('')) + limits.imageTokensMax)
+  t.equal(large.inputTokensMax, bytesOf(image('')) + edgeLimits.imageTokensMax)
   t.ok(large.image)
   const linked = image('https://x.example/a.png')
-  t.equal(demandFor(linked).inputTokensMax, bytesOf(linked) + limits.imageTokensMax)
+  t.equal(demandFor(linked).inputTokensMax, bytesOf(linked) + edgeLimits.imageTokensMax)
 })
 
 t.test('audio counts by its length', async (t) => {
   const audio = (data: string): ChatCompletionRequest =>
     withParts({ type: 'input_audio', input_audio: { data, format: 'wav' } })
-  t.equal(demandFor(audio('AAAA')).inputTokensMax, bytesOf(audio('')) + limits.audioTokensMin)
+  t.equal(demandFor(audio('AAAA')).inputTokensMax, bytesOf(audio('')) + edgeLimits.audioTokensMin)
   t.equal(demandFor(audio('A'.repeat(64_000))).inputTokensMax, bytesOf(audio('')) + 1_000)
   t.ok(demandFor(audio('AAAA')).audio)
   t.ok(demandFor({ ...plain, modalities: ['text', 'audio'] }).audio)
@@ -63,8 +64,8 @@ t.test('the output, the choices, the search', async (t) => {
   t.same(demandFor(plain).toolCallsMax, { web_search_medium: 1 })
   t.same(demandFor({ ...plain, web_search_options: { search_context_size: 'high' } }).toolCallsMax, {
     web_search_high: 1,
-    web_search: limits.webSearchesMax,
+    web_search: sharedLimits.webSearchesMax,
     grounded_prompt: 1,
-    grounding_query: limits.webSearchesMax,
+    grounding_query: sharedLimits.webSearchesMax,
   })
 })

@@ -1,5 +1,5 @@
-import { limits } from '../../../../limits.ts'
 import type { AdminChange, AdminChangeQuery } from '../../../../projections/admin-changes.ts'
+import { edgeLimits } from '../../limits.ts'
 import { placeCursor } from '../ledger/cursor.ts'
 import { pageBody } from '../ledger/page-body.ts'
 import * as ledgerParameters from '../ledger/parameters.ts'
@@ -22,7 +22,7 @@ export const pageOfChanges = async (
     readonly shown: (change: AdminChange) => object
   },
 ): Promise<AdminResult> => {
-  const limit = wanted.limit ?? limits.pageRows
+  const limit = wanted.limit ?? edgeLimits.pageRows
   const found = await readTables(ctx, readModels.listAdminChanges({ ...wanted, limit: limit + 1 }))
   const page = pageBody(found, limit, shown, (last) => cursor.text({ ...last, line: 0 }))
   return { body: { object: 'list', ...page } }

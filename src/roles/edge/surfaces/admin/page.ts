@@ -1,4 +1,4 @@
-import { limits } from '../../../../limits.ts'
+import { edgeLimits } from '../../limits.ts'
 import { textsCursor } from '../ledger/cursor.ts'
 import { pageBody } from '../ledger/page-body.ts'
 import * as parameters from '../ledger/parameters.ts'
@@ -15,7 +15,7 @@ export const pageOf = (list: string) => {
       shown: (item: Item) => object,
       {
         cursor: place,
-        limit = limits.pageRows,
+        limit = edgeLimits.pageRows,
       }: { cursor?: readonly string[] | undefined; limit?: number | undefined },
     ): object => {
       const after = place?.[0]

@@ -3,9 +3,9 @@ import type { AdminContext } from '../../../../administration/admin-context.ts'
 import type { Catalog } from '../../../../domain/routing/plan.ts'
 import { getValidator } from '../../../../encoding/schema-validation.ts'
 import { GatewayError, logUnavailable } from '../../../../errors/gateway-error.ts'
-import { limits } from '../../../../limits.ts'
 import type { Clock } from '../../../../runtime/clock.ts'
 import { withTimeout } from '../../../../runtime/within.ts'
+import { edgeLimits } from '../../limits.ts'
 import { type EdgeContext, jsonOfContext } from '../../middleware/context.ts'
 import { refuseInvalid } from '../../middleware/validate.ts'
 import type { EdgeReadModels } from '../../read-models.ts'
@@ -92,7 +92,9 @@ const answer = async <Body>(
 ): Promise<void> => {
   const { id = '', key = '' } = named
   const call = { ctx, id, key, body, books: { ...parts.books, actor: actorOf(ctx) } }
-  const answered = await withTimeout(Promise.resolve(handle(call, parts)), limits.adminChangeMs, () => logUnavailable())
+  const answered = await withTimeout(Promise.resolve(handle(call, parts)), edgeLimits.adminChangeMs, () =>
+    logUnavailable(),
+  )
   ctx.status = answered.status ?? 200
   ctx.body = answered.body
 }

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { extname } from 'node:path'
-import { limits } from '../../../../limits.ts'
+import { edgeLimits } from '../../limits.ts'
 
 /** A file as it is sent. */
 export interface PageFile {
@@ -29,7 +29,7 @@ const fileAt = (url: URL): PageFile => {
   const type = types[extname(url.pathname)]
   if (type === undefined) throw new Error(`the dashboard serves no such file: ${url.pathname}`)
   const body = readFileSync(url)
-  if (body.length > limits.dashboardFileBytesMax)
+  if (body.length > edgeLimits.dashboardFileBytesMax)
     throw new Error(`a file of the dashboard is too large: ${url.pathname}`)
   return { type, body, tag: hash('sha256', body).slice(0, 32) }
 }

@@ -1,7 +1,7 @@
 import { formatUsd } from '../../../../domain/money.ts'
-import { limits } from '../../../../limits.ts'
 import type { ChargeQuery } from '../../../../projections/charges.ts'
 import type { ListedCharge } from '../../../../projections/listed-charges.ts'
+import { edgeLimits } from '../../limits.ts'
 import { type EdgeContext, type EdgeMiddleware, readableWorkspace } from '../../middleware/context.ts'
 import type { EdgeReadModels } from '../../read-models.ts'
 import { readTables } from '../read-tables.ts'
@@ -26,7 +26,7 @@ const wantedOf = (ctx: EdgeContext): ChargeQuery => {
   const { from, to, model, key, surface, cursor, limit } = readQuery(ctx, chargesParameters)
   parameters.checkRange(from, to)
   const range = { from: from ?? null, to: to ?? null }
-  return { ...range, model, key, surface, readOn: cursor, limit: limit ?? limits.pageRows }
+  return { ...range, model, key, surface, readOn: cursor, limit: limit ?? edgeLimits.pageRows }
 }
 
 const shownCharge = (charge: ListedCharge) => ({

@@ -1,7 +1,8 @@
 import { formatUsd } from '../../../../domain/money.ts'
-import { limits } from '../../../../limits.ts'
 import type { LedgerFinding } from '../../../../projections/findings.ts'
 import type { Clock } from '../../../../runtime/clock.ts'
+import { sharedLimits } from '../../../../runtime/limits.ts'
+import { edgeLimits } from '../../limits.ts'
 import { canRead, type EdgeMiddleware } from '../../middleware/context.ts'
 import type { EdgeReadModels } from '../../read-models.ts'
 import { readTables } from '../read-tables.ts'
@@ -21,8 +22,8 @@ export const showFindings =
   ({ readModels, clock }: { readonly readModels: EdgeReadModels; readonly clock: Clock }): EdgeMiddleware =>
   async (ctx) => {
     readQuery(ctx, {})
-    const overdueBefore = new Date(clock() - limits.reconcileGraceMs)
-    const wanted = { workspaceId: canRead(ctx), overdueBefore, limit: limits.findingsPerKind }
+    const overdueBefore = new Date(clock() - sharedLimits.reconcileGraceMs)
+    const wanted = { workspaceId: canRead(ctx), overdueBefore, limit: edgeLimits.findingsPerKind }
     const { findings, isComplete } = await readTables(ctx, readModels.listFindings(wanted))
     ctx.body = { object: 'list', complete: isComplete, data: findings.map(shownFinding) }
   }

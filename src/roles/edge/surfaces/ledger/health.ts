@@ -1,10 +1,10 @@
 import type { FrameSource } from '../../../../audit/frames.ts'
 import type { Ledger } from '../../../../domain/ledger/ledger.ts'
-import { limits } from '../../../../limits.ts'
 import type { EventLog } from '../../../../log/event-log.ts'
 import type { Clock } from '../../../../runtime/clock.ts'
 import { allPass, type Checks } from '../../../../runtime/health.ts'
 import { withTimeout } from '../../../../runtime/within.ts'
+import { edgeLimits } from '../../limits.ts'
 import type { EdgeMiddleware } from '../../middleware/context.ts'
 import type { EdgeReadModels } from '../../read-models.ts'
 import { readQuery } from './query.ts'
@@ -20,7 +20,7 @@ export interface HealthParts {
 
 /** Null where it is away or too slow: that is what is shown. */
 const orNull = <T>(asked: Promise<T>): Promise<T | null> =>
-  withTimeout<T | null>(asked, limits.healthMs, () => new Error('no answer')).catch(() => null)
+  withTimeout<T | null>(asked, edgeLimits.healthMs, () => new Error('no answer')).catch(() => null)
 
 /** When a frame was stored, in milliseconds since the epoch. */
 const storedMsOf = async ({ frames }: HealthParts, sequence: number): Promise<number | null> => {
@@ -37,7 +37,7 @@ const sharing = (ask: AskStored): AskStored => {
     asked = null
   }
   return (sequence) => {
-    asked ??= ask(sequence).finally(() => setTimeout(forget, limits.healthFreshMs).unref())
+    asked ??= ask(sequence).finally(() => setTimeout(forget, edgeLimits.healthFreshMs).unref())
     return asked
   }
 }

@@ -1,6 +1,6 @@
 import { formatUsd } from '../../../../domain/money.ts'
-import { limits } from '../../../../limits.ts'
 import type { OpenHold } from '../../../../projections/holds.ts'
+import { edgeLimits } from '../../limits.ts'
 import { type EdgeMiddleware, readableWorkspace } from '../../middleware/context.ts'
 import type { EdgeReadModels } from '../../read-models.ts'
 import { readTables } from '../read-tables.ts'
@@ -32,7 +32,7 @@ const shownHold = ({ holdId, purpose, amountPicos, remainingPicos, deadline }: O
 export const showHolds =
   (readModels: EdgeReadModels): EdgeMiddleware =>
   async (ctx) => {
-    const { cursor: place, limit = limits.pageRows } = readQuery(ctx, holdsParameters)
+    const { cursor: place, limit = edgeLimits.pageRows } = readQuery(ctx, holdsParameters)
     const wanted = { after: place === undefined ? undefined : idIn(place), limit: limit + 1 }
     const holds = await readTables(ctx, readModels.listHolds(readableWorkspace(ctx), wanted))
     ctx.body = { object: 'list', ...pageBody(holds, limit, shownHold, ({ holdId }) => cursor.text([holdId])) }

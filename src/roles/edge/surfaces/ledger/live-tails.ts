@@ -1,9 +1,9 @@
 import type { ServerResponse } from 'node:http'
 import type { Applied } from '../../../../domain/ledger/ledger.ts'
 import { GatewayError } from '../../../../errors/gateway-error.ts'
-import { limits } from '../../../../limits.ts'
 import type { LedgerTail } from '../../../../log/ledger-tail.ts'
 import type { EdgeBounds } from '../../bounds.ts'
+import { edgeLimits } from '../../limits.ts'
 import { type LoggedEvent, loggedEventOf } from './logged-event.ts'
 
 export interface TailRequest {
@@ -133,9 +133,9 @@ export class LiveTails {
   }
 
   #assertRoom({ workspaceId }: TailRequest): void {
-    if (this.#open.size >= limits.tailsMax) throw tooMany(limits.tailsMax)
+    if (this.#open.size >= edgeLimits.tailsMax) throw tooMany(edgeLimits.tailsMax)
     const ofOne = [...this.#open].filter((live) => live.workspaceId === workspaceId).length
-    if (ofOne >= limits.tailsOfOneMax) throw tooMany(limits.tailsOfOneMax)
+    if (ofOne >= edgeLimits.tailsOfOneMax) throw tooMany(edgeLimits.tailsOfOneMax)
   }
 
   #send(applied: readonly Applied[]): void {

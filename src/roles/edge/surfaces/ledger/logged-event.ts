@@ -1,6 +1,6 @@
 import type { Applied } from '../../../../domain/ledger/ledger.ts'
 import type { Event } from '../../../../events/envelope.ts'
-import { limits } from '../../../../limits.ts'
+import { edgeLimits } from '../../limits.ts'
 
 type Detail = Readonly<Record<string, string | number | boolean>>
 
@@ -22,7 +22,7 @@ export interface LoggedEvent {
 const leftOut: ReadonlySet<string> = new Set(['workspaceId', 'sha256', 'leaves', 'root', 'note'])
 
 const shortened = (value: string | number | boolean): string | number | boolean =>
-  typeof value === 'string' ? value.slice(0, limits.tailTextCharactersMax).toWellFormed() : value
+  typeof value === 'string' ? value.slice(0, edgeLimits.tailTextCharactersMax).toWellFormed() : value
 
 const isPlain = (value: unknown): value is string | number | boolean =>
   typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'

@@ -1,5 +1,5 @@
 import { parseDay, parseInstant } from '../../../../domain/instant.ts'
-import { limits } from '../../../../limits.ts'
+import { sharedLimits } from '../../../../runtime/limits.ts'
 import { invalidParameter, type Parameter } from './query.ts'
 
 const matching = (pattern: RegExp, form: string): Parameter<string> => ({
@@ -34,10 +34,10 @@ export const excludedParameter = <Value>(end: Parameter<Value>): Parameter<Value
 export const limitParameter: Parameter<number> = {
   read: (text) => {
     const value = /^[0-9]{1,4}$/.test(text) ? Number(text) : 0
-    return value >= 1 && value <= limits.pageRowsMax ? value : undefined
+    return value >= 1 && value <= sharedLimits.pageRowsMax ? value : undefined
   },
-  form: `a whole number from 1 to ${limits.pageRowsMax}`,
-  schema: { type: 'integer', minimum: 1, maximum: limits.pageRowsMax },
+  form: `a whole number from 1 to ${sharedLimits.pageRowsMax}`,
+  schema: { type: 'integer', minimum: 1, maximum: sharedLimits.pageRowsMax },
 }
 
 export const modelParameter = matching(/^\S{1,256}$/, 'a model as it was billed, such as openai/gpt-4o-mini')

@@ -1,8 +1,8 @@
 import { entryRecord } from '../../../../audit/entry-record.ts'
 import { formatUsd } from '../../../../domain/money.ts'
 import { movementKinds } from '../../../../domain/wallet/evolve.ts'
-import { limits } from '../../../../limits.ts'
 import type { StatementQuery, WalletBalance } from '../../../../projections/statement.ts'
+import { edgeLimits } from '../../limits.ts'
 import { type EdgeContext, type EdgeMiddleware, readableWorkspace } from '../../middleware/context.ts'
 import type { EdgeReadModels } from '../../read-models.ts'
 import { readTables } from '../read-tables.ts'
@@ -26,7 +26,7 @@ const wantedOf = (ctx: EdgeContext): StatementQuery => {
   const { from, to, kind, order, cursor, limit } = readQuery(ctx, statementParameters)
   parameters.checkRange(from, to)
   const range = { from: from ?? null, to: to ?? null }
-  return { ...range, kind, newestFirst: order === 'newest', readOn: cursor, limit: limit ?? limits.pageRows }
+  return { ...range, kind, newestFirst: order === 'newest', readOn: cursor, limit: limit ?? edgeLimits.pageRows }
 }
 
 const shownStanding = ({ balancePicos, heldPicos }: WalletBalance) => ({

@@ -1,7 +1,7 @@
 import { parseInstant } from '../../../../domain/instant.ts'
 import type { Task } from '../../../../domain/video/task.ts'
-import { limits } from '../../../../limits.ts'
 import type { TaskCursor } from '../../../../projections/tasks.ts'
+import { edgeLimits } from '../../limits.ts'
 import { type EdgeMiddleware, readableWorkspace } from '../../middleware/context.ts'
 import type { EdgeReadModels } from '../../read-models.ts'
 import { readTables } from '../read-tables.ts'
@@ -55,7 +55,7 @@ const cursorOf = ({ queuedMs, taskId }: Task): string => cursor.text([timeOf(que
 export const showTasks =
   ({ readModels }: { readonly readModels: EdgeReadModels }): EdgeMiddleware =>
   async (ctx) => {
-    const { cursor: place, limit = limits.pageRows } = readQuery(ctx, tasksParameters)
+    const { cursor: place, limit = edgeLimits.pageRows } = readQuery(ctx, tasksParameters)
     const wanted = { after: place === undefined ? undefined : placeIn(place), limit: limit + 1 }
     const tasks = await readTables(ctx, readModels.listTasks(readableWorkspace(ctx), wanted))
     ctx.body = { object: 'list', ...pageBody(tasks, limit, shownTask, cursorOf) }

@@ -1,8 +1,8 @@
 import { parseDay } from '../../../../domain/instant.ts'
 import { formatUsd } from '../../../../domain/money.ts'
-import { limits } from '../../../../limits.ts'
 import { usageColumnNames, usageColumns } from '../../../../projections/usage.table.ts'
 import { type UsageGroup, type UsageQuery, type UsageSums, usageGroups } from '../../../../projections/usage.ts'
+import { edgeLimits } from '../../limits.ts'
 import { type EdgeContext, type EdgeMiddleware, readableWorkspace } from '../../middleware/context.ts'
 import type { EdgeReadModels } from '../../read-models.ts'
 import { readTables } from '../read-tables.ts'
@@ -37,7 +37,7 @@ const wantedOf = (ctx: EdgeContext): UsageQuery => {
   const { from, to, group_by: groupBy = ['day'], model, key, surface, cursor, limit } = readQuery(ctx, usageParameters)
   parameters.checkRange(from, to)
   checkCursor(groupBy, cursor)
-  const bounds = { from: from ?? null, to: to ?? null, limit: limit ?? limits.pageRows }
+  const bounds = { from: from ?? null, to: to ?? null, limit: limit ?? edgeLimits.pageRows }
   return { ...bounds, groupBy, model, key, surface, after: cursor }
 }
 

@@ -2,10 +2,10 @@ import { utcDayAt } from '../../../../domain/instant.ts'
 import { type Ledger, walletInLedger } from '../../../../domain/ledger/ledger.ts'
 import { formatUsd } from '../../../../domain/money.ts'
 import { estimateRunway } from '../../../../domain/wallet/runway.ts'
-import { limits } from '../../../../limits.ts'
 import type { BalanceSnapshot } from '../../../../projections/balance-snapshot.ts'
 import type { WalletFigures } from '../../../../projections/wallet.ts'
 import type { Clock } from '../../../../runtime/clock.ts'
+import { edgeLimits } from '../../limits.ts'
 import { type EdgeMiddleware, readableWorkspace } from '../../middleware/context.ts'
 import type { EdgeReadModels } from '../../read-models.ts'
 import { readTables } from '../read-tables.ts'
@@ -58,8 +58,11 @@ export const showWallet =
     readQuery(ctx, {})
     const workspaceId = readableWorkspace(ctx)
     const nowMs = clock()
-    const from = utcDayAt(nowMs - (limits.runwayDays - 1) * dayMs)
-    const found = await readTables(ctx, readModels.findStanding(workspaceId, { from, daysMax: limits.runwayDays + 1 }))
+    const from = utcDayAt(nowMs - (edgeLimits.runwayDays - 1) * dayMs)
+    const found = await readTables(
+      ctx,
+      readModels.findStanding(workspaceId, { from, daysMax: edgeLimits.runwayDays + 1 }),
+    )
     const wallet = found?.wallet ?? nothingYet(tail.ledger, workspaceId)
     ctx.body = {
       object: 'wallet',

@@ -1,7 +1,7 @@
 import type { UsageBounds } from '../../../../domain/pricing/worst-case.ts'
 import { asArray, asObject, asText, isObject, type JsonObject } from '../../../../encoding/json.ts'
 import { GatewayError } from '../../../../errors/gateway-error.ts'
-import { limits } from '../../../../limits.ts'
+import { sharedLimits } from '../../../../runtime/limits.ts'
 import { encodedImage, linkedImage, type Media, noMedia, sumOfMedia, unmeasured } from '../media.ts'
 import { builtInSearch, webSearches } from '../web-searches.ts'
 import type { MessagesRequest } from './request.types.ts'
@@ -44,7 +44,7 @@ const isWebSearch = (tool: unknown): tool is JsonObject =>
   isObject(tool) && asText(tool['type']).startsWith('web_search_')
 
 const searchesOf = ({ max_uses }: JsonObject): number => {
-  if (max_uses === undefined || max_uses === null) return limits.webSearchesMax
+  if (max_uses === undefined || max_uses === null) return sharedLimits.webSearchesMax
   if (Number.isSafeInteger(max_uses) && Number(max_uses) > 0) return Number(max_uses)
   throw new GatewayError('invalid_value', 'Invalid `max_uses` of a web search: a whole number above zero.', {
     param: 'tools',

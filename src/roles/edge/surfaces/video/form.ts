@@ -1,7 +1,7 @@
 import { MIMEType } from 'node:util'
 import type { JsonObject } from '../../../../encoding/json.ts'
 import { GatewayError, truncateName } from '../../../../errors/gateway-error.ts'
-import { limits } from '../../../../limits.ts'
+import { edgeLimits } from '../../limits.ts'
 import type { BodyBoundOf } from '../../middleware/body-bound.ts'
 import type { EdgeMiddleware } from '../../middleware/context.ts'
 import { readJson, refuseEncoded } from '../../middleware/json-body.ts'
@@ -15,7 +15,7 @@ const invalidForm = (cause: unknown): GatewayError =>
   new GatewayError('invalid_request', 'The request body is not valid form data.', { cause })
 
 const tooMany = (): GatewayError =>
-  new GatewayError('invalid_request', `The form has more than ${limits.formPartsMax} parts.`)
+  new GatewayError('invalid_request', `The form has more than ${edgeLimits.formPartsMax} parts.`)
 
 const boundaryOf = (contentType: string): string => {
   try {
@@ -31,7 +31,7 @@ const refuseManyParts = (bytes: Buffer, contentType: string): void => {
   let parts = 0
   for (let at = bytes.indexOf(end); at >= 0; at = bytes.indexOf(end, at + end.length)) {
     parts += 1
-    if (parts > limits.formPartsMax) throw tooMany()
+    if (parts > edgeLimits.formPartsMax) throw tooMany()
   }
 }
 

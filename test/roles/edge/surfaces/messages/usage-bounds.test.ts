@@ -1,7 +1,8 @@
 import t from 'tap'
-import { limits } from '../../../../../src/limits.ts'
+import { edgeLimits } from '../../../../../src/roles/edge/limits.ts'
 import type { MessagesRequest } from '../../../../../src/roles/edge/surfaces/messages/request.types.ts'
 import { boundMessagesUsage } from '../../../../../src/roles/edge/surfaces/messages/usage-bounds.ts'
+import { sharedLimits } from '../../../../../src/runtime/limits.ts'
 
 const ask = (change: object = {}): MessagesRequest => ({
   model: 'anthropic/plain',
@@ -42,11 +43,11 @@ t.test('an image counts as an image, wherever it stands', async (t) => {
     ],
     [nested({ type: 'image', source: { ...png, data } }), nested({ type: 'image', source: { ...png, data: '' } })],
   ] as const) {
-    t.equal(demandFor(place).inputTokensMax, bytesOf(empty) + limits.imageTokensMax)
+    t.equal(demandFor(place).inputTokensMax, bytesOf(empty) + edgeLimits.imageTokensMax)
     t.match(demandFor(place), { image: true, unmeasured: false })
   }
   const linked = withBlock({ type: 'image', source: { type: 'url', url: 'https://x.example/a.png' } })
-  t.equal(demandFor(linked).inputTokensMax, bytesOf(linked) + limits.imageTokensMax)
+  t.equal(demandFor(linked).inputTokensMax, bytesOf(linked) + edgeLimits.imageTokensMax)
 })
 
 t.test('what cannot be measured here', async (t) => {
@@ -77,9 +78,9 @@ t.test('searches: as many as the caller allows, else as many as we reserve for',
   const search = { type: 'web_search_20250305', name: 'web_search' }
   t.match(demandFor(ask({ tools: [{ ...search, max_uses: 3 }] })).toolCallsMax, { web_search: 3, grounded_prompt: 1 })
   t.match(demandFor(ask({ tools: [search] })).toolCallsMax, {
-    web_search: limits.webSearchesMax,
+    web_search: sharedLimits.webSearchesMax,
     grounded_prompt: 1,
-    grounding_query: limits.webSearchesMax,
+    grounding_query: sharedLimits.webSearchesMax,
   })
 })
 

@@ -1,7 +1,9 @@
 import t from 'tap'
-import { limits } from '../../../../../src/limits.ts'
+import { providerLimits } from '../../../../../src/providers/limits.ts'
+import { edgeLimits } from '../../../../../src/roles/edge/limits.ts'
 import type { ResponsesRequest } from '../../../../../src/roles/edge/surfaces/responses/request.types.ts'
 import { boundResponsesUsage } from '../../../../../src/roles/edge/surfaces/responses/usage-bounds.ts'
+import { sharedLimits } from '../../../../../src/runtime/limits.ts'
 
 const ask = (change: object = {}): ResponsesRequest => ({ model: 'openai/plain', input: 'Grüezi', ...change })
 const bytesOf = (request: object): number => Buffer.byteLength(JSON.stringify(request))
@@ -28,13 +30,16 @@ t.test('images, wherever they stand', async (t) => {
     [inMessage({ type: 'input_image', image_url: 'https://x.example/a.png' }), 0],
   ]
   for (const [request, dataBytes] of rows)
-    t.match(demandFor(request), { inputTokensMax: bytesOf(request) - dataBytes + limits.imageTokensMax, image: true })
+    t.match(demandFor(request), {
+      inputTokensMax: bytesOf(request) - dataBytes + edgeLimits.imageTokensMax,
+      image: true,
+    })
   t.equal(demandFor(inResult('plain text')).image, false)
 })
 
 t.test('a mask is an image', async (t) => {
   const masked = ask({ tools: [{ type: 'image_generation', input_image_mask: { image_url: url } }] })
-  t.match(demandFor(masked), { inputTokensMax: bytesOf(masked) - url.length + limits.imageTokensMax })
+  t.match(demandFor(masked), { inputTokensMax: bytesOf(masked) - url.length + edgeLimits.imageTokensMax })
 })
 
 t.test('audio, and what cannot be measured', async (t) => {
@@ -48,7 +53,10 @@ t.test('audio, and what cannot be measured', async (t) => {
 
 t.test('built-in tools, as often as the caller allows', async (t) => {
   const tools = [{ type: 'web_search' }, { type: 'x_search' }]
-  t.same(demandFor(ask({ tools })).toolCallsMax, { web_search: limits.webSearchesMax, x_search: limits.xSearchesMax })
+  t.same(demandFor(ask({ tools })).toolCallsMax, {
+    web_search: sharedLimits.webSearchesMax,
+    x_search: providerLimits.xSearchesMax,
+  })
   const bounded = ask({ tools, max_tool_calls: 2 })
   t.same(demandFor(bounded).toolCallsMax, { web_search: 2, x_search: 2 })
   t.same(demandFor(bounded, false).toolCallsMax, demandFor(ask({ tools })).toolCallsMax, 'where nobody is bound by it')

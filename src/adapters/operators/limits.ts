@@ -1,0 +1,5 @@
+/** The bounds of this folder, each with its unit in the name and its reason beside it. */
+export const operatorLimits = {
+  // Watching
+  observeConnectionsMax: 64, // A scraper and a few people.
+} as const

@@ -1,0 +1,36 @@
+/** The bounds of this folder, each with its unit in the name and its reason beside it. */
+export const providerLimits = {
+  // Calls of built-in tools that one request is reserved for, where its caller sets no `max_tool_calls`; more is a line beyond the reservation.
+  xSearchesMax: 16, // Of the same kind.
+  fileSearchesMax: 16, // Of the same kind, over the caller's own files.
+  codeRunsMax: 8, // xAI bills each run; OpenAI bills the container, and a container outlives the request.
+  generatedImagesMax: 4, // One is usual; each costs as much as thousands of tokens.
+  imageToolPromptTokensMax: 8_000, // Of each image: OpenAI's own bound is 32,000 characters.
+  imageToolImagesMax: 16, // That one image is made from: OpenAI's own bound.
+  imageToolImageTokensMax: 1_100, // For each of those: 65, and 129 for a tile of 512 pixels, of which a short side of 512 leaves few.
+  imageToolFidelityTokensMax: 6_240, // What `input_fidelity: high` adds to each of those, a square apart.
+
+  // Upstream
+  sseEventBytesMax: 16 * 1024 * 1024, // One event may hold one generated image.
+  failedResponseCharactersMax: 64 * 1024, // It goes to an edge with its error, in one message.
+  upstreamOutputItemsMax: 4_096, // Of a response: a research answer has hundreds; text of any more is kept with the last.
+  upstreamChoicesMax: 128, // OpenAI's own bound of `n`; text of any more is counted with the last.
+  replyToolCallsMax: 128, // Of a translated stream: OpenAI's own bound of tools, and that of its SDK.
+  replyHeldCharactersMax: 4 * 1024 * 1024, // Of tool calls that are put in order; an answer of text is not held.
+  replyCitationsMax: 1_024, // Of a translated stream: an answer with web search has dozens; the rest is dropped.
+  deliveredCharactersMax: 4 * 1024 * 1024, // Of a stream's text kept for an estimate; the rest is counted by its length.
+  estimateCharactersMax: 256 * 1024, // A tokenizer's time is ours: beyond this the count is extrapolated.
+  estimateSliceCharacters: 512, // The tokenizer is quadratic in a run without spaces: 60,000 CJK characters took 13 s.
+  estimateYieldCharacters: 16 * 1024, // Other requests get their turn after so many.
+
+  // Video vendors
+  videoSubmitMs: 60_000, // Images travel inline, 20 MB over a poor line; the vendor's own time-out is shorter.
+  videoQueryMs: 15_000, // Nothing is made.
+  videoAnswerBytesMax: 256 * 1024, // Of a task: a few KB; sixteen videos with URLs of 4 KB twice.
+  videoTokenRenewMs: 300_000, // Before a token expires the next one is made: hosts' clocks differ.
+  videoResultsMax: 16, // One video is usual.
+  videoUrlCharactersMax: 4_096, // Of a signed URL; a longer one is dropped, since a piece of one is none.
+  videoIdCharactersMax: 256, // A vendor's id of a task or of a video: about 20.
+  videoDeductionCharactersMax: 128, // Kept as written: the longest number of units, and what zeros and blanks are around it.
+  videoDurationCharactersMax: 32,
+} as const
