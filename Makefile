@@ -11,7 +11,7 @@ FAULT_TESTS := $(wildcard test/flows/sigterm* test/flows/a-full-disk* test/flows
   test/flows/an-upstream-that* test/flows/a-flood* test/flows/a-client-of* test/embedded/full-disk*)
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check bench bench-apart bench-video bench-audit bench-guards bench-streams bench-all generate clients chaos faults tamper reconcile-seeds openapi-seeds properties fuzz page
+.PHONY: help run test check bench bench-apart bench-video bench-audit bench-guards bench-streams bench-all generate clients chaos faults tamper reconcile-seeds openapi-seeds properties fuzz page structure
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  %-15s %s\n", $$1, $$2 }'
@@ -31,8 +31,9 @@ check: node_modules/.installed ## Types, lint, format, import rules, generated f
 	tsc -p .
 	tsc -p dashboard
 	biome check .
-	depcruise --config .dependency-cruiser.cjs src
+	depcruise --config .dependency-cruiser.cjs src sandbox
 	node schemas/generate.ts --check
+	node test/structure/check.ts
 	node test/dependencies/main.ts
 
 bench: node_modules/.installed ## Measure against a bare relay, and assert that the ledger equals the upstream's count; peers by ARGS="--peer name=url"
@@ -82,6 +83,9 @@ fuzz: node_modules/.installed ## The long form of the fuzz: FUZZ_RUNS (100000), 
 
 page: node_modules/.installed ## The long form of the dashboard's test: DASHBOARD_ROWS (100000)
 	DASHBOARD_ROWS=$${DASHBOARD_ROWS:-100000} tap -t 3600 test/dashboard/page* $(ARGS)
+
+structure: node_modules/.installed ## Print the figures of the source tree; --details by ARGS
+	node test/structure/main.ts $(ARGS)
 
 generate: node_modules/.installed ## Write the types of the schemas
 	node schemas/generate.ts

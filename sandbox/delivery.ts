@@ -3,7 +3,7 @@ import type { OutgoingHttpHeaders } from 'node:http'
 import type { CallRecord } from './calls.ts'
 import { type Answer, type Asked, type Dialect, doneEvent, type Part } from './dialect.ts'
 import { type Directives, noDirectives } from './directives.ts'
-import { faultOf, sandboxOrganisation } from './faults.ts'
+import { readFault, sandboxOrganisation } from './faults.ts'
 import type { Line } from './line.ts'
 
 /** What real providers send along, none of which may reach a client of ours. */
@@ -67,7 +67,7 @@ export const withStreamError = (answer: Answer, asked: Asked, dialect: Dialect):
   const { directives, secrets } = asked
   const chunks = directives.stream_error
   if (!answer.stream || chunks === undefined) return answer
-  const event = (): string => dialect.errorEvent(faultOf(directives, secrets), asked, chunks)
+  const event = (): string => dialect.errorEvent(readFault(directives, secrets), asked, chunks)
   return { ...answer, parts: failingAfter(answer.parts, chunks, event) }
 }
 

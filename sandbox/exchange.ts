@@ -6,7 +6,7 @@ import type { CallLog, CallRecord } from './calls.ts'
 import { deliver, withDone, withStreamError } from './delivery.ts'
 import { type Answer, type Asked, type Dialect, type Incoming, jsonType, streamAnswer, wholeAnswer } from './dialect.ts'
 import { type Directives, noDirectives, parseDirectives, plainModel, withoutFaults } from './directives.ts'
-import { faultOf, Refusal } from './faults.ts'
+import { Refusal, readFault } from './faults.ts'
 import { sandboxLimits } from './limits.ts'
 import { Line } from './line.ts'
 
@@ -46,7 +46,7 @@ const madeUp = (dialect: Dialect, { directives, stream, secrets, id }: Asked): A
     return stream && directives.status === undefined
       ? streamAnswer([{ text: `data: ${notJson}\n\n`, told: null }])
       : wholeAnswer(notJson, null, directives.status)
-  const errorBody = (): string => dialect.errorBody(faultOf(directives, secrets), id)
+  const errorBody = (): string => dialect.errorBody(readFault(directives, secrets), id)
   if (directives.error_200) return wholeAnswer(errorBody(), null)
   return directives.status === undefined ? null : wholeAnswer(errorBody(), null, directives.status)
 }

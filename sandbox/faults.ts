@@ -55,7 +55,7 @@ const messageOf = (directives: Directives, status: number, secrets: Secrets): st
 }
 
 /** The error that the directives ask for; 500 where they name no status. */
-export const faultOf = (directives: Directives, secrets: Secrets): Fault => {
+export const readFault = (directives: Directives, secrets: Secrets): Fault => {
   const status = directives.status ?? 500
   const { type, code } = namedBy(status)
   const message = messageOf(directives, status, secrets)

@@ -3,7 +3,7 @@ import { type Asked, doneEvent, type Part, type Told } from '../dialect.ts'
 import type { Fragment, Output } from '../output.ts'
 import { audioDataOf, audioExpiry, audioIdOf, callIdOf, finishReasonOf, headOf, shownReasoning } from './head.ts'
 import type { ChatRequest } from './request.ts'
-import { usageSoFar } from './usage.ts'
+import { chatUsageSoFar } from './usage.ts'
 
 /** Writes the chunks of one stream; what they all begin with is made once. */
 interface Writer {
@@ -78,7 +78,7 @@ function* choiceParts(
   const before = choice * output.fragments.length
   const toldAfter = (fragments: number): Told | null =>
     telling.everywhere && telling.whole !== null
-      ? usageSoFar(telling.whole, before + fragments, asked.directives)
+      ? chatUsageSoFar(telling.whole, before + fragments, asked.directives)
       : null
   yield chunk(writer, choice, roleDelta(asked, request), null, toldAfter(0))
   for (const text of shownReasoning(asked, output))
@@ -100,7 +100,12 @@ const writerOf = (asked: Asked, request: ChatRequest): Writer => ({
 })
 
 /** The events of a stream, made as they are written. */
-export function* streamParts(asked: Asked, request: ChatRequest, output: Output, told: Told | null): Iterable<Part> {
+export function* streamChatParts(
+  asked: Asked,
+  request: ChatRequest,
+  output: Output,
+  told: Told | null,
+): Iterable<Part> {
   const writer = writerOf(asked, request)
   const telling = tellingOf(asked, request, told)
   for (let choice = 0; choice < request.choices; choice += 1)

@@ -12,10 +12,10 @@ import {
 import { type Fault, Refusal } from '../faults.ts'
 import { sandboxLimits } from '../limits.ts'
 import { outputOf } from '../output.ts'
-import { streamParts } from './chunks.ts'
+import { streamChatParts } from './chunks.ts'
 import { completionText } from './completion.ts'
 import { readChatRequest } from './request.ts'
-import { toldUsage } from './usage.ts'
+import { reportedChatUsage } from './usage.ts'
 
 const missingKey =
   "You didn't provide an API key. You need to provide your API key in an Authorization header using Bearer auth " +
@@ -48,8 +48,8 @@ const check = ({ body }: Incoming): void => {
 const answer = (asked: Asked): Answer => {
   const request = readChatRequest(asked.body, asked.directives)
   const output = outputOf(request, asked.directives)
-  const told = toldUsage(request, output, asked.directives)
-  if (asked.stream) return streamAnswer(streamParts(asked, request, output, told))
+  const told = reportedChatUsage(request, output, asked.directives)
+  if (asked.stream) return streamAnswer(streamChatParts(asked, request, output, told))
   return wholeAnswer(completionText(asked, request, output, told), told)
 }
 

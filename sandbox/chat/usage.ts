@@ -38,13 +38,13 @@ const usageOnWire = (tokens: Tokens, directives: Directives): JsonObject => ({
 const told = (tokens: Tokens, directives: Directives): Told => ({ tokens, usage: usageOnWire(tokens, directives) })
 
 /** The usage of the whole answer, or null where the directives forbid to tell it. */
-export const toldUsage = (request: ChatRequest, output: Output, directives: Directives): Told | null =>
+export const reportedChatUsage = (request: ChatRequest, output: Output, directives: Directives): Told | null =>
   directives.no_usage
     ? null
     : told(tokensOf(counted(request, output), directives, tellsReasoningApart(directives)), directives)
 
 /** The usage as it stands after `fragments` tokens of an answer that ends with `whole`. */
-export const usageSoFar = (whole: Told, fragments: number, directives: Directives): Told => {
+export const chatUsageSoFar = (whole: Told, fragments: number, directives: Directives): Told => {
   const { tokens } = whole
   const output = Math.min(tokens.output, tokens.reasoning + fragments)
   return told({ ...tokens, output, audioOut: Math.min(tokens.audioOut, fragments) }, directives)

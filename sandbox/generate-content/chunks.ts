@@ -5,7 +5,7 @@ import { callsOf, type Output, textTokensOf } from '../output.ts'
 import { queryOf, sourceOf } from '../searching.ts'
 import { signatureOf } from '../signature.ts'
 import type { ContentRequest } from './request.ts'
-import { usageOfPrompt, usageSoFar } from './usage.ts'
+import { generateContentUsageSoFar, usageOfPrompt } from './usage.ts'
 
 /** One response of a stream, or the only one. */
 export interface Chunk {
@@ -109,7 +109,7 @@ export const wholeChunk = (asked: Asked, request: ContentRequest, output: Output
 export function* chunksOf(asked: Asked, request: ContentRequest, output: Output, told: Told | null): Iterable<Chunk> {
   const pieces = piecesOf(request, output)
   for (const { part, tokens } of pieces.slice(0, -1)) {
-    const sofar = told === null ? null : usageSoFar(told, tokens, asked.directives)
+    const sofar = told === null ? null : generateContentUsageSoFar(told, tokens, asked.directives)
     yield chunkOf(asked, candidateOf([part], {}), sofar)
   }
   const last = pieces.slice(-1).map(({ part }) => part)

@@ -1,7 +1,7 @@
 import { asArray, asObject, asText, isObject, type JsonObject } from '../../src/encoding/json.ts'
 import { Refusal } from '../faults.ts'
 import { signatureOf } from '../signature.ts'
-import { assertMembers, memberOf, refused } from './refusing.ts'
+import { assertGenerateContentMembers, memberOf, refuseGenerateContent } from './refusing.ts'
 
 /** A turn of the conversation. */
 export interface Content {
@@ -32,7 +32,8 @@ const responseOf = (part: JsonObject): JsonObject | undefined => {
 
 const assertData = (part: JsonObject, place: string): void => {
   const data = dataMembers.filter((name) => memberOf(part, name) !== undefined)
-  if (data.length === 0) throw refused(`${place}.data`, "required oneof field 'data' must have one initialized field")
+  if (data.length === 0)
+    throw refuseGenerateContent(`${place}.data`, "required oneof field 'data' must have one initialized field")
   if (data.length > 1)
     throw new Refusal(`Invalid value at '${place}' (oneof), oneof field 'data' is already set. Cannot set '${data[1]}'`)
 }
@@ -40,9 +41,9 @@ const assertData = (part: JsonObject, place: string): void => {
 const assertInline = (part: JsonObject, place: string): void => {
   const inline = memberOf(part, 'inlineData')
   if (!isObject(inline)) return
-  assertMembers(inline, ['mimeType', 'data', 'displayName'], `${place}.inline_data`)
+  assertGenerateContentMembers(inline, ['mimeType', 'data', 'displayName'], `${place}.inline_data`)
   if (asText(memberOf(inline, 'mimeType')) === '')
-    throw refused(`${place}.inline_data.mime_type`, 'mime_type must be set')
+    throw refuseGenerateContent(`${place}.inline_data.mime_type`, 'mime_type must be set')
   if (!/^[A-Za-z0-9+/_-]*={0,2}$/.test(asText(inline['data'])))
     throw new Refusal(`Invalid value at '${place}.inline_data.data' (TYPE_BYTES), Base64 decoding failed`)
 }
@@ -50,17 +51,18 @@ const assertInline = (part: JsonObject, place: string): void => {
 const assertFunctions = (part: JsonObject, place: string): void => {
   const [call, response] = [callOf(part), responseOf(part)]
   if (call !== undefined) {
-    assertMembers(call, ['id', 'name', 'args'], `${place}.function_call`)
-    if (asText(call['name']) === '') throw refused(`${place}.function_call.name`, 'Name cannot be empty.')
+    assertGenerateContentMembers(call, ['id', 'name', 'args'], `${place}.function_call`)
+    if (asText(call['name']) === '') throw refuseGenerateContent(`${place}.function_call.name`, 'Name cannot be empty.')
     if (call['args'] !== undefined && !isObject(call['args'])) throw structAt(`${place}.function_call.args`)
   }
   if (response === undefined) return
-  assertMembers(
+  assertGenerateContentMembers(
     response,
     ['id', 'name', 'response', 'parts', 'willContinue', 'scheduling'],
     `${place}.function_response`,
   )
-  if (asText(response['name']) === '') throw refused(`${place}.function_response.name`, 'Name cannot be empty.')
+  if (asText(response['name']) === '')
+    throw refuseGenerateContent(`${place}.function_response.name`, 'Name cannot be empty.')
   if (!isObject(response['response'])) throw structAt(`${place}.function_response.response`)
 }
 
@@ -68,7 +70,7 @@ const structAt = (place: string): Refusal =>
   new Refusal(`Invalid value at '${place}' (type.googleapis.com/google.protobuf.Struct)`)
 
 const assertPart = (part: JsonObject, place: string): void => {
-  assertMembers(part, partMembers, place)
+  assertGenerateContentMembers(part, partMembers, place)
   assertData(part, place)
   assertInline(part, place)
   assertFunctions(part, place)
@@ -82,11 +84,11 @@ export const contentsIn = (body: JsonObject): readonly Content[] =>
 
 const assertTurn = (content: unknown, place: string): void => {
   const value = asObject(content)
-  assertMembers(value, ['role', 'parts'], place)
+  assertGenerateContentMembers(value, ['role', 'parts'], place)
   if (!['user', 'model', 'function'].includes(asText(value['role'] ?? 'user')))
     throw new Refusal('Please use a valid role: user, model.')
   const parts = asArray(value['parts']).map(asObject)
-  if (parts.length === 0) throw refused(`${place}.parts`, 'contents.parts must not be empty.')
+  if (parts.length === 0) throw refuseGenerateContent(`${place}.parts`, 'contents.parts must not be empty.')
   for (const [index, part] of parts.entries()) assertPart(part, `${place}.parts[${index}]`)
 }
 
@@ -153,7 +155,7 @@ const assertSignatures = (contents: readonly Content[], isStrict: boolean): void
 /** Throws Refusal for turns that are malformed, or whose function calls and responses do not belong together. */
 export const assertContents = (body: JsonObject, model: string): void => {
   const list = asArray(body['contents'])
-  if (list.length === 0) throw refused('contents', 'contents is not specified')
+  if (list.length === 0) throw refuseGenerateContent('contents', 'contents is not specified')
   for (const [index, content] of list.entries()) assertTurn(content, `contents[${index}]`)
   const contents = contentsIn(body)
   assertPairs(contents)

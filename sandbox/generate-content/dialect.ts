@@ -15,7 +15,7 @@ import { outputOf } from '../output.ts'
 import { checkGenerateContent } from './check.ts'
 import { blockedChunk, type Chunk, chunksOf, wholeChunk } from './chunks.ts'
 import { readContentRequest } from './request.ts'
-import { toldUsage } from './usage.ts'
+import { reportedGenerateContentUsage } from './usage.ts'
 
 /** `/v1/models/<model>:<method>`; the model's directives may have anything in them. */
 export const contentPath = /^\/v1(?:beta)?\/models\/(.+):(generateContent|streamGenerateContent)$/
@@ -60,7 +60,7 @@ const answer = (asked: Asked): Answer => {
   const { directives } = asked
   const request = readContentRequest(asked.body, directives)
   const output = outputOf(request, directives)
-  const told = toldUsage(request, output, directives)
+  const told = reportedGenerateContentUsage(request, output, directives)
   const reason = directives.block_reason
   const blocked = reason === undefined ? null : blockedChunk(asked, reason, told)
   if (asked.stream) return streamAnswer(events(blocked === null ? chunksOf(asked, request, output, told) : [blocked]))

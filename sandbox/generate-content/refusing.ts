@@ -2,7 +2,7 @@ import type { JsonObject } from '../../src/encoding/json.ts'
 import { Refusal } from '../faults.ts'
 
 /** A member of the request at fault, as Google names it: `GenerateContentRequest.contents[0].parts`. */
-export const refused = (place: string, problem: string): Refusal =>
+export const refuseGenerateContent = (place: string, problem: string): Refusal =>
   new Refusal(`* GenerateContentRequest.${place}: ${problem}\n`)
 
 const snake = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
@@ -11,7 +11,7 @@ const snake = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${l
 export const memberOf = (value: JsonObject, name: string): unknown => value[name] ?? value[snake(name)]
 
 /** Throws Refusal for a member that the service does not know; `path` is where the object stands, empty at the top. */
-export const assertMembers = (value: JsonObject, known: readonly string[], path: string): void => {
+export const assertGenerateContentMembers = (value: JsonObject, known: readonly string[], path: string): void => {
   const extra = Object.keys(value).find((name) => !known.some((each) => each === name || snake(each) === name))
   if (extra === undefined) return
   const place = path === '' ? '' : ` at '${path}'`

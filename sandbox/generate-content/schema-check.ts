@@ -1,6 +1,6 @@
 import { asArray, asObject, asText, isObject, type JsonObject } from '../../src/encoding/json.ts'
 import { Refusal } from '../faults.ts'
-import { assertMembers, memberOf, refused } from './refusing.ts'
+import { assertGenerateContentMembers, memberOf, refuseGenerateContent } from './refusing.ts'
 
 const members = [
   'type',
@@ -44,29 +44,31 @@ const assertType = (schema: JsonObject, path: string): void => {
 
 const assertString = (schema: JsonObject, place: string): void => {
   if (stringFormats.includes(asText(schema['format'] ?? 'enum'))) return
-  throw refused(`${place}.format`, "only 'enum' and 'date-time' are supported for STRING type")
+  throw refuseGenerateContent(`${place}.format`, "only 'enum' and 'date-time' are supported for STRING type")
 }
 
 const assertObject = (schema: JsonObject, place: string): void => {
   const names = Object.keys(asObject(schema['properties']))
-  if (names.length === 0) throw refused(`${place}.properties`, 'should be non-empty for OBJECT type')
+  if (names.length === 0) throw refuseGenerateContent(`${place}.properties`, 'should be non-empty for OBJECT type')
   for (const [index, name] of asArray(schema['required']).entries())
-    if (!names.includes(asText(name))) throw refused(`${place}.required[${index}]`, 'property is not defined')
+    if (!names.includes(asText(name)))
+      throw refuseGenerateContent(`${place}.required[${index}]`, 'property is not defined')
 }
 
 const assertByType = (schema: JsonObject, place: string): void => {
   const type = asText(schema['type']).toUpperCase()
-  if (type !== 'STRING' && schema['enum'] !== undefined) throw refused(`${place}.enum`, 'only allowed for STRING type')
+  if (type !== 'STRING' && schema['enum'] !== undefined)
+    throw refuseGenerateContent(`${place}.enum`, 'only allowed for STRING type')
   if (type === 'STRING') assertString(schema, place)
   if (type === 'OBJECT') assertObject(schema, place)
-  if (type === 'ARRAY' && !isObject(schema['items'])) throw refused(`${place}.items`, 'missing field')
+  if (type === 'ARRAY' && !isObject(schema['items'])) throw refuseGenerateContent(`${place}.items`, 'missing field')
 }
 
 /** Throws Refusal for a schema outside the part of OpenAPI that the service reads. `place` names it with snake_case. */
 export const assertSchema = (schema: unknown, place: string): void => {
   if (!isObject(schema))
     throw new Refusal(`Invalid value at '${place}' (type.googleapis.com/google.ai.generativelanguage.v1beta.Schema)`)
-  assertMembers(schema, members, place)
+  assertGenerateContentMembers(schema, members, place)
   assertType(schema, place)
   assertByType(schema, place)
   for (const [name, property] of Object.entries(asObject(schema['properties'])))

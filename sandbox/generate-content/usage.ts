@@ -40,7 +40,11 @@ const told = (tokens: Tokens, directives: Directives): Told => ({
 })
 
 /** Null where the directives forbid to tell it. */
-export const toldUsage = (request: ContentRequest, output: Output, directives: Directives): Told | null => {
+export const reportedGenerateContentUsage = (
+  request: ContentRequest,
+  output: Output,
+  directives: Directives,
+): Told | null => {
   if (directives.no_usage) return null
   const counted = {
     words: request.words,
@@ -55,7 +59,7 @@ export const toldUsage = (request: ContentRequest, output: Output, directives: D
 }
 
 /** The usage as it stands after `fragments` tokens of an answer that ends with `whole`. */
-export const usageSoFar = ({ tokens }: Told, fragments: number, directives: Directives): Told => {
+export const generateContentUsageSoFar = ({ tokens }: Told, fragments: number, directives: Directives): Told => {
   const output = Math.min(tokens.output, tokens.reasoning + fragments)
   return told({ ...tokens, output, audioOut: Math.min(tokens.audioOut, fragments) }, directives)
 }

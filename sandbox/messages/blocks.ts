@@ -1,6 +1,6 @@
 import { asArray, asObject, asText, isObject, type JsonObject } from '../../src/encoding/json.ts'
 import { redactedData, signatureOf } from '../signature.ts'
-import { assertMembers, refused } from './refusing.ts'
+import { assertMessagesMembers, refuseMessages } from './refusing.ts'
 
 /** A content block and where it stands. */
 export interface Placed {
@@ -35,23 +35,23 @@ const toolNamePattern = /^[a-zA-Z0-9_-]{1,200}$/
 
 const assertText = ({ block, path }: Placed): void => {
   const { text } = block
-  if (typeof text !== 'string') throw refused(`${path}.text`, 'Input should be a valid string')
-  if (text === '') throw refused('messages', 'text content blocks must be non-empty')
-  if (text.trim() === '') throw refused('messages', 'text content blocks must contain non-whitespace text')
+  if (typeof text !== 'string') throw refuseMessages(`${path}.text`, 'Input should be a valid string')
+  if (text === '') throw refuseMessages('messages', 'text content blocks must be non-empty')
+  if (text.trim() === '') throw refuseMessages('messages', 'text content blocks must contain non-whitespace text')
 }
 
 const assertToolUse = ({ block, path }: Placed): void => {
   if (!idPattern.test(asText(block['id'])))
-    throw refused(`${path}.id`, "String should match pattern '^[a-zA-Z0-9_-]+$'")
+    throw refuseMessages(`${path}.id`, "String should match pattern '^[a-zA-Z0-9_-]+$'")
   if (!toolNamePattern.test(asText(block['name'])))
-    throw refused(`${path}.name`, "String should match pattern '^[a-zA-Z0-9_-]{1,200}$'")
-  if (!isObject(block['input'])) throw refused(`${path}.input`, 'Input should be a valid dictionary')
+    throw refuseMessages(`${path}.name`, "String should match pattern '^[a-zA-Z0-9_-]{1,200}$'")
+  if (!isObject(block['input'])) throw refuseMessages(`${path}.input`, 'Input should be a valid dictionary')
 }
 
 const resultTypes = ['text', 'image', 'document', 'search_result', 'tool_reference']
 
 const assertToolResult = ({ block, path }: Placed): void => {
-  if (typeof block['tool_use_id'] !== 'string') throw refused(`${path}.tool_use_id`, 'Field required')
+  if (typeof block['tool_use_id'] !== 'string') throw refuseMessages(`${path}.tool_use_id`, 'Field required')
   for (const [index, each] of asArray(block['content']).entries()) {
     const inner = { block: asObject(each), path: `${path}.content.${index}` }
     assertTag(inner, resultTypes)
@@ -67,20 +67,20 @@ const assertSource = ({ block, path }: Placed): void => {
   const type = asText(source['type'])
   if (!sourceTypes.includes(type)) throw unknownTag(`${path}.source`, type, sourceTypes)
   if (type === 'url' && !/^https?:\/\//.test(asText(source['url'])))
-    throw refused(`${path}.source.url`, 'Only HTTP(S) URLs are supported')
+    throw refuseMessages(`${path}.source.url`, 'Only HTTP(S) URLs are supported')
   if (type === 'base64' && !/^[A-Za-z0-9+/]+={0,2}$/.test(asText(source['data'])))
-    throw refused(`${path}.source.base64`, 'invalid base64 data')
+    throw refuseMessages(`${path}.source.base64`, 'invalid base64 data')
   if (type === 'base64' && block['type'] === 'image' && !imageTypes.includes(asText(source['media_type'])))
-    throw refused(`${path}.source.base64.media_type`, `Input should be ${imageTypes.join(', ')}`)
+    throw refuseMessages(`${path}.source.base64.media_type`, `Input should be ${imageTypes.join(', ')}`)
 }
 
 const assertThinking = ({ block, path }: Placed): void => {
   if (block['signature'] !== signatureOf(asText(block['thinking'])))
-    throw refused(path, 'Invalid `signature` in `thinking` block')
+    throw refuseMessages(path, 'Invalid `signature` in `thinking` block')
 }
 
 const assertRedacted = ({ block, path }: Placed): void => {
-  if (block['data'] !== redactedData) throw refused(path, 'Invalid `data` in `redacted_thinking` block')
+  if (block['data'] !== redactedData) throw refuseMessages(path, 'Invalid `data` in `redacted_thinking` block')
 }
 
 const rules: { readonly [type: string]: (placed: Placed) => void } = {
@@ -94,7 +94,7 @@ const rules: { readonly [type: string]: (placed: Placed) => void } = {
 }
 
 const unknownTag = (path: string, type: string, expected: readonly string[]): Error =>
-  refused(
+  refuseMessages(
     path,
     `Input tag '${type}' found using 'type' does not match any of the expected tags: ${expected.map((each) => `'${each}'`).join(', ')}`,
   )
@@ -106,7 +106,7 @@ const assertTag = ({ block, path }: Placed, expected: readonly string[]): void =
 
 const assertBlock = (placed: Placed): void => {
   const type = asText(placed.block['type'])
-  assertMembers(placed.block, members[type] ?? Object.keys(placed.block), `${placed.path}.${type}`)
+  assertMessagesMembers(placed.block, members[type] ?? Object.keys(placed.block), `${placed.path}.${type}`)
   rules[type]?.(placed)
 }
 
@@ -116,7 +116,7 @@ export const assertBlockOf = (role: string, placed: Placed): void => {
   const type = asText(placed.block['type'])
   const allowed = role === 'user' ? userTypes : assistantTypes
   if (!allowed.includes(type))
-    throw refused(
+    throw refuseMessages(
       placed.path,
       `\`${type}\` blocks can only be in \`${role === 'user' ? 'assistant' : 'user'}\` messages`,
     )

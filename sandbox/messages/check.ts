@@ -3,7 +3,7 @@ import { asArray, asObject, asText, isObject, type JsonObject } from '../../src/
 import type { Incoming } from '../dialect.ts'
 import { Refusal } from '../faults.ts'
 import { openObjectIn } from '../schemas.ts'
-import { assertMembers, refused } from './refusing.ts'
+import { assertMessagesMembers, refuseMessages } from './refusing.ts'
 import { assertMessages } from './turns.ts'
 
 const countedMembers = [
@@ -40,38 +40,38 @@ const isWhole = (value: unknown): value is number => typeof value === 'number' &
 
 const assertVersion = (headers: IncomingHttpHeaders): void => {
   const version = headers['anthropic-version']
-  if (version === undefined) throw refused('anthropic-version', 'header is required')
+  if (version === undefined) throw refuseMessages('anthropic-version', 'header is required')
   if (!/^\d{4}-\d{2}-\d{2}$/.test(String(version)))
-    throw refused('anthropic-version', `"${version}" is not a valid version`)
+    throw refuseMessages('anthropic-version', `"${version}" is not a valid version`)
 }
 
 const assertMaxTokens = (body: JsonObject): void => {
   const most = body['max_tokens']
-  if (most === undefined) throw refused('max_tokens', 'Field required')
-  if (!isWhole(most)) throw refused('max_tokens', 'Input should be a valid integer')
-  if (most < 1) throw refused('max_tokens', 'must be greater than or equal to 1')
+  if (most === undefined) throw refuseMessages('max_tokens', 'Field required')
+  if (!isWhole(most)) throw refuseMessages('max_tokens', 'Input should be a valid integer')
+  if (most < 1) throw refuseMessages('max_tokens', 'must be greater than or equal to 1')
 }
 
 const assertShare = (body: JsonObject, name: string): void => {
   const value = body[name]
   if (value === undefined) return
-  if (typeof value !== 'number' || value < 0 || value > 1) throw refused(name, 'range: 0..1')
+  if (typeof value !== 'number' || value < 0 || value > 1) throw refuseMessages(name, 'range: 0..1')
 }
 
 const assertStops = (body: JsonObject): void => {
   if (body['stop_sequences'] !== undefined && !Array.isArray(body['stop_sequences']))
-    throw refused('stop_sequences', 'Input should be a valid list')
+    throw refuseMessages('stop_sequences', 'Input should be a valid list')
   if (asArray(body['stop_sequences']).some((stop) => asText(stop).trim() === ''))
-    throw refused('stop_sequences', 'each stop sequence must contain non-whitespace')
+    throw refuseMessages('stop_sequences', 'each stop sequence must contain non-whitespace')
 }
 
 const budgetMin = 1_024
 
 const assertBudget = (body: JsonObject, thinking: JsonObject): void => {
   const budget = thinking['budget_tokens']
-  if (budget === undefined) throw refused('thinking.enabled.budget_tokens', 'Field required')
+  if (budget === undefined) throw refuseMessages('thinking.enabled.budget_tokens', 'Field required')
   if (!isWhole(budget) || budget < budgetMin)
-    throw refused('thinking.enabled.budget_tokens', `Input should be greater than or equal to ${budgetMin}`)
+    throw refuseMessages('thinking.enabled.budget_tokens', `Input should be greater than or equal to ${budgetMin}`)
   if (isWhole(body['max_tokens']) && budget >= body['max_tokens'])
     throw new Refusal('`max_tokens` must be greater than `thinking.budget_tokens`.')
 }
@@ -93,7 +93,7 @@ const assertThinking = (body: JsonObject): void => {
   if (thinking === undefined) return
   const type = asText(asObject(thinking)['type'])
   if (!['enabled', 'disabled', 'adaptive', 'between_tools'].includes(type))
-    throw refused('thinking', `Input tag '${type}' found using 'type' does not match any of the expected tags`)
+    throw refuseMessages('thinking', `Input tag '${type}' found using 'type' does not match any of the expected tags`)
   if (type === 'disabled') return
   if (type === 'enabled') assertBudget(body, asObject(thinking))
   assertSamplingOfThinking(body)
@@ -115,14 +115,14 @@ const toolMembers = [
 const openSchema = "For 'object' type, 'additionalProperties' must be explicitly set to false"
 
 const assertCustomTool = (tool: JsonObject, path: string): void => {
-  assertMembers(tool, toolMembers, path)
+  assertMessagesMembers(tool, toolMembers, path)
   if (!/^[a-zA-Z0-9_-]{1,128}$/.test(asText(tool['name'])))
-    throw refused(`${path}.name`, "String should match pattern '^[a-zA-Z0-9_-]{1,128}$'")
+    throw refuseMessages(`${path}.name`, "String should match pattern '^[a-zA-Z0-9_-]{1,128}$'")
   const schema = tool['input_schema']
-  if (!isObject(schema)) throw refused(`${path}.input_schema`, 'Field required')
-  if (schema['type'] === undefined) throw refused(`${path}.input_schema.type`, 'Field required')
-  if (schema['type'] !== 'object') throw refused(`${path}.input_schema.type`, "Input should be 'object'")
-  if (tool['strict'] === true && openObjectIn(schema) !== undefined) throw refused(path, openSchema)
+  if (!isObject(schema)) throw refuseMessages(`${path}.input_schema`, 'Field required')
+  if (schema['type'] === undefined) throw refuseMessages(`${path}.input_schema.type`, 'Field required')
+  if (schema['type'] !== 'object') throw refuseMessages(`${path}.input_schema.type`, "Input should be 'object'")
+  if (tool['strict'] === true && openObjectIn(schema) !== undefined) throw refuseMessages(path, openSchema)
 }
 
 const serverTool = /^(?:bash|browser|code_execution|computer|memory|text_editor|tool_search|web_fetch|web_search)_/
@@ -133,10 +133,13 @@ const assertTools = (body: JsonObject): void => {
     const type = asText(tool['type'] ?? 'custom')
     if (type === 'custom') assertCustomTool(tool, `tools.${index}.custom`)
     else if (!serverTool.test(type))
-      throw refused(`tools.${index}`, `Input tag '${type}' found using 'type' does not match any of the expected tags`)
+      throw refuseMessages(
+        `tools.${index}`,
+        `Input tag '${type}' found using 'type' does not match any of the expected tags`,
+      )
   }
   const names = tools.map((tool) => tool['name'])
-  if (new Set(names).size < names.length) throw refused('tools', 'Tool names must be unique.')
+  if (new Set(names).size < names.length) throw refuseMessages('tools', 'Tool names must be unique.')
 }
 
 const assertToolChoice = (body: JsonObject): void => {
@@ -144,7 +147,7 @@ const assertToolChoice = (body: JsonObject): void => {
   const choice = asObject(body['tool_choice'])
   const type = asText(choice['type'])
   if (!['auto', 'any', 'tool', 'none'].includes(type))
-    throw refused(
+    throw refuseMessages(
       'tool_choice',
       `Input tag '${type}' found using 'type' does not match any of the expected tags: 'auto', 'any', 'tool', 'none'`,
     )
@@ -158,9 +161,9 @@ const assertFormat = (body: JsonObject): void => {
   const format = asObject(body['output_config'])['format']
   if (format === undefined || format === null) return
   const { type, schema } = asObject(format)
-  if (type !== 'json_schema') throw refused('output_config.format.type', "Input should be 'json_schema'")
-  if (!isObject(schema)) throw refused('output_config.format.schema', 'Field required')
-  if (openObjectIn(schema) !== undefined) throw refused('output_config.format.schema', openSchema)
+  if (type !== 'json_schema') throw refuseMessages('output_config.format.type', "Input should be 'json_schema'")
+  if (!isObject(schema)) throw refuseMessages('output_config.format.schema', 'Field required')
+  if (openObjectIn(schema) !== undefined) throw refuseMessages('output_config.format.schema', openSchema)
 }
 
 const cachedBlocksMax = 4
@@ -179,15 +182,15 @@ const assertCacheMarks = (body: JsonObject): void => {
 
 const assertSystem = (body: JsonObject): void => {
   for (const [index, block] of asArray(body['system']).map(asObject).entries()) {
-    if (block['type'] !== 'text') throw refused(`system.${index}.type`, "Input should be 'text'")
-    assertMembers(block, ['type', 'text', 'citations', 'cache_control'], `system.${index}`)
-    if (asText(block['text']) === '') throw refused('system', 'text content blocks must be non-empty')
+    if (block['type'] !== 'text') throw refuseMessages(`system.${index}.type`, "Input should be 'text'")
+    assertMessagesMembers(block, ['type', 'text', 'citations', 'cache_control'], `system.${index}`)
+    if (asText(block['text']) === '') throw refuseMessages('system', 'text content blocks must be non-empty')
   }
 }
 
 const assertPrompt = ({ headers, body }: Incoming, known: readonly string[]): void => {
   assertVersion(headers)
-  assertMembers(body, known, '')
+  assertMessagesMembers(body, known, '')
   assertSystem(body)
   assertTools(body)
   assertToolChoice(body)
@@ -205,7 +208,7 @@ export const checkMessages = (incoming: Incoming): void => {
   assertShare(body, 'temperature')
   assertShare(body, 'top_p')
   assertStops(body)
-  assertMembers(asObject(body['metadata']), ['user_id', 'sandbox'], 'metadata')
+  assertMessagesMembers(asObject(body['metadata']), ['user_id', 'sandbox'], 'metadata')
   assertPrompt(incoming, members)
 }
 

@@ -90,7 +90,7 @@ export const contentOf = (asked: Asked, request: MessagesRequest, output: Output
 const caller = { type: 'direct' }
 
 /** A block as a whole answer has it. */
-export const wholeOf = (block: Block): JsonObject => {
+export const wholeBlock = (block: Block): JsonObject => {
   switch (block.type) {
     case 'thinking':
       return { type: block.type, thinking: block.pieces.join(''), signature: block.signature }
@@ -113,7 +113,7 @@ export const wholeOf = (block: Block): JsonObject => {
 }
 
 /** A block as a stream opens it. */
-export const openingOf = (block: Block): JsonObject => {
+export const openingBlock = (block: Block): JsonObject => {
   switch (block.type) {
     case 'thinking':
       return { type: block.type, thinking: '', signature: '' }
@@ -123,7 +123,7 @@ export const openingOf = (block: Block): JsonObject => {
     case 'server_tool_use':
       return { type: block.type, id: block.id, name: block.name, input: {}, caller }
     default:
-      return wholeOf(block)
+      return wholeBlock(block)
   }
 }
 

@@ -13,11 +13,11 @@ import {
 import { type Fault, Refusal } from '../faults.ts'
 import { outputOf } from '../output.ts'
 import { checkCount, checkMessages } from './check.ts'
-import { contentOf, wholeOf } from './content.ts'
+import { contentOf, wholeBlock } from './content.ts'
 import { endingOf, messageOf } from './message.ts'
-import { refused } from './refusing.ts'
+import { refuseMessages } from './refusing.ts'
 import { promptTokensOf, readMessagesRequest } from './request.ts'
-import { streamParts } from './stream.ts'
+import { streamMessagesParts } from './stream.ts'
 import { tellingOf } from './usage.ts'
 
 const keyOf = (headers: IncomingHttpHeaders): string => {
@@ -29,7 +29,7 @@ const keyOf = (headers: IncomingHttpHeaders): string => {
 
 const modelOf = ({ body }: Incoming): string => {
   const model = asText(body['model'])
-  if (model === '') throw refused('model', 'Field required')
+  if (model === '') throw refuseMessages('model', 'Field required')
   return model
 }
 
@@ -38,9 +38,9 @@ const answer = (asked: Asked): Answer => {
   const output = outputOf(request, asked.directives)
   const telling = tellingOf(asked, request, output)
   const content = contentOf(asked, request, output)
-  if (asked.stream) return streamAnswer(streamParts(asked, output, content, telling))
+  if (asked.stream) return streamAnswer(streamMessagesParts(asked, output, content, telling))
   const whole = telling?.whole ?? null
-  return wholeAnswer(JSON.stringify(messageOf(asked, content.map(wholeOf), endingOf(asked, output), whole)), whole)
+  return wholeAnswer(JSON.stringify(messageOf(asked, content.map(wholeBlock), endingOf(asked, output), whole)), whole)
 }
 
 const types: { readonly [status: number]: string } = {

@@ -2,10 +2,11 @@ import type { JsonObject } from '../../src/encoding/json.ts'
 import { Refusal } from '../faults.ts'
 
 /** A refusal of what stands at `path`, in Anthropic's way. */
-export const refused = (path: string, problem: string): Refusal => new Refusal(`${path}: ${problem}`)
+export const refuseMessages = (path: string, problem: string): Refusal => new Refusal(`${path}: ${problem}`)
 
 /** Throws Refusal for a member that the service does not know. */
-export const assertMembers = (value: JsonObject, known: readonly string[], path: string): void => {
+export const assertMessagesMembers = (value: JsonObject, known: readonly string[], path: string): void => {
   const extra = Object.keys(value).find((name) => !known.includes(name))
-  if (extra !== undefined) throw refused(path === '' ? extra : `${path}.${extra}`, 'Extra inputs are not permitted')
+  if (extra !== undefined)
+    throw refuseMessages(path === '' ? extra : `${path}.${extra}`, 'Extra inputs are not permitted')
 }

@@ -1,21 +1,21 @@
 import type { JsonObject } from '../../src/encoding/json.ts'
 import { type Asked, namedEvent, type Part, type Told } from '../dialect.ts'
 import type { Output } from '../output.ts'
-import { type Block, deltasOf, openingOf } from './content.ts'
+import { type Block, deltasOf, openingBlock } from './content.ts'
 import { endingOf, messageOf, noEnding } from './message.ts'
 import type { Telling } from './usage.ts'
 
 const eventOf = (event: JsonObject, told: Told | null = null): Part => ({ text: namedEvent(event), told })
 
 function* blockEvents(block: Block, index: number): Iterable<Part> {
-  yield eventOf({ type: 'content_block_start', index, content_block: openingOf(block) })
+  yield eventOf({ type: 'content_block_start', index, content_block: openingBlock(block) })
   if (index === 0) yield eventOf({ type: 'ping' })
   for (const delta of deltasOf(block)) yield eventOf({ type: 'content_block_delta', index, delta })
   yield eventOf({ type: 'content_block_stop', index })
 }
 
 /** The events of a stream, made as they are written. */
-export function* streamParts(
+export function* streamMessagesParts(
   asked: Asked,
   output: Output,
   content: readonly Block[],

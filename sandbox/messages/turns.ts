@@ -1,6 +1,6 @@
 import { asArray, asObject, asText, isObject, type JsonObject } from '../../src/encoding/json.ts'
 import { assertBlockOf, type Placed } from './blocks.ts'
-import { assertMembers, refused } from './refusing.ts'
+import { assertMessagesMembers, refuseMessages } from './refusing.ts'
 
 /** Consecutive messages of one role are one turn. */
 interface Turn {
@@ -17,26 +17,32 @@ export const blocksOf = (content: unknown): readonly JsonObject[] =>
 const assertRole = (message: JsonObject, path: string): void => {
   const { role } = message
   if (role === 'system')
-    throw refused(
+    throw refuseMessages(
       'messages',
       'Unexpected role "system". The Messages API accepts a top-level `system` parameter, not "system" as an input message role.',
     )
   if (role !== 'user' && role !== 'assistant')
-    throw refused(`${path}.role`, `Input should be 'user' or 'assistant', but got ${JSON.stringify(role ?? null)}`)
+    throw refuseMessages(
+      `${path}.role`,
+      `Input should be 'user' or 'assistant', but got ${JSON.stringify(role ?? null)}`,
+    )
 }
 
 const assertContent = (message: JsonObject, path: string, isLast: boolean): void => {
   const { content } = message
   if (typeof content !== 'string' && !Array.isArray(content))
-    throw refused(`${path}.content`, content === undefined ? 'Field required' : 'Input should be a valid list')
+    throw refuseMessages(`${path}.content`, content === undefined ? 'Field required' : 'Input should be a valid list')
   if (content.length === 0 && !(isLast && message['role'] === 'assistant'))
-    throw refused(path, 'all messages must have non-empty content except for the optional final assistant message')
+    throw refuseMessages(
+      path,
+      'all messages must have non-empty content except for the optional final assistant message',
+    )
 }
 
 const turnOf = (message: unknown, index: number, all: readonly unknown[]): Turn => {
   const path = `messages.${index}`
-  if (!isObject(message)) throw refused(path, 'Input should be a valid dictionary')
-  assertMembers(message, ['role', 'content'], path)
+  if (!isObject(message)) throw refuseMessages(path, 'Input should be a valid dictionary')
+  assertMessagesMembers(message, ['role', 'content'], path)
   assertRole(message, path)
   assertContent(message, path, index === all.length - 1)
   const role = asText(message['role'])
@@ -65,7 +71,7 @@ const assertAnswered = (turn: Turn, next: Turn | undefined): void => {
   const answered = ofType(next, 'tool_result').map(({ block }) => block['tool_use_id'])
   const open = idsOf(turn).filter((id) => !answered.includes(id))
   if (open.length > 0)
-    throw refused(
+    throw refuseMessages(
       turn.path,
       `\`tool_use\` ids were found without \`tool_result\` blocks immediately after: ${open.join(', ')}. ` +
         'Each `tool_use` block must have a corresponding `tool_result` block in the next message.',
@@ -78,13 +84,13 @@ const assertAsked = (turn: Turn, before: Turn | undefined): void => {
   for (const { block, path } of ofType(turn, 'tool_result')) {
     const id = block['tool_use_id']
     if (!asked.includes(id))
-      throw refused(
+      throw refuseMessages(
         path,
         `unexpected \`tool_use_id\` found in \`tool_result\` blocks: ${id}. ` +
           'Each `tool_result` block must have a corresponding `tool_use` block in the previous message.',
       )
     if (seen.has(id))
-      throw refused(
+      throw refuseMessages(
         path,
         `each tool_use must have a single result. Found multiple \`tool_result\` blocks with id: ${id}`,
       )
@@ -97,7 +103,7 @@ const assertResultsFirst = ({ placed }: Turn): void => {
   const others = placed.findIndex(({ block }) => block['type'] !== 'tool_result')
   const late = placed.findLast(({ block }) => block['type'] === 'tool_result')
   if (others >= 0 && late !== undefined && placed.indexOf(late) > others)
-    throw refused(late.path, '`tool_result` blocks must come before other content in the user message')
+    throw refuseMessages(late.path, '`tool_result` blocks must come before other content in the user message')
 }
 
 const assertPairs = (turns: readonly Turn[]): void => {
@@ -119,7 +125,7 @@ const assertThinkingFirst = (turns: readonly Turn[]): void => {
   if (ofType(last, 'tool_result').length === 0 || before === undefined) return
   const first = before.placed[0]
   if (first !== undefined && !thinkingTypes.includes(first.block['type']))
-    throw refused(
+    throw refuseMessages(
       first.path,
       `Expected \`thinking\` or \`redacted_thinking\`, but found \`${first.block['type']}\`. When \`thinking\` is enabled, ` +
         'a final `assistant` message must start with a thinking block (preceeding the lastmost set of `tool_use` and `tool_result` blocks).',
@@ -129,17 +135,17 @@ const assertThinkingFirst = (turns: readonly Turn[]): void => {
 const assertEnd = (last: Turn | undefined): void => {
   const block = last?.role === 'assistant' ? last.placed.at(-1)?.block : undefined
   if (block?.['type'] === 'text' && /\s$/.test(asText(block['text'])))
-    throw refused('messages', 'final assistant content cannot end with trailing whitespace')
+    throw refuseMessages('messages', 'final assistant content cannot end with trailing whitespace')
 }
 
 /** Throws Refusal for messages that are malformed, or whose tool calls and results do not belong together. */
 export const assertMessages = (body: JsonObject): void => {
   const { messages } = body
   if (!Array.isArray(messages))
-    throw refused('messages', messages === undefined ? 'Field required' : 'Input should be a valid list')
-  if (messages.length === 0) throw refused('messages', 'at least one message is required')
+    throw refuseMessages('messages', messages === undefined ? 'Field required' : 'Input should be a valid list')
+  if (messages.length === 0) throw refuseMessages('messages', 'at least one message is required')
   const turns = merged(messages.map(turnOf))
-  if (turns[0]?.role !== 'user') throw refused('messages', 'first message must use the "user" role')
+  if (turns[0]?.role !== 'user') throw refuseMessages('messages', 'first message must use the "user" role')
   assertPairs(turns)
   assertEnd(turns.at(-1))
   if (asObject(body['thinking'])['type'] === 'enabled') assertThinkingFirst(turns)

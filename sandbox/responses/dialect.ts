@@ -13,12 +13,12 @@ import { type Fault, Refusal } from '../faults.ts'
 import { outputOf } from '../output.ts'
 import { checkResponses } from './check.ts'
 import { conversationOf, inputItems } from './input.ts'
-import { itemsOf, wholeOf } from './items.ts'
+import { itemsOf, wholeItem } from './items.ts'
 import { type ResponsesRequest, readResponsesRequest } from './request.ts'
 import { endOf, failedEnd, inProgress, responseIdOf, responseOf, type Standing } from './response.ts'
 import type { StoredResponses } from './stored.ts'
-import { streamParts } from './stream.ts'
-import { toldUsage } from './usage.ts'
+import { streamResponsesParts } from './stream.ts'
+import { reportedResponsesUsage } from './usage.ts'
 
 const keep = (
   stored: StoredResponses,
@@ -42,14 +42,14 @@ const answerFrom =
     const output = outputOf(request, directives)
     const failsAtOnce = directives.failed === true && directives.stream_error === undefined
     const items = failsAtOnce ? [] : itemsOf(asked, request, output)
-    const usage = toldUsage(asked, request, output)
-    const end = directives.failed ? failedEnd(asked, usage) : endOf(asked, output, items.map(wholeOf), usage)
+    const usage = reportedResponsesUsage(asked, request, output)
+    const end = directives.failed ? failedEnd(asked, usage) : endOf(asked, output, items.map(wholeItem), usage)
     const ended = responseOf(asked, request, end)
     const text = JSON.stringify(ended)
     if (request.isStored) keep(stored, asked, request, text, end)
     if (!asked.stream) return wholeAnswer(text, end.told)
     const begun = responseOf(asked, request, inProgress)
-    return streamAnswer(streamParts({ begun, ended, told: end.told }, items, directives.no_done !== true))
+    return streamAnswer(streamResponsesParts({ begun, ended, told: end.told }, items, directives.no_done !== true))
   }
 
 /** As OpenAI describes the event, or, before a response that fails, as it has been seen on the wire. */

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../src/encoding/json.ts'
-import { eventNameOf, type Item, openingOf, wholeOf } from './items.ts'
+import { eventNameOf, type Item, openingItem, wholeItem } from './items.ts'
 
 type ItemOf<T extends Item['type']> = Item & { readonly type: T }
 
@@ -103,7 +103,7 @@ const eventsWithin = (item: Item): Iterable<JsonObject> => {
 
 /** All events of an item, without their numbers. */
 export function* itemEvents(item: Item, output_index: number): Iterable<JsonObject> {
-  yield { type: 'response.output_item.added', output_index, item: openingOf(item) }
+  yield { type: 'response.output_item.added', output_index, item: openingItem(item) }
   for (const event of eventsWithin(item)) yield { ...event, item_id: item.id, output_index }
-  yield { type: 'response.output_item.done', output_index, item: wholeOf(item) }
+  yield { type: 'response.output_item.done', output_index, item: wholeItem(item) }
 }

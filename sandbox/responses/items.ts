@@ -205,7 +205,7 @@ const reasoningMembers = ({ pieces, shown, encrypted }: Item & { readonly type: 
 })
 
 /** An item at its end. */
-export const wholeOf = (item: Item): JsonObject => {
+export const wholeItem = (item: Item): JsonObject => {
   const { type, id } = item
   const status = item.isWhole ? 'completed' : 'incomplete'
   switch (type) {
@@ -235,8 +235,8 @@ export const wholeOf = (item: Item): JsonObject => {
 }
 
 /** An item as a stream begins it. */
-export const openingOf = (item: Item): JsonObject => {
-  const whole = wholeOf(item)
+export const openingItem = (item: Item): JsonObject => {
+  const whole = wholeItem(item)
   const begun = { ...whole, status: 'in_progress' }
   switch (item.type) {
     case 'reasoning':

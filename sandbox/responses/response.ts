@@ -1,6 +1,6 @@
 import { asArray, asObject, isObject, type JsonObject } from '../../src/encoding/json.ts'
 import type { Asked, Told } from '../dialect.ts'
-import { faultOf } from '../faults.ts'
+import { readFault } from '../faults.ts'
 import type { Output } from '../output.ts'
 import { countWords } from '../words.ts'
 import type { ResponsesRequest } from './request.ts'
@@ -41,7 +41,7 @@ export const endOf = (
 
 /** The end that the directive `failed` asks for; usage is told only where a directive says what. */
 export const failedEnd = ({ directives, secrets }: Asked, told: Told | null): Standing => {
-  const { code, message } = faultOf(directives, secrets)
+  const { code, message } = readFault(directives, secrets)
   const isTold = directives.prompt_tokens !== undefined || directives.completion_tokens !== undefined
   return {
     ...inProgress,

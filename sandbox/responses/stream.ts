@@ -17,7 +17,7 @@ function* unnumbered({ begun }: Stations, items: readonly Item[]): Iterable<Json
 }
 
 /** The events of a stream, made as they are written; `isClosed`: the last one comes too. */
-export function* streamParts(stations: Stations, items: readonly Item[], isClosed: boolean): Iterable<Part> {
+export function* streamResponsesParts(stations: Stations, items: readonly Item[], isClosed: boolean): Iterable<Part> {
   let number = 0
   const numbered = (event: JsonObject): string => {
     number += 1

@@ -39,7 +39,7 @@ const usageOnWire = (tokens: Tokens, { builtIn }: ResponsesRequest, { directives
 })
 
 /** Null where the directives forbid to tell it. */
-export const toldUsage = (asked: Asked, request: ResponsesRequest, output: Output): Told | null => {
+export const reportedResponsesUsage = (asked: Asked, request: ResponsesRequest, output: Output): Told | null => {
   if (asked.directives.no_usage) return null
   const { builtIn, words, images, audios } = request
   const found = (builtIn.searches + builtIn.xSearches + builtIn.fileSearches) * searchTokens

@@ -125,5 +125,8 @@ export class Pace {
 }
 
 /** What befalls a call: faults for all tasks come first. */
-export const faultOf = (everywhere: FaultQueue, record: VideoRecord | undefined, call: VideoCall): VideoFault | null =>
-  everywhere.next(call) ?? record?.faults.next(call) ?? null
+export const findVideoFault = (
+  everywhere: FaultQueue,
+  record: VideoRecord | undefined,
+  call: VideoCall,
+): VideoFault | null => everywhere.next(call) ?? record?.faults.next(call) ?? null

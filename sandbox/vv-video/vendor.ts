@@ -24,7 +24,7 @@ import {
   type VideoFault,
 } from './directives.ts'
 import { secondsOf, unitsOf } from './rates.ts'
-import { faultOf, Pace, type VideoRecord, VideoRecords, type VideoTask } from './records.ts'
+import { findVideoFault, Pace, type VideoRecord, VideoRecords, type VideoTask } from './records.ts'
 import { asVendorRefusal, badParameter, VendorRefusal } from './refusing.ts'
 
 const usualQueueMs = 300
@@ -152,7 +152,7 @@ export class VideoVendorSandbox {
     const record = this.records.ofSubmit(asText(body['external_task_id']) || null, directives)
     this.#count(record, body)
     call.asks(asText(body['model_name']), noDirectives)
-    const fault = faultOf(this.#faultsEverywhere, record, 'submit')
+    const fault = findVideoFault(this.#faultsEverywhere, record, 'submit')
     if (fault !== null && replacesAnswer(fault) && !fault.done) return this.#befallen(fault, moment)
     const task = this.#make(record, kind, body, directives, moment.nowMs)
     if (fault !== null && replacesAnswer(fault)) return this.#befallen(fault, moment)
@@ -194,7 +194,7 @@ export class VideoVendorSandbox {
     const record = this.records.find(asked)
     this.records.counts.queries += 1
     if (record !== undefined) record.queries += 1
-    const fault = faultOf(this.#faultsEverywhere, record, 'query')
+    const fault = findVideoFault(this.#faultsEverywhere, record, 'query')
     if (fault !== null && replacesAnswer(fault)) return this.#befallen(fault, moment)
     const task = this.records.task(asked)
     if (task === undefined || task.kind !== kind) throw new VendorRefusal(1203, `Task not found: ${asked}`)
