@@ -114,6 +114,7 @@ const spend = (world: World, browser: Browser) => async (t: Test) => {
   t.equal(await page.title(), 'Spend · Ledger')
   await page.getByLabel('Model', { exact: true }).selectOption('openai/gpt-5-mini')
   await page.getByText('for 15 requests').waitFor()
+  await byModel.getByRole('row').nth(1).waitFor()
   t.equal(await byModel.getByRole('row').count(), 2)
   await page.getByText('Days as a table').click()
   t.equal(await page.getByRole('table', { name: 'Spend by day, UTC' }).getByRole('row').count(), 16)
