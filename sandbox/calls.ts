@@ -12,19 +12,15 @@ export interface SandboxCall {
   /** Milliseconds since the epoch. */
   readonly at: number
   readonly method: string
-  /** With its query, a key apart. */
   readonly path: string
   /** Names in lower case; the last one of a repeated header. Of a key only the scheme is kept. */
   readonly headers: { readonly [name: string]: string }
-  /** Parsed; the text itself where it is not JSON. */
   readonly body: unknown
-  /** As it was sent, directives included. */
   readonly upstreamModel: string | null
   readonly directives: Directives
-  /** Null while nothing has been answered. */
   readonly status: number | null
   readonly outcome: Outcome
-  /** The usage last told, as it stood on the wire; null where none was written. */
+  /** The last usage in the response, in wire format; null where none was written. */
   readonly usage: JsonObject | null
   readonly tokens: Tokens | null
   /** SSE events written, `[DONE]` included; for a whole body 1. */
@@ -36,7 +32,7 @@ export type SandboxTotals = { readonly [O in Exclude<Outcome, 'open'>]: number }
   readonly open: number
   /** Calls that were answered with a status of 400 or above. */
   readonly failed: number
-  /** Sums of the usage told in calls that have ended. */
+  /** Sums of the usage reported in calls that have ended. */
   readonly tokens: Tokens
 }
 
@@ -101,7 +97,7 @@ const pathFrom = (url: string): string => url.replace(/([?&]key=)[^&]*/, '$1***'
 
 const bodyFrom = (text: string): unknown => (text === '' ? null : (parseJson(text) ?? text))
 
-/** One call from its arrival to its end. Headers and body stay text, which is small, until somebody asks. */
+/** Headers and body stay text, which is small, until they are read. */
 export class CallRecord {
   readonly #tally: Tally
   readonly #at: number
@@ -166,7 +162,7 @@ export class CallRecord {
   }
 }
 
-/** The last calls, bounded in number and in bytes, the sums of all of them, and how often each model name was called. */
+/** The last calls, bounded in number and in bytes, and the totals of all calls. */
 export class CallLog {
   #tally = new Tally()
   #records: CallRecord[] = []
@@ -183,7 +179,6 @@ export class CallLog {
     return record
   }
 
-  /** Counts a call of the model; 1 for the first. */
   countOf(upstreamModel: string): number {
     const count = (this.#callsByModel.get(upstreamModel) ?? 0) + 1
     this.#callsByModel.delete(upstreamModel)
@@ -194,7 +189,6 @@ export class CallLog {
     return count
   }
 
-  /** The last `count` calls, oldest first. */
   last(count: number): readonly SandboxCall[] {
     const from = Math.max(this.#oldest, this.#records.length - count)
     return this.#records.slice(from).map((record) => record.snapshot())
@@ -204,7 +198,7 @@ export class CallLog {
     return this.#tally.totals()
   }
 
-  /** Calls still open go on, and count nowhere. */
+  /** Calls still open continue, and count nowhere. */
   reset(): void {
     this.#tally = new Tally()
     this.#records = []

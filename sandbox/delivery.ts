@@ -52,7 +52,6 @@ const partsOf = (answer: Answer, directives: Directives): Iterable<Part> =>
 const thresholdOf = (answer: Answer, chunks: number | undefined): number =>
   chunks === undefined ? Number.POSITIVE_INFINITY : answer.stream ? chunks : Math.min(chunks, 1)
 
-/** The first `chunks` events, then the fault in place of all others. */
 function* failingAfter(parts: Iterable<Part>, chunks: number, event: () => string): Iterable<Part> {
   let passed = 0
   for (const part of parts) {
@@ -62,7 +61,6 @@ function* failingAfter(parts: Iterable<Part>, chunks: number, event: () => strin
   }
 }
 
-/** The answer with the error in its stream that `stream_error` asks for. */
 export const withStreamError = (answer: Answer, asked: Asked, dialect: Dialect): Answer => {
   const { directives, secrets } = asked
   const chunks = directives.stream_error
@@ -76,11 +74,9 @@ function* closedByDone(parts: Iterable<Part>): Iterable<Part> {
   yield doneEvent
 }
 
-/** The answer with chat's closing event behind it where `done` asks for that. */
 export const withDone = (answer: Answer, directives: Directives): Answer =>
   answer.stream && directives.done ? { ...answer, parts: closedByDone(answer.parts) } : answer
 
-/** Comments and line ends of SSE; a whole body stays as it is. */
 const shaped = (text: string, answer: Answer, directives: Directives): string => {
   if (!answer.stream) return text
   const commented = directives.comment ? `: sandbox\n\n${text}` : text
@@ -98,7 +94,6 @@ const writeText = (line: Line, text: string, directives: Directives): Promise<vo
   return directives === noDirectives ? line.write(text) : line.flush(text)
 }
 
-/** True where the answer ends here, before its end. */
 const stopsAt = async (line: Line, answer: Answer, directives: Directives, sent: number): Promise<boolean> => {
   if (sent === thresholdOf(answer, directives.hang_after)) {
     await line.hang()
@@ -128,7 +123,6 @@ const lengthOf = (answer: Answer, directives: Directives): number | null => {
   return [...answer.parts].reduce((bytes, part) => bytes + Buffer.byteLength(part.text), 0)
 }
 
-/** Writes the answer as the directives shape it and resolves with how it ended. */
 export const deliver = async (
   line: Line,
   answer: Answer,

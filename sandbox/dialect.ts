@@ -4,13 +4,12 @@ import type { Directives } from './directives.ts'
 import { type Fault, Refusal, type Secrets } from './faults.ts'
 import type { Tokens } from './tokens.ts'
 
-/** The usage that a part of an answer tells: as it stands on the wire, and normalised. */
+/** The reported usage of a part of an answer: in wire format, and normalised. */
 export interface Told {
   readonly usage: JsonObject
   readonly tokens: Tokens
 }
 
-/** One SSE event of a stream, or a whole JSON body. */
 export interface Part {
   readonly text: string
   readonly told: Told | null
@@ -19,24 +18,19 @@ export interface Part {
 export interface Answer {
   readonly status: number
   readonly contentType: string
-  /** True where the parts are SSE events. */
   readonly stream: boolean
   readonly parts: Iterable<Part>
 }
 
-/** A request as it came. */
 export interface Incoming {
-  /** Path and query. */
   readonly url: string
   readonly headers: IncomingHttpHeaders
   readonly body: JsonObject
 }
 
-/** What an answer is made from. */
 export interface Asked {
   readonly body: JsonObject
   readonly stream: boolean
-  /** Without directives. */
   readonly model: string
   readonly directives: Directives
   readonly secrets: Secrets
@@ -45,20 +39,18 @@ export interface Asked {
   readonly at: number
 }
 
-/** How a family of upstreams speaks. */
 export interface Dialect {
-  /** The caller's key; throws Refusal where there is none. */
+  /** Throws Refusal where there is no key. */
   readonly keyOf: (headers: IncomingHttpHeaders, url: string) => string
-  /** The model's name, directives included; throws Refusal where there is none. */
+  /** Directives included; throws Refusal where there is none. */
   readonly modelOf: (incoming: Incoming) => string
   readonly streams: (incoming: Incoming) => boolean
   /** Throws Refusal for what the real service would refuse. */
   readonly check: (incoming: Incoming, directives: Directives) => void
   readonly answer: (asked: Asked) => Answer
-  /** Headers of every answer to the call `id`. */
   readonly headersOf: (id: string) => Readonly<Record<string, string>>
   readonly errorBody: (fault: Fault, id: string) => string
-  /** The SSE event that tells a fault inside a stream, after `passed` others. */
+  /** The SSE event that reports a fault inside a stream, after `passed` others. */
   readonly errorEvent: (fault: Fault, asked: Asked, passed: number) => string
 }
 
@@ -79,11 +71,10 @@ export const streamAnswer = (parts: Iterable<Part>): Answer => ({
   parts,
 })
 
-/** One SSE event under the name that its `type` says. */
+/** The name is the event's `type`. */
 export const namedEvent = (event: JsonObject): string =>
   `event: ${asText(event['type'])}\ndata: ${JSON.stringify(event)}\n\n`
 
-/** The end of a chat stream. */
 export const doneEvent: Part = { text: 'data: [DONE]\n\n', told: null }
 
 export const streamsByBody = ({ body }: Incoming): boolean => body['stream'] === true

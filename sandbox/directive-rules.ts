@@ -1,6 +1,5 @@
 import { Refusal } from './faults.ts'
 
-/** How the value of a directive is read; undefined where it is malformed. */
 export interface Rule<T> {
   readonly expects: string
   readonly read: (text: string) => T | undefined
@@ -51,7 +50,7 @@ const readEntry = (rules: Rules, entry: string): readonly [string, unknown] => {
   return [name, value]
 }
 
-/** Reads `key=value` entries, parted by `;`. A flag may stand without `=1`. Throws Refusal for anything malformed. */
+/** Reads `key=value` entries, separated by `;`. A flag needs no `=1`. Throws Refusal for anything malformed. */
 export const readEntries = <R extends Rules>(rules: R, list: string): ValuesOf<R> => {
   const values = new Map<string, unknown>()
   for (const entry of list.split(';')) {

@@ -6,7 +6,8 @@ const calls = integer(0, sandboxLimits.sandboxToolCallsMax)
 const delayMs = integer(0, sandboxLimits.sandboxDelayMsMax)
 
 const rules = {
-  // What fails, and how. `error_code` is the word that a client looks at: OpenAI's `code`, Anthropic's `type`, Google's `status`.
+  // What fails, and how. `error_code` is the code that a client checks: OpenAI's `code`, Anthropic's `type`, Google's
+  // `status`.
   status: integer(400, 599),
   retry_after: headerText,
   error_code: anyText,
@@ -24,17 +25,18 @@ const rules = {
   delay_ms: delayMs,
   first_chunk_delay_ms: delayMs,
   chunk_delay_ms: delayMs,
-  // The shape of what is written. `no_done` leaves the closing event out, whichever a format has; `done` adds chat's to others.
+  // The shape of what is written. `no_done` leaves the closing event out, whichever a format has; `done` adds chat's to
+  // others.
   split: integer(1, sandboxLimits.sandboxAnswerBytesMax),
   crlf: flag,
   comment: flag,
   no_done: flag,
   done: flag,
   cookie: flag,
-  // What is answered. `finish_reason` is the word on the wire, in Responses that of an incomplete answer.
+  // What is answered. `finish_reason` is the wire value, in Responses that of an incomplete answer.
   output_tokens: integer(0, sandboxLimits.sandboxOutputTokensMax),
   finish_reason: anyText,
-  refusal: flag, // Chat and Responses: the model says its words as a refusal.
+  refusal: flag, // Chat and Responses: the text is sent as a refusal.
   block_reason: anyText, // Google: the prompt is blocked, and nothing is answered.
   redacted_thinking: flag, // Messages.
   reasoning_text: flag, // Responses: reasoning is shown as it is, and not as a summary.
@@ -42,21 +44,22 @@ const rules = {
   unicode: flag,
   service_tier: anyText,
   profile: oneOf('openai', 'xai', 'gemini'),
-  // How often tools are called: functions, and each built-in tool that the request declares (once unless told).
+  // How often tools are called: functions, and each built-in tool that the request declares (default: once).
   tool_calls: calls,
   searches: calls,
-  failed_searches: calls, // Beside the others.
+  failed_searches: calls, // Besides the others.
   pages_opened: calls, // Responses: web searches that only open a page.
   x_searches: calls,
   file_searches: calls,
   code_calls: calls,
-  containers: integer(1, sandboxLimits.sandboxToolCallsMax), // That the code calls are spread over.
+  containers: integer(1, sandboxLimits.sandboxToolCallsMax), // Over which the code calls are spread.
   images: calls,
-  // The usage that is told, each figure as it stands on the wire: Anthropic's prompt leaves the cache out, Google's completion reasoning.
+  // The reported usage, each figure as on the wire: Anthropic's prompt leaves the cache out, Google's completion
+  // reasoning.
   no_usage: flag,
   usage_with_choices: flag,
   prompt_tokens: count,
-  start_prompt_tokens: count, // Messages: told in `message_start`.
+  start_prompt_tokens: count, // Messages: reported in `message_start`.
   tool_prompt_tokens: count, // Google.
   completion_tokens: count,
   cached_tokens: count,
@@ -71,10 +74,9 @@ const rules = {
 
 type Name = keyof typeof rules
 
-/** What a call is told to do; counts of chunks, bytes and tokens, and milliseconds where the name says so. */
+/** Counts of chunks, bytes and tokens, and milliseconds where the name has the unit. */
 export type Directives = ValuesOf<typeof rules>
 
-/** The one value for a call without directives. */
 export const noDirectives: Directives = Object.freeze({})
 
 const failing: readonly Name[] = ['status', 'error_200', 'stream_error', 'failed']
@@ -84,7 +86,7 @@ const faults: readonly Name[] = [
   ...(['delay_ms', 'first_chunk_delay_ms', 'chunk_delay_ms'] as const),
 ]
 
-/** A directive that says how something fails means nothing where nothing fails. */
+/** A directive that shapes a failure has no effect where nothing fails. */
 const needs: { readonly [N in Name]?: readonly Name[] } = {
   retry_after: ['status'],
   error_code: failing,
@@ -99,15 +101,14 @@ const assertMeaningful = (directives: Directives): void => {
       throw malformed(name, `it needs one of ${others.join(', ')}`)
 }
 
-/** The model name without its directives. */
 export const plainModel = (model: string): string => {
   const at = model.indexOf(';')
   return at < 0 ? model : model.slice(0, at)
 }
 
 /**
- * Reads `key=value` entries, parted by `;`, after the first `;` of the model name; those of `override` win, one by one.
- * A flag may stand without `=1`. Throws Refusal for anything malformed.
+ * Reads `key=value` entries, separated by `;`, after the first `;` of the model name; those of `override` win, one by
+ * one. A flag needs no `=1`. Throws Refusal for anything malformed.
  */
 export const parseDirectives = (model: string, override: unknown): Directives => {
   const at = model.indexOf(';')
@@ -118,7 +119,7 @@ export const parseDirectives = (model: string, override: unknown): Directives =>
   return Object.keys(directives).length === 0 ? noDirectives : directives
 }
 
-/** What remains when `first` has run out: the shape and the figures, without any fault or delay. */
+/** Used when `first` has run out: the shape and the figures, without any fault or delay. */
 export const withoutFaults = (directives: Directives): Directives => {
   const gone: readonly string[] = [...faults, ...Object.keys(needs)]
   return Object.fromEntries(Object.entries(directives).filter(([name]) => !gone.includes(name)))

@@ -73,7 +73,6 @@ const directivesFor = (body: JsonObject, upstreamModel: string, calls: CallLog):
   return calls.countOf(upstreamModel) <= directives.first ? directives : withoutFaults(directives)
 }
 
-/** One call as it arrived. */
 interface Arrived {
   readonly id: string
   readonly request: IncomingMessage
@@ -155,7 +154,7 @@ const nameCall = (response: ServerResponse, dialect: Dialect, id: string): void 
   for (const [name, value] of Object.entries(dialect.headersOf(id))) response.setHeader(name, value)
 }
 
-/** One call from its body to the end of its answer, the same for every dialect that answers at once. */
+/** Handles one call from its body to the end of its answer, the same for every dialect that answers at once. */
 export const exchange =
   (dialect: Dialect, parts: SandboxParts): Handler =>
   async (request, response) => {
@@ -173,7 +172,7 @@ export const exchange =
     }
   }
 
-/** A request without a body, for something that no directive shapes; `bodyOf` throws Refusal where there is no such thing. */
+/** A request without a body, which no directive shapes; `bodyOf` throws Refusal for an unknown object. */
 export const lookup =
   (dialect: Dialect, parts: SandboxParts, bodyOf: (url: string) => string): Handler =>
   (request, response) => {

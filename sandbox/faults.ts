@@ -1,17 +1,15 @@
 import type { Directives } from './directives.ts'
 
-/** An error as a provider tells it; each dialect has its own shape for it. */
 export interface Fault {
   readonly status: number
   readonly type: string
   readonly code: string | null
   readonly message: string
   readonly param: string | null
-  /** The directive `error_code`: stands in place of any word that a dialect has for the fault. */
+  /** The directive `error_code`: replaces the dialect's own code for the fault. */
   readonly word: string | null
 }
 
-/** The caller's request is at fault. */
 export class Refusal extends Error {
   readonly fault: Fault
 
@@ -54,7 +52,6 @@ const messageOf = (directives: Directives, status: number, secrets: Secrets): st
   return `${message} ${directives.leak}: API key ${secrets.key}, organization ${sandboxOrganisation}, host ${secrets.host}.`
 }
 
-/** The error that the directives ask for; 500 where they name no status. */
 export const readFault = (directives: Directives, secrets: Secrets): Fault => {
   const status = directives.status ?? 500
   const { type, code } = namedBy(status)

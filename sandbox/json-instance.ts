@@ -105,7 +105,7 @@ const resolve = (schema: unknown, root: JsonObject): JsonObject => {
   return typeof node['$ref'] === 'string' ? asObject(followReference(node['$ref'], root)) : node
 }
 
-/** Deep down the alternative that ends the recursion is the right one. */
+/** At depth the alternative that ends the recursion is the right one. */
 const alternative = (schemas: readonly unknown[], depth: number): unknown =>
   (depth < optionalDepthMax ? undefined : schemas.find((each) => asObject(each)['type'] === 'null')) ?? schemas[0]
 
@@ -122,5 +122,5 @@ const instance = (schema: unknown, root: JsonObject, depth: number): unknown => 
   return byType(node, root, depth)
 }
 
-/** A value that satisfies a simple JSON schema; always the same one for the same schema. Patterns are not looked at. */
+/** A value that satisfies a simple JSON schema; always the same one for the same schema. Patterns are ignored. */
 export const instanceOf = (schema: unknown): unknown => instance(schema, asObject(schema), 0)

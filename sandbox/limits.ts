@@ -1,6 +1,5 @@
 /** The bounds of this folder, each with its unit in the name and its reason beside it. */
 export const sandboxLimits = {
-  // Sandbox provider
   sandboxBodyBytesMax: 32 * 1024 * 1024, // The gateway's own bound, and what it adds.
   sandboxCallsMax: 100_000, // Recorded calls; a bench makes millions.
   sandboxCallsBytesMax: 64 * 1024 * 1024, // Their headers and bodies, one of which may have 20 MB.

@@ -1,6 +1,6 @@
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http'
 
-/** The way back to one client. Every wait ends when the client goes, and then nothing more is written. */
+/** The response to one client. Every wait ends when the client goes, and then nothing more is written. */
 export class Line {
   readonly #response: ServerResponse
   #closed: boolean
@@ -22,12 +22,10 @@ export class Line {
     return this.#broken
   }
 
-  /** True once the whole answer has left. */
   get ended(): boolean {
     return this.#response.writableFinished
   }
 
-  /** Sends the head now, ahead of any body. */
   head(status: number, headers: OutgoingHttpHeaders): void {
     if (this.closed) return
     this.#response.writeHead(status, headers)
@@ -57,14 +55,13 @@ export class Line {
     await this.#until((done) => this.#response.end(done))
   }
 
-  /** Cuts the connection. */
   break(): void {
     if (this.closed) return
     this.#broken = true
     this.#response.destroy()
   }
 
-  /** Says nothing until the client goes. */
+  /** Sends nothing until the client goes. */
   async hang(): Promise<void> {
     await this.#until(() => undefined)
   }

@@ -8,18 +8,13 @@ export interface FunctionTool {
   readonly parameters: unknown
 }
 
-/** What of a request of any format decides what is said. */
 export interface Prompt {
   readonly userText: string
-  /** The functions that the answer calls; empty where it is text. */
   readonly calls: readonly FunctionTool[]
-  /** Said before the calls; empty where nothing is. */
   readonly preface: string
-  /** The schema of a JSON answer; undefined where it is text. */
   readonly jsonSchema: unknown
   readonly audio: boolean
   readonly stop: readonly string[]
-  /** Infinity where the caller sets none. */
   readonly outputTokensMax: number
   readonly reasoningTokens: number
 }
@@ -32,20 +27,17 @@ export type Fragment =
 
 export type FinishReason = 'stop' | 'length' | 'tool_calls'
 
-/** What every choice of an answer says. */
 export interface Output {
   readonly fragments: readonly Fragment[]
   readonly finishReason: FinishReason
-  /** The stop word that ended it; null where none did. */
+  /** The stop sequence that ended it; null where none did. */
   readonly stopWord: string | null
   readonly reasoningTokens: number
-  /** What can be shown of the reasoning. */
   readonly reasoningText: readonly string[]
 }
 
 export interface Call {
   readonly name: string
-  /** Of the JSON text of its arguments. */
   readonly pieces: readonly string[]
 }
 
@@ -61,14 +53,13 @@ const reasoningTokensByEffort: { readonly [effort: string]: number } = {
 const reasoningTokensOfUnknownEffort = 32
 const budgetShare = 64
 
-/** No reasoning without an effort. */
 export const reasoningTokensOf = (effort: string | null): number =>
   effort === null ? 0 : (reasoningTokensByEffort[effort] ?? reasoningTokensOfUnknownEffort)
 
 /** A small share of the tokens that may be spent. */
 export const reasoningTokensOfBudget = (budget: number): number => Math.ceil(budget / budgetShare)
 
-/** The functions to call of those allowed: one, two where calls in parallel are asked for, or as many as told, in turns. */
+/** The functions to call of those allowed: one, two for parallel calls, or as many as the directive sets, in turns. */
 export const calledOf = (
   tools: readonly FunctionTool[],
   parallel: boolean,
@@ -125,7 +116,7 @@ const wholeOutput = (prompt: Prompt, directives: Directives): Said => {
 
 const thought = 'The sandbox thinks about what was said.'
 
-/** Reasoning is spent first, as the real ones do: a small limit leaves nothing to say. Asked-for bytes know no limit. */
+/** Reasoning is spent first, as by real models: a small limit leaves no text. Directives for bytes ignore the limit. */
 export const outputOf = (prompt: Prompt, directives: Directives): Output => {
   const { outputTokensMax, calls } = prompt
   const reasoningTokens = Math.min(prompt.reasoningTokens, outputTokensMax)
@@ -142,11 +133,9 @@ export const outputOf = (prompt: Prompt, directives: Directives): Output => {
   }
 }
 
-/** The text of an answer, token by token. */
 export const textTokensOf = (output: Output): readonly string[] =>
   output.fragments.flatMap((each) => (each.type === 'content' || each.type === 'refusal' ? [each.text] : []))
 
-/** The calls of an answer, the last one perhaps cut short. */
 export const callsOf = (output: Output): readonly Call[] =>
   output.fragments.flatMap((each) =>
     each.type === 'call' ? [{ name: each.name, pieces: piecesOf(output, each.index) }] : [],

@@ -1,6 +1,5 @@
 import { asArray, asObject, isObject, type JsonObject } from '../src/encoding/json.ts'
 
-/** A schema inside another, and the keys that lead to it. */
 export interface Place {
   readonly path: readonly (string | number)[]
   readonly schema: JsonObject
@@ -18,7 +17,6 @@ const childrenOf = ({ path, schema }: Place): readonly Place[] =>
     { path: [...path, 'items'], child: schema['items'] },
   ].flatMap(({ path, child }) => (isObject(child) ? [{ path, schema: child }] : []))
 
-/** The schema itself and every one in it. */
 export function* placesIn(schema: unknown): Iterable<Place> {
   if (!isObject(schema)) return
   const waiting: Place[] = [{ path: [], schema }]
@@ -28,7 +26,6 @@ export function* placesIn(schema: unknown): Iterable<Place> {
   }
 }
 
-/** The first object that may have members which the schema does not name; undefined where there is none. */
 export const openObjectIn = (schema: unknown): Place | undefined => {
   for (const place of placesIn(schema))
     if (place.schema['type'] === 'object' && place.schema['additionalProperties'] !== false) return place

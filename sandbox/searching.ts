@@ -4,16 +4,13 @@ export interface Source {
   readonly text: string
 }
 
-/** What one search adds to the prompt. */
 export const searchTokens = 50
 
 const queryCharacters = 40
 
-/** What the search at `index` asks for. */
 export const queryOf = (userText: string, index: number): string =>
   `${userText.slice(0, queryCharacters).toWellFormed().trim() || 'sandbox'} ${index + 1}`
 
-/** What it finds. */
 export const sourceOf = (index: number): Source => ({
   url: `https://example.com/${index + 1}`,
   title: `Source ${index + 1}`,

@@ -41,12 +41,9 @@ export interface Sandbox {
   readonly port: number
   /** Cuts the calls that are open; may be called again. */
   stop(): Promise<void>
-  /** The last calls, oldest first. */
   calls(): readonly SandboxCall[]
   totals(): SandboxTotals
-  /** The video vendor's tasks, and what they are told to do. */
   readonly videos: SandboxVideos
-  /** Forgets all calls, stored responses and video tasks, and what `first=<n>` has counted. */
   reset(): void
 }
 
@@ -148,7 +145,7 @@ const close = (server: Server): Promise<void> =>
     server.closeAllConnections()
   })
 
-/** Starts a provider of our own, for the demo and for tests. What a call does is told by directives: see directives.ts. */
+/** A provider of our own, for the demo and for tests; calls are controlled by directives: see directives.ts. */
 export const startSandbox = async (options: SandboxOptions): Promise<Sandbox> => {
   const { port: wantedPort = 0, host = '127.0.0.1', clock, newId } = options
   const calls = new CallLog()

@@ -17,7 +17,7 @@ export interface Tokens {
   readonly audioOut: number
 }
 
-/** What a dialect counted in a request and in its answer. `visible` leaves reasoning out. */
+/** `visible` leaves reasoning out. */
 export interface Counted {
   readonly words: number
   readonly audioIn: number
@@ -27,7 +27,7 @@ export interface Counted {
   readonly audioOut: number
 }
 
-/** Of an image, and of a piece of audio, in a request. */
+/** For one image, and for one piece of audio, in a request. */
 export const imageTokens = 85
 export const audioTokens = 50
 
@@ -42,8 +42,8 @@ const outputOf = (directives: Directives, visible: number, reasoning: number, ap
 }
 
 /**
- * The counted figures with those of the directives in their place; a whole that is not told itself holds its parts.
- * `apart`: the output's figure on the wire leaves reasoning out.
+ * The counted figures, overridden by those of the directives; a total that is not overridden is raised to hold its
+ * parts. `apart`: the output's figure on the wire leaves reasoning out.
  */
 export const tokensOf = (counted: Counted, directives: Directives, apart: boolean): Tokens => {
   const cached = directives.cached_tokens ?? 0

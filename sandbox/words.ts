@@ -36,7 +36,6 @@ const multiByteWords = ['Grüße', '你好', '🙂', 'naïve', 'Ελλάδα', '
 
 const spaced = (word: string, index: number): string => (index === 0 ? word : ` ${word}`)
 
-/** The words of an answer to `userText`, repeated or cut to `tokens` where that is given. */
 export const echo = (userText: string, tokens: number | undefined, multiByte: boolean): readonly string[] => {
   const said = leadingWords(userText)
   const words = multiByte ? multiByteWords : said.length === 0 ? ['You', 'said', 'nothing.'] : ['You', 'said:', ...said]
@@ -54,7 +53,6 @@ const bigToken = (bytes: number, multiByte: boolean): string => {
   return multiByteLetter.repeat(letters) + 'x'.repeat(bytes - letters * multiByteLetterBytes)
 }
 
-/** Tokens that make exactly `bytes` of UTF-8 together, a few KB each. */
 export const bigText = (bytes: number, multiByte: boolean): readonly string[] => {
   const whole = bigToken(bigTokenBytes, multiByte)
   const tokens = Array.from({ length: Math.floor(bytes / bigTokenBytes) }, () => whole)

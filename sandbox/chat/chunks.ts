@@ -5,10 +5,9 @@ import { audioDataOf, audioExpiry, audioIdOf, callIdOf, finishReasonOf, headOf, 
 import type { ChatRequest } from './request.ts'
 import { chatUsageSoFar } from './usage.ts'
 
-/** Writes the chunks of one stream; what they all begin with is made once. */
 interface Writer {
   readonly head: string
-  /** The usage member of a chunk that tells none: null where the caller asked for usage, else no member. */
+  /** The usage member of a chunk that reports none: null where the caller asked for usage, else no member. */
   readonly noUsage: string
 }
 
@@ -52,7 +51,6 @@ const roleDelta = (asked: Asked, request: ChatRequest): JsonObject => ({
   refusal: null,
 })
 
-/** Where and what a stream tells of its usage. */
 interface Telling {
   readonly whole: Told | null
   /** On every chunk with a choice, cumulative. */
@@ -99,7 +97,6 @@ const writerOf = (asked: Asked, request: ChatRequest): Writer => ({
   noUsage: request.includeUsage && !asked.directives.no_usage ? ',"usage":null' : '',
 })
 
-/** The events of a stream, made as they are written. */
 export function* streamChatParts(
   asked: Asked,
   request: ChatRequest,

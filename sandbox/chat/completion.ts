@@ -48,7 +48,6 @@ const messageOf = (asked: Asked, request: ChatRequest, output: Output, choice: n
   }
 }
 
-/** A whole answer, as JSON text. */
 export const completionText = (asked: Asked, request: ChatRequest, output: Output, told: Told | null): string => {
   const choices = Array.from({ length: request.choices }, (_, index) => ({
     index,

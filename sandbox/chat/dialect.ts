@@ -53,13 +53,11 @@ const answer = (asked: Asked): Answer => {
   return wholeAnswer(completionText(asked, request, output, told), told)
 }
 
-/** As OpenAI tells an error. */
 export const openaiErrorBody = ({ message, type, param, code }: Fault): string =>
   JSON.stringify({ error: { message, type, param, code } })
 
 const errorEvent = (fault: Fault): string => `data: ${openaiErrorBody(fault)}\n\n`
 
-/** Chat completions as OpenAI speaks them, and after it many others. */
 export const chat: Dialect = {
   keyOf: bearerKeyOf,
   modelOf: modelInBody,

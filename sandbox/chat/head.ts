@@ -4,7 +4,6 @@ import type { Asked } from '../dialect.ts'
 import type { Output } from '../output.ts'
 import type { ChatRequest } from './request.ts'
 
-/** The members that a whole answer and every chunk of a stream share. */
 export const headOf = (asked: Asked, request: ChatRequest, object: string): JsonObject => ({
   id: `chatcmpl-${asked.id}`,
   object,

@@ -1,4 +1,4 @@
-const createdSeconds = 1_767_225_600 // 2026-01-01
+const createdSeconds = 1_767_225_600
 
 /** Any name is answered; these are listed. */
 const listed = [

@@ -10,7 +10,6 @@ export interface PromptCount {
   readonly image: number
 }
 
-/** What of a chat request decides its answer. */
 export interface ChatRequest extends Prompt {
   readonly includeUsage: boolean
   readonly choices: number
@@ -49,7 +48,7 @@ const textOfMessage = (message: JsonObject): string => {
   return texts.filter((text) => text !== '').join(' ')
 }
 
-/** Custom tools are not spoken here. */
+/** Custom tools are not supported here. */
 const functionTools = (body: JsonObject): readonly FunctionTool[] =>
   asArray(body['tools']).flatMap((tool) => {
     const definition = asObject(asObject(tool)['function'])
@@ -95,7 +94,7 @@ const tierOf = (asked: unknown): string => {
 const lastOf = (messages: readonly JsonObject[], role: string): JsonObject =>
   messages.findLast((message) => message['role'] === role) ?? {}
 
-/** Liberal: what is missing or of another type counts as not given. */
+/** Liberal: what is missing or of another type counts as absent. */
 export const readChatRequest = (body: JsonObject, directives: Directives): ChatRequest => {
   const messages = asArray(body['messages']).map(asObject)
   return {

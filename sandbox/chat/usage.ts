@@ -27,7 +27,7 @@ const details = (tokens: Tokens): JsonObject => ({
   },
 })
 
-/** The usage as the profile tells it: xai and gemini leave reasoning out of the completion, and only the total has it. */
+/** The profiles xai and gemini leave reasoning out of the completion, and only the total has it. */
 const usageOnWire = (tokens: Tokens, directives: Directives): JsonObject => ({
   prompt_tokens: tokens.prompt,
   completion_tokens: tellsReasoningApart(directives) ? tokens.output - tokens.reasoning : tokens.output,
@@ -37,13 +37,11 @@ const usageOnWire = (tokens: Tokens, directives: Directives): JsonObject => ({
 
 const told = (tokens: Tokens, directives: Directives): Told => ({ tokens, usage: usageOnWire(tokens, directives) })
 
-/** The usage of the whole answer, or null where the directives forbid to tell it. */
 export const reportedChatUsage = (request: ChatRequest, output: Output, directives: Directives): Told | null =>
   directives.no_usage
     ? null
     : told(tokensOf(counted(request, output), directives, tellsReasoningApart(directives)), directives)
 
-/** The usage as it stands after `fragments` tokens of an answer that ends with `whole`. */
 export const chatUsageSoFar = (whole: Told, fragments: number, directives: Directives): Told => {
   const { tokens } = whole
   const output = Math.min(tokens.output, tokens.reasoning + fragments)

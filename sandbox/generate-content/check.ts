@@ -154,7 +154,6 @@ const assertInstruction = (body: JsonObject): void => {
     if (typeof asObject(part)['text'] !== 'string') throw new Refusal('System instruction must be text.')
 }
 
-/** Throws Refusal for what the service refuses, in its words. */
 export const checkGenerateContent = (body: JsonObject, model: string): void => {
   assertGenerateContentMembers(body, members, '')
   assertTools(body)

@@ -7,13 +7,11 @@ import { signatureOf } from '../signature.ts'
 import type { ContentRequest } from './request.ts'
 import { generateContentUsageSoFar, usageOfPrompt } from './usage.ts'
 
-/** One response of a stream, or the only one. */
 export interface Chunk {
   readonly value: JsonObject
   readonly told: Told | null
 }
 
-/** Parts of an answer that go together, and the tokens that were said up to them. */
 interface Piece {
   readonly part: JsonObject
   readonly tokens: number
@@ -44,7 +42,7 @@ const finishReasons = { stop: 'STOP', length: 'MAX_TOKENS', tool_calls: 'STOP' }
 const finishReasonOf = ({ directives }: Asked, output: Output): string =>
   directives.finish_reason ?? finishReasons[output.finishReason]
 
-/** Places in the text are told in bytes; one at its very beginning is not told. */
+/** Offsets in the text are in bytes; an offset of 0 is left out. */
 const supportsOf = (text: string, searches: number): readonly JsonObject[] =>
   text === ''
     ? []
@@ -82,7 +80,6 @@ const endingOf = (asked: Asked, request: ContentRequest, output: Output): JsonOb
   ...(request.searches > 0 ? { groundingMetadata: groundingOf(request, output) } : {}),
 })
 
-/** The answer to a prompt that is blocked. */
 export const blockedChunk = (asked: Asked, reason: string, told: Told | null): Chunk => {
   const promptFeedback = { blockReason: reason, safetyRatings: [] }
   return chunkOf(asked, { promptFeedback }, told === null ? null : usageOfPrompt(told, asked.directives))
@@ -99,13 +96,12 @@ const merged = (parts: readonly JsonObject[]): readonly JsonObject[] => {
   return whole
 }
 
-/** The answer as one. */
 export const wholeChunk = (asked: Asked, request: ContentRequest, output: Output, told: Told | null): Chunk => {
   const parts = merged(piecesOf(request, output).map(({ part }) => part))
   return chunkOf(asked, candidateOf(parts, endingOf(asked, request, output)), told)
 }
 
-/** The answer part by part; each chunk tells the usage up to it, and the last one how it ended. */
+/** The answer part by part; each chunk reports the usage up to it, and the last one the finish reason. */
 export function* chunksOf(asked: Asked, request: ContentRequest, output: Output, told: Told | null): Iterable<Chunk> {
   const pieces = piecesOf(request, output)
   for (const { part, tokens } of pieces.slice(0, -1)) {

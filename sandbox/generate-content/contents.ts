@@ -3,7 +3,6 @@ import { Refusal } from '../faults.ts'
 import { signatureOf } from '../signature.ts'
 import { assertGenerateContentMembers, memberOf, refuseGenerateContent } from './refusing.ts'
 
-/** A turn of the conversation. */
 export interface Content {
   readonly role: string
   readonly parts: readonly JsonObject[]
@@ -76,7 +75,6 @@ const assertPart = (part: JsonObject, place: string): void => {
   assertFunctions(part, place)
 }
 
-/** The turns as they are given; a turn without a role is the user's. */
 export const contentsIn = (body: JsonObject): readonly Content[] =>
   asArray(body['contents'])
     .map(asObject)
@@ -152,7 +150,6 @@ const assertSignatures = (contents: readonly Content[], isStrict: boolean): void
       assertSignature(part, isStrict && index > from && at === 0)
 }
 
-/** Throws Refusal for turns that are malformed, or whose function calls and responses do not belong together. */
 export const assertContents = (body: JsonObject, model: string): void => {
   const list = asArray(body['contents'])
   if (list.length === 0) throw refuseGenerateContent('contents', 'contents is not specified')

@@ -86,7 +86,6 @@ const statusOf = ({ status, word }: Fault): string =>
 const errorBody = (fault: Fault): string =>
   JSON.stringify({ error: { code: fault.status, message: fault.message, status: statusOf(fault) } })
 
-/** Gemini's own interface, as Google speaks it. */
 export const generateContent: Dialect = {
   keyOf,
   modelOf,

@@ -10,7 +10,7 @@ const snake = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${l
 /** Google reads both `systemInstruction` and `system_instruction`. */
 export const memberOf = (value: JsonObject, name: string): unknown => value[name] ?? value[snake(name)]
 
-/** Throws Refusal for a member that the service does not know; `path` is where the object stands, empty at the top. */
+/** Throws Refusal for a member that the service does not know; `path` is the object's, empty at the top. */
 export const assertGenerateContentMembers = (value: JsonObject, known: readonly string[], path: string): void => {
   const extra = Object.keys(value).find((name) => !known.some((each) => each === name || snake(each) === name))
   if (extra === undefined) return

@@ -6,10 +6,8 @@ import { countWords } from '../words.ts'
 import { type Content, contentsIn } from './contents.ts'
 import { memberOf } from './refusing.ts'
 
-/** What of a request for content decides it. */
 export interface ContentRequest extends Prompt {
   readonly showsThoughts: boolean
-  /** Searches of the web; 0 where no search is declared. */
   readonly searches: number
   readonly words: number
   readonly images: number
@@ -84,7 +82,6 @@ const thoughtsOf = (thinking: unknown): number => {
   return reasoningTokensOf(asText(memberOf(thinking, 'thinkingLevel')).toLowerCase() || usualEffort)
 }
 
-/** A body that has been checked. */
 export const readContentRequest = (body: JsonObject, directives: Directives): ContentRequest => {
   const contents = contentsIn(body)
   const parts = contents.flatMap((content) => content.parts)

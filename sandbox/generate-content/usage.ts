@@ -39,7 +39,6 @@ const told = (tokens: Tokens, directives: Directives): Told => ({
   usage: usageOnWire(tokens, directives.tool_prompt_tokens ?? 0),
 })
 
-/** Null where the directives forbid to tell it. */
 export const reportedGenerateContentUsage = (
   request: ContentRequest,
   output: Output,
@@ -58,12 +57,10 @@ export const reportedGenerateContentUsage = (
   return told({ ...tokens, prompt: tokens.prompt + (directives.tool_prompt_tokens ?? 0) }, directives)
 }
 
-/** The usage as it stands after `fragments` tokens of an answer that ends with `whole`. */
 export const generateContentUsageSoFar = ({ tokens }: Told, fragments: number, directives: Directives): Told => {
   const output = Math.min(tokens.output, tokens.reasoning + fragments)
   return told({ ...tokens, output, audioOut: Math.min(tokens.audioOut, fragments) }, directives)
 }
 
-/** Of a prompt that is not answered. */
 export const usageOfPrompt = ({ tokens }: Told, directives: Directives): Told =>
   told({ ...tokens, output: 0, reasoning: 0, audioOut: 0 }, directives)

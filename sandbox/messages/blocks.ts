@@ -2,7 +2,6 @@ import { asArray, asObject, asText, isObject, type JsonObject } from '../../src/
 import { redactedData, signatureOf } from '../signature.ts'
 import { assertMessagesMembers, refuseMessages } from './refusing.ts'
 
-/** A content block and where it stands. */
 export interface Placed {
   readonly path: string
   readonly block: JsonObject
@@ -110,7 +109,6 @@ const assertBlock = (placed: Placed): void => {
   rules[type]?.(placed)
 }
 
-/** Throws Refusal for a block that may not stand in a message of the role, or is malformed. */
 export const assertBlockOf = (role: string, placed: Placed): void => {
   assertTag(placed, [...new Set([...userTypes, ...assistantTypes])])
   const type = asText(placed.block['type'])

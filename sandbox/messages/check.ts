@@ -200,7 +200,6 @@ const assertPrompt = ({ headers, body }: Incoming, known: readonly string[]): vo
   assertCacheMarks(body)
 }
 
-/** Throws Refusal for what the service refuses, in its words. */
 export const checkMessages = (incoming: Incoming): void => {
   const { body } = incoming
   assertVersion(incoming.headers)
@@ -212,5 +211,4 @@ export const checkMessages = (incoming: Incoming): void => {
   assertPrompt(incoming, members)
 }
 
-/** The same for a request whose tokens are only counted. */
 export const checkCount = (incoming: Incoming): void => assertPrompt(incoming, [...countedMembers, 'metadata'])

@@ -7,7 +7,7 @@ import { redactedData, signatureOf } from '../signature.ts'
 import { tokensOfJson } from '../words.ts'
 import type { MessagesRequest } from './request.ts'
 
-/** A content block; `pieces` are what a stream sends of it, one after another. */
+/** `pieces` are the deltas that a stream sends, in order. */
 export type Block =
   | { readonly type: 'thinking'; readonly pieces: readonly string[]; readonly signature: string }
   | { readonly type: 'redacted_thinking'; readonly data: string }
@@ -58,7 +58,7 @@ const citationOf = (index: number): JsonObject => {
   return { type: 'web_search_result_location', cited_text: text, url, title, encrypted_index: encrypted(source) }
 }
 
-/** What was found is cited in the second half. */
+/** Search results are cited in the second half. */
 const textBlocks = (request: MessagesRequest, output: Output): readonly Block[] => {
   const tokens = textTokensOf(output)
   const citations = Array.from({ length: request.searches }, (_, index) => citationOf(index))
@@ -78,7 +78,6 @@ const toolBlocks = (asked: Asked, output: Output): readonly Block[] =>
     pieces,
   }))
 
-/** What a message contains, in its order. */
 export const contentOf = (asked: Asked, request: MessagesRequest, output: Output): readonly Block[] => [
   ...thinkingBlocks(asked, request, output),
   ...searchBlocks(asked, request),
@@ -86,10 +85,9 @@ export const contentOf = (asked: Asked, request: MessagesRequest, output: Output
   ...toolBlocks(asked, output),
 ]
 
-/** Who called the tool: the model itself. */
+/** The model itself called the tool. */
 const caller = { type: 'direct' }
 
-/** A block as a whole answer has it. */
 export const wholeBlock = (block: Block): JsonObject => {
   switch (block.type) {
     case 'thinking':
@@ -112,7 +110,6 @@ export const wholeBlock = (block: Block): JsonObject => {
   }
 }
 
-/** A block as a stream opens it. */
 export const openingBlock = (block: Block): JsonObject => {
   switch (block.type) {
     case 'thinking':
@@ -127,7 +124,6 @@ export const openingBlock = (block: Block): JsonObject => {
   }
 }
 
-/** What a stream says between the beginning and the end of a block. */
 export function* deltasOf(block: Block): Iterable<JsonObject> {
   switch (block.type) {
     case 'thinking':

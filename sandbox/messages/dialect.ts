@@ -72,7 +72,6 @@ const errorBody = (fault: Fault, id: string): string => JSON.stringify(errorOf(t
 const errorEvent = ({ word, message }: Fault, { id }: Asked): string =>
   namedEvent(errorOf(word ?? 'overloaded_error', message, id))
 
-/** Messages as Anthropic speaks them. */
 export const messages: Dialect = {
   keyOf,
   modelOf,
@@ -87,5 +86,5 @@ export const messages: Dialect = {
 const countedAnswer = ({ body, directives }: Asked): Answer =>
   wholeAnswer(JSON.stringify({ input_tokens: directives.prompt_tokens ?? promptTokensOf(body) }), null)
 
-/** How many tokens a prompt has, for nothing. */
+/** A free count of the prompt's tokens. */
 export const countTokens: Dialect = { ...messages, streams: () => false, check: checkCount, answer: countedAnswer }

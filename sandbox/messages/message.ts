@@ -5,7 +5,6 @@ import { idOf } from './content.ts'
 
 const stopReasons = { stop: 'end_turn', length: 'max_tokens', tool_calls: 'tool_use' } as const
 
-/** How a message ends. */
 export const endingOf = ({ directives }: Asked, output: Output): JsonObject => {
   const usual = output.stopWord === null ? stopReasons[output.finishReason] : 'stop_sequence'
   const reason = directives.finish_reason ?? usual
@@ -16,10 +15,8 @@ export const endingOf = ({ directives }: Asked, output: Output): JsonObject => {
   }
 }
 
-/** Of a message that has not ended. */
 export const noEnding: JsonObject = { stop_reason: null, stop_sequence: null, stop_details: null }
 
-/** A message, as a whole or as a stream begins it. */
 export const messageOf = (
   asked: Asked,
   content: readonly JsonObject[],

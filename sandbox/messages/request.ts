@@ -5,7 +5,6 @@ import { imageTokens } from '../tokens.ts'
 import { countWords } from '../words.ts'
 import { blocksOf } from './turns.ts'
 
-/** What of a request for a message decides its answer. */
 export interface MessagesRequest extends Prompt {
   readonly thinks: boolean
   /** False: thinking is signed, but not shown. */
@@ -13,7 +12,7 @@ export interface MessagesRequest extends Prompt {
   readonly declaresSearch: boolean
   readonly searches: number
   readonly failedSearches: number
-  /** Without what searches find. */
+  /** Without the results of searches. */
   readonly promptTokens: number
 }
 
@@ -83,7 +82,6 @@ const thinkingTokensOf = (thinking: JsonObject, effort: unknown): number => {
 
 const preface = 'I call what was given to me.'
 
-/** A body that has been checked. */
 export const readMessagesRequest = (body: JsonObject, directives: Directives): MessagesRequest => {
   const messages = asArray(body['messages'])
   const asks = isQuestion(messages.at(-1))

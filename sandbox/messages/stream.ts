@@ -14,7 +14,6 @@ function* blockEvents(block: Block, index: number): Iterable<Part> {
   yield eventOf({ type: 'content_block_stop', index })
 }
 
-/** The events of a stream, made as they are written. */
 export function* streamMessagesParts(
   asked: Asked,
   output: Output,

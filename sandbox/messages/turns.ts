@@ -6,11 +6,9 @@ import { assertMessagesMembers, refuseMessages } from './refusing.ts'
 interface Turn {
   readonly role: string
   readonly placed: readonly Placed[]
-  /** Where its first message stands. */
   readonly path: string
 }
 
-/** The blocks of a message; a string is one of text. */
 export const blocksOf = (content: unknown): readonly JsonObject[] =>
   typeof content === 'string' ? [{ type: 'text', text: content }] : asArray(content).map(asObject)
 
@@ -98,7 +96,7 @@ const assertAsked = (turn: Turn, before: Turn | undefined): void => {
   }
 }
 
-/** Results stand before everything else that their turn says. */
+/** Results come before all other blocks of their turn. */
 const assertResultsFirst = ({ placed }: Turn): void => {
   const others = placed.findIndex(({ block }) => block['type'] !== 'tool_result')
   const late = placed.findLast(({ block }) => block['type'] === 'tool_result')
@@ -119,7 +117,7 @@ const assertPairs = (turns: readonly Turn[]): void => {
 
 const thinkingTypes: readonly unknown[] = ['thinking', 'redacted_thinking']
 
-/** In a loop of tools, a model that thinks by a budget wants its own thinking back. */
+/** In a tool loop, a model that thinks by a budget needs its own thinking back. */
 const assertThinkingFirst = (turns: readonly Turn[]): void => {
   const [before, last] = turns.slice(-2)
   if (ofType(last, 'tool_result').length === 0 || before === undefined) return
@@ -138,7 +136,6 @@ const assertEnd = (last: Turn | undefined): void => {
     throw refuseMessages('messages', 'final assistant content cannot end with trailing whitespace')
 }
 
-/** Throws Refusal for messages that are malformed, or whose tool calls and results do not belong together. */
 export const assertMessages = (body: JsonObject): void => {
   const { messages } = body
   if (!Array.isArray(messages))

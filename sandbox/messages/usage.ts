@@ -6,9 +6,8 @@ import { searchTokens } from '../searching.ts'
 import type { Tokens } from '../tokens.ts'
 import type { MessagesRequest } from './request.ts'
 
-/** The figures of one moment of an answer. */
 interface Figures {
-  /** Without what the cache gave or took. */
+  /** Without tokens read from or written to the cache. */
   readonly input: number
   readonly output: number
   readonly thinking: number
@@ -32,7 +31,6 @@ const tokensOf = ({ input, output, thinking }: Figures, directives: Directives):
   }
 }
 
-/** The members that the end of a stream tells too. */
 const cumulative = (figures: Figures, tokens: Tokens): JsonObject => ({
   input_tokens: figures.input,
   cache_creation_input_tokens: tokens.cacheWrite + tokens.cacheWrite1h,
@@ -53,7 +51,7 @@ const wholeUsage = ({ body, directives }: Asked, figures: Figures, tokens: Token
   speed: null,
 })
 
-/** What a message tells of its usage: at its beginning and at its end in a stream, or whole. */
+/** The usage of a message: at its beginning and at its end in a stream, or whole. */
 export interface Telling {
   readonly start: Told
   readonly end: Told
@@ -71,7 +69,7 @@ const figuresOf = (request: MessagesRequest, output: Output, directives: Directi
   }
 }
 
-/** A stream begins with what is known before the model has searched and spoken. */
+/** A stream begins with what is known before the model has searched and generated. */
 const startOf = (request: MessagesRequest, figures: Figures, directives: Directives): Figures => ({
   input: directives.start_prompt_tokens ?? (request.searches > 0 ? request.promptTokens : figures.input),
   output: Math.min(1, figures.output),
@@ -79,7 +77,6 @@ const startOf = (request: MessagesRequest, figures: Figures, directives: Directi
   searches: null,
 })
 
-/** Null where the directives forbid to tell it. */
 export const tellingOf = (asked: Asked, request: MessagesRequest, output: Output): Telling | null => {
   const { directives } = asked
   if (directives.no_usage) return null

@@ -1,7 +1,6 @@
 import { asArray, asObject, asText, isObject, type JsonObject } from '../../src/encoding/json.ts'
 import type { Directives } from '../directives.ts'
 
-/** How often each built-in tool is called. */
 export interface BuiltInCalls {
   readonly searches: number
   readonly failedSearches: number
@@ -11,7 +10,6 @@ export interface BuiltInCalls {
   readonly codeCalls: number
   readonly containers: number
   readonly images: number
-  /** The declarations, for what their calls repeat of them. */
   readonly imageTool: JsonObject
   readonly codeTool: JsonObject
 }
@@ -62,7 +60,7 @@ const usable = (body: JsonObject): readonly JsonObject[] => {
   return tools.filter((tool) => tool['type'] === choice['type'])
 }
 
-/** Each declared tool is called once, or as often as its directive says, until `max_tool_calls` is reached. */
+/** Each declared tool is called once, or as often as its directive sets, until `max_tool_calls` is reached. */
 export const builtInCallsOf = (body: JsonObject, directives: Directives): BuiltInCalls => {
   const declared = declaredIn(usable(body))
   let left = typeof body['max_tool_calls'] === 'number' ? body['max_tool_calls'] : Number.POSITIVE_INFINITY

@@ -171,7 +171,7 @@ const assertFormat = (body: JsonObject): void => {
     })
 }
 
-/** Throws Refusal for what the service refuses; xAI is more liberal in what it does not know. */
+/** Throws Refusal for what the service refuses; xAI is more liberal with unknown members. */
 export const checkResponses =
   (stored: StoredResponses) =>
   ({ body }: Incoming, directives: Directives): void => {

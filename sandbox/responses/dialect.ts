@@ -63,7 +63,6 @@ const errorEvents =
     return error + namedEvent({ type: 'response.failed', sequence_number: passed + 1, response })
   }
 
-/** Responses as OpenAI and xAI speak them. */
 export const responses = (stored: StoredResponses): Dialect => ({
   keyOf: bearerKeyOf,
   modelOf: modelInBody,
@@ -79,7 +78,6 @@ const idIn = (url: string): string => /\/responses\/([^/?]+)/.exec(url)?.[1] ?? 
 
 const notFound = (id: string): Refusal => new Refusal(`Response with id '${id}' not found.`, { status: 404 })
 
-/** A stored response; throws Refusal where there is none. */
 export const storedBody =
   (stored: StoredResponses) =>
   (url: string): string => {
@@ -88,7 +86,6 @@ export const storedBody =
     return found.text
   }
 
-/** Forgets a response and says so; throws Refusal where there is none. */
 export const deletedBody =
   (stored: StoredResponses) =>
   (url: string): string => {

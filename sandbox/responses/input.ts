@@ -39,7 +39,6 @@ const required: { readonly [type: string]: readonly string[] } = {
   item_reference: ['id'],
 }
 
-/** How the ids of items begin. */
 export const idPrefixes: { readonly [type: string]: string } = {
   message: 'msg',
   reasoning: 'rs',
@@ -90,7 +89,6 @@ const assertItem = (item: unknown, index: number): void => {
   assertId(item, path)
 }
 
-/** Throws Refusal for an input that is malformed. */
 export const assertInput = (body: JsonObject): void => {
   const { input } = body
   if (input === undefined) {
@@ -102,7 +100,7 @@ export const assertInput = (body: JsonObject): void => {
   for (const [index, item] of input.entries()) assertItem(item, index)
 }
 
-/** An image that does not hold its picture is looked up by its id. */
+/** An image without its data is fetched by its id. */
 const isReference = ({ type, result }: JsonObject): boolean =>
   type === 'item_reference' || (type === 'image_generation_call' && !result)
 
@@ -118,7 +116,6 @@ const resolved = (item: JsonObject, stored: StoredResponses): JsonObject => {
   return found
 }
 
-/** The items that a request brings itself; throws Refusal for a reference to none. */
 export const inputItems = (body: JsonObject, stored: StoredResponses): readonly JsonObject[] => {
   const { input } = body
   if (typeof input === 'string') return [{ type: 'message', role: 'user', content: input }]
@@ -136,7 +133,7 @@ const previousItems = (body: JsonObject, stored: StoredResponses): readonly Json
   return stored.conversation(id)
 }
 
-/** All that was said before the answer; throws Refusal where it goes on from a response that is not there. */
+/** All items before the answer; throws Refusal where the previous response does not exist. */
 export const conversationOf = (body: JsonObject, stored: StoredResponses): readonly JsonObject[] => [
   ...previousItems(body, stored),
   ...inputItems(body, stored),
@@ -154,7 +151,7 @@ const assertAnswered = (items: readonly JsonObject[], type: string, word: string
   if (open !== undefined) throw new Refusal(`No tool output found for ${word} call ${open}.`, { param: 'input' })
 }
 
-/** Throws Refusal where calls and their outputs do not belong together, or reasoning leads to nothing. */
+/** Throws Refusal where calls and their outputs do not belong together, or reasoning is followed by nothing. */
 export const assertConversation = (items: readonly JsonObject[]): void => {
   assertAnswered(items, 'function_call', 'function')
   assertAnswered(items, 'custom_tool_call', 'custom tool')

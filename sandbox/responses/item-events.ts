@@ -101,7 +101,6 @@ const eventsWithin = (item: Item): Iterable<JsonObject> => {
   }
 }
 
-/** All events of an item, without their numbers. */
 export function* itemEvents(item: Item, output_index: number): Iterable<JsonObject> {
   yield { type: 'response.output_item.added', output_index, item: openingItem(item) }
   for (const event of eventsWithin(item)) yield { ...event, item_id: item.id, output_index }

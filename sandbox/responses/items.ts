@@ -10,11 +10,10 @@ import type { ResponsesRequest } from './request.ts'
 
 interface Named {
   readonly id: string
-  /** False where its end was cut off. */
   readonly isWhole: boolean
 }
 
-/** An item of the output; `pieces` are what a stream sends of it, one after another. */
+/** `pieces` are the deltas that a stream sends, in order. */
 export type Item = Named &
   (
     | {
@@ -70,7 +69,7 @@ const reasoningItems = (asked: Asked, request: ResponsesRequest, output: Output)
   return [{ type: 'reasoning', id: idOf(asked, 'reasoning', 0), isWhole: true, pieces, shown, encrypted }]
 }
 
-/** xAI tells each of its tools' calls as a function's too. */
+/** xAI reports each call of its tools as a function's too. */
 const asCalled = (asked: Asked, name: string, index: number, argument: JsonObject): JsonObject =>
   asked.directives.profile === 'xai'
     ? { name, call_id: `call_${name}_${index}`, arguments: JSON.stringify(argument) }
@@ -130,7 +129,6 @@ const codeItems = (asked: Asked, calls: BuiltInCalls): readonly Item[] =>
     members: asCalled(asked, 'code_execution', index, { code }),
   }))
 
-/** One transparent pixel. */
 const image = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg=='
 
 const chosen = (value: unknown, otherwise: string): string =>
@@ -181,7 +179,6 @@ const callItems = (asked: Asked, request: ResponsesRequest, output: Output): rea
   })
 }
 
-/** What a response puts out, in its order. */
 export const itemsOf = (asked: Asked, request: ResponsesRequest, output: Output): readonly Item[] => [
   ...reasoningItems(asked, request, output),
   ...searchItems(asked, request, request.builtIn),
@@ -204,7 +201,6 @@ const reasoningMembers = ({ pieces, shown, encrypted }: Item & { readonly type: 
   ...(encrypted === null ? {} : { encrypted_content: encrypted }),
 })
 
-/** An item at its end. */
 export const wholeItem = (item: Item): JsonObject => {
   const { type, id } = item
   const status = item.isWhole ? 'completed' : 'incomplete'
@@ -234,7 +230,6 @@ export const wholeItem = (item: Item): JsonObject => {
   }
 }
 
-/** An item as a stream begins it. */
 export const openingItem = (item: Item): JsonObject => {
   const whole = wholeItem(item)
   const begun = { ...whole, status: 'in_progress' }
@@ -256,5 +251,4 @@ export const openingItem = (item: Item): JsonObject => {
   }
 }
 
-/** The name that its events have. */
 export const eventNameOf = (item: Item, what: string): string => `response.${asText(item.type)}.${what}`

@@ -5,13 +5,11 @@ import { audioTokens, imageTokens } from '../tokens.ts'
 import { countWords } from '../words.ts'
 import { type BuiltInCalls, builtInCallsOf, noBuiltInCalls } from './built-in.ts'
 
-/** What of a request for a response decides it. */
 export interface ResponsesRequest extends Prompt {
   readonly input: readonly JsonObject[]
   readonly previousId: string | null
   readonly isStored: boolean
   readonly builtIn: BuiltInCalls
-  /** Names of the tools whose input is any text. */
   readonly customNames: readonly string[]
   readonly reasons: boolean
   readonly reasoningShown: 'summary' | 'text' | 'nothing'
@@ -72,7 +70,6 @@ const shownOf = (reasoning: JsonObject, directives: Directives): ResponsesReques
 const isPart = (items: readonly JsonObject[], type: string): number =>
   items.flatMap(partsOf).filter((part) => part['type'] === type).length
 
-/** A body that has been checked, and all items of its conversation. */
 export const readResponsesRequest = (
   body: JsonObject,
   input: readonly JsonObject[],
@@ -100,7 +97,7 @@ export const readResponsesRequest = (
     customNames: customIn(body),
     reasons: effort !== null && effort !== 'none',
     reasoningShown: shownOf(reasoning, directives),
-    // OpenAI tells it unasked.
+    // OpenAI includes it without being asked.
     reasoningEncrypted:
       directives.profile !== 'xai' || asArray(body['include']).includes('reasoning.encrypted_content'),
     words:

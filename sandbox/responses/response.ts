@@ -5,7 +5,6 @@ import type { Output } from '../output.ts'
 import { countWords } from '../words.ts'
 import type { ResponsesRequest } from './request.ts'
 
-/** Where a response stands. */
 export interface Standing {
   readonly status: 'in_progress' | 'completed' | 'incomplete' | 'failed'
   readonly output: readonly JsonObject[]
@@ -22,7 +21,6 @@ export const inProgress: Standing = {
   told: null,
 }
 
-/** The end that the answer comes to. */
 export const endOf = (
   { directives }: Asked,
   output: Output,
@@ -39,7 +37,7 @@ export const endOf = (
   }
 }
 
-/** The end that the directive `failed` asks for; usage is told only where a directive says what. */
+/** For the directive `failed`; usage is reported only where a directive sets it. */
 export const failedEnd = ({ directives, secrets }: Asked, told: Told | null): Standing => {
   const { code, message } = readFault(directives, secrets)
   const isTold = directives.prompt_tokens !== undefined || directives.completion_tokens !== undefined
@@ -67,7 +65,7 @@ const reasoningOf = (reasoning: unknown): JsonObject => ({ effort: null, summary
 
 const imageTokens = 1_056
 
-/** Each image is made from what was asked for, and from all images of the conversation. */
+/** Each image is made from the user's text, and from all images of the conversation. */
 const imageUsageOf = ({ builtIn, userText, images }: ResponsesRequest): JsonObject => {
   const text_tokens = builtIn.images * countWords(userText)
   const image_tokens = builtIn.images * images
@@ -86,7 +84,6 @@ const toolUsageOf = (request: ResponsesRequest): JsonObject => ({
   web_search: { num_requests: request.builtIn.searches },
 })
 
-/** What of the request the response repeats. */
 const repeated = (body: JsonObject): JsonObject => ({
   instructions: body['instructions'] ?? null,
   max_output_tokens: body['max_output_tokens'] ?? null,
@@ -112,7 +109,6 @@ const tierOf = (asked: unknown): unknown => (typeof asked !== 'string' || asked 
 
 export const responseIdOf = ({ id }: Asked): string => `resp_${id.replaceAll('-', '')}`
 
-/** A response as it stands. */
 export const responseOf = (asked: Asked, request: ResponsesRequest, standing: Standing): JsonObject => {
   const { body, directives } = asked
   const createdSeconds = Math.floor(asked.at / 1000)

@@ -1,10 +1,9 @@
 import { asText, type JsonObject } from '../../src/encoding/json.ts'
 import { sandboxLimits } from '../limits.ts'
 
-/** A response that can be asked for, and what a later one goes on from. */
+/** A stored response, and what a later one continues from. */
 export interface Stored {
   readonly id: string
-  /** Its JSON. */
   readonly text: string
   readonly input: readonly JsonObject[]
   readonly output: readonly JsonObject[]
@@ -31,7 +30,6 @@ export class StoredResponses {
     return this.#byId.get(id)
   }
 
-  /** False where there is none. */
   delete(id: string): boolean {
     const stored = this.#byId.get(id)
     if (stored === undefined) return false
@@ -39,7 +37,6 @@ export class StoredResponses {
     return this.#byId.delete(id)
   }
 
-  /** All items of the conversation that ends with the response, oldest first. */
   conversation(id: string): readonly JsonObject[] {
     const links: Stored[] = []
     let stored = this.#byId.get(id)
@@ -50,7 +47,6 @@ export class StoredResponses {
     return links.toReversed().flatMap(({ input, output }) => [...input, ...output])
   }
 
-  /** An item of a response, by its own id. */
   item(id: string): JsonObject | undefined {
     for (const { output } of this.#byId.values()) {
       const found = output.find((item) => asText(item['id']) === id)

@@ -3,7 +3,6 @@ import { namedEvent, type Part, type Told } from '../dialect.ts'
 import { itemEvents } from './item-events.ts'
 import type { Item } from './items.ts'
 
-/** The response at each of its stations. */
 export interface Stations {
   readonly begun: JsonObject
   readonly ended: JsonObject
@@ -16,7 +15,6 @@ function* unnumbered({ begun }: Stations, items: readonly Item[]): Iterable<Json
   for (const [index, item] of items.entries()) yield* itemEvents(item, index)
 }
 
-/** The events of a stream, made as they are written; `isClosed`: the last one comes too. */
 export function* streamResponsesParts(stations: Stations, items: readonly Item[], isClosed: boolean): Iterable<Part> {
   let number = 0
   const numbered = (event: JsonObject): string => {

@@ -38,7 +38,6 @@ const usageOnWire = (tokens: Tokens, { builtIn }: ResponsesRequest, { directives
   ...(directives.profile === 'xai' ? xaiMembers(tokens, builtIn, directives.cost_ticks) : {}),
 })
 
-/** Null where the directives forbid to tell it. */
 export const reportedResponsesUsage = (asked: Asked, request: ResponsesRequest, output: Output): Told | null => {
   if (asked.directives.no_usage) return null
   const { builtIn, words, images, audios } = request

@@ -13,11 +13,10 @@ export interface VideoAnswer {
   readonly retryAfter?: string | undefined
 }
 
-/** When and where an answer is given. */
 export interface Moment {
   readonly requestId: string
   readonly nowMs: number
-  /** Host and port that the caller knows us by. */
+  /** Host and port under which the caller reached us. */
   readonly host: string
 }
 
@@ -27,7 +26,7 @@ const json = (status: number, value: unknown): VideoAnswer => ({
   text: JSON.stringify(value),
 })
 
-/** A string that stands for a JSON number which JavaScript would write otherwise. */
+/** A placeholder for a JSON number which JavaScript would write otherwise. */
 const numberAs = (text: string): string => `\u0000${text}\u0000`
 const withNumbers = (text: string): string => text.replaceAll(/"\\u0000([^"\\]*)\\u0000"/g, '$1')
 
@@ -43,7 +42,7 @@ export const refusalAnswer = ({ requestId }: Moment, refusal: VendorRefusal): Vi
 
 type Word = 'submitted' | 'processing' | 'succeed' | 'failed'
 
-/** The vendor's word for where the task is, before any directive changes it. */
+/** The vendor's status of the task, before any directive changes it. */
 export const stateOf = ({ startsMs, endsMs, course }: VideoTask, nowMs: number): Word => {
   if (nowMs < startsMs) return 'submitted'
   if (nowMs < endsMs) return 'processing'
@@ -87,7 +86,7 @@ const updatedMs = ({ madeMs, startsMs, endsMs }: VideoTask, state: Word): number
   return state === 'processing' ? startsMs : endsMs
 }
 
-/** A task as it stands in `data`; `idOf` puts others in place of its own ids. */
+/** The task in the `data` member; `idOf` replaces its ids. */
 const dataOf = (task: VideoTask, moment: Moment, idOf: (id: string) => string): JsonObject => {
   const state = stateOf(task, moment.nowMs)
   return {
@@ -128,7 +127,6 @@ const faultText = ({ message, leak, status, code }: VideoFault, secrets: Secrets
 
 const htmlPage = '<!DOCTYPE html>\n<html><head><title>Sandbox</title></head><body><h1>It works</h1></body></html>\n'
 
-/** The answer that a fault puts in place of the true one. */
 export const faultAnswer = (fault: VideoFault, moment: Moment, secrets: Secrets): VideoAnswer => {
   const status = fault.status ?? (fault.code === undefined ? 200 : statusOf(fault.code))
   if (fault.html) return { status, contentType: 'text/html; charset=utf-8', text: htmlPage }

@@ -4,7 +4,6 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { asObject, type JsonObject, parseJson } from '../../src/encoding/json.ts'
 import { VendorRefusal } from './refusing.ts'
 
-/** The API key, the access key and the secret key of the sandbox vendor. */
 export const sandboxVideoKey = 'sandbox'
 
 const invalid = (): VendorRefusal => new VendorRefusal(1002, 'Authorization is invalid')

@@ -3,7 +3,6 @@ import { getValidator } from '../../src/encoding/schema-validation.ts'
 import { modeOf, plainVideoModel, tenthsPerSecond } from './rates.ts'
 import { badParameter } from './refusing.ts'
 
-/** What is wrong with a request beyond its shape. */
 interface VideoRule {
   readonly problem: string
   readonly breaks: (body: JsonObject, model: string, kind: string) => boolean
@@ -85,7 +84,6 @@ const rules: readonly VideoRule[] = [
 
 const schemaId = 'vendors/vv-video.v1.json'
 
-/** Throws VendorRefusal for what the vendor would refuse. */
 export const checkVideo = (kind: string, body: JsonObject): void => {
   const [problem] = getValidator(schemaId)({ kind, body })
   if (problem !== undefined) throw badParameter(`${problem.path.replace(/^body\.?/, '')} ${problem.message}`.trim())

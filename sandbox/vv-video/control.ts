@@ -7,44 +7,37 @@ import { stateOf } from './answers.ts'
 import type { VideoRecord } from './records.ts'
 import type { VideoVendorSandbox } from './vendor.ts'
 
-/** What was tried and made under one external id. */
 export interface SandboxVideo {
   readonly externalTaskId: string | null
-  /** Of the tasks really made, in their order: one, unless `not_unique` let more be. */
+  /** Of the tasks created, in their order: one, unless `not_unique` allows more. */
   readonly vendorTaskIds: readonly string[]
-  /** Submits that were tried, whatever came of them. */
+  /** Submits received, whatever their result. */
   readonly submits: number
   readonly queries: number
-  /** The vendor's word now; null where none was made. */
+  /** The vendor's current status; null where no task was created. */
   readonly status: string | null
-  /** What it costs by the price list; null where none was made. */
+  /** By the price list; null where no task was created. */
   readonly units: string | null
 }
 
 export interface SandboxVideoTotals {
   readonly submits: number
-  /** Tasks really made. */
   readonly made: number
   readonly queries: number
   readonly lists: number
-  /** Tasks that have not ended. */
   readonly open: number
-  /** Submits that carried a callback address. */
   readonly callbacksAsked: number
   /** Calls of the vendor's API that came within one second, at most. */
   readonly callsPerSecondMax: number
 }
 
-/** The sandbox vendor as a test sees it. */
 export interface SandboxVideos {
   totals(): SandboxVideoTotals
-  /** Oldest first. */
   all(): readonly SandboxVideo[]
-  /** By the external id or the vendor's; undefined where nobody has tried. */
   find(id: string): SandboxVideo | undefined
-  /** Directives, as in prompts, for every task and call to come, in place of those laid before; '' lays none. Throws Refusal. */
+  /** Replaces the directives for every later task and call; '' removes them. Throws Refusal. */
   direct(directives: string): void
-  /** Ends a task now, as its directives and these say; false where there is none. Throws Refusal. */
+  /** Ends a task now, as its directives and these define; false where there is none. Throws Refusal. */
   end(id: string, directives?: string): boolean
 }
 
@@ -86,7 +79,7 @@ const nothing = { error: { message: 'There is no such task.' } }
 
 const idIn = (url: string): string => decodeURIComponent(/^\/sandbox\/videos\/([^/?]+)/.exec(url)?.[1] ?? '')
 
-/** `GET /sandbox/videos?last=<n>`: the last external ids that were tried, oldest first. */
+/** `GET /sandbox/videos?last=<n>`: the last external ids submitted, oldest first. */
 export const showVideos =
   (videos: SandboxVideos): Handler =>
   (request, response) => {
@@ -95,7 +88,6 @@ export const showVideos =
     send(response, 200, videos.all().slice(-last))
   }
 
-/** `GET /sandbox/videos/totals` */
 export const showVideoTotals =
   (videos: SandboxVideos): Handler =>
   (_request, response) =>
@@ -111,7 +103,6 @@ export const showVideo =
 
 const directivesIn = (text: string): string => asText(asObject(parseJson(text))['directives'])
 
-/** Does what the posted `{"directives": "[[…]]"}` say. */
 const obey =
   (act: (directives: string, url: string) => boolean): Handler =>
   async (request, response) => {
@@ -126,12 +117,10 @@ const obey =
     }
   }
 
-/** `POST /sandbox/videos/directives` */
 export const directVideos = (videos: SandboxVideos): Handler =>
   obey((directives) => {
     videos.direct(directives)
     return true
   })
 
-/** `POST /sandbox/videos/<id>/end` */
 export const endVideo = (videos: SandboxVideos): Handler => obey((directives, url) => videos.end(idIn(url), directives))

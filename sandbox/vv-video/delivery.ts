@@ -58,7 +58,6 @@ const writeAnswer = async (line: Line, answer: VideoAnswer, fault: VideoFault, c
   await line.end()
 }
 
-/** Sends the answer as the fault lets it. */
 export const sendShaped = async (
   response: ServerResponse,
   answer: VideoAnswer,

@@ -20,30 +20,28 @@ const numberText: Rule<string> = {
   read: (text) => (/^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?$/.test(text) ? text : undefined),
 }
 
-/** How a task goes. */
 const courseRules = {
-  queue_ms: ms, // It is `submitted` for so long,
-  run_ms: ms, // and then runs for so long.
-  never: flag, // It never ends.
+  queue_ms: ms, // In state `submitted`,
+  run_ms: ms, // and then running.
+  never: flag,
   failed: flag,
   fail_message: anyText,
-  succeeded: flag, // The newer word for `succeed`.
-  state: anyText, // The word told while it runs.
-  backwards: flag, // Every second query while it runs says `submitted` again.
+  succeeded: flag, // The newer name of `succeed`.
+  state: anyText, // The status reported while it runs.
+  backwards: flag, // Every second query while it runs returns `submitted` again.
   deduction: anyText, // As a string, whatever it is.
-  deduction_number: numberText, // As a JSON number.
+  deduction_number: numberText,
   no_deduction: flag,
   input_seconds: integer(1, 3_600), // Of the video that is edited.
   videos: integer(0, sandboxLimits.sandboxVideoFilesMax),
-  url_ms: ms, // How long the address of a video is good; each query signs it anew.
+  url_ms: ms, // How long the URL of a video is valid; each query signs it anew.
   not_unique: flag, // A second submit under the same external id makes a second task.
 } as const
 
-/** What befalls a call. */
 const faultRules = {
-  on: oneOf('submit', 'query', 'any'), // Which calls; submits, where nothing is said.
+  on: oneOf('submit', 'query', 'any'), // Which calls; default: submits.
   skip: calls, // So many of them pass first,
-  first: calls, // and so many fail then; all, where nothing is said.
+  first: calls, // and so many fail then; default: all.
   done: flag, // A submit's task is made before it fails.
   status: integer(400, 599), // The vendor's code goes with it,
   code: integer(1, 999_999), // and the status with a code.
@@ -52,10 +50,10 @@ const faultRules = {
   retry_after: headerText,
   html: flag,
   not_json: flag,
-  empty: flag, // An envelope without data.
-  hang: flag, // Nothing is ever said.
-  break: flag, // The connection is cut instead of an answer.
-  break_body: flag, // It is cut in the middle of the body.
+  empty: flag,
+  hang: flag, // No response is ever sent.
+  break: flag,
+  break_body: flag, // The connection is cut in the middle of the body.
   delay_ms: ms,
   trickle_ms: ms, // Between two bytes of the body.
   oversize_bytes: integer(1, sandboxLimits.sandboxAnswerBytesMax), // Of blanks behind the body.
@@ -69,13 +67,12 @@ export type VideoFault = ValuesOf<typeof faultRules>
 type Block = ValuesOf<typeof rules>
 type Name = keyof typeof rules
 
-/** What the blocks of one text say: how its task goes, and the faults in their order. */
 export interface VideoDirectives {
   readonly course: Course
   readonly faults: readonly VideoFault[]
 }
 
-/** No task is made of a submit that one of these befalls, unless with `done`. */
+/** A submit with one of these faults creates no task, unless with `done`. */
 const inPlace = ['status', 'code', 'html', 'not_json', 'empty', 'hang', 'break'] as const
 const happening: readonly Name[] = [
   ...inPlace,
@@ -83,7 +80,7 @@ const happening: readonly Name[] = [
 ]
 const telling: readonly Name[] = ['status', 'code']
 
-/** A directive that says how something fails means nothing where nothing fails. */
+/** A directive that shapes a failure has no effect where nothing fails. */
 const needs: { readonly [N in Name]?: readonly Name[] } = {
   on: happening,
   skip: happening,
@@ -121,8 +118,8 @@ const courseOf = (blocks: readonly Block[]): Course => {
 }
 
 /**
- * Reads the blocks `[[key=value;…]]` of a text. Each block is at most one fault; what it says of the task's course holds wherever it
- * stands. Throws Refusal for anything malformed.
+ * Reads the blocks `[[key=value;…]]` of a text. Each block is at most one fault; what it sets of the task's course
+ * holds wherever it is placed. Throws Refusal for anything malformed.
  */
 export const readVideoDirectives = (text: string): VideoDirectives => {
   const blocks = blocksIn(text)
@@ -130,16 +127,14 @@ export const readVideoDirectives = (text: string): VideoDirectives => {
   return { course: courseOf(blocks), faults: blocks.filter(isFault).map((block) => only(block, faultRules)) }
 }
 
-/** The texts of a request in which directives may stand. */
 export const promptsOf = (body: JsonObject): string =>
   [body['prompt'], ...asArray(body['multi_prompt']).map((shot) => asObject(shot)['prompt'])].map(asText).join('\n')
 
-/** True where the fault's own answer, or none, stands in place of the true one. */
+/** True where the fault's own answer, or none, replaces the true one. */
 export const replacesAnswer = (fault: VideoFault): boolean => inPlace.some((name) => Object.hasOwn(fault, name))
 
 export type VideoCall = 'submit' | 'query'
 
-/** A fault with the calls that it has seen. */
 interface Counted {
   readonly fault: VideoFault
   calls: number
@@ -155,7 +150,6 @@ export class FaultQueue {
     this.#counted = faults.map((fault) => ({ fault, calls: 0 }))
   }
 
-  /** Counts a call; null where nothing befalls it. */
   next(call: VideoCall): VideoFault | null {
     for (const counted of this.#counted.filter(({ fault }) => isFor(fault, call))) {
       const { skip = 0, first = Number.POSITIVE_INFINITY } = counted.fault

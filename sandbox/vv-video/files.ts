@@ -8,7 +8,7 @@ const usualUrlMs = 3_600_000
 
 export const filePath = /^\/sandbox\/files\/[^/]+\.mp4$/
 
-/** Where a video lies until its signature ends. Each query signs anew. */
+/** Valid until its signature ends. Each query signs anew. */
 export const signedFileUrl = ({ id, course }: VideoTask, name: string, { nowMs, host }: Moment): string => {
   const path = `/sandbox/files/${id}-${name}.mp4`
   const expires = Math.ceil((nowMs + (course.url_ms ?? usualUrlMs)) / 1_000)

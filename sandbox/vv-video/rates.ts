@@ -14,7 +14,6 @@ interface Rates {
 const early: Rates = { silent: { std: 3, pro: 5 } }
 const master: Rates = { silent: { std: 20, pro: 20 } }
 
-/** The vendor's price list. */
 const table: { readonly [model: string]: Rates } = {
   v1: early,
   'v1-6': early,
@@ -37,7 +36,7 @@ const table: { readonly [model: string]: Rates } = {
 
 const longestFirst = Object.keys(table).toSorted((a, b) => b.length - a.length)
 
-/** The vendor's name of a model without the vendor's own in front; '' where there is none such. */
+/** Without the vendor's prefix; '' where there is no such model. */
 export const plainVideoModel = (model: string): string =>
   longestFirst.find((name) => model === name || model.endsWith(`-${name}`)) ?? ''
 
@@ -46,7 +45,7 @@ export const modeOf = (kind: string, body: JsonObject): string =>
 
 const defaultSeconds = 5
 
-/** The seconds of the video that is made: those of its input where that is edited. */
+/** An edited video is as long as its input. */
 export const secondsOf = (body: JsonObject, course: Course): number => {
   const [video] = asArray(body['video_list']).map(asObject)
   if (video !== undefined && (video['refer_type'] ?? 'base') === 'base') return course.input_seconds ?? defaultSeconds
@@ -59,7 +58,6 @@ const ratesOf = (rates: Rates, body: JsonObject): Modes | undefined => {
   return asArray(body['voice_list']).length > 0 ? (rates.voice ?? rates.sound) : rates.sound
 }
 
-/** Tenths of a unit for a second; undefined where the vendor does not make such a video. */
 export const tenthsPerSecond = (kind: string, body: JsonObject): number | undefined => {
   const rates = table[plainVideoModel(asText(body['model_name']))]
   return rates === undefined ? undefined : ratesOf(rates, body)?.[modeOf(kind, body)]

@@ -1,9 +1,8 @@
 import { sandboxLimits } from '../limits.ts'
 import { type Course, FaultQueue, type VideoCall, type VideoDirectives, type VideoFault } from './directives.ts'
 
-/** One that was really made. Times are milliseconds since the epoch. */
+/** A created task. Times are milliseconds since the epoch. */
 export interface VideoTask {
-  /** The vendor's. */
   readonly id: string
   readonly kind: string
   readonly externalId: string | null
@@ -11,7 +10,7 @@ export interface VideoTask {
   readonly madeMs: number
   readonly watermark: boolean
   readonly seconds: number
-  /** What it costs where no directive says otherwise. */
+  /** What it costs where no directive sets another price. */
   readonly units: string
   startsMs: number
   endsMs: number
@@ -19,7 +18,6 @@ export interface VideoTask {
   queries: number
 }
 
-/** All that came under one external id. */
 export interface VideoRecord {
   readonly externalId: string | null
   readonly faults: FaultQueue
@@ -38,15 +36,14 @@ interface Counts {
 
 const noCounts: Counts = { submits: 0, made: 0, queries: 0, lists: 0, callbacksAsked: 0 }
 
-/** What was tried and what was made, bounded in number: the oldest go first. */
+/** Bounded in number: the oldest go first. */
 export class VideoRecords {
   readonly #records = new Map<string, VideoRecord>()
-  /** By the vendor's id. */
   readonly #byTask = new Map<string, VideoRecord>()
   #anonymous = 0
   counts: Counts = { ...noCounts }
 
-  /** The record of a submit, made where there is none yet; directives of the first one count. */
+  /** Created where there is none yet; directives of the first submit count. */
   ofSubmit(externalId: string | null, { faults }: VideoDirectives): VideoRecord {
     this.#anonymous += externalId === null ? 1 : 0
     const key = externalId === null ? `\n${this.#anonymous}` : externalId
@@ -64,12 +61,11 @@ export class VideoRecords {
     this.counts.made += 1
   }
 
-  /** By the external id or the vendor's. */
   find(id: string): VideoRecord | undefined {
     return this.#records.get(id) ?? this.#byTask.get(id)
   }
 
-  /** The task that an id names: the first one where it is an external id. */
+  /** An external id names its first task. */
   task(id: string): VideoTask | undefined {
     const tasks = this.find(id)?.tasks
     return tasks?.find((task) => task.id === id) ?? tasks?.[0]
@@ -98,7 +94,6 @@ export class VideoRecords {
   }
 }
 
-/** How many calls came within one second, at most. */
 export class Pace {
   #times: number[] = []
   #oldest = 0
@@ -124,7 +119,7 @@ export class Pace {
   }
 }
 
-/** What befalls a call: faults for all tasks come first. */
+/** Faults set for all tasks come first. */
 export const findVideoFault = (
   everywhere: FaultQueue,
   record: VideoRecord | undefined,

@@ -1,6 +1,5 @@
 import { Refusal } from '../faults.ts'
 
-/** The vendor says no, with its own code. */
 export class VendorRefusal extends Error {
   readonly status: number
   readonly code: number
@@ -27,7 +26,6 @@ const statuses: readonly (readonly [from: number, to: number, status: number])[]
   [5002, 5002, 504],
 ]
 
-/** The status that the vendor sends with a code. */
 export const statusOf = (code: number): number =>
   statuses.find(([from, to]) => code >= from && code <= to)?.[2] ?? (code >= 5000 ? 500 : 400)
 
@@ -41,12 +39,11 @@ const codes: { readonly [status: number]: number } = {
   504: 5002,
 }
 
-/** The code that goes with a status. */
 export const codeOf = (status: number): number => codes[status] ?? (status >= 500 ? 5000 : 1200)
 
 export const badParameter = (message: string): VendorRefusal => new VendorRefusal(1201, message)
 
-/** What any part of the sandbox throws at a caller, in the vendor's words. */
+/** Turns any refusal of the sandbox into the vendor's format. */
 export const asVendorRefusal = (error: unknown): VendorRefusal => {
   if (error instanceof VendorRefusal) return error
   if (error instanceof Refusal) return new VendorRefusal(codeOf(error.fault.status), error.message, error.fault.status)

@@ -35,7 +35,6 @@ const kindIn = '(text2video|image2video|omni-video)'
 export const kindPath = new RegExp(`^/v1/videos/${kindIn}$`)
 export const taskPath = new RegExp(`^/v1/videos/${kindIn}/([^/]+)$`)
 
-/** One call as it arrived. */
 interface Arrived {
   readonly url: string
   readonly text: string
@@ -43,7 +42,7 @@ interface Arrived {
   readonly call: CallRecord
 }
 
-/** What a call is told, and what befalls it on the way. */
+/** The answer to a call, and the fault applied to it. */
 interface Outcome {
   readonly answer: VideoAnswer
   readonly fault: VideoFault | null
@@ -69,7 +68,7 @@ const pageOf = (url: string, name: string, otherwise: number, most: number): num
   return value
 }
 
-/** The video vendor of the demo and the tests: takes tasks, lets them run by the clock, and tells how they went. */
+/** The video vendor of the demo and the tests: accepts tasks, runs them by the clock, and reports their status. */
 export class VideoVendorSandbox {
   readonly #parts: SandboxParts
   readonly records = new VideoRecords()
@@ -86,13 +85,13 @@ export class VideoVendorSandbox {
   readonly query: Handler = (request, response) => this.#serve(request, response, (arrived) => this.#query(arrived))
   readonly list: Handler = (request, response) => this.#serve(request, response, (arrived) => this.#list(arrived))
 
-  /** Lays directives under those of every task to come, and faults before theirs, in place of what was laid before. Throws Refusal. */
+  /** Replaces the directives beneath those of every later task, and faults before theirs. Throws Refusal. */
   direct(text: string): void {
     this.#everywhere = readVideoDirectives(text)
     this.#faultsEverywhere = new FaultQueue(this.#everywhere.faults)
   }
 
-  /** Ends a task now, as its directives and these say; false where there is none. Throws Refusal. */
+  /** Ends a task now, as its directives and these define; false where there is none. Throws Refusal. */
   end(id: string, text: string): boolean {
     const task = this.records.task(id)
     const { course } = readVideoDirectives(text)

@@ -12,14 +12,12 @@ import {
   walletHandlerOf,
 } from './admin-context.ts'
 
-/** Where ids and secrets come from. */
 export interface KeySource {
   readonly newId: NewId
-  /** 48 characters that nobody can guess. */
   readonly randomText: () => string
 }
 
-/** A new key's id and secret; the secret is nowhere else. */
+/** The secret is stored nowhere else. */
 export interface IssuedKey {
   readonly keyId: string
   readonly secret: string
@@ -43,7 +41,7 @@ export const requireKey = ({ tail }: Pick<AdminContext, 'tail'>, keyId: string):
   return key
 }
 
-/** True when the workspace is new, false when it was there already. Throws `conflict` where it is another. */
+/** True when the workspace is new, false when it existed already. Throws `conflict` where that one differs. */
 export const executeOpenWorkspace = async (
   books: AdminContext,
   workspace: { readonly workspaceId: string; readonly name: string; readonly creditLimitPicos: bigint },
@@ -52,7 +50,7 @@ export const executeOpenWorkspace = async (
   return facts.length > 0
 }
 
-/** True when something changed; what is undefined stays. Throws `not_found`. */
+/** True when something changed; undefined leaves a value unchanged. Throws `not_found`. */
 export const executeChangeWorkspace = async (
   books: AdminContext,
   workspaceId: string,
@@ -76,13 +74,13 @@ export const executeIssueKey = async (
 }
 
 export interface Rotation {
-  /** Until when the key that is replaced goes on; null: not at all. */
+  /** Until when the old key keeps working; null: not at all. */
   readonly graceEndsAtMs: number | null
-  /** Of the fresh key; undefined: when the one that it replaces would have ended; null: never. */
+  /** Of the new key; undefined: as the old one; null: never. */
   readonly expiresAtMs?: number | null | undefined
 }
 
-/** A fresh key under the old one's name. Throws `not_found`, or `conflict` where the key was revoked or rotated before. */
+/** Throws `not_found`, or `conflict` where the key was revoked or rotated before. */
 export const rotateKey = async (
   books: AdminContext,
   keyId: string,
@@ -95,14 +93,14 @@ export const rotateKey = async (
   return issued
 }
 
-/** True when that is news. Throws `not_found`, or `conflict` where the key was revoked. */
+/** False when unchanged. Throws `not_found`, or `conflict` where the key was revoked. */
 export const setKeyExpiry = async (books: AdminContext, keyId: string, expiresAtMs: number): Promise<boolean> => {
   const { workspaceId } = requireKey(books, keyId)
   const { facts } = await executeAccountCommand(books, workspaceId, { type: 'SetKeyExpiry', keyId, expiresAtMs })
   return facts.length > 0
 }
 
-/** True when the key worked until now. Throws `not_found`. */
+/** False when the key was not working. Throws `not_found`. */
 export const revokeKey = async (books: AdminContext, keyId: string): Promise<boolean> => {
   const { workspaceId } = requireKey(books, keyId)
   const { facts } = await executeAccountCommand(books, workspaceId, { type: 'RevokeKey', keyId })
@@ -110,7 +108,6 @@ export const revokeKey = async (books: AdminContext, keyId: string): Promise<boo
 }
 
 export interface Credit {
-  /** Above zero. */
   readonly amountPicos: bigint
   /** The same reference credits once. */
   readonly reference: string
@@ -119,7 +116,7 @@ export interface Credit {
   readonly expiresAt?: string | undefined
 }
 
-/** True when the money is new, false when the reference had been credited before with the same amount. Throws `not_found` or `conflict`. */
+/** False when the reference had been credited before with the same amount. Throws `not_found` or `conflict`. */
 export const executeCredit = async (books: AdminContext, workspaceId: string, credit: Credit): Promise<boolean> => {
   requireWorkspace(books, workspaceId)
   const outcome = await walletHandlerOf(books).execute(workspaceId, { type: 'Credit', ...credit }, books.actor)

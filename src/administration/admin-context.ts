@@ -6,19 +6,17 @@ import type { LedgerTail } from '../log/ledger-tail.ts'
 import { type AccountOutcome, WalletCommandHandler, type WalletEventType } from '../log/wallet-command-handler.ts'
 import { administrationLimits } from './limits.ts'
 
-/** What belongs to no workspace: the last word counts, so it needs no order of its own. */
+/** Facts that belong to no workspace: the last one counts, so they need no order of their own. */
 export type GlobalFact = FactOf<'PricePublished' | 'PlanPublished' | 'AliasSet' | 'RouterSet'>
 
-/** What an administrator asks for of a workspace; the rest of what stands on its subject, time causes. */
 type AskedFor = Exclude<WalletEventType, 'CreditExpired' | 'PlanRenewed'>
 
-/** What administrative changes work on: a ledger that has caught up, and the log they append to. */
 export interface AdminContext {
   readonly log: Pick<LogOf<GlobalFact['type'] | AskedFor>, 'append' | 'appendToWallet'>
   readonly tail: LedgerTail
-  /** Of this process; a fresh one where it has none. */
+  /** Of this process; absent: a new one. */
   readonly writer?: WalletCommandHandler
-  /** Who asks, such as `admin:ana`; absent where nobody does. */
+  /** Such as `admin:ana`; absent where unknown. */
   readonly actor?: string
 }
 
@@ -49,7 +47,6 @@ export const requireWorkspace = ({ tail }: Pick<AdminContext, 'tail'>, workspace
   if (!tail.ledger.accounts.workspaces.has(workspaceId)) throw accountRefusal('workspace_unknown')
 }
 
-/** Appends what the command decides. Throws `not_found` or `conflict` where it is refused. */
 export const executeAccountCommand = async (
   books: AdminContext,
   workspaceId: string,

@@ -22,7 +22,7 @@ const limitsRefusal = (refused: LimitsRefusal): GatewayError =>
       })
     : accountRefusal(refused)
 
-/** Replaces what was set, whole; false when it stood so already. Throws `not_found`, or `invalid_value` for what a workspace may spend. */
+/** False when unchanged. Throws `not_found`, or `invalid_value` for what a workspace may spend. */
 export const executeSetLimits = async (
   books: AdminContext,
   workspaceId: string,
@@ -35,12 +35,11 @@ export const executeSetLimits = async (
   return decision.facts.length > 0
 }
 
-/** The models that limits name. */
 export const modelsIn = ({ allowedModels = [], models = {} }: Limits): readonly string[] => [
   ...new Set([...allowedModels, ...Object.keys(models)]),
 ]
 
-/** What a key spent on the UTC day of an instant (milliseconds since the epoch), in its month and ever. */
+/** On the UTC day of an instant (milliseconds since the epoch), in its month and ever. */
 export const findSpending = (
   { tail }: Pick<AdminContext, 'tail'>,
   workspaceId: string,
@@ -51,18 +50,16 @@ export const findSpending = (
 
 export interface EffectiveLimits {
   readonly keyId: KeyId
-  /** As they were set. */
   readonly limits: Limits
   /** Of a workspace; a key has its own alone, beside those of its workspace. */
   readonly inForce: LimitsInForce | null
 }
 
-/** Of each workspace about which nothing else is said; null for no limit. */
+/** The configured default of a workspace; null for no limit. */
 type Configured = number | null
 
 const isSome = (limits: Limits): boolean => Object.keys(limits).length > 0
 
-/** Of a workspace, or of one key in it, whether it has any or not. */
 export const findEffectiveLimits = (
   { tail }: Pick<AdminContext, 'tail'>,
   workspaceId: string,

@@ -1,7 +1,6 @@
 /** The bounds of this folder, each with its unit in the name and its reason beside it. */
 export const administrationLimits = {
-  // Administration
-  routingNamesMax: 1_000, // Of aliases, and of routers, that are set over the configuration's: all are copied at each change.
+  routingNamesMax: 1_000, // Of aliases, and of routers, that override the configuration: all are copied at each change.
   priceEntryBytesMax: 16 * 1024, // Of one row of a price file: the longest that is shipped has 5 KB.
   globalFactsPerFrame: 24, // Prices of that size fit into frameBytesMax.
 } as const

@@ -15,13 +15,12 @@ const spendProblem: SchemaProblem = {
   keyword: 'not',
 }
 
-/** Everything that is wrong with the terms of a plan, by the names of its event. */
 export const problemsOfPlan = (plan: PlanPublished): readonly SchemaProblem[] => {
   const problems = getValidator(schemaIdOf('PlanPublished'), { allErrors: true })(plan)
   return problems.length === 0 && plan.limits.spend !== undefined ? [spendProblem] : problems
 }
 
-/** True when the plan is new, or its terms are; false when they stood already. Throws `invalid_value`. */
+/** True when the plan is new, or its terms are; false when unchanged. Throws `invalid_value`. */
 export const executePublishPlan = async (books: AdminContext, plan: PlanPublished): Promise<boolean> => {
   const [problem] = problemsOfPlan(plan)
   if (problem !== undefined)
@@ -74,11 +73,11 @@ export interface SubscribeRequest {
   readonly subscriptionId: string
   readonly startsAtMs: number
   readonly renews: boolean
-  /** False: a plan that the workspace has already is not begun anew. */
+  /** False: a plan that the workspace already has is not started again. */
   readonly again: boolean
 }
 
-/** True when a period has begun and its fee is charged; false for a repeat. Throws `not_found`, `conflict` or `insufficient_user_quota`. */
+/** False for a repeat. Throws `not_found`, `conflict` or `insufficient_user_quota`. */
 export const executeSubscribe = async (
   books: AdminContext,
   { workspaceId, planId, ...subscribing }: SubscribeRequest,
@@ -90,11 +89,11 @@ export const executeSubscribe = async (
   return carryOut(books, workspaceId, { type: 'Subscribe', terms, ...subscribing }, terms.price)
 }
 
-/** True when the plan would have been renewed until now. Throws `not_found` where there is none. */
+/** False when the plan had been cancelled before. Throws `not_found` where there is none. */
 export const executeCancelPlan = (books: AdminContext, workspaceId: string): Promise<boolean> =>
   carryOut(books, workspaceId, { type: 'CancelPlan' })
 
-/** The plan that a workspace has, on the terms of its period; null without one. Throws `not_found`. */
+/** On the terms of its period; null without a plan. Throws `not_found`. */
 export const activeSubscription = (books: Pick<AdminContext, 'tail'>, workspaceId: string): Subscription | null => {
   requireWorkspace(books, workspaceId)
   return walletInLedger(books.tail.ledger, workspaceId).subscription

@@ -37,7 +37,7 @@ const publish = async (books: AdminContext, fresh: readonly PricePublished[]): P
   return fresh
 }
 
-/** Publishes the sheets that are not in force from their instant already; answers with those that were new. Throws `invalid_value`. */
+/** Skips sheets that are already in force from their instant; returns the new ones. Throws `invalid_value`. */
 export const publishPrices = async (books: AdminContext, file: PriceFile): Promise<readonly PricePublished[]> => {
   refuseLong(file)
   const published = file.prices.map(publishedOf)
@@ -48,9 +48,7 @@ export const publishPrices = async (books: AdminContext, file: PriceFile): Promi
 }
 
 export interface ImportRequest {
-  /** LiteLLM's table, parsed. */
   readonly table: JsonObject
-  /** Those that are configured here. */
   readonly providers: ReadonlySet<string>
   readonly nowMs: number
   /** ISO 8601; undefined: now. */
@@ -58,7 +56,6 @@ export interface ImportRequest {
   readonly source?: string | undefined
 }
 
-/** What importing the table would change. */
 export const compareImport = (
   { tail }: Pick<AdminContext, 'tail'>,
   { table, providers, nowMs, effectiveFrom, source }: ImportRequest,
@@ -72,7 +69,7 @@ export const compareImport = (
   })
 }
 
-/** The rows that are asked for; undefined: all that were added or changed. Throws `invalid_value` for what cannot be published. */
+/** The named rows; undefined: all that were added or changed. Throws `invalid_value` for what cannot be published. */
 export const selectChanges = (
   changes: readonly PriceChange[],
   models: readonly string[] | undefined,
@@ -90,7 +87,7 @@ export const selectChanges = (
   return changes.flatMap(({ entry }) => (entry !== null && (wanted?.has(entry.model) ?? true) ? [entry] : []))
 }
 
-/** Publishes what the log has never had: a start does not take a later correction back. */
+/** Publishes only what the log has never had: a start must not revert a later correction. */
 export const publishUnknownPrices = (
   books: AdminContext,
   { prices }: PriceFile,
@@ -103,7 +100,6 @@ export const publishUnknownPrices = (
   )
 }
 
-/** A row of another table as it is shown whole. */
 export const changeRecord = ({ change, name, model, differences, leftOut, entry }: PriceChange) => ({
   change,
   name,

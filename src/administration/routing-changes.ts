@@ -3,7 +3,7 @@ import { GatewayError, truncateName } from '../errors/gateway-error.ts'
 import { type AdminContext, appendGlobalFacts } from './admin-context.ts'
 import { administrationLimits } from './limits.ts'
 
-/** What is said of names that are allowed, since a price may follow, and that lead to nothing yet. */
+/** Warnings about names that are allowed, since a price may follow, but cannot be served yet. */
 export const findWarnings = (
   { tail }: Pick<AdminContext, 'tail'>,
   catalog: Catalog,
@@ -30,7 +30,7 @@ const requireRoom = (names: ReadonlyMap<string, unknown>, name: string): void =>
     )
 }
 
-/** What a bare name leads to; null: the configuration's word again. False where nothing changes. Throws `invalid_value`. */
+/** Null removes the override. False when unchanged. Throws `invalid_value`. */
 export const setAlias = async (
   books: AdminContext,
   catalog: Catalog,
@@ -62,7 +62,7 @@ const checkRule = (catalog: Catalog, { candidates }: RouterRule): void => {
   }
 }
 
-/** What `gateway/<router>` tries; null: the configuration's word again. False where nothing changes. Throws `invalid_value`. */
+/** Null removes the override. False when unchanged. Throws `invalid_value`. */
 export const setRouter = async (
   books: AdminContext,
   catalog: Catalog,

@@ -2,35 +2,29 @@ import { auditLimits } from './limits.ts'
 import type { Hash } from './merkle.ts'
 import { Queue } from './queue.ts'
 
-/** A leaf as checkpoints have it. */
 export interface SealedLeaf {
-  /** Where it was sealed. */
+  /** The sequence for which it was sealed. */
   readonly sequence: number
   readonly hash: Hash
-  /** Where the checkpoint stands that sealed it: what it sealed stood before. */
+  /** The sequence of the checkpoint that sealed it: every frame it seals is stored before it. */
   readonly checkpointSequence: number
 }
 
-/** What is wrong with a frame by itself. */
 export interface Flaw {
   readonly kind: 'frame-unreadable' | 'checkpoint-forged'
   readonly text: string
 }
 
-/** A leaf as it is found. */
 export interface FoundLeaf {
   readonly sequence: number
   readonly hash: Hash
   readonly flaw: Flaw | null
 }
 
-/** Leaves that do not match, between two pairs that do. */
 export interface Gap {
-  /** Sealed and not found. */
   readonly missing: SealedLeaf[]
-  /** Found and not sealed. */
   readonly unexpected: FoundLeaf[]
-  /** Behind it nothing is sealed, so what is strange in it may only have come late. */
+  /** Nothing behind it is sealed, so unexpected frames in it may only have been stored late. */
   isLast?: boolean
 }
 
@@ -39,7 +33,6 @@ export interface AlignmentCallbacks {
   onGap(gap: Gap): void
 }
 
-/** As text that a map can be asked for. */
 export const hashToKey = (hash: Hash): string => hash.toString('latin1')
 
 type Pair = readonly [sealed: number, found: number]
@@ -49,7 +42,7 @@ interface Link {
   readonly previous: Link | null
 }
 
-/** Where in a list that grows the first one stands that is not below the value. */
+/** The index of the first item of a growing list that is not below the value. */
 const lowerBound = (value: number, ends: readonly Link[]): number => {
   let [low, high] = [0, ends.length]
   while (low < high) {
@@ -71,7 +64,7 @@ const indexByHash = (sealed: readonly SealedLeaf[]): ReadonlyMap<string, readonl
   return places
 }
 
-/** The longest list of pairs that stand in the same order on both sides (Hunt and Szymanski). */
+/** The longest list of pairs in the same order on both sides (Hunt and Szymanski). */
 const longestCommonSubsequence = (sealed: readonly SealedLeaf[], found: readonly FoundLeaf[]): readonly Pair[] => {
   const places = indexByHash(sealed)
   const ends: Link[] = []
@@ -86,27 +79,23 @@ const longestCommonSubsequence = (sealed: readonly SealedLeaf[], found: readonly
   return pairs.reverse()
 }
 
-/** Holds what is found against what was sealed, as both come in. */
 export class Alignment {
   readonly #callbacks: AlignmentCallbacks
   readonly #sealed = new Queue<SealedLeaf>()
   readonly #found = new Queue<FoundLeaf>()
   #gap: Gap = { missing: [], unexpected: [] }
-  /** Where the last checkpoint stands. */
   #lastCheckpointSequence = 0
-  /** How much further on than it was sealed the last match is found. */
+  /** The distance between where the last match was sealed and where it is found. */
   #offset = 0
 
   constructor(ears: AlignmentCallbacks) {
     this.#callbacks = ears
   }
 
-  /** Sealed and not matched yet. */
   get sealedCount(): number {
     return this.#sealed.length
   }
 
-  /** Found and not matched yet. */
   get foundCount(): number {
     return this.#found.length
   }
@@ -120,19 +109,17 @@ export class Alignment {
     this.#lastCheckpointSequence = leaf.checkpointSequence
   }
 
-  /** The next found that are matched with nothing. */
   peek(count?: number): readonly FoundLeaf[] {
     return this.#found.peek(count)
   }
 
-  /** Takes the next found, which match nothing that is listed. */
   takeFound(count: number): readonly FoundLeaf[] {
     return this.#found.take(count)
   }
 
   /**
-   * Matches what can be. Around what does not match, frames that the last checkpoint does not seal cannot be told from strange ones: its
-   * own leaves wait for the next.
+   * Matches what can be matched. Around a mismatch, frames that the last checkpoint does not seal cannot be
+   * distinguished from inserted ones: the checkpoint's own leaves wait for the next one.
    */
   match(): void {
     this.#matchHeads()
@@ -140,7 +127,7 @@ export class Alignment {
     if (this.#sealed.length > auditLimits.verifyMisplacedFramesMax) this.settle()
   }
 
-  /** No checkpoint will tell more: what waits is missing. */
+  /** No further checkpoint will come: what waits is missing. */
   settle(): void {
     this.#matchHeads()
     if (this.#sealed.length > 0) this.#matchInOrder(() => true)

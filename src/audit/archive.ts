@@ -9,24 +9,17 @@ import type { Verifier } from './note.ts'
 import { readSeal } from './seal.ts'
 import { readCheckpoints, type VerifiedSeal, verifyCheckpoint } from './verified-checkpoints.ts'
 
-/** Where an archive stands. */
 export interface ArchiveHead {
-  /** Frames archived: those of the sequences 1 to this. */
   readonly size: number
-  /** Of the tree over them. */
   readonly peaks: readonly Hash[]
-  /** Of that size; null where nothing is archived. */
   readonly checkpoint: CheckpointSealed | null
 }
 
-/** An archive that grows. */
 export interface ArchiveTarget {
   readonly head: ArchiveHead
-  /** Of the segment that is being written. */
   readonly bytes: number
-  /** Adds the next frame. */
   write(frame: RawFrame): Promise<void>
-  /** Ends the segment, where one was begun, with a checkpoint over all frames written, whose tree is `tree`. */
+  /** Ends the segment, if one was begun, with a checkpoint over all frames written, whose tree is `tree`. */
   finish(checkpoint: CheckpointSealed, tree: GrowingTree): Promise<void>
 }
 
@@ -38,17 +31,14 @@ export interface ArchiveParts {
 }
 
 export interface ArchiveReport {
-  /** Frames archived before, and now. */
   readonly from: number
   readonly to: number
-  /** Where the log ended. */
   readonly lastSequence: number
-  /** Why nothing further was archived, and checkpoints that were not believed. */
+  /** Why nothing further was archived, and checkpoints that were rejected. */
   readonly findings: readonly IntegrityFinding[]
   readonly total: number
 }
 
-/** The log is not the one that was archived, or not the one that was sealed. */
 class ArchiveConflict extends Error {
   readonly finding: IntegrityFinding
 
@@ -58,7 +48,6 @@ class ArchiveConflict extends Error {
   }
 }
 
-/** A checkpoint as the log has it, and as it is believed. */
 interface Candidate {
   readonly checkpoint: CheckpointSealed
   readonly seal: VerifiedSeal
@@ -67,13 +56,10 @@ interface Candidate {
 class ArchiveRun {
   readonly findings = new IntegrityFindings(sharedLimits.verifyFindingsMax)
   readonly #parts: ArchiveParts
-  /** Over what is written. */
   #tree: GrowingTree
-  /** The last checkpoint up to which frames are written. */
   #last: CheckpointSealed | null = null
-  /** Frames are being written, and the segment cannot end before the last of them is. */
   #isWriting = false
-  /** Frames that no checkpoint seals yet, up to the last that was read; the first are missing where they were too many. */
+  /** Frames that no checkpoint seals yet, up to the last one read; the first are missing if there were too many. */
   #waiting: RawFrame[] = []
   #waitingBytes = 0
 
@@ -93,7 +79,6 @@ class ArchiveRun {
       if (candidate.seal.size > this.#tree.size) await this.#archiveTo(candidate)
   }
 
-  /** Ends the segment that is being written. */
   async finish(): Promise<void> {
     if (this.#last === null || this.#isWriting) return
     await this.#parts.target.finish(this.#last, this.#tree)
@@ -125,7 +110,6 @@ class ArchiveRun {
     }
   }
 
-  /** The frames behind what is written, up to a sequence; read again where they did not wait. */
   async *#framesTo(sequence: number): AsyncIterable<RawFrame> {
     const from = this.#tree.size + 1
     if (this.#waiting[0]?.sequence === from) {
@@ -147,7 +131,7 @@ class ArchiveRun {
     if (target.bytes >= auditLimits.archiveSegmentBytesMin) await this.finish()
   }
 
-  /** The tree up to a checkpoint. Throws a Parting where the frames do not lead to it. */
+  /** The tree up to a checkpoint. Throws ArchiveConflict if the frames do not lead to it. */
   async #hashTo(seal: VerifiedSeal): Promise<GrowingTree> {
     const tree = new GrowingTree(this.#tree.size, this.#tree.peaks)
     for await (const frame of this.#framesTo(seal.size)) {
@@ -175,7 +159,7 @@ class ArchiveRun {
   }
 }
 
-/** Whether the log still holds the last frame that was archived. Throws a Parting where it does not. */
+/** Throws ArchiveConflict unless the log still holds the last frame that was archived. */
 const assertSameHead = async ({ source, target }: ArchiveParts, end: number): Promise<void> => {
   const { size, checkpoint } = target.head
   if (checkpoint === null) return
@@ -194,9 +178,9 @@ const findingOf = (fault: unknown): IntegrityFinding | null => {
 }
 
 /**
- * Copies what is sealed of a log and not archived yet. Every frame is held against the checkpoints before it is taken over; what comes
- * behind one that does not agree is not archived. Resolves with what stood in the way; rejects with what keeps source or target from
- * working.
+ * Copies what is sealed of a log and not archived yet. Every frame is checked against its checkpoint before it is
+ * written; nothing after a conflicting one is archived. Conflicts are returned as findings; rejects when the source or
+ * the target fails.
  */
 export const archiveSealedFrames = async (parts: ArchiveParts): Promise<ArchiveReport> => {
   const { source, target, onProgress } = parts

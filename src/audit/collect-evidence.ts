@@ -13,7 +13,6 @@ import { type FoldSource, foldLog } from './fold-log.ts'
 
 const sheetName = ({ model, version }: Pick<PricePublished, 'model' | 'version'>): string => `${version} ${model}`
 
-/** Gathers from a log that passes by what is needed to explain one id. */
 class Collector {
   readonly #id: string
   readonly #events: Omit<EvidenceEvent, 'seal'>[] = []
@@ -50,7 +49,7 @@ class Collector {
     if (!this.#sheets.has(name)) this.#sheets.set(name, { sequence, published })
   }
 
-  /** Kept where no smaller one covers some event. */
+  /** Kept only if no smaller checkpoint covers one of the events. */
   #takeSeal(seal: SealPosition): void {
     const covers = ({ sequence }: { readonly sequence: number }): boolean =>
       sequence <= seal.size && seal.size < (this.#sealOver(sequence)?.size ?? Number.POSITIVE_INFINITY)
@@ -63,7 +62,7 @@ class Collector {
   }
 }
 
-/** Reads a whole log for one id: needs no tables, and tells the same. */
+/** Needs no tables, with the same result. */
 export const collectEvidence = async (log: FoldSource, id: string): Promise<Evidence> => {
   const ledger = initialLedger()
   const collector = new Collector(id)

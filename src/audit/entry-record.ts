@@ -1,7 +1,7 @@
 import { formatUsd } from '../domain/money.ts'
 import type { StatementEntry } from '../projections/statement.ts'
 
-/** A movement as it is given away: amounts are decimal USD. */
+/** A movement in its public form: amounts are decimal USD. */
 export const entryRecord = (entry: StatementEntry) => ({
   at: entry.time.toISOString(),
   sequence: entry.sequence,

@@ -23,7 +23,7 @@ const explainMovements = ({ sequence, index, event, movements }: EvidenceEvent):
     held_after: formatUsd(moved.heldAfterPicos),
   }))
 
-/** One that repeats an adjustment's id moves nothing. */
+/** An adjustment that repeats the id of another moves nothing. */
 const appliedAdjustments = ({ events }: Evidence): readonly EvidenceEventOf<'AdjustmentPosted'>[] =>
   events.filter(hasEventType('AdjustmentPosted')).filter(({ movements }) => movements.length > 0)
 
@@ -49,18 +49,16 @@ const explainProof = (id: string, { sequence, seal }: EvidenceEvent): ExplainedP
   command: `gateway prove ${id}`,
 })
 
-/** What of the events says something that counts. */
 export interface ChargeOutcome {
   /** The event that decided what was charged, or the last so far. */
   readonly decisive: EvidenceEvent
-  /** Those of the story itself; adjustments count where they moved the wallet. */
+  /** The charge's own events; adjustments count if they moved the wallet. */
   readonly counting: ReadonlySet<EvidenceEvent>
   readonly chargedPicos: bigint
 }
 
 type Common = 'wallet' | 'adjustments' | 'net' | 'events' | 'proof' | 'log_sequence' | 'complete'
 
-/** What is told alike of requests and tasks. */
 export const explainCommon = (
   evidence: Evidence,
   { decisive, counting, chargedPicos }: ChargeOutcome,

@@ -9,7 +9,7 @@ import { recomputeRequest } from './recompute.ts'
 
 type Closing = EvidenceEventOf<'UsageRecorded' | 'RequestFailed'>
 
-/** A request as far as it came; of several closing events the first counts. */
+/** Of several closing events the first counts. */
 interface RequestEvents {
   readonly routed: EvidenceEventOf<'RequestRouted'> | undefined
   readonly closing: Closing | undefined
@@ -107,7 +107,7 @@ const reservationOf = (
   beyond: formatUsd(maxOf(0n, parseUsd(bill?.total ?? '0') - parseUsd(data.reserved))),
 })
 
-/** Null where the events tell of no request. */
+/** Null if no event is of the request. */
 export const explainRequest = (evidence: Evidence): RequestExplanation | null => {
   const sides = findRequestEvents(evidence)
   const { routed, closing } = sides

@@ -7,7 +7,7 @@ import { recomputeTask } from './recompute.ts'
 
 type End = EvidenceEventOf<'TaskSettled' | 'HoldReleased'>
 
-/** A task as far as it came. The first end of its hold counts: it is the one that moved the wallet. */
+/** The first end of the hold counts: it is the one that moved the wallet. */
 interface TaskEvents {
   readonly placed: EvidenceEventOf<'HoldPlaced'>
   readonly order: TaskOrder
@@ -46,7 +46,7 @@ const holdOf = ({ placed, order }: TaskEvents): TaskExplanation['hold'] => ({
   deadline: placed.event.data.deadline,
 })
 
-/** What came before the end; later words of the vendor's course are listed among the events alone. */
+/** Events before the end; later status events of the vendor are only listed. */
 const selectBeforeEnd = <T extends EvidenceEvent>(told: readonly T[], { end }: TaskEvents): readonly T[] =>
   end === undefined
     ? told
@@ -80,7 +80,7 @@ const endedOf = (end: End): TaskExplanation['ended'] => {
   }
 }
 
-/** A settlement that came second is as late as what the poller itself saw to be too late. */
+/** A second settlement is as late as a verdict that the poller itself found to be too late. */
 const lateVerdicts = ({ events }: Evidence, { end }: TaskEvents): TaskExplanation['late_verdicts'] =>
   events
     .filter(hasEventType('TaskSettled', 'LateVerdictSeen'))
@@ -113,7 +113,7 @@ const chargeOf = ({ sheet }: Evidence, { order, end }: TaskEvents): ExplainedCha
   }
 }
 
-/** Null where the events tell of no task. */
+/** Null if no event is of the task. */
 export const explainTask = (evidence: Evidence): TaskExplanation | null => {
   const course = findTaskEvents(evidence)
   if (course === null) return null

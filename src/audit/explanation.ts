@@ -2,10 +2,10 @@ import type { Attempt, PriceSheet, Usage } from '../events/types.ts'
 import type { UsageColumn } from '../projections/usage.table.ts'
 import type { Recomputed } from './recompute.ts'
 
-/** The story of one charge as it is given away, in JSON: amounts are decimal USD, times ISO 8601 in UTC. */
+/** The public JSON form: amounts are decimal USD, times ISO 8601 in UTC. */
 export type Explanation = RequestExplanation | TaskExplanation
 
-/** `open`: not ended yet. `given_back`: a task whose hold went back without the vendor's word. */
+/** `open`: not ended yet. `given_back`: a task whose hold was released without a verdict of the vendor. */
 export type ChargeState = 'open' | 'charged' | 'failed' | 'given_back'
 
 interface Explained {
@@ -18,19 +18,18 @@ interface Explained {
   readonly charge: ExplainedCharge | null
   readonly wallet: readonly ExplainedMovement[]
   readonly adjustments: readonly ExplainedAdjustment[]
-  /** What is left of the charge after its adjustments. */
+  /** The charge after its adjustments. */
   readonly net: string
   readonly events: readonly ExplainedEvent[]
   readonly proof: ExplainedProof
-  /** The log was followed up to this frame. */
   readonly log_sequence: number
-  /** False where the tables are in part of an earlier release, until they are rebuilt: the log may tell more. */
+  /** False if an earlier release wrote part of the tables, until they are rebuilt: the log may have more events. */
   readonly complete: boolean
 }
 
 export interface RequestExplanation extends Explained {
   readonly kind: 'request'
-  /** Null where the log has only the other side yet. */
+  /** Null if the log has only the closing event yet. */
   readonly asked: {
     readonly at: string
     readonly surface: string
@@ -56,18 +55,18 @@ export interface RequestExplanation extends Explained {
   }[]
   readonly ended: {
     readonly at: string
-    /** Null where nothing was served. */
+    /** Null if nothing was served. */
     readonly served: { readonly level: number; readonly model: string; readonly provider: string } | null
     readonly outcome: string
-    /** What the client was told of a failure. */
+    /** The HTTP status that the client received for a failure. */
     readonly status: number | null
   } | null
-  /** Tokens by what they are, and calls by tool; null where nothing was served. */
+  /** Tokens by kind, and calls by tool; null if nothing was served. */
   readonly usage: ExplainedUsage | null
   readonly reservation: {
     readonly reserved: string
     readonly allowance: string | null
-    /** What the charge went beyond it. */
+    /** The part of the charge above the reservation. */
     readonly beyond: string
   } | null
 }
@@ -101,9 +100,7 @@ export interface TaskExplanation extends Explained {
     readonly source: 'reported' | 'estimated' | null
     readonly reason: string | null
     readonly vendor_code: number | null
-    /** What of the hold went back. */
     readonly given_back: string
-    /** What the charge went beyond the hold. */
     readonly beyond: string
   } | null
   readonly late_verdicts: readonly {
@@ -111,7 +108,6 @@ export interface TaskExplanation extends Explained {
     readonly sequence: number
     readonly outcome: string
     readonly deduction: string | null
-    /** Charged to nobody. */
     readonly cost: string
     readonly reason: string | null
   }[]
@@ -119,7 +115,7 @@ export interface TaskExplanation extends Explained {
 
 export interface ExplainedUsage extends Readonly<Record<UsageColumn, number>> {
   readonly source: 'reported' | 'estimated'
-  /** Where one answer took several samplings: the largest prompt, which decides the price tier. */
+  /** If one answer took several samplings: the largest prompt, which decides the price tier. */
   readonly prompt_largest?: number
   readonly tool_calls: Usage['toolCalls']
 }
@@ -129,15 +125,14 @@ export interface ExplainedPrice {
   readonly version: string
   readonly effective_from: string
   readonly source: string
-  /** Of the frame that published it. */
   readonly sequence: number
-  /** Those of the tier that the prompt fell into, USD per million tokens; null for a task. */
+  /** Rates of the tier of the prompt, USD per million tokens; null for a task. */
   readonly per_million_tokens: PriceSheet['per_million_tokens'] | null
-  /** The prompt tokens above which they count; null for the first tier. */
+  /** The prompt size in tokens above which they apply; null for the first tier. */
   readonly prompt_tokens_above: number | null
-  /** Of the tools that were called. */
+  /** USD per call, of the tools that were called. */
   readonly per_call: Readonly<Record<string, string>>
-  /** Of a task. */
+  /** USD per unit of a task; null for a request. */
   readonly unit_price: string | null
 }
 
@@ -182,17 +177,15 @@ export interface ExplainedEvent {
   readonly type: string
   readonly id: string
   readonly source: string
-  /** False for one that came when all was said: it changed nothing. */
+  /** False for an event that came after the end and changed nothing. */
   readonly counts: boolean
-  /** The size of the first checkpoint over its frame; null where it is not sealed yet. */
+  /** The size of the first checkpoint over its frame; null if it is not sealed yet. */
   readonly sealed_by: number | null
 }
 
 export interface ExplainedProof {
-  /** Of the event that decided what was charged, or of the last one. */
   readonly sequence: number
-  /** The first checkpoint over it; null where it is not sealed yet. */
+  /** The first checkpoint over it; null if it is not sealed yet. */
   readonly checkpoint: { readonly size: number; readonly sequence: number } | null
-  /** What makes a proof of it that needs no database. */
   readonly command: string
 }

@@ -5,7 +5,6 @@ import type { FrameSource, RawFrame } from './frames.ts'
 import type { Verifier } from './note.ts'
 import { readCheckpoints, type VerifiedSeal, verifyCheckpoint } from './verified-checkpoints.ts'
 
-/** An event where it stands in the log. */
 export interface FoundEvent {
   readonly frame: RawFrame
   readonly event: StoredEvent
@@ -20,7 +19,6 @@ export const readFrameAt = async (source: FrameSource, sequence: number): Promis
   return null
 }
 
-/** What ends a request or a task, the charge before all else. */
 const endings = ['UsageRecorded', 'TaskSettled', 'RequestFailed', 'HoldReleased', 'LateVerdictSeen']
 
 const matchesId = ({ id, data }: StoredEvent, asked: string): boolean => {
@@ -40,8 +38,8 @@ const eventsIn = (frame: RawFrame, asked: string): readonly FoundEvent[] =>
   )
 
 /**
- * The event with an id, or the one that ended the request or the task with it: the charge, where there is one. Reads the frames `from` to
- * `to`; null where none of them has it. Frames that cannot be read are passed over.
+ * The event with an id, or the one that ended the request or task with that id, preferring the charge. Reads the frames
+ * `from` to `to`; null if none has it. Unreadable frames are skipped.
  */
 export const findEvent = async (
   source: Pick<FrameSource, 'read'>,
@@ -65,11 +63,11 @@ const readVerifiedSeals = (frame: RawFrame, verifiers: readonly Verifier[]): rea
   try {
     return readCheckpoints(frame).map((checkpoint) => verifyCheckpoint(checkpoint, verifiers))
   } catch {
-    return [] // `verify` tells of it; another checkpoint seals as much.
+    return [] // `verify` reports it; another checkpoint seals as much.
   }
 }
 
-/** The first believed checkpoint in the frames `from` to `to` that lists the leaf of a sequence; null where none does. */
+/** The first verified checkpoint in the frames `from` to `to` that lists the leaf of a sequence; null if none does. */
 export const findSeal = async (
   source: Pick<FrameSource, 'read'>,
   sequence: number,

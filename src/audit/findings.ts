@@ -13,21 +13,17 @@ export type IntegrityFindingKind =
   | 'log-forked'
   | 'log-truncated'
 
-/** Something that is not as it was sealed. */
 export interface IntegrityFinding {
   readonly kind: IntegrityFindingKind
-  /** The first sequence concerned: as found in the log or, for what is not there, as it was sealed. */
+  /** The first sequence concerned: as found in the log or, for a missing frame, as it was sealed. */
   readonly sequence: number
-  /** The last one; the same for a single frame. */
   readonly toSequence: number
-  /** What is wrong, in a sentence. */
   readonly text: string
 }
 
 const order = (one: IntegrityFinding, other: IntegrityFinding): number =>
   one.sequence - other.sequence || one.toSequence - other.toSequence || one.kind.localeCompare(other.kind)
 
-/** The first findings, and how many there are of each kind. */
 export class IntegrityFindings {
   readonly #shownMax: number
   readonly #shown: IntegrityFinding[] = []
@@ -42,7 +38,6 @@ export class IntegrityFindings {
     if (this.#shown.length < this.#shownMax) this.#shown.push(finding)
   }
 
-  /** By sequence; at most as many as are shown. */
   get shown(): readonly IntegrityFinding[] {
     return this.#shown.toSorted(order)
   }

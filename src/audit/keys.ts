@@ -7,7 +7,7 @@ const readPem = (text: string): KeyObject => {
   try {
     return createPrivateKey(text)
   } catch {
-    throw new NoteFault('not a private key that can be read') // Whatever the library says of the text stays untold.
+    throw new NoteFault('not a private key that can be read') // The library's message could quote the key.
   }
 }
 
@@ -17,7 +17,7 @@ const signerOfPem = (name: string, text: string): Signer => {
   throw new NoteFault(`an Ed25519 key is needed, not one of ${privateKey.asymmetricKeyType}`)
 }
 
-/** A signer of the log `name` from a private key as text: base64 of an Ed25519 seed, or a PEM (PKCS #8). Throws NoteFault, which never tells the text. */
+/** From base64 of an Ed25519 seed, or a PEM (PKCS #8). Throws NoteFault, which never quotes the text. */
 export const parseSigningKey = (name: string, text: string): Signer => {
   const key = text.trim()
   if (seedPattern.test(key)) return createSigner(name, Buffer.from(key, 'base64'))
@@ -25,5 +25,4 @@ export const parseSigningKey = (name: string, text: string): Signer => {
   throw new NoteFault('not a private key: expected 32 bytes in base64, or a PEM')
 }
 
-/** The text of a seed, as it is configured. */
 export const signingKeyText = (seed: Uint8Array): string => Buffer.from(seed).toString('base64')

@@ -1,18 +1,18 @@
 import { createHash, hash } from 'node:crypto'
 
 /**
- * The Merkle tree of RFC 6962 (section 2.1) over SHA-256. A range that starts at the first leaf is known by its peaks: the roots of the
- * perfect trees that it is made of, the largest first; one for every bit of its size.
+ * The Merkle tree of RFC 6962 (section 2.1) over SHA-256. A range that starts at the first leaf is identified by its
+ * peaks: the roots of the perfect trees that make it up, the largest first; one for every set bit of its size.
  */
 export type Hash = Buffer
 
 const hashBytes = 32
 const leafPrefix = Buffer.of(0)
-/** What is hashed at once costs a third of what is hashed in pieces, as long as copying costs little. */
+/** Hashing one buffer costs a third of hashing several pieces, as long as copying is cheap. */
 const leafBuffer = Buffer.alloc(8 * 1024)
 const nodeBuffer = Buffer.concat([Buffer.of(1), Buffer.alloc(2 * hashBytes)])
 
-/** By way of text: so it comes out of the pool of small buffers, and thousands of hashes do not weigh on the garbage collector. */
+/** By way of text, so it comes from the pool of small buffers and spares the garbage collector. */
 const pooled = (digest: string): Hash => Buffer.from(digest, 'latin1')
 
 const hashLongLeaf = (pieces: readonly Uint8Array[]): Hash => {
@@ -40,23 +40,21 @@ export const hashNode = (left: Hash, right: Hash): Hash => {
 
 export const emptyRoot: Hash = createHash('sha256').digest()
 
-/** The root of the tree whose peaks these are. */
 export const computeRootFromPeaks = (peaks: readonly Hash[]): Hash =>
   peaks.length === 0 ? emptyRoot : peaks.slice(0, -1).reduceRight((right, left) => hashNode(left, right), peaks.at(-1)!)
 
-/** How many peaks a tree of a size has. */
 export const countPeaks = (size: number): number => {
   let peaks = 0
   for (let left = size; left > 0; left = Math.floor(left / 2)) peaks += left % 2
   return peaks
 }
 
-/** A tree that grows leaf by leaf and keeps its peaks alone: constant memory at any size. */
+/** A tree that grows leaf by leaf and keeps only its peaks: constant memory at any size. */
 export class GrowingTree {
   readonly #peaks: Hash[]
   #size: number
 
-  /** Throws where the peaks cannot be those of a tree of the size. */
+  /** Throws if the peaks cannot be those of a tree of the size. */
   constructor(size = 0, peaks: readonly Hash[] = []) {
     if (peaks.length !== countPeaks(size))
       throw new RangeError(`a tree of ${size} leaves has not ${peaks.length} peaks`)
@@ -95,11 +93,9 @@ const heightsOf = (size: number): number[] => {
 interface Subtree {
   readonly height: number
   readonly hash: Hash
-  /** The leaf that is proved is in it. */
   readonly holdsLeaf: boolean
 }
 
-/** Two subtrees as one; the path gains the one that has not the leaf. */
 const join = (left: Subtree, right: Subtree, path: Hash[]): Subtree => {
   if (left.holdsLeaf) path.push(right.hash)
   else if (right.holdsLeaf) path.push(left.hash)
@@ -111,8 +107,9 @@ const join = (left: Subtree, right: Subtree, path: Hash[]): Subtree => {
 }
 
 /**
- * The audit path (RFC 6962, 2.1.1) of one leaf in the tree that begins with `peaks` over `from` leaves and goes on with `leaves`:
- * what lies before is not read again. `index` is among `leaves`: at least `from`, below `from + leaves.length`.
+ * The audit path (RFC 6962, 2.1.1) of one leaf in the tree that begins with `peaks` over `from` leaves and continues
+ * with `leaves`: what is before is not read again. `index` is among `leaves`: at least `from`, below `from +
+ * leaves.length`.
  */
 export const inclusionPath = (
   from: number,
@@ -134,7 +131,7 @@ export const inclusionPath = (
   return path
 }
 
-/** The root that a leaf and its path lead to (RFC 9162, 2.1.3.2); null where the path has not the length that index and size ask for. */
+/** RFC 9162, 2.1.3.2; null if the path is not of the length that index and size need. */
 export const computeRootFromPath = (leaf: Hash, index: number, size: number, path: readonly Hash[]): Hash | null => {
   if (index < 0 || index >= size) return null
   let node = leaf

@@ -3,7 +3,7 @@ import type { IntegrityFinding, IntegrityFindingKind } from './findings.ts'
 import { auditLimits } from './limits.ts'
 import type { Hash } from './merkle.ts'
 
-/** Leaves by their hash, of which each is handed out once. */
+/** Leaves by their hash; each is taken once. */
 class LeafMultiset<Leaf extends { readonly hash: Hash }> {
   readonly #leaves = new Map<string, Leaf[]>()
 
@@ -14,7 +14,6 @@ class LeafMultiset<Leaf extends { readonly hash: Hash }> {
     else equals.push(leaf)
   }
 
-  /** One with the hash, which is then gone. */
   take(hash: Hash): Leaf | undefined {
     const key = hashToKey(hash)
     const equals = this.#leaves.get(key)
@@ -23,7 +22,6 @@ class LeafMultiset<Leaf extends { readonly hash: Hash }> {
     return leaf
   }
 
-  /** Takes this one; false when it is gone already. */
   remove(leaf: Leaf): boolean {
     const key = hashToKey(leaf.hash)
     const equals = this.#leaves.get(key) ?? []
@@ -79,7 +77,6 @@ const createRemovedFinding = (first: SealedLeaf, last: SealedLeaf): IntegrityFin
       : `frames ${first.sequence} to ${last.sequence} were sealed and are not there`,
 })
 
-/** Frames of consecutive sequences together. */
 const groupConsecutive = (
   leaves: readonly SealedLeaf[],
 ): readonly (readonly [first: SealedLeaf, last: SealedLeaf])[] => {
@@ -93,15 +90,15 @@ const groupConsecutive = (
 }
 
 /**
- * Frames that do not stand where they were sealed. Whether one was moved, copied, changed, removed or inserted is told from what is
- * missing and strange elsewhere; it is decided late, and of a bounded number of frames.
+ * Frames that are not where they were sealed. Whether one was moved, copied, changed, removed or inserted follows from
+ * what is missing and unexpected elsewhere; it is decided late, and for a bounded number of frames.
  */
 export class MisplacedFrames {
   readonly #report: (finding: IntegrityFinding) => void
   readonly #gaps: Gap[] = []
   readonly #missing = new LeafMultiset<SealedLeaf>()
   readonly #unexpected = new LeafMultiset<FoundLeaf>()
-  /** Where frames that stand as they were sealed were sealed: those of late, and those before them. */
+  /** Sequences of correctly placed frames by hash: the recent ones, and those before them. */
   #recent = new Map<string, number>()
   #earlier: ReadonlyMap<string, number> = new Map()
   #leaves = 0
@@ -110,7 +107,6 @@ export class MisplacedFrames {
     this.#report = tell
   }
 
-  /** A frame stands as it was sealed. */
   recordMatch({ sequence, hash }: SealedLeaf): void {
     if (this.#leaves > 0) this.#reportCopyOf(hash, sequence)
     this.#recent.set(hashToKey(hash), sequence)
@@ -127,7 +123,7 @@ export class MisplacedFrames {
     while (this.#leaves > auditLimits.verifyMisplacedFramesMax) this.#decideNext()
   }
 
-  /** Decides the rest. What stands behind all that was sealed can still be a sealed frame that was moved there. */
+  /** Decides the rest. A frame after all that was sealed can still be a sealed frame that was moved there. */
   finish(tail: readonly FoundLeaf[]): void {
     for (const found of tail) {
       const sealed = this.#missing.take(found.hash)
@@ -136,7 +132,6 @@ export class MisplacedFrames {
     while (this.#gaps.length > 0) this.#decideNext()
   }
 
-  /** A strange frame met before is a copy of this one. */
   #reportCopyOf(hash: Hash, original: number): void {
     const copy = this.#unexpected.take(hash)
     if (copy !== undefined) this.#report(createDuplicatedFinding(copy, original))

@@ -1,8 +1,8 @@
 import { createHash, createPrivateKey, createPublicKey, type KeyObject, sign, verify } from 'node:crypto'
 
 /**
- * Checkpoints of the log as signed notes (C2SP `signed-note` and `tlog-checkpoint`): text that anybody can check with the public key
- * alone. Ed25519.
+ * Checkpoints of the log as signed notes (C2SP `signed-note` and `tlog-checkpoint`): text that anyone can verify with
+ * the public key alone. Ed25519.
  */
 export interface Checkpoint {
   /** Names the log; the same in all its checkpoints. */
@@ -12,7 +12,6 @@ export interface Checkpoint {
   readonly root: Buffer
 }
 
-/** Who signs: `name` is the log's origin. */
 export interface Signer {
   readonly name: string
   readonly privateKey: KeyObject
@@ -31,7 +30,6 @@ const spkiPrefix = Buffer.from('302a300506032b6570032100', 'hex')
 const pkcs8Prefix = Buffer.from('302e020100300506032b657004220420', 'hex')
 const namePattern = /^[^\s+]{1,255}$/
 
-/** A note that cannot be believed, and why. */
 export class NoteFault extends Error {
   override readonly name = 'NoteFault'
 }
@@ -50,13 +48,13 @@ const assertName = (name: string): void => {
   if (!namePattern.test(name)) throw new NoteFault(`not a key's name: ${JSON.stringify(name)}`)
 }
 
-/** `<name>+<key id>+<key>`, the form in which a public key is given away. */
+/** `<name>+<key id>+<key>`, the public form of a key. */
 export const verifierText = ({ name, publicKey }: Verifier): string => {
   const key = Buffer.concat([Buffer.of(ed25519), rawPublicKey(publicKey)])
   return `${name}+${keyIdOf(name, publicKey).toString('hex')}+${key.toString('base64')}`
 }
 
-/** Throws NoteFault for what is no Ed25519 key of a log, or has another key's id. */
+/** Throws NoteFault if the text is not an Ed25519 key of a log, or has another key's id. */
 export const parseVerifier = (text: string): Verifier => {
   const [, name, id, base64] = /^([^\s+]{1,255})\+([0-9a-f]{8})\+([A-Za-z0-9+/]+={0,2})$/.exec(text.trim()) ?? []
   const key = Buffer.from(base64 ?? '', 'base64')
@@ -68,7 +66,6 @@ export const parseVerifier = (text: string): Verifier => {
   return { name, publicKey }
 }
 
-/** A signer from the 32 bytes of an Ed25519 seed. */
 export const createSigner = (name: string, seed: Uint8Array): Signer => {
   assertName(name)
   if (seed.length !== rawKeyBytes) throw new NoteFault(`an Ed25519 seed has ${rawKeyBytes} bytes, not ${seed.length}`)
@@ -85,7 +82,6 @@ export const deriveVerifier = ({ name, privateKey }: Signer): Verifier => ({
 
 const bodyOf = ({ origin, size, root }: Checkpoint): string => `${origin}\n${size}\n${root.toString('base64')}\n`
 
-/** The signed text of a checkpoint. */
 export const signCheckpoint = (checkpoint: Checkpoint, { name, privateKey }: Signer): string => {
   const body = bodyOf(checkpoint)
   const id = keyIdOf(name, createPublicKey(privateKey))
@@ -109,7 +105,7 @@ const isSignedBy = (line: string, body: string, { name, publicKey }: Verifier): 
   return verify(null, Buffer.from(body), publicKey, signature.subarray(keyIdBytes))
 }
 
-/** The checkpoint in a signed text. Throws NoteFault where its form is wrong or no signature of the verifier is on it. */
+/** Throws NoteFault if the note is malformed or not signed by the verifier. */
 export const openCheckpoint = (note: string, verifier: Verifier): Checkpoint => {
   const end = note.lastIndexOf('\n\n')
   if (end < 0 || !note.endsWith('\n')) throw new NoteFault('not a signed note: no signature')

@@ -10,23 +10,19 @@ import type { Seal } from './seal.ts'
 
 const format = 'gateway-proof/1'
 
-/** That one event stands in the log, to be checked with the log's public key and nothing else. */
+/** Proves that one event is in the log; verified with the log's public key alone. */
 export interface Proof {
   readonly format: typeof format
-  /** As it is stored. */
   readonly event: StoredEvent
   readonly sequence: number
-  /** The event's place in its frame, from 0. */
   readonly index_in_frame: number
-  /** Whole, since the frame is what the log's tree holds. */
+  /** Whole, since the log's tree is built of frames. */
   readonly frame: { readonly subject: string; readonly data: string }
   /** From the frame's leaf to the root (RFC 6962, 2.1.1), hex. */
   readonly path: readonly string[]
-  /** The signed note. */
   readonly checkpoint: string
 }
 
-/** A proof that proves nothing, and why. */
 export class ProofFault extends Error {
   override readonly name = 'ProofFault'
 }
@@ -48,7 +44,7 @@ const eventAt = (data: string, index: number): StoredEvent => {
   return event
 }
 
-/** The proof of one event of a frame, by a checkpoint that seals the frame. Throws ProofFault where it does not. */
+/** Throws ProofFault if the checkpoint does not seal the frame. */
 export const makeProof = (frame: RawFrame, indexInFrame: number, seal: Seal): Proof => {
   const index = frame.sequence - 1
   const leaf = seal.leaves[index - seal.from]
@@ -86,11 +82,11 @@ const isProof = (value: unknown): value is Proof => {
   )
 }
 
-/** Half a character is hashed as U+FFFD is, so a text with one could stand for another that was sealed. */
+/** A lone surrogate is hashed as U+FFFD, so a text with one could pass for another that was sealed. */
 const isWellFormed = ({ frame, checkpoint }: Proof): boolean =>
   [frame.subject, frame.data, checkpoint].every((text) => text.isWellFormed())
 
-/** The proof in a file's text. Throws ProofFault where it is none. */
+/** Throws ProofFault for a text that is no proof. */
 export const readProof = (text: string): Proof => {
   const value = parseJson(text)
   if (!isProof(value)) throw new ProofFault(`not a proof: expected JSON of the format ${format}`)
@@ -104,10 +100,7 @@ const rootOf = ({ sequence, frame, path }: Proof, { size }: Checkpoint): Hash | 
   return computeRootFromPath(leaf, sequence - 1, size, hashes)
 }
 
-/**
- * What a proof proves: the checkpoint, signed by one of those asked, of a log that holds the event. Throws ProofFault or NoteFault where
- * it proves nothing.
- */
+/** The verified checkpoint. Throws ProofFault or NoteFault if the proof fails. */
 export const checkProof = (proof: Proof, verifiers: readonly Verifier[]): Checkpoint => {
   const checkpoint = openCheckpointNote(proof.checkpoint, verifiers)
   if (rootOf(proof, checkpoint)?.equals(checkpoint.root) !== true)

@@ -3,11 +3,9 @@ import type { IntegrityFinding } from './findings.ts'
 import type { Hash } from './merkle.ts'
 import { type Checkpoint, openCheckpoint, type Verifier } from './note.ts'
 
-/** A checkpoint that was published: kept outside the log, where whoever rewrites the log does not reach it. */
+/** A checkpoint kept outside the log, where a writer who rewrites the log cannot change it. */
 export interface PublishedCheckpoint {
-  /** The signed text. */
   readonly note: string
-  /** Where it was found, for the findings. */
   readonly place: string
 }
 
@@ -15,13 +13,12 @@ interface OpenedCheckpoint extends Checkpoint {
   readonly place: string
 }
 
-/** The root of a tree of so many leaves. */
 export interface TreeHead {
   readonly size: number
   readonly root: Hash
 }
 
-/** The checkpoint in a signed text that one of those asked has signed. Throws NoteFault, as the last of them says. */
+/** Throws the NoteFault of the last verifier. */
 export const openCheckpointNote = (note: string, verifiers: readonly Verifier[]): Checkpoint => {
   let fault: unknown
   for (const verifier of verifiers)
@@ -33,13 +30,11 @@ export const openCheckpointNote = (note: string, verifiers: readonly Verifier[])
   throw fault
 }
 
-/** What was published of a log, held against its tree as that comes by, from the smallest to the largest. */
 export class PublishedCheckpoints {
   readonly #report: (finding: IntegrityFinding) => void
   readonly #checkpoints: readonly OpenedCheckpoint[]
   readonly #sizes: ReadonlySet<number>
   #next = 0
-  /** The size of the last that agreed. */
   #agreedTo = 0
 
   constructor(
@@ -53,7 +48,6 @@ export class PublishedCheckpoints {
     this.#sizes = new Set(known.map(({ size }) => size))
   }
 
-  /** The size of the next that is held against the tree; undefined where none is left. */
   get nextSize(): number | undefined {
     return this.#checkpoints[this.#next]?.size
   }
@@ -62,19 +56,19 @@ export class PublishedCheckpoints {
     return this.#sizes.has(size)
   }
 
-  /** The tree has come to a size; checkpoints of smaller ones were not asked for. */
+  /** The tree has reached a size; checkpoints of smaller sizes are dropped uncompared. */
   compareAt({ size, root }: TreeHead): void {
     for (const known of this.#takeTo(size)) if (known.size === size) this.#compare(known, root, this.#agreedTo)
   }
 
-  /** The tree has come to a size at once. `roots` are those on the way that are known. */
+  /** The tree has jumped to a size. `roots` are the known ones on the way. */
   skipTo(size: number, roots: ReadonlyMap<number, Hash>): void {
     for (const known of this.#takeTo(size)) this.#compare(known, roots.get(known.size) ?? known.root, this.#agreedTo)
   }
 
   /**
-   * The log ends at the size `end`, and its own checkpoints at `sealedTo`. Answers with the last published one that speaks for what is
-   * behind them; null where none does.
+   * The log ends at the size `end`, and its own checkpoints at `sealedTo`. Returns the last published checkpoint that
+   * covers frames after them; null if none does.
    */
   finishAt(end: number, sealedTo: number, roots: ReadonlyMap<number, Hash>): TreeHead | null {
     let last: TreeHead | null = null
@@ -104,7 +98,7 @@ export class PublishedCheckpoints {
     }
   }
 
-  /** Where they differ, the histories part behind the frame `after`. */
+  /** If they differ, the histories diverge after the frame `after`. */
   #compare({ size, root, place }: OpenedCheckpoint, found: Hash, after: number): boolean {
     const agrees = found.equals(root)
     if (agrees) this.#agreedTo = size

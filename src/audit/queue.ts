@@ -1,6 +1,6 @@
 const chunk = 1_024
 
-/** First in, first out; what was taken gives its room back. */
+/** First in, first out; memory of taken items is released. */
 export class Queue<T> {
   #items: T[] = []
   #taken = 0
@@ -9,7 +9,6 @@ export class Queue<T> {
     return this.#items.length - this.#taken
   }
 
-  /** The one that comes next; undefined where there is none. */
   get head(): T | undefined {
     return this.#items[this.#taken]
   }
@@ -18,12 +17,10 @@ export class Queue<T> {
     this.#items.push(item)
   }
 
-  /** The next so many, which stay. */
   peek(count: number = this.length): readonly T[] {
     return this.#items.slice(this.#taken, this.#taken + count)
   }
 
-  /** Takes the next so many. */
   take(count: number): readonly T[] {
     const taken = this.peek(count)
     this.#taken += taken.length
@@ -34,7 +31,6 @@ export class Queue<T> {
     return taken
   }
 
-  /** Takes the next one. Throws where there is none. */
   shift(): T {
     const [item] = this.take(1)
     if (item === undefined) throw new RangeError('nothing is left in the queue')

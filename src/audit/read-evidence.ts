@@ -13,7 +13,6 @@ import {
 } from './evidence.ts'
 import type { FrameSource, RawFrame } from './frames.ts'
 
-/** What of the tables leads to the events. Rejects while they cannot be read. */
 export interface ChargeTables {
   findSheetSequence(model: string, version: string): Promise<number | undefined>
   findKey(keyId: string): Promise<Key | undefined>
@@ -21,7 +20,7 @@ export interface ChargeTables {
 
 type Frames = Pick<FrameSource, 'read'>
 
-/** Frames this near to each other are read in one go: to ask again costs more than to pass over some. */
+/** Frames this close together are read in one go: another read costs more than skipping some frames. */
 const nearFrames = 32
 
 const runsOf = (sequences: readonly number[]): readonly (readonly [from: number, to: number])[] => {
@@ -34,7 +33,6 @@ const runsOf = (sequences: readonly number[]): readonly (readonly [from: number,
   return runs
 }
 
-/** Frames of the log by their sequences, which rise. */
 async function* readFrames(frames: Frames, sequences: readonly number[]): AsyncGenerator<RawFrame> {
   const wanted = new Set(sequences)
   for (const [from, to] of runsOf(sequences))
@@ -77,7 +75,7 @@ const readSheet = async (
   return null
 }
 
-/** Reads from the log what the tables know the place of. Throws where a frame cannot be read. */
+/** Throws if a frame cannot be read. */
 export const readEvidence = async (
   frames: Frames,
   tables: ChargeTables,

@@ -10,15 +10,13 @@ import type {
   UsageRecorded,
 } from '../events/types.ts'
 
-/** A charge computed again by whoever reads it, and what came out otherwise. */
 export interface Recomputed {
-  /** Null where the sheet is not there to compute from. */
+  /** Null if the sheet is not available. */
   readonly equal: boolean | null
-  /** USD; null where it cannot be computed. */
+  /** USD; null if it cannot be computed. */
   readonly total: string | null
-  /** What the event says beyond that, USD. */
+  /** The recorded total less this one, USD. */
   readonly difference: string | null
-  /** Each figure that is not what it must be, in words. */
   readonly findings: readonly string[]
 }
 
@@ -34,7 +32,6 @@ const lineText = ({ item, quantity, unitPrice, amountPicos }: Line): string =>
 
 const sumOf = (lines: readonly Line[]): bigint => lines.reduce((sum, { amountPicos }) => sum + amountPicos, 0n)
 
-/** What does not add up in the bill by itself. */
 const findArithmeticErrors = (
   lines: readonly Line[],
   total: string,
@@ -46,7 +43,6 @@ const findArithmeticErrors = (
   ...(sumOf(lines) === parseUsd(total) ? [] : [`the lines add up to ${formatUsd(sumOf(lines))}, not to ${total}`]),
 ]
 
-/** Lines that one side has and the other has not. */
 const compareLines = (told: readonly Line[], computed: readonly Line[]): readonly string[] => {
   const [toldTexts, computedTexts] = [told.map(lineText), computed.map(lineText)]
   return [
@@ -79,7 +75,6 @@ const requestLine = ({ item, quantity, unitPrice, amount }: ChargeLine): Line =>
   amountPicos: parseUsd(amount),
 })
 
-/** The bill of a request from its usage and the price sheet that it names. */
 export const recomputeRequest = (
   { lines, total, usage, priceVersion }: Pick<UsageRecorded, 'lines' | 'total' | 'usage' | 'priceVersion'>,
   published: PricePublished | null,
@@ -109,7 +104,6 @@ const checkUnitPrice = ({ unitPrice, priceVersion }: TaskOrder, published: Price
     : [`the unit price is ${unitPrice}, in the price sheet ${priceVersion} it is ${asPublished ?? 'not there'}`]
 }
 
-/** The bill of a task from the vendor's word and the unit price of its hold. */
 export const recomputeTask = (
   settled: Pick<TaskSettled, 'outcome' | 'deduction' | 'lines' | 'total'>,
   order: TaskOrder,

@@ -1,23 +1,20 @@
 import { type FrameSource, FramesFault, hashFrame, type RawFrame } from './frames.ts'
 import { auditLimits } from './limits.ts'
 
-/** A log that frames are put back into. */
 export interface FrameWriter {
   /**
-   * Stores frames one behind the other, each at its own sequence. Resolves when all of them stand; rejects with what stood in the way, when
-   * every frame that was sent was answered or given up. What is no RestoreRefused and no FramesFault may pass.
+   * Stores frames in order, each at its own sequence. Resolves when all are stored; rejects only after every frame sent
+   * was acknowledged or given up. Errors other than RestoreRefused and FramesFault may be transient.
    */
   store(frames: AsyncIterable<readonly RawFrame[]>): Promise<void>
 }
 
-/** The log cannot take the archive's frames, and why. */
 export class RestoreRefused extends Error {
   override readonly name = 'RestoreRefused'
 }
 
 export interface RestoreParts {
   readonly archive: FrameSource
-  /** What stands in the log. */
   readonly log: FrameSource
   readonly writer: FrameWriter
   readonly onProgress?: (sequence: number, lastSequence: number) => void
@@ -27,7 +24,6 @@ async function* iterateFrames(source: FrameSource, to: number): AsyncGenerator<R
   for await (const frames of source.read(1, to)) yield* frames
 }
 
-/** The first sequence up to `to` at which two logs hold different frames; null where there is none. */
 const firstDifference = async (one: FrameSource, other: FrameSource, to: number): Promise<number | null> => {
   const others = iterateFrames(other, to)
   try {
@@ -41,7 +37,7 @@ const firstDifference = async (one: FrameSource, other: FrameSource, to: number)
   }
 }
 
-/** Throws RestoreRefused unless the log is empty, or holds the beginning of the archive: of a restore that was interrupted. */
+/** Throws RestoreRefused unless the log is empty, or holds the beginning of the archive (an interrupted restore). */
 const assertPrefix = async ({ archive, log }: RestoreParts, standing: number, size: number): Promise<void> => {
   if (standing > size)
     throw new RestoreRefused(
@@ -67,8 +63,8 @@ async function* withProgressOf(
 }
 
 /**
- * Puts the frames of an archive into an empty log, at the same sequences; one that was interrupted goes on. Resolves with how many were
- * put in. Rejects with RestoreRefused where the log holds anything else.
+ * An interrupted restore continues. Resolves with the number of frames written. Rejects with RestoreRefused if the log
+ * holds anything else.
  */
 export const restoreLog = async (parts: RestoreParts): Promise<number> => {
   const { archive, log, writer, onProgress = () => {} } = parts

@@ -5,16 +5,14 @@ import { openCheckpoint, type Signer, signCheckpoint, type Verifier } from './no
 
 const hashBytes = 32
 
-/** A checkpoint that does not hold together, and why. */
 export class SealFault extends Error {
   override readonly name = 'SealFault'
 }
 
-/** A checkpoint as the log has it, its texts read. */
 export interface Seal {
   readonly size: number
   readonly root: Hash
-  /** The tree before its leaves. */
+  /** The size of the tree before its leaves. */
   readonly from: number
   readonly peaks: readonly Hash[]
   /** Of the frames after `from`, up to `size`. */
@@ -27,7 +25,7 @@ const hashesIn = (bytes: Buffer): readonly Hash[] =>
     bytes.subarray(place * hashBytes, (place + 1) * hashBytes),
   )
 
-/** Throws SealFault for figures that contradict each other. The signature is looked at by `checkSeal`. */
+/** Throws SealFault for contradictory figures. `checkSeal` verifies the signature. */
 export const readSeal = ({ size, root, from, peaks, leaves, note }: CheckpointSealed): Seal => {
   const bytes = Buffer.from(leaves, 'base64')
   if (bytes.length !== (size - from) * hashBytes)
@@ -42,14 +40,13 @@ export const readSeal = ({ size, root, from, peaks, leaves, note }: CheckpointSe
   }
 }
 
-/** The tree that a checkpoint stands for. */
 export const buildTree = ({ from, peaks, leaves }: Pick<Seal, 'from' | 'peaks' | 'leaves'>): GrowingTree => {
   const tree = new GrowingTree(from, peaks)
   for (const leaf of leaves) tree.append(leaf)
   return tree
 }
 
-/** The tree of a checkpoint whose signature, figures and hashes agree. Throws SealFault, NoteFault or RangeError where they do not. */
+/** Throws SealFault, NoteFault or RangeError unless signature, figures and hashes agree. */
 export const checkSeal = (seal: Seal, verifier: Verifier): GrowingTree => {
   const signed = openCheckpoint(seal.note, verifier)
   if (signed.size !== seal.size || !signed.root.equals(seal.root))
@@ -60,9 +57,7 @@ export const checkSeal = (seal: Seal, verifier: Verifier): GrowingTree => {
   return tree
 }
 
-/** The tree over a log as it grows, and what of it is not sealed yet. */
 export class SealBuilder {
-  /** The tree at the last checkpoint. */
   #sealed: GrowingTree
   #tree: GrowingTree
   #leaves: Hash[] = []
@@ -72,7 +67,6 @@ export class SealBuilder {
     this.#tree = new GrowingTree(sealed.size, sealed.peaks)
   }
 
-  /** Frames taken so far: the next is the one of the sequence after it. */
   get size(): number {
     return this.#tree.size
   }
@@ -81,7 +75,6 @@ export class SealBuilder {
     return this.#sealed.size
   }
 
-  /** Frames since the last checkpoint. */
   get unsealed(): number {
     return this.#leaves.length
   }
@@ -94,7 +87,6 @@ export class SealBuilder {
     this.#leaves.push(leaf)
   }
 
-  /** A checkpoint over what was taken, of at most so many leaves. */
   seal(signer: Signer, leavesMax: number = this.unsealed): CheckpointSealed {
     const leaves = this.#leaves.slice(0, leavesMax)
     const { size, root } = leaves.length === this.unsealed ? this.#tree : this.#treeWith(leaves)
@@ -108,7 +100,7 @@ export class SealBuilder {
     }
   }
 
-  /** A checkpoint of the log's stands: the next begins behind it. Throws SealFault where it seals other frames than those taken. */
+  /** Throws SealFault if the checkpoint, which is in the log, seals other frames than those taken. */
   advanceTo(seal: Pick<Seal, 'size' | 'root'>): void {
     if (seal.size <= this.#sealed.size) return
     const count = seal.size - this.#sealed.size

@@ -4,12 +4,10 @@ import type { StatementEntry, WalletBalance } from '../projections/statement.ts'
 import { entryRecord } from './entry-record.ts'
 import type { Statement } from './statement.ts'
 
-/** A statement that contradicts itself, and where. */
 export class StatementFault extends Error {
   override readonly name = 'StatementFault'
 }
 
-/** What the movements of one kind did together. */
 export interface KindSums {
   readonly kind: MovementKind
   count: number
@@ -17,7 +15,6 @@ export interface KindSums {
   heldPicos: bigint
 }
 
-/** Adds up a statement, movement by movement, and holds each to the balance before it. */
 export class StatementTotals {
   #balancePicos: bigint
   #heldPicos: bigint
@@ -28,17 +25,16 @@ export class StatementTotals {
     this.#heldPicos = heldPicos
   }
 
-  /** Opening plus all movements so far. */
   get closing(): WalletBalance {
     return { balancePicos: this.#balancePicos, heldPicos: this.#heldPicos }
   }
 
-  /** By kind, in the order in which they first came. */
+  /** By kind, in the order of their first movement. */
   get sums(): readonly KindSums[] {
     return [...this.#sums.values()]
   }
 
-  /** Throws StatementFault where the balance after the movement is not the balance before it and what it moved. */
+  /** Throws StatementFault if the balance after the movement is not the balance before plus the amount moved. */
   take(entry: StatementEntry): void {
     this.#balancePicos += entry.amountPicos
     this.#heldPicos += entry.heldPicos
@@ -61,7 +57,6 @@ const entryText = (entry: StatementEntry | undefined): string =>
 const describeBalance = ({ balancePicos, heldPicos }: WalletBalance): string =>
   `a balance of ${formatUsd(balancePicos)} and ${formatUsd(heldPicos)} held`
 
-/** Holds a statement, movement by movement, to another of the same range. */
 export class StatementComparison {
   readonly #other: Statement
   readonly #entries: AsyncIterator<StatementEntry>
@@ -78,7 +73,7 @@ export class StatementComparison {
     if (this.#difference === null) await this.#compare(entry)
   }
 
-  /** To be called when all was taken: the first difference in words, null where there is none. */
+  /** Call after the last movement; null if there is no difference. */
   async end(isFinal: boolean): Promise<string | null> {
     if (this.#difference !== null) await this.#entries.return?.()
     else await this.#compare(undefined)

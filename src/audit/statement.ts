@@ -15,14 +15,12 @@ import type { ReadModels } from '../projections/tables.ts'
 import { sharedLimits } from '../runtime/limits.ts'
 import { type FoldSource, foldLog } from './fold-log.ts'
 
-/** Every movement of a wallet in a range, however many: they are read as they are taken, once. */
+/** Entries are streamed, and can be read once. */
 export interface Statement {
-  /** The log as far as it was followed. */
   readonly sequence: number
   readonly opening: WalletBalance
-  /** In the order of the log. */
   readonly entries: AsyncIterable<StatementEntry>
-  /** Once all entries were taken: a movement behind the range stands, so nothing the log may still get can be in it. */
+  /** Once all entries were read: whether a movement after the range exists, so that no later event can be in it. */
   isFinal(): boolean
 }
 
@@ -40,7 +38,7 @@ async function* readPages(
   }
 }
 
-/** As the tables have it. Its end stands from the first moment, so what is written meanwhile changes nothing. */
+/** From the tables. The end is fixed at the start, so what is written meanwhile changes nothing. */
 export const readStatementFromTables = async (
   db: ReadModels,
   workspaceId: string,
@@ -61,7 +59,6 @@ const balanceAfter = ({ balanceAfterPicos, heldAfterPicos }: StatementEntry): Wa
 
 const noteOf = (event: Event): string => (event.type === 'WalletCredited' ? event.data.note : '')
 
-/** Every movement of a workspace's wallet from the first frame on. */
 async function* movementsOf(
   log: FoldSource,
   ledger: Ledger,
@@ -74,7 +71,6 @@ async function* movementsOf(
           yield { ...movement, sequence, eventIndex: index, line, time: new Date(event.time), note: noteOf(event) }
 }
 
-/** The movements before an instant, taken; answers with the wallet after them, and with the first behind them. */
 const skipBefore = async (
   movements: AsyncGenerator<StatementEntry, undefined>,
   from: Date | null,
@@ -87,7 +83,7 @@ const skipBefore = async (
   }
 }
 
-/** As the log has it, folded from the first frame: needs no tables. Throws for a workspace that it does not have. */
+/** From the log, folded from the first frame: needs no tables. Throws for a workspace that the log does not have. */
 export const readStatementFromLog = async (
   log: FoldSource,
   workspaceId: string,

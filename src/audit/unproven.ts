@@ -2,10 +2,8 @@ import { sharedLimits } from '../runtime/limits.ts'
 import type { FrameSource, RawFrame } from './frames.ts'
 import { holdsOnlyCheckpoints } from './verified-checkpoints.ts'
 
-/** A log in which nothing contradicts its checkpoints. */
 export interface UnprovenCheck {
   readonly source: Pick<FrameSource, 'read'>
-  /** The frames up to here are sealed. */
   readonly sealedTo: number
   readonly lastSequence: number
   /** By the clock that stored the frames; null for a source to which no checkpoint is added any more. */
@@ -16,11 +14,11 @@ const msPerSecond = 1_000
 const neverSealed =
   'no checkpoint with the signature of a known key seals any frame: the log was never sealed, or its checkpoints were removed'
 
-/** A store time ahead of the clock is no excuse. */
+/** A store time ahead of the clock does not excuse a frame. */
 const isOverdue = ({ storedMs }: RawFrame, nowMs: number | null): boolean =>
   nowMs === null || Math.abs(nowMs - storedMs) > sharedLimits.verifyUnsealedMs
 
-/** A checkpoint needs none: its signature proves it. */
+/** A checkpoint needs no other to seal it: its signature proves it. */
 const findOverdue = async ({ source, sealedTo, lastSequence, nowMs }: UnprovenCheck): Promise<RawFrame | null> => {
   for await (const frames of source.read(sealedTo + 1, lastSequence))
     for (const frame of frames) if (isOverdue(frame, nowMs) && !holdsOnlyCheckpoints(frame)) return frame
@@ -39,7 +37,6 @@ const overdueText = ({ sequence, storedMs }: RawFrame, nowMs: number | null): st
   return `${unsealed}; ${stored}, and while a scheduler runs none waits for ${sharedLimits.verifyUnsealedMs / msPerSecond} s`
 }
 
-/** Why a log is not proven to be what was written, in sentences; none where it is proven. */
 export const findUnproven = async (log: UnprovenCheck): Promise<readonly string[]> => {
   if (log.sealedTo === 0) return [neverSealed]
   const overdue = await findOverdue(log)

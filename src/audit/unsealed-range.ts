@@ -7,8 +7,8 @@ import type { TreeHead } from './published-checkpoints.ts'
 const copyTree = ({ size, peaks }: GrowingTree): GrowingTree => new GrowingTree(size, peaks)
 
 /**
- * Found frames that are known by their tree alone, since they are too many to be kept one by one. Checkpoints that seal a part of them are
- * noted, and held against the frames when these are read once more.
+ * Found frames that are kept only as a tree, since they are too many to keep one by one. Checkpoints that seal a part
+ * of them are recorded, and compared when the frames are read again.
  */
 export class UnsealedRange {
   readonly tree: GrowingTree
@@ -23,7 +23,6 @@ export class UnsealedRange {
     this.#firstSequence = firstSequence
   }
 
-  /** The first leaf, counted from 1. */
   get from(): number {
     return this.#before.size + 1
   }
@@ -36,15 +35,14 @@ export class UnsealedRange {
     this.tree.append(hash)
   }
 
-  /** The checkpoints have come to a size; one that ends before these frames says nothing of them. Sizes come in order. */
+  /** The checkpoints have reached a size; one that ends before these frames does not cover them. Sizes ascend. */
   addCheckpoint({ size, root }: TreeHead): void {
     if (size < this.from) return
-    // The frames of one that is let go are compared with those of the next.
+    // The frames of a dropped checkpoint are compared with those of the next.
     if (this.#checkpoints.length === auditLimits.verifyPendingCheckpointsMax) this.#checkpoints.pop()
     this.#checkpoints.push({ size, root })
   }
 
-  /** Reads the frames once more, and answers with the first and last of each stretch that is not as it was sealed. */
   async findMismatches(source: FrameSource): Promise<Iterable<readonly [from: number, to: number]>> {
     const roots = await this.#recomputeRoots(source)
     const stretches = new Map<number, number>()
@@ -55,7 +53,6 @@ export class UnsealedRange {
     return stretches
   }
 
-  /** The roots at the marks; none behind a frame that the source cannot give. */
   async #recomputeRoots(source: FrameSource): Promise<ReadonlyMap<number, Hash>> {
     const tree = copyTree(this.#before)
     const sizes = new Set(this.#checkpoints.map(({ size }) => size))

@@ -5,14 +5,13 @@ import type { GrowingTree } from './merkle.ts'
 import type { Verifier } from './note.ts'
 import { checkSeal, readSeal, type Seal, SealFault } from './seal.ts'
 
-/** Found ten times as fast as with the quotes around it; they are looked for where it is found. */
+/** Searched without quotes, ten times as fast; the quotes are checked at each match. */
 const checkpointMarker = Buffer.from('CheckpointSealed')
 
-/** Whether a frame may hold a checkpoint. All others need not be looked into. */
 export const mayHoldCheckpoint = ({ data }: Pick<RawFrame, 'data'>): boolean =>
   Buffer.from(data.buffer, data.byteOffset, data.length).indexOf(checkpointMarker) >= 0
 
-/** The checkpoints in a frame; nobody has looked at their signatures. Throws where the frame cannot be read. */
+/** The checkpoints in a frame; their signatures are not verified. Throws if the frame cannot be read. */
 export const readCheckpoints = (frame: Pick<RawFrame, 'data'>): readonly CheckpointSealed[] =>
   mayHoldCheckpoint(frame)
     ? decodeStoredEvents(frame.data)
@@ -20,16 +19,15 @@ export const readCheckpoints = (frame: Pick<RawFrame, 'data'>): readonly Checkpo
         .map((stored) => readEvent(stored).data as CheckpointSealed)
     : []
 
-/** Throws where the frame cannot be read. */
+/** Throws if the frame cannot be read. */
 export const holdsOnlyCheckpoints = (frame: Pick<RawFrame, 'data'>): boolean =>
   mayHoldCheckpoint(frame) && decodeStoredEvents(frame.data).every(({ type }) => type === 'CheckpointSealed')
 
-/** A checkpoint that one of those asked has signed, and its tree. */
 export interface VerifiedSeal extends Seal {
   readonly tree: GrowingTree
 }
 
-/** Throws as `checkSeal` does where no verifier believes the checkpoint; what the last of them says. */
+/** If no verifier accepts the checkpoint: throws as `checkSeal` does, the error of the last one. */
 export const verifyCheckpoint = (checkpoint: CheckpointSealed, verifiers: readonly Verifier[]): VerifiedSeal => {
   const seal = readSeal(checkpoint)
   let fault: unknown = new SealFault('there is no key to check checkpoints with')

@@ -16,18 +16,18 @@ import { mayHoldCheckpoint, readCheckpoints, type VerifiedSeal, verifyCheckpoint
 
 export interface VerifyParts {
   readonly source: FrameSource
-  /** Whose checkpoints are believed: one key, or several where a log had several. */
+  /** The accepted keys: several if the log changed its key. */
   readonly verifiers: readonly Verifier[]
   readonly known?: readonly PublishedCheckpoint[]
-  /** A checkpoint that stands behind the source's end, as an archive keeps its last. */
+  /** A checkpoint stored after the source's end, as an archive keeps its last. */
   readonly lastCheckpoint?: CheckpointSealed
-  /** Throws for a frame whose events are not what they must be. Without it the frames that hold no checkpoint are hashed, and not read. */
+  /** Throws for a frame with invalid events. If absent, frames without a checkpoint are hashed, and not decoded. */
   readonly checkEvents?: (frame: RawFrame) => void
-  /** Found frames that are kept one by one while no checkpoint speaks for them. */
+  /** Found frames that are kept one by one while no checkpoint covers them. */
   readonly unsealedFramesMax?: number
   /**
-   * Reads the clock that stores the frames: how long one waits for its checkpoint is measured by that. Without it the source gets no more
-   * checkpoints, and no frame may wait.
+   * Reads the clock that stores the frames, by which the age of an unsealed frame is measured. If absent, the source
+   * gets no more checkpoints, and no frame may be unsealed.
    */
   readonly readClock?: () => Promise<number>
   readonly onProgress?: (sequence: number, lastSequence: number) => void
@@ -36,33 +36,28 @@ export interface VerifyParts {
 export type VerifyVerdict = 'proven' | 'tampered' | 'not_proven'
 
 export interface Verification {
-  /** Frames that were read. */
   readonly frames: number
-  /** The frames up to here are proved by a signed checkpoint. */
   readonly sealedTo: number
-  /** The root of the tree there, base64; null where nothing is sealed. */
+  /** The root of the tree there, base64; null if nothing is sealed. */
   readonly root: string | null
-  /** Frames behind the last checkpoint, which nothing speaks for yet. No finding: there are always some. */
+  /** Frames after the last checkpoint, not covered yet. Not a finding: there are always some. */
   readonly unsealed: number
-  /** Why it is not proven that nothing was changed, in sentences; none where it is, and where something was found. */
+  /** Empty if it is proven that nothing was changed, or if there are findings. */
   readonly unproven: readonly string[]
-  /** Checkpoints that were believed; of these, old ones that nothing was left to hold them against. */
+  /** Verified checkpoints, including old ones for which no frames were left to compare. */
   readonly checkpoints: number
   readonly uncompared: number
-  /** The first of them, by sequence. */
   readonly findings: readonly IntegrityFinding[]
-  /** Of each kind, those that are not shown too. */
+  /** Of each kind, including those not shown. */
   readonly counts: Readonly<Partial<Record<IntegrityFindingKind, number>>>
   readonly total: number
 }
 
-/** A checkpoint and where in the log it stands. */
 interface LocatedSeal {
   readonly seal: VerifiedSeal
   readonly at: number
 }
 
-/** What a frame says by itself. */
 interface InspectedFrame {
   readonly seals: readonly VerifiedSeal[]
   readonly flaw: Flaw | null
@@ -70,7 +65,7 @@ interface InspectedFrame {
 
 const rangeText = (from: number, to: number): string => (from === to ? `frame ${from}` : `frames ${from} to ${to}`)
 
-/** What contradicts a checkpoint outweighs what is missing. */
+/** A contradiction to a checkpoint outweighs a missing frame. */
 export const decideVerdict = ({ total, unproven }: Pick<Verification, 'total' | 'unproven'>): VerifyVerdict => {
   if (total > 0) return 'tampered'
   return unproven.length === 0 ? 'proven' : 'not_proven'
@@ -78,7 +73,6 @@ export const decideVerdict = ({ total, unproven }: Pick<Verification, 'total' | 
 
 const copyTree = (tree: GrowingTree): GrowingTree => new GrowingTree(tree.size, tree.peaks)
 
-/** Takes the frames of a log one after the other, and remembers a bounded number of them. */
 class VerifyRun {
   readonly #parts: VerifyParts
   readonly #unsealedFramesMax: number
@@ -89,17 +83,14 @@ class VerifyRun {
     onMatch: (sealed, found) => this.#match(sealed, found),
     onGap: (gap) => this.#misplaced.addGap(gap),
   })
-  /** The tree as believed checkpoints have it. */
   #sealed = new GrowingTree()
-  /** The tree of what was found, where that goes further than what is sealed and is too much to be kept one by one. */
+  /** The tree of the found frames, if they go further than what is sealed and are too many to keep one by one. */
   #unsealedRange: UnsealedRange | null = null
-  /** What was folded and is to be read once more, for the checkpoints inside it. */
   readonly #rangesToReread: UnsealedRange[] = []
-  /** The roots of what was folded at the sizes of published checkpoints. */
   readonly #unsealedRoots = new Map<number, Hash>()
-  /** The last checkpoints, for those of other sealers that come after them. */
+  /** The last checkpoints, for later ones of concurrent sealers. */
   #recent: readonly VerifiedSeal[] = []
-  /** Checkpoints that stand before frames or checkpoints they need. */
+  /** Checkpoints that are stored before frames or checkpoints they need. */
   #deferred: readonly LocatedSeal[] = []
   readonly #unread: { readonly from: number; readonly to: number }[] = []
   #frames = 0
@@ -122,7 +113,6 @@ class VerifyRun {
     if (this.#alignment.foundCount > this.#unsealedFramesMax) this.#hashOldest()
   }
 
-  /** Frames that the source cannot give. */
   addFault({ reason, message }: FramesFault, from: number, to: number): void {
     this.#unread.push({ from, to })
     const kind = reason === 'missing' ? 'frame-missing' : 'segment-damaged'
@@ -200,7 +190,7 @@ class VerifyRun {
     this.#findings.add({ kind: flaw.kind, sequence, toSequence: sequence, text })
   }
 
-  /** What cannot be read was told of already. */
+  /** Unreadable frames are already reported. */
   #reportMisplaced(finding: IntegrityFinding): void {
     const isTold = this.#unread.some(({ from, to }) => from <= finding.sequence && finding.toSequence <= to)
     if (finding.kind !== 'frame-removed' || !isTold) this.#findings.add(finding)
@@ -222,7 +212,7 @@ class VerifyRun {
     if (this.#deferred.length > auditLimits.verifyDeferredSealsMax) this.#acceptFirstDeferred()
   }
 
-  /** False for a checkpoint whose beginning nothing leads to. */
+  /** False for a checkpoint whose beginning no known tree reaches. */
   #tryToAccept({ seal, at }: LocatedSeal): boolean {
     if (seal.size <= this.#sealed.size) this.#compareOld(seal, at)
     else if (seal.from > this.#sealed.size && !this.#hashUpTo(seal)) return false
@@ -230,7 +220,6 @@ class VerifyRun {
     return true
   }
 
-  /** Goes on with the first of those that were deferred, though nothing leads to it. */
   #acceptFirstDeferred(): void {
     const [first, ...others] = this.#deferred
     this.#deferred = others
@@ -268,8 +257,8 @@ class VerifyRun {
   }
 
   /**
-   * Only where somebody asks for a root on the way are the leaves gone through one by one. What was published is held against the frames
-   * that were folded: nobody has compared these with the leaves yet.
+   * Goes through the leaves one by one only if a root on the way is needed. Published checkpoints are compared with the
+   * frames that were folded, since these are not yet compared with the leaves.
    */
   #advanceTree(leaves: readonly Hash[], tree: GrowingTree): void {
     const stops = [this.#published.nextSize, this.#unsealedRange?.tree.size]
@@ -285,7 +274,6 @@ class VerifyRun {
     this.#sealed = copyTree(tree)
   }
 
-  /** What was folded is sealed now. */
   #compareRange(tree: GrowingTree): void {
     const folded = this.#unsealedRange
     this.#unsealedRange = null
@@ -293,7 +281,6 @@ class VerifyRun {
     else if (folded?.hasCheckpoints === true) this.#rangesToReread.push(folded)
   }
 
-  /** Of what was folded no more than what is sealed so far will be. */
   #closeRange(): void {
     const folded = this.#unsealedRange
     this.#unsealedRange = null
@@ -301,16 +288,16 @@ class VerifyRun {
     if (folded?.hasCheckpoints === true) this.#rangesToReread.push(folded)
   }
 
-  /** Nothing counts as sealed that was not compared: a checkpoint may end where no root of the folded frames was taken. */
+  /** Nothing counts as sealed before it is compared: a checkpoint may end where no folded root was taken. */
   async #rereadRanges(): Promise<void> {
     this.#closeRange()
     for (const folded of this.#rangesToReread)
       for (const [from, to] of await folded.findMismatches(this.#parts.source)) this.#reportRange(from, to)
   }
 
-  /** Hashes the found frames between what is sealed and where a checkpoint begins, and takes them where they lead there. */
+  /** False if the found frames do not lead to where the checkpoint begins. */
   #hashUpTo({ from, peaks }: VerifiedSeal): boolean {
-    // What was folded is compared as a whole when the checkpoints have come so far.
+    // The folded frames are compared as a whole once the checkpoints have come so far.
     if (this.#unsealedRange !== null && from <= this.#unsealedRange.tree.size)
       return this.#skipTo(new GrowingTree(from, peaks))
     const start = copyTree(this.#unsealedRange?.tree ?? this.#sealed)
@@ -326,7 +313,6 @@ class VerifyRun {
     return true
   }
 
-  /** Goes on from a tree; what was folded tells of the published checkpoints on the way. */
   #skipTo(tree: GrowingTree): true {
     this.#published.skipTo(tree.size, this.#unsealedRoots)
     this.#unsealedRange?.addCheckpoint(this.#sealed)
@@ -335,7 +321,7 @@ class VerifyRun {
     return true
   }
 
-  /** Gives up on what lies before a checkpoint, and goes on where its own hashes are found. */
+  /** Gives up on the frames before a checkpoint, and resumes where its own hashes are found. */
   #resumeAt({ from, peaks, leaves }: VerifiedSeal): void {
     const sealed = new Set(leaves.map(hashToKey))
     const place = this.#alignment.peek().findIndex(({ hash }) => sealed.has(hashToKey(hash)))
@@ -363,7 +349,6 @@ class VerifyRun {
     }
   }
 
-  /** The roots at the sizes of published checkpoints, of all that no checkpoint of the log seals. */
   #computePublishedRoots(tail: readonly FoundLeaf[]): ReadonlyMap<number, Hash> {
     const tree = copyTree(this.#unsealedRange?.tree ?? this.#sealed)
     const roots = new Map(this.#unsealedRoots)
@@ -385,7 +370,7 @@ class VerifyRun {
       this.#reportUnlocatedFrames(from, to, count)
   }
 
-  /** Told even where some of them cannot be read: nobody has compared the others. */
+  /** Reported even if some of the frames are unreadable: the others were not compared. */
   #reportRange(from: number, to: number): void {
     this.#reportUnlocatedFrames(from, to, to - from + 1)
   }
@@ -397,13 +382,13 @@ class VerifyRun {
 }
 
 /**
- * Holds a log against its own signed checkpoints and against those that were published. Reads every frame once, in constant memory; of a
- * log that was sealed late some twice. The same log gives the same findings. Rejects with what keeps the source from answering.
+ * Reads every frame once, in constant memory; frames of a log that was sealed late may be read twice. The same log
+ * gives the same findings. Rejects with the source's error.
  */
 export const verifyLog = async (parts: VerifyParts): Promise<Verification> => {
   const { source, onProgress, readClock } = parts
   const verifying = new VerifyRun(parts)
-  const nowMs = (await readClock?.()) ?? null // Before the end is: what is stored between the two is not late.
+  const nowMs = (await readClock?.()) ?? null // Read before the end is: what is stored between the two is not late.
   const last = await source.lastSequence()
   let faults = 0
   for (let next = 1; next <= last; ) {

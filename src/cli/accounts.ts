@@ -12,14 +12,13 @@ import { UsageError } from './report.ts'
 
 export { revokeKey, rotateKey, setKeyExpiry, sha256Hex } from '../administration/account-changes.ts'
 
-/** What account commands work on: a ledger that has caught up, and the log they append to. */
 export interface CommandContext extends AnyBooks {
   readonly log: EventLog
 }
 
 const workspaceIdPattern = /^[a-z0-9][a-z0-9-]{0,62}$/
 
-/** True when the workspace is new, false when it was there already. */
+/** False where the workspace existed. */
 export const openWorkspace = (
   books: CommandContext,
   workspaceId: string,
@@ -33,7 +32,7 @@ export const openWorkspace = (
   return changes.executeOpenWorkspace(books, { workspaceId, name, creditLimitPicos: amountOf(creditLimit, 0n) })
 }
 
-/** True when something changed; what is undefined stays. */
+/** True when something changed; undefined members stay. */
 export const changeWorkspace = (
   books: CommandContext,
   workspaceId: string,
@@ -59,10 +58,9 @@ const picosOf = (usd: string): bigint => {
   }
 }
 
-/** An amount of zero or more, as events write it. */
 export const amountText = (usd: string): string => formatUsd(amountOf(usd, 0n))
 
-/** A new key's id and secret; the secret is nowhere else. */
+/** The secret is stored nowhere else. */
 export const issueKey = (
   books: CommandContext,
   workspaceId: string,
@@ -73,7 +71,7 @@ export const issueKey = (
 ): Promise<changes.IssuedKey> =>
   changes.executeIssueKey(books, { workspaceId, name, expiresAtMs }, { newId, randomText })
 
-/** What is left of the money at `expiresAt` lapses. True when it is new, false when the reference had been credited before with the same amount. */
+/** What is left at `expiresAt` lapses. False when the reference was credited before with the same amount. */
 export const creditWallet = (
   books: CommandContext,
   workspaceId: string,
@@ -89,7 +87,6 @@ export const creditWallet = (
     expiresAt: expiresAt?.toISOString(),
   })
 
-/** When the next credit lapses; empty without one. */
 const lapsesFrom = ({ grants: [first] }: Wallet): string =>
   first === undefined ? '' : new Date(first.expiresAtMs).toISOString()
 
@@ -114,7 +111,7 @@ export const workspaceRecord = ({ tail }: CommandContext, workspaceId: string) =
   }
 }
 
-/** By the key whose limits they share, the last of keys that took each other's place: what they spent together stands in its row. */
+/** Keys that replaced each other share limits and spending: the figures are in the row of the last one. */
 const spendersOf = ({ tail }: CommandContext): ReadonlyMap<string, string> => {
   const { accounts } = tail.ledger
   const replaced = new Set([...accounts.keys.values()].map(({ replaces }) => replaces))
@@ -124,7 +121,7 @@ const spendersOf = ({ tail }: CommandContext): ReadonlyMap<string, string> => {
 
 const nothingSpent = { spent_day: null, spent_month: null, spent_total: null }
 
-/** Spent: USD on the UTC day of now, in its month and ever; of keys that were rotated once, in the row that `spent_with` names. */
+/** USD spent on the UTC day of now, in its month and ever; of rotated keys in the row that `spent_with` names. */
 export const keyRecords = (books: CommandContext, workspaceId: string | undefined, nowMs: number) => {
   const { tail } = books
   if (workspaceId !== undefined && !tail.ledger.accounts.workspaces.has(workspaceId))

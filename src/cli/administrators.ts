@@ -2,13 +2,10 @@ import type { Administrator, Config } from '../config/config.ts'
 import { ensureAdminToken } from '../embedded/admin-token.ts'
 import { sha256Hex } from './accounts.ts'
 
-/** In whose name the data folder's own token speaks. */
+/** The actor name of the data folder's own token. */
 const ownName = 'local'
 
-/**
- * Who may call the admin API: those of the configuration, or else, on embedded servers, who can read the data folder. `newToken` where its
- * token was made just now.
- */
+/** `newToken` only where the token of the data folder's own administrator was made now. */
 export const resolveAdministrators = ({
   admins,
   external,

@@ -25,11 +25,11 @@ const originOf = (verifiers: readonly Verifier[]): string => {
 }
 
 interface Report extends ArchiveReport {
-  /** What was archived before and is not as it was left. */
+  /** Archived before, and since missing or altered. */
   readonly damaged: readonly IntegrityFinding[]
 }
 
-/** What is new is archived also where what stands is damaged: it is safer there than nowhere. */
+/** New frames are archived even where the archive is damaged: they are safer there than nowhere. */
 const archiveLog = async (config: Config, folder: string, verifiers: readonly Verifier[]): Promise<Report> => {
   const target = await ArchiveFolder.open(folder, originOf(verifiers))
   try {
@@ -68,7 +68,7 @@ const printReport = (
   console.log(`${folder} ${holds} 1 to ${to}; the log ends at ${lastSequence}`)
 }
 
-/** `gateway archive`: exit code 1 where the log does not go on as it was archived or holds checkpoints that are not believed, and where the archive lacks what it held. */
+/** Exit code 1 where the log contradicts the archive, a checkpoint is not trusted, or the archive is damaged. */
 export const registerArchive = (program: Command, configOf: ConfigOf): void => {
   program
     .command('archive <folder>')

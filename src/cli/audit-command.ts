@@ -5,7 +5,6 @@ import type { ProcessRole } from '../roles/role.ts'
 import { findLogVerifier, newKeyPair } from './audit-keys.ts'
 import { CommandError, type OutputOptions, printRecords } from './report.ts'
 
-/** The configuration as a command or a role reads it. */
 export type ConfigOf = (command: Command, options?: { readonly role?: ProcessRole }) => Config
 
 const printNewKey = ({ audit }: Config, output: OutputOptions): void => {
@@ -18,7 +17,7 @@ const printNewKey = ({ audit }: Config, output: OutputOptions): void => {
 }
 
 const printKey = (configOf: ConfigOf, command: Command, output: OutputOptions): void => {
-  // Who has the private key alone can tell the public one.
+  // Where only the private key is configured, the public one is derived from it, which needs the role that reads it.
   const verifier = findLogVerifier(configOf(command)) ?? findLogVerifier(configOf(command, { role: 'scheduler' }))
   if (verifier === null)
     throw new CommandError(
@@ -29,7 +28,6 @@ const printKey = (configOf: ConfigOf, command: Command, output: OutputOptions): 
   else console.log(text)
 }
 
-/** `gateway audit`: the keys that the log is sealed with. */
 export const registerAudit = (program: Command, configOf: ConfigOf): void => {
   program
     .command('audit')

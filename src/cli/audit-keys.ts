@@ -14,7 +14,7 @@ const signerOfFolder = ({ dataFolder, audit }: Config): Signer => {
   return signer
 }
 
-/** Who seals the log in this process, which says so where nobody does; embedded servers have a key of their own. */
+/** Logs a warning where the log is not sealed; embedded servers have a key of their own. */
 export const resolveSealing = (config: Config, { logger }: Runtime): SchedulerParts['sealing'] => {
   const { audit, external } = config
   if (!audit.sealing) return null
@@ -31,7 +31,6 @@ export const findLogVerifier = ({ audit, external, dataFolder }: Config): Verifi
   return kept === null ? null : parseVerifier(kept)
 }
 
-/** Whose checkpoints of the log are believed. */
 export const listLogVerifiers = (config: Config): readonly Verifier[] => [
   ...[findLogVerifier(config)].filter((verifier) => verifier !== null),
   ...config.audit.previous,
@@ -42,7 +41,6 @@ export interface KeyPair {
   readonly publicKey: string
 }
 
-/** A key pair that nobody has yet, for the log of that name. */
 export const newKeyPair = (origin: string): KeyPair => {
   const seed = randomBytes(seedBytes)
   return { signingKey: signingKeyText(seed), publicKey: verifierText(deriveVerifier(createSigner(origin, seed))) }

@@ -4,11 +4,11 @@ import { type CommandContext, workspaceRecord } from './accounts.ts'
 import { findCallbackSecret } from './platform.ts'
 import { CommandError } from './report.ts'
 
-/** What a workspace verifies its callbacks with, in the form of Standard Webhooks. No two workspaces have the same. */
+/** In the form of Standard Webhooks; each workspace has its own. */
 export const workspaceCallbackSecret = (secret: string, workspaceId: string): string =>
   `whsec_${createHmac('sha256', secret).update(`callbacks ${workspaceId}`).digest('base64')}`
 
-/** For who receives a workspace's callbacks. Throws CommandError where there is no such workspace, or nothing to make the secret of. */
+/** Throws CommandError where there is no such workspace, or no secret to derive it from. */
 export const callbackSecretRecord = (session: CommandContext & { readonly config: Config }, workspaceId: string) => {
   const { workspace } = workspaceRecord(session, workspaceId)
   const secret = findCallbackSecret(session.config)

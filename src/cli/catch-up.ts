@@ -6,7 +6,7 @@ import { type Platform, requireTables, withDatabaseErrors } from './platform.ts'
 import { CommandError } from './report.ts'
 import type { Runtime } from './runtime.ts'
 
-/** The checkpoint once it is at the sequence, or once it stood still for so long that no projector can be at work. */
+/** Gives up when the checkpoint has not moved for so long that no projector can be running. */
 const awaitProjector = async (checkpoint: () => Promise<number>, sequence: number): Promise<number> => {
   let at = await checkpoint()
   let movedMs = performance.now()
@@ -19,13 +19,13 @@ const awaitProjector = async (checkpoint: () => Promise<number>, sequence: numbe
   return at
 }
 
-/** The log may have grown since its end was asked for, and the tables with it. */
+/** The log may have grown since its end was read, and the tables with it. */
 const assertWithin = async ({ log }: Platform, at: number): Promise<void> => {
   const last = await log.lastSequence()
   if (at > last) throw new ForeignTables(`the tables stand at sequence ${at}, but the log ends at ${last}`)
 }
 
-/** Brings the tables to where the log ends now: by waiting for the projector that runs, or, where none does, by its work in this process. */
+/** Brings the tables to the present end of the log: by the running projector, else in this process. */
 export const catchUp = async (platform: Platform, runtime: Runtime): Promise<void> => {
   const { log } = platform
   const { database, place } = requireTables(platform)
@@ -37,7 +37,7 @@ export const catchUp = async (platform: Platform, runtime: Runtime): Promise<voi
   )
   if (at > last) await assertWithin(platform, at)
   if (at >= last) return
-  // What ends it is told by `reached` too.
+  // `reached` rejects with a fatal fault too.
   const running = await projector.start({ log, store: database.projectionStore(), ...runtime, onFatal: () => {} })
   await running.reached(last).finally(() => running.stop())
 }

@@ -7,7 +7,6 @@ import { withProgress } from './progress.ts'
 import { resolveVerifiers } from './public-keys.ts'
 import { CommandError, type OutputOptions } from './report.ts'
 
-/** What is held against its checkpoints, and `what` the terminal calls that. */
 export const verifyWithProgress = (
   what: string,
   parts: Omit<VerifyParts, 'verifiers' | 'onProgress'>,
@@ -17,22 +16,17 @@ export const verifyWithProgress = (
     verifyLog({ ...parts, verifiers, onProgress: (sequence, last) => progress.update(sequence, last) }),
   )
 
-/** An archive's frames and checkpoints, as `verify` takes them. */
 export const toVerifyParts = (source: ArchiveSource): Pick<VerifyParts, 'source' | 'known' | 'lastCheckpoint'> => {
   const { checkpoints: known, lastCheckpoint } = source
   return { source, known, ...(lastCheckpoint === undefined ? {} : { lastCheckpoint }) }
 }
 
-/** How an archive is believed that a command reads from, and how what is found in it is printed. */
 export interface VerifiedArchiveOptions extends OutputOptions {
-  /** Keys named on the command line; the configured ones where there are none. */
+  /** Keys from the command line; empty: the configured ones. */
   readonly publicKey: readonly string[]
 }
 
-/**
- * Opens an archive that is what was sealed, as all of its own checkpoints tell. Throws UsageError where no key is known; what is found is printed, and thrown as
- * CommandError, which begins with `refusal`.
- */
+/** Verifies the whole archive. Throws UsageError without keys, CommandError that begins with `refusal` for findings. */
 export const openVerifiedArchive = async (
   folder: string,
   config: () => Config,

@@ -1,7 +1,7 @@
 /** The bounds of this folder, each with its unit in the name and its reason beside it. */
 export const cliLimits = {
   // Administration
-  keyGraceSecondsMax: 2_592_000, // 30 days: a key that was replaced is not meant to stay.
+  keyGraceSecondsMax: 2_592_000, // 30 days: a replaced key is not meant to stay.
 
   // Audit
   publishedCheckpointsBytesMax: 64 * 1024 * 1024, // A file of published checkpoints: those of 200,000 segments.
@@ -9,7 +9,7 @@ export const cliLimits = {
   proofBytesMax: 64 * 1024 * 1024, // A frame and a few dozen hashes.
 
   // Reconciliation
-  reconcileShownMax: 50, // Findings of a kind that a person is shown; `--json` has them all.
+  reconcileShownMax: 50, // Findings of a kind that are shown to people; `--json` has them all.
   correctionsPerPost: 256, // Below frameEventsMax.
 
   // Projector
@@ -20,6 +20,6 @@ export const cliLimits = {
   faultCausesMax: 6, // Shown in a line of our log.
 
   // Processes
-  signalEchoMs: 500, // npm passes on the Ctrl-C that the terminal has sent to all: so soon it is the same one, and no second.
-  shutdownMs: 60_000, // For everything to stop; then the process ends, and its successor finds the rest in the log.
+  signalEchoMs: 500, // npm passes on the Ctrl-C that the terminal has sent to all: within this time it is the same one, and no second.
+  shutdownMs: 60_000, // For everything to stop; then the process exits, and its successor finds the rest in the log.
 } as const

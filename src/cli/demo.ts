@@ -13,13 +13,13 @@ const demo = {
 const keyFile = 'demo-key'
 const ownerOnly = 0o600
 
-/** A workspace with credit and a key, to begin with. The key's secret stays in the data folder, so that every start can print it. */
+/** A workspace with credit and a key. The key's secret stays in the data folder, so that every start can print it. */
 export const openDemo = async (
   books: CommandContext,
   dataFolder: string,
   { newId, randomText }: Runtime,
 ): Promise<string> => {
-  const isOpen = books.tail.ledger.accounts.workspaces.has(demo.workspaceId) // It may have been changed since.
+  const isOpen = books.tail.ledger.accounts.workspaces.has(demo.workspaceId) // The workspace may have been changed since.
   if (!isOpen) await openWorkspace(books, demo.workspaceId, demo.name, '0')
   await creditWallet(books, demo.workspaceId, demo.creditUsd, demo.creditReference, 'Credit to try the gateway with.')
   const file = join(dataFolder, keyFile)

@@ -27,7 +27,7 @@ const evidenceByTables = async (platform: Platform, id: string): Promise<Evidenc
 const print = (explanation: Explanation, { json }: OutputOptions, nowMs: number): void =>
   console.log(json ? JSON.stringify(explanation) : explanationText(explanation, nowMs))
 
-/** `gateway explain`: exit code 1 for an id that nothing has, and for a charge that comes out otherwise when it is computed again. */
+/** `gateway explain`: exit code 1 for an unknown id, and for a charge that differs when it is computed again. */
 export const registerExplain = (program: Command, configOf: ConfigOf): void => {
   program
     .command('explain <id>')

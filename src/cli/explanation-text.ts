@@ -12,10 +12,9 @@ type Section = readonly [title: string, lines: readonly string[]]
 
 const controls = /\p{Cc}/u
 
-/** Text that somebody else wrote: a terminal must not obey it. */
+/** For text from outside: a terminal must not obey its control characters. */
 export const escapeControls = (text: string): string => (controls.test(text) ? JSON.stringify(text) : text)
 
-/** Columns side by side. */
 const aligned = (rows: readonly (readonly string[])[]): readonly string[] => {
   const widths = rows[0]?.map((_, column) => Math.max(...rows.map((row) => row[column]!.length))) ?? []
   return rows.map((row) =>
@@ -157,7 +156,7 @@ const attemptRows = ({ attempts }: RequestExplanation): readonly string[] =>
 
 const isPast = (instant: string, nowMs: number): boolean => Date.parse(instant) < nowMs
 
-/** Whose proxy died: nobody has told an end, and perhaps nobody will. */
+/** The proxy may have died: no end was logged, and perhaps none will be. */
 const unendedLines = ({ asked, reservation }: RequestExplanation, nowMs: number): readonly string[] => {
   const deadline = asked?.deadline ?? ''
   if (!isPast(deadline, nowMs)) return [`nothing yet; the proxy gives up at ${deadline}`]
@@ -253,7 +252,7 @@ const taskSections = (told: TaskExplanation, nowMs: number): readonly Section[] 
   ],
 ]
 
-/** The story for a person, without what does not apply; `nowMs` tells which deadlines are past. */
+/** For people, without what does not apply; `nowMs` decides which deadlines are past. */
 export const explanationText = (told: Explanation, nowMs: number): string => {
   const story = told.kind === 'request' ? requestSections(told, nowMs) : taskSections(told, nowMs)
   const sections = [...story, ...endSections(told)]

@@ -2,18 +2,15 @@ import type { Config } from '../config/config.ts'
 import { withoutKeys } from '../providers/scrub.ts'
 import { cliLimits } from './command-limits.ts'
 
-/** A fault as our own log shows it. */
 export interface FaultRecord {
   readonly type: string
   readonly message: string
   readonly code?: string
   readonly stack?: string
   readonly cause?: FaultRecord
-  /** Of several that came together, the first few. */
   readonly errors?: readonly FaultRecord[]
 }
 
-/** All that is secret in a configuration. */
 export const listSecrets = ({ providers, videoVendors, callbacks, external }: Config): readonly string[] =>
   [
     ...providers.map(({ apiKey }) => apiKey),
@@ -38,13 +35,10 @@ const codeOf = (fault: Error): { readonly code?: string } =>
 
 const frames = /^\s+at .*$/gm
 
-/** Where it was thrown; what stands before that in a stack is the message once more. */
+/** Only the frames: a stack begins with the message, which is logged already. */
 const stackOf = ({ stack = '' }: Error): string => (stack.match(frames) ?? []).join('\n')
 
-/**
- * Writes down a fault with what caused it: its message without keys and without the secrets, and of its other members only the code, since
- * libraries hang requests, rows and configurations on theirs.
- */
+/** Of a fault's members only the code: libraries attach requests, rows and configurations to the others. */
 export const faultSerializer = (secrets: readonly string[]): ((fault: unknown) => FaultRecord) => {
   const clean = (text: string): string => withoutKeys(text, secrets)
   const record = (fault: unknown, depth: number): FaultRecord => {

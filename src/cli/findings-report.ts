@@ -1,7 +1,6 @@
 import type { IntegrityFinding } from '../audit/findings.ts'
 import { type OutputOptions, printRecords } from './report.ts'
 
-/** Findings, one a line; of those beyond what is shown their number. */
 export const printFindings = (findings: readonly IntegrityFinding[], total: number, output: OutputOptions): void => {
   if (output.json)
     printRecords(

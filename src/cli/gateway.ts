@@ -26,43 +26,40 @@ import { publishUnknownPrices } from './prices.ts'
 import type { Runtime } from './runtime.ts'
 import { ShutdownStack } from './shutdown-stack.ts'
 
-/** A gateway that answers at `url`. */
 export interface Gateway {
   readonly url: string
-  /** The demo workspace's key; null on external servers, where nothing is opened unasked. */
+  /** The demo workspace's key; null on external servers, where no workspace is opened unasked. */
   readonly demoKey: string | null
   /** Of the data folder's own administrator, where it was made just now. */
   readonly newAdminToken: string | null
   readonly sandbox: boolean
   readonly sampleModel: string
-  /** Of metrics and health; null where nobody can ask for them. */
+  /** Of metrics and health; null where they are off. */
   readonly observeUrl: string | null
   /** Null where no videos are made. */
   readonly sampleVideoModel: string | null
-  /** Finishes requests in flight, gives allowances back, stops in reverse order. */
+  /** Finishes requests in flight, returns allowances, stops in reverse order. */
   stop(): Promise<void>
 }
 
-/** One role that runs in this process alone. */
 export interface RunningProcess {
   readonly role: RoleName
-  /** Where it answers HTTP; null for a role that does not. */
+  /** Null for a role that answers no HTTP. */
   readonly url: string | null
-  /** Of metrics and health; null where nobody can ask for them. */
+  /** Of metrics and health; null where they are off. */
   readonly observeUrl: string | null
   stop(): Promise<void>
 }
 
 type OnFatal = (fault: Error) => void
 
-/** Other bounds than those of `limits.ts`, for a test. */
+/** Overrides of the limits, for tests. */
 export interface GatewayBounds {
   readonly edge?: Partial<EdgeBounds>
   readonly proxy?: ProxyBounds
   readonly videoPoller?: Partial<PollerBounds>
 }
 
-/** What a process is started from. */
 interface StartContext {
   readonly config: Config
   readonly runtime: Runtime
@@ -70,14 +67,13 @@ interface StartContext {
   readonly bounds: GatewayBounds
 }
 
-/** What every role is started from. */
 interface ProcessContext extends StartContext {
   readonly platform: Platform
   readonly stack: ShutdownStack
   readonly observation: Observation
 }
 
-// What a role is made of is loaded when it starts: it is most of the program, and a process that runs one role needs no other's.
+// Roles are imported when they start: they are most of the program, and a process with one role needs no other's.
 
 const startProjector = async ({ platform, runtime, onFatal, stack, observation }: ProcessContext): Promise<void> => {
   const { projector } = await import('../roles/projector/role.ts')
@@ -113,7 +109,7 @@ const startScheduler = async (context: ProcessContext, tail: LedgerTail): Promis
   observation.addLivenessCheck('scheduler', () => running.checks())
 }
 
-/** The sandbox answers where nothing is configured; null where something is. */
+/** Null where a provider is configured. */
 const openSandbox = async ({ config, runtime, stack }: ProcessContext): Promise<string | null> => {
   if (!config.sandbox) return null
   runtime.logger.warn({}, 'no provider is configured: the sandbox provider answers, and its answers are billed')
@@ -161,7 +157,6 @@ const startProxy = async (context: ProcessContext, calls: CallSource, sandboxUrl
 const openRecentTasks = ({ platform, stack }: ProcessContext, tail: LedgerTail): RecentTasks =>
   stack.push(new RecentTasks({ tail, log: platform.log, stored: requireTables(platform).database.tasks() }))
 
-/** What follows the log and knows of tasks. */
 interface LedgerViews {
   readonly tail: LedgerTail
   readonly tasks: RecentTasks
@@ -196,7 +191,7 @@ const startVideoPoller = async (
   observation.add(() => queues.readings())
 }
 
-/** The work queues on a connection of their own: what is put there may be large, and must not stand before the log's acknowledgements. */
+/** On a connection of their own: large items must not delay the log's acknowledgements. */
 const openQueues = async (
   { platform: { connect, queues }, stack }: ProcessContext,
   does: { readonly puts?: boolean; readonly takes?: boolean },
@@ -285,7 +280,6 @@ const startEdge = async (
 
 const preferredModel = 'openai/gpt-4o-mini'
 
-/** A model for the first request: one that can be called here. */
 const sampleModelOf = ({ catalog }: Config, { tail }: CommandContext, nowMs: number): string => {
   const models = callableModels(catalog, tail.ledger.prices, nowMs).map(({ model }) => model)
   return models.includes(preferredModel) ? preferredModel : (models[0] ?? preferredModel)
@@ -317,7 +311,7 @@ const startAll = async (context: ProcessContext): Promise<Omit<Gateway, 'stop' |
   return { url, demoKey, newAdminToken: newToken, sandbox: config.sandbox, sampleModel, sampleVideoModel }
 }
 
-/** Calls travel on a connection of their own: a long answer must not stand before the log's acknowledgements. */
+/** On a connection of their own: a long answer must not delay the log's acknowledgements. */
 const openCalls = async <Calls extends { close(): Promise<void> }>(
   { config, platform, runtime, stack }: ProcessContext,
   open: (options: Parameters<typeof openCallClient>[0]) => Calls,
@@ -406,7 +400,7 @@ const startOnPlatform = async <Started extends object>(
   }
 }
 
-/** Starts every role in this process. Rejects, with all that was started stopped again, when one cannot start. */
+/** Starts every role in this process. Where one cannot start, stops the others and rejects. */
 export const startGateway = (
   config: Config,
   runtime: Runtime,

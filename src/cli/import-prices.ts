@@ -46,11 +46,11 @@ const changeInShort = ({ change, name, model, differences, leftOut }: PriceChang
   left_out: listed(leftOut, ({ field, reason }) => `${field} ${reason}`),
 })
 
-/** The row of a provider that is not configured here; what is no row at all is always told. */
+/** Of an unconfigured provider; other rows without a model are always reported. */
 const isUnconfigured = ({ model, name }: PriceChange, table: JsonObject): boolean =>
   model === null && isProviderName(table[name])
 
-/** Compares LiteLLM's table with what is in force, tells every difference, and publishes what is asked. */
+/** Compares LiteLLM's table with the prices in force, prints every difference, and publishes the chosen ones. */
 export const importPrices = async (
   session: CommandSession,
   table: JsonObject,

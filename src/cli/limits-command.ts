@@ -15,11 +15,10 @@ interface LimitsSession extends CommandContext {
   readonly config: Pick<Config, 'requestsPerMinute' | 'catalog'>
 }
 
-/** Runs one command on the log. */
 export type WithLimitsSession = (command: Command, work: (session: LimitsSession) => Promise<void>) => Promise<void>
 
 const countMax = 1_000_000_000
-/** Not null, which the parser of options takes for an empty text. */
+/** A text, since the option parser takes null for an empty one. */
 const noLimit = 'none'
 
 const countOf = (text: string): number => {
@@ -107,7 +106,6 @@ interface SetOptions extends OutputOptions {
 
 type Named<T> = { [M in keyof T]?: Exclude<T[M], None | undefined> | null }
 
-/** Those that were named, with null for what is lifted. */
 const pickNamed = <T extends object>(members: T): Named<T> =>
   Object.fromEntries(
     Object.entries(members)
@@ -165,7 +163,6 @@ const registerSet = (group: Command, withSession: WithLimitsSession): void => {
     )
 }
 
-/** `limits set`, `limits show`, `limits clear`. */
 export const registerLimits = (program: Command, withSession: WithLimitsSession): void => {
   const group = program.command('limits').description('what a workspace and its keys may spend, ask and use')
   registerSet(group, withSession)

@@ -5,7 +5,7 @@ import type { Limits, Pace, Spend } from '../events/types.ts'
 import type { CommandContext } from './accounts.ts'
 import { CommandError } from './report.ts'
 
-/** Each member that is named: a new limit, or null for none. */
+/** A named member is a new limit, or null for none. */
 type Changes<T> = { readonly [Member in keyof T]?: T[Member] | null }
 
 export interface LimitsChange extends Changes<Pick<Limits, 'allowedModels'> & Pace> {
@@ -18,7 +18,7 @@ const withChanges = <T extends object>(standing: T, changes: Changes<T>): T =>
     Object.entries({ ...standing, ...changes }).filter(([, limit]) => limit !== null && limit !== undefined),
   ) as T
 
-/** Without members that say nothing. */
+/** Drops members that became empty. */
 const applyChange = (standing: Limits, { spend, models, ...change }: LimitsChange): Limits =>
   withChanges<Limits>(standing, {
     ...change,
@@ -31,7 +31,7 @@ const orNull = <T extends object>(members: T): T | null => (Object.keys(members)
 const readLimits = ({ tail }: CommandContext, workspaceId: string, keyId: KeyId): Limits =>
   findSetLimits(tail.ledger.accounts, workspaceId, keyId)
 
-/** Changes the limits that are named and leaves the others; false when they stood so already. Throws what refuses it. */
+/** Changes the named limits and leaves the others; false where nothing changed. Throws where the change is refused. */
 export const changeLimits = async (
   books: CommandContext,
   workspaceId: string,
@@ -44,11 +44,10 @@ export const changeLimits = async (
   return executeSetLimits(books, workspaceId, keyId, limits)
 }
 
-/** Lifts all of them; false when there were none. */
 export const clearLimits = (books: CommandContext, workspaceId: string, keyId: KeyId): Promise<boolean> =>
   executeSetLimits(books, workspaceId, keyId, {})
 
-/** USD that a key spent on a UTC day, in its month and ever. */
+/** USD on a UTC day, in its month and ever. */
 export const spentRecord = (books: CommandContext, workspaceId: string, keyId: string, nowMs: number) => {
   const spent = findSpending(books, workspaceId, keyId, nowMs)
   return {
@@ -62,9 +61,8 @@ export interface LimitsRecord {
   readonly workspace: string
   /** Null for the limits of the workspace. */
   readonly key: KeyId
-  /** As they were set. */
   readonly limits: Limits
-  /** Of the workspace: what binds it. */
+  /** Only for the workspace: with those of its plan and of the configuration. */
   readonly in_force?: Limits
   readonly sources?: LimitsInForce['sources']
   readonly spent_day?: string
@@ -72,7 +70,6 @@ export interface LimitsRecord {
   readonly spent_total?: string
 }
 
-/** Of the workspace, then of each of its working keys that has limits. */
 export const limitsRecords = (
   books: CommandContext,
   workspaceId: string,
@@ -92,7 +89,6 @@ const spendText = (spent: string | undefined, limit: string | undefined): string
 
 type Sources = LimitsInForce['sources']
 
-/** What the workspace was not given itself says where it comes from. */
 const sourced = (text: string, source: Sources[keyof Sources]): string =>
   text === '' || source === undefined || source === 'own' ? text : `${text} (${source})`
 
@@ -116,7 +112,6 @@ const modelPaces = (models: Limits['models'] = {}): string =>
 const allowedText = ({ allowedModels }: Limits): string =>
   allowedModels === undefined ? 'every' : allowedModels.join(' ') || 'none'
 
-/** For people: one line of what is in force, USD. */
 export const limitsInShort = ({ key, limits, in_force = limits, sources = {}, ...spent }: LimitsRecord) => ({
   key: key ?? '(workspace)',
   spend_day: spendText(spent.spent_day, limits.spend?.day),

@@ -2,7 +2,7 @@ import { type Dispatch, DispatchLost } from '../roles/dispatch.ts'
 import type { CallSource, ServedCalls } from '../roles/proxy/role.ts'
 import { type Check, checkOf } from '../runtime/health.ts'
 
-/** The transport between an edge and a proxy of the same process: a plain function call. */
+/** The transport between an edge and a proxy in the same process: a plain function call. */
 export class LocalCalls implements CallSource {
   #serving: Dispatch | null = null
 
@@ -24,7 +24,7 @@ export class LocalCalls implements CallSource {
       stop: async () => {
         this.#serving = null
       },
-      giveUp: () => undefined, // Nothing waits here for a reader.
+      giveUp: () => undefined, // No reader waits here.
     }
   }
 }

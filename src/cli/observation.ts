@@ -17,12 +17,10 @@ const { version } = JSON.parse(readFileSync(new URL('../../package.json', import
   readonly version: string
 }
 
-/** Followers of the log in a process, as its metrics name them. */
 type FollowerName = 'ledger' | 'tables'
 
 type Phase = 'starting' | 'started' | 'stopping'
 
-/** What one process tells its operators, and what it tells it from. */
 export class Observation {
   readonly observer: Observer
   readonly #metrics: PrometheusMetrics | null
@@ -35,7 +33,6 @@ export class Observation {
   #fault: string | null = null
   #url: string | null = null
 
-  /** Counts nothing where nobody can ask. */
   constructor(role: RoleName | 'gateway', isAsked: boolean) {
     this.#role = role
     this.#metrics = isAsked ? new PrometheusMetrics() : null
@@ -43,7 +40,6 @@ export class Observation {
     this.add(() => [{ name: 'gateway_build_info', labels: { version, node: process.versions.node, role }, value: 1 }])
   }
 
-  /** Where operators ask; null where they cannot. */
   get url(): string | null {
     return this.#url
   }
@@ -52,18 +48,17 @@ export class Observation {
     this.#metrics?.add(readings)
   }
 
-  /** What a role tells of itself counts for whether the process is ready. */
+  /** Counts for readiness. */
   check(name: string, checks: () => Checks): void {
     this.#checks.set(name, checks)
   }
 
-  /** What a role never comes back from by itself counts for whether the process is worth keeping, too. */
+  /** For failures that a role does not recover from by itself: counts for liveness, too. */
   addLivenessCheck(name: string, checks: () => Checks): void {
     this.check(name, checks)
     this.#livenessChecks.push(checks)
   }
 
-  /** Watches the log that the process stands on. */
   watchLog(log: WatchedLog): LogWatch {
     const watch = new LogWatch(log)
     this.#watch = watch
@@ -81,7 +76,6 @@ export class Observation {
     this.#follow('tables', position, sharedLimits.projectionLagMs)
   }
 
-  /** Of what the process stands on, whichever roles it runs. */
   readonly baseChecks = (): Checks => ({ ...this.#checks.get('log')?.(), ...this.#checks.get('ledger')?.() })
 
   started(): void {
@@ -92,12 +86,12 @@ export class Observation {
     this.#phase = 'stopping'
   }
 
-  /** The process cannot go on. */
+  /** Fatal: the process is no longer alive. */
   fail(fault: Error): void {
     this.#fault ??= fault.message
   }
 
-  /** Begins to answer. A port that nobody chose gives way to another where it is taken. */
+  /** A default port that is taken gives way to a free one. */
   async listen(observe: NonNullable<Config['observe']>, logger: Logger): Promise<void> {
     const metrics = this.#metrics
     if (metrics === null) return

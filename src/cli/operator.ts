@@ -8,5 +8,4 @@ const osUser = (): string => {
   }
 }
 
-/** Who a command of the operator's speaks for: the one who is named, or whose process it is. */
 export const resolveOperator = (named: string | undefined): string => `operator:${named ?? osUser()}`

@@ -9,7 +9,6 @@ import { cancelPlan, planRecords, publishPlan, subscribe, subscriptionRecords } 
 import { printRecords, UsageError } from './report.ts'
 import type { Runtime } from './runtime.ts'
 
-/** Runs one command on a ledger that has caught up. */
 export type WithPlanSession = (
   command: Command,
   work: (session: CommandContext & CatalogParts & { readonly runtime: Runtime }) => Promise<void>,
@@ -21,7 +20,7 @@ interface Json {
 
 const json = (): Option => new Option('--json', 'one JSON object a line').default(false)
 
-/** What is in the file is checked with the plan. */
+/** The content is checked with the plan. */
 const readLimits = (file: string | undefined): Limits => {
   if (file === undefined) return {}
   try {

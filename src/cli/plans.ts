@@ -12,7 +12,7 @@ export {
   type SubscribeRequest as Subscribing,
 } from '../administration/plan-changes.ts'
 
-/** True when the plan is new, or its terms are; false when they stood already. Throws UsageError for terms that are none. */
+/** False where the plan had these terms already. Throws UsageError for invalid terms. */
 export const publishPlan = async (books: CommandContext, plan: PlanPublished): Promise<boolean> => {
   const problems = changes.problemsOfPlan(plan)
   if (problems.length > 0) throw new UsageError(`the plan cannot be published: ${problemsText(problems)}`)
@@ -28,7 +28,6 @@ const termsRecord = ({ planId, name, price, period, includedCredit, limits }: Pl
   limits: JSON.stringify(limits),
 })
 
-/** Every plan on its terms of now, by id. */
 export const planRecords = ({ tail }: CommandContext) =>
   [...tail.ledger.accounts.plans.values()]
     .toSorted((one, other) => (one.planId < other.planId ? -1 : 1))
@@ -43,7 +42,7 @@ const subscriptionRecord = ({ workspaceId, subscriptionId, ...subscription }: Su
   renews: subscription.renews,
 })
 
-/** The plan that a workspace has, on the terms of its period; none without one. */
+/** The workspace's plan on the terms of its period; empty without one. */
 export const subscriptionRecords = (books: CommandContext, workspaceId: string) => {
   const subscription = changes.activeSubscription(books, workspaceId)
   return subscription === null ? [] : [subscriptionRecord(subscription)]

@@ -22,41 +22,33 @@ import { ShutdownStack } from './shutdown-stack.ts'
 
 type NatsConnection = Awaited<ReturnType<typeof connectNats>>
 
-/** The servers a process stands on, and what it has open there. */
 export interface Platform {
   readonly log: OpenLog
-  /** Null for a role that needs none. */
+  /** Null for a role without a database. */
   readonly tables: DatabaseAccess | null
-  /** One more connection to the servers of the log; whoever asks for it closes it. */
+  /** One more connection to the servers of the log; the caller closes it. */
   connect(purpose: string): Promise<NatsConnection>
-  /** What the work queues of the log are opened with, on a connection of their own. */
   readonly queues: Omit<QueueOptions, 'connection'>
-  /** And what the rate records are. */
   readonly rates: Omit<RatesOptions, 'connection'>
-  /** The same of the outcomes that idempotency keys stand for. */
   readonly outcomes: Omit<OutcomesOptions, 'connection'>
   stop(): Promise<void>
 }
 
 export interface DatabaseAccess {
   readonly database: Database
-  /** Where the live tables are. */
   readonly place: SchemaLocation
 }
 
-/**
- * Which embedded servers do, where no external ones are configured: `own` are started here, `running` belong to a process that runs on
- * the data folder already, `any` are the running ones or else our own.
- */
+/** `own`: started here. `running`: of a process on the data folder. `any`: the running ones, or else our own. */
 export type EmbeddedChoice = 'own' | 'running' | 'any'
 
 export interface PlatformOptions {
-  /** Names this process in the log. */
+  /** The writer's name in the log. */
   readonly role: ProcessRole
   readonly embedded: EmbeddedChoice
-  /** Says nothing in the log, and so makes none. The projector never does. */
+  /** Appends no events, and so does not create the log. Always so for the projector. */
   readonly readOnly?: boolean
-  /** How long a taker of work may be silent; `limits.queueLeaseMs`. */
+  /** How long a worker may be silent; default: `queueLeaseMs`. */
   readonly queueLeaseMs?: number | undefined
   readonly observer?: Observer
   readonly onFatal: (fault: Error) => void
@@ -121,7 +113,7 @@ const omitUndefined = <T extends object>(values: T): { [K in keyof T]?: Exclude<
 
 const everything: ReadonlySet<EventType> = new Set(Object.keys(currentVersion) as EventType[])
 
-/** A role is believed what its manifest lists. The log keeps what was said: a journal that ever held a type must go on to be believed it. */
+/** Accepted from each role. Logs are kept: a journal that ever held a type must keep it here. */
 const typesByRole: { readonly [Role in ProcessRole]: ReadonlySet<EventType> } = {
   edge: new Set(manifests.edge),
   proxy: new Set(manifests.proxy),
@@ -132,10 +124,10 @@ const typesByRole: { readonly [Role in ProcessRole]: ReadonlySet<EventType> } = 
   operator: everything,
 }
 
-/** Whom every reader of the log believes what, from an archive as from the server. */
+/** For every reader of the log, from an archive as from the server. */
 export const permittedEventTypes: AllowedWriters = new Map(Object.entries(typesByRole))
 
-/** A role finds what stands: a name that is misspelt must not make another log. */
+/** Other roles use existing streams: a misspelt name must not create another log. */
 const createsStreams = (role: ProcessRole): boolean => role === 'gateway' || role === 'operator'
 
 const openLogOn = (
@@ -158,14 +150,13 @@ const openLogOn = (
     onFatal,
   })
 
-/** Loads what works with a database only where there is one: a proxy has none. */
+/** Imports the database code only where there is a database: a proxy has none. */
 const openTables = async (databaseUrl: string | null): Promise<DatabaseAccess | null> => {
   if (databaseUrl === null) return null
   const { openDatabase } = await import('../adapters/postgres/database.ts')
   return { database: openDatabase(databaseUrl), place: { url: databaseUrl, schema: defaultSchema } }
 }
 
-/** Connects to the log and, where the role has one, the database. */
 export const openPlatform = async (config: Config, runtime: Runtime, options: PlatformOptions): Promise<Platform> => {
   const { role } = options
   const servers = await findServers(config, runtime, options)
@@ -203,11 +194,10 @@ const throwFatal = (fault: Error): void => {
 
 type OperatorOptions = Pick<PlatformOptions, 'readOnly' | 'queueLeaseMs'>
 
-/** The platform of an operator's command: on servers that run, or else on our own. Whatever ends these ends the process. */
+/** For an operator's command: on running servers, or else on our own. A fatal fault of these ends the process. */
 export const openOperatorPlatform = (config: Config, runtime: Runtime, options: OperatorOptions): Promise<Platform> =>
   openPlatform(config, runtime, { role: 'operator', embedded: 'any', onFatal: throwFatal, ...options })
 
-/** Runs `work` on an operator's platform, which is stopped behind it. */
 export const withPlatform = async <T>(
   config: Config,
   runtime: Runtime,
@@ -222,17 +212,15 @@ export const withPlatform = async <T>(
   }
 }
 
-/** What callbacks are signed with: as configured, or as the data folder keeps it; null where there is neither. */
 export const findCallbackSecret = ({ callbacks, external, dataFolder }: Config): string | null =>
   callbacks?.secret ?? (external === null ? readCallbackSecret(dataFolder) : null)
 
-/** The tables, for a role that has them. */
 export const requireTables = ({ tables }: Platform): DatabaseAccess => {
   if (tables === null) throw new Error('this role was started without a database')
   return tables
 }
 
-/** By the code of a system call that failed, or of PostgreSQL's own refusal. */
+/** By the code of a failed system call, or PostgreSQL's SQLSTATE. */
 const databaseErrors: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'cannot be reached: connection refused',
   ECONNRESET: 'cannot be reached: the connection was reset',
@@ -251,7 +239,7 @@ const describeDatabaseError = (fault: unknown): string | undefined => {
   return /connect.*timeout|timeout.*connect/i.test(fault.message) ? 'does not answer' : undefined
 }
 
-/** Tells in words why the database at a URL, whose password is not told, cannot be worked with; any other fault passes as it is. */
+/** Replaces known faults by a CommandError with the reason and the host, never the password; rethrows any other. */
 export const withDatabaseErrors = async <T>(url: string, work: Promise<T>): Promise<T> => {
   try {
     return await work
@@ -262,7 +250,7 @@ export const withDatabaseErrors = async <T>(url: string, work: Promise<T>): Prom
   }
 }
 
-/** The ledger as the tables have it; an empty one, to be replayed from the first frame, where they cannot be read. */
+/** An empty ledger, to be replayed from the first frame, where the tables cannot be read. */
 const loadSnapshot = async (platform: Platform, { logger }: Runtime): Promise<Ledger> => {
   const { log } = platform
   try {
@@ -277,7 +265,7 @@ const loadSnapshot = async (platform: Platform, { logger }: Runtime): Promise<Le
   }
 }
 
-/** A ledger in memory that has caught up with the log and follows it. */
+/** Resolves when the ledger has caught up with the log; it then follows it. */
 export const openTail = async (platform: Platform, runtime: Runtime): Promise<LedgerTail> => {
   const tail = new LedgerTail(await loadSnapshot(platform, runtime), platform.log)
   await Promise.race([tail.reached(await platform.log.lastSequence()), tail.done])

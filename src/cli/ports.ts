@@ -2,11 +2,9 @@ import { createServer } from 'node:net'
 import { faultCode } from '../errors/gateway-error.ts'
 import { CommandError } from './report.ts'
 
-/** Where a process listens, and by which settings. */
 export interface ChosenPort {
   readonly host: string
   readonly port: number
-  /** As a person writes them. */
   readonly settings: string
 }
 
@@ -16,7 +14,7 @@ const portErrors: ReadonlyMap<unknown, string> = new Map([
   ['EADDRNOTAVAIL', 'is of no address of this machine'],
 ])
 
-/** Waits for somebody to listen. Throws CommandError that names the settings where the port cannot be had; any other fault passes as it is. */
+/** Throws CommandError that names the settings where the port cannot be had; rethrows any other fault. */
 export const withPortErrors = async <T>({ host, port, settings }: ChosenPort, listening: Promise<T>): Promise<T> => {
   try {
     return await listening
@@ -27,7 +25,7 @@ export const withPortErrors = async <T>({ host, port, settings }: ChosenPort, li
   }
 }
 
-/** Whether a port can be had, asked before anything is started for it. Throws as `listeningAt` does. */
+/** For use before anything is started that would need the port. Throws as `withPortErrors` does. */
 export const assertPortFree = async (chosen: ChosenPort): Promise<void> => {
   const { host, port } = chosen
   const server = createServer()

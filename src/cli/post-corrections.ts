@@ -5,12 +5,11 @@ import { type Correction, isPostable, reconciliationId, toAdjustment } from '../
 import { cliLimits } from './command-limits.ts'
 
 /**
- * `stands`: the log had it already. `superseded`: under its id stands what another posting found, with another amount. `impossible`:
- * its id or its amount is longer than the log takes.
+ * `stands`: the log had it already. `superseded`: another posting used its id with another amount. `impossible`: its id
+ * or its amount is longer than the log takes.
  */
 export type PostingOutcome = 'posted' | 'stands' | 'superseded' | 'impossible' | 'not_posted'
 
-/** The log that takes corrections, and a ledger that follows it. */
 export interface CorrectionContext {
   readonly log: Pick<EventLog, 'postToWallet'>
   readonly tail: Pick<LedgerTail, 'ledger' | 'reached'>
@@ -18,7 +17,7 @@ export interface CorrectionContext {
 
 type OnOutcome = (correction: Correction, outcome: PostingOutcome) => void
 
-/** Puts corrections into the log, or only says what it would put there. */
+/** Without `post` only reports what it would append. */
 export class CorrectionPoster {
   readonly #context: CorrectionContext
   readonly #post: boolean
@@ -51,7 +50,7 @@ export class CorrectionPoster {
     const fresh = corrections.filter((each) => isPostable(each) && this.#findPostedPicos(each) === undefined)
     if (this.#post && fresh.length > 0) {
       const { sequence } = await this.#context.log.postToWallet(workspaceId, fresh.map(toAdjustment))
-      // Another may have posted the same ids in the meantime, and the ledger honours the first.
+      // Another process may have posted the same ids meanwhile, and the ledger applies the first.
       await this.#context.tail.reached(sequence)
     }
     for (const each of corrections) this.#onOutcome(each, this.#resolveOutcome(each, fresh.includes(each)))
@@ -64,7 +63,7 @@ export class CorrectionPoster {
     return isFresh ? 'posted' : 'stands'
   }
 
-  /** What was moved under the correction's id; undefined where nothing was. */
+  /** The amount that was posted under the correction's id; undefined where none was. */
   #findPostedPicos({ workspaceId, corrects, before }: Correction): bigint | undefined {
     const { wallets } = this.#context.tail.ledger
     return wallets.get(workspaceId)?.references.get(adjustmentKey(reconciliationId(corrects, before)))

@@ -18,7 +18,6 @@ export const priceRecords = ({ tail }: CommandContext, model: string | undefined
 
 type PriceRecord = ReturnType<typeof priceRecords>[number]
 
-/** All there is to a sheet, for programs. */
 export const priceInFull = ({ price, inForce }: PriceRecord) => ({
   model: price.model,
   effective_from: price.effectiveFrom,
@@ -39,7 +38,7 @@ const videoInShort = ({ unit_price, units_per_second }: VideoSheet) => ({
   units_per_second: listed(units_per_second),
 })
 
-/** More of them would make a line that nobody can read. */
+/** More would make the line too long to read. */
 const perCallShownMax = 4
 
 const perCallInShort = (rates: Readonly<Record<string, string>>): string => {
@@ -59,7 +58,6 @@ const tokensInShort = ({ per_million_tokens, tiers = [], per_call = {} }: PriceS
   }
 }
 
-/** What a person looks for first. */
 export const priceInShort = ({ price, inForce }: PriceRecord) => ({
   model: price.model,
   effective_from: price.effectiveFrom,
@@ -69,7 +67,7 @@ export const priceInShort = ({ price, inForce }: PriceRecord) => ({
   version: price.version,
 })
 
-/** What a call of each tool costs in USD, a line each; nothing where the short form has them all. */
+/** One line per tool, USD per call; empty where the short form has them all. */
 export const perCallRecords = ({ price }: PriceRecord) => {
   const rates = Object.entries(price.sheet?.per_call ?? {})
   return rates.length > perCallShownMax ? rates.map(([per_call, usd]) => ({ per_call, usd })) : []

@@ -2,14 +2,13 @@ import cliProgress from 'cli-progress'
 
 const redrawMs = 100
 
-/** A bar on the terminal with rate and time left; nothing where standard error is none. */
+/** A bar on the terminal with rate and time left; nothing where standard error is no terminal. */
 export class Progress {
   readonly #bar: cliProgress.SingleBar
   #startedMs = 0
   #startedAt = 0
   #drawnMs = 0
 
-  /** `what` is counted in frames. */
   constructor(what: string) {
     this.#bar = new cliProgress.SingleBar(
       {
@@ -44,7 +43,6 @@ export class Progress {
   }
 }
 
-/** Shows the bar while the work lasts. */
 export const withProgress = async <T>(what: string, work: (progress: Progress) => Promise<T>): Promise<T> => {
   const progress = new Progress(what)
   try {

@@ -22,12 +22,9 @@ interface Options extends OutputOptions {
   readonly publicKey: readonly string[]
 }
 
-/** Where frames are looked for. */
 interface ProofSource {
   readonly source: FrameSource
-  /** A checkpoint behind the source's end. */
   readonly lastSeal: Seal | null
-  /** The frames that the tables know of a request or task; none where there are no tables. */
   readonly findSequences: (id: string) => Promise<readonly number[]>
 }
 
@@ -42,7 +39,7 @@ const findBySequence = async (
   return frame === null ? null : { frame, indexInFrame }
 }
 
-/** The frames that the tables know are looked into first; what they do not know is looked for in the whole log. */
+/** First the frames that the tables name, then the whole log. */
 const findById = async ({ source, findSequences }: ProofSource, id: string): Promise<FoundFrame | null> => {
   const last = await source.lastSequence()
   const known = (await findSequences(id)).filter((sequence) => sequence <= last)
@@ -87,7 +84,6 @@ const onArchive = async <T>(
   return work({ source, lastSeal, findSequences: async () => [] })
 }
 
-/** The tables are of use and not needed. */
 const sequencesIn =
   ({ tables }: Platform): ProofSource['findSequences'] =>
   async (id) => {
@@ -110,7 +106,6 @@ const indexOf = (text: string): number => {
 
 const fileFor = (asked: string): string => `${asked.replace(/[^\w.-]/g, '_')}.proof.json`
 
-/** `gateway prove`: writes a file that `gateway verify --proof` checks anywhere. */
 export const registerProve = (program: Command, configOf: ConfigOf): void => {
   program
     .command('prove <id>')

@@ -6,7 +6,7 @@ import { listLogVerifiers } from './audit-keys.ts'
 import { cliLimits } from './command-limits.ts'
 import { UsageError } from './report.ts'
 
-/** A file that was named on the command line. Throws UsageError where it cannot be read, or is larger than what is asked for. */
+/** Throws UsageError where the file cannot be read or is larger than `bytesMax`. */
 export const readNamedFile = (file: string, bytesMax: number): string => {
   try {
     if (statSync(file).size > bytesMax) throw new Error(`it has more than ${bytesMax} bytes`)
@@ -24,7 +24,7 @@ const namedKey = (named: string): Verifier => {
   }
 }
 
-/** Whose checkpoints are believed: the keys named on the command line (or files that hold one), else those of the configuration. */
+/** The keys named on the command line, or files that hold one; else those of the configuration. */
 export const resolveVerifiers = (named: readonly string[], config: () => Config): readonly Verifier[] => {
   const verifiers = named.length > 0 ? named.map(namedKey) : listLogVerifiers(config())
   if (verifiers.length > 0) return verifiers
@@ -33,5 +33,4 @@ export const resolveVerifiers = (named: readonly string[], config: () => Config)
   )
 }
 
-/** Collects an option that may be named several times. */
 export const collectOption = (value: string, earlier: readonly string[]): readonly string[] => [...earlier, value]

@@ -7,19 +7,17 @@ import { withProgress } from './progress.ts'
 import type { Runtime } from './runtime.ts'
 
 export interface SourceOptions extends VerifiedArchiveOptions {
-  /** Reads the whole log, and no tables. */
   readonly fromLog: boolean
-  /** The folder of an archive that is read in the log's place. */
   readonly archive?: string
 }
 
-/** What a command that only reads is given, once the tables are at the end of the log, or a log to fold from its first frame. */
+/** A read-only command reads the tables, once they are at the end of the log, or folds the log from its first frame. */
 export interface SourceReaders<T> {
   readonly tables: (platform: Platform) => Promise<T>
   readonly log: (log: FoldSource) => Promise<T>
 }
 
-/** Folds a source as far as it goes now, with a bar on the terminal where the work is named. */
+/** Folds a source to its present end; shows progress where `what` is given. */
 export const foldWithProgress = async <T>(
   what: string | null,
   source: Pick<Platform['log'], 'read' | 'lastSequence'>,
@@ -37,7 +35,6 @@ export const foldWithProgress = async <T>(
   )
 }
 
-/** Reads the tables, the log, or an archive, as the options say. */
 export const readFromSource = async <T>(
   what: string | null,
   config: () => Config,

@@ -138,7 +138,6 @@ back as undelivered is not corrected.
 Exit code 0: nothing but timing and rounding is left; 1: something is, or the invoice has bad rows, and then nothing is compared;
 2: used wrongly. Requests and holds past their deadline, late verdicts, estimated charges and second closings are listed, and change no exit code.`
 
-/** `gateway reconcile`: the ledger against what a provider invoiced. */
 export const registerReconcile = (program: Command, configOf: ConfigOf): void => {
   program
     .command('reconcile')

@@ -12,14 +12,13 @@ import { printRecords } from './report.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 
-/** What is shown: everything, one JSON object a line, or for people the first of each kind, and how many there are. */
+/** Prints everything as one JSON object a line, or for people the first of each kind and their number. */
 export interface ReportWriter {
   add(kind: string, fields: Fields): void
-  /** Prints what was gathered. */
   end(): void
 }
 
-/** Each line as it comes, so that nothing is held. */
+/** Each line as it comes, so that none are held in memory. */
 const jsonReport: ReportWriter = {
   add: (type, fields) => console.log(JSON.stringify({ type, ...fields })),
   end: () => {},
@@ -59,7 +58,7 @@ const quantityText = (item: string, quantity: bigint): string =>
 const rowsText = ({ file, row, rows }: RowSpan, { fileNames }: ReportedInvoice): string =>
   `${fileNames[file]}:${row}${rows > 1 ? ` and ${rows - 1} more` : ''}`
 
-/** What differs, for people: `output 120 for 100`. */
+/** For people: `output 120 for 100`. */
 const quantitiesText = (quantities: ReconcileFinding['quantities']): string =>
   quantities
     .map(({ item, invoiced, charged }) => `${item} ${quantityText(item, invoiced)} for ${quantityText(item, charged)}`)
@@ -75,7 +74,6 @@ const differenceFields = (finding: ReconcileFinding) => ({
   ledger: formatUsd(finding.ledgerPicos),
 })
 
-/** For programs everything by its name, for people in short. */
 export const differenceRecord = (finding: ReconcileFinding, invoice: ReportedInvoice, json: boolean): Fields => {
   const { quantities, rows } = finding
   if (!json)
@@ -100,7 +98,7 @@ export const correctionRecord = (correction: Correction, outcome: PostingOutcome
   return { outcome, workspace: workspaceId, amount, corrects, adjustment: adjustmentId }
 }
 
-/** What stands open beside the differences; told, and no reason for the exit code. */
+/** Open items beside the differences; they do not change the exit code. */
 export const reportLists = async (
   books: ReconcileRepository,
   period: InvoicePeriod,
@@ -151,7 +149,6 @@ export const reportLists = async (
       })
 }
 
-/** The classes that there are, in their order. */
 const classRecords = ({ classes }: DifferenceTotals): readonly Fields[] =>
   differenceClasses.flatMap((name) => {
     const total = classes.get(name)
@@ -166,7 +163,6 @@ export interface Summary {
   readonly invoice: ReportedInvoice
   readonly reconciliation: Reconciliation
   readonly sequence: number
-  /** Differences that a correction was posted for. */
   readonly corrected: number
 }
 

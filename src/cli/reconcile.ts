@@ -43,7 +43,7 @@ export interface ReconcileContext extends CommandContext {
   readonly nowMs: number
 }
 
-/** What was told, or else what any of the provider's video models costs now: they are all sold by the same unit. */
+/** The given price, or else the present price of any of the provider's video models: all have the same unit. */
 const unitPriceOf = (
   prices: PriceBook,
   { provider, unitPricePicos }: ReconcileOptions,
@@ -66,10 +66,7 @@ const noteFor =
     return `${provider} ${format}, ${name} row ${row}: ${invoiced}charged ${formatUsd(totalPicos)}`
   }
 
-/**
- * Compares an invoice with the ledger, prints what differs and, where told to, posts what can be corrected. Resolves with the exit
- * code: 0 where nothing is left but timing and rounding.
- */
+/** Resolves with the exit code: 0 where nothing is left but timing and rounding. */
 export const runReconcile = async (
   { repository, log, tail, catalog, nowMs }: ReconcileContext,
   options: ReconcileOptions,

@@ -79,7 +79,6 @@ export interface CommandSession extends CommandContext {
 
 export type WithSession = (command: Command, work: (session: CommandSession) => Promise<void>) => Promise<void>
 
-/** Runs one command on the log of the running gateway, or on servers started for it alone. */
 const withSession = async (
   command: Command,
   work: (session: CommandSession) => Promise<void>,
@@ -95,7 +94,7 @@ const withSession = async (
   })
 }
 
-/** Throws UsageError for an instant that is over. */
+/** Throws UsageError for an instant in the past. */
 const requireFuture = <Instant extends Date | undefined>(instant: Instant, { runtime }: CommandSession): Instant => {
   if (instant !== undefined && instant.getTime() <= runtime.clock())
     throw new UsageError(`${instant.toISOString()} is over`)
@@ -265,7 +264,7 @@ const registerKey = (program: Command): void => {
     )
 }
 
-/** Of one model also each tool's price, those in force. */
+/** For a single model also the prices of its tools, those in force. */
 const printPrices = (records: ReturnType<typeof priceRecords>, model: string | undefined): void => {
   const asText = { json: false }
   printRecords(records.map(priceInShort), asText)
@@ -329,7 +328,6 @@ interface ServeOptions {
   readonly role?: RoleName
 }
 
-/** Every subcommand, one line each. */
 export const registerCommands = (program: Command): void => {
   program
     .command('serve')

@@ -13,7 +13,6 @@ import { createRuntime, type Runtime } from './runtime.ts'
 
 export interface ReplayOptions extends VerifiedArchiveOptions {
   readonly swap: boolean
-  /** Compared, and swapped; all where none are named. */
   readonly tables?: readonly string[]
   readonly archive?: string
 }
@@ -43,13 +42,13 @@ const printReport = (
   if (swapped) console.error('the rebuilt tables are in their place now')
 }
 
-/** Tables are not made from what was not sealed. Null where no archive is named. */
+/** Verified first, since tables must not be made from unsealed frames. Null where no archive is named. */
 const archiveFor = async (config: Config, options: ReplayOptions): Promise<ArchiveSource | null> =>
   options.archive === undefined
     ? null
     : openVerifiedArchive(options.archive, () => config, options, 'nothing was rebuilt')
 
-/** The archive first, where there is one; the log goes on where it ends. Throws CommandError where the log holds less: its tables would be compared with nothing. */
+/** The archive, then the rest of the log. Throws CommandError where the log is shorter than the archive. */
 const framesFrom = async (archive: ArchiveSource | null, { log }: Platform): Promise<ReplayParts['log']> => {
   if (archive === null) return log
   const [end, logEnd] = [await archive.lastSequence(), await log.lastSequence()]
@@ -102,7 +101,6 @@ export const replayCommand = async (config: Config, runtime: Runtime, options: R
   }
 }
 
-/** `gateway replay`: rebuilds the read models from the log, or from an archive of it. */
 export const registerReplay = (program: Command, configOf: ConfigOf): void => {
   program
     .command('replay')

@@ -15,23 +15,21 @@ export type ReplayProgress =
 export interface ReplayParts {
   readonly log: Pick<EventLog, 'follow' | 'lastSequence'>
   readonly place: SchemaLocation
-  /** Puts the rebuilt tables in the place of the live ones, whether they differ or not. */
+  /** Replaces the live tables by the rebuilt ones, whether they differ or not. */
   readonly swap: boolean
-  /** The tables that are compared, and swapped; all where none are named. All are rebuilt: an event moves several. */
+  /** The tables that are compared, and swapped; absent: all. All are rebuilt: an event moves several. */
   readonly tables?: readonly string[]
   readonly batchEventsMax?: number
   readonly onProgress?: (progress: ReplayProgress) => void
 }
 
 export interface ReplayReport {
-  /** The sequence at which the tables were compared. */
   readonly sequence: number
   readonly comparisons: readonly TableComparison[]
   readonly equal: boolean
   readonly swapped: boolean
 }
 
-/** There are no such tables. */
 export class UnknownTables extends Error {
   override readonly name = 'UnknownTables'
 }
@@ -43,9 +41,8 @@ const selectTables = (all: readonly string[], chosen: readonly string[]): readon
 }
 
 /**
- * Rebuilds the read models from the first frame of the log in a schema of their own and compares every table with the live one, row
- * by row, at the live checkpoint. Reads and the live projector go on meanwhile. Rejects with `ForeignTables` when the live tables
- * stand beyond the end of the log, and with `UnknownTables`.
+ * Compares every table with the live one at the live checkpoint, while reads and the live projector continue. Rejects
+ * with `ForeignTables` when the live tables are beyond the end of the log, and with `UnknownTables`.
  */
 export const rebuildReadModels = (parts: ReplayParts): Promise<ReplayReport> => {
   const { place, swap, tables = [], onProgress = () => {} } = parts
@@ -72,7 +69,7 @@ export const rebuildReadModels = (parts: ReplayParts): Promise<ReplayReport> => 
   })
 }
 
-/** Projects on from where the last call ended; what is in the tables is what is in the ledger. */
+/** Each call resumes where the last one ended: the tables must hold what the ledger does. */
 const createProjection = (
   { log, batchEventsMax = sharedLimits.projectionBatchEventsMax }: ReplayParts,
   { store }: Rebuild,

@@ -1,6 +1,6 @@
 import { faultCode } from '../errors/gateway-error.ts'
 
-/** How a command ends: 0 done, 1 refused or failed, 2 used wrongly, 3 stopped by a second signal, 4 not proven (`verify`). */
+/** 0 done, 1 refused or failed, 2 used wrongly, 3 stopped by a second signal, 4 not proven (`verify`). */
 export const exitCodes = { done: 0, failed: 1, usage: 2, endedAtOnce: 3, notProven: 4 } as const
 
 /** A command's refusal, shown as one line without a stack; exit code 1. */
@@ -16,19 +16,17 @@ export class UsageError extends CommandError {
   override readonly name = 'UsageError'
 }
 
-/** Whether a write failed because nobody reads any more, as after `| head`. */
+/** The reader of our output has closed it, as after `| head`. */
 export const isBrokenPipe = (fault: unknown): boolean => faultCode(fault) === 'EPIPE'
 
 export interface OutputOptions {
   readonly json: boolean
 }
 
-/** To stderr, beside whatever is printed. */
 export const printWarnings = (warnings: readonly string[]): void => {
   for (const warning of warnings) console.error(`warning: ${warning}`)
 }
 
-/** Prints a record or a list of records: JSON for programs, aligned columns for people. */
 export const printRecords = (records: readonly Readonly<Record<string, unknown>>[], { json }: OutputOptions): void => {
   if (json) {
     for (const record of records) console.log(JSON.stringify(record))

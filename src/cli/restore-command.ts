@@ -30,7 +30,7 @@ const restoreFrames = async (archive: FrameSource, { log, connect }: Platform, n
   }
 }
 
-/** A sealer builds on no checkpoint of a key that it does not know. */
+/** A sealer does not extend a checkpoint of an unknown key. */
 const keyHint = ({ external, dataFolder }: Config): string => {
   const bring =
     external === null
@@ -59,7 +59,7 @@ const restoreArchive = async (config: Config, folder: string, options: VerifiedA
   return restoreInto(config, source, options)
 }
 
-/** `gateway restore`: exit code 1 where the archive or the restored log is not what was sealed, or the log is not empty. */
+/** `gateway restore`: exit code 1 where the archive or the restored log fails verification, or the log is not empty. */
 export const registerRestore = (program: Command, configOf: ConfigOf): void => {
   program
     .command('restore <folder>')

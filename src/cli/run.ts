@@ -3,7 +3,7 @@ import { ConfigError } from '../config/config.ts'
 import { registerCommands } from './register.ts'
 import { exitCodes, isBrokenPipe, UsageError } from './report.ts'
 
-/** Help for what is no command: commander shows the help around it, and not what is wrong. */
+/** For `help` of an unknown command: commander shows the help around it, and not the error. */
 const unknownCommand = ({ error, command }: AddHelpTextContext): string => {
   const [word, name] = command.args
   return error && word === 'help' && name !== undefined ? `error: unknown command '${name}'\n` : ''
@@ -26,7 +26,7 @@ const createProgram = (): Command => {
   return program
 }
 
-/** What the program itself does wrong is shown with its stack; what the world does is told in words. */
+/** Bugs are shown with their stack; faults of the environment as one line. */
 const isInternalFault = (fault: unknown): boolean =>
   !(fault instanceof Error) || fault instanceof TypeError || fault instanceof ReferenceError
 
@@ -35,7 +35,7 @@ const listMessages = (fault: unknown): readonly string[] => {
   return [fault.message, ...listMessages(fault.cause)]
 }
 
-/** Help that was asked for, or words that are no command: commander has said it. */
+/** Help, or an unknown command: commander has printed it. */
 const isReportedByCommander = (fault: unknown): fault is CommanderError =>
   fault instanceof CommanderError && !(fault instanceof InvalidArgumentError)
 
@@ -47,7 +47,7 @@ const reportFault = (fault: unknown): number => {
   return usedWrongly ? exitCodes.usage : exitCodes.failed
 }
 
-/** What a command does is done to its end, whether or not anybody still reads what it says. */
+/** A command completes even where the reader of its output has closed it. */
 const ignoreBrokenPipe = (fault: Error): void => {
   if (!isBrokenPipe(fault)) throw fault
 }
@@ -57,7 +57,7 @@ const ignoreBrokenPipes = (): void => {
     if (!stream.listeners('error').includes(ignoreBrokenPipe)) stream.on('error', ignoreBrokenPipe)
 }
 
-/** Runs the command that the words of a command line ask for, until it is over; a fault is told on standard error and is the exit code. */
+/** Resolves when the command is over; a fault is printed on standard error and sets the exit code. */
 export const runCommandLine = async (words: readonly string[]): Promise<void> => {
   ignoreBrokenPipes()
   try {

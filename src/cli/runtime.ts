@@ -5,15 +5,14 @@ import type { Clock, NewId } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/logger.ts'
 import { faultSerializer } from './faults.ts'
 
-/** Time, ids, randomness and the process's own log: made here, passed down. */
 export interface Runtime {
   readonly clock: Clock
   readonly newId: NewId
-  /** 48 characters that nobody can guess. */
+  /** 48 characters, cryptographically random. */
   readonly randomText: () => string
   /** `task_` and 32 random letters and digits. */
   readonly newTaskId: () => string
-  /** From 0 up to 1; it decides nothing that must not be guessed. */
+  /** From 0 up to 1; not for secrets. */
   readonly random: () => number
   readonly logger: Logger
 }
@@ -22,7 +21,7 @@ const secretBytes = 36
 const idBytes = 16
 const pool = { bytes: Buffer.alloc(idBytes * 512), used: idBytes * 512 }
 
-/** Random bytes for one id, from a pool: asking the system for each costs more than all else that an id needs. */
+/** Random bytes for one id, from a pool: a system call for each costs more than all else that an id needs. */
 const randomForId = (): Uint8Array => {
   if (pool.used === pool.bytes.length) {
     randomFillSync(pool.bytes)
@@ -45,7 +44,7 @@ const newTaskId = (): string => {
   return `task_${text}`
 }
 
-/** `secrets` are kept out of the faults that are logged, wherever they stand. */
+/** `secrets` are removed from logged faults. */
 export const createRuntime = (logLevel: string, secrets: readonly string[] = []): Runtime => ({
   clock: Date.now,
   newId: () => v7({ random: randomForId() }),

@@ -2,7 +2,6 @@ import { startSandbox } from '../../sandbox/server.ts'
 import type { Runtime } from './runtime.ts'
 import { onShutdownSignal } from './shutdown-signal.ts'
 
-/** Runs the sandbox provider until SIGINT or SIGTERM. */
 export const serveSandbox = async (port: number, runtime: Runtime): Promise<void> => {
   const untilShutdown = onShutdownSignal()
   const sandbox = await startSandbox({ port, ...runtime })

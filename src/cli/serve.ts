@@ -6,7 +6,6 @@ import { exitCodes } from './report.ts'
 import type { Runtime } from './runtime.ts'
 import { onShutdownSignal } from './shutdown-signal.ts'
 
-/** Nothing where nobody can ask. */
 const observeLine = (observeUrl: string | null): readonly string[] =>
   observeUrl === null ? [] : [`Metrics and health, for operators: ${observeUrl}/metrics, /healthz, /readyz`]
 
@@ -48,7 +47,6 @@ const formatGreeting = (gateway: Gateway): string => {
 const roleGreeting = ({ role, url, observeUrl }: RunningProcess): string =>
   [...observeLine(observeUrl), url === null ? `The ${role} works.` : `The ${role} answers at ${url}/v1`].join('\n')
 
-/** Whatever does not stop, or does not even start, is ended. */
 const forceExitAfterTimeout = ({ withdrawMs, drainMs }: Config, { logger }: Runtime): void => {
   logger.info({}, 'stopping: requests in flight are finished')
   const lastMs = withdrawMs + 3 * drainMs + cliLimits.shutdownMs
@@ -61,7 +59,7 @@ const forceExitAfterTimeout = ({ withdrawMs, drainMs }: Config, { logger }: Runt
   }, lastMs).unref()
 }
 
-/** Runs the whole gateway, or one role of it, until SIGINT or SIGTERM, also while it starts; a second one later ends the process at once, with an exit code of its own. */
+/** Until SIGINT or SIGTERM, also during the start; a second signal later ends the process at once. */
 export const serveGateway = async (
   config: Config,
   runtime: Runtime,

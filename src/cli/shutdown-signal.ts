@@ -4,9 +4,8 @@ import { exitCodes } from './report.ts'
 const longMs = 2 ** 31 - 1
 
 /**
- * Listens for SIGINT and SIGTERM from now on: before anything is started that must be stopped again. `onTold` is called at the first of
- * them; what is returned resolves then, and keeps the process alive until then. A second ends the process at once, but for one that
- * follows the first within `signalEchoMs`.
+ * Call it before anything is started that must be stopped again. The returned function keeps the process alive until
+ * the first signal. A second ends the process at once, unless it follows within `signalEchoMs`.
  */
 export const onShutdownSignal = (
   onFirstSignal = (): void => {},

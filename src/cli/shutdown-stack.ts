@@ -1,4 +1,4 @@
-/** What was started, to be stopped in reverse order. */
+/** Stops in reverse order of the start. */
 export class ShutdownStack {
   readonly #stops: (() => Promise<void>)[] = []
 
@@ -7,7 +7,7 @@ export class ShutdownStack {
     return part
   }
 
-  /** Stops everything; one that cannot stop keeps no other from it. Rejects with the first fault when all is done. */
+  /** Stops everything, even where one cannot stop. Rejects with the first fault when all is done. */
   async stop(): Promise<void> {
     const faults: unknown[] = []
     for (let stop = this.#stops.pop(); stop !== undefined; stop = this.#stops.pop())

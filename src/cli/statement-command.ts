@@ -21,7 +21,7 @@ interface Options extends SourceOptions {
   readonly csv: boolean
 }
 
-/** Of a command line. Throws InvalidArgumentError for what is none. */
+/** Throws InvalidArgumentError for text that is no instant. */
 export const parseInstantOption = (text: string): Date => {
   const instant = parseInstant(text)
   if (instant === null)
@@ -51,13 +51,13 @@ const rangeOf = ({
   return { from, to }
 }
 
-/** Resolves when the text is out: whoever reads slowly is waited for, and whoever has gone is not. */
+/** Resolves when the text is written: waits for a slow reader, but not for one that has closed the pipe. */
 const write = (text: string): Promise<void> =>
   new Promise((resolve, reject) => {
     process.stdout.write(text, (fault) => (fault && !isBrokenPipe(fault) ? reject(fault) : resolve()))
   })
 
-/** No bar is drawn among the lines of a statement. */
+/** Null where the statement itself goes to the terminal: the bar would be among its lines. */
 const barName = (what: string): string | null => (process.stdout.isTTY ? null : what)
 
 interface StatementRequest {
@@ -66,7 +66,7 @@ interface StatementRequest {
   readonly format: StatementFormat
 }
 
-/** Writes a statement as it is read, adds it up, and holds it to another where one is given; answers with the first difference. */
+/** Writes a statement as it is read, and adds it up; returns the first difference from the other, if given. */
 const writeStatement = async (
   statement: Statement,
   { workspaceId, range, format }: StatementRequest,
@@ -89,7 +89,7 @@ const writeStatement = async (
   return comparison === null ? null : comparison.end(isFinal)
 }
 
-/** The tables' statement, held to one that is folded from the log up to the same frame. */
+/** The tables' statement, compared with one that is folded from the log up to the same frame. */
 const writeChecked = (statement: Statement, shown: StatementRequest, { log }: Platform): Promise<string | null> =>
   foldWithProgress(barName('check'), log, async (whole) => {
     const toSame: FoldSource = { ...whole, to: statement.sequence }
@@ -112,7 +112,7 @@ const reportCheck = (difference: string | null): void => {
   )
 }
 
-/** `gateway statement`: exit code 1 where it does not add up, or is not what the log makes of it. */
+/** `gateway statement`: exit code 1 where it does not add up, or differs from the log. */
 export const registerStatement = (program: Command, configOf: ConfigOf): void => {
   program
     .command('statement <workspace>')

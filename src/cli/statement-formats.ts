@@ -18,7 +18,7 @@ export interface StatementFoot {
   readonly sequence: number
 }
 
-/** How a statement is written: each piece is a text with its line ends. */
+/** Each piece is a text with its line ends. */
 export interface StatementFormat {
   head(head: StatementHead): string
   entry(entry: StatementEntry): string
@@ -126,7 +126,6 @@ const finality = (isFinal: boolean, sequence: number): string =>
     ? 'It is final: a movement behind its end is in the log.\n'
     : `It may grow: nothing behind its end is in the log yet, which was followed to frame ${sequence}.\n`
 
-/** Columns for people. */
 export const tableStatement: StatementFormat = {
   head: (head) =>
     `Statement of ${head.workspaceId} in USD, ${rangeText(head)}\n\n${row(titles, 'reference', 'note')}${balanceRow('opening', head.opening)}`,

@@ -3,7 +3,6 @@ import { requireTables, withDatabaseErrors, withPlatform } from './platform.ts'
 import { type OutputOptions, printRecords } from './report.ts'
 import type { Runtime } from './runtime.ts'
 
-/** How much the log holds, how far the tables have followed it, and how far it is sealed as the tables have it. */
 export const printStatus = (config: Config, runtime: Runtime, output: OutputOptions): Promise<void> =>
   withPlatform(config, runtime, { readOnly: true }, async (platform) => {
     const { database, place } = requireTables(platform)

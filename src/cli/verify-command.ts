@@ -27,7 +27,7 @@ interface Options extends OutputOptions {
   readonly events: boolean
 }
 
-/** The checkpoints in a file: one signed note, or the manifest of an archive. */
+/** A file is one signed note, or the manifest of an archive. */
 const readPublishedCheckpoints = (file: string): readonly PublishedCheckpoint[] => {
   const text = readNamedFile(file, cliLimits.publishedCheckpointsBytesMax)
   if (!text.trimStart().startsWith('{')) return [{ note: text, place: file }]
@@ -88,7 +88,7 @@ const printVerification = (found: Verification, output: OutputOptions): void => 
   for (const line of conclusion(found)) console.log(line)
 }
 
-/** Frames that are only hashed live for a moment, outside V8's heap, which by itself it would search for every 64 MB of them. */
+/** Hashed frames live for a moment outside V8's heap; V8 by default would collect for every 64 MB of them. */
 const collectFramesInBulk = (): void => setFlagsFromString('--external-memory-accounted-in-global-limit')
 
 const verifyFrames = async (config: () => Config, options: Options): Promise<number> => {
@@ -158,7 +158,6 @@ Exit codes:
   4  not proven: there is no checkpoint, or a frame is unsealed for over ${sharedLimits.verifyUnsealedMs / 1_000} s by its server's clock
 `
 
-/** `gateway verify`. */
 export const registerVerify = (program: Command, configOf: ConfigOf): void => {
   program
     .command('verify')

@@ -18,7 +18,7 @@ const createSandboxVendor = (baseUrl: string): VideoVendorConfig => ({
   callsPerSecond: sharedLimits.vendorCallsPerSecond,
 })
 
-/** Accounts of the configured vendors, by name; the sandbox's where nothing is configured. */
+/** By name; the sandbox's where no vendor is configured. */
 export const openVendors = (
   { videoVendors }: Config,
   sandboxUrl: string | null,
@@ -29,7 +29,7 @@ export const openVendors = (
   return new Map(configs.map((config) => [config.name, openVideoVendor({ config, http, clock })]))
 }
 
-/** Where callbacks go out, and what they are signed with; null where nobody is called back. */
+/** Null where no callbacks are sent. */
 export const openWebhooks = (config: Config, stack: ShutdownStack): VideoPollerParts['webhooks'] => {
   const secret = findCallbackSecret(config)
   if (config.callbacks === null || secret === null) return null

@@ -36,33 +36,30 @@ export interface Config {
   readonly external: External | null
   readonly natsServerBin: string | undefined
   readonly log: { readonly name: string; readonly replicas: number; readonly durability: 'synced' | 'relaxed' }
-  /** Upstreams with their keys, for the roles that call them. Other roles never hold one. */
+  /** With their keys, for the roles that call them. Other roles never hold one. */
   readonly providers: readonly ProviderConfig[]
-  /** Video vendors with theirs, likewise. */
   readonly videoVendors: readonly VideoVendorConfig[]
-  /** Nothing is configured, and the sandbox plays every provider: on external servers only where `sandbox: true` allows it. */
+  /** No provider is configured and the sandbox plays each; on external servers only with `sandbox: true`. */
   readonly sandbox: boolean
   readonly catalog: Catalog
   readonly prices: PriceFile
   readonly requestsPerMinute: number | null
-  /** Of one client address, at one edge; null for no bound of its own. */
+  /** Per client address and edge; null: no bound of its own. */
   readonly connectionsPerAddress: number | null
   readonly requestDeadlineMs: number
-  /** How long a video task may take. */
   readonly taskDeadlineMs: number
-  /** Null: nobody is called back. */
+  /** Null: no callbacks are sent. */
   readonly callbacks: CallbacksConfig | null
-  /** How long an edge that is told to stop goes on taking requests, and is not ready. */
+  /** How long an edge that is stopping still takes requests, while it is not ready. */
   readonly withdrawMs: number
-  /** How long requests in flight may go on then. */
+  /** How long requests in flight may run after that. */
   readonly drainMs: number
   readonly audit: AuditConfig
   /** Who may call the admin API, for the roles that serve it. Other roles never hold a token. */
   readonly admins: readonly Administrator[]
   readonly logLevel: string
-  /** Whether each request has a line in our own log. */
   readonly logRequests: boolean
-  /** Where operators ask a process for metrics and health; null: nowhere. */
+  /** Where operators get metrics and health; null: nowhere. */
   readonly observe: ObserveConfig | null
   /** Files with secrets that every user of this machine can read. */
   readonly exposedFiles: readonly string[]
@@ -70,11 +67,11 @@ export interface Config {
 
 export interface ObserveConfig {
   readonly host: string
-  /** 0 takes a free one. Null: `limits.observePort`, or a free one where that is taken. */
+  /** 0: a free one. Null: `observePort` of the limits, or a free one where that is taken. */
   readonly port: number | null
 }
 
-/** Who an admin token stands for. The token itself is kept nowhere. */
+/** The token itself is kept nowhere. */
 export interface Administrator {
   readonly name: string
   /** Of the token, hex. */
@@ -82,20 +79,19 @@ export interface Administrator {
 }
 
 export interface AuditConfig {
-  /** Whether the log is sealed. */
   readonly sealing: boolean
-  /** Names the log in its checkpoints. */
+  /** The log's name in its checkpoints. */
   readonly origin: string
   /** For the roles that seal; null where none is configured. Other roles never hold it. */
   readonly signer: Signer | null
-  /** The signer's, for everybody; null where none is configured. */
+  /** The signer's, for every role; null where none is configured. */
   readonly verifier: Verifier | null
-  /** Of the keys that signed before. */
+  /** Of earlier keys. */
   readonly previous: readonly Verifier[]
 }
 
 export interface CallbacksConfig {
-  /** For the roles that sign; null where it is the one that the data folder keeps. Other roles never hold it. */
+  /** For the roles that sign; null: the data folder's. Other roles never hold it. */
   readonly secret: string | null
   readonly allowPrivateAddresses: boolean
 }
@@ -116,14 +112,13 @@ export interface NatsConfig {
   readonly tls: TlsFiles | undefined
 }
 
-/** Paths of PEM files. */
 export interface TlsFiles {
   readonly caFile?: string
   readonly certFile?: string
   readonly keyFile?: string
 }
 
-/** What gateway.yaml holds, as `schemas/config.json` describes it. */
+/** gateway.yaml, see `schemas/config.json`. */
 interface ConfigFile {
   readonly listen?: { readonly host?: string; readonly port?: number }
   readonly data_folder?: string
@@ -190,13 +185,11 @@ type Entry = ProviderEntry | VendorEntry
 
 const isVendor = (entry: Entry): entry is VendorEntry => entry.dialect === videoDialect
 
-/** What is wrong at a path of a file. */
 export interface ConfigProblem {
   readonly path: string
   readonly message: string
 }
 
-/** Every mistake of a configuration or price file at once. */
 export class ConfigError extends Error {
   readonly problems: readonly ConfigProblem[]
 
@@ -246,10 +239,10 @@ const defaultRouters: Catalog['routers'] = {
   auto: { candidates: ['openai/gpt-5-mini', 'google/gemini-2.5-flash', 'grok/grok-4-fast'] },
 }
 
-/** Of secrets, a process takes only those that its role uses. */
+/** A process reads only those secrets that its role uses. */
 const callsUpstream = (role: ProcessRole): boolean => role === 'gateway' || role === 'proxy'
 const signsCallbacks = (role: ProcessRole): boolean => role === 'gateway' || role === 'video-poller'
-/** A proxy asks for results whose URL has expired. */
+/** A proxy refreshes expired result URLs. */
 const callsVendors = (role: ProcessRole): boolean => signsCallbacks(role) || role === 'proxy'
 const readsDatabase = (role: ProcessRole): boolean => role !== 'proxy'
 const answersClients = (role: ProcessRole): boolean => role === 'gateway' || role === 'edge'
@@ -258,7 +251,6 @@ const seals = (role: ProcessRole): boolean => role === 'gateway' || role === 'sc
 
 interface Reader {
   readonly role: ProcessRole
-  /** Whether it signs callbacks. */
   readonly signs: boolean
 }
 
@@ -267,7 +259,7 @@ const memberOf = (value: unknown, name: string): unknown =>
     ? (value as Readonly<Record<string, unknown>>)[name]
     : undefined
 
-/** Tells of a path of the file whether a secret stands there that this process does not use. */
+/** True for a path of the file that holds a secret which this process does not use. */
 const createUnusedSecretFilter = (content: unknown, { role, signs }: Reader): ((path: string) => boolean) => {
   const providers = memberOf(content, 'providers')
   return (path) => {
@@ -281,7 +273,7 @@ const createUnusedSecretFilter = (content: unknown, { role, signs }: Reader): ((
   }
 }
 
-/** Where secrets stand in the file; a password can also stand in an address. */
+/** Where the file holds secrets; an address can hold a password too. */
 const secretPath =
   /^(?:callbacks\.secret|audit\.signing_key|nats\.password|admin\.tokens\[\d+\]\.token|providers\.[^.]+\.(?:api|access|secret)_key)$/
 const passwordInAddress = /:\/\/[^/\s]*:[^/\s]*@/
@@ -298,11 +290,11 @@ const fillText = (text: string, path: string, { file, variables, problems }: Fil
   return text.replace(/\$\{([A-Za-z_][A-Za-z0-9_]*)\}/g, (match, name: string) => {
     const found = variables.read(name)
     if (found === undefined) problems.push({ path, message: `the environment variable ${name} is not set` })
-    return found ?? match // Told once, by what is missing.
+    return found ?? match // One problem per missing variable.
   })
 }
 
-/** Fills `${NAME}` in every text of the file; a variable that is not set is a problem at its path. */
+/** Fills `${NAME}` in every text of the file; an unset variable is a problem at its path. */
 const fillVariables = (value: unknown, path: string, filling: Filling): unknown => {
   const { isUnusedSecret } = filling
   if (isUnusedSecret(path)) return value
@@ -318,10 +310,10 @@ const fillVariables = (value: unknown, path: string, filling: Filling): unknown 
 }
 
 const variableName = /^\w+$/
-/** What the lexer puts between the pieces of the text: a document, a broken flow and a scalar begin. */
+/** The lexer's marks between pieces of the text: begin of a document, a broken flow, a scalar. */
 const lexerMarks: ReadonlySet<string> = new Set(['\u0002', '\u0018', '\u001f'])
 
-/** A bare `${NAME}` would open a map in YAML's flow style. Elsewhere, in quotes and in comments it is one piece of text. */
+/** A bare `${NAME}` would open a map in YAML's flow style. Elsewhere, in quotes and in comments it is text. */
 const quoteVariables = (text: string): string => {
   const tokens = [...new Lexer().lex(text)]
   for (const at of tokens.keys()) {
@@ -370,7 +362,7 @@ const contentOf = (document: Document, file: string): unknown => {
 const withoutEmptyProviders = ({ providers, ...content }: ConfigFile): ConfigFile =>
   providers === undefined || Object.keys(providers).length === 0 ? content : { ...content, providers }
 
-/** Every dialect has its own way to say who asks. */
+/** Each dialect has its own kind of credentials. */
 const problemsOfKeys = (content: unknown): readonly ConfigProblem[] =>
   Object.entries(memberOf(content, 'providers') ?? {}).flatMap(([name, entry]) => {
     const has = (member: string): boolean => memberOf(entry, member) !== undefined
@@ -399,7 +391,6 @@ const vendorKeyProblems = (has: (member: string) => boolean): readonly KeyProble
   return problems
 }
 
-/** Aliases and routers must lead to a provider that is configured. */
 const problemsOfNames = ({ providers, aliases = {}, routers = {} }: ConfigFile): readonly ConfigProblem[] => {
   if (providers === undefined) return []
   const known = (model: string): boolean => Object.hasOwn(providers, model.slice(0, model.indexOf('/')))
@@ -423,7 +414,7 @@ const problemsOfNames = ({ providers, aliases = {}, routers = {} }: ConfigFile):
   ]
 }
 
-/** Reads and checks a price file. Throws ConfigError with every mistake. */
+/** Throws ConfigError with every mistake. */
 export const readPriceFile = (file: string): PriceFile => {
   const parsed = parseJsonFile(file)
   const problems = getValidator('price-file.json', { allErrors: true })(parsed)
@@ -441,14 +432,12 @@ const parseJsonFile = (file: string): unknown => {
   }
 }
 
-/** How a provider counts where the configuration does not say. */
 export const resolveProfile = (name: string): UsageProfile => defaultProfiles[name] ?? 'openai'
 
-/** What a provider of a well-known name speaks. */
 export const resolveDialect = (name: string): ProviderDialect =>
   knownProviders.find((provider) => provider.name === name)?.dialect ?? 'openai'
 
-/** Where a provider's models can be asked; Google's imitation of OpenAI's chat has nothing else of it. */
+/** Google's OpenAI-compatible API has no Responses API. */
 export const resolveSurfaces = (
   dialect: ProviderDialect,
   profile: UsageProfile,
@@ -515,7 +504,7 @@ const catalogProviderNamed = (name: string): CatalogProvider => {
 /** Under this name the sandbox plays a video vendor. */
 export const sandboxVendor = 'vv'
 
-/** Models by provider: those that can be called here, or, without keys of our own, whatever others may be able to call. */
+/** The models that can be called here; without keys of our own, all that other processes may be able to call. */
 const modelsByProvider = (
   file: ConfigFile,
   providers: readonly ProviderConfig[],
@@ -546,7 +535,7 @@ const tlsFrom = (tls: NonNullable<ConfigFile['nats']>['tls'], folder: string): T
   }
 }
 
-/** An address, and where it stands: the variable or the path in the file, by which a problem is told. Its text may hold a password. */
+/** With the variable or path in the file that holds it: problems name that, since the text may hold a password. */
 interface Address {
   readonly path: string
   readonly text: string
@@ -586,7 +575,7 @@ const urlWith = (text: string, protocols: readonly string[]): URL | null => {
   return [url.username, url.password, url.hostname, url.pathname].every(isPercentEncoded) ? url : null
 }
 
-/** A `#`, `?` or `/` that stands bare in a password ends the host before it: whatever then follows is no part of such an address. */
+/** An unescaped `#`, `?` or `/` in a password ends the host before it: the rest is no part of such an address. */
 const isNatsServer = (text: string): boolean => {
   const url = urlWith(text, ['nats:', 'tls:'])
   if (url === null || url.hostname === '') return false
@@ -606,7 +595,7 @@ const isMonitoring = (text: string): boolean => {
 
 const encoding = 'what is special in a user or password is percent-encoded, as # is by %23'
 
-/** Tells where an address stands, and never its text. */
+/** Problems name where an address is set, and never its text. */
 const problemsOfAddresses = ({ database, nats, monitoring }: Addresses): readonly ConfigProblem[] => {
   const check = (
     address: Address | undefined,
@@ -631,7 +620,7 @@ const problemsOfServers = (addresses: Addresses, role: ProcessRole): readonly Co
   return [{ path: nats === undefined ? 'nats.url' : 'database_url', message }]
 }
 
-/** A deployment whose keys were forgotten must not answer with the sandbox's text, and bill it. */
+/** A deployment without its keys must not answer with the sandbox's text, and bill it. */
 const problemsOfProviders = (isConfigured: boolean, isSandboxAllowed: boolean): readonly ConfigProblem[] => {
   if (isConfigured || isSandboxAllowed) return []
   const variables = knownProviders.map(({ variable }) => variable).join(', ')
@@ -656,7 +645,7 @@ const externalFrom = (file: ConfigFile, addresses: Addresses, folder: string): E
   }
 }
 
-/** The files that are a secret as a whole, of those that the role reads. */
+/** Files whose whole content is a secret, of those that the role reads. */
 const secretFilesOf = (
   { audit }: ConfigFile,
   external: External | null,
@@ -667,7 +656,7 @@ const secretFilesOf = (
   return files.filter((file) => file !== undefined).map((file) => resolve(folder, file))
 }
 
-/** What the text at a path holds; null, and a problem, where it holds nothing of the kind. */
+/** Null, and a problem, where the text cannot be parsed. */
 const parsedAt = <T>(path: string, problems: ConfigProblem[], parse: () => T): T | null => {
   try {
     return parse()
@@ -699,7 +688,7 @@ const signerFrom = (
   )
 }
 
-/** The keys must belong together: what is signed with one is checked with the other. */
+/** The keys must be one pair: checkpoints are signed with one and checked with the other. */
 const problemsOfPublicKey = (
   verifier: Verifier | null,
   origin: string,
@@ -762,7 +751,7 @@ const observeFrom = ({ observe = {} }: ConfigFile, asked: number | 'off' | undef
 
 const everyAddress = ['0.0.0.0', '::']
 
-/** One of the two would be refused with no word of the other. */
+/** Otherwise one of the two fails to listen, with an error that does not mention the other. */
 const problemsOfPorts = (
   listen: Config['listen'],
   observe: Config['observe'],
@@ -779,26 +768,22 @@ const problemsOfPorts = (
 
 const msOf = (seconds: number | undefined): number | undefined => (seconds === undefined ? undefined : seconds * 1000)
 
-/** Every model is also known by its bare name, unless the file says which aliases there are. */
+/** Every model is also known by its bare name, unless the file lists aliases. */
 const bareNames = (prices: PriceFile): Readonly<Record<string, string>> =>
   Object.fromEntries(prices.prices.map(({ model }) => [model.slice(model.indexOf('/') + 1), model]))
 
-/**
- * The configuration from a file (named, or `gateway.yaml` where there is one) and the environment, checked whole.
- * Throws ConfigError with every mistake and its path.
- */
+/** `file`, or `gateway.yaml` where there is one, and the environment. Throws ConfigError with every mistake. */
 export const readConfig = (
   env: Environment,
   options: {
     readonly file?: string | undefined
     readonly port?: number | undefined
-    /** Of metrics and health. */
     readonly observePort?: number | 'off' | undefined
     readonly drainSeconds?: number | undefined
     readonly dataFolder?: string | undefined
     /** Default: the whole gateway. */
     readonly role?: ProcessRole | undefined
-    /** Reads what callbacks are signed with, for a role that does not. */
+    /** Reads the callback secret, for a role that otherwise does not. */
     readonly callbackSecret?: boolean | undefined
   } = {},
 ): Config => {

@@ -17,16 +17,13 @@ const hasMode = (path: string, bit: number): boolean => (statSync(path).mode & b
 const canBeEntered = (folder: string): boolean =>
   hasMode(folder, othersEnter) && (folder === dirname(folder) || canBeEntered(dirname(folder)))
 
-/** Whether every user of this machine can read a file: by its own mode and those of all folders above it. */
+/** By its own mode and those of all folders above it. */
 const isReadByAll = (file: string): boolean => {
   const real = realpathSync(file)
   return hasMode(real, othersRead) && canBeEntered(dirname(real))
 }
 
-/**
- * The variables of an environment, each by itself or as the content of the file that `<NAME>_FILE` names, as secrets are mounted. What is
- * wrong with these is collected, since all mistakes of a configuration are told at once.
- */
+/** Variables, or the files that `<NAME>_FILE` names. Problems are collected, to report all mistakes at once. */
 export class EnvironmentVariables {
   readonly #env: Environment
   readonly #problems: VariableProblem[] = []
@@ -40,17 +37,16 @@ export class EnvironmentVariables {
     return this.#problems
   }
 
-  /** The files with secrets that every user of this machine can read. */
   get exposed(): readonly string[] {
     return [...this.#exposed]
   }
 
-  /** Whether there is a value, which is not read. */
+  /** Does not read the value. */
   has(name: string): boolean {
     return Boolean(this.#env[name] || this.#env[`${name}_FILE`])
   }
 
-  /** Undefined where nothing is said; what cannot be had is a problem, and stays `${NAME}`. */
+  /** Undefined where the variable is not set; one that cannot be read is a problem, and stays `${NAME}`. */
   read(name: string): string | undefined {
     const value = this.#env[name] || undefined
     const file = this.#env[`${name}_FILE`] || undefined
@@ -59,7 +55,7 @@ export class EnvironmentVariables {
     return this.#fail(name, `stands beside ${name}; one of them is the secret`)
   }
 
-  /** Notes that a file holds a secret. One that cannot be looked at is told of by whoever reads it. */
+  /** A file that cannot be inspected is skipped: reading it reports the fault. */
   noteSecretFile(file: string): void {
     try {
       if (isReadByAll(file)) this.#exposed.add(file)

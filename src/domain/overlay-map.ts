@@ -1,4 +1,4 @@
-/** A map over another, which it leaves as it is: what a draft may change without copying what it stands on. */
+/** A map over another, which it leaves unchanged: a draft can change it without copying what it is based on. */
 export class OverlayMap<K, V> {
   readonly #below: OverlayOf<K, V>
   readonly #set = new Map<K, V>()
@@ -29,7 +29,6 @@ export class OverlayMap<K, V> {
   }
 }
 
-/** What of a map can be drafted. */
 export interface OverlayOf<K, V> {
   get(key: K): V | undefined
   has(key: K): boolean

@@ -7,7 +7,7 @@ const tokenBytes = 36
 
 export const adminTokenFile = (dataFolder: string): string => join(dataFolder, 'admin-token')
 
-/** The token of a data folder's own administrator, made at the first start; `isNew` only then. */
+/** Made at the first start; `isNew` only then. */
 export const ensureAdminToken = (dataFolder: string): { readonly token: string; readonly isNew: boolean } => {
   const file = adminTokenFile(dataFolder)
   const isNew = !existsSync(file)

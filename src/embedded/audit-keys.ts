@@ -11,7 +11,7 @@ const publicKeyFile = (dataFolder: string): string => join(folderIn(dataFolder),
 
 const readTrimmed = (file: string): string | null => (existsSync(file) ? readFileSync(file, 'utf8').trim() : null)
 
-/** The private key that seals the log of a data folder, made at the first start. */
+/** Made at the first start. */
 export const ensureSigningKey = (dataFolder: string): string => {
   const file = signingKeyFile(dataFolder)
   if (!existsSync(file)) {
@@ -21,7 +21,6 @@ export const ensureSigningKey = (dataFolder: string): string => {
   return readTrimmed(file)!
 }
 
-/** Puts the public key beside it, to be given away. */
 export const keepPublicKey = (dataFolder: string, text: string): void => {
   if (readPublicKey(dataFolder) === text) return
   mkdirSync(folderIn(dataFolder), { recursive: true, mode: 0o700 })

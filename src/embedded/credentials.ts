@@ -3,11 +3,11 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { writePrivateFile } from './private-file.ts'
 
-/** What the servers of one data folder ask for. Other users of the machine can reach the loopback ports too. */
+/** Passwords of one data folder's servers. Other users of the machine can reach the loopback ports too. */
 export interface Credentials {
   readonly databasePassword: string
   readonly natsPassword: string
-  /** What callbacks are signed with, where nothing else is configured. */
+  /** Signs callbacks where no secret is configured. */
   readonly callbackSecret: string
 }
 
@@ -24,7 +24,7 @@ const pathOf = (folder: string): string => join(folder, 'credentials.json')
 const readCredentials = (path: string): Partial<Credentials> =>
   existsSync(path) ? (JSON.parse(readFileSync(path, 'utf8')) as Partial<Credentials>) : {}
 
-/** Reads `credentials.json` of the data folder, made at the first start; what an older gateway did not need is made now. */
+/** Made at the first start; members that an older gateway did not write are added. */
 export const ensureCredentials = (folder: string): Credentials => {
   const path = pathOf(folder)
   const found = readCredentials(path)
@@ -34,6 +34,6 @@ export const ensureCredentials = (folder: string): Credentials => {
   return credentials
 }
 
-/** What callbacks are signed with on a data folder whose servers run; null where they were started by an older gateway. */
+/** Null where the running servers were started by an older gateway. */
 export const readCallbackSecret = (folder: string): string | null =>
   readCredentials(pathOf(folder)).callbackSecret ?? null

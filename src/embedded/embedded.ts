@@ -25,14 +25,13 @@ export interface EmbeddedOptions {
   readonly dataFolder: string
   readonly clock: Clock
   readonly logger: Logger
-  /** A nats-server to use instead of looking for one. */
   readonly natsServerBin?: string | undefined
-  /** A server ended that nobody had asked to. */
+  /** A server ended unexpectedly. */
   readonly onChildExit?: (exit: ServerExit) => void
 }
 
 export interface Embedded extends EmbeddedAddresses {
-  /** Ends both servers and gives the data folder free. */
+  /** Ends both servers and unlocks the data folder. */
   stop(): Promise<void>
 }
 
@@ -43,7 +42,7 @@ interface OrphanedServer extends ProcessIdentity {
 const findServersByArguments = (name: ServerName, ending: readonly string[]): OrphanedServer[] =>
   pidsWithArguments(ending).map((pid) => ({ name, ...identify(pid) }))
 
-// The record misses a server whose gateway was killed between the spawn and the record; its command line does not.
+// A gateway killed between spawn and record left a server that is not recorded; its command line shows it.
 const findOrphanedServers = (folder: string, recorded: readonly ServerRecord[]): OrphanedServer[] => {
   const found: OrphanedServer[] = [
     ...recorded.filter(isAlive),
@@ -58,14 +57,13 @@ const stopOrphanedServer = async (server: OrphanedServer, logger: Logger): Promi
   await endProcess(server, stopSignals[server.name])
 }
 
-/** PostgreSQL and nats-server on one locked data folder. */
 class EmbeddedServers {
   readonly #folder: string
   readonly #lock: FolderLock
   readonly #options: EmbeddedOptions
   readonly #servers = new Map<ServerName, ServerProcess>()
   #orphans: readonly ServerRecord[] = []
-  /** Being ended by us, to be started anew. */
+  /** Its exit is expected. */
   #restarting: ServerProcess | null = null
   #isCheckingHealth = false
   #healthTimer: NodeJS.Timeout | undefined
@@ -118,14 +116,14 @@ class EmbeddedServers {
       withFreshPorts(() => startPostgres(folder, databasePassword, postgres, this.#spawn)),
       withFreshPorts(() => startNats(folder, natsPassword, natsServer, this.#spawn)),
     ] as const
-    await Promise.allSettled(starts) // One that fails must not leave the other starting behind its back.
+    await Promise.allSettled(starts) // If one fails, the others must not still be starting afterwards.
     const [databaseUrl, nats] = await Promise.all(starts)
     return { databaseUrl, ...nats }
   }
 
   readonly #spawn = (command: ServerCommand): ServerProcess => {
     const server = new ServerProcess(command)
-    this.#servers.set(command.name, server) // In the place of one that had lost its port.
+    this.#servers.set(command.name, server) // Replaces one that had lost its port.
     this.#writeRecord(null)
     return server
   }
@@ -141,7 +139,7 @@ class EmbeddedServers {
     })
   }
 
-  /** Once the disk has room again, a nats-server that it was full under must be started anew: it writes no more by itself. */
+  /** A nats-server whose disk was full writes no more by itself, even when there is room again. */
   async #restartNatsAfterDiskFull(addresses: EmbeddedAddresses): Promise<void> {
     const server = this.#servers.get('nats')
     if (this.#isCheckingHealth || server === undefined) return
@@ -169,7 +167,6 @@ class EmbeddedServers {
     this.#writeRecord(addresses)
   }
 
-  /** Its end is told to nobody. */
   async #stopForRestart(server: ServerProcess): Promise<void> {
     this.#restarting = server
     try {
@@ -185,7 +182,7 @@ class EmbeddedServers {
     this.#options.onChildExit?.(exit)
   }
 
-  // A gateway that exits without stop(), as on an uncaught error, leaves no servers running for long; the next start awaits them.
+  // On an exit without stop(), as on an uncaught error, the servers must not run on; the next start awaits their end.
   readonly #signalStop = (): void => {
     for (const server of this.#servers.values()) server.signalStop()
   }
@@ -203,9 +200,8 @@ class EmbeddedServers {
 }
 
 /**
- * Starts PostgreSQL and nats-server under a data folder, which stays locked until `stop` or the end of the process.
- * Servers that a killed gateway left running there are stopped first. Throws an error that says what is in the way
- * when the folder is in use, a binary is missing or a server does not start.
+ * The data folder stays locked until `stop` or the end of the process. Servers that a killed gateway left running are
+ * stopped first. Throws an error with the reason: a folder in use, a missing binary, a server that does not start.
  */
 export const startEmbedded = async (options: EmbeddedOptions): Promise<Embedded> => {
   const folder = openDataFolder(options.dataFolder)
@@ -218,7 +214,7 @@ export const startEmbedded = async (options: EmbeddedOptions): Promise<Embedded>
   }
 }
 
-/** The addresses of the servers that a living gateway, of any process, runs on this data folder; null when none is ready. */
+/** The servers may belong to any living process; null when none is ready. */
 export const findEmbedded = async (dataFolder: string): Promise<EmbeddedAddresses | null> => {
   const record = readRecord(dataFolder)
   return record !== null && isAlive(record.owner) ? record.addresses : null

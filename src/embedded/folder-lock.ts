@@ -17,7 +17,7 @@ export interface FolderLock {
 
 const othersMayPass = 0o001
 
-/** Makes the data folder, and returns its real path: the one under which the servers' command lines name it. */
+/** Returns the real path, by which the servers' command lines name the folder. */
 export const openDataFolder = (dataFolder: string): string => {
   mkdirSync(dirname(dataFolder), { recursive: true })
   if (!existsSync(dataFolder)) mkdirSync(dataFolder, { mode: 0o700 })
@@ -33,7 +33,7 @@ const inUse = (folder: string, cause: unknown): Error => {
   return new Error(`the data folder ${folder} is in use by ${who}: stop it first, or choose another folder`, { cause })
 }
 
-/** Takes the exclusive lock of a file, which the kernel drops with the process however that ends; throws `whenBusy` when another holds it. */
+/** The kernel drops the lock with the process, however that ends; throws `whenBusy` when another process holds it. */
 export const lockFile = (path: string, whenBusy: (cause: unknown) => Error): FolderLock => {
   const database = new DatabaseSync(path)
   try {
@@ -47,10 +47,10 @@ export const lockFile = (path: string, whenBusy: (cause: unknown) => Error): Fol
   return { release: () => heldLocks.delete(database) && database.close() }
 }
 
-/** Takes the exclusive lock of a data folder; throws when another process holds it. No other user may: who can read the file can lock it. */
+/** Throws when another process holds the lock. The file is private: any user who can read it can lock it. */
 export const lockFolder = (folder: string): FolderLock => {
   const path = join(folder, 'lock.sqlite')
-  // Not opened and closed here where there is one: that would drop a lock of this process.
+  // An existing file is not opened and closed here: that would drop a lock of this process.
   if (!existsSync(path)) createPrivateFile(path, '')
   const lock = lockFile(path, (cause) => inUse(folder, cause))
   for (const file of [path, `${path}-journal`]) if (existsSync(file)) chmodSync(file, ownerOnly)

@@ -10,7 +10,6 @@ const listen = async () => {
   return server
 }
 
-/** Loopback ports that were free a moment ago, each a different one. */
 export const pickPorts = async (count: number): Promise<number[]> => {
   const servers = await Promise.all(Array.from({ length: count }, listen))
   const ports = servers.map((server) => (server.address() as AddressInfo).port)
@@ -18,10 +17,10 @@ export const pickPorts = async (count: number): Promise<number[]> => {
   return ports
 }
 
-/** A server found its port taken between our choice and its own bind. */
+/** Another process bound the port between our choice and the server's bind. */
 export class PortTaken extends Error {}
 
-/** Tries again, on other ports, while another process is quicker to take them. */
+/** Retries on other ports after PortTaken. */
 export const withFreshPorts = async <T>(
   attempt: () => Promise<T>,
   attemptsLeft: number = embeddedLimits.embeddedPortsMax,

@@ -1,10 +1,9 @@
 /** The bounds of this folder, each with its unit in the name and its reason beside it. */
 export const embeddedLimits = {
-  // Processes
   embeddedRecoveryMs: 600_000, // After a kill a server reads its whole store before it answers; one that ends is noticed at once.
-  embeddedHealthMs: 2_000, // Between two looks whether the nats-server writes.
-  embeddedRoomBytes: 4 * 1024 * 1024, // What must fit on a disk that was full before the nats-server is started anew.
-  embeddedProbeMs: 5_000, // For one look.
+  embeddedHealthMs: 2_000, // Between two checks of whether the nats-server can write.
+  embeddedRoomBytes: 4 * 1024 * 1024, // Room that a full disk must have again before the nats-server is restarted.
+  embeddedProbeMs: 5_000, // For one check.
   embeddedPortsMax: 5, // A port is chosen before it is bound; another process may be quicker.
   embeddedLogTailCharsMax: 2_000, // Shown when a server does not start.
   natsStoreBytesMax: 1024 ** 4 * 64, // Larger than the disks that one embedded server has.

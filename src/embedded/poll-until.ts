@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { sharedLimits } from '../runtime/limits.ts'
 
-/** Asks again every `embeddedPollMs`; true once the condition holds, false after `timeoutMs` or when `signal` fires. */
+/** Polls every `embeddedPollMs`; true once the condition holds, false after `timeoutMs` or when `signal` fires. */
 export const pollUntil = async (
   condition: () => boolean | Promise<boolean>,
   timeoutMs: number,

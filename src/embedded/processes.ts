@@ -30,7 +30,7 @@ const psStartTime = (pid: number): string | null => {
   return line === '' || line.startsWith('Z') ? null : line.slice(line.indexOf(' ')).trim()
 }
 
-/** Tells a process from a later one with the same pid; null when it is dead, or a zombie that nobody has buried. */
+/** Distinguishes a process from a later one with the same pid; null when it is dead, or a zombie. */
 export const readStartTime = (pid: number): string | null => (onLinux ? linuxStartTime(pid) : psStartTime(pid))
 
 /** One process, and no later one that gets its pid. */
@@ -56,7 +56,6 @@ const psPids = (ending: readonly string[]): number[] =>
     .filter((line) => line.endsWith(` ${ending.join(' ')}`))
     .map((line) => Number.parseInt(line, 10))
 
-/** Pids of the living processes whose command line ends with these arguments. */
 export const pidsWithArguments = (ending: readonly string[]): number[] => (onLinux ? linuxPids(ending) : psPids(ending))
 
 const send = (pid: number, signal: NodeJS.Signals): void => {
@@ -67,7 +66,7 @@ const send = (pid: number, signal: NodeJS.Signals): void => {
   }
 }
 
-/** Sends the signals one after the other, `stopMs` apart, until the process is dead; throws when it outlives them all. */
+/** Sends the signals in turn, `stopMs` apart, until the process is dead; throws when it outlives them all. */
 export const endProcess = async (target: ProcessIdentity, signals: readonly NodeJS.Signals[]): Promise<void> => {
   for (const signal of signals) {
     if (!isAlive(target)) return

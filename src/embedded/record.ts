@@ -19,7 +19,7 @@ export interface EmbeddedAddresses {
   readonly natsMonitoringUrl: string
 }
 
-/** `embedded.json`: who holds the data folder and which servers were started for it. */
+/** `embedded.json`: which process holds the data folder, and which servers it started. */
 export interface EmbeddedRecord {
   readonly owner: ProcessIdentity
   readonly servers: readonly ServerRecord[]
@@ -38,7 +38,7 @@ export const readRecord = (folder: string): EmbeddedRecord | null => {
   }
 }
 
-/** Synchronous: a server is on record before the program does anything else. */
+/** Synchronous: a server is recorded before the program does anything else. */
 export const writeRecord = (folder: string, record: EmbeddedRecord): void =>
   writePrivateFile(pathOf(folder), `${JSON.stringify(record, null, 2)}\n`)
 

@@ -19,7 +19,7 @@ export interface Identity {
 
 type Capability = 'dac_read_search' | 'dac_override'
 
-// The one that permits less comes first; a container of Docker's has the second alone.
+// The one that permits less comes first; a Docker container has only the second.
 const capabilities: readonly Capability[] = ['dac_read_search', 'dac_override']
 
 interface Start {
@@ -29,8 +29,8 @@ interface Start {
 }
 
 /**
- * Without `no_setuid_fixup` the change of the user drops the capability before the file is executed, and access(2), by which initdb and
- * postgres look for their own files, ignores it.
+ * Without `no_setuid_fixup` the change of the user drops the capability before the file is executed, and access(2), by
+ * which initdb and postgres look for their own files, ignores it.
  */
 const withCapability = (uid: number, gid: number, capability: Capability): readonly string[] => {
   const only = `-all,+${capability}`
@@ -40,7 +40,6 @@ const withCapability = (uid: number, gid: number, capability: Capability): reado
   ]
 }
 
-/** How a command is started as an identity. */
 export const startAs = ({ uid, gid, capability }: Identity, file: string, args: readonly string[]): Start => {
   if (uid === undefined || gid === undefined) return { file, args, user: {} }
   if (capability === undefined) return { file, args, user: { uid, gid } }
@@ -89,7 +88,7 @@ const notGranted = (fault: unknown): Error =>
     ? new Error('setpriv, which could let it pass, is not installed: it is part of util-linux', { cause: fault })
     : new Error(`setpriv (util-linux) cannot grant it ${capabilities.join(' or ')}: ${wordsOf(fault)}`)
 
-/** What keeps an identity from running `binary` in `folder`; null when nothing does. */
+/** The fault that keeps an identity from running `binary` in `folder`; null where it can. */
 const findObstacle = async (identity: Identity, binary: string, folder: string): Promise<unknown> => {
   const words = ['-c', 'cd -- "$1" && exec "$2" --version', 'sh', folder, binary]
   const { file, args, user } = startAs(identity, '/bin/sh', words)
@@ -102,8 +101,9 @@ const findObstacle = async (identity: Identity, binary: string, folder: string):
 }
 
 /**
- * PostgreSQL refuses to run as root: then it runs as the user `postgres`, who is created where missing. Where that user cannot reach
- * `binary` or `folder`, it gets a capability to. Throws an error that names the folder in the way when the system grants none.
+ * PostgreSQL refuses to run as root: then it runs as the user `postgres`, who is created where missing. Where that user
+ * cannot reach `binary` or `folder`, it gets a capability to. Throws an error that names the folder when the system
+ * grants none.
  */
 export const databaseIdentity = async (binary: string, folder: string): Promise<Identity> => {
   if (process.getuid?.() !== 0) return {}
@@ -118,7 +118,7 @@ export const databaseIdentity = async (binary: string, folder: string): Promise<
   throw unreachable(path, notGranted(obstacle))
 }
 
-/** Throws an error that names the folder in the way when the identity cannot enter `folder`. */
+/** Throws an error that names the folder when the identity cannot enter it. */
 export const mustEnter = async (identity: Identity, folder: string): Promise<void> => {
   const { file, args, user } = startAs(identity, '/bin/sh', ['-c', 'cd -- "$1"', 'sh', folder])
   await run(file, [...args], { ...user, cwd: '/' }).catch(() => {
@@ -126,7 +126,7 @@ export const mustEnter = async (identity: Identity, folder: string): Promise<voi
   })
 }
 
-/** What `binary --version` prints; throws an error that says why it cannot be run. */
+/** The output of `binary --version`; throws an error with the reason where it cannot be run. */
 export const readVersion = async (binary: string): Promise<string> => {
   try {
     return (await run(binary, ['--version'], { cwd: '/', timeout: sharedLimits.startMs })).stdout.trim()

@@ -24,7 +24,7 @@ export interface ServerExit {
   readonly signal: NodeJS.Signals | null
 }
 
-/** From polite to forced. PostgreSQL: fast shutdown, then immediate, since SIGKILL would leave its backends behind. */
+/** From polite to forced. PostgreSQL: fast shutdown, then immediate, since SIGKILL would leave its backends running. */
 export const stopSignals: { readonly [N in ServerName]: readonly [NodeJS.Signals, ...NodeJS.Signals[]] } = {
   postgres: ['SIGINT', 'SIGQUIT', 'SIGKILL'],
   nats: ['SIGTERM', 'SIGKILL'],
@@ -58,10 +58,8 @@ const waitForExit = (name: ServerName, child: ChildProcess): Promise<ServerExit>
     child.once('error', reject)
   })
 
-/** One embedded server as a child process. */
 export class ServerProcess {
   readonly record: ServerRecord
-  /** Resolves when the process has ended, for whatever reason. */
   readonly exited: Promise<ServerExit>
   readonly command: ServerCommand
   readonly #child: ChildProcess
@@ -71,13 +69,13 @@ export class ServerProcess {
     this.command = command
     this.#child = spawnDetached(command)
     this.exited = waitForExit(command.name, this.#child)
-    this.exited.catch(() => {}) // A failed spawn has no pid, and is told by the next line.
+    this.exited.catch(() => {}) // A failed spawn has no pid, which the next line reports.
     if (this.#child.pid === undefined) throw new Error(`cannot run ${command.binary}`)
-    this.#child.unref() // The servers live for the gateway: they are no reason for it to live.
+    this.#child.unref() // The servers must not keep the gateway's process alive.
     this.record = { name: command.name, ...identify(this.#child.pid), port: command.port }
   }
 
-  /** Resolves with the probe; rejects when the process ends first, with what it said last. */
+  /** Rejects when the process ends first, with the end of its log. */
   async waitUntilReady(probe: (ended: AbortSignal) => Promise<void>): Promise<void> {
     const ended = new AbortController()
     const ends = this.exited.then((exit) => {
@@ -90,7 +88,7 @@ export class ServerProcess {
     }
   }
 
-  /** Sends the polite signal and returns: for the moment in which nothing can be awaited any more. */
+  /** Sends the first signal and returns: for exit handlers, where nothing can be awaited. */
   signalStop(): void {
     this.#child.kill(stopSignals[this.command.name][0])
   }

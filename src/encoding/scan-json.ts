@@ -6,7 +6,7 @@ const closeBracket = 0x5d
 const openBrace = 0x7b
 const closeBrace = 0x7d
 
-/** Most strings end within these; in the longer ones a search for the quote is faster than looking at each character. */
+/** Most strings end within these; in longer ones `indexOf` for the quote is faster than a loop over the characters. */
 const nearCharacters = 64
 
 const isEscaped = (text: string, at: number, from: number): boolean => {
@@ -25,7 +25,7 @@ const walkToQuote = (text: string, from: number, to: number): number => {
   return at
 }
 
-/** Where the string that begins at `from`, behind its quote, has its end quote; the end of the text where it has none. */
+/** `from` is after the opening quote; the end of the text where there is no end quote. */
 const endOfString = (text: string, from: number): number => {
   const near = Math.min(from + nearCharacters, text.length)
   const at = walkToQuote(text, from, near)
@@ -41,13 +41,13 @@ const nameAt = (text: string, from: number, to: number): string => {
   try {
     return JSON.parse(`"${name}"`)
   } catch {
-    return name // No JSON; the parser says so.
+    return name // Not JSON; the parser reports it.
   }
 }
 
 export interface JsonBounds {
   readonly depthMax: number
-  /** Members and elements at all levels; an object or a list without any counts as if it had one. */
+  /** Members and elements at all levels; an empty object or list counts as one. */
   readonly membersMax: number
 }
 
@@ -59,7 +59,7 @@ export interface JsonFindings {
   readonly members: number
 }
 
-/** What a JSON parser does not tell, up to what is too deep or too many. Takes any text: whether it is JSON at all is left to the parser. */
+/** What a JSON parser does not report, up to what is too deep or too many. Takes any text: the parser rejects what is not JSON. */
 export const scanJson = (text: string, { depthMax, membersMax }: JsonBounds): JsonFindings => {
   const open: (Set<string> | null)[] = []
   let names: Set<string> | null = null

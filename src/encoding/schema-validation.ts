@@ -4,16 +4,16 @@ import formats from 'ajv-formats'
 import type { JsonObject } from './json.ts'
 
 export interface SchemaProblem {
-  /** Where it is: `messages[0].content`; empty for the value as a whole. */
   readonly path: string
-  /** What is wrong there, to be read after the path: `is required`. */
   readonly message: string
   /** The JSON Schema keyword that failed: `required`, `type`, `enum`, … */
   readonly keyword: string
 }
 
 export interface ValidationOptions {
-  /** Report every problem, for a file that a person mends. Without it the check ends at the first one, which is fast. */
+  /**
+   * Report every problem, for a file that a person edits. Without it the check ends at the first one, which is fast.
+   */
   readonly allErrors?: boolean
 }
 
@@ -21,7 +21,7 @@ export type Validator = (value: unknown) => readonly SchemaProblem[]
 
 const options = {
   ...{ strict: true, strictTypes: false, strictTuples: false, strictRequired: false },
-  // The schemas are ours, and a test holds them against their own schema: a start need not.
+  // The schemas are ours, and a test validates them against the meta-schema: no need to at start.
   ...{ meta: false, validateSchema: false },
 } as const
 const compilers = { first: new Ajv(options), every: new Ajv({ ...options, allErrors: true }) } as const
@@ -67,19 +67,18 @@ const problemOf = (error: ErrorObject): SchemaProblem => ({
 
 const depthOf = (error: ErrorObject): number => error.instancePath.split('/').length
 
-/** The deepest comes first: where alternatives failed, the one that matched furthest is the one that was meant. */
+/** The deepest comes first: of failed alternatives, the one that matched furthest is the one that was meant. */
 const problemsOf = (errors: readonly ErrorObject[]): readonly SchemaProblem[] => {
   const leaves = errors.filter((error) => !composites.has(error.keyword))
   return (leaves.length > 0 ? leaves : errors).toSorted((a, b) => depthOf(b) - depthOf(a)).map(problemOf)
 }
 
-/** A schema as it is written. Throws when there is none of this id. */
+/** Throws when there is no schema of this id. */
 export const readSchema = (schemaId: string): JsonObject =>
   JSON.parse(readFileSync(new URL(schemaId, schemasUrl), 'utf8'))
 
 export const schemaExists = (schemaId: string): boolean => existsSync(new URL(schemaId, schemasUrl))
 
-/** Reads what a schema refers to as it is missed. */
 const compile = (schemaId: string, compiler: Ajv): ValidateFunction => {
   try {
     return compiler.getSchema(schemaId) ?? compiler.compile(readSchema(schemaId))
@@ -93,9 +92,8 @@ const compile = (schemaId: string, compiler: Ajv): ValidateFunction => {
 const validators = { first: new Map<string, Validator>(), every: new Map<string, Validator>() } as const
 
 /**
- * The check of one schema, compiled at the first value: a process has the checks of all that it could be asked, and compiles those that are
- * needed. `schemaId` is its path below `schemas/`, which is its `$id` too: `events/UsageRecorded.v1.json`. The result is empty when the value
- * is valid. Throws when there is no such schema.
+ * Compiled at the first value, so that a process compiles only what it needs. `schemaId` is the path below `schemas/`,
+ * which is its `$id` too. Throws when there is no such schema.
  */
 export const getValidator = (schemaId: string, { allErrors = false }: ValidationOptions = {}): Validator => {
   const kind = allErrors ? 'every' : 'first'
@@ -111,6 +109,5 @@ export const getValidator = (schemaId: string, { allErrors = false }: Validation
   return validator
 }
 
-/** Problems as one line for a log or an error message. */
 export const problemsText = (problems: readonly SchemaProblem[]): string =>
   problems.map(({ path, message }) => (path === '' ? message : `${path} ${message}`)).join('; ')

@@ -1,7 +1,7 @@
 import type { JsonObject } from '../encoding/json.ts'
 import { sharedLimits } from '../runtime/limits.ts'
 
-/** Every way the gateway says no. One table below turns a code into what the wire shows. */
+/** Every error code of the API. One table below maps a code to its HTTP status and type. */
 export type ErrorCode =
   | 'invalid_request'
   | 'invalid_json'
@@ -50,7 +50,6 @@ export type ErrorType =
   | 'api_error'
   | 'upstream_error'
 
-/** HTTP status and `error.type` of each code. */
 export const errorTable: { readonly [C in ErrorCode]: { readonly status: number; readonly type: ErrorType } } = {
   invalid_request: { status: 400, type: 'invalid_request_error' },
   invalid_json: { status: 400, type: 'invalid_request_error' },
@@ -93,23 +92,21 @@ export const errorTable: { readonly [C in ErrorCode]: { readonly status: number;
 
 export interface ErrorDetails {
   readonly cause?: unknown
-  /** The request field at fault, as a path: `extra_body.route`. */
   readonly param?: string
   /** Whole seconds, at least 1. */
   readonly retryAfterSeconds?: number
   /** Set where an upstream's own 4xx status is passed on. */
   readonly status?: number
-  /** The last candidate that was tried, for the headers of the error. */
   readonly failedAt?: { readonly level: number; readonly model: string }
-  /** Of a response that failed within its stream: the members that its upstream sent, scrubbed. */
+  /** For a response that failed within its stream: the members that its upstream sent, scrubbed. */
   readonly failedResponse?: JsonObject
-  /** Of an idempotency key: the request that it stands for, and whether it is of use to ask again. */
+  /** For an idempotency key: the request that holds it, and whether a retry can succeed. */
   readonly repeats?: { readonly requestId: string; readonly isRetryable: boolean }
   /** `error.details` of the messages surface: the official SDKs branch on its `error_code`. */
   readonly details?: JsonObject
 }
 
-/** An error that its caller can be told. Anything else that is thrown is a fault of ours and shows as 500. */
+/** An error that is shown to the caller. Anything else that is thrown is an internal fault and shows as 500. */
 export class GatewayError extends Error {
   override readonly name: string = 'GatewayError'
   readonly code: ErrorCode
@@ -136,30 +133,25 @@ export class GatewayError extends Error {
   }
 }
 
-/** What proxies record for a client that went first. */
 const clientGoneStatus = 499
 
-/** Why a request failed, in a word for its record. */
 export const failureReason = ({ status, code }: Pick<GatewayError, 'status' | 'code'>): string =>
   status === clientGoneStatus ? 'client_gone' : code
 
-/** The log does not take or acknowledge what must be recorded: nothing is served meanwhile. */
+/** The log does not accept or acknowledge events that must be recorded: nothing is served meanwhile. */
 export const logUnavailable = (cause?: unknown): GatewayError =>
   new GatewayError('log_unavailable', 'The gateway cannot record requests right now. Try again shortly.', {
     cause,
     retryAfterSeconds: 1,
   })
 
-/** Nobody reads it; 499 is what proxies record for a client that went first. */
+/** No client receives it; 499 is what proxies record for a client that closed the connection. */
 export const clientGoneError = (): GatewayError =>
   new GatewayError('invalid_request', 'The client closed the connection before it was answered.', { status: 499 })
 
-/** A name that a caller made up, as much of it as a message shows. */
 export const truncateName = (name: string): string => name.slice(0, sharedLimits.shownNameCharactersMax).toWellFormed()
 
-/** What a system call or a library calls its fault, such as `ENOENT`; undefined where it has no such name. */
 export const faultCode = (fault: unknown): unknown =>
   fault instanceof Error && 'code' in fault ? fault.code : undefined
 
-/** What went wrong, in words. */
 export const faultText = (fault: unknown): string => (fault instanceof Error ? fault.message : String(fault))

@@ -1,6 +1,5 @@
 import type { StoredEvent } from './upcast.ts'
 
-/** Who wrote a frame, and which of its writer's it is; `<writer>:<counter>` in text. */
 export interface FrameId {
   readonly writer: string
   /** From 1, never reused. */
@@ -54,10 +53,10 @@ const parseEvent = (line: string): StoredEvent => {
   return event
 }
 
-/** The id in a frame's first line. Throws when the line is not a frame header. */
+/** Throws when the line is not a frame header. */
 export const decodeFrameId = (headerLine: string): FrameId => parseFrameId(parseHeader(headerLine).frame)
 
-/** The frame in the text. Throws when the header, the count or the envelope of an event is not what `encodeFrame` writes. */
+/** Throws when the header, the count or the envelope of an event is not what `encodeFrame` writes. */
 export const decodeFrame = (text: string): DecodedFrame => {
   const [headerLine, ...lines] = text.split('\n')
   const header = parseHeader(headerLine ?? '')

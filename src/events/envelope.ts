@@ -12,24 +12,23 @@ export interface EventOf<T extends EventType> {
   readonly type: T
   /** ISO 8601, UTC, milliseconds. */
   readonly time: string
-  /** The workspace; the model, plan, alias or router that is not one workspace's; or `log` for what is said of the log itself. */
+  /** The workspace; the model, plan, alias or router of the gateway; or `log` for events about the log itself. */
   readonly subject: string
-  /** `events/<type>.v<n>.json`, the schema's `$id`. */
   readonly dataschema: string
-  /** Who asked for it, such as `admin:ana` or `operator:root`; absent where nobody did. */
+  /** The user who asked for it, such as `admin:ana` or `operator:root`; absent where there is none. */
   readonly actor?: string
   readonly data: EventData[T]
 }
 
 export type Event = { [T in EventType]: EventOf<T> }[EventType]
 
-/** What a decider says; the log's writer makes the envelope around it. Whoever carries it there may say who asked. */
+/** The result of a decision; the log's writer adds the envelope, and the actor where there is one. */
 export type Fact = {
   [T in EventType]: { readonly type: T; readonly data: EventData[T]; readonly actor?: string }
 }[EventType]
 export type FactOf<T extends EventType> = Extract<Fact, { type: T }>
 
-/** The version that is written today, by type. Older ones are raised by `upcast` when read. */
+/** The version written today, by type. Older ones are raised by `upcast` when read. */
 export const currentVersion: { readonly [T in EventType]: number } = {
   WorkspaceOpened: 1,
   WorkspaceChanged: 1,

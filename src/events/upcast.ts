@@ -1,11 +1,11 @@
 import { currentVersion, type Event, type EventType } from './envelope.ts'
 
-/** An event as it stands in the log: its data has the shape of the version that its `dataschema` names. */
+/** An event as stored in the log: its data has the shape of the version that its `dataschema` names. */
 export type StoredEvent = Omit<Event, 'data'> & { readonly data: unknown }
 
 type Raise = (data: unknown) => unknown
 
-/** The steps of each type: the first raises version 1 to 2, and so on. Every type stands at version 1 today. */
+/** The steps of each type: the first raises version 1 to 2, and so on. Every type is at version 1 today. */
 const raises: { readonly [T in EventType]?: readonly Raise[] } = {}
 
 interface Known {
@@ -29,13 +29,12 @@ const knownOf = (event: StoredEvent): Known => {
   throw new Error(`event ${event.id}: type ${event.type} with schema ${event.dataschema} is unknown to this version`)
 }
 
-/** The id of the schema that the event's data follows. Throws when this program does not know the type or its version. */
+/** Throws when this program does not know the type or its version. */
 export const storedSchemaIdOf = (event: StoredEvent): string => {
   knownOf(event)
   return event.dataschema
 }
 
-/** The event in the current version of its type. Throws when this program does not know the type or its version. */
 export const upcast = (event: StoredEvent): Event => {
   const { type, steps } = knownOf(event)
   if (steps.length === 0) return event as Event

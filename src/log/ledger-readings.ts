@@ -4,7 +4,7 @@ import type { TaskStatus } from '../domain/video/task.ts'
 import { availablePicos, balancePicos, type HoldPurpose, type Wallet } from '../domain/wallet/wallet.ts'
 import type { Reading } from '../runtime/observer.ts'
 
-/** Of what is summed over all workspaces. Exact until here: what is watched is a float. */
+/** Exact picos are summed over all workspaces; only the metric is a float. */
 const usd = (picos: bigint): number => Number(formatUsd(picos))
 
 const moneyStates: Readonly<Record<string, (wallet: Wallet) => bigint>> = {
@@ -55,7 +55,6 @@ const unfinishedRequests = ({ openRequests }: Ledger): number => {
   return count
 }
 
-/** How the ledger stands: what is in hand, and the money, over all workspaces. */
 export const ledgerReadings = (ledger: Ledger): readonly Reading[] => {
   const wallets = [...ledger.wallets.values()]
   return [

@@ -7,14 +7,12 @@ interface Waiter {
   readonly resolve: () => void
 }
 
-/** A ledger in memory that follows the log: what a process decides from. */
 export class LedgerTail {
   readonly ledger: Ledger
   readonly #follower: Follower
   readonly #listeners = new Set<(applied: readonly Applied[]) => void>()
   #waiters: Waiter[] = []
 
-  /** Starts from a ledger (empty, or a snapshot) and follows the log from the frame after it. */
   constructor(ledger: Ledger, log: Pick<EventLog, 'follow'>) {
     this.ledger = ledger
     this.#follower = log.follow(ledger.sequence + 1, (frame) => {
@@ -29,13 +27,12 @@ export class LedgerTail {
     return this.#follower.done
   }
 
-  /** Calls back after every frame with what its events did; answers with the way to stop. */
+  /** Calls back after every frame with the effects of its events; returns the function that stops it. */
   onApplied(listener: (applied: readonly Applied[]) => void): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
   }
 
-  /** Resolves once the frame of this sequence has been applied. */
   reached(sequence: number): Promise<void> {
     if (this.ledger.sequence >= sequence) return Promise.resolve()
     return new Promise((resolve) => {

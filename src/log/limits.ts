@@ -1,9 +1,7 @@
 /** The bounds of this folder, each with its unit in the name and its reason beside it. */
 export const logLimits = {
-  // The log
   walletCommandsMax: 256, // Decided together; each makes one event of less than 1 KB, and a frame holds 512 KB.
   walletConflictsMax: 64, // Each means that another writer made progress on the same wallet.
 
-  // Watching
   lagSamplesMax: 3_600, // Ends of the log that a follower has not reached, an hour of them.
 } as const

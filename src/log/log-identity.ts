@@ -13,7 +13,6 @@ export class ForeignTables extends Error {
   }
 }
 
-/** Id of the frame that a log which is not empty begins with. */
 const readFirstFrameId = async (log: Pick<EventLog, 'follow'>, signal: AbortSignal): Promise<string> => {
   const first = Promise.withResolvers<string>()
   const follower = log.follow(1, (frame) => first.resolve(frameIdText(frame)))
@@ -29,7 +28,7 @@ const readFirstFrameId = async (log: Pick<EventLog, 'follow'>, signal: AbortSign
   }
 }
 
-/** Throws `ForeignTables` when tables that stand where the snapshot was taken cannot be continued from the log. */
+/** Throws `ForeignTables` when the tables at the snapshot's sequence cannot be continued from the log. */
 export const assertSameLog = async (
   log: Pick<EventLog, 'follow' | 'lastSequence'>,
   { ledger, firstFrame }: LedgerSnapshot,

@@ -5,13 +5,12 @@ import { Probe } from '../runtime/probe.ts'
 import type { EventLog } from './event-log.ts'
 import { logLimits } from './limits.ts'
 
-/** Where the log ended at an instant of `performance.now()`. */
+/** The end of the log at an instant of `performance.now()`. */
 interface Look {
   readonly sequence: number
   readonly atMs: number
 }
 
-/** How far one follower is behind the log. */
 class Lag {
   readonly #position: () => number
   /** Ends of the log that the follower has not reached, the oldest first. */
@@ -27,12 +26,10 @@ class Lag {
     if (look.sequence > this.#position() && this.#unreached.length < logLimits.lagSamplesMax) this.#unreached.push(look)
   }
 
-  /** Frames that stand in the log, as it was seen last, and that the follower does not have. */
   frames(last: number): number {
     return Math.max(0, last - this.#position())
   }
 
-  /** Since when there has been a frame that it does not have. */
   ms(nowMs: number): number {
     this.#forgetReached()
     const [oldest] = this.#unreached
@@ -45,13 +42,11 @@ class Lag {
   }
 }
 
-/** What of a log is watched. */
 export interface WatchedLog extends Pick<EventLog, 'lastSequence' | 'oldestUnacknowledgedMs'> {
-  /** Why the last frame that was sent is not stored, in words; null where it is. */
   readonly refusal?: string | null
 }
 
-/** Whether the log answers this process, and how far behind it those are that follow it here. */
+/** Whether the log answers this process, and how far its followers here are behind it. */
 export class LogWatch {
   readonly #probe: Probe
   readonly #log: WatchedLog
@@ -63,12 +58,11 @@ export class LogWatch {
     this.#probe = new Probe(() => this.#refresh(), everyMs)
   }
 
-  /** `position` tells the sequence of the last frame that the follower has. */
+  /** `position` returns the sequence of the last frame that the follower has. */
   follow(name: string, position: () => number): void {
     this.#lags.set(name, new Lag(position))
   }
 
-  /** Whether the log answers, and takes what is appended. */
   get check(): Check {
     const { check } = this.#probe
     if (!check.ok) return check
@@ -78,7 +72,6 @@ export class LogWatch {
     return { ok: false, reason: `a frame has not been acknowledged for over ${sharedLimits.logStalledMs} ms${why}` }
   }
 
-  /** Whether a follower has, but for so many milliseconds, what the log has. */
   inStep(name: string, withinMs: number): Check {
     const ms = this.#lags.get(name)?.ms(performance.now()) ?? 0
     return checkOf(ms <= withinMs, `is behind the log for ${Math.round(ms)} ms`)

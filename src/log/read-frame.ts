@@ -5,16 +5,11 @@ import { decodeFrame, decodeFrameId, type FrameId } from '../events/codec.ts'
 import type { Event, EventType } from '../events/envelope.ts'
 import { type StoredEvent, storedSchemaIdOf, upcast } from '../events/upcast.ts'
 
-/** What each writer's journal may hold, by the last token of its subject. */
 export type AllowedWriters = ReadonlyMap<string, ReadonlySet<EventType>>
 
-/** Where a frame stands: on the wallet subject of a workspace, or on a writer's journal. */
 export interface SubjectOwner {
-  /** Null on a journal. */
   readonly wallet: string | null
-  /** The last token of the journal's subject. */
   readonly journal: string | null
-  /** As an error tells it. */
   readonly subject: string
 }
 
@@ -34,7 +29,7 @@ export const parseSubject = (subject: string): SubjectOwner => ({
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 const lineFeed = 0x0a
 
-/** The event in its current version. Throws where it does not follow its schema. */
+/** Raised to its current version. Throws where it does not follow its schema. */
 export const readEvent = (stored: StoredEvent): Event => {
   const problems = getValidator(storedSchemaIdOf(stored))(stored.data)
   if (problems.length === 0) return upcast(stored)
@@ -44,21 +39,20 @@ export const readEvent = (stored: StoredEvent): Event => {
 const headerLineOf = (data: Uint8Array): string =>
   Buffer.from(data.buffer, data.byteOffset, Math.max(0, data.indexOf(lineFeed))).toString('latin1')
 
-/** The frame's id, from its first line. Throws where that is no frame's header. */
+/** Read from the frame's first line. Throws where that is no frame's header. */
 export const frameIdOf = (data: Uint8Array): FrameId => decodeFrameId(headerLineOf(data))
 
-/** The events of a frame, as they are stored. Throws where it is no frame. */
 export const decodeStoredEvents = (data: Uint8Array): readonly StoredEvent[] => decodeFrame(utf8.decode(data)).events
 
-/** The events of a frame, each checked and raised to its current version. Throws where one cannot be read. */
+/** Each event is checked and raised to its current version. Throws where one cannot be read. */
 export const decodeEvents = (data: Uint8Array): readonly Event[] => decodeStoredEvents(data).map(readEvent)
 
 const isOnWallet = (event: Event, workspaceId: string): boolean =>
   isWorkspaceFact(event) && 'workspaceId' in event.data && event.data.workspaceId === workspaceId
 
 /**
- * The server's permissions hold each writer to its own subject. What it says there is held to here: a proxy that is taken over must not
- * credit a wallet. Throws for an event that does not belong on the frame's subject.
+ * The server's permissions limit each writer to its own subject; this limits what it may store there: a compromised
+ * proxy must not credit a wallet. Throws for an event that does not belong on the frame's subject.
  */
 export const assertBelongs = (
   events: readonly Event[],
@@ -72,6 +66,5 @@ export const assertBelongs = (
   if (stray !== undefined) throw new Error(`${subject} holds a ${stray.type}, which nobody may say there`)
 }
 
-/** Why a frame is not handed on. */
 export const unreadable = (sequence: number, cause: unknown): Error =>
   new Error(`the frame at sequence ${sequence} cannot be read: ${faultText(cause)}`, { cause })

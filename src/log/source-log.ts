@@ -14,7 +14,6 @@ export const frameFromRaw = ({ sequence, subject, data }: RawFrame, speakers?: A
   }
 }
 
-/** Hands the frames of a source on until they end, and then waits to be stopped. */
 class SourceFollower implements Follower {
   readonly done: Promise<void>
   readonly #stopped = Promise.withResolvers<void>()
@@ -27,7 +26,7 @@ class SourceFollower implements Follower {
   async stop(): Promise<void> {
     this.#isOver = true
     this.#stopped.resolve()
-    // A follower that failed has said so through `done`.
+    // A follower that failed has reported that through `done`.
     await this.done.catch(() => {})
   }
 
@@ -45,7 +44,7 @@ class SourceFollower implements Follower {
   }
 }
 
-/** Frames that can be read again, followed like the log itself: what comes behind the end that they have now is not waited for. */
+/** Frames that can be read again, followed like the log itself; frames added after the start are not waited for. */
 export const followSource = (
   source: FrameSource,
   speakers?: AllowedWriters,

@@ -15,14 +15,12 @@ import { logLimits } from './limits.ts'
 
 export type WalletEventType = WorkspaceFact['type']
 
-/** The facts a command put into the log (none when it had been carried out before), or why it was refused. */
 export type WalletOutcome = WalletDecision & { readonly sequence: number }
 export type LimitsOutcome = LimitsDecision & { readonly sequence: number }
 export type AccountOutcome = AccountDecision & { readonly sequence: number }
 
 interface Decided {
   readonly facts: readonly WorkspaceFact[]
-  /** Tells whoever asked, once the facts are stored and applied. */
   readonly settle: (sequence: number) => void
 }
 
@@ -32,8 +30,8 @@ interface Waiting {
 }
 
 /**
- * Carries out the commands of a workspace under optimistic concurrency: one frame in flight for each, and the commands that wait meanwhile
- * are decided together for the next.
+ * Carries out the commands of a workspace under optimistic concurrency: one frame in flight for each, and the commands
+ * that wait meanwhile are decided together for the next.
  */
 export class WalletCommandHandler {
   readonly #log: Pick<LogOf<WalletEventType>, 'appendToWallet'>
@@ -45,17 +43,17 @@ export class WalletCommandHandler {
     this.#tail = tail
   }
 
-  /** Resolves when the command's facts are stored and this process's ledger has applied them. `actor`: who asked for it. */
+  /** Resolves when the facts are stored and applied to this process's ledger. `actor`: who requested the command. */
   execute(workspaceId: string, command: WalletCommand, actor?: string): Promise<WalletOutcome> {
     return this.#decide(workspaceId, ({ wallet }) => decideWallet(command, wallet), actor)
   }
 
-  /** The same of the workspace itself and its keys. */
+  /** As `execute`, for the workspace itself and its keys. */
   executeAccount(workspaceId: string, command: AccountCommand, actor?: string): Promise<AccountOutcome> {
     return this.#decide(workspaceId, ({ accounts }) => decideAccounts(command, accounts), actor)
   }
 
-  /** The same of the limits of the workspace and its keys. */
+  /** As `execute`, for the limits of the workspace and its keys. */
   executeLimits(workspaceId: string, command: SetLimits, actor?: string): Promise<LimitsOutcome> {
     return this.#decide(workspaceId, ({ accounts }) => decideLimits(command, accounts), actor)
   }

@@ -16,7 +16,6 @@ export interface KeyTable {
   readonly revoked: boolean
   /** Null: never. */
   readonly expires_at: Instant | null
-  /** The key that it took the place of. */
   readonly replaces: string | null
 }
 

@@ -29,11 +29,10 @@ export const limitsSetFromRow = ({ workspace_id, key_id, limits }: Selectable<Li
   limits,
 })
 
-/** Every workspace, by id. */
 export const selectWorkspaces = async (db: ReadModels): Promise<readonly Workspace[]> =>
   (await db.selectFrom('workspaces').selectAll().orderBy('workspace_id').execute()).map(workspaceFromRow)
 
-/** The keys of a workspace, revoked ones too, by id. */
+/** Includes revoked keys; ordered by id. */
 export const selectKeys = async (db: ReadModels, workspaceId: string): Promise<readonly Key[]> => {
   const rows = await db
     .selectFrom('keys')
@@ -44,7 +43,6 @@ export const selectKeys = async (db: ReadModels, workspaceId: string): Promise<r
   return rows.map(keyFromRow)
 }
 
-/** True for a workspace that was opened, or has a wallet. */
 export const hasWorkspace = async (db: ReadModels, workspaceId: string): Promise<boolean> => {
   const inTable = (table: 'workspaces' | 'wallets') =>
     db.selectFrom(table).select('workspace_id').where('workspace_id', '=', workspaceId)

@@ -4,7 +4,7 @@ import type { AdminChangeTable } from './admin-changes.table.ts'
 import { restoredOrNull, restoredText, storedText } from './stored-text.ts'
 import type { ReadModels } from './tables.ts'
 
-/** What administration says, and what time does to it. */
+/** Administrative events, and those that the passage of time causes. */
 export const administrativeTypes = [
   'WorkspaceOpened',
   'WorkspaceChanged',
@@ -24,14 +24,13 @@ export const administrativeTypes = [
   'CreditExpired',
 ] as const satisfies readonly EventType[]
 
-/** One administrative event of the log. */
 export interface AdminChange {
   readonly sequence: number
   readonly eventIndex: number
   readonly type: string
   readonly workspaceId: string | null
   readonly subject: string
-  /** Null where nobody asked, as where time caused it. */
+  /** Null if no one asked for it, such as an expiry. */
   readonly actor: string | null
   readonly detail: Readonly<Record<string, unknown>>
   readonly time: Date
@@ -43,9 +42,7 @@ export interface AdminChangeQuery {
   readonly workspaceId?: string | undefined
   readonly types?: readonly string[] | undefined
   readonly actor?: string | undefined
-  /** Only what stands behind this sequence. */
   readonly after?: number | undefined
-  /** Where the page before ended. */
   readonly readOn?: AdminChangeCursor | undefined
   readonly limit: number
 }
@@ -61,7 +58,7 @@ const changeOf = (row: Selectable<AdminChangeTable>): AdminChange => ({
   time: row.time,
 })
 
-/** What was changed by whom, newest first. */
+/** Newest first. */
 export const selectAdminChanges = async (
   db: ReadModels,
   { workspaceId, types, actor, after, readOn, limit }: AdminChangeQuery,

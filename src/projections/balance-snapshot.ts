@@ -2,14 +2,13 @@ import type { ReadModels } from './tables.ts'
 import { selectUsage } from './usage.ts'
 import { findWalletFigures, type WalletFigures } from './wallet.ts'
 
-/** How a wallet stands, and what was spent on requests lately. */
 export interface BalanceSnapshot {
   readonly wallet: WalletFigures
-  /** Days in UTC on which something was charged, oldest first. */
+  /** Days in UTC with charges, oldest first. */
   readonly days: readonly { readonly day: string; readonly spentPicos: bigint }[]
 }
 
-/** Undefined for a workspace that the tables do not know (yet). */
+/** Undefined for a workspace that the tables do not have (yet). */
 export const findBalanceSnapshot = async (
   db: ReadModels,
   workspaceId: string,

@@ -7,29 +7,24 @@ import { entryFromRow, type WalletEntry } from './statement.ts'
 import { storedText } from './stored-text.ts'
 import type { ReadModels } from './tables.ts'
 
-/** Where in the log to read of one request or task. */
 export interface ChargeTrace {
   readonly workspaceId: string
-  /** Of the frames with its events, each once, in order. */
   readonly sequences: readonly number[]
-  /** False where an earlier release wrote of it, so that some of its events may stand elsewhere. */
+  /** False if an earlier release wrote part of it, so that some of its events may be elsewhere. */
   readonly isWhole: boolean
-  /** What its events did to the wallet, in the order of the log. */
   readonly movements: readonly WalletEntry[]
-  /** The first checkpoint over a frame, by the frame's sequence; without those that none covers yet. */
+  /** The first checkpoint over a frame, by the frame's sequence; frames not yet covered are absent. */
   readonly seals: ReadonlyMap<number, SealPosition>
 }
 
 export interface SealPosition {
-  /** Frames sealed: those of the sequences 1 to this. */
   readonly size: number
-  /** Of the frame that holds the checkpoint. */
   readonly sequence: number
 }
 
 interface EventPosition {
   readonly sequence: number
-  /** Null where no event stands there that moves a wallet. */
+  /** Null if no event there moves a wallet. */
   readonly eventIndex: number | null
 }
 
@@ -52,7 +47,7 @@ const findClosed = async (db: ReadModels, id: string): Promise<FoundPositions | 
   return { workspaceId: workspace_id, places: [...places, completed], isWhole: first_sequence !== null }
 }
 
-/** A side that waits for the other, or one that came when the request was closed. */
+/** A side that waits for the other, or one that came after the request was closed. */
 const findOpen = async (db: ReadModels, id: string): Promise<FoundPositions | undefined> => {
   const row = await db.selectFrom('open_requests').selectAll().where('request_id', '=', id).executeTakeFirst()
   const side = row?.routed ?? row?.closing
@@ -116,7 +111,7 @@ const hasNoGap = async (db: ReadModels): Promise<boolean> => {
   return places_to === sequence
 }
 
-/** Undefined for an id that no request and no task has, as far as the tables know. Of one transaction. */
+/** Undefined for an id of no known request or task. Must run in one transaction. */
 export const findTrace = async (db: ReadModels, id: string): Promise<ChargeTrace | undefined> => {
   const found = [await findClosed(db, id), await findOpen(db, id)].filter((each) => each !== undefined)
   const workspaceId = found[0]?.workspaceId ?? (await findTaskOwner(db, id))
@@ -133,7 +128,7 @@ export const findTrace = async (db: ReadModels, id: string): Promise<ChargeTrace
   }
 }
 
-/** The sequence of the frame that published a price sheet; undefined for one that the tables do not know (yet). */
+/** Undefined for a price sheet that the tables do not have (yet). */
 export const findSheetSequence = async (
   db: ReadModels,
   model: string,
@@ -150,7 +145,7 @@ export const findSheetSequence = async (
   return row === undefined ? undefined : Number(row.sequence)
 }
 
-/** Undefined for a key that the tables do not know (yet). */
+/** Undefined for a key that the tables do not have (yet). */
 export const findKey = async (db: ReadModels, keyId: string): Promise<Key | undefined> => {
   const row = await db.selectFrom('keys').selectAll().where('key_id', '=', keyId).executeTakeFirst()
   return row === undefined ? undefined : keyFromRow(row)

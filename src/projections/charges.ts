@@ -10,21 +10,19 @@ import { storedText } from './stored-text.ts'
 import type { ReadModels } from './tables.ts'
 
 export interface ChargeQuery extends ChargeFilter, StatementRange {
-  /** Where the page before ended. */
   readonly readOn?: EntryPosition | undefined
   readonly limit: number
 }
 
 export interface ChargePage {
   readonly charges: readonly ListedCharge[]
-  /** What is left to be read ends before this place; null where nothing is left. */
+  /** The rest ends before this place; null if nothing is left. */
   readonly next: EntryPosition | null
 }
 
 const newestFirst = (one: ListedCharge, other: ListedCharge): number =>
   other.sequence - one.sequence || other.eventIndex - one.eventIndex
 
-/** One list of what was found of each kind, as far as all of it is known. */
 const merge = (found: readonly FoundCharges[], limit: number): ChargePage => {
   const ends = found.flatMap(({ from }) => from ?? [])
   const end = ends.length === 0 ? null : ends.reduce(maxPosition)
@@ -38,7 +36,7 @@ const merge = (found: readonly FoundCharges[], limit: number): ChargePage => {
   return { charges, next: end }
 }
 
-/** Whether anything was ever charged for a model: each charge is in the sums of its day. */
+/** Whether a model was ever charged: each charge is in the sums of its day. */
 const isCharged = async (db: ReadModels, workspaceId: string, model: string): Promise<boolean> => {
   const found = await db
     .selectFrom('usage_by_day')
@@ -51,10 +49,10 @@ const isCharged = async (db: ReadModels, workspaceId: string, model: string): Pr
 }
 
 /**
- * The charges of a range, of requests and of video tasks that succeeded, newest first: those whose movements are in the statement of the
- * range. Of one transaction, in which the tables stand at `sequence`. An index is kept for the key and for nothing else that they are
- * filtered by: a page looks at `limits.chargesScannedMax` of each kind, and so may have fewer charges than asked for, or none, while more
- * are left. A model that has none is not looked for.
+ * The charges of a range, of requests and of video tasks that succeeded, newest first: those whose movements are in the
+ * statement of the range. Must run in one transaction, with the tables at `sequence`. Only the key is indexed, no other
+ * filter: a page scans `limits.chargesScannedMax` of each kind, and so may have fewer charges than requested, or none,
+ * while more are left. A model without any charge is not searched.
  */
 export const selectCharges = async (
   db: ReadModels,

@@ -5,7 +5,7 @@ export interface CheckpointTable {
   readonly sequence: Int8
   /** Id of the log's first frame, `<writer>:<counter>`; null before any was applied. */
   readonly first_frame: string | null
-  /** What tells where things stand is kept without a gap up to here; behind `sequence` where an earlier release wrote since. */
+  /** The positions of events are complete up to here; below `sequence` if an earlier release wrote since. */
   readonly places_to: Int8
 }
 

@@ -16,7 +16,7 @@ export const findingKinds = [
 ] as const
 export type LedgerFindingKind = (typeof findingKinds)[number]
 
-/** What a reconciliation looks at that is in the ledger alone, in picos. */
+/** A finding of a reconciliation within the ledger itself, in picos. */
 export interface LedgerFinding {
   readonly kind: LedgerFindingKind
   readonly workspaceId: string
@@ -30,9 +30,8 @@ export interface LedgerFinding {
 }
 
 export interface LedgerFindingQuery {
-  /** Null: of every workspace. */
+  /** Null: every workspace. */
   readonly workspaceId: string | null
-  /** A deadline before this instant is overdue. */
   readonly overdueBefore: Date
   /** Of each kind. */
   readonly limit: number
@@ -131,7 +130,7 @@ const closingOf = ({ type, time, data }: ClosingEvent, hadEnded: boolean): Ledge
   detail: type,
 })
 
-/** A closing that waits for its request is one of a moment: only what has waited is found. */
+/** A closing event may wait a moment for its request: only those that waited long are findings. */
 const findClosings: Finder = async (db, { workspaceId, overdueBefore, limit }) => {
   const rows = await db
     .selectFrom('open_requests')
@@ -151,7 +150,7 @@ const findAdjustments: Finder = async (db, { workspaceId, limit }) => {
     .selectFrom('wallet_entries')
     .select(['workspace_id', 'reference', 'amount', 'time'])
     .where('kind', '=', 'adjustment')
-    .where('kind', '<>', 'charge') // What is no charge has an index of its own.
+    .where('kind', '<>', 'charge') // Kinds other than charges have their own index.
     .orderBy('sequence', 'desc')
     .orderBy('event_index', 'desc')
     .orderBy('line', 'desc')
@@ -179,11 +178,11 @@ const finders = [
 export interface LedgerFindings {
   /** Newest first. */
   readonly findings: readonly LedgerFinding[]
-  /** False where there are more of a kind than were asked for. */
+  /** False if there are more of a kind than the limit. */
   readonly isComplete: boolean
 }
 
-/** Of one transaction. */
+/** Must run in one transaction. */
 export const selectFindings = async (db: ReadModels, wanted: LedgerFindingQuery): Promise<LedgerFindings> => {
   const found: LedgerFinding[] = []
   let isComplete = true

@@ -2,23 +2,20 @@ import type { HoldPurpose } from '../domain/wallet/wallet.ts'
 import { parsePicos } from './columns.ts'
 import type { ReadModels } from './tables.ts'
 
-/** Money that is set aside, in picos. */
 export interface OpenHold {
   readonly holdId: string
   readonly purpose: HoldPurpose
   readonly amountPicos: bigint
-  /** What was not charged against it yet. */
   readonly remainingPicos: bigint
   readonly deadline: Date
 }
 
 export interface HoldQuery {
-  /** The id of the last hold of the page before. */
   readonly after?: string | undefined
   readonly limit: number
 }
 
-/** The open holds of a workspace by id. */
+/** Ordered by id. */
 export const selectHolds = async (
   db: ReadModels,
   workspaceId: string,

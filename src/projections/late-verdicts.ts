@@ -3,11 +3,11 @@ import { parsePicos } from './columns.ts'
 import { restoredOrNull } from './stored-text.ts'
 import type { ReadModels } from './tables.ts'
 
-/** The vendor's word on a task whose hold had ended: charged to nobody. */
+/** The vendor's verdict on a task whose hold had ended: not charged. */
 export interface LateVerdict {
   readonly sequence: number
   readonly eventIndex: number
-  /** A settlement that came second, or what the poller saw to be too late itself. */
+  /** A second settlement, or a verdict that the poller itself saw to be too late. */
   readonly eventType: 'TaskSettled' | 'LateVerdictSeen'
   readonly workspaceId: string
   readonly taskId: string
@@ -15,18 +15,16 @@ export interface LateVerdict {
   readonly outcome: 'SUCCESS' | 'FAILURE'
   /** The vendor's own figure, as it wrote it. */
   readonly deduction: string | null
-  /** At the unit price of the hold. */
   readonly costPicos: bigint
   readonly failReason: string | null
   readonly time: Date
 }
 
-/** The place of a verdict: the list is read on from there. */
 export type LateVerdictCursor = Pick<LateVerdict, 'sequence' | 'eventIndex'>
 
 const start: LateVerdictCursor = { sequence: 0, eventIndex: 0 }
 
-/** The next late verdicts after a place, of every workspace, oldest first, at most `limits.pageRowsMax` of them. */
+/** Of every workspace, oldest first, at most `limits.pageRowsMax`. */
 export const selectLateVerdicts = async (
   db: ReadModels,
   after: LateVerdictCursor = start,

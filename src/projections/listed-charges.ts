@@ -6,28 +6,26 @@ import { restoredText, storedText } from './stored-text.ts'
 import type { ReadModels } from './tables.ts'
 import type { UsageEntryTable } from './usage.table.ts'
 
-/** What one request, or one video task that succeeded, cost, in short. */
 export interface ListedCharge {
   readonly kind: 'request' | 'task'
   /** Of the request or task. */
   readonly id: string
-  /** Where the event stands that completed the request, or settled the task. */
+  /** Of the event that completed the request, or settled the task. */
   readonly sequence: number
   readonly eventIndex: number
   readonly keyId: string
   readonly surface: string
   readonly model: string
   readonly provider: string
-  /** Null of a task, which has no fallbacks. */
+  /** Null for a task, which has no fallbacks. */
   readonly level: number | null
   readonly priceVersion: string
   readonly source: string
   readonly outcome: string
-  /** Tokens; null of a task. */
+  /** Tokens; null for a task. */
   readonly promptTokens: number | null
   readonly outputTokens: number | null
   readonly totalPicos: bigint
-  /** Of the bill, or the settlement. */
   readonly time: Date
 }
 
@@ -37,20 +35,17 @@ export interface ChargeFilter {
   readonly surface?: string | undefined
 }
 
-/** What is looked for, in which part of the log. */
 export interface ChargeSearch extends ChargeFilter, StatementSpan {
   readonly workspaceId: string
   readonly limit: number
 }
 
-/** Where each charge of a kind stands, with all that it is filtered by. */
 type PositionTable = 'usage_entries' | 'task_charges'
 
 const place = sql`(sequence, event_index)`
 const frameOf = ({ sequence, eventIndex }: Pick<EntryPosition, 'sequence' | 'eventIndex'>) =>
   sql`(${BigInt(sequence)}, ${eventIndex})`
 
-/** The newest charges of the key, or of all keys, of which a page looks at so many and no more. */
 const selectNewest = (db: ReadModels, table: PositionTable, { workspaceId, from, to, key }: ChargeSearch) => {
   const query = db
     .selectFrom(table)
@@ -61,7 +56,6 @@ const selectNewest = (db: ReadModels, table: PositionTable, { workspaceId, from,
   return key === undefined ? query : query.where('key_id', '=', key)
 }
 
-/** Where the charges of a page stand, and one more. */
 const selectPositions = (db: ReadModels, table: PositionTable, search: ChargeSearch) => {
   const { model, surface, limit } = search
   const columns = ['sequence', 'event_index', 'surface', 'model'] as const
@@ -79,7 +73,6 @@ const selectPositions = (db: ReadModels, table: PositionTable, search: ChargeSea
 const matchesPosition = ({ workspaceId }: ChargeSearch) =>
   sql<boolean>`(charge.workspace_id, charge.sequence, charge.event_index) = (${workspaceId}, wanted.sequence, wanted.event_index)`
 
-/** What a bill and a settled task have alike. */
 const commonColumns = ['key_id', 'surface', 'model', 'provider', 'price_version', 'total'] as const
 
 type CommonRow = Pick<
@@ -130,7 +123,7 @@ const findTasks = async (db: ReadModels, search: ChargeSearch): Promise<readonly
     .select(commonColumns.map((column) => `task.${column}` as const))
     .orderBy('wanted.sequence', 'desc')
     .orderBy('wanted.event_index', 'desc')
-    .$narrowType<{ source: NotNull; finished_at: NotNull }>() // It was settled.
+    .$narrowType<{ source: NotNull; finished_at: NotNull }>() // The task is settled.
     .execute()
   return rows.map((row) => ({
     ...commonOf(row),
@@ -144,7 +137,6 @@ const findTasks = async (db: ReadModels, search: ChargeSearch): Promise<readonly
   }))
 }
 
-/** The last place that a page looks at, where there may be charges behind it. */
 const findLastScanned = async (
   db: ReadModels,
   table: PositionTable,
@@ -164,10 +156,9 @@ export const chargePosition = ({ sequence, eventIndex }: ListedCharge): EntryPos
   line: 0,
 })
 
-/** Charges of one kind, newest first. */
 export interface FoundCharges {
   readonly charges: readonly ListedCharge[]
-  /** They are all there are from here on; null where none is left. */
+  /** The charges are complete from here on; null if none is left. */
   readonly from: EntryPosition | null
 }
 
@@ -177,10 +168,10 @@ const findIn =
     const charges = await find(db, search)
     const more = charges[search.limit]
     if (more !== undefined) return { charges, from: chargePosition(more) }
-    // Where nothing was left out on the way, nothing is left.
+    // If nothing was filtered out, nothing is left.
     const isFiltered = search.model !== undefined || search.surface !== undefined
     return { charges, from: isFiltered ? await findLastScanned(db, table, search) : null }
   }
 
-/** The newest charges of each kind, and one more than is asked for where there are more. */
+/** One more than requested, if there are more. */
 export const chargeFinders = [findIn('usage_entries', findRequests), findIn('task_charges', findTasks)] as const

@@ -19,22 +19,22 @@ import { taskFromRow } from './tasks.ts'
 import type { StoredGrant } from './wallet.table.ts'
 import { keySpendingFromRow } from './wallet.ts'
 
-/** The ledger as the tables have it at one sequence. */
 export interface LedgerSnapshot {
   readonly ledger: Ledger
-  /** Id of the first frame of the log that the tables were made from; null when none was applied yet. */
+  /** Null if no frame was applied yet. */
   readonly firstFrame: string | null
 }
 
 /**
- * Reads everything that a ledger holds in one repeatable-read transaction: following the log from `ledger.sequence + 1` then gives
- * what replaying it from 1 gives.
+ * Reads the whole ledger state in one repeatable-read transaction: following the log from `ledger.sequence + 1` then
+ * gives what replaying it from 1 gives.
  */
 export const loadLedger = (db: ReadModels): Promise<LedgerSnapshot> =>
   db.transaction().setIsolationLevel('repeatable read').setAccessMode('read only').execute(readSnapshot)
 
 const readSnapshot = async (trx: Snapshot): Promise<LedgerSnapshot> => {
-  // First: a swap of rebuilt tables waits for whoever has read the checkpoint, so names mean the same tables until the end.
+  // First: a swap of rebuilt tables waits for transactions that have read the checkpoint, so names mean the same tables
+  // until the end.
   const checkpoint = await trx.selectFrom('checkpoint').selectAll().executeTakeFirstOrThrow()
   const ledger = initialLedger()
   ledger.sequence = Number(checkpoint.sequence)

@@ -3,11 +3,10 @@ import type { Instant, Json } from './columns.ts'
 
 export interface PlanTable {
   readonly plan_id: string
-  /** As it was published last. */
+  /** The latest published version. */
   readonly published: Json<PlanPublished>
 }
 
-/** The plan that a workspace has. */
 export interface SubscriptionTable {
   readonly workspace_id: string
   readonly subscription_id: string

@@ -13,7 +13,6 @@ export const subscriptionFromRow = (row: Selectable<SubscriptionTable>): Subscri
   renews: row.renews,
 })
 
-/** The plan that a workspace has; null without one. */
 export const findSubscription = async (db: ReadModels, workspaceId: string): Promise<Subscription | null> => {
   const row = await db
     .selectFrom('subscriptions')

@@ -3,14 +3,14 @@ import { formatUsd } from '../domain/money.ts'
 import { parsePicos } from './columns.ts'
 import type { ReadModels } from './tables.ts'
 
-/** What a request that ended was charged, in USD; null where it was free. */
+/** In USD; null if it was free. */
 export interface RequestEnd {
   readonly chargedUsd: string | null
-  /** The UTC day on which it was routed, for which its key spent. */
+  /** The UTC day on which it was routed, to which its key's spending counts. */
   readonly day: string
 }
 
-/** Undefined for a request that has not ended, as far as the tables know. */
+/** Undefined for a request that has not ended, as far as the tables are updated. */
 export const findRequestEnd = async (db: ReadModels, requestId: string): Promise<RequestEnd | undefined> => {
   const row = await db
     .selectFrom('requests')

@@ -4,7 +4,6 @@ import type { Decimal, FreeText, Instant, Int8, Json } from './columns.ts'
 
 export interface RequestTable {
   readonly request_id: string
-  /** Where the event stands that completed the request, whichever side that was. */
   readonly sequence: Int8
   readonly event_index: number
   /** Of the side that came first; null in rows that an earlier release wrote. */
@@ -27,7 +26,7 @@ export interface RequestTable {
   readonly closed_at: Instant
 }
 
-/** The side that came stands here whole. */
+/** A request of which one side has come; that side is stored whole. */
 export interface OpenRequestTable {
   readonly request_id: string
   readonly sequence: Int8

@@ -1,7 +1,7 @@
 import type { RouterSet } from '../events/types.ts'
 import type { FreeText, Json } from './columns.ts'
 
-/** What was set over the configuration's; null where that counts again. */
+/** Overrides of the configuration; null if the override was removed. */
 export interface AliasTable {
   readonly alias: FreeText
   readonly model: FreeText | null

@@ -3,17 +3,14 @@ import type { SealTable } from './seals.table.ts'
 import { restoredText } from './stored-text.ts'
 import type { ReadModels } from './tables.ts'
 
-/** A checkpoint of the log as the tables have it: without its leaves, and as it was told; nobody has looked at its signature. */
+/** A checkpoint of the log, without its leaves; its signature is not verified. */
 export interface SealRecord {
-  /** Frames sealed: those of the sequences 1 to this. */
   readonly size: number
-  /** Of the frame that holds the checkpoint. */
   readonly sequence: number
-  /** The tree before its leaves. */
+  /** The size of the tree before its leaves. */
   readonly from: number
   readonly root: Buffer
   readonly peaks: readonly Buffer[]
-  /** The signed text. */
   readonly note: string
 }
 
@@ -26,7 +23,7 @@ const sealOf = (row: Selectable<SealTable>): SealRecord => ({
   note: restoredText(row.note),
 })
 
-/** The first checkpoint that seals the frame of a sequence; undefined where none does (yet). */
+/** The first checkpoint over the frame; undefined if none seals it (yet). */
 export const findSealFor = async (db: ReadModels, sequence: number): Promise<SealRecord | undefined> => {
   const row = await db
     .selectFrom('seals')
@@ -38,7 +35,6 @@ export const findSealFor = async (db: ReadModels, sequence: number): Promise<Sea
   return row === undefined ? undefined : sealOf(row)
 }
 
-/** The checkpoint that seals the most; undefined where there is none. */
 export const findLastSeal = async (db: ReadModels): Promise<SealRecord | undefined> => {
   const row = await db.selectFrom('seals').selectAll().orderBy('size', 'desc').limit(1).executeTakeFirst()
   return row === undefined ? undefined : sealOf(row)

@@ -5,7 +5,7 @@ import { restoredText } from './stored-text.ts'
 import type { ReadModels } from './tables.ts'
 import type { WalletEntryTable } from './wallet.table.ts'
 
-/** One movement of a wallet and how the wallet stood after it, in picos. */
+/** In picos. */
 export interface WalletEntry {
   readonly sequence: number
   readonly eventIndex: number
@@ -15,17 +15,15 @@ export interface WalletEntry {
   readonly heldPicos: bigint
   readonly balanceAfterPicos: bigint
   readonly heldAfterPicos: bigint
-  /** The request, hold, credit reference or adjustment it stands for. */
   readonly reference: string
   readonly time: Date
 }
 
 export interface StatementEntry extends WalletEntry {
-  /** What was remarked with a credit; empty for every other movement. */
+  /** The note of a credit; empty for every other movement. */
   readonly note: string
 }
 
-/** Where an entry stands. */
 export type EntryPosition = Pick<WalletEntry, 'sequence' | 'eventIndex' | 'line'>
 
 /** Instants; null leaves that end open. */
@@ -36,19 +34,16 @@ export interface StatementRange {
   readonly to: Date | null
 }
 
-/** The entries from one place, included, to another, excluded. */
 export interface StatementSpan {
   readonly from: EntryPosition
   readonly to: EntryPosition
 }
 
-/** The entries of a range, as far as the log has been followed. */
 export interface RangeSpan extends StatementSpan {
-  /** Nothing that the log may still get can be in the range: a movement behind it stands. */
+  /** No later event can be in the range: a movement after it exists. */
   readonly isFinal: boolean
 }
 
-/** How a wallet stood at a place, in picos. */
 export interface WalletBalance {
   readonly balancePicos: bigint
   readonly heldPicos: bigint
@@ -57,10 +52,8 @@ export interface WalletBalance {
 const start: EntryPosition = { sequence: 0, eventIndex: 0, line: 0 }
 const nothing: WalletBalance = { balancePicos: 0n, heldPicos: 0n }
 
-/** The first place after a frame. */
 const afterFrame = (sequence: number): EntryPosition => ({ ...start, sequence: sequence + 1 })
 
-/** The first place after an entry: a statement is read on from there. */
 export const positionAfter = ({ sequence, eventIndex, line }: EntryPosition): EntryPosition => ({
   sequence,
   eventIndex,
@@ -73,7 +66,7 @@ const placeOf = ({ sequence, eventIndex, line }: EntryPosition) => sql`(${BigInt
 const minuteMs = 60_000
 const minuteOf = (instant: Date): Date => new Date(Math.floor(instant.getTime() / minuteMs) * minuteMs)
 
-/** No movement before this frame tells so late a time; null where none does at all. Where there is a gap in the minutes: all may. */
+/** No movement before this frame has so late a time; null if none has it at all. If the minutes have a gap: any may. */
 const firstOfMinute = (instant: Date) => sql<bigint>`(
   select case when places_to < checkpoint.sequence then 0 else (
     select movement_minutes.sequence from movement_minutes where minute >= ${minuteOf(instant)} order by minute limit 1
@@ -82,8 +75,8 @@ const firstOfMinute = (instant: Date) => sql<bigint>`(
 )`
 
 /**
- * Where a statement is cut at an instant: the first entry of the workspace, in the order of the log, whose time is that or later. Entries
- * of several writers need not be in the order of time, so one that comes behind the cut may tell an earlier time.
+ * The first entry of the workspace, in the order of the log, whose time is the instant or later. Entries of several
+ * writers need not be in the order of time, so one after the cut may have an earlier time.
  */
 const findCut = async (db: ReadModels, workspaceId: string, instant: Date): Promise<EntryPosition | undefined> => {
   const row = await db
@@ -100,7 +93,7 @@ const findCut = async (db: ReadModels, workspaceId: string, instant: Date): Prom
   return row === undefined ? undefined : { sequence: Number(row.sequence), eventIndex: row.event_index, line: row.line }
 }
 
-/** What of a range the tables have, which stand at `sequence`: ranges that join have spans that join. */
+/** The tables are at `sequence`; adjoining ranges have adjoining spans. */
 export const findSpan = async (
   db: ReadModels,
   workspaceId: string,
@@ -113,7 +106,6 @@ export const findSpan = async (
   return { from: first ?? end, to: last ?? end, isFinal: last !== undefined }
 }
 
-/** How the wallet stood before the entry at a place. */
 export const findBalanceBefore = async (
   db: ReadModels,
   workspaceId: string,
@@ -157,16 +149,14 @@ export const minPosition = (one: EntryPosition, other: EntryPosition): EntryPosi
   isBefore(one, other) ? one : other
 
 export interface EntryQuery extends StatementSpan {
-  /** Those of one kind alone. */
   readonly kind?: MovementKind | undefined
-  /** From the end of the span to its beginning. */
   readonly newestFirst?: boolean | undefined
   readonly limit: number
 }
 
 type CreditDetail = Readonly<Record<string, unknown>> | null
 
-/** Of what was said administratively in the same event; read whole, since PostgreSQL takes no U+0000 out of JSON. */
+/** Of the administrative change by the same event; read whole, since PostgreSQL cannot extract U+0000 from JSON. */
 const creditDetail = sql<CreditDetail>`case when wallet_entries.kind = 'credit' then (
   select detail from admin_changes
   where admin_changes.sequence = wallet_entries.sequence and admin_changes.event_index = wallet_entries.event_index
@@ -195,7 +185,7 @@ export const selectEntries = async (
     .orderBy('line', direction)
     .limit(limit)
   if (kind !== undefined) query = query.where('kind', '=', kind)
-  // What is no charge is rare, and has an index of its own.
+  // Movements other than charges are rare, and have their own index.
   if (kind !== undefined && kind !== 'charge') query = query.where('kind', '<>', 'charge')
   return (await query.execute()).map((row) => ({ ...entryFromRow(row), note: noteIn(row.credit_detail) }))
 }
@@ -203,29 +193,26 @@ export const selectEntries = async (
 export interface StatementQuery extends StatementRange {
   readonly kind?: MovementKind | undefined
   readonly newestFirst?: boolean | undefined
-  /** Where the page before ended. */
   readonly readOn?: EntryPosition | undefined
   readonly limit: number
 }
 
-/** One page of a statement. */
 export interface StatementPage {
   readonly isFinal: boolean
-  /** Of the whole range, whatever the page. */
+  /** Of the whole range, on every page. */
   readonly opening: WalletBalance
   readonly closing: WalletBalance
   readonly entries: readonly StatementEntry[]
-  /** Where the next page begins, or, newest first, what it ends before; null where none is left. */
+  /** Where the next page begins, or, newest first, ends; null if none is left. */
   readonly next: EntryPosition | null
 }
 
-/** What is left of a span after the pages before. */
 const spanLeft = ({ from, to }: StatementSpan, { readOn, newestFirst }: StatementQuery): StatementSpan => {
   if (readOn === undefined) return { from, to }
   return newestFirst ? { from, to: minPosition(to, readOn) } : { from: maxPosition(from, readOn), to }
 }
 
-/** Of one transaction, in which the tables stand at `sequence`. */
+/** Must run in one transaction, with the tables at `sequence`. */
 export const readStatement = async (
   db: ReadModels,
   workspaceId: string,

@@ -5,6 +5,5 @@ export interface StoredResponseTable {
   readonly workspace_id: string
   readonly provider: FreeText
   readonly request_id: string
-  /** Where the event stands that completed the request. */
   readonly sequence: Int8
 }

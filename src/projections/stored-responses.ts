@@ -1,14 +1,12 @@
 import { restoredText } from './stored-text.ts'
 import type { ReadModels } from './tables.ts'
 
-/** Whose a response is that a provider keeps. */
 export interface StoredResponse {
   readonly workspaceId: string
-  /** Who keeps it. */
   readonly provider: string
 }
 
-/** Undefined for an id that the tables do not know (yet). */
+/** Undefined for an id that the tables do not have (yet). */
 export const findStoredResponse = async (db: ReadModels, responseId: string): Promise<StoredResponse | undefined> => {
   const row = await db
     .selectFrom('stored_responses')

@@ -1,6 +1,6 @@
 /**
- * PostgreSQL text holds neither U+0000 nor half a surrogate pair; an event's strings may. They are stored as U+E000, of which no
- * one else knows the meaning, and four hexadecimal digits; so is U+E000 itself. What is read back is what was written.
+ * PostgreSQL text holds neither U+0000 nor a lone surrogate; an event's strings may. They are stored as U+E000, a
+ * private use character, and four hexadecimal digits; so is U+E000 itself. Decoding returns the original text.
  */
 const mark = '\ue000'
 const everyUnstorable = /\p{Cc}|\p{Surrogate}|\ue000/gu

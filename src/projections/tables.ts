@@ -19,7 +19,6 @@ import type {
   WalletTable,
 } from './wallet.table.ts'
 
-/** The read models' tables, by name. */
 export interface Tables {
   readonly checkpoint: CheckpointTable
   readonly writers: WriterTable
@@ -51,9 +50,7 @@ export interface Tables {
   readonly admin_changes: AdminChangeTable
 }
 
-/** The handle that every query takes first. */
 export type ReadModels = Kysely<Tables>
 export type Snapshot = Transaction<Tables>
 
-/** A row as it is written. */
 export type RowOf<Table extends keyof Tables> = Insertable<Tables[Table]>

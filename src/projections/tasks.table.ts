@@ -2,7 +2,6 @@ import type { Task, TaskStatus } from '../domain/video/task.ts'
 import type { TaskOrder } from '../events/types.ts'
 import type { Decimal, FreeText, Instant, Int8, Json } from './columns.ts'
 
-/** The last state of a task, ended or not. */
 export interface TaskTable {
   readonly task_id: string
   readonly workspace_id: string
@@ -37,7 +36,6 @@ export interface TaskTable {
   readonly results: Json<Task['results']>
 }
 
-/** Of a task that succeeded, where it was settled. */
 export interface TaskChargeTable {
   readonly workspace_id: string
   readonly sequence: Int8

@@ -58,7 +58,7 @@ export const taskFromRow = (row: Row): Task => ({
   ...endOf(row),
 })
 
-/** Null for a task that the tables do not know (yet), and for another workspace's. */
+/** Null for a task that the tables do not have (yet), and for another workspace's. */
 export const findTask = async (db: ReadModels, workspaceId: string, taskId: string): Promise<Task | null> => {
   const row = await db
     .selectFrom('tasks')
@@ -75,7 +75,6 @@ export interface TaskPage {
   readonly pageSize: number
 }
 
-/** A workspace's tasks of one kind, newest first. */
 const newestOf = (db: ReadModels, workspaceId: string, kind: Task['kind']) =>
   db
     .selectFrom('tasks')
@@ -85,7 +84,7 @@ const newestOf = (db: ReadModels, workspaceId: string, kind: Task['kind']) =>
     .orderBy('queued_at', 'desc')
     .orderBy('task_id', 'desc')
 
-/** A page of a workspace's tasks of one kind, newest first. */
+/** Newest first. */
 export const selectTasks = async (
   db: ReadModels,
   workspaceId: string,
@@ -99,11 +98,9 @@ export const selectTasks = async (
   return rows.map(taskFromRow)
 }
 
-/** Where a task stands in the list of its workspace. */
 export type TaskCursor = Pick<Task, 'queuedMs' | 'taskId'>
 
 export interface TaskQuery {
-  /** The last task of the page before. */
   readonly after?: TaskCursor | undefined
   readonly limit: number
 }
@@ -111,7 +108,7 @@ export interface TaskQuery {
 const newestFirst = (one: Task, other: Task): number =>
   other.queuedMs - one.queuedMs || (one.taskId < other.taskId ? 1 : -1)
 
-/** A workspace's tasks of every kind, newest first. */
+/** Newest first. */
 export const selectAllTasks = async (
   db: ReadModels,
   workspaceId: string,

@@ -1,7 +1,6 @@
 import type { ChargeLine, Usage } from '../events/types.ts'
 import type { Decimal, FreeText, Instant, Int8, Json } from './columns.ts'
 
-/** Every count of an event's usage, by the column it is kept in. */
 export const usageColumns = {
   prompt_total: 'promptTotal',
   input_uncached: 'inputUncached',

@@ -4,7 +4,6 @@ import { restoredText, storedText } from './stored-text.ts'
 import type { ReadModels } from './tables.ts'
 import { type UsageColumn, usageColumnNames, usageColumns } from './usage.table.ts'
 
-/** What usage can be summed by, and the column of each. */
 const groupColumns = { day: 'day', model: 'model', key: 'key_id', surface: 'surface' } as const
 
 export type UsageGroup = keyof typeof groupColumns
@@ -15,22 +14,18 @@ export interface UsageQuery {
   readonly from: string | null
   /** YYYY-MM-DD, UTC, excluded; null for no bound. */
   readonly to: string | null
-  /** At least one, each once; the sums come in this order. */
+  /** At least one, each once; also the order of the sums. */
   readonly groupBy: readonly UsageGroup[]
   readonly model?: string | undefined
   readonly key?: string | undefined
   readonly surface?: string | undefined
-  /** The values of the group that was the last of the page before. */
   readonly after?: readonly string[] | undefined
   readonly limit: number
 }
 
-/** Sums of a workspace's bills that have some values in common. */
 export interface UsageSums {
-  /** The values, in the order in which they were asked for. */
   readonly group: readonly string[]
   readonly requests: bigint
-  /** Tokens, by the name that an event's usage has for them. */
   readonly usage: { readonly [C in UsageColumn as (typeof usageColumns)[C]]: bigint }
   readonly totalPicos: bigint
 }
@@ -40,7 +35,6 @@ const usageOf = (row: { readonly [C in UsageColumn]: string | number | bigint })
     usageColumnNames.map((column) => [usageColumns[column], BigInt(row[column])]),
   ) as UsageSums['usage']
 
-/** The rows that count. */
 const bills = (db: ReadModels, workspaceId: string, wanted: UsageQuery) => {
   const { from, to, model, key, surface, groupBy, after } = wanted
   let query = db.selectFrom('usage_by_day').where('workspace_id', '=', workspaceId)
@@ -54,7 +48,7 @@ const bills = (db: ReadModels, workspaceId: string, wanted: UsageQuery) => {
   return query.where(sql<boolean>`(${sql.join(columns)}) > (${sql.join(after.map(storedText))})`)
 }
 
-/** Usage of a workspace summed by what is asked for, in the order of the groups' values. */
+/** Ordered by the groups' values. */
 export const selectUsage = async (
   db: ReadModels,
   workspaceId: string,

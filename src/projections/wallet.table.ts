@@ -2,11 +2,10 @@ import type { MovementKind } from '../domain/wallet/evolve.ts'
 import type { HoldPurpose } from '../domain/wallet/wallet.ts'
 import type { Decimal, FreeText, Instant, Int8, Json } from './columns.ts'
 
-/** What is left of a credit that lapses; the amount in USD. */
+/** The rest of an expiring credit; the amount in USD. */
 export interface StoredGrant {
   readonly reference: string
   readonly remaining: string
-  /** ISO 8601. */
   readonly expiresAt: string
 }
 
@@ -37,7 +36,7 @@ export interface HoldTable {
   readonly day: string | null
 }
 
-/** What a key spent, and what its open holds hold, as of `day`. */
+/** As of `day`. */
 export interface KeySpendingTable {
   readonly workspace_id: string
   readonly key_id: string

@@ -20,7 +20,6 @@ export const keySpendingFromRow = (row: Selectable<KeySpendingTable>): KeySpendi
   },
 })
 
-/** How a wallet stands, in picos. */
 export interface WalletFigures {
   readonly workspaceId: string
   readonly creditsPicos: bigint
@@ -31,11 +30,10 @@ export interface WalletFigures {
   readonly balancePicos: bigint
   readonly heldPicos: bigint
   readonly creditLimitPicos: bigint
-  /** What a new hold may take. */
   readonly availablePicos: bigint
 }
 
-/** Undefined for a workspace that the tables do not know (yet). */
+/** Undefined for a workspace that the tables do not have (yet). */
 export const findWalletFigures = async (db: ReadModels, workspaceId: string): Promise<WalletFigures | undefined> => {
   const row = await db.selectFrom('wallets').selectAll().where('workspace_id', '=', workspaceId).executeTakeFirst()
   if (row === undefined) return undefined
@@ -56,7 +54,6 @@ export const findWalletFigures = async (db: ReadModels, workspaceId: string): Pr
   }
 }
 
-/** A wallet with the plan that its workspace has. */
 export const findBilling = async (
   db: ReadModels,
   workspaceId: string,

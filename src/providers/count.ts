@@ -1,4 +1,4 @@
-/** A figure as a count: whole, zero or above; undefined where it is none. */
+/** A whole number, zero or above; undefined for anything else. */
 export const countOf = (value: unknown): number | undefined => {
   if (typeof value !== 'number' || !Number.isFinite(value)) return undefined
   const whole = Math.trunc(value)

@@ -2,7 +2,6 @@ import type { Usage } from '../domain/usage/usage.ts'
 import type { Delivered } from './dialect.ts'
 import { providerLimits } from './limits.ts'
 
-/** Collects what one answer says, as text and as reasoning. Memory is bounded: what is beyond is counted by its length. */
 export class CollectedText implements Delivered {
   #answer = ''
   #reasoning = ''
@@ -45,6 +44,5 @@ export class CollectedText implements Delivered {
   }
 }
 
-/** No output for an answer that says something: then what it says is counted. */
 export const contradicts = (usage: Usage, delivered: Delivered): boolean =>
   usage.outputTotal === 0 && delivered.characters > 0

@@ -11,7 +11,7 @@ import type { ProviderDialect } from './provider.ts'
 
 type Surface = 'chat' | 'messages' | 'responses'
 
-/** Every way in which an upstream can be spoken to, by the surface of the caller; what is missing is not implemented. */
+/** By the dialect of the provider and the surface of the caller; what is missing is not implemented. */
 export const dialects: { readonly [D in ProviderDialect]: { readonly [S in Surface]?: UpstreamDialect } } = {
   openai: { chat: openai, messages: translated(messagesClient, chatUpstream), responses: openaiResponses },
   anthropic: { chat: translated(chatClient, messagesUpstream), messages: anthropicMessages },

@@ -6,7 +6,7 @@ import { type SseEvent, SseEventTooLarge, SseSplitter } from './sse.ts'
 
 const blankLine = Buffer.from('\n\n')
 
-/** Views that touch are one view: no copy. Null where there are none. */
+/** Adjacent views are merged without a copy. Null where there are none. */
 export const joined = (pieces: readonly Uint8Array[]): Uint8Array | null => {
   const first = pieces[0]
   if (first === undefined || pieces.length === 1) return first ?? null
@@ -18,15 +18,14 @@ export const joined = (pieces: readonly Uint8Array[]): Uint8Array | null => {
   return new Uint8Array(first.buffer, first.byteOffset, length)
 }
 
-/** What every relay of a stream does: see StreamRelay. A format says what its events mean, and what of them goes on. */
+/** See StreamRelay. A format's subclass interprets its events and decides what is forwarded. */
 export abstract class EventRelay implements StreamRelay {
   readonly #splitter = new SseSplitter()
   #state: StreamRelay['state'] = 'open'
   #fault: string | null = null
   #answering = false
-  /** Said when usage was told last; null before. */
+  /** The characters delivered when usage was last reported; null before. */
   #charactersTold: number | null = null
-  /** What may go to the client. */
   #ready: Uint8Array[] = []
   /** Of what came before the first event that is an answer, and of what is withheld. */
   #heldBytes = 0
@@ -68,20 +67,17 @@ export abstract class EventRelay implements StreamRelay {
     return this.#release()
   }
 
-  /** Also called behind the event that ended or broke the stream, when they came together. */
+  /** Also called for events after the one that ended or broke the stream, when they came together. */
   protected abstract take(event: SseEvent): void
 
-  /** The upstream closed the stream without a closing event. */
   protected conclude(): void {
     this.breakEarly()
   }
 
-  /** Whether what stands at the end without its blank line is an event all the same. */
   protected isWhole({ data }: SseEvent): boolean {
     return data !== null && isObject(parseJson(data))
   }
 
-  /** From here on the candidate serves, and what it says is released. */
   protected answer(): void {
     this.#answering = true
   }
@@ -91,17 +87,16 @@ export abstract class EventRelay implements StreamRelay {
     if (!this.#answering) this.hold(bytes.length)
   }
 
-  /** Usage was told that is of all that was said until now. */
+  /** The usage just reported covers all content so far. */
   protected noteUsageTold(): void {
     this.#charactersTold = this.delivered.characters
   }
 
-  /** Nothing was said since. */
+  /** True while no content followed the last usage. */
   protected get isUsageOfAll(): boolean {
     return this.#charactersTold === this.delivered.characters
   }
 
-  /** Counts what is held back, which is bounded. */
   protected hold(bytes: number): void {
     this.#heldBytes += bytes
     if (this.#heldBytes > providerLimits.sseEventBytesMax) this.break('event_too_large')

@@ -1,14 +1,14 @@
-/** One HTTP request upstream. Redirects are not followed, bodies are not decompressed. */
+/** Redirects are not followed, bodies are not decompressed. */
 export interface HttpRequest {
   readonly url: string
   readonly method: 'GET' | 'POST' | 'DELETE'
   readonly headers: Readonly<Record<string, string>>
   readonly body?: string
-  /** Gives the request up wherever it stands; the body then throws HttpFault `aborted`. */
+  /** Aborts the request at any stage; the body then throws HttpFault `aborted`. */
   readonly signal: AbortSignal
-  /** Silence until the first byte of the body for so long is HttpFault `timeout`. */
+  /** No byte of the body for so long is HttpFault `timeout`. */
   readonly firstByteTimeoutMs: number
-  /** So is silence after that, while the body is waited for; absent: it may last. */
+  /** So is a pause of this length after the first byte, while the body is read; absent: no limit. */
   readonly idleTimeoutMs?: number
 }
 
@@ -17,13 +17,15 @@ export interface HttpResponse {
   readonly headers: Readonly<Record<string, string | string[] | undefined>>
   /** Read once. A reader that stops reading stops the upstream. Throws HttpFault. */
   readonly body: AsyncIterable<Uint8Array>
-  /** Takes, in order, what has come of the body and was not read. Not while a read is under way. */
+  /** Takes, in order, what has arrived of the body and was not read. Not while a read is under way. */
   takeArrived(): readonly Uint8Array[]
-  /** Nobody reads the rest: what is left is taken in the background within bounds, so that the connection can be used again. */
+  /**
+   * The rest will not be read: it is drained in the background within bounds, so that the connection can be used again.
+   */
   discard(): void
 }
 
-/** `aborted` is the caller's own doing, `refused` that of a guard, before anything was sent; the others are the upstream's. */
+/** `aborted`: by the caller; `refused`: by a guard, before anything was sent; the others are the upstream's. */
 export type HttpFaultKind = 'network' | 'timeout' | 'aborted' | 'refused'
 
 export class HttpFault extends Error {

@@ -1,4 +1,3 @@
-/** The bounds of this folder, each with its unit in the name and its reason beside it. */
 export const providerLimits = {
   // Calls of built-in tools that one request is reserved for, where its caller sets no `max_tool_calls`; more is a line beyond the reservation.
   xSearchesMax: 16, // Of the same kind.
@@ -12,7 +11,7 @@ export const providerLimits = {
 
   // Upstream
   sseEventBytesMax: 16 * 1024 * 1024, // One event may hold one generated image.
-  failedResponseCharactersMax: 64 * 1024, // It goes to an edge with its error, in one message.
+  failedResponseCharactersMax: 64 * 1024, // It is sent to an edge with its error, in one message.
   upstreamOutputItemsMax: 4_096, // Of a response: a research answer has hundreds; text of any more is kept with the last.
   upstreamChoicesMax: 128, // OpenAI's own bound of `n`; text of any more is counted with the last.
   replyToolCallsMax: 128, // Of a translated stream: OpenAI's own bound of tools, and that of its SDK.
@@ -25,7 +24,7 @@ export const providerLimits = {
 
   // Video vendors
   videoSubmitMs: 60_000, // Images travel inline, 20 MB over a poor line; the vendor's own time-out is shorter.
-  videoQueryMs: 15_000, // Nothing is made.
+  videoQueryMs: 15_000, // A query makes nothing.
   videoAnswerBytesMax: 256 * 1024, // Of a task: a few KB; sixteen videos with URLs of 4 KB twice.
   videoTokenRenewMs: 300_000, // Before a token expires the next one is made: hosts' clocks differ.
   videoResultsMax: 16, // One video is usual.

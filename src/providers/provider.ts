@@ -1,10 +1,8 @@
-/** Whose habits an upstream of a dialect has: how it counts, and which fields it takes. */
+/** The variant of a dialect: how an upstream counts, and which fields it takes. */
 export type Profile = 'openai' | 'xai' | 'gemini'
 
-/** What an upstream speaks: chat completions and responses, messages, or `generateContent`. */
 export type ProviderDialect = 'openai' | 'anthropic' | 'google'
 
-/** An upstream as it is configured. The key stays in the roles that call upstream. */
 export interface Provider {
   readonly name: string
   readonly dialect: ProviderDialect

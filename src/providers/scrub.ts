@@ -13,7 +13,7 @@ const keyPatterns: readonly (readonly [RegExp, string])[] = [
   [/\b[A-Za-z0-9_-]+\*{3,}[A-Za-z0-9_-]*/g, gone],
 ]
 
-/** Of an address, who asks and what for; the address itself may be told to an operator. */
+/** Credentials and queries of an address; the address itself may be shown to an operator. */
 const addressPatterns: readonly (readonly [RegExp, string])[] = [
   [/(\b[a-z][a-z0-9+.-]*:\/\/)[^\s"'`<>)\]/@]+@/gi, `$1${gone}@`],
   [/(\b[a-z][a-z0-9+.-]*:\/\/[^\s"'`<>)\]?]+)\?[^\s"'`<>)\]]*/gi, `$1?${gone}`],
@@ -29,7 +29,7 @@ const patterns: readonly (readonly [RegExp, string])[] = [
   [/\blocalhost(?::\d{1,5})?\b/gi, gone],
   [/\b(?:\d{1,3}\.){3}\d{1,3}\b(?::\d{1,5})?/g, gone],
   [/\[?\b(?:[0-9a-f]{1,4}:){2,7}:?[0-9a-f]{0,4}\b\]?(?::\d{1,5})?/gi, gone],
-  // A name after the word, where it is quoted, after a colon, or does not look like a plain word of the sentence.
+  // A name after the keyword, where it is quoted, after a colon, or not a plain word of the sentence.
   [
     /\b(organi[sz]ation|account|project|tenant|team)((?:\s+(?:name|id))?\s*[:=]?\s*)(["'`“])[^"'`”]{1,100}["'`”]/gi,
     `$1$2${gone}`,
@@ -50,10 +50,10 @@ const replaceAll = (text: string, secrets: readonly string[], all: typeof patter
   return all.reduce((rest, [pattern, replacement]) => rest.replace(pattern, replacement), known)
 }
 
-/** A text of our own log: without what looks like a key, without users and queries of addresses, and without the secrets. */
+/** For our own log: without key-like text, without users and queries of addresses, and without the secrets. */
 export const withoutKeys = (text: string, secrets: readonly string[]): string =>
   replaceAll(text, secrets, [...keyPatterns, ...addressPatterns])
 
-/** An upstream's message without keys, hosts, accounts and organisations. `secrets` are taken out wherever they stand. */
+/** An upstream's message without keys, hosts, accounts and organisations. `secrets` are removed wherever they occur. */
 export const scrub = (message: string, secrets: readonly string[]): string =>
   replaceAll(message.slice(0, sharedLimits.upstreamMessageCharactersMax), secrets, patterns)

@@ -1,13 +1,13 @@
 import { providerLimits } from './limits.ts'
 
-/** One block of a stream, up to and with its blank line. */
+/** One block of a stream, including its blank line. */
 export interface SseEvent {
-  /** As it came in; views of the bytes that were pushed where it came in one piece. */
+  /** The bytes received; views of the pushed bytes where the event came in one piece. */
   readonly raw: Uint8Array
   /** Null for a block without data: comments, blank lines. */
   readonly data: string | null
   readonly name: string | null
-  /** The line feed of a CRLF that was cut in two: it belongs to the event before. */
+  /** The line feed of a CRLF that was cut in two: it belongs to the previous event. */
   readonly tail: boolean
 }
 
@@ -38,7 +38,7 @@ const withoutLineEnds = (text: string): string => {
   return text.slice(0, length)
 }
 
-/** Nearly all events that have a name are one line of it and one of data; null for any other. */
+/** Nearly all events with a name are one line of it and one of data; null for any other. */
 const parseNamed = (text: string): Pick<SseEvent, 'data' | 'name'> | null => {
   const second = text.indexOf('\n') + 1
   if (!text.startsWith('event:') || !text.startsWith('data:', second)) return null
@@ -58,7 +58,7 @@ const parse = (raw: Uint8Array, lines: number): SseEvent => {
   return { raw, data, name, tail: false }
 }
 
-/** Where lines end: at a line feed, or at a carriage return with the line feed behind it, if there is one. */
+/** Yields the ends of lines: a line feed, or a carriage return with the line feed after it, if there is one. */
 function* lineEndsOf(chunk: Uint8Array, from: number): Generator<number, void, undefined> {
   let feed = chunk.indexOf(lineFeed, from)
   let carriage = chunk.indexOf(carriageReturn, from)
@@ -73,10 +73,7 @@ function* lineEndsOf(chunk: Uint8Array, from: number): Generator<number, void, u
 
 export class SseEventTooLarge extends Error {}
 
-/**
- * Splits a stream of bytes into its events, wherever the bytes were cut, also inside a character. Lines end with LF, CRLF or CR.
- * Throws SseEventTooLarge beyond `eventBytesMax`.
- */
+/** The bytes may be cut anywhere. Lines end with LF, CRLF or CR. Throws SseEventTooLarge beyond `eventBytesMax`. */
 export class SseSplitter {
   readonly #eventBytesMax: number
   #carried: Uint8Array[] = []
@@ -109,7 +106,7 @@ export class SseSplitter {
     return events
   }
 
-  /** What stood behind the last blank line when the stream ended; null where nothing did. */
+  /** The rest after the last blank line when the stream ended; null where there is none. */
   end(): SseEvent | null {
     if (this.#carriedBytes === 0) return null
     if (!this.#lineEmpty) this.#lines += 1

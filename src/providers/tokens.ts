@@ -11,7 +11,7 @@ function* slicesOf(text: string): Iterable<string> {
     yield text.slice(at, Math.min(length, at + providerLimits.estimateSliceCharacters))
 }
 
-/** Tokens of a text by o200k; beyond `estimateCharactersMax` in the proportion found until there. */
+/** Tokens of a text by o200k; beyond `estimateCharactersMax` extrapolated in proportion. */
 export const countTokens = async (text: string): Promise<number> => {
   if (text === '') return 0
   const tokenizer = await import('gpt-tokenizer/encoding/o200k_base')
@@ -36,12 +36,11 @@ export const wrappingTokens = (messages: number): number => messages * messageTo
 
 const charactersPerToken = 4
 
-/** The output as far as it was delivered. Texts are counted as one, so that many short ones have the bounds and pauses of a long one. */
+/** Texts are counted as one, so that many short ones have the bounds and pauses of a long one. */
 export const countOutput = async ({ texts, reasoningTexts, charactersBeyond }: Delivered): Promise<OutputTokens> => {
   const reasoning = await countTokens(reasoningTexts.join(''))
   const answer = await countTokens(texts.join(''))
   return { total: reasoning + answer + Math.ceil(charactersBeyond / charactersPerToken), reasoning }
 }
 
-/** What of a request is told to the model as JSON; nothing where it is absent. */
 export const jsonText = (value: unknown): string => (value === undefined || value === null ? '' : JSON.stringify(value))

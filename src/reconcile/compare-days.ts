@@ -16,7 +16,6 @@ import type { DayCorrection, InvoicePeriod, ReconcileRepository, UnendedRequest 
 import { wildcard } from './row.ts'
 import { computeTimingShifts } from './timing.ts'
 
-/** A cell of a bucket, and where it comes from. */
 interface SourcedCell extends Cell {
   readonly of: DayCell
 }
@@ -24,7 +23,7 @@ interface SourcedCell extends Cell {
 const nothing = { quantity: 0n, amountPicos: 0n }
 const wholeAmount = 'amount'
 
-/** What is measured of a cell: a quantity by group, or the amount where no quantities are told. */
+/** What is compared of a cell: a quantity by group, or the amount if there are no quantities. */
 interface Measure {
   readonly name: Cell['measure']
   readonly groups: readonly string[]
@@ -55,7 +54,6 @@ const groupsIn = ({ days, edges }: DaySeries): readonly string[] => {
   return [...groups]
 }
 
-/** Quantities, unless a row of the chain tells none. */
 const measureOf = (chain: DaySeries, layout: InvoiceLayout): Measure => {
   const told = layout.hasQuantities && [...chain.days.values()].every(({ hasQuantities }) => hasQuantities)
   return told ? quantitiesOf(groupsIn(chain)) : amounts
@@ -69,7 +67,7 @@ const hasStraddles = ({ days, edges }: DaySeries): boolean =>
 type Shifts = ReadonlyMap<string, bigint>
 const noShifts: Shifts = new Map()
 
-/** By day and group, what stands on the other side of a midnight. */
+/** By day and group: what the other side has beyond a midnight. */
 const shiftsIn = (chain: DaySeries, measure: Measure, days: readonly string[]): Shifts => {
   if (!hasStraddles(chain)) return noShifts
   const shifts = new Map<string, bigint>()
@@ -125,7 +123,6 @@ const toSourcedCell = (
 
 const bucketName = (day: string, model: string): string => `${day}\t${model}`
 
-/** Every cell, by day and model. */
 const bucketsOf = (
   cells: DayCells,
   days: readonly string[],
@@ -179,7 +176,6 @@ const addTo = (sums: Map<string, bigint>, name: string, amountPicos: bigint): vo
   sums.set(name, (sums.get(name) ?? 0n) + amountPicos)
 }
 
-/** What is known of a bucket beside its cells. */
 interface BucketAmounts {
   readonly corrected: Map<string, bigint>
   readonly unfinished: Map<string, bigint>
@@ -223,7 +219,6 @@ export interface ComparedBucket {
   readonly findings: readonly ReconcileFinding[]
 }
 
-/** Compares an invoice of days with the charges of the same days, bucket by bucket, by day and model. */
 export async function* compareDays(
   cells: DayCells,
   books: ReconcileRepository,

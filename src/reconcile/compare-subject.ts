@@ -18,9 +18,8 @@ import { unitParts, videoItem } from './row.ts'
 export interface SubjectRules {
   readonly layout: InvoiceLayout
   readonly names: ModelNames
-  /** For a unit of a task that the ledger does not know; null where none is known. */
+  /** For a unit of a task that the ledger does not have; null if none is known. */
   readonly unitPrice: UnitPrice | null
-  /** Of an adjustment. */
   readonly noteOf: (invoiced: InvoicedSubject, ledger: LedgerSubject) => string
 }
 
@@ -72,7 +71,7 @@ const priceOf = (item: string, charged: Sum, { invoiced, ledger }: SubjectPair, 
   )
 }
 
-/** A request's own estimate bounds nothing: whatever differs may be its fault. */
+/** A request's own estimate has no bound: it may explain any difference. */
 const estimatedOf = ({ ledger }: SubjectPair): bigint | null => (ledger?.estimated === true ? null : 0n)
 
 const partsOf = (pair: SubjectPair, rules: SubjectRules): readonly ComparedQuantity[] => {
@@ -136,8 +135,8 @@ const findingOf =
 const correctable: ReadonlySet<ReconcileFinding['class']> = new Set(['estimated', 'token_drift', 'price_drift'])
 
 /**
- * One that both sides know, and whose charge the invoice gives another figure for. A charge that was given back whole, as nobody got
- * the answer, is the gateway's own loss; and no more is given back than was taken.
+ * For a subject on both sides whose amounts differ. A charge that was given back whole, since its answer was not
+ * delivered, is the gateway's own loss; and no more is given back than was taken.
  */
 const correctionOf = (
   pair: SubjectPair,
@@ -155,7 +154,7 @@ const correctionOf = (
   return { corrects, workspaceId, before, takesPicos, differences: corrected.length, note: noteOf(invoiced, ledger) }
 }
 
-/** What is charged in another period, or may be invoiced in another, is a matter of time. */
+/** What is charged in another period, or may be invoiced in another, is of the class `timing`. */
 const compareOutsidePeriod = (pair: SubjectPair, ledgerPicos: bigint, cell: Cell): ComparedSubject => {
   const figures = { invoicedPicos: 0n, ledgerPicos }
   const findings = ledgerPicos === 0n ? [] : [findingOf(pair, figures, cell)('timing', -ledgerPicos)]
@@ -163,8 +162,8 @@ const compareOutsidePeriod = (pair: SubjectPair, ledgerPicos: bigint, cell: Cell
 }
 
 /**
- * Compares one request or task. A charge that is not of the period counts nothing in the ledger's total, so that as much of the
- * invoice is a matter of time; what differs beyond it is found all the same.
+ * Compares one request or task. A charge outside the period does not count in the ledger's total, so that an equal part
+ * of the invoice is of the class `timing`; any further difference is still found.
  */
 export const compareSubject = (pair: SubjectPair, rules: SubjectRules): ComparedSubject => {
   const charged = chargedOf(pair)

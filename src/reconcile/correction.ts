@@ -4,36 +4,32 @@ import type { FactOf } from '../events/envelope.ts'
 const wholeDigitsMax = 15
 const tooManyPicos = 10n ** BigInt(wholeDigitsMax) * picosPerUsd
 
-/** False for an amount that no event has room for. */
+/** False for an amount too large for an event. */
 export const isUsd = (picos: bigint): boolean => maxOf(picos, -picos) < tooManyPicos
 
-/** What the ledger should have charged beyond what it has, for one request or task. */
+/** What the ledger should have charged beyond its charge, for one request or task. */
 export interface Correction {
-  /** The request or task. */
   readonly corrects: string
   readonly workspaceId: string
-  /** Reconciliations that were posted for it before. */
   readonly before: number
-  /** Above zero takes from the workspace, below gives back. */
+  /** Above zero debits the workspace, below zero credits it. */
   readonly takesPicos: bigint
-  /** How many of the differences found it does away with. */
   readonly differences: number
   readonly note: string
 }
 
-/** What the id of every reconciliation's adjustment begins with. */
 export const reconciliationPrefix = 'reconciliation:'
 
 /**
- * The id of the next reconciliation of a request: its place among them. Two runs that find the same request in need of correction
- * post the same id, of which the ledger takes one, whatever they found.
+ * The id of the next reconciliation of a request, by its number. Two runs that correct the same request post the same
+ * id, of which the ledger takes one, whatever they found.
  */
 export const reconciliationId = (corrects: string, before: number): string =>
   `${reconciliationPrefix}${corrects}:${before + 1}`
 
 const idPattern = /^[A-Za-z0-9_:-]{1,64}$/
 
-/** False for an id or an amount that the log has no room for: no charge of the gateway's own is such. */
+/** False for an id or an amount that does not fit the log: no charge of the gateway has such. */
 export const isPostable = ({ corrects, before, takesPicos }: Correction): boolean =>
   idPattern.test(reconciliationId(corrects, before)) && isUsd(takesPicos)
 

@@ -1,14 +1,12 @@
 import { unguardCsvText } from '../encoding/csv.ts'
 import { reconcileLimits } from './limits.ts'
 
-/** One record of a CSV file. */
 export interface CsvRecord {
   /** The line on which it begins, from 1. */
   readonly line: number
   readonly fields: readonly string[]
 }
 
-/** What is no CSV; the rest of the file cannot be read. */
 export class CsvFault extends Error {
   override readonly name = 'CsvFault'
   readonly line: number
@@ -21,13 +19,15 @@ export class CsvFault extends Error {
 
 const quote = '"'
 
-/** Quoted fields may hold commas, line breaks, and quotes written twice (RFC 4180). A file may begin with a byte order mark, and may lack the last line break. */
+/**
+ * Quoted fields may hold commas, line breaks, and doubled quotes (RFC 4180). A file may begin with a byte order mark,
+ * and may lack the last line break.
+ */
 export class CsvReader {
   #rest = ''
   #line = 1
   #started = false
 
-  /** The records that a piece of text completes. Throws CsvFault. */
   push(text: string): readonly CsvRecord[] {
     this.#rest += this.#started ? text : text.replace(/^\ufeff/, '')
     this.#started ||= text !== ''
@@ -43,7 +43,7 @@ export class CsvReader {
     return records
   }
 
-  /** The record that has no line break behind it. Throws CsvFault where it ends within quotes. */
+  /** Throws CsvFault if the last record ends within quotes. */
   end(): readonly CsvRecord[] {
     const records: CsvRecord[] = []
     if (this.#rest !== '') this.#add(records, this.#rest)
@@ -51,7 +51,7 @@ export class CsvReader {
     return records
   }
 
-  /** The line break that ends the record; -1 where it is not there yet. One within quotes ends nothing. */
+  /** -1 if the record's line break is not read yet. One within quotes is part of a field. */
   #recordEnd(from: number): number {
     let quotes = 0
     let counted = from

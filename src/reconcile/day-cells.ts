@@ -9,15 +9,13 @@ export interface Sum {
   amountPicos: bigint
 }
 
-/** By group of items. */
 export type Sums = Map<string, Sum>
 
-/** One day of one model and item, as both sides have it. */
 export interface DayCell {
   readonly day: string
   readonly model: string
   readonly item: string
-  /** The first row, and how many there are. */
+  /** The first row; `rows` counts them. */
   file: number
   row: number
   rows: number
@@ -26,13 +24,11 @@ export interface DayCell {
   hasQuantities: boolean
   invoiced: Map<string, bigint> | null
   charged: Sums | null
-  /** Of what was charged. */
   estimated: Sums | null
   early: Sums | null
   late: Sums | null
 }
 
-/** The days of one model and item, and what was charged on the days around them. */
 export interface DaySeries {
   readonly model: string
   readonly item: string
@@ -76,12 +72,12 @@ export const sumAmounts = (sums: Sums | null): bigint => {
 const place = ({ day, model, item }: { readonly day: string; readonly model: string; readonly item: string }) =>
   `${day}\t${model}\t${item}`
 
-/** An invoice of days, gathered by day, model and item, with the charges of the ledger beside it. Memory is for the cells, not for the rows. */
+/** Memory grows with the cells, not with the rows. */
 export class DayCells {
   readonly series = new Map<string, DaySeries>()
   readonly #layout: InvoiceLayout
   readonly #names: ModelNames
-  /** By item: whether the invoice tells its model. */
+  /** By item: whether the invoice has a model for it. */
   readonly #itemsWithModel = new Map<string, boolean>()
   readonly #chargedModels = new Set<string>()
   #count = 0
@@ -95,7 +91,7 @@ export class DayCells {
     return this.#count >= reconcileLimits.invoiceCellsMax
   }
 
-  /** Adds a row; answers with what is wrong where it does not go with the rows before it. */
+  /** Returns why the row is inconsistent with earlier rows, else null. */
   add(row: InvoiceRow & { readonly day: string }): string | null {
     const item = this.#layout.byItem ? (row.item ?? wildcard) : wildcard
     const problem = this.#problemOf(row, item)
@@ -124,7 +120,7 @@ export class DayCells {
     if (source === 'estimated') cell.estimated = addSum(cell.estimated ?? new Map(), group, sum)
   }
 
-  /** What reached over a midnight; on a day outside of `isOfPeriod` it is at the edge. */
+  /** On a day outside of `isOfPeriod` it is at the edge. */
   addStraddle({ day, model, item, direction, ...sum }: Straddle, isOfPeriod: boolean): void {
     const group = this.#groupOf(item)
     const named = this.#placeOf(this.#names.canonicalOfPublic(model), group)
@@ -136,7 +132,7 @@ export class DayCells {
     cell[direction] = addSum(cell[direction] ?? new Map(), group, sum)
   }
 
-  /** The name under which a public model's differences stand on a day: its own, or that of all models where the invoice tells none. */
+  /** The name for a public model's differences on a day: its own, or that of all models if the invoice has none. */
   bucketModel(model: string): string {
     return this.#hasModels ? this.#names.canonicalOfPublic(model) : wildcard
   }
@@ -146,12 +142,10 @@ export class DayCells {
     return this.#hasModels ? this.#names.canonical(upstreamModel) : wildcard
   }
 
-  /** True for a model that the configuration, a price or a charge knows. */
   isKnown(model: string): boolean {
     return model === wildcard || this.#chargedModels.has(model) || this.#names.isKnown(model)
   }
 
-  /** Makes the cell of a day where there is none. */
   ensureDay(day: string, model: string): void {
     this.#ensureCell({ day, model, item: wildcard })
   }

@@ -3,20 +3,20 @@ const lengthOfDay = 'YYYY-MM-DD'.length
 const dayPattern = /^\d{4}-\d{2}-\d{2}$/
 const instantPattern = /^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2})$/
 
-/** The day, YYYY-MM-DD, in which an instant (milliseconds since the epoch) falls. */
+/** YYYY-MM-DD. */
 export type DayFormatter = (atMs: number) => string
 
 const lastInstantMs = Date.UTC(9999, 11, 31)
 
-/** False for what no invoice can mean: an instant told in another unit than milliseconds lies beyond all years of four digits. */
+/** An instant in another unit than milliseconds has a year of more than four digits. */
 export const isInstant = (ms: number): boolean => ms >= 0 && ms < lastInstantMs
 
 const utcDay: DayFormatter = (atMs) => new Date(atMs).toISOString().slice(0, lengthOfDay)
 
-/** `Asia/Shanghai`, `UTC`: an offset, or an abbreviation such as CET, is another zone in PostgreSQL than in JavaScript. */
+/** An offset, or an abbreviation such as CET, is another zone in PostgreSQL than in JavaScript. */
 const zonePattern = /^(?:UTC|[a-z]\w*(?:\/[\w+-]+)+)$/i
 
-/** True for a zone whose name means the same to all. */
+/** True for a zone whose name means the same in PostgreSQL and in JavaScript. */
 export const isZoneName = (text: string): boolean => {
   if (!zonePattern.test(text)) return false
   try {
@@ -28,7 +28,7 @@ export const isZoneName = (text: string): boolean => {
   }
 }
 
-/** Days as they are cut in a time zone. Throws RangeError for a zone that nobody knows. */
+/** Throws RangeError for an unknown time zone. */
 export const createDayFormatter = (timezone: string): DayFormatter => {
   const format = new Intl.DateTimeFormat('en-CA', { timeZone: timezone, dateStyle: 'short' })
   return timezone === 'UTC' ? utcDay : (atMs) => format.format(atMs)
@@ -36,18 +36,18 @@ export const createDayFormatter = (timezone: string): DayFormatter => {
 
 const midnightMs = (day: string): number => Date.parse(`${day}T00:00:00Z`)
 
-/** True for a day of the calendar: February 30 is none. */
+/** February 30 is none. */
 export const isDay = (text: string): boolean => {
   const ms = dayPattern.test(text) ? midnightMs(text) : Number.NaN
   return !Number.isNaN(ms) && utcDay(ms) === text
 }
 
-/** An instant with its offset, in milliseconds since the epoch; NaN for anything else. */
+/** NaN unless the text is an instant with its offset. */
 export const instantMs = (text: string): number =>
   instantPattern.test(text) && isDay(text.slice(0, lengthOfDay)) ? Date.parse(text) : Number.NaN
 
 export const dayAfter = (day: string): string => utcDay(midnightMs(day) + dayMs)
 export const dayBefore = (day: string): string => utcDay(midnightMs(day) - dayMs)
 
-/** Within the day wherever it is cut, in milliseconds since the epoch. */
+/** Within the day in every time zone, in milliseconds since the epoch. */
 export const noonMs = (day: string): number => midnightMs(day) + dayMs / 2

@@ -1,6 +1,6 @@
 import { divideRoundingHalfUp } from '../domain/money.ts'
 
-/** A decimal number, exactly: `digits` × 10^−`decimals`. */
+/** Exact: `digits` × 10^−`decimals`. */
 export interface ExactDecimal {
   readonly digits: bigint
   /** Zero or above: as many as were written. */
@@ -9,13 +9,12 @@ export interface ExactDecimal {
 
 const pattern = /^([+-]?)(\d{1,60})(?:\.(\d{0,60}))?(?:[eE]([+-]?\d{1,5}))?$/
 const exponentMax = 30
-/** So many make a pico-dollar. */
 export const picoDecimals = 12
 
 const scaled = (digits: bigint, decimals: number): ExactDecimal =>
   decimals >= 0 ? { digits, decimals } : { digits: digits * 10n ** BigInt(-decimals), decimals: 0 }
 
-/** '0.06', '-3', '4.5E-7' and '0E-6176', as they are written; null for anything else, and for what no invoice can mean. */
+/** '0.06', '-3', '4.5E-7' and '0E-6176', as they are written; null for anything else, and for a number out of range. */
 export const parseDecimal = (text: string): ExactDecimal | null => {
   const match = pattern.exec(text.trim())
   if (match === null) return null
@@ -29,21 +28,19 @@ export const parseDecimal = (text: string): ExactDecimal | null => {
 const divideSigned = (dividend: bigint, divisor: bigint): bigint =>
   dividend < 0n ? -divideRoundingHalfUp(-dividend, divisor) : divideRoundingHalfUp(dividend, divisor)
 
-/** In 1e-12 of its unit. What lies below that is rounded half away from zero. */
+/** In 1e-12 of its unit, rounded half away from zero. */
 export const picosRoundingHalfUp = ({ digits, decimals }: ExactDecimal): bigint =>
   decimals <= picoDecimals
     ? digits * 10n ** BigInt(picoDecimals - decimals)
     : divideSigned(digits, 10n ** BigInt(decimals - picoDecimals))
 
-/** The whole number, zero or above, that this is; null where it is none. */
 export const toWholeNumber = ({ digits, decimals }: ExactDecimal): bigint | null => {
   const unit = 10n ** BigInt(decimals)
   return digits >= 0n && digits % unit === 0n ? digits / unit : null
 }
 
-/** In hundredths: a number of cents as dollars. */
 export const hundredth = ({ digits, decimals }: ExactDecimal): ExactDecimal => ({ digits, decimals: decimals + 2 })
 
-/** `quantity` × `picos` ÷ `per`, half away from zero. `per` is above zero. */
+/** Rounds half away from zero. `per` is above zero. */
 export const productRoundingHalfUp = (quantity: bigint, picos: bigint, per: bigint): bigint =>
   divideSigned(quantity * picos, per)

@@ -1,7 +1,7 @@
 import { maxOf, minOf } from '../domain/money.ts'
 import { productRoundingHalfUp } from './decimal.ts'
 
-/** Why an invoice and the ledger differ. Every difference is of one class, and all of them add up to the whole difference. */
+/** Every difference is of one class, and all of them add up to the whole difference. */
 export const differenceClasses = [
   'missing_here',
   'missing_there',
@@ -22,33 +22,31 @@ export interface UnitPrice {
   readonly per: bigint
 }
 
-/** Where nothing tells what one costs. */
 export const noPrice: UnitPrice = { picos: 0n, per: 1n }
 
-/** One kind of quantity, or the amount itself where no quantity is told: then a unit is a pico-dollar. */
+/** One kind of quantity, or the amount itself if there are no quantities: then a unit is a pico-dollar. */
 export interface ComparedQuantity {
   readonly item: string
   readonly invoiced: bigint
   readonly charged: bigint
-  /** How much of what was charged rests on an estimate: so far the truth may be off, either way. Null: no bound is known. */
+  /** How much of `charged` is estimated, and may be off either way. Null: no bound is known. */
   readonly estimated: bigint | null
-  /** Of `invoiced` less `charged`, what stands on the other side of a midnight. */
+  /** The part of `invoiced` less `charged` that is on the other side of a midnight. */
   readonly shifted: bigint
-  /** Ours: what was charged for one, or would have been. */
+  /** Our price: what was charged for one, or would have been. */
   readonly price: UnitPrice
 }
 
-/** What an invoice has one amount for. */
 export interface Cell {
   readonly measure: 'quantities' | 'amounts'
   readonly parts: readonly ComparedQuantity[]
-  /** Null where the invoice tells quantities alone: they are valued at our prices. */
+  /** Null if the invoice has quantities alone: they are valued at our prices. */
   readonly invoicedPicos: bigint | null
   readonly chargedPicos: bigint
   readonly roundingPicos: bigint
 }
 
-/** Which side knows of what is compared; whichever class is not `both` is that of all that nothing else explains. */
+/** Which side has the subject; any class other than `both` is that of all that nothing else explains. */
 export type BucketState = 'both' | 'missing_here' | 'missing_there' | 'unknown_model' | 'unfinished_request'
 
 /** What is explained together: a day and model, or one request. */
@@ -69,13 +67,11 @@ export interface ExplainedAmount<C extends Cell> {
 
 export interface Decomposition<C extends Cell> {
   readonly invoicedPicos: bigint
-  /** Charges and earlier reconciliations. */
   readonly ledgerPicos: bigint
   /** Their sum is `invoicedPicos` less `ledgerPicos`. */
   readonly pieces: readonly ExplainedAmount<C>[]
 }
 
-/** A cell's difference as it is taken apart; the figures always add up to the whole of it. */
 interface CellDraft<C extends Cell> {
   readonly cell: C
   readonly invoicedPicos: bigint
@@ -84,7 +80,6 @@ interface CellDraft<C extends Cell> {
   estimated: bigint
   drift: bigint
   remainder: bigint
-  /** The invoice has a quantity for which no price is known. */
   readonly unvalued: boolean
 }
 
@@ -103,7 +98,7 @@ interface PartDraft {
 
 const decomposePart = (part: ComparedQuantity, standing: BucketState): PartDraft => {
   const beyondTiming = part.invoiced - part.charged - part.shifted
-  // What is not invoiced at all is missing, however it was counted.
+  // What is not invoiced at all is missing, even if it was estimated.
   const estimated = standing === 'missing_there' ? 0n : clamp(beyondTiming, part.estimated)
   const rest = beyondTiming - estimated
   const drift = worthOf(part, rest)
@@ -131,7 +126,7 @@ const draftOf = <C extends Cell>(cell: C, standing: BucketState): CellDraft<C> =
     timing,
     unfinished: 0n,
     estimated,
-    // Where no quantity is told, none is known to differ.
+    // Without quantities, none is known to differ.
     ...(cell.measure === 'quantities' ? { drift, remainder } : { drift: 0n, remainder: remainder + drift }),
     unvalued: parts.some((part) => part.unvalued),
   }
@@ -171,7 +166,7 @@ const figuresOf = (draft: CellDraft<Cell>): readonly Figure[] =>
     .filter((name) => name !== 'remainder' || classOfRemainder(draft) !== 'rounding')
     .map((name) => ({ draft, name }))
 
-/** Takes `by` off the figures that point the same way; answers with what is left of it. */
+/** Reduces the figures of the same sign by `by`; returns the rest of it. */
 const reduceFigures = (figures: readonly Figure[], by: bigint): bigint => {
   let left = by
   for (const { draft, name } of figures) {
@@ -184,8 +179,8 @@ const reduceFigures = (figures: readonly Figure[], by: bigint): bigint => {
 }
 
 /**
- * An earlier reconciliation has explained so much. It was one sum for all that it found, so what it leaves is netted:
- * two differences that it corrected together do not come back as two.
+ * Subtracts what earlier reconciliations explained. Each was one sum for all that it found, so the rest is netted: two
+ * differences that were corrected together do not reappear as two.
  */
 const applyCorrections = (drafts: readonly CellDraft<Cell>[], correctedPicos: bigint): void => {
   const [first] = drafts
@@ -220,10 +215,10 @@ const piecesOf = <C extends Cell>(draft: CellDraft<C>, standing: BucketState): r
 }
 
 /**
- * Takes the difference of a bucket apart, in this order, each step explaining what the steps before it left: what stands on the
- * other side of a midnight; estimated charges, as far as they can be off; requests without an end, up to what they can have cost;
- * quantities, at our price; what earlier reconciliations posted; and the price, or rounding where it is below what the invoice's way
- * of writing amounts can lose. What only one side knows is missing, whatever its quantities.
+ * Decomposes the difference of a bucket in this order, each step explaining what the earlier ones left: the other side
+ * of a midnight; estimated charges, as far as they can be off; requests without an end, up to what they can have cost;
+ * quantities, at our price; what earlier reconciliations posted; and the price, or rounding if it is below the
+ * precision of the invoice's amounts. What only one side has is missing, whatever its quantities.
  */
 export const decompose = <C extends Cell>(bucket: Bucket<C>): Decomposition<C> => {
   const drafts = bucket.cells.map((cell) => draftOf(cell, bucket.standing))

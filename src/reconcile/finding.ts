@@ -1,37 +1,29 @@
 import type { DifferenceClass } from './decompose.ts'
 
-/** Where rows stand in the invoice. */
 export interface RowSpan {
   readonly file: number
-  /** The first. */
   readonly row: number
   readonly rows: number
 }
 
-/** One difference, of one class. */
 export interface ReconcileFinding {
   readonly class: DifferenceClass
-  /** Invoiced less charged. */
   readonly amountPicos: bigint
-  /** YYYY-MM-DD; null for a row that tells none. */
   readonly day: string | null
-  /** As the provider calls it; null where the invoice tells none. */
+  /** The provider's name for it; null if the invoice has none. */
   readonly model: string | null
-  /** Null: all items together. */
   readonly item: string | null
-  /** The request or task; null for a difference of a day. */
   readonly id: string | null
   readonly workspaceId: string | null
   readonly invoicedPicos: bigint
-  /** What is charged; of one request or task also what was reconciled before. */
+  /** What is charged; for one request or task including earlier reconciliations. */
   readonly ledgerPicos: bigint
-  /** Where both sides tell quantities: those that differ. */
+  /** Those that differ; empty unless both sides have quantities. */
   readonly quantities: readonly { readonly item: string; readonly invoiced: bigint; readonly charged: bigint }[]
-  /** Null where the invoice has none. */
   readonly rows: RowSpan | null
 }
 
-/** Nothing is wrong where all differences are of these: they go away over time, or lie in how an amount is written. */
+/** Differences that need no action: they disappear over time, or come from how an amount is written. */
 export const harmlessClasses: ReadonlySet<DifferenceClass> = new Set(['timing', 'rounding'])
 
 export interface ClassTotal {
@@ -54,7 +46,7 @@ export const countFinding = ({ classes }: DifferenceTotals, { class: name, amoun
   classes.set(name, total)
 }
 
-/** Throws where the classes do not add up to the whole difference: whoever reads them could not rely on them. */
+/** Throws if the classes do not add up to the whole difference: the result would be unreliable. */
 export const assertTotalsBalance = ({ invoicedPicos, ledgerPicos, classes }: DifferenceTotals): void => {
   let sum = 0n
   for (const { amountPicos } of classes.values()) sum += amountPicos

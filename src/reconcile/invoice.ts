@@ -21,7 +21,6 @@ const readers = {
 export type FormatName = keyof typeof readers
 export const formatNames = Object.keys(readers) as readonly FormatName[]
 
-/** A file of an invoice, read from its start each time. */
 export interface InvoiceFile {
   readonly name: string
   open(): AsyncIterable<Uint8Array>
@@ -31,11 +30,9 @@ const isJsonText = (text: string): boolean => /^\ufeff?\s*[[{]/.test(text)
 
 interface InvoiceChunk {
   readonly rows: readonly RowOrFault[]
-  /** Null before the first character. */
   readonly reader: InvoiceReader | null
 }
 
-/** Null where the bytes are no UTF-8. */
 const decodedOrNull = (decode: () => string): string | null => {
   try {
     return decode()
@@ -54,7 +51,6 @@ const dayOrProblem =
     return dayOf(ms)
   }
 
-/** The rows of an invoice, file by file, some at a time. */
 export class Invoice {
   readonly #files: readonly InvoiceFile[]
   readonly #open: OpenReader
@@ -68,12 +64,10 @@ export class Invoice {
     this.#options = { ...options, dayOf: dayOrProblem(options.dayOf) }
   }
 
-  /** Null before the first row. */
   get layout(): InvoiceLayout | null {
     return this.#layout
   }
 
-  /** Every row, and every row that cannot be read. */
   async *rows(): AsyncGenerator<readonly RowOrFault[]> {
     let last: InvoiceReader | null = null
     for (const [place, file] of this.#files.entries()) {
@@ -101,7 +95,7 @@ export class Invoice {
     else yield { rows: reader.end(), reader }
   }
 
-  /** Told once for each file. */
+  /** Reported once for each file. */
   #sameLayout(reader: InvoiceReader | null, file: number): readonly RowOrFault[] {
     const layout = reader?.layout ?? null
     this.#layout ??= layout

@@ -2,7 +2,6 @@ import { chargeFor } from '../domain/pricing/charge.ts'
 import { noUsage, type Usage } from '../domain/usage/usage.ts'
 import type { PriceSheet } from '../events/types.ts'
 
-/** The items of a charge that an invoice tells together, under one name. */
 export type GroupOf = (item: string) => string
 
 export const keepUngrouped: GroupOf = (item) => item
@@ -12,10 +11,10 @@ const renameGroups =
   (item) =>
     names[item] ?? item
 
-/** The search tool is priced by context size here, and counted as one there. */
+/** The search tool is priced by context size here; OpenAI counts it as one. */
 const searches = { web_search_low: 'web_search', web_search_medium: 'web_search', web_search_high: 'web_search' }
 
-/** Reasoning is output there, and a cache write has one price. */
+/** OpenAI counts reasoning as output, and has one price for cache writes. */
 export const openaiGroups: GroupOf = renameGroups({
   reasoning: 'output',
   cache_write_5m: 'cache_write',
@@ -32,7 +31,7 @@ export const anthropicGroups: GroupOf = renameGroups({
   ...searches,
 })
 
-/** What an item is a kind of, where a file has no column for it. */
+/** The item that includes this one, if a file has no column for it. */
 const parentItems: Readonly<Record<string, string>> = {
   reasoning: 'output',
   audio_output: 'output',
@@ -44,7 +43,7 @@ const parentItems: Readonly<Record<string, string>> = {
   image_input: 'input',
 }
 
-/** Each item under its own name where the file tells it, else with what it is a kind of. */
+/** Each item under its own name if the file has it, else under the item that includes it. */
 export const groupByColumns = (columns: ReadonlySet<string>): GroupOf => {
   const groupOf: GroupOf = (item) => {
     const kind = parentItems[item]
@@ -53,7 +52,6 @@ export const groupByColumns = (columns: ReadonlySet<string>): GroupOf => {
   return groupOf
 }
 
-/** Items of tokens, in the order of a charge's lines. */
 export const tokenItems = [
   'input',
   'cached_input',
@@ -81,6 +79,6 @@ const unitUsage: Readonly<Record<string, Partial<Usage>>> = {
   image_output: { outputTotal: 1, outputImage: 1 },
 }
 
-/** What one of an item, or of a group by the item that names it, costs by a sheet's first rates, in picos. */
+/** By the sheet's first rates. */
 export const computeUnitPicos = (sheet: PriceSheet, item: string): bigint =>
   chargeFor(sheet, { ...noUsage, ...(unitUsage[item] ?? { toolCalls: { [item]: 1 } }) }).totalPicos

@@ -1,39 +1,36 @@
 import { reconcileLimits } from './limits.ts'
 
-/** What is no report in JSON; the rest of the file cannot be read. */
 export class JsonFault extends Error {
   override readonly name = 'JsonFault'
 }
 
-/** An object or array that was begun and not ended. */
 interface Frame {
   readonly container: '{' | '['
-  /** Of an object: the member that is being read; null where its name comes next. */
+  /** The member of an object that is being read; null if its name comes next. */
   member: string | null
 }
 
 const token = /\s*(?:([{}[\],:])|("[^"\\]*(?:\\[\s\S][^"\\]*)*")|([^\s{}[\],:"]+))/y
 
 /**
- * Takes a report apart as it comes: the elements of `data` in each page, as text. A file may hold several pages, one after the other or
- * in an array; a page's `data` may be one object instead of an array.
+ * Splits a report as it is read: the elements of `data` in each page, as text. A file may hold several pages, in
+ * sequence or in an array; a page's `data` may be one object instead of an array.
  */
 export class JsonElements {
   #text = ''
   #at = 0
-  /** Where the element at hand begins in the text; null outside one. */
+  /** Where the current element begins in the text; null outside one. */
   #element: { readonly from: number; readonly depth: number } | null = null
   readonly #frames: Frame[] = []
   #pages = 0
   #hasData = false
   #hasMore = false
 
-  /** True where the last page says that there are others after it. */
+  /** True if the last page announces others after it. */
   get hasMore(): boolean {
     return this.#hasMore
   }
 
-  /** The elements that a piece of text completes. Throws JsonFault. */
   push(text: string): readonly string[] {
     this.#text += text
     const elements: string[] = []
@@ -42,21 +39,20 @@ export class JsonElements {
     return elements
   }
 
-  /** Throws JsonFault where the file ends in the middle of a page, or holds none. */
+  /** Throws JsonFault if the file ends in the middle of a page, or holds none. */
   end(): void {
     if (this.#frames.length > 0 || this.#text.slice(this.#at).trim() !== '')
       throw new JsonFault('the file ends in the middle of a page')
     if (this.#pages === 0) throw new JsonFault('the file holds no page of a report')
   }
 
-  /** Reads one token; false where the text does not hold it whole. */
   #read(elements: string[]): boolean {
     token.lastIndex = this.#at
     const match = token.exec(this.#text)
     if (match === null) return false
     const [whole, mark, string, primitive] = match
     const end = token.lastIndex
-    // A number may go on in the next piece of text.
+    // A number may continue in the next piece of text.
     if (primitive !== undefined && end === this.#text.length) return false
     const from = this.#at + whole.length - (mark ?? string ?? primitive ?? '').length
     this.#at = end
@@ -71,7 +67,6 @@ export class JsonElements {
     return frame?.container === '{' && frame.member === null
   }
 
-  /** Where the pages are: at the top, or in one array there. */
   get #pageDepth(): number {
     return this.#frames[0]?.container === '[' ? 1 : 0
   }
@@ -80,7 +75,7 @@ export class JsonElements {
     return this.#frames[this.#pageDepth]?.member ?? null
   }
 
-  /** True where a value is an element of a page's `data`, or `data` itself and an object. */
+  /** True for an element of a page's `data`, and for `data` itself if it is an object. */
   #isElement(isObject: boolean): boolean {
     if (this.#pageMember !== 'data') return false
     const within = this.#frames.length - this.#pageDepth
@@ -126,7 +121,6 @@ export class JsonElements {
     if (isOfPage && this.#pageMember === 'has_more') this.#hasMore = primitive === 'true'
   }
 
-  /** What was read and is part of no element goes. */
   #discardRead(): void {
     const from = this.#element?.from ?? this.#at
     if (this.#text.length - from > reconcileLimits.invoiceElementCharactersMax)
@@ -141,9 +135,9 @@ interface ReviverContext {
   readonly source: string
 }
 
-/** Every number stays as it is written: none passes through a float. */
+/** Numbers stay as they are written: none passes through a float. */
 const numbersAsText = (_name: string, value: unknown, told?: ReviverContext): unknown =>
   typeof value === 'number' && told !== undefined ? told.source : value
 
-/** A value whose numbers are texts. Throws SyntaxError where it is no JSON. */
+/** Throws SyntaxError for invalid JSON. */
 export const parseExactly = (text: string): unknown => JSON.parse(text, numbersAsText)

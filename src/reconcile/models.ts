@@ -6,15 +6,13 @@ import type { UnitPrice } from './decompose.ts'
 import { computeUnitPicos } from './items.ts'
 import { unitParts, videoItem } from './row.ts'
 
-/** A provider's models under the names that its invoices use. */
 export interface ModelNames {
-  /** The one name for a model and its snapshots; a snapshot that has a price of its own is a model of its own. */
+  /** The one name for a model and its snapshots; a snapshot with its own price is a model of its own. */
   canonical(invoiceName: string): string
   /** The same for a public model id of this provider. */
   canonicalOfPublic(model: string): string
-  /** True for a name that the configuration or a price sheet leads to. */
   isKnown(canonical: string): boolean
-  /** What one of an item cost on a day; null where no sheet tells. */
+  /** Null if no sheet has it. */
   findPrice(canonical: string, item: string, day: string): UnitPrice | null
 }
 
@@ -24,7 +22,7 @@ export interface ModelNamesParts {
   readonly provider: string
   readonly catalog: Pick<Catalog, 'providers'>
   readonly prices: PriceBook
-  /** By a name on the invoice: the model that it means, as the provider or the gateway calls it. */
+  /** The model that a name on the invoice means, as the provider or the gateway calls it. */
   readonly modelAliases?: ReadonlyMap<string, string>
 }
 

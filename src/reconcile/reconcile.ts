@@ -10,7 +10,6 @@ import type { ModelNames } from './models.ts'
 import type { InvoicedSubject, InvoicePeriod, LedgerSubject, ReconcileRepository, RepeatedRow } from './repository.ts'
 import { type InvoiceRow, isRowFault, type RowFault, type SubjectKind } from './row.ts'
 
-/** Neither the invoice nor whoever asks says which days are compared. */
 export class PeriodUnknown extends Error {
   override readonly name = 'PeriodUnknown'
 }
@@ -19,30 +18,27 @@ export interface ReconcileParts {
   readonly invoice: Invoice
   readonly repository: ReconcileRepository
   readonly names: ModelNames
-  /** For a unit of video that no task and no sheet has a price for; null where none is told. */
+  /** For a unit of video without a price in its task or a sheet; null if not given. */
   readonly unitPrice: UnitPrice | null
   readonly timezone: string
-  /** Days, both included; null: the first or last that the invoice tells. */
+  /** Days, both included; null: the first or last of the invoice. */
   readonly from: string | null
   readonly to: string | null
   readonly noteOf: (invoiced: InvoicedSubject, ledger: LedgerSubject) => string
   readonly onFinding: (finding: ReconcileFinding) => void
-  /** Called where a request or task can be corrected; comparing waits for it. */
+  /** Called if a request or task can be corrected; the comparison waits for it. */
   readonly onCorrection: (correction: Correction) => void | Promise<void>
 }
 
 export interface Reconciliation {
   readonly period: InvoicePeriod
-  /** Rows that were compared. */
   readonly rows: number
-  /** Rows of other days than those asked for. */
   readonly skippedRows: number
-  /** Null: the invoice is of days. */
+  /** Null: a daily invoice. */
   readonly kind: SubjectKind | null
   readonly totals: DifferenceTotals
 }
 
-/** Rows that cannot be read: nothing was compared. */
 export interface FaultyInvoice {
   /** At most `limits.invoiceFaultsMax` of them. */
   readonly faults: readonly RowFault[]
@@ -60,14 +56,12 @@ const repetition = ({ id, file, first }: RepeatedRow, sameToo: boolean): string 
   return sameToo ? `is of ${name}, as is ${place}` : `is of ${name}, for which ${place} has other figures`
 }
 
-/** Takes the rows of an invoice in, and says of each whether it goes with those before it. */
 class InvoiceIntake {
   readonly #parts: ReconcileParts
   readonly faults: RowFault[] = []
   faultsCount = 0
   rows = 0
   skippedRows = 0
-  /** Undefined before the first row. */
   kind: SubjectKind | null | undefined
   cells: DayCells | null = null
   #first: string | null = null
@@ -99,7 +93,7 @@ class InvoiceIntake {
     return { from: first, to: last, timezone }
   }
 
-  /** What is invoiced twice would be charged twice. */
+  /** A subject that is invoiced twice would be charged twice. */
   async #refuseRepeats(): Promise<void> {
     const { invoice, repository } = this.#parts
     const sameToo = invoice.layout?.mayRepeat !== true
@@ -194,9 +188,9 @@ const compareAllDays = async (
 }
 
 /**
- * Compares an invoice with the ledger. With a row that cannot be read nothing is compared. Every difference is given to `onFinding`
- * once, of one class; the classes add up to what is invoiced less what the ledger has, to the pico-dollar. Rejects with PeriodUnknown
- * where nothing says which days are meant.
+ * Compares an invoice with the ledger; nothing is compared if a row cannot be read. Every difference is passed to
+ * `onFinding` once, with one class; the classes add up to the invoice's total less the ledger's, to the pico-dollar.
+ * Rejects with PeriodUnknown if neither the invoice nor the caller gives the days.
  */
 export const reconcileInvoice = async (parts: ReconcileParts): Promise<Reconciliation | FaultyInvoice> => {
   const intake = new InvoiceIntake(parts)

@@ -1,16 +1,13 @@
 import { maxOf, minOf } from '../domain/money.ts'
 
-/** One day of one model and item. */
 export interface TimedDay {
-  /** Invoiced less charged. */
   readonly difference: bigint
-  /** Charged on this day by requests that began before it: they may stand in the invoice of the day before. */
+  /** Charged on this day by requests that began before it: they may be in the invoice of the day before. */
   readonly early: bigint
   /** Charged at the very end of this day: by another clock it was the next. */
   readonly late: bigint
 }
 
-/** The same, charged on the days before the first and after the last. */
 export interface TimedEdges {
   readonly late: bigint
   readonly early: bigint
@@ -22,11 +19,10 @@ const least = (bound: bigint, ...others: readonly (bigint | null)[]): bigint =>
 
 interface Shifted {
   readonly shifts: readonly bigint[]
-  /** Of all differences, as a size. */
   readonly unexplained: bigint
 }
 
-/** Explains what it can at one midnight after the other; `midnights` are those before the days of the same numbers. */
+/** Explains what it can at each midnight in turn; midnight `n` is the one before `days[n]`. */
 const shiftAt = (midnights: readonly number[], days: readonly TimedDay[], edges: TimedEdges): Shifted => {
   const left = days.map(({ difference }) => difference)
   const shifts = days.map(() => 0n)
@@ -49,9 +45,9 @@ const shiftAt = (midnights: readonly number[], days: readonly TimedDay[], edges:
 }
 
 /**
- * How much of the difference of each of some days in a row is only a matter of the day: what one day has too much and its neighbour
- * too little, as far as requests reached over the midnight between them. Beyond the first and the last day the neighbour is unknown, so
- * those two midnights explain only what no other does.
+ * How much of the difference of each of several consecutive days is only a matter of the day: what one day has too much
+ * and its neighbour too little, as far as requests crossed the midnight between them. Outside the range the neighbour
+ * is unknown, so its two midnights explain only what no other does.
  */
 export const computeTimingShifts = (days: readonly TimedDay[], edges: TimedEdges): readonly bigint[] => {
   const inner = [...days.keys()].slice(1)

@@ -3,11 +3,10 @@ import type { VideoKind } from '../domain/video/request.ts'
 import { GatewayError } from '../errors/gateway-error.ts'
 import type { OpenCalls } from './open-calls.ts'
 
-/** A question beside an answer: free, put to the first candidate's provider, and not in the log. */
+/** A query that generates nothing: free, sent to the first candidate's provider, and not in the log. */
 export type Question =
   | { readonly type: 'count_tokens' }
   | { readonly type: 'get_response' | 'delete_response'; readonly responseId: string; readonly query: string }
-  /** Answered with `TaskResults`. */
   | { readonly type: 'get_video_task'; readonly kind: VideoKind; readonly vendorTaskId: string }
 
 export type Surface = 'chat' | 'messages' | 'responses'
@@ -20,15 +19,14 @@ export interface RoutedRequest {
   readonly workspaceId: string
   readonly keyId: string
   readonly surface: Surface | 'video'
-  /** The validated body in the surface's own format, routing extensions removed, `model` as asked for. */
+  /** The validated body in the surface's own format, routing extensions removed, `model` as requested. */
   readonly body: JsonRecord
   readonly stream: boolean
-  /** Of the caller's headers, those that an upstream of the surface's own dialect is given; names in lower case. */
+  /** The caller's headers that are passed to an upstream of the surface's own dialect; names in lower case. */
   readonly headers?: Readonly<Record<string, string>>
-  /** Absent: an answer is asked for. */
   readonly question?: Question
   readonly candidates: readonly Candidate[]
-  /** True when the caller named a chain or a router: its headers tell the level. */
+  /** True when the caller named a chain or a router: the response headers name the level. */
   readonly chain: boolean
   readonly allowanceId: string | null
   readonly reserved: string
@@ -38,31 +36,31 @@ export interface RoutedRequest {
   readonly deadlineMs: number
 }
 
-/** A call that asks for an answer: it ends in the log. */
 export type AnswerRequest = RoutedRequest & { readonly surface: Surface; readonly question?: never }
 
 export const asksForAnswer = (call: RoutedRequest): call is AnswerRequest => call.question === undefined
 
-/** What comes back: one head, then bytes. A failure is a thrown GatewayError, before the head or after it. */
+/** One head, then bytes. A failure is a thrown GatewayError, before the head or after it. */
 export type AnswerPart =
   | { readonly type: 'head'; readonly contentType: string; readonly level: number; readonly model: string }
   | { readonly type: 'bytes'; readonly bytes: Uint8Array }
 
-/** A failed candidate chain tells its last level too, for the headers of the final error. */
+/** Carries the last level of a failed chain, for the headers of the final error. */
 export interface FailedCandidate {
   readonly level: number
   readonly model: string
 }
 
-/** No proxy will close this request in the log: none took it, or the one that did is gone. Whoever dispatched it closes it. */
+/** No proxy will close this request in the log: none took it, or the one that did is gone. Its dispatcher closes it. */
 export class DispatchLost extends GatewayError {
   override readonly name = 'CallLost'
 }
 
 /**
- * The port between edge and proxy; one implementation in the same process, one over NATS. `clientGone` fires when nobody reads any more.
- * A call stands in `openCalls` until it has ended, also where its client left before: an edge that stops shuts them down, and each is
- * closed in the log at once, as far as it came. The answer throws GatewayError, and `CallLost` where the proxy that would record the request's end is not there.
+ * The port between edge and proxy; one implementation in the same process, one over NATS. `clientGone` fires when the
+ * client stops reading. A call stays in `openCalls` until it has ended, also where its client left before: an edge that
+ * stops shuts them down, and each is closed in the log at once, as far as it came. The answer throws GatewayError, and
+ * `CallLost` where the proxy that would record the request's end is not there.
  */
 export type Dispatch = (
   call: RoutedRequest,

@@ -1,7 +1,7 @@
 import type { EventType } from '../events/envelope.ts'
 import type { RoleName } from './role.ts'
 
-/** What each role may say in the log: it can append nothing else, and is believed nothing else. */
+/** The events that each role may append: an append of others does not compile, and a frame with others is rejected. */
 export const manifests = {
   edge: [
     'RequestRouted',
@@ -9,7 +9,6 @@ export const manifests = {
     'HoldPlaced',
     'HoldReleased',
     'AdjustmentPosted',
-    // What its admin API is asked for.
     'WorkspaceOpened',
     'WorkspaceChanged',
     'KeyIssued',

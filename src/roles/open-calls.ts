@@ -1,10 +1,8 @@
-/** A call that can be told that whoever wants it, or serves it, ends. */
 export interface EndableCall {
-  /** Ends the call where it stands, read or not. */
+  /** Ends the call in its current state, read or not. */
   shutDown(): void
 }
 
-/** Calls that end together: those of an edge, or of a proxy, when that stops. */
 export class OpenCalls {
   readonly #calls = new Set<EndableCall>()
   #isShutDown = false

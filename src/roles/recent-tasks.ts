@@ -9,13 +9,11 @@ import { sharedLimits } from '../runtime/limits.ts'
 import { withTimeout } from '../runtime/within.ts'
 import { roleLimits } from './limits.ts'
 
-/** What is read of tasks from the tables. Everything rejects while they cannot be read. */
+/** Everything rejects while the tables cannot be read. */
 export interface StoredTasks {
   /** Null where the tables do not have the task (yet), and for another workspace's. */
   findTask(workspaceId: string, taskId: string): Promise<Task | null>
-  /** Newest first. */
   listTasks(workspaceId: string, kind: Task['kind'], page: TaskPage): Promise<readonly Task[]>
-  /** The sequence at which the tables stand. */
   checkpoint(): Promise<number>
 }
 
@@ -23,11 +21,10 @@ export interface RecentTasksParts {
   readonly tail: Pick<LedgerTail, 'ledger' | 'onApplied' | 'reached'>
   readonly log: Pick<EventLog, 'lastSequence'>
   readonly stored: StoredTasks
-  /** How many of the tasks that ended last are known without the tables. */
   readonly endedMax?: number
 }
 
-/** Looks at how far the tables are, one rest of the projector apart. */
+/** Checks of the tables' checkpoint, one pause of the projector apart. */
 const looksMax = Math.ceil(sharedLimits.logStalledMs / sharedLimits.tablesPollMs)
 
 interface Ended {
@@ -41,18 +38,13 @@ const unavailable = (cause?: unknown): GatewayError =>
     retryAfterSeconds: 1,
   })
 
-/**
- * Tells how tasks stand: open ones from the ledger, those that ended a moment ago from memory, since the tables may not have that yet, the
- * others from the tables.
- */
+/** Open tasks are in the ledger, those that just ended in memory until the tables have them, all others there. */
 export class RecentTasks {
   readonly #parts: RecentTasksParts
   readonly #endedMax: number
-  /** In the order in which they ended. */
   readonly #ended = new Map<string, Ended>()
-  /** The frame of each workspace's latest task. */
   readonly #placed = new Map<string, number>()
-  /** What ended up to here may be known to the tables alone. */
+  /** Tasks that ended up to this sequence may be in the tables alone. */
   #forgotten: number
   readonly #unlisten: () => void
 
@@ -65,23 +57,20 @@ export class RecentTasks {
     })
   }
 
-  /**
-   * Null where the workspace has no such task. Rejects with `read_models_unavailable` while that cannot be told. A task that is open goes
-   * on to change.
-   */
+  /** Null where there is none; an open task keeps changing. Rejects with `read_models_unavailable` while unknown. */
   async find(workspaceId: string, taskId: string): Promise<Task | null> {
     const known = this.#known(workspaceId, taskId)
     if (known !== undefined) return known
     return reading(async () => {
       const stored = await this.#parts.stored.findTask(workspaceId, taskId)
       if (stored !== null && isEnded(stored)) return stored
-      // Another process may have taken it a moment ago, or ended it: that is in the log.
+      // Another process may have accepted or ended it a moment ago: that is in the log.
       await this.#caughtUp()
       return this.#known(workspaceId, taskId) ?? (await this.#findSettled(workspaceId, taskId))
     })
   }
 
-  /** The task that the caller's own id names. Null and rejections as with `find`. */
+  /** By the caller's own id. Null and rejections as with `find`. */
   async findByExternalId(workspaceId: string, externalTaskId: string): Promise<Task | null> {
     const known = this.#named(workspaceId, externalTaskId)
     if (known === undefined) await reading(() => this.#caughtUp())
@@ -89,10 +78,7 @@ export class RecentTasks {
     return taskId === undefined ? null : this.find(workspaceId, taskId)
   }
 
-  /**
-   * A page of a workspace's tasks of one kind, newest first, with all that this process knows of. Rejects with
-   * `read_models_unavailable` while that cannot be told.
-   */
+  /** Newest first, from all sources. Rejects with `read_models_unavailable` while these are incomplete. */
   list(workspaceId: string, kind: Task['kind'], page: TaskPage): Promise<readonly Task[]> {
     return reading(async () => {
       await this.#tablesReach(this.#placed.get(workspaceId) ?? 0)
@@ -115,7 +101,7 @@ export class RecentTasks {
     return this.#parts.tail.ledger.wallets.get(workspaceId)?.externalTasks.get(externalTaskId)?.taskId
   }
 
-  /** What no process has open: in the tables, once they have all that memory has not, or nowhere. */
+  /** A task that is not open here: in the tables, once they have all that memory has not, or nowhere. */
   async #findSettled(workspaceId: string, taskId: string): Promise<Task | null> {
     await this.#tablesReach(this.#forgotten)
     return this.#parts.stored.findTask(workspaceId, taskId)
@@ -127,7 +113,7 @@ export class RecentTasks {
     await withTimeout(reached, sharedLimits.logStalledMs, unavailable)
   }
 
-  /** Resolves once the tables have a frame. They have it within a moment, or something is wrong with them. */
+  /** Resolves once the tables have a frame. They have it within a moment, or they are failing. */
   async #tablesReach(sequence: number): Promise<void> {
     for (let look = 0; look < looksMax; look += 1) {
       if (sequence === 0 || (await this.#parts.stored.checkpoint()) >= sequence) return
@@ -153,7 +139,7 @@ export class RecentTasks {
   }
 }
 
-/** Runs what asks the tables or the log; whatever is wrong with them is told as one thing. */
+/** Turns any failure of the tables or the log into one error. */
 const reading = async <T>(ask: () => Promise<T>): Promise<T> => {
   try {
     return await ask()

@@ -10,7 +10,7 @@ export type ProcessRole = RoleName | 'gateway' | 'operator'
 
 export type { Candidate }
 
-/** A manifest: what a role consumes and what it may say. An append of anything else does not compile. */
+/** A manifest: what a role consumes and emits. An append of anything else does not compile. */
 export interface Role<Emits extends EventType, Parts, Running extends RunningRole = RunningRole> {
   readonly name: RoleName
   readonly emits: readonly Emits[]
@@ -18,7 +18,6 @@ export interface Role<Emits extends EventType, Parts, Running extends RunningRol
 }
 
 export interface RunningRole {
-  /** Finishes work in flight within the stop limit. */
   stop(): Promise<void>
 }
 

@@ -6,7 +6,6 @@ import { sharedLimits } from '../runtime/limits.ts'
 import { withTimeout } from '../runtime/within.ts'
 import { roleLimits } from './limits.ts'
 
-/** Whose a response is that a provider keeps, and where. */
 export interface StoredResponseOwner {
   readonly workspaceId: string
   readonly provider: string
@@ -15,9 +14,7 @@ export interface StoredResponseOwner {
 export interface StoredResponsesParts {
   readonly tail: Pick<LedgerTail, 'onApplied' | 'reached'>
   readonly log: Pick<EventLog, 'lastSequence'>
-  /** In the tables. Rejects while they cannot be read. */
   readonly findStored: (responseId: string) => Promise<StoredResponseOwner | undefined>
-  /** How many of the latest owners are known without the tables. */
   readonly recentMax?: number
 }
 
@@ -27,7 +24,7 @@ const unavailable = (cause?: unknown): GatewayError =>
     retryAfterSeconds: 1,
   })
 
-/** Tells the owners of stored responses: the latest from memory, which the tables may not have yet, the others from the tables. */
+/** The latest owners are in memory, since the tables may not have them yet, the others in the tables. */
 export class StoredResponses {
   readonly #parts: StoredResponsesParts
   readonly #recentMax: number
@@ -42,14 +39,14 @@ export class StoredResponses {
     })
   }
 
-  /** Undefined where no response of ours has the id. Rejects with `read_models_unavailable` while that cannot be told. */
+  /** Undefined where no response of ours has the id. Rejects with `read_models_unavailable` while that is unknown. */
   async find(responseId: string): Promise<StoredResponseOwner | undefined> {
     const known = this.#recent.get(responseId)
     if (known !== undefined) return known
     try {
       const stored = await this.#parts.findStored(responseId)
       if (stored !== undefined) return stored
-      // Another process may have stored it a moment ago: it is in the log, since its answer was given out.
+      // Another process may have stored it a moment ago: it is in the log, since its answer was delivered.
       await withTimeout(this.#catchUp(), sharedLimits.logStalledMs, unavailable)
     } catch (fault) {
       throw unavailable(fault)

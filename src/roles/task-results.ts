@@ -2,7 +2,7 @@ import { asArray, asObject, isObject, parseJson } from '../encoding/json.ts'
 import type { TaskResult } from '../events/types.ts'
 import type { JsonRecord } from './dispatch.ts'
 
-/** What a `get_video_task` is answered with: the task's results as the vendor signs them now. */
+/** The answer to a `get_video_task`: the task's results as the vendor signs them now. */
 export interface TaskResults {
   readonly results: readonly TaskResult[]
 }
@@ -22,7 +22,6 @@ const isResult = (value: unknown): value is JsonRecord & TaskResult =>
   isTextOrAbsent(value['watermarkUrl']) &&
   isTextOrAbsent(value['duration'])
 
-/** Throws where the bytes are no results. */
 export const decodeResults = (bytes: Uint8Array): readonly TaskResult[] => {
   const told = asArray(asObject(parseJson(Buffer.from(bytes).toString()))['results'])
   const results = told.filter(isResult)

@@ -2,10 +2,9 @@ import type { Task, TaskStatus } from '../domain/video/task.ts'
 import type { JsonObject } from '../encoding/json.ts'
 import type { TaskResult } from '../events/types.ts'
 
-/** What the answer to a submit tells: it is the same however often the submit is repeated. */
+/** The answer to a submit: the same however often the submit is repeated. */
 export type AcceptedTask = Pick<Task, 'taskId' | 'model' | 'externalTaskId' | 'queuedMs'>
 
-/** What the OpenAI-style object tells. */
 export type VideoTaskView = Pick<
   Task,
   'taskId' | 'model' | 'queuedMs' | 'status' | 'progress' | 'finishedMs' | 'failReason' | 'results'
@@ -15,7 +14,7 @@ type GenericStatus = Exclude<TaskStatus, 'QUEUED'>
 type NativeStatus = 'submitted' | 'processing' | 'succeed' | 'failed'
 type OpenaiStatus = 'queued' | 'in_progress' | 'completed' | 'failed'
 
-/** How a status reads in each dialect, and the least that its percentage shows. Nobody is told whether the vendor has a task yet. */
+/** Whether the vendor has a task yet is not shown. */
 const words: {
   readonly [S in TaskStatus]: {
     readonly generic: GenericStatus
@@ -49,10 +48,9 @@ const secondsOf = (ms: number | null): number => (ms === null ? 0 : Math.floor(m
 const optional = <Name extends string, T>(name: Name, value: T | null | undefined): { readonly [N in Name]?: T } =>
   value === null || value === undefined ? {} : ({ [name]: value } as { readonly [N in Name]?: T })
 
-/** The status of the generic surface: one of four words. */
 export const genericStatus = ({ status }: Pick<Task, 'status'>): string => words[status].generic
 
-/** The video's id is ours too: the vendor's would be of no use to anybody here. */
+/** The video's id is ours too: the vendor's cannot be used here. */
 const nativeVideo = ({ url, watermarkUrl, duration }: TaskResult, index: number, taskId: string): JsonObject => ({
   id: `${taskId}-${index + 1}`,
   url,
@@ -69,7 +67,7 @@ const nativeResult = ({ taskId, status, results, deduction }: Task): JsonObject 
       }
     : {}
 
-/** A task as the native surface's poll tells it: the `data` member of its envelope. Times in milliseconds. */
+/** The `data` member of the native surface's poll. Times in milliseconds. */
 export const nativeTask = (task: Task): JsonObject => ({
   task_id: task.taskId,
   task_status: words[task.status].native,
@@ -80,7 +78,6 @@ export const nativeTask = (task: Task): JsonObject => ({
   ...nativeResult(task),
 })
 
-/** A task as the native surface's submit tells it. */
 export const nativeAccepted = ({ taskId, externalTaskId, queuedMs }: AcceptedTask): JsonObject => ({
   task_id: taskId,
   task_status: words.QUEUED.native,
@@ -89,21 +86,20 @@ export const nativeAccepted = ({ taskId, externalTaskId, queuedMs }: AcceptedTas
   updated_at: queuedMs,
 })
 
-/** What the vendor said last, as it would have said it with our ids; null where it has not said anything. */
+/** The vendor's last response with our ids; null where it sent none yet. */
 const vendorBody = (task: Task): JsonObject | null => {
   const { vendorTaskId, vendorCode, failReason } = task
   if (vendorTaskId !== null) return { code: 0, message: 'SUCCEED', data: nativeTask(task) }
   return vendorCode === null ? null : { code: vendorCode, message: failReason ?? '', data: null }
 }
 
-/** The bill, so that it can be checked. */
 const usageOf = ({ status, lines, total, source }: Task): JsonObject => {
   const [line] = lines
   if (status !== 'SUCCESS' || line === undefined) return {}
   return { usage: { units: line.quantity, unit_price: line.unitPrice, cost: total, currency: 'USD', source } }
 }
 
-/** A task as the generic surface's poll tells it: the `data` member of its envelope. Times in seconds. */
+/** The `data` member of the generic surface's poll. Times in seconds. */
 export const genericTask = (task: Task): JsonObject => ({
   task_id: task.taskId,
   status: genericStatus(task),
@@ -122,7 +118,6 @@ export const genericTask = (task: Task): JsonObject => ({
   ...usageOf(task),
 })
 
-/** A task as the generic surface's submit tells it. */
 export const genericAccepted = ({ taskId, model, queuedMs }: AcceptedTask): JsonObject => ({
   id: taskId,
   task_id: taskId,
@@ -136,7 +131,7 @@ export const genericAccepted = ({ taskId, model, queuedMs }: AcceptedTask): Json
 const openaiError = ({ status, failReason }: VideoTaskView): JsonObject | null =>
   status === 'FAILURE' ? { code: 'task_failed', message: failReason ?? 'The task failed.' } : null
 
-/** A task as OpenAI's video object. Times in seconds, progress in whole percent; prompt and size are nowhere kept. */
+/** OpenAI's video object. Times in seconds, progress in whole percent; prompt and size are not stored. */
 export const openaiVideo = (task: VideoTaskView): JsonObject => {
   const { taskId, model, status, queuedMs, finishedMs, results } = task
   const [result] = results
@@ -159,6 +154,5 @@ export const openaiVideo = (task: VideoTaskView): JsonObject => {
   }
 }
 
-/** A task as the answer to a submit of OpenAI's dialect. */
 export const openaiAccepted = (task: AcceptedTask): JsonObject =>
   openaiVideo({ ...task, status: 'QUEUED', progress: 0, finishedMs: null, failReason: null, results: [] })

@@ -1,15 +1,13 @@
 import type { RunningRole } from '../roles/role.ts'
 
-/** Whether something that a process needs is as it must be, and in words what is not. */
+/** A dependency or capability of the process; `detail` explains a failure. */
 export interface Check {
   readonly ok: boolean
   readonly reason?: string
 }
 
-/** By what is checked. */
 export type Checks = Readonly<Record<string, Check>>
 
-/** A role that tells whether it can do its work. */
 export interface WatchedRole extends RunningRole {
   checks(): Checks
 }

@@ -1,6 +1,6 @@
 import type { Surface } from '../roles/dispatch.ts'
 
-/** Which part of the API a request was for. A path that leads nowhere is `none`: whatever strangers ask, there are no more than these. */
+/** The part of the API that a request was for. An unknown path is `none`, so that clients cannot add label values. */
 export type ObservedSurface =
   | Surface
   | 'video'
@@ -12,19 +12,15 @@ export type ObservedSurface =
   | 'other'
   | 'none'
 
-/** How an answer ended; `cut` before its end, by the client or by us. */
+/** `cut`: ended early, by the client or by us. */
 export type ObservedStatus = '1xx' | '2xx' | '3xx' | '4xx' | '5xx' | 'cut'
 
-/**
- * Where the time of a request goes: from the key to the money, from the money to the acknowledged record, to the head of the upstream's
- * answer, to its end, and from its bill to the acknowledgement of that.
- */
+/** Consecutive phases of a request, from the key to the acknowledgement of its bill. */
 export type Stage = 'admit' | 'route' | 'upstream_first_byte' | 'upstream_whole' | 'closing_ack'
 
-/** What is asked of an upstream: an answer, something about one, or a step of a video. */
 export type UpstreamKind = 'answer' | 'question' | 'video'
 
-/** Why an upstream did not serve, in few words: what it says itself can be anything. */
+/** A bounded list, since an upstream's own message can be anything. */
 export type UpstreamError =
   | 'network'
   | 'timeout'
@@ -42,16 +38,14 @@ export type UpstreamError =
 export type CallbackOutcome = 'delivered' | 'gone' | 'refused' | 'failed'
 
 /**
- * What a process tells of its work as it does it. Names are those of the configuration or of these lists, never a caller's text, and no
- * workspace's: so what is counted stays as bounded as they are.
+ * Metrics of a process as it works. Names are those of the configuration or of these lists, never a caller's text, and
+ * no workspace's: so the number of series stays as bounded as they are.
  */
 export interface Observer {
   requestEnded(surface: ObservedSurface, status: ObservedStatus, seconds: number): void
   stageEnded(stage: Stage, surface: ObservedSurface, seconds: number): void
   upstreamCalled(provider: string, kind: UpstreamKind): void
-  /** A call that was told of did not bring what was asked for. */
   upstreamFailed(provider: string, kind: UpstreamKind, error: UpstreamError): void
-  /** The next candidate is asked after this provider failed. */
   fellBack(provider: string): void
   /** `seconds` is from the first fact that the frame was opened for to its acknowledgement. */
   frameStored(events: number, bytes: number, seconds: number): void
@@ -61,7 +55,6 @@ export interface Observer {
 
 const nothing = (): void => undefined
 
-/** Nobody watches. */
 export const noObserver: Observer = {
   requestEnded: nothing,
   stageEnded: nothing,
@@ -73,7 +66,7 @@ export const noObserver: Observer = {
   taskSettled: nothing,
 }
 
-/** What is read when somebody asks, and kept by nobody in between. */
+/** Read on demand, and not stored in between. */
 export type GaugeName =
   | 'gateway_build_info'
   | 'gateway_requests_in_flight'

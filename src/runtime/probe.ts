@@ -2,7 +2,7 @@ import { faultText } from '../errors/gateway-error.ts'
 import { type Check, checkOf } from './health.ts'
 import { sharedLimits } from './limits.ts'
 
-/** Asks something again and again, one question at a time, and remembers whether it was answered. */
+/** Repeats a query, one at a time, and remembers whether it was answered. */
 export class Probe {
   readonly #ask: () => Promise<void>
   readonly #timer: NodeJS.Timeout

@@ -1,7 +1,7 @@
 import { sharedLimits } from './limits.ts'
 import type { Logger } from './logger.ts'
 
-/** Trouble that comes again with every try, told as an operator can bear it: when it begins, once in a while, and when it is over. */
+/** A fault that recurs with every try is logged when it begins, once in a while, and when it is over. */
 export class ThrottledWarning {
   readonly #logger: Logger
   readonly #everyMs: number
@@ -17,7 +17,7 @@ export class ThrottledWarning {
     return this.#loggedMs !== null
   }
 
-  /** `untold` in the line is how often it came again since the last. */
+  /** `untold` in the line is how often it recurred since the last line. */
   raise(fields: object, message: string): void {
     const nowMs = performance.now()
     if (this.#loggedMs !== null && nowMs - this.#loggedMs < this.#everyMs) {
@@ -29,7 +29,6 @@ export class ThrottledWarning {
     this.#unlogged = 0
   }
 
-  /** Says so once, where there was any. */
   clear(fields: object, message: string): void {
     if (this.#loggedMs === null) return
     this.#loggedMs = null

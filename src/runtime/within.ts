@@ -1,4 +1,3 @@
-/** Settles as the work does, or resolves after `timeoutMs`. */
 export const waitAtMost = async (work: Promise<unknown>, timeoutMs: number): Promise<void> => {
   let timer: NodeJS.Timeout | undefined
   const timeout = new Promise<void>((resolve) => {

@@ -22,11 +22,11 @@ import { parseSegmentStart, SegmentWriter, segmentEnding, segmentsFolder } from 
 
 const lockName = 'lock.sqlite'
 
-/** What a first run that was interrupted leaves behind. */
+/** Drafts, and the manifest that a first run wrote before it was interrupted. */
 const isArchiveFile = (name: string): boolean =>
   name === segmentsFolder || name === toDraftPath(manifestName) || name.startsWith(lockName)
 
-/** Makes the folder where there is none; one that something else is in is not made an archive. */
+/** Creates a missing folder. A folder with other files in it is refused. */
 const openFolder = async (folder: string): Promise<void> => {
   await mkdir(folder, { recursive: true })
   const isArchive = (await readManifest(folder)) !== null
@@ -35,7 +35,7 @@ const openFolder = async (folder: string): Promise<void> => {
   await mkdir(join(folder, segmentsFolder), { recursive: true })
 }
 
-/** The manifest is written before any segment: one that is not there beside them was lost, or not copied yet. */
+/** The manifest is written before any segment: segments without one mean that it was lost, or is not copied yet. */
 const assertNoSegments = async (folder: string): Promise<void> => {
   const path = join(folder, segmentsFolder)
   const segments = (await readdir(path)).filter((name) => name.endsWith(segmentEnding))
@@ -47,7 +47,6 @@ const assertNoSegments = async (folder: string): Promise<void> => {
   )
 }
 
-/** The manifest of a folder that is locked; of one that holds no archive yet, a first one, which is written. */
 const openManifest = async (folder: string, origin: string): Promise<Manifest> => {
   const manifest = await readManifest(folder)
   if (manifest === null) {
@@ -60,13 +59,13 @@ const openManifest = async (folder: string, origin: string): Promise<Manifest> =
   throw new ArchiveFault(`${folder} is an archive of the log ${manifest.log}, not of ${origin}`)
 }
 
-/** Drafts, and the segments behind the manifest's end, which an interrupted run leaves: the log still has them. */
+/** Drafts, and segments after the manifest's end, left by an interrupted run: the log still has their frames. */
 const removeInterrupted = async (folder: string, { size }: Manifest): Promise<void> => {
   await removeLeftovers(folder, () => false)
   await removeLeftovers(join(folder, segmentsFolder), (name) => (parseSegmentStart(name) ?? 0) > size)
 }
 
-/** What a look at a segment's file says against it; its content is not read. Null where nothing does. */
+/** Compares a segment's file with the manifest, without reading its content. Null where it matches. */
 const damageOf = async (folder: string, { file, file_bytes }: Segment): Promise<string | null> => {
   try {
     const { size } = await stat(join(folder, file))
@@ -76,7 +75,7 @@ const damageOf = async (folder: string, { file, file_bytes }: Segment): Promise<
   }
 }
 
-/** An archive that is written to, by this process alone. Interrupted anywhere, it stands as the last manifest says. */
+/** Written by one process at a time. After an interruption its state is that of the last manifest. */
 export class ArchiveFolder implements ArchiveTarget {
   readonly #folder: string
   readonly #lock: FolderLock
@@ -92,10 +91,7 @@ export class ArchiveFolder implements ArchiveTarget {
     this.#segments = [...manifest.segments]
   }
 
-  /**
-   * Opens the archive in a folder, or begins one of the log `origin`. Rejects with ArchiveFault for one of another log, one in use, and
-   * for segments without a manifest.
-   */
+  /** Creates the archive where there is none. ArchiveFault: it is of another log, in use, or has no manifest. */
   static async open(folder: string, origin: string): Promise<ArchiveFolder> {
     await openFolder(folder)
     const lock = lockFile(
@@ -121,7 +117,7 @@ export class ArchiveFolder implements ArchiveTarget {
     return this.#writer?.bytes ?? 0
   }
 
-  /** Segments that are missing, or of another size than the manifest tells. */
+  /** Segments that are missing, or of another size than in the manifest. */
   async damaged(): Promise<readonly IntegrityFinding[]> {
     const findings: IntegrityFinding[] = []
     for (const segment of this.#manifest.segments) {
@@ -148,7 +144,7 @@ export class ArchiveFolder implements ArchiveTarget {
     if (performance.now() - this.#committedMs >= archiveLimits.archiveCommitMs) await this.#commit()
   }
 
-  /** Drops what is not finished, and puts the rest into the manifest. */
+  /** Drops the unfinished segment, and writes the finished ones to the manifest. */
   async close(): Promise<void> {
     try {
       await this.#writer?.drop()
@@ -158,7 +154,7 @@ export class ArchiveFolder implements ArchiveTarget {
     }
   }
 
-  /** Segments behind the end that the manifest tells of are removed when the archive is opened again. */
+  /** Until the manifest is written, new segments are after its end: the next open removes them. */
   async #commit(): Promise<void> {
     await writeManifest(this.#folder, this.#manifest)
     this.#committedMs = performance.now()

@@ -13,7 +13,7 @@ import { ArchiveFault, type Manifest, manifestName, readManifest, type Segment }
 import { readRecords } from './records.ts'
 
 export interface ArchiveOptions {
-  /** Also gives what can be read of a damaged file, to tell how far the damage goes. Without it nothing of such a file is given. */
+  /** Also yields the readable frames of a damaged file, to find the extent of the damage; absent: none of them. */
   readonly salvage?: boolean
 }
 
@@ -25,7 +25,7 @@ const sha256Of = async (path: string): Promise<string> => {
 
 const inflated = (path: string): AsyncIterable<Buffer> => {
   const gunzip = createGunzip({ chunkSize: archiveLimits.archiveChunkBytes })
-  // A fault of either is told to whoever reads.
+  // A fault of either stream reaches the reader through `gunzip`.
   pipeline(createReadStream(path, { highWaterMark: archiveLimits.archiveChunkBytes }), gunzip, () => {})
   return gunzip
 }
@@ -36,7 +36,7 @@ const selectRange = (frames: readonly RawFrame[], from: number, to: number): rea
   return frames.filter(({ sequence }) => from <= sequence && sequence <= to)
 }
 
-/** The frames of an archive. What a file holds is given only when the file is the one that the manifest tells of. */
+/** Yields a file's frames only where its SHA-256 is the manifest's, unless `salvage` is set. */
 export class ArchiveSource implements FrameSource {
   readonly manifest: Manifest
   readonly #folder: string
@@ -55,7 +55,6 @@ export class ArchiveSource implements FrameSource {
     return new ArchiveSource(folder, manifest, options)
   }
 
-  /** The signed checkpoints that the manifest holds. */
   get checkpoints(): readonly PublishedCheckpoint[] {
     return this.manifest.segments.map(({ checkpoint, file }) => ({
       note: checkpoint,

@@ -3,7 +3,6 @@ import { dirname } from 'node:path'
 
 const draftEnding = '.draft'
 
-/** Where a file is written before it takes its name. */
 export const toDraftPath = (path: string): string => `${path}${draftEnding}`
 
 const syncFolder = async (folder: string): Promise<void> => {
@@ -15,13 +14,13 @@ const syncFolder = async (folder: string): Promise<void> => {
   }
 }
 
-/** Gives the draft of a file, which is whole and synced, its name for good, or another. */
+/** Renames a complete, synced draft to its final name. */
 export const publishDraft = async (path: string, name: string = path): Promise<void> => {
   await rename(toDraftPath(path), name)
   await syncFolder(dirname(name))
 }
 
-/** Replaces a file whole or not at all. */
+/** Atomic. */
 export const replaceFile = async (path: string, text: string): Promise<void> => {
   const handle: FileHandle = await open(toDraftPath(path), 'w')
   try {
@@ -33,7 +32,6 @@ export const replaceFile = async (path: string, text: string): Promise<void> => 
   await publishDraft(path)
 }
 
-/** Removes the files of a folder that `isLeftover` says of, and drafts. */
 export const removeLeftovers = async (folder: string, isLeftover: (name: string) => boolean): Promise<void> => {
   for (const name of await readdir(folder))
     if (name.endsWith(draftEnding) || isLeftover(name)) await rm(`${folder}/${name}`)

@@ -9,14 +9,14 @@ import { replaceFile } from './files.ts'
 
 /** One file of frames, as `schemas/archive-manifest.json` describes it. */
 export interface Segment {
-  /** Below the archive's folder. */
+  /** Relative to the archive's folder. */
   readonly file: string
   readonly first: number
   readonly last: number
   readonly bytes: number
   readonly file_bytes: number
   readonly sha256: string
-  /** Signed, of the size `last`. */
+  /** The signed checkpoint of size `last`. */
   readonly checkpoint: string
 }
 
@@ -30,7 +30,6 @@ export interface Manifest {
   readonly checkpoint: CheckpointSealed | null
 }
 
-/** An archive that is not what it must be as a whole. */
 export class ArchiveFault extends Error {
   override readonly name = 'ArchiveFault'
 }
@@ -47,7 +46,6 @@ export const emptyManifest = (log: string): Manifest => ({
   checkpoint: null,
 })
 
-/** Every segment must begin where the one before it ends. */
 const problemOfOrder = ({ segments, size, checkpoint }: Manifest): string | null => {
   let next = 1
   for (const { file, first, last } of segments) {
@@ -66,7 +64,7 @@ const problemsOf = (parsed: unknown): readonly SchemaProblem[] => {
   return checkpoint === null ? [] : getValidator(schemaIdOf('CheckpointSealed'))(checkpoint)
 }
 
-/** Throws ArchiveFault for a text that is no manifest, or of which the parts contradict each other. */
+/** Throws ArchiveFault for invalid or inconsistent manifests. */
 export const parseManifest = (text: string, path: string): Manifest => {
   const parsed = parseJson(text)
   if (parsed === undefined) throw new ArchiveFault(`${path} is not JSON`)
@@ -78,7 +76,6 @@ export const parseManifest = (text: string, path: string): Manifest => {
   return manifest
 }
 
-/** Null where the folder holds no archive. */
 export const readManifest = async (folder: string): Promise<Manifest | null> => {
   const path = join(folder, manifestName)
   try {

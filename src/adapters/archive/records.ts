@@ -2,9 +2,7 @@ import type { RawFrame } from '../../audit/frames.ts'
 import { isObject, parseJson } from '../../encoding/json.ts'
 import { archiveLimits } from './limits.ts'
 
-/**
- * The frames of a segment, one after the other: a line of JSON that tells of the frame, the frame's own bytes, a line feed.
- */
+/** The frames of a segment: for each a line of JSON about it, its bytes, a line feed. */
 const lineFeed = 0x0a
 
 type Header = Omit<RawFrame, 'data'> & { readonly bytes: number }
@@ -35,7 +33,6 @@ const parseHeader = (line: Buffer): Header => {
   return header
 }
 
-/** Bytes that come in pieces, taken in order. */
 class Pieces {
   #pieces: Buffer[] = []
   #length = 0
@@ -49,13 +46,12 @@ class Pieces {
     this.#length += piece.length
   }
 
-  /** All that is there in one piece. */
   whole(): Buffer {
     if (this.#pieces.length > 1) this.#pieces = [Buffer.concat(this.#pieces, this.#length)]
     return this.#pieces[0] ?? Buffer.alloc(0)
   }
 
-  /** Takes so many bytes, which are there. */
+  /** The bytes must be there. */
   take(length: number): Buffer {
     const whole = this.whole()
     this.#pieces = length === whole.length ? [] : [whole.subarray(length)]
@@ -64,7 +60,6 @@ class Pieces {
   }
 }
 
-/** Takes records out of bytes as they come. */
 class RecordReader {
   readonly #pieces = new Pieces()
   #header: Header | null = null
@@ -77,7 +72,7 @@ class RecordReader {
     this.#pieces.push(chunk)
   }
 
-  /** The next frame; null where more bytes are needed. Throws where the bytes are no record. */
+  /** Null where more bytes are needed. Throws where the bytes are no record. */
   next(): RawFrame | null {
     this.#header ??= this.#takeHeader()
     if (this.#header === null || this.#pieces.length <= this.#header.bytes) return null
@@ -100,7 +95,7 @@ class RecordReader {
 
 interface DecodedFrames {
   readonly frames: readonly RawFrame[]
-  /** Why there are no more, where that is not for want of bytes. */
+  /** Null where more bytes are needed. */
   readonly fault: unknown
 }
 
@@ -118,7 +113,7 @@ const decodeFrames = (reader: RecordReader, first: number): DecodedFrames => {
   }
 }
 
-/** The frames in bytes, which must be of the sequences `first` to `last`. Throws, behind those that could be read, where they are not. */
+/** Yields frames of the sequences `first` to `last`. Throws at the first fault, after the frames before it. */
 export async function* readRecords(
   chunks: AsyncIterable<Buffer>,
   first: number,

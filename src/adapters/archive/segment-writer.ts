@@ -16,7 +16,6 @@ const placeText = (sequence: number): string => String(sequence).padStart(digits
 
 export const segmentsFolder = 'segments'
 
-/** What every finished segment's name ends with. */
 export const segmentEnding = '.frames.gz'
 
 const segmentNamePattern = /^(\d{16})-\d{16}\.frames\.gz$/
@@ -24,13 +23,12 @@ const segmentNamePattern = /^(\d{16})-\d{16}\.frames\.gz$/
 export const formatSegmentFile = (first: number, last: number): string =>
   `${segmentsFolder}/${placeText(first)}-${placeText(last)}${segmentEnding}`
 
-/** The sequence that a finished segment begins at, by its name; null for a file that is none. */
 export const parseSegmentStart = (name: string): number | null => {
   const first = segmentNamePattern.exec(name)?.[1]
   return first === undefined ? null : Number(first)
 }
 
-/** A segment that is being written; nobody reads it before it is finished. */
+/** A segment that is being written; readers see it only when it is finished. */
 export class SegmentWriter {
   readonly first: number
   readonly #folder: string
@@ -44,14 +42,14 @@ export class SegmentWriter {
   constructor(folder: string, first: number) {
     this.first = first
     this.#folder = folder
-    // Where it ends is not known yet; it gets its own name then.
+    // Its end is not known yet: its final name is given in `finish`.
     this.#draft = join(folder, segmentsFolder, placeText(first))
     const file = createWriteStream(toDraftPath(this.#draft), { flush: true })
     this.#written = pipeline(this.#gzip, (chunks: AsyncIterable<Buffer>) => this.#count(chunks), file)
-    this.#written.catch(() => {}) // Told by whoever writes next, or finishes.
+    this.#written.catch(() => {}) // The next write, or `finish`, rejects with it.
   }
 
-  /** Inflated. */
+  /** Uncompressed. */
   get bytes(): number {
     return this.#bytes
   }
@@ -62,7 +60,7 @@ export class SegmentWriter {
     if (!this.#gzip.write(record)) await Promise.race([once(this.#gzip, 'drain'), this.#written])
   }
 
-  /** Syncs the file and gives it its name. */
+  /** Syncs the file and gives it its final name. */
   async finish(last: number, checkpoint: string): Promise<Segment> {
     this.#gzip.end()
     await this.#written
@@ -72,10 +70,9 @@ export class SegmentWriter {
     return { file, first: this.first, last, bytes: this.#bytes, file_bytes: this.#fileBytes, sha256, checkpoint }
   }
 
-  /** Leaves nothing behind. */
   async drop(): Promise<void> {
     this.#gzip.destroy()
-    await this.#written.catch(() => {}) // That it was broken off is what was wanted.
+    await this.#written.catch(() => {}) // Breaking it off is intended.
     await rm(toDraftPath(this.#draft), { force: true })
   }
 

@@ -3,16 +3,16 @@ import type { HttpClient, HttpRequest, HttpResponse } from '../../providers/http
 import { Exchange } from './exchange.ts'
 import { httpClientLimits } from './limits.ts'
 
-/** The way to every provider: one pool of kept-alive HTTP/1.1 connections for each origin. */
+/** One pool of kept-alive HTTP/1.1 connections per origin. */
 export class UndiciClient implements HttpClient {
   readonly #agent = new Agent({
     connections: httpClientLimits.upstreamConnectionsMax,
     pipelining: 1,
-    allowH2: false, // One broken connection must not break the calls of others.
+    allowH2: false, // With HTTP/2 one broken connection would fail the calls of others.
     connect: { timeout: httpClientLimits.upstreamConnectMs },
     keepAliveTimeout: httpClientLimits.upstreamKeepAliveMs,
     keepAliveMaxTimeout: httpClientLimits.upstreamKeepAliveMs,
-    headersTimeout: 0, // An exchange keeps its own time.
+    headersTimeout: 0, // `Exchange` has its own timeouts.
     bodyTimeout: 0,
   })
 
@@ -32,7 +32,7 @@ export class UndiciClient implements HttpClient {
     return exchange.head
   }
 
-  /** Ends every connection; exchanges under way fail with HttpFault `network`. */
+  /** Closes every connection; exchanges under way fail with HttpFault `network`. */
   async stop(): Promise<void> {
     await this.#agent.destroy()
   }

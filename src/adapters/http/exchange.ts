@@ -16,8 +16,8 @@ const faultOf = (error: unknown): HttpFault => {
 }
 
 /**
- * One request and its response, straight on undici's handler: no stream object in between. The reader pulls; what arrives ahead
- * of it waits here up to a bound, then the connection is paused.
+ * One request and its response, directly on undici's handler API: no stream object in between. The reader pulls; chunks
+ * that arrive before are buffered up to a bound, then the connection is paused.
  */
 export class Exchange implements Dispatcher.DispatchHandler, AsyncIterableIterator<Uint8Array> {
   readonly #signal: AbortSignal
@@ -128,7 +128,7 @@ export class Exchange implements Dispatcher.DispatchHandler, AsyncIterableIterat
     if (!this.#finished) this.#controller?.resume()
   }
 
-  /** A reader that does not wait, waits for nobody. */
+  /** Times out only while a read is pending. */
   #startIdleTimer(): void {
     if (this.#idleTimer !== undefined) this.#idleTimer.refresh()
     else if (this.#idleTimeoutMs !== undefined)

@@ -15,12 +15,12 @@ export interface GuardedClientOptions {
 
 const refused = (why: string): HttpFault => new HttpFault('refused', new Error(why))
 
-/** One that is not public is enough: an honest name has none. */
+/** One non-public address is enough to refuse: a legitimate name has none. */
 const assertPublic = (addresses: readonly LookupAddress[]): void => {
   if (!addresses.every(({ address }) => isPublicAddress(address))) throw refused('an address that is not public')
 }
 
-/** The connection goes to the very addresses that are checked here: the name is not looked up again. */
+/** Connects to the very addresses that are checked here: a second lookup could return others. */
 const guardedLookup =
   (lookUp: HostLookup, check: typeof assertPublic): LookupFunction =>
   (host, { all = false }, callback) => {
@@ -47,10 +47,7 @@ const boundedBody = async function* (response: HttpResponse): AsyncGenerator<Uin
 
 const hostOf = ({ hostname }: URL): string => hostname.replace(/^\[|\]$/g, '')
 
-/**
- * The way to addresses that strangers name. It connects to public addresses alone, follows no redirect, keeps no connection, and reads no
- * more than the first of an answer. What it does not connect to is HttpFault `refused`.
- */
+/** For URLs of customers: public addresses only, else HttpFault `refused`; no redirects, no kept connections. */
 export class GuardedClient implements HttpClient {
   readonly #agent: Agent
   readonly #check: typeof assertPublic
@@ -63,7 +60,7 @@ export class GuardedClient implements HttpClient {
       pipelining: 0, // A connection for each request.
       allowH2: false,
       connect: { timeout: httpClientLimits.upstreamConnectMs, lookup },
-      headersTimeout: 0, // An exchange keeps its own time.
+      headersTimeout: 0, // `Exchange` has its own timeouts.
       bodyTimeout: 0,
     })
   }
@@ -85,12 +82,11 @@ export class GuardedClient implements HttpClient {
     return { ...response, body: boundedBody(response) }
   }
 
-  /** Ends every connection; exchanges under way fail with HttpFault `network`. */
   async stop(): Promise<void> {
     await this.#agent.destroy()
   }
 
-  /** An address in the place of a name is not looked up. Whatever way it is written, a URL's parser makes the usual form of it. */
+  /** An IP address as host is not looked up, so it is checked here; the URL parser normalizes all its spellings. */
   #parseAllowed(text: string): URL {
     const url = URL.parse(text)
     if (url === null || !['http:', 'https:'].includes(url.protocol)) throw refused('not an http:// or https:// URL')

@@ -2,16 +2,16 @@ import type { LookupAddress } from 'node:dns'
 import { lookup, Resolver } from 'node:dns/promises'
 import { httpClientLimits } from './limits.ts'
 
-/** All addresses of a host; rejects when it has none. */
+/** Rejects where the host has no address. */
 export type HostLookup = (host: string) => Promise<readonly LookupAddress[]>
 
-/** As every other program of this machine does: with its hosts file, its search domains. */
+/** Uses the hosts file and search domains, as other programs on this machine do. */
 export const lookUpBySystem: HostLookup = (host) => lookup(host, { all: true })
 
 const addressesOf = (found: PromiseSettledResult<readonly string[]>, family: number): readonly LookupAddress[] =>
   found.status === 'fulfilled' ? found.value.map((address) => ({ address, family })) : []
 
-/** By name servers alone. It takes no thread of the few that all lookups share, which a slow name server of a stranger would keep. */
+/** Name servers only: a customer's slow one must not occupy the few threads that system lookups share. */
 export const lookUpByDns: HostLookup = async (host) => {
   const resolver = new Resolver({ timeout: httpClientLimits.callbackLookupMs, tries: 2 })
   const [v4, v6] = await Promise.allSettled([resolver.resolve4(host), resolver.resolve6(host)])

@@ -3,14 +3,14 @@ import ipaddr from 'ipaddr.js'
 
 const v4InV6 = 12
 
-/** Well-known NAT64: networks without IPv4 reach it there. The prefix for local use leads into somebody's own network. */
+/** Well-known NAT64, by which networks without IPv4 reach it. The prefix for local use leads into private networks. */
 const isNat64 = ([first, second, ...rest]: readonly number[]): boolean =>
   first === 0x64 && second === 0xff9b && rest.slice(0, 4).every((part) => part === 0)
 
-/** All that is given out to the public; what lies beside it is special or not assigned yet. */
+/** 2000::/3; all other ranges are special or unassigned. */
 const isGlobal = ([first = 0]: readonly number[]): boolean => first >>> 13 === 0b001
 
-/** In every machine of a large cloud it leads to the host below. */
+/** On every Azure machine it leads to the host below. */
 const hostOfAzure = '168.63.129.16'
 
 const isPublicV4 = (address: ipaddr.IPv4): boolean =>
@@ -24,11 +24,11 @@ const isPublicV6 = (address: ipaddr.IPv6): boolean => {
 }
 
 /**
- * True for an address of one host on the public internet: not of this host, its networks, a provider's, or of a test or document, and not
- * another address in which such a one is wrapped. False for what is no address.
+ * True for an address of one host on the public internet: not of this host, a private network, a provider's, a test or
+ * documentation, nor an address that embeds one of those. False for text that is no address.
  */
 export const isPublicAddress = (text: string): boolean => {
-  if (isIP(text) === 0) return false // The library reads `1.2.3` too.
+  if (isIP(text) === 0) return false // The library accepts `1.2.3` too.
   const address = ipaddr.parse(text)
   return address instanceof ipaddr.IPv6 ? isPublicV6(address) : isPublicV4(address)
 }

@@ -13,11 +13,11 @@ import { natsLimits } from './limits.ts'
 
 export interface NatsOptions {
   /**
-   * `nats://host:port` or `tls://host:port`, several separated by commas; a user and password in the first count where none are given apart.
-   * With TLS, names: the client checks an address's certificate for the name `localhost`.
+   * `nats://host:port` or `tls://host:port`, several separated by commas; a user and password in the first apply when
+   * none are given separately. Use host names with TLS: the client checks an IP address's certificate for the name
+   * `localhost`.
    */
   readonly url: string
-  /** How the server's monitoring shows this process. */
   readonly name: string
   /** Replies come to this role's own inbox, so that a server's permissions can keep roles from reading each other's. */
   readonly role?: string
@@ -51,13 +51,12 @@ const tlsOf = (options: NatsOptions, first: URL | undefined): ConnectionOptions 
   return { tls: options.tls ?? {} }
 }
 
-/** Where the replies to a role come, and what the log's followers receive: below this prefix. */
 export const buildInboxPrefix = (role: string): string => `_INBOX_${role}`
 
 const inboxOf = ({ role }: NatsOptions): ConnectionOptions =>
   role === undefined ? {} : { inboxPrefix: buildInboxPrefix(role) }
 
-/** What the server's permissions refuse, which names the subject; null for any other error. No retry mends it. */
+/** The violation in an error or its causes, which names the subject; null for any other. Retrying is useless. */
 export const findPermissionViolation = (error: unknown): PermissionViolationError | null => {
   if (error instanceof PermissionViolationError) return error
   return error instanceof Error && error.cause !== undefined ? findPermissionViolation(error.cause) : null
@@ -78,7 +77,10 @@ const codeOf = (error: Error): string => ('code' in error ? String(error.code) :
 const isOfTls = (error: Error): boolean =>
   /CERT|VERIFY|ISSUER|^ERR_(TLS|SSL|OSSL)|^EPROTO$/.test(codeOf(error)) || /\btls\b/i.test(error.message)
 
-/** A server that misses our certificate, or does not trust it, only ends the connection, of which the library does not tell. */
+/**
+ * A server that requires a client certificate, or does not trust ours, only closes the connection, which the library
+ * does not report.
+ */
 const describeTimeout = (usesTls: boolean): string =>
   `does not answer within ${natsLimits.natsConnectMs} ms${usesTls ? '; one that asks for a client certificate is silent to all but those it trusts' : ''}`
 
@@ -90,7 +92,7 @@ const describeFailure = (error: Error, usesTls: boolean): string => {
   return `cannot be reached: ${unreachableReasons[codeOf(error)] ?? error.message}`
 }
 
-/** Why a first connection failed. Names the servers by host and port alone: their URLs may hold a password. */
+/** Hosts and ports alone: URLs may contain a password. */
 const toConnectError = (error: unknown, hosts: readonly string[], usesTls: boolean): Error => {
   const fault = error instanceof Error ? error : new Error(String(error))
   return new Error(`NATS at ${hosts.join(', ')} ${describeFailure(fault, usesTls)}`, { cause: fault.cause })
@@ -116,10 +118,7 @@ const optionsOf = (
   noAsyncTraces: true, // A stack trace for each request costs more than the request.
 })
 
-/**
- * A connection that comes back for ever once it stood. Rejects, with the reason in words, when no server lets us in the first time.
- * Whoever connects closes.
- */
+/** Reconnects for ever once connected. Rejects when no server accepts the first attempt. The caller closes it. */
 export const connectNats = async (options: NatsOptions): Promise<NatsConnection> => {
   const urls = urlsOf(options.url)
   const hosts = urls.map(({ host }) => host)

@@ -1,12 +1,10 @@
-/** What a consumer tells of a message that it delivers. */
 export interface Delivery {
-  /** How often the message was delivered, this time included. */
   readonly deliveries: number
   readonly streamSequence: number
   readonly deliverySequence: number
-  /** When the message was stored, in milliseconds since the epoch. */
+  /** In milliseconds since the epoch. */
   readonly storedMs: number
-  /** How many messages are still to come, as far as the consumer's server has them. */
+  /** Messages still to come, as far as the consumer's server has them. */
   readonly pending: number
 }
 

@@ -9,10 +9,8 @@ export type Durability = 'synced' | 'relaxed'
 
 export interface DurabilityOptions {
   readonly durability: Durability
-  /** Where the server answers `/jsz`: `http://127.0.0.1:8222`. */
   readonly monitoringUrl?: string | undefined
   readonly logger: Logger
-  /** What is checked, in an error; the log. */
   readonly noun?: string
 }
 
@@ -23,7 +21,6 @@ const isBelowFloor = (version: string): boolean => {
   return major < versionFloor[0] || (major === versionFloor[0] && minor < versionFloor[1])
 }
 
-/** Throws when the server that answers is too old, or takes messages too small for a frame. */
 export const checkServer = (connection: NatsConnection): void => {
   const { version = '0', max_payload = 0 } = connection.info ?? {}
   if (isBelowFloor(version)) throw new Error(`nats-server ${version} is older than ${versionFloor.join('.')}`)
@@ -53,8 +50,9 @@ const isOnOtherServer = (connection: NatsConnection, stream: StreamInfo): boolea
 }
 
 /**
- * Why the server may acknowledge a frame before it is on disk; null when it does not. Only the monitoring port tells: an account's own
- * connection is not answered on `$SYS`, and neither INFO nor the stream's configuration carries the setting.
+ * Why the server may acknowledge a frame before it is on disk; null when it does not. Only the monitoring port reports
+ * that: `$SYS` does not answer an account's own connection, and neither INFO nor the stream's configuration carries the
+ * setting.
  */
 const findDurabilityProblem = async (
   connection: NatsConnection,
@@ -72,7 +70,7 @@ const findDurabilityProblem = async (
   return report.config?.sync_always === true ? null : 'the server does not run with `sync_interval: always`'
 }
 
-/** Throws when an acknowledged frame could be lost with the power, or warns where the configuration says `durability: relaxed`. */
+/** Throws when a power loss could lose an acknowledged frame; only warns with `durability: relaxed`. */
 export const checkDurability = async (
   connection: NatsConnection,
   stream: StreamInfo,

@@ -16,19 +16,16 @@ const noSuitablePeers = 10005
 const unavailable = 503
 export const nanosecondsInMs = 1_000_000
 
-/** A stream as it must stand. */
 export interface StreamSpec {
-  /** What a difference in would lose, change or reorder messages. Absent means the same as the value in `absentOf`. */
+  /** Settings whose difference would lose, change or reorder messages. Absent means as in `defaultSettings`. */
   readonly config: Partial<StreamConfig> & { readonly name: string }
-  /** What it is made with, and an operator may change. */
+  /** Only at creation: an operator may change them. */
   readonly initially?: Partial<StreamConfig>
-  /** What it is for, in an error: `the log`. */
   readonly noun: string
-  /** Makes the stream where there is none. A role must not: it would work alone on a stream whose name is misspelt. */
+  /** Creates a missing stream. Roles must not: with a misspelt name, one would work alone on its own. */
   readonly create: boolean
 }
 
-/** Settings that must not be there at all, whoever made the stream. */
 const forbidden = ['mirror', 'sources', 'subject_transform', 'sealed', 'no_ack', 'allow_msg_ttl'] as const
 
 const defaultSettings = {
@@ -41,7 +38,7 @@ const defaultSettings = {
 
 const formatSetting = (value: unknown): string => JSON.stringify(value) ?? 'absent'
 
-/** What stands differently from what was asked for; an older server ignores a setting that it does not know without a word. */
+/** Settings that are not as requested: an older server silently ignores those it does not know. */
 export const findDifferences = <Settings extends object>(
   wanted: Partial<Settings>,
   found: Partial<Settings>,
@@ -58,7 +55,7 @@ export const findDifferences = <Settings extends object>(
 export const isApiError = (error: unknown, code: number): boolean =>
   error instanceof JetStreamApiError && error.code === code
 
-/** What a cluster says, or leaves unsaid, while it or the stream has no leader, or too few of its servers have come up. */
+/** Whether the error means that the cluster or stream has no leader, or too few of its servers are up. */
 export const isTransient = (error: unknown): boolean => {
   if (error instanceof JetStreamApiError) return error.status === unavailable || error.code === noSuitablePeers
   const nobodyAnswers = error instanceof Error && error.cause instanceof RequestError && error.cause.isNoResponders()
@@ -69,14 +66,14 @@ const createStream = async (jsm: JetStreamManager, { config, initially, noun }: 
   try {
     await jsm.streams.add({ ...config, ...initially })
   } catch (error) {
-    // Another process was quicker. Where its settings differ, those that matter are compared and named below.
+    // Another process created it first; `ensureStream` compares its settings.
     if (isApiError(error, nameInUse)) return
     if (findPermissionViolation(error) === null) throw error
     throw new Error(`${noun} ${config.name} does not exist, and this user may not make it`, { cause: error })
   }
 }
 
-/** Asked first, since most who use the stream may not create it. */
+/** Reads it first, since most roles may not create it. */
 const findOrCreate = async (jsm: JetStreamManager, wanted: StreamSpec): Promise<StreamInfo> => {
   const { config, noun, create } = wanted
   try {
@@ -92,7 +89,7 @@ const findOrCreate = async (jsm: JetStreamManager, wanted: StreamSpec): Promise<
   return jsm.streams.info(config.name)
 }
 
-/** Does work that needs a leader until it is done; rejects with the server's last word where none answers within `natsOpenMs`. */
+/** Retries work that needs a leader; rejects with the server's last error after `natsOpenMs`. */
 export const retryUntilLed = async <T>(work: () => Promise<T | null>, noLeader: string): Promise<T> => {
   const deadline = AbortSignal.timeout(natsLimits.natsOpenMs)
   for (;;) {
@@ -108,8 +105,8 @@ export const retryUntilLed = async <T>(work: () => Promise<T | null>, noLeader: 
 }
 
 /**
- * A stream, which `create` makes where it does not stand. Throws when it stands with other settings, and lists them; when it does not
- * stand, or may not be made; and with the server's last word when no leader answers within `natsOpenMs`.
+ * With `create`, creates a missing stream. Throws when it exists with other settings, and lists them; when it does not
+ * exist, or may not be created; and with the server's last error when no leader answers within `natsOpenMs`.
  */
 export const ensureStream = async (jsm: JetStreamManager, wanted: StreamSpec): Promise<StreamInfo> => {
   const { config, noun } = wanted

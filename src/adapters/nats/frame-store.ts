@@ -10,7 +10,7 @@ import type { PendingFrame } from './pending-frames.ts'
 import type { Publisher } from './publisher.ts'
 import type { RecentFrames } from './recent-frames.ts'
 
-/** A frame id that the server had seen before this process first sent it: two processes count under one writer, and bills get lost. */
+/** The server knew the id before the first send: two processes count under one writer, and bills get lost. */
 export class ReusedFrameId extends Error {
   constructor(id: string) {
     super(`frame ${id} was a duplicate when it was first sent`)
@@ -18,7 +18,7 @@ export class ReusedFrameId extends Error {
   }
 }
 
-/** How one attempt ended. `refused`: the expected sequence was not the subject's last. `unknown`: the frame may stand or not. */
+/** `refused`: the expected sequence was not the subject's last. `unknown`: the frame may be stored or not. */
 export type SendOutcome =
   | { readonly outcome: 'stored'; readonly sequence: number; readonly duplicate: boolean }
   | { readonly outcome: 'refused' }
@@ -26,7 +26,7 @@ export type SendOutcome =
 
 export interface FrameDestination {
   readonly subject: string
-  /** The subject's last sequence for the frame to be stored; absent: whatever it is. */
+  /** The subject's last sequence that is required; absent: any. */
   readonly expectedSequence?: number
 }
 
@@ -35,19 +35,16 @@ export interface StoreParts {
   readonly link: Link
   readonly recent: RecentFrames
   readonly observer: Pick<Observer, 'frameStored'>
-  /** What its server says is wrong, where it says so; null otherwise. */
   readonly readServerError: () => Promise<string | null>
   readonly logger: Logger
   readonly onFatal: (error: Error) => void
 }
 
-/** The expected sequence was not the subject's last. */
 export const isSequenceConflict = (error: unknown): boolean =>
   error instanceof JetStreamApiError &&
   (error.code === JetStreamApiCodes.StreamWrongLastSequence ||
     error.code === JetStreamApiCodes.StreamWrongLastSequenceUnknown)
 
-/** Sends frames and tells what became of them. */
 export class FrameStore {
   readonly #parts: StoreParts
   readonly #warning: ThrottledWarning
@@ -58,7 +55,6 @@ export class FrameStore {
     this.#warning = new ThrottledWarning(parts.logger)
   }
 
-  /** Why the last frame that was sent is not stored, in words; null where it is. */
   get refusal(): string | null {
     return this.#refusal
   }
@@ -114,7 +110,7 @@ export class FrameStore {
     if (link.isClosed) return
     this.#refusal = said
     const reason = (await readServerError()) ?? said
-    if (this.#refusal === null) return // It is stored meanwhile.
+    if (this.#refusal === null) return // Stored meanwhile.
     this.#refusal = reason
     this.#warning.raise({ frame: frameIdText(id), reason }, 'a frame is not acknowledged; it is sent again')
   }

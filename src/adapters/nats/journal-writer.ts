@@ -10,15 +10,14 @@ interface QueuedFrame {
 }
 
 /**
- * Group commit: what is appended while frames are in flight gathers in the next frame, which leaves in the turn of the event loop in which
- * one of them is acknowledged. No timer fills a frame.
+ * Group commit: what is appended while frames are in flight goes into the next frame, which is sent in the turn of the
+ * event loop in which one of them is acknowledged. No frame waits for a timer.
  */
 export class JournalWriter {
   readonly #writer: string
   readonly #subject: string
   readonly #store: FrameStore
   readonly #pending: PendingFrames
-  /** Frames that wait for a slot; the last one still gathers. */
   readonly #queued: QueuedFrame[] = []
   #counter = 0
   #inFlight = 0
@@ -49,7 +48,7 @@ export class JournalWriter {
     return gathered
   }
 
-  /** At the end of the event loop's turn, so that what all its callbacks append travels together: a busy process has many in a turn. */
+  /** At the end of the event loop's turn, so that what all its callbacks append is sent together. */
   #flushSoon(): void {
     if (this.#flushIsDue || this.#inFlight === natsLimits.framesInFlightMax) return
     this.#flushIsDue = true

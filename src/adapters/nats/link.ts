@@ -9,14 +9,12 @@ const wakeAll = (waiting: Set<() => void>): void => {
   for (const wake of woken) wake()
 }
 
-/** Tells those who wait for the server when the connection goes, when it is back, and when the log is closed. */
 export class Link {
   readonly #onLost = new Set<() => void>()
   readonly #onBack = new Set<() => void>()
   #isUp = true
   #isClosed = false
 
-  /** `onRefused` is told what the server's permissions do not let this process do. */
   constructor(connection: NatsConnection, onRefused: (refusal: Error) => void = () => {}) {
     void this.#watch(connection, onRefused)
   }
@@ -25,12 +23,12 @@ export class Link {
     return this.#isClosed
   }
 
-  /** What is published while it is not is lost. */
+  /** What is published while this is false is lost. */
   get isUp(): boolean {
     return this.#isUp && !this.#isClosed
   }
 
-  /** Settles as the work does, or rejects as soon as no answer can come any more. The work is begun only on a connection that stands. */
+  /** Settles as the work does, or rejects as soon as the connection is lost, since no answer can come then. */
   runWhileUp<T>(work: () => Promise<T>): Promise<T> {
     if (this.#isClosed || !this.#isUp) return Promise.reject(new Error('no connection to the log'))
     return new Promise<T>((resolve, reject) => {
@@ -42,10 +40,7 @@ export class Link {
     })
   }
 
-  /**
-   * Waits before the next attempt, longer after each (`attempt` counts from 0), but no longer than until the connection is back.
-   * Throws `log_unavailable` when the log is closed.
-   */
+  /** Waits longer for each attempt (from 0), or until the connection is back. Throws `log_unavailable` when closed. */
   async backOff(attempt: number): Promise<void> {
     if (!this.#isClosed) await this.#pause(Math.min(natsLimits.frameRetryMs * 2 ** attempt, natsLimits.frameRetryMaxMs))
     if (this.#isClosed) throw new GatewayError('log_unavailable', 'The event log is closed.')

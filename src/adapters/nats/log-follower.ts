@@ -19,29 +19,24 @@ export interface LogFollowerParts {
   readonly logger: Logger
 }
 
-const frameBytesKept = 0.9 // A message later, where that is smaller.
+const frameBytesKept = 0.9 // Decay of the size estimate with each smaller message.
 
 export type OnMessage = (message: LogMessage) => void | Promise<void>
 
-/** Hands every message from one sequence on to one reader, in order and one at a time, across restarts of the server. */
+/** Delivers every message from a sequence on, in order and one at a time, across server restarts. */
 export class LogFollower implements Follower {
   readonly done: Promise<void>
   readonly #parts: LogFollowerParts
   readonly #onMessage: OnMessage
   readonly #ended = Promise.withResolvers<void>()
-  /** Messages that the reader has not been handed yet. */
   readonly #buffer: LogMessage[] = []
   #bufferBytes = 0
-  /** What the next message may be expected to have: as much as the largest of late. */
+  /** Expected size of the next message: that of the largest recent one. */
   #frameBytes = 1
-  /** Sequence of the last message that came. */
   #received: number
   #session: PullSession | undefined
-  /** What the reader is busy with. */
   #handling: Promise<void> | null = null
-  /** What is in the buffer is handed on at the end of this turn of the event loop. */
   #isScheduled = false
-  /** Sessions that could not be started since the last that could. */
   #attempt = 0
   #isOver = false
   #endSession: (reason: string) => void = () => {}
@@ -54,17 +49,16 @@ export class LogFollower implements Follower {
     void this.#run()
   }
 
-  /** True once nothing is handed on any more. */
   get isOver(): boolean {
     return this.#isOver
   }
 
-  /** Resolves when the reader has finished the message it is busy with; it gets no other. */
+  /** Resolves when the reader has finished its current message; it receives no other. */
   async stop(): Promise<void> {
     this.#isOver = true
     this.#endSession('stopped')
     await this.#session?.close()
-    // A reader that fails now has said so through `done`.
+    // A reader's failure is reported through `done`.
     await this.#handling?.catch(() => {})
     this.#ended.resolve()
   }
@@ -90,7 +84,7 @@ export class LogFollower implements Follower {
     }
   }
 
-  /** Ends with the reason why another session is needed. Throws a LogFault, or what the server's permissions refuse. */
+  /** Resolves with the reason why another session is needed. Throws a LogFault or a permission violation. */
   async #runSession(): Promise<string> {
     const { link } = this.#parts
     const lost = Promise.withResolvers<string>()
@@ -150,7 +144,7 @@ export class LogFollower implements Follower {
     if (this.#handling === null && !this.#isScheduled) this.#scheduleDispatch()
   }
 
-  /** Acknowledgements that came with the message go first: somebody waits for them. */
+  /** Deferred, so that acknowledgements that arrived with the message go first: callers wait for them. */
   #scheduleDispatch(): void {
     this.#isScheduled = true
     setImmediate(() => {
@@ -159,7 +153,7 @@ export class LogFollower implements Follower {
     })
   }
 
-  /** A reader that answers at once costs no promise. */
+  /** A synchronous reader costs no promise. */
   #dispatch(message: LogMessage): void {
     try {
       const result = this.#onMessage(message)

@@ -10,10 +10,8 @@ import {
 import { ensureStream, nanosecondsInMs } from './ensure-stream.ts'
 import { natsLimits } from './limits.ts'
 
-/** What the log's stream and its subjects are called. */
 export interface LogNames {
   readonly stream: string
-  /** Before every subject. */
   readonly prefix: string
   readonly journalPrefix: string
   readonly walletPrefix: string
@@ -21,20 +19,19 @@ export interface LogNames {
 
 export interface StreamOptions {
   readonly replicas: number
-  /** Makes the stream where there is none. A role must not: it would work alone on a log whose name is misspelt. */
+  /** Creates a missing stream. Roles must not: with a misspelt name, one would work alone on a log of its own. */
   readonly create: boolean
 }
 
 const namePattern = /^[A-Za-z][A-Za-z0-9_-]{0,63}$/
 
-/** Names from `log.name` of the configuration. Throws when it cannot be a stream's name. */
+/** `name` is `log.name` of the configuration. Throws when it cannot be a stream's name. */
 export const buildLogNames = (name: string): LogNames => {
   if (!namePattern.test(name)) throw new Error(`log.name ${JSON.stringify(name)} does not match ${namePattern}`)
   const prefix = name.toLowerCase()
   return { stream: name, prefix: `${prefix}.`, journalPrefix: `${prefix}.journal.`, walletPrefix: `${prefix}.wallet.` }
 }
 
-/** What a difference in would lose, change or reorder events. */
 const configOf = (names: LogNames, replicas: number) =>
   ({
     name: names.stream,
@@ -56,7 +53,7 @@ const configOf = (names: LogNames, replicas: number) =>
     num_replicas: replicas,
   }) satisfies Partial<StreamConfig>
 
-/** The log's stream. Throws like `ensureStanding`. */
+/** Throws like `ensureStream`. */
 export const ensureLogStream = (
   jsm: JetStreamManager,
   names: LogNames,

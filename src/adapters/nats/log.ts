@@ -26,22 +26,20 @@ import { WalletSubjectAppender } from './wallet-subject-appender.ts'
 import { type EncodedEvents, type EnvelopeContext, wrapFacts } from './wrap-facts.ts'
 
 export interface LogOptions {
-  /** Stays the caller's to close, after the log. */
+  /** Closed by the caller, after the log. */
   readonly connection: NatsConnection
   /** `log.name` of the configuration: the stream's name and, in lower case, the first token of its subjects. */
   readonly name: string
-  /** The last token of the journal's subject: which role writes. */
   readonly role: string
-  /** Nothing will be appended, so the server's permissions need not let this role. */
+  /** Skips the check that the server's permissions let this role append. */
   readonly readOnly?: boolean
-  /** Whether the stream is made where there is none; it is, unless this is false. */
+  /** Creates a missing stream; true by default. */
   readonly create?: boolean
-  /** Whom a follower believes what; without it, everybody everything. */
+  /** Which events a follower accepts from which writer; all when absent. */
   readonly permittedTypes?: Speakers
   readonly durability: Durability
   readonly replicas: number
   readonly monitoringUrl?: string | undefined
-  /** Told of every frame that is stored. */
   readonly observer?: Pick<Observer, 'frameStored'> | undefined
   readonly clock: Clock
   readonly newId: NewId
@@ -50,20 +48,17 @@ export interface LogOptions {
   readonly onFatal: (error: Error) => void
 }
 
-/** How much the log holds. */
 export interface LogSize {
   readonly frames: number
   readonly bytes: number
 }
 
 export interface OpenLog extends EventLog, RawFrames {
-  /** Why the last frame that was sent is not stored, in words; null where it is. */
   readonly refusal: string | null
-  /** Asks the server, like `lastSequence`. */
   size(): Promise<LogSize>
-  /** By the server's clock, which the frames' store times are read from, in milliseconds since the epoch; asks the server. */
+  /** The server's clock, which also sets the frames' store times, in milliseconds since the epoch; asks the server. */
   serverTimeMs(): Promise<number>
-  /** Takes no more facts, waits for those under way so many milliseconds, rejects the rest with `log_unavailable` and stops the followers. */
+  /** Refuses new facts, waits `withinMs` for pending ones, then rejects them with `log_unavailable`. */
   close(withinMs: number): Promise<void>
 }
 
@@ -156,7 +151,6 @@ class NatsLog implements OpenLog {
     await this.#parts.pending.waitUntilEmpty(withinMs)
     await Promise.all([...this.#tails].map((tail) => tail.stop()))
     this.#parts.link.close()
-    // Those that are rejected by the close are rejected in this turn of the event loop or the next.
     await this.#parts.pending.waitUntilEmpty(withinMs)
   }
 
@@ -237,8 +231,8 @@ const assemble = (options: LogOptions, names: LogNames, jsm: Parts['jsm']): Part
 }
 
 /**
- * Opens the event log on a connection, makes its stream where `create` says so, and checks that stream and server keep what they acknowledge,
- * and let this role do its work. Throws when they do not, with every reason. Each log that is opened has a writer id of its own.
+ * With `create`, creates a missing stream. Throws, with every reason, when stream or server do not keep what they
+ * acknowledge, or do not let this role do its work. Each opened log has its own writer id.
  */
 export const openLog = async (options: LogOptions): Promise<OpenLog> => {
   const { connection, name, replicas, role, readOnly = false, create = true } = options

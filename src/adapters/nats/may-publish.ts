@@ -2,12 +2,12 @@ import type { JetStreamClient } from '@nats-io/jetstream'
 import { sharedLimits } from '../../runtime/limits.ts'
 import { findPermissionViolation } from './connect.ts'
 
-/** A name that no stream can have: what is published for it is answered, but stored nowhere. */
+/** A name that no stream can have: a message that expects it is answered but never stored. */
 const noStream = '.'
 
 /**
- * Learns from a message that cannot be stored whether this user may publish on a subject: where it may not, every message would wait for
- * ever. Throws then, with `complaint` and what the server refuses.
+ * Sends a message that cannot be stored, to check whether this user may publish on a subject; if not, every message
+ * would wait for ever. Throws `complaint` with the server's refusal then.
  */
 export const assertMayPublish = async (client: JetStreamClient, subject: string, complaint: string): Promise<void> => {
   try {

@@ -4,12 +4,9 @@ import type { Event } from '../../events/envelope.ts'
 import { natsLimits } from './limits.ts'
 import type { EncodedEvents } from './wrap-facts.ts'
 
-/** A frame on its way into the log. */
 export class PendingFrame {
   readonly id: FrameId
-  /** By a clock that never jumps. */
   readonly openedMs = performance.now()
-  /** How often it was sent. */
   sends = 0
   readonly events: Event[] = []
   readonly #lines: string[] = []
@@ -36,7 +33,6 @@ export class PendingFrame {
   }
 }
 
-/** All frames that are not acknowledged yet, of every writer of this log. */
 export class PendingFrames {
   readonly #frames = new Set<PendingFrame>()
   readonly #onEmpty = new Set<() => void>()
@@ -48,7 +44,7 @@ export class PendingFrames {
     return frame
   }
 
-  /** Throws `log_unavailable` when the events are more than memory is set aside for. */
+  /** Throws `log_unavailable` beyond `appendQueueEventsMax`. */
   admit(events: number): void {
     if (this.#events + events > natsLimits.appendQueueEventsMax)
       throw new GatewayError('log_unavailable', 'Too many events wait for the event log.')
@@ -69,7 +65,6 @@ export class PendingFrames {
     return oldest === undefined ? 0 : performance.now() - oldest.openedMs
   }
 
-  /** Resolves when nothing is pending, or after so many milliseconds. */
   waitUntilEmpty(withinMs: number): Promise<void> {
     if (this.#frames.size === 0) return Promise.resolve()
     return new Promise((resolve) => {

@@ -9,10 +9,8 @@ import {
 } from '@nats-io/transport-node'
 import { natsLimits } from './limits.ts'
 
-/** How a message went into its stream. */
 export interface Acknowledgement {
   readonly sequence: number
-  /** The server had it before, and did not store it again. */
   readonly duplicate: boolean
 }
 
@@ -21,12 +19,11 @@ export interface Publication {
   readonly bytes: Uint8Array
   /** The server stores it once within the stream's duplicate window; absent: as often as it is sent. */
   readonly messageId?: string
-  /** The subject's last sequence for the message to be stored; absent: whatever it is. */
+  /** The subject's last sequence that is required; absent: any. */
   readonly expectedSequence?: number | undefined
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** Nobody takes what is published. */
 export class NoSuchStream extends Error {
   override readonly name = 'NoSuchStream'
 
@@ -42,7 +39,6 @@ interface PendingPublish {
   readonly reject: (error: Error) => void
 }
 
-/** What the server says in an acknowledgement. */
 interface AckPayload {
   readonly seq: number
   readonly duplicate?: boolean
@@ -61,20 +57,19 @@ const buildHeaders = (stream: string, { messageId, expectedSequence, headers = {
 }
 
 /**
- * Publishes into one stream, and hears all acknowledgements on one inbox. The library's own way makes an error object, a promise and a timer
- * for each message, which together cost more than the message does.
+ * Publishes into one stream, and receives all acknowledgements on one inbox. The library's own way creates an error
+ * object, a promise and a timer for each message, which together cost more than the message does.
  */
 export class Publisher {
   readonly #connection: NatsConnection
   readonly #stream: string
   readonly #inbox: string
-  /** The longest waiting first: all wait equally long. */
+  /** Oldest first, since all have the same timeout. */
   readonly #pending = new Map<string, PendingPublish>()
   #lastToken = 0
   #timer: NodeJS.Timeout | undefined
   #isSubscribed = false
 
-  /** Acknowledgements come to an inbox below the prefix. */
   constructor(connection: NatsConnection, stream: string, inboxPrefix: string) {
     this.#connection = connection
     this.#stream = stream
@@ -84,8 +79,9 @@ export class Publisher {
   }
 
   /**
-   * Resolves once the message stands. Rejects with JetStreamApiError where the server refuses it, PermissionViolationError where this user
-   * may not publish it, and TimeoutError when nothing was heard for `frameAckMs`: then it may stand or not.
+   * Resolves once the message is stored. Rejects with JetStreamApiError where the server refuses it,
+   * PermissionViolationError where this user may not publish it, and TimeoutError when no answer came within
+   * `frameAckMs`: then it may be stored or not.
    */
   publish(publication: Publication): Promise<Acknowledgement> {
     const { subject, bytes } = publication
@@ -107,7 +103,7 @@ export class Publisher {
     this.#connection.subscribe(`${this.#inbox}.*`, { callback })
   }
 
-  /** The server has ended the subscription, and with it every answer that was due; the next message subscribes again. */
+  /** The server ended the subscription, so no pending answer can come; the next publish subscribes again. */
   #onSubscriptionClosed(error: Error): void {
     this.#isSubscribed = false
     for (const { reject } of this.#pending.values()) reject(error)
@@ -139,7 +135,7 @@ export class Publisher {
     }
   }
 
-  /** Of what it does not let through the server only tells the connection. */
+  /** The server reports a violation only to the connection, not to the inbox. */
   async #watchRefusals(): Promise<void> {
     for await (const status of this.#connection.status()) {
       const error = status.type === 'error' ? status.error : null
@@ -153,7 +149,6 @@ export class Publisher {
   }
 }
 
-/** Throws what the server says instead of one. */
 const parseAck = (msg: Msg): Acknowledgement => {
   if (msg.data.length === 0 && msg.headers?.code === noRespondersStatus) throw new NoSuchStream()
   const { seq, duplicate = false, error } = msg.json<AckPayload>()

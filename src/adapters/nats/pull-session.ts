@@ -6,9 +6,9 @@ import { natsLimits } from './limits.ts'
 import type { Link } from './link.ts'
 import type { LogMessage } from './read-frame.ts'
 
-/** The log is not what it must be; no retry mends that. */
+/** The log is incomplete or invalid; retrying does not help. */
 export class LogFault extends Error {
-  /** Sequences that are not there, where the log goes on behind them. */
+  /** The missing sequences, and the sequence at which the log resumes after them. */
   readonly gap: { readonly from: number; readonly resumesAt: number } | null
 
   constructor(message: string, gap: LogFault['gap'] = null) {
@@ -24,22 +24,20 @@ export interface PullSessionParts {
   readonly stream: string
   readonly inboxPrefix: string
   readonly link: Link
-  /** How many messages the reader would take now. */
   readonly room: () => number
   readonly onMessage: (message: LogMessage) => void
-  /** Called once, when the session will deliver no more and another must go on. */
   readonly onEnd: (reason: string) => void
 }
 
 const heartbeatStatus = 100
 const requestEndedStatus = 408
 const conflictStatus = 409
-/** Of a request that is bounded in bytes: the next message would be too many, or all that were asked for have come. */
+/** How a pull bounded in bytes ends: the next message would exceed them, or the batch is complete. */
 const requestIsDone = /exceeds maxbytes|batch completed/i
 
 /**
- * One short-lived consumer that delivers the stream in order from one sequence on. Whatever disturbs it (a restart, a new leader, a lost
- * message, silence) ends it; whoever reads opens the next one behind the last message that came.
+ * One short-lived consumer that delivers the stream in order from one sequence on. Any disturbance (a restart, a new
+ * leader, a lost message, silence) ends it; its owner opens the next one after the last message received.
  */
 export class PullSession {
   readonly #parts: PullSessionParts
@@ -47,11 +45,10 @@ export class PullSession {
   #subscription: Subscription | undefined
   #consumer = ''
   #delivered = 0
-  /** Messages asked for that have not come yet. */
   #outstanding = 0
-  /** Where the log ends, as the consumer's server has it. */
+  /** The log's last sequence, as the consumer's server reports it. */
   #logEnd = 0
-  /** Where the log ended, as the stream's leader had it when it was last asked; 0 while nothing is asked of the consumer. */
+  /** The same, as the stream's leader last reported it; 0 while no messages are requested. */
   #leaderLogEnd = 0
   #stallTimer: NodeJS.Timeout | undefined
   #lagTimer: NodeJS.Timeout | undefined
@@ -62,7 +59,7 @@ export class PullSession {
     this.#inbox = createInbox(parts.inboxPrefix)
   }
 
-  /** Throws a LogFault when the stream does not reach to `fromSequence` or does not hold it any more. */
+  /** Throws a LogFault when the stream does not reach `fromSequence` or no longer holds it. */
   async start(fromSequence: number): Promise<void> {
     const { connection, jsm, stream } = this.#parts
     const end = await this.#assertReaches(fromSequence - 1)
@@ -93,14 +90,12 @@ export class PullSession {
     this.#leaderLogEnd = end
   }
 
-  /** Asks for as many messages as the reader has room for, in few and large requests. */
   fill(): void {
     if (this.#isOver || this.#subscription === undefined || this.#parts.connection.isClosed()) return
     const room = this.#parts.room()
     if (room > this.#outstanding * 2) this.#request(room - this.#outstanding)
   }
 
-  /** Ends the session and lets the server forget its consumer. */
   async close(): Promise<void> {
     this.#isOver = true
     clearTimeout(this.#stallTimer)
@@ -108,13 +103,13 @@ export class PullSession {
     this.#subscription?.unsubscribe()
     const { jsm, link, stream } = this.#parts
     if (this.#consumer === '') return
-    // Where the server cannot be told, it forgets the consumer by itself after `followInactiveMs`.
+    // A server that is not reached drops the consumer by itself after `followInactiveMs`.
     await link.runWhileUp(() => jsm.consumers.delete(stream, this.#consumer)).catch(() => false)
   }
 
   /**
-   * A consumer may start behind the end, and would then skip what comes in between. A new leader may still apply what it has committed; a
-   * log that stays short has lost its end. Resolves with where it ends.
+   * A consumer created beyond the end would skip what is stored in between. A new leader may still apply what it has
+   * committed, so a short log is checked again; one that stays short has lost its end. Resolves with the last sequence.
    */
   async #assertReaches(sequence: number): Promise<number> {
     const { jsm, link, stream } = this.#parts
@@ -146,7 +141,7 @@ export class PullSession {
   }
 
   #checkStall(): void {
-    // With nothing asked for, because the reader is slow, the server has nothing to say.
+    // A slow reader requests nothing, and then the server sends nothing.
     if (this.#outstanding > 0) this.#endSession(`silent for ${natsLimits.followStallMs} ms`)
     else this.#stallTimer?.refresh()
   }
@@ -156,8 +151,8 @@ export class PullSession {
   }
 
   /**
-   * A consumer lives on any of a cluster's servers. One that has come back, or is slow, keeps its heartbeat while it lags behind the
-   * stream's leader: what the leader had at one check must be there by the next.
+   * A consumer may be on any server of a cluster. One that has restarted or is slow keeps sending heartbeats while it
+   * lags behind the stream's leader: what the leader had at one check must be there by the next.
    */
   async #checkLag(): Promise<void> {
     const { jsm, link, stream } = this.#parts

@@ -15,7 +15,7 @@ const readFrameId = (data: Uint8Array): string => {
   }
 }
 
-/** A message as a frame that nobody has looked into: its bytes may be anything, and then it has no id. */
+/** An undecoded frame: its bytes may be anything, and its id is empty when none can be read. */
 export const toRawFrame = ({ sequence, subject, storedMs, data }: LogMessage, names: LogNames): RawFrame => ({
   sequence,
   subject: subject.slice(names.prefix.length),
@@ -26,7 +26,7 @@ export const toRawFrame = ({ sequence, subject, storedMs, data }: LogMessage, na
 
 type FollowRaw = (from: number, onFrame: (frame: RawFrame) => void | Promise<void>) => Follower
 
-/** What a follower hands on and a reader has not taken yet: with enough of it the follower waits. */
+/** Frames between a follower and a reader; the follower waits while it is full. */
 class FrameBuffer {
   #frames: RawFrame[] = []
   #bytes = 0
@@ -41,7 +41,6 @@ class FrameBuffer {
     return isFull ? this.#taken.promise : undefined
   }
 
-  /** The next frames; rejects as `broken` does while there are none. */
   async take(broken: Promise<never>): Promise<readonly RawFrame[]> {
     if (this.#frames.length === 0) await Promise.race([this.#arrived.promise, broken])
     const frames = this.#frames
@@ -52,20 +51,18 @@ class FrameBuffer {
     return frames
   }
 
-  /** Nobody waits for room any more. */
   release(): void {
     this.#taken.resolve()
     this.#taken = Promise.withResolvers()
   }
 }
 
-/** As whoever reads frames is told of it. */
 const toFramesFault = (fault: unknown): unknown =>
   fault instanceof LogFault && fault.gap !== null
     ? new FramesFault('missing', fault.message, fault.gap.from, fault.gap.resumesAt)
     : fault
 
-/** The frames `from` to `to` of a log that is followed. */
+/** The frames from `from` to `to`, both included. */
 export async function* readFrameRange(follow: FollowRaw, from: number, to: number): AsyncIterable<readonly RawFrame[]> {
   if (from > to) return
   const waiting = new FrameBuffer()
@@ -78,7 +75,7 @@ export async function* readFrameRange(follow: FollowRaw, from: number, to: numbe
       throw toFramesFault(fault)
     },
   )
-  broken.catch(() => {}) // Told where somebody waits for it.
+  broken.catch(() => {}) // Reported by `take`; here only kept from being an unhandled rejection.
   try {
     for (let next = from; next <= to; ) {
       const frames = await waiting.take(broken)

@@ -7,13 +7,11 @@ import { natsLimits } from './limits.ts'
 import { Link } from './link.ts'
 import { buildLogNames, type LogNames } from './log-stream.ts'
 
-/** Frames that were sent and not answered. */
 class InFlightFrames {
   readonly #sent = new Set<Promise<void>>()
   #bytes = 0
   #failure: unknown = null
 
-  /** What the first that failed says. */
   get failure(): unknown {
     return this.#failure
   }
@@ -45,16 +43,15 @@ class InFlightFrames {
 }
 
 /**
- * Puts frames into a log as they were stored once. Each is sent with the sequence that must be the log's last before it: none can be
- * stored out of order, twice, or behind another writer's.
+ * Restores frames unchanged. Each is sent with the sequence that must be the log's last before it: none can be stored
+ * out of order, twice, or after another writer's.
  */
 class RawWriter implements FrameWriter {
   readonly #client: JetStreamClient
   readonly #link: Link
   readonly #names: LogNames
-  /** Attempts that ended in trouble since the last frame was stored. */
   #failures = 0
-  /** Sequences of frames whose id the server knows from an earlier frame, which the log holds too. */
+  /** Sequences of frames whose id an earlier frame of the log has too. */
   readonly #duplicateIds = new Set<number>()
 
   constructor(connection: NatsConnection, names: LogNames) {
@@ -103,12 +100,12 @@ class RawWriter implements FrameWriter {
   #check({ sequence, id }: RawFrame, { seq, duplicate }: PubAck): void {
     if (seq === sequence) return
     if (!duplicate) throw new RestoreRefused(`frame ${sequence} was stored at sequence ${seq}`)
-    // The log held this id twice, further apart than the server looks back; here they come closer.
+    // The log has this id twice, further apart than the duplicate window; a restore sends them closer together.
     this.#duplicateIds.add(sequence)
     throw new Error(`the id ${id} of frame ${sequence} was stored before, at sequence ${seq}`)
   }
 }
 
-/** Writes whole frames to the log of a name, on a connection that stays the caller's to close. */
+/** The caller closes the connection. */
 export const openRawWriter = (connection: NatsConnection, name: string): FrameWriter =>
   new RawWriter(connection, buildLogNames(name))

@@ -15,21 +15,19 @@ import type { RecentFrames } from './recent-frames.ts'
 
 export type { AllowedWriters as Speakers }
 
-/** A message of the log's stream as it came from the server. */
 export interface LogMessage {
   readonly sequence: number
   readonly subject: string
-  /** When the server stored it, in milliseconds since the epoch. */
+  /** In milliseconds since the epoch. */
   readonly storedMs: number
   readonly data: Uint8Array
 }
 
-/** Reads the frames of one log. */
 export class FrameReader {
   readonly #names: LogNames
   readonly #recent: RecentFrames
   readonly #permittedTypes: AllowedWriters | undefined
-  /** Followers of this process: with one alone, what it reads need not be kept for another. */
+  /** In this process. With only one, decoded events need not be kept for another. */
   followers = 0
 
   constructor(names: LogNames, recent: RecentFrames, speakers?: AllowedWriters) {
@@ -38,7 +36,7 @@ export class FrameReader {
     this.#permittedTypes = speakers
   }
 
-  /** The frame in a message, every event checked and raised to its current version. Throws when it cannot be read or believed. */
+  /** Validates and upcasts every event. Throws when the frame cannot be decoded or is not of its subject. */
   read({ sequence, subject, data }: LogMessage): Frame {
     try {
       const id = frameIdOf(data)

@@ -6,13 +6,13 @@ interface RecentFrame {
   readonly events: readonly Event[]
 }
 
-/** A message is a view of all that its connection read at once, 64 KB and more, which would be kept with it. */
+/** A view would keep alive all that its connection read at once, 64 KB and more. */
 const copyIfView = (bytes: Uint8Array): Uint8Array =>
   bytes.byteLength === bytes.buffer.byteLength ? bytes : new Uint8Array(bytes)
 
 /**
- * Frames that this process has just sent or read, by id. A follower that meets the same bytes again gets the same events, without
- * parsing and checking them once more.
+ * Frames that this process has just sent or read, by id. A follower that receives the same bytes reuses the events,
+ * without parsing and checking them again.
  */
 export class RecentFrames {
   readonly #frames = new Map<string, RecentFrame>()

@@ -1,18 +1,18 @@
 import { sharedLimits } from '../../runtime/limits.ts'
 import { serverHealth } from './server-health.ts'
 
-/** The check that shows it can be public. */
+/** Paths are removed, since the health check that shows the error can be public. */
 const paths = / \/[^\s:]+/g
 
 const readServerError = async (monitoringUrl: string | undefined): Promise<string | null> => {
   if (monitoringUrl === undefined) return null
-  const health = await serverHealth(monitoringUrl, sharedLimits.natsRequestMs) // That the log is away is told without it.
+  const health = await serverHealth(monitoringUrl, sharedLimits.natsRequestMs)
   return health?.error?.replace(paths, '') ?? null
 }
 
 /**
- * Asks what a server's monitoring says is wrong with it, such as a disk without room, of which its clients hear nothing; null where it says
- * nothing. Many frames fail at once: whoever asks while a question is under way is given its answer.
+ * Reads from a server's monitoring what is wrong with it, such as a full disk, which its clients are not sent; null
+ * when it reports nothing. Many frames fail at once: concurrent calls share one request.
  */
 export const createServerErrorReader = (monitoringUrl: string | undefined): (() => Promise<string | null>) => {
   let asked: Promise<string | null> | null = null

@@ -1,11 +1,9 @@
-/** What a server's monitoring says of its health. */
 export interface ServerHealth {
   readonly status: unknown
-  /** What is wrong, in words, where anything is. */
   readonly error: string | null
 }
 
-/** Null where it does not answer in time. */
+/** `/healthz` of the monitoring port; null when it does not answer in time. */
 export const serverHealth = async (monitoringUrl: string, timeoutMs: number): Promise<ServerHealth | null> => {
   try {
     const url = new URL('/healthz', monitoringUrl)
@@ -13,6 +11,6 @@ export const serverHealth = async (monitoringUrl: string, timeoutMs: number): Pr
     const { status, error } = (await response.json()) as { readonly status?: unknown; readonly error?: unknown }
     return { status, error: typeof error === 'string' ? error : null }
   } catch {
-    return null // Not listening yet, busy, or away.
+    return null // Not listening yet, overloaded, or down.
   }
 }

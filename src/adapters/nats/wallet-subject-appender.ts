@@ -16,8 +16,8 @@ type WalletAppended = Appended | { readonly conflict: true; readonly sequence: n
 
 export interface WalletSubjectAppenderParts {
   /**
-   * Not the journal's writer: a frame that meets a conflict burns its counter, and the journal's counters are dense. Here a gap does no
-   * harm, since what keeps such a frame from standing twice is its expected sequence, or the ids within it.
+   * Not the journal's writer: a frame that meets a conflict uses up its counter, and the journal's counters are dense.
+   * Gaps do no harm here: the expected sequence, or the ids within a frame, prevent a double effect.
    */
   readonly writer: string
   readonly jsm: JetStreamManager
@@ -27,17 +27,14 @@ export interface WalletSubjectAppenderParts {
   readonly pending: PendingFrames
 }
 
-/** What stands on a subject behind the expected sequence. */
 interface SubjectState {
-  /** Where our frame stands; null when it does not. */
+  /** Null when our frame is not stored. */
   readonly ownSequence: number | null
   readonly last: number
 }
 
-/** The first message of a subject from a sequence on, or its last. */
 type Query = (SeqMsgRequest & { readonly next_by_subj: string }) | LastForMsgRequest
 
-/** Frames on wallet subjects, each on its own: none waits for another. */
 export class WalletSubjectAppender {
   readonly #parts: WalletSubjectAppenderParts
   #counter = 0
@@ -71,7 +68,7 @@ export class WalletSubjectAppender {
     for (let attempt = 0; ; attempt += 1) {
       const { outcome, ...result } = await this.#parts.store.send(frame, { subject, expectedSequence })
       if ('sequence' in result) return { sequence: result.sequence }
-      // A refusal can be the answer to a frame that was stored and whose acknowledgement got lost: only the log knows.
+      // A frame may be refused because it was stored and its acknowledgement was lost: only the log shows that.
       const { ownSequence, last } = await this.#readSubject(subject, frame, expectedSequence)
       if (ownSequence !== null) return { sequence: ownSequence }
       if (last > expectedSequence) return { conflict: true, sequence: last }
@@ -80,7 +77,6 @@ export class WalletSubjectAppender {
     }
   }
 
-  /** Reads the subject forward to its end, or to our frame. */
   async #readSubject(subject: string, frame: PendingFrame, expectedSequence: number): Promise<SubjectState> {
     const id = frameIdText(frame.id)
     let last = expectedSequence
@@ -92,7 +88,7 @@ export class WalletSubjectAppender {
     }
   }
 
-  /** A caller that expects more than there is would be refused for ever: it folded another log, or this one lost its end. */
+  /** Without this check a caller that folded another log, or this one before it lost its end, is refused for ever. */
   async #assertLast(subject: string, expectedSequence: number): Promise<void> {
     const last = (await this.#read({ last_by_subj: subject }))?.seq ?? 0
     if (last < expectedSequence) throw new Error(`${subject} ends at sequence ${last}, before ${expectedSequence}`)
@@ -105,7 +101,7 @@ export class WalletSubjectAppender {
       try {
         return await link.runWhileUp(() => jsm.streams.getMessage(stream, query))
       } catch {
-        // The store reports that the log is away; the question is asked again until it is back or the log is closed.
+        // The store reports the failure; the read is retried until the log is back or closed.
         await link.backOff(attempt)
       }
     }

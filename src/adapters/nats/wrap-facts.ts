@@ -3,7 +3,6 @@ import { type Event, type Fact, schemaIdOf, sealEvent } from '../../events/envel
 import type { Clock, NewId } from '../../runtime/clock.ts'
 import { natsLimits } from './limits.ts'
 
-/** Events, and their JSON as it will stand in a frame. */
 export interface EncodedEvents {
   readonly events: readonly Event[]
   readonly lines: readonly string[]
@@ -28,7 +27,7 @@ const assertFits = ({ lines, bytes }: EncodedEvents): void => {
     throw new Error(`an append of ${lines.length} events and ${bytes} bytes does not fit into one frame`)
 }
 
-/** Makes events of facts. Throws when a fact does not follow its schema, or when together they do not fit into one frame. */
+/** Throws when a fact does not follow its schema, or when they do not fit into one frame. */
 export const wrapFacts = (facts: readonly Fact[], { source, clock, newId }: EnvelopeContext): EncodedEvents => {
   const time = new Date(clock()).toISOString()
   const events = facts.map((fact) => {

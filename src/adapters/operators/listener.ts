@@ -5,15 +5,13 @@ import { sharedLimits } from '../../runtime/limits.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import { operatorLimits } from './limits.ts'
 
-/** What an operator can ask a process. */
 export interface MonitoredProcess {
-  /** Names the process in its answers. */
   readonly role: string
   readonly metrics: () => Promise<string>
   readonly metricsType: string
-  /** Whether the process is worth keeping. */
+  /** Liveness: a failed check calls for a restart. */
   readonly alive: () => Checks
-  /** Whether it should be given work. */
+  /** Readiness: a failed check keeps work away. */
   readonly ready: () => Checks
 }
 
@@ -23,7 +21,7 @@ interface Answer {
   readonly body: string
 }
 
-/** What a process says of its checks: 503 where one of them fails. */
+/** 503 where a check fails. */
 const checksAnswer = (role: string, checks: Checks, [good, bad]: readonly [string, string]): Answer => {
   const ok = allPass(checks)
   const body = JSON.stringify({ status: ok ? good : bad, role, checks })
@@ -50,7 +48,7 @@ const pathOf = ({ method, url = '' }: IncomingMessage): string =>
 
 const urlOf = (host: string, port: number): string => `http://${host.includes(':') ? `[${host}]` : host}:${port}`
 
-/** Answers operators: metrics, health, readiness. Not for the public. */
+/** Metrics, health and readiness, for operators. Not for the public. */
 export class OperatorListener {
   readonly #server: Server
   readonly #process: MonitoredProcess
@@ -70,7 +68,7 @@ export class OperatorListener {
     this.#server.on('request', (request, response) => void this.#answer(request, response))
   }
 
-  /** Resolves with where it answers. Rejects where the port is taken. */
+  /** Resolves with the URL. Rejects where the port is taken. */
   async listen(host: string, port: number): Promise<string> {
     await new Promise<void>((resolve, reject) => {
       this.#server.once('error', reject)

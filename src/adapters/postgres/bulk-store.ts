@@ -4,21 +4,18 @@ import { onConnection } from './connection.ts'
 import { applyBatch, beginWithoutWaitingForDisk, withRowErrors } from './projection-store.ts'
 import { insertRows } from './write-rows.ts'
 
-/** The largest tables. Their rows are written once, and nobody looks for one of them while others come. */
+/** The largest tables. Their rows are written once, and not read while a rebuild loads them. */
 export const bulkTables = ['requests', 'usage_entries', 'wallet_entries'] as const
 
 type BulkTable = (typeof bulkTables)[number]
 
 const nothing: Pick<ProjectedRows['inserted'], BulkTable> = { requests: [], usage_entries: [], wallet_entries: [] }
 
-/**
- * Writes tables that nobody sees yet, and that are dropped where their making ends early: a batch needs no transaction of its own, so
- * each of the largest tables has a connection, beside one for all others and the checkpoint.
- */
+/** Tables are hidden until whole, and dropped on failure: batches need no common transaction and load in parallel. */
 export class BulkStore implements Pick<ProjectionStore, 'apply'> {
   readonly #pool: pg.Pool
 
-  /** `pool` is to have a connection more than there are bulk tables. */
+  /** `pool` needs one connection more than there are bulk tables. */
   constructor(pool: pg.Pool) {
     this.#pool = pool
   }
@@ -30,7 +27,7 @@ export class BulkStore implements Pick<ProjectionStore, 'apply'> {
       onConnection(this.#pool, (client) => applyBatch(client, others)),
       ...bulkTables.map((table) => this.#insert(table, rows.inserted[table])),
     ]
-    // A fault is told when none of them writes any more.
+    // Rejects only when all of them have ended.
     const moved = await withRowErrors(
       batch,
       Promise.allSettled(writing).then(() => Promise.all(writing)),

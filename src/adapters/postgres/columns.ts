@@ -18,7 +18,6 @@ const countsAs = <T extends SqlType>(type: T): { readonly [C in UsageColumn]: T 
   output_image: type,
 })
 
-/** Every column that the projector writes, with its type. */
 export const columns: { readonly [Table in Exclude<keyof Tables, 'checkpoint'>]: Columns<Table> } = {
   writers: { writer: 'text', low: 'int8', above: 'int8[]' },
   workspaces: { workspace_id: 'text', name: 'text', credit_limit: 'numeric' },

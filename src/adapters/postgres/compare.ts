@@ -3,7 +3,7 @@ import type pg from 'pg'
 import Cursor from 'pg-cursor'
 import { postgresLimits } from './limits.ts'
 
-/** One row that differs; null on the side that has none with this key. */
+/** A row that differs; null on the side that lacks its key. */
 export interface Difference {
   readonly key: readonly string[]
   readonly live: string | null
@@ -12,14 +12,12 @@ export interface Difference {
 
 export interface TableComparison {
   readonly table: string
-  /** Rows on the live side. */
   readonly rows: number
   readonly differences: number
-  /** Of the table, in the order in which a row's text has them. */
   readonly columns: readonly string[]
-  /** The first of the differences, at most `limits.compareDifferencesMax`. */
+  /** The first differences, at most `postgresLimits.compareDifferencesMax`. */
   readonly shown: readonly Difference[]
-  /** SHA-256 over the rebuilt rows in the order of their key, hex: what two rebuilds can be held against each other by. */
+  /** SHA-256 over the rebuilt rows in key order, hex: it compares two rebuilds. */
   readonly digest: string
 }
 
@@ -34,10 +32,9 @@ interface KeyColumn {
   readonly type: string
 }
 
-/** The row as text, then the columns of its key as text. */
 type KeyedRow = readonly [row: string, ...key: readonly string[]]
 
-/** The tables of a connection's schema with their primary keys, a table without one too. */
+/** Includes tables without a primary key. */
 export const listTables = async (client: pg.ClientBase, except: string): Promise<readonly ComparedTable[]> => {
   const { rows } = await client.query<ComparedTable>(
     `select t.relname as name,
@@ -65,7 +62,7 @@ const compareNumbers = (one: string, other: string): number => {
   return difference < 0n ? -1 : difference > 0n ? 1 : 0
 }
 
-/** As PostgreSQL orders them: text keys have the collation "C", the order of their bytes. */
+/** PostgreSQL's order: text keys have the collation "C", the order of their bytes. */
 const compareKeys = (columns: readonly KeyColumn[], one: KeyedRow, other: KeyedRow): number => {
   for (const [place, { type }] of columns.entries()) {
     const [mine, theirs] = [one[place + 1]!, other[place + 1]!]
@@ -77,7 +74,6 @@ const compareKeys = (columns: readonly KeyColumn[], one: KeyedRow, other: KeyedR
   return 0
 }
 
-/** One side of a table in the order of its key, a page in memory at a time. */
 class RowStream {
   readonly #cursor: Cursor<KeyedRow>
   #page: readonly KeyedRow[] = []
@@ -94,7 +90,7 @@ class RowStream {
     )
   }
 
-  /** The row at hand; undefined at the end, and when the next page must be read first. */
+  /** Undefined at the end, and when the next page must be read first. */
   get current(): KeyedRow | undefined {
     return this.#page[this.#place]
   }
@@ -119,10 +115,7 @@ class RowStream {
   }
 }
 
-/**
- * Goes through both sides together; calls back for each row of which the sides differ, and digests the rebuilt one. Resolves with the
- * rows of the live side.
- */
+/** Walks both sides in key order and digests the rebuilt side. Resolves with the number of live rows. */
 const compareStreams = async (
   live: RowStream,
   rebuilt: RowStream,
@@ -149,14 +142,13 @@ const compareStreams = async (
   }
 }
 
-/** Below zero where only the live side has the key, above zero where only the rebuilt side has it. */
 const orderOf = (columns: readonly KeyColumn[], mine: KeyedRow | undefined, theirs: KeyedRow | undefined): number => {
   if (mine === undefined) return 1
   if (theirs === undefined) return -1
   return mine[0] === theirs[0] ? 0 : compareKeys(columns, mine, theirs)
 }
 
-/** Compares a table row by row; each connection is in a transaction of its own that sees one state. */
+/** Each connection must be in a transaction that sees one state. */
 export const compareTable = async (
   live: pg.ClientBase,
   rebuilt: pg.ClientBase,

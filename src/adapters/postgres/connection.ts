@@ -3,7 +3,6 @@ import { postgresLimits } from './limits.ts'
 
 export const defaultSchema = 'ledger'
 
-/** Where tables are: a database, and the schema in it. */
 export interface SchemaLocation {
   /** `postgres://user:password@host:port/database`. */
   readonly url: string
@@ -16,14 +15,14 @@ export const assertSchemaName = (schema: string): void => {
   if (!schemaPattern.test(schema)) throw new RangeError(`not a schema name: ${JSON.stringify(schema)}`)
 }
 
-/** By which the server finds out that a client vanished without a word: its transaction would hold its locks for hours. */
+/** Lets the server notice a client that vanished: its transaction would hold its locks for hours. */
 const keepAlive = [
   `-c tcp_keepalives_idle=${postgresLimits.databaseKeepAliveSeconds}`,
   `-c tcp_keepalives_interval=${postgresLimits.databaseKeepAliveSeconds}`,
   `-c tcp_keepalives_count=${postgresLimits.databaseKeepAlivesMax}`,
 ]
 
-/** Names in SQL are not qualified: the connection says which schema they are in. What the URL itself sets comes first. */
+/** Names in SQL are not qualified: the connection's search_path selects the schema. Options in the URL come first. */
 const addressOf = ({ url, schema }: SchemaLocation): string => {
   assertSchemaName(schema)
   const address = new URL(url)
@@ -37,7 +36,7 @@ const typeIds = { int8: 20, int8Array: 1016, date: 1082 }
 
 const int8sOf = (text: string): bigint[] => (text === '{}' ? [] : text.slice(1, -1).split(',').map(BigInt))
 
-/** int8 as bigint and a date as its text; numeric is text by itself. Nothing is ever read as a float or in a time zone. */
+/** int8 as bigint, a date as its text; numeric is text by default. Nothing is read as a float or in a time zone. */
 const exactTypes: pg.CustomTypesConfig = {
   getTypeParser: (id, format) => {
     if (id === typeIds.int8) return BigInt
@@ -49,7 +48,7 @@ const exactTypes: pg.CustomTypesConfig = {
 
 export interface PoolOptions {
   readonly connectionsMax: number
-  /** For one statement, and between two of a transaction; 0 lets it take as long as it needs. */
+  /** Per statement, and between two of a transaction; 0: unlimited. */
   readonly statementMs: number
 }
 
@@ -61,18 +60,18 @@ export const openPool = (place: SchemaLocation, { connectionsMax, statementMs }:
     max: connectionsMax,
     connectionTimeoutMillis: postgresLimits.databaseConnectMs,
     statement_timeout: statementMs,
-    // A server that hangs does not keep its own time.
+    // A server that hangs does not apply its own timeout.
     query_timeout: statementMs,
     idle_in_transaction_session_timeout: statementMs,
     keepAlive: true,
   })
-  // A connection that breaks fails the query on it, and that is where it is told; one that breaks idle is replaced.
+  // A broken connection fails the query on it, and that error is reported; an idle one is replaced.
   pool.on('error', () => {})
   pool.on('connect', (client) => client.on('error', () => {}))
   return pool
 }
 
-/** Runs `work` on a connection of its own; one on which it failed is closed, whatever state it was in. */
+/** A connection on which `work` failed is closed, since its state is unknown. */
 export const onConnection = async <T>(pool: pg.Pool, work: (client: pg.PoolClient) => Promise<T>): Promise<T> => {
   const client = await pool.connect()
   let failed = true

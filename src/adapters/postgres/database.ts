@@ -12,28 +12,24 @@ import { postgresLimits } from './limits.ts'
 import { migrate } from './migrate.ts'
 import { PostgresProjectionStore } from './projection-store.ts'
 
-/** The read models of one schema. Nothing connects before it is used, so a database that is away stops nobody from starting. */
+/** The read models of one schema. Connects on first use, so that processes start while the database is down. */
 export interface Database {
   readonly db: ReadModels
-  /** What the projector writes through; makes the tables where they are missing. */
   projectionStore(): PostgresProjectionStore
-  /** The sequence at which the tables stand; 0 where there are none yet. */
+  /** Sequence up to which the tables are written; 0 where there are none yet. */
   checkpoint(): Promise<number>
-  /** The checkpoint that seals the most, as far as the tables stand; null where there is none. */
+  /** The checkpoint with the greatest size that the tables have; null where there is none. */
   lastSeal(): Promise<SealRecord | null>
-  /** The ledger as the tables have it; null where there are no tables yet. */
+  /** Null where there are no tables yet. */
   snapshot(): Promise<LedgerSnapshot | null>
-  /** What an edge reads. */
   readModels(): EdgeReadModels
-  /** What is known of tasks that ended a while ago. */
   tasks(): StoredTasks
   close(): Promise<void>
 }
 
-/** SQLSTATE of a table that is not there. */
+/** SQLSTATE of a missing table. */
 const undefinedTable = '42P01'
 
-/** What is read, or null where the tables were never made. */
 const nullIfMissing = async <T>(read: Promise<T>): Promise<T | null> => {
   try {
     return await read

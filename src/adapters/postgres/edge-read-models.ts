@@ -13,7 +13,7 @@ import { selectUsage } from '../../projections/usage.ts'
 import { findBilling } from '../../projections/wallet.ts'
 import type { EdgeReadModels } from '../../roles/edge/read-models.ts'
 
-/** What an edge reads, each answer from one state of the tables. */
+/** Each result is read from one state of the tables. */
 export const edgeReadModels = (db: ReadModels): EdgeReadModels => ({
   findBilling: (workspaceId) => atCheckpoint(db, (trx) => findBilling(trx, workspaceId)),
   findStanding: (workspaceId, wanted) => atCheckpoint(db, (trx) => findBalanceSnapshot(trx, workspaceId, wanted)),

@@ -2,11 +2,11 @@
 export const postgresLimits = {
   // Reconciliation
   reconcileRowsPerRead: 2_000,
-  reconcileStraddleMs: 10_800_000, // Longer than any request may take; only these are looked at for a midnight between start and end.
+  reconcileStraddleMs: 10_800_000, // Longer than any request may take; only these are checked for a midnight between start and end.
   reconcileClockSkewMs: 5_000, // Between a provider's clock and ours.
 
   // Projector
-  mergeRowsPerStatement: 1_000, // Some 20 ms of making arrays for the widest table; then others have their turn.
+  mergeRowsPerStatement: 1_000, // Some 20 ms of making arrays for the widest table; then the event loop turns.
   copyRowsPerChunk: 500, // About 150 KB of text; the event loop turns between chunks.
   compareRowsPerRead: 1_000,
   compareDifferencesMax: 20, // Rows shown when a rebuilt table differs.
@@ -15,6 +15,6 @@ export const postgresLimits = {
   databaseConnectionsMax: 8,
   databaseConnectMs: 5_000,
   databaseStatementMs: 10_000,
-  databaseKeepAliveSeconds: 10, // With databaseKeepAlivesMax: the server gives a client up that has been gone for 40 s.
+  databaseKeepAliveSeconds: 10, // With databaseKeepAlivesMax: the server drops a client that has been gone for 40 s.
   databaseKeepAlivesMax: 3,
 } as const

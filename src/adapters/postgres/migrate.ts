@@ -6,16 +6,16 @@ import { postgresLimits } from './limits.ts'
 
 const migrationsFolder = fileURLToPath(new URL('../../../migrations', import.meta.url))
 
-/** Where `node-pg-migrate` keeps the names of what it ran, beside the tables it made. */
+/** node-pg-migrate's record of applied migrations, in the same schema. */
 export const migrationsTable = 'migrations'
 
 const silent = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
 
-/** Brings a schema up to date, and makes it where it is missing. Several processes may do so at once; rejects when the database cannot be reached. */
+/** Creates or updates a schema. Several processes may call it at once; rejects when the database cannot be reached. */
 export const migrate = async ({ url, schema }: SchemaLocation): Promise<void> => {
   assertSchemaName(schema)
   const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: postgresLimits.databaseConnectMs })
-  // A connection that breaks fails its query too, and that is where it is told.
+  // A broken connection fails its query too, and that error is reported.
   client.on('error', () => {})
   try {
     await client.connect()

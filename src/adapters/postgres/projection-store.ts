@@ -5,13 +5,12 @@ import { type ProjectionBatch, type ProjectionStore, RefusedRows } from '../../r
 import { onConnection } from './connection.ts'
 import { writeRows } from './write-rows.ts'
 
-/** SQLSTATE classes of rows that no retry makes right: data exceptions, violated constraints, exceeded limits of the program. */
+/** SQLSTATE classes that no retry mends: data exceptions, violated constraints, exceeded limits of the program. */
 const refusalClasses = ['22', '23', '54']
 
 const isRowError = (fault: unknown): fault is pg.DatabaseError =>
   fault instanceof pg.DatabaseError && refusalClasses.includes(fault.code?.slice(0, 2) ?? '')
 
-/** What writes a batch, with a refusal of its rows told as what it is. */
 export const withRowErrors = async <T>(
   { fromSequence, toSequence }: ProjectionBatch,
   writing: Promise<T>,
@@ -29,11 +28,9 @@ export const withRowErrors = async <T>(
 export interface ProjectionStoreParts {
   readonly pool: pg.Pool
   readonly db: ReadModels
-  /** Makes the tables, or brings them up to date. */
   readonly prepare: () => Promise<void>
 }
 
-/** The projector's side of one schema. */
 export class PostgresProjectionStore implements ProjectionStore {
   readonly #parts: ProjectionStoreParts
   #prepared = false
@@ -61,10 +58,10 @@ export class PostgresProjectionStore implements ProjectionStore {
   }
 }
 
-/** A crash of the server may take back what was committed last, rows and checkpoint together: the projector then goes on from there. */
+/** A crash of the server may lose the last commits, rows and checkpoint together: the projector resumes there. */
 export const beginWithoutWaitingForDisk = 'begin; set local synchronous_commit = off'
 
-/** False, and nothing written, where the checkpoint stands elsewhere. */
+/** False, with nothing written, where the checkpoint is at another sequence. */
 export const applyBatch = async (client: pg.ClientBase, batch: ProjectionBatch): Promise<boolean> => {
   await client.query(beginWithoutWaitingForDisk)
   const moved = await moveCheckpoint(client, batch)
@@ -73,7 +70,7 @@ export const applyBatch = async (client: pg.ClientBase, batch: ProjectionBatch):
   return moved
 }
 
-/** First in the transaction: from here on nobody else moves it, nor puts other tables in the place of these. */
+/** First in the transaction: its lock keeps others from moving it, and from swapping tables, until the end. */
 const moveCheckpoint = async (client: pg.ClientBase, batch: ProjectionBatch): Promise<boolean> => {
   const { rowCount } = await client.query(
     `update checkpoint

@@ -8,13 +8,9 @@ import { migrate, migrationsTable } from './migrate.ts'
 /** Loads, index builds and comparisons take as long as they need. */
 const patientPool: PoolOptions = { connectionsMax: bulkTables.length + 1, statementMs: 0 }
 
-/** Brings the rebuilt tables to a sequence of the log. */
 export type ProjectTo = (sequence: number) => Promise<void>
 
-/**
- * Fresh tables beside the live ones. What a rebuild leaves behind when it is interrupted is dropped by the next; two at once on one
- * schema are refused.
- */
+/** Drops the leftovers of an interrupted rebuild; a second concurrent rebuild of a schema is refused. */
 export class Rebuild {
   readonly #live: SchemaLocation
   readonly #fresh: SchemaLocation
@@ -32,7 +28,7 @@ export class Rebuild {
     this.#freshPool = openPool(this.#fresh, patientPool)
   }
 
-  /** Runs `work` on fresh and empty tables, and drops them, or those they were swapped in for, after it. */
+  /** Afterwards drops the fresh tables, or the retired ones after a swap. */
   static async run<T>(live: SchemaLocation, work: (rebuild: Rebuild) => Promise<T>): Promise<T> {
     await migrate(live)
     const rebuild = new Rebuild(live)
@@ -50,7 +46,6 @@ export class Rebuild {
     }
   }
 
-  /** Writes the fresh tables. */
   get store(): Pick<ProjectionStore, 'apply'> {
     return new BulkStore(this.#freshPool)
   }
@@ -59,18 +54,17 @@ export class Rebuild {
     return readSequence(this.#livePool)
   }
 
-  /** To be called when most rows are in the fresh tables: makes keys and indexes, and the statistics that a query plan needs. */
+  /** Call it when most rows are loaded: it makes keys, indexes and the planner's statistics. */
   async finishLoading(): Promise<void> {
     await Promise.all(this.#indexes.map((index) => this.#freshPool.query(index)))
     await this.#freshPool.query(`analyze ${this.#tables.join(', ')}`)
   }
 
-  /** Every table that is rebuilt, by name. */
   get tables(): readonly string[] {
     return this.#tables
   }
 
-  /** Compares the tables named as they stand at the live checkpoint; the live tables may go on meanwhile. */
+  /** Compares the named tables at the live checkpoint; the live tables may be written meanwhile. */
   compare(
     names: readonly string[],
     bringTo: ProjectTo,
@@ -90,15 +84,13 @@ export class Rebuild {
     })
   }
 
-  /**
-   * Puts the fresh tables, or those of them that are named, in the place of the live ones at the live checkpoint. A projector waits
-   * meanwhile and goes on in the fresh tables; readers do not wait for all tables, and for a moment for some of them.
-   */
+  /** At the live checkpoint. A projector waits meanwhile; readers wait only where tables are named, for a moment. */
   async swap(bringTo: ProjectTo, names: readonly string[] | null = null): Promise<void> {
     await bringTo(await this.liveSequence())
     await onConnection(this.#livePool, async (client) => {
       await client.query('begin')
-      // Whoever writes rows or reads a whole ledger begins with this table, and has a lock on it until the end of the transaction.
+      // All writers, and readers of a whole ledger, use this table first: its lock is kept until their transaction
+      // ends.
       await client.query('lock table checkpoint in access exclusive mode')
       await bringTo(await readSequence(client))
       for (const statement of names === null ? this.#swapOfAll() : this.#swapOf(names)) await client.query(statement)
@@ -113,7 +105,7 @@ export class Rebuild {
     ]
   }
 
-  /** Both sides stand at one sequence, and no table refers to another: any of them can take the place of its like. */
+  /** Both sides are at one sequence, and no table refers to another: any of them can be replaced alone. */
   #swapOf(names: readonly string[]): readonly string[] {
     return [
       `create schema ${this.#retired}`,
@@ -132,7 +124,7 @@ export class Rebuild {
     this.#indexes = [...(await dropKeys(this.#freshPool)), ...(await dropIndexes(this.#freshPool))]
   }
 
-  /** Not in the transaction that renames: it waits for those who still read the retired tables. */
+  /** Not in the transaction that renames: it waits for readers of the retired tables. */
   async #dropLeftovers(): Promise<void> {
     for (const schema of [this.#fresh.schema, this.#retired])
       await this.#livePool.query(`drop schema if exists ${schema} cascade`)
@@ -160,7 +152,7 @@ const readSequence = async (client: pg.Pool | pg.ClientBase): Promise<number> =>
   return Number(rows[0]?.sequence)
 }
 
-/** Drops the keys of the bulk tables, by which nobody looks for a row meanwhile; answers with the statements that make them again. */
+/** Bulk tables are not searched by key meanwhile. Returns the statements that recreate the keys. */
 const dropKeys = async (pool: pg.Pool): Promise<readonly string[]> => {
   const { rows } = await pool.query<{ table: string; name: string; definition: string }>(
     `select conrelid::regclass::text as table, conname as name, pg_get_constraintdef(oid) as definition
@@ -172,7 +164,7 @@ const dropKeys = async (pool: pg.Pool): Promise<readonly string[]> => {
   return rows.map(({ table, name, definition }) => `alter table ${table} add constraint ${name} ${definition}`)
 }
 
-/** Drops every index that is not a key's; answers with the statements that make them again. */
+/** Drops every index that backs no constraint. Returns the statements that recreate them. */
 const dropIndexes = async (pool: pg.Pool): Promise<readonly string[]> => {
   const { rows } = await pool.query<{ name: string; definition: string }>(
     `select i.indexname as name, i.indexdef as definition
@@ -184,7 +176,6 @@ const dropIndexes = async (pool: pg.Pool): Promise<readonly string[]> => {
   return rows.map(({ definition }) => definition)
 }
 
-/** Runs `work` in a transaction that sees one state from its first query on. */
 const inSnapshot = <T>(pool: pg.Pool, work: (client: pg.ClientBase) => Promise<T>): Promise<T> =>
   onConnection(pool, async (client) => {
     await client.query('begin isolation level repeatable read read only')

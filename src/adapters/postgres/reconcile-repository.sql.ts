@@ -1,10 +1,7 @@
 import { adjustmentKey, undeliveredPrefix } from '../../domain/wallet/evolve.ts'
 import type { SubjectKind } from '../../reconcile/row.ts'
 
-/**
- * What is asked of the tables when an invoice is compared with them. Everywhere $1 is the provider, $2 and $3 the first and the last
- * day, and $4 the zone in which days are cut.
- */
+/** $1: the provider, $2 and $3: the first and the last day, $4: the time zone of the days, in every query here. */
 const start = `($2::date)::timestamp at time zone $4`
 const end = `($3::date + 1)::timestamp at time zone $4`
 const dayOf = (time: string): string => `((${time}) at time zone $4)::date`
@@ -28,7 +25,7 @@ const invoicedRows = `
          amount::numeric(50, 12) as amount, rounding::numeric(50, 12) as rounding
   from invoice_rows order by id, place`
 
-/** $1: whether rows with the same figures are asked for too. */
+/** $1: whether rows with the same figures are included. */
 export const repeatedRows = `
   select r.id, r.place, first.place as first_place
   from (select id, min(place) as place from invoice_rows group by id having count(*) > 1) twice
@@ -44,7 +41,7 @@ const noInvoicedColumns = `
   null::int8 as place, null::int8 as rows, null::date as day, null::text as invoiced_model, null::json as quantities,
   null::numeric as amount, null::numeric as rounding`
 
-/** The reconciliations posted for one request or task, and whether its charge was taken back; $5 is what their references begin with. */
+/** Reconciliations posted for a request or task, and whether it was reversed; $5: prefix of their references. */
 const correctionsOf = (workspaceId: string, id: string): string => `
   left join lateral (
     select count(*) as corrections, (-coalesce(sum(w.amount), 0))::numeric(50, 12) as taken
@@ -64,7 +61,7 @@ const billColumns = `
   u.model, u.source, u.lines, u.total, null::text as unit_price, c.corrections, c.taken, b.undelivered,
   ${dayOf('u.time')} as charged_day, ${dayOf('u.time')} between $2::date and $3::date as in_period`
 
-/** $6: by how many milliseconds clocks may differ. What began before the period, or ended at its very end, may be in the invoice beside this one. */
+/** $6: clock skew in ms. What began before the period or ended at its end may be in the adjacent invoice. */
 const atEdge = (from: string, to: string): string =>
   `(${dayOf(`${from} - ${milliseconds('$6')}`)} < $2::date or ${dayOf(`${to} + ${milliseconds('$6')}`)} > $3::date)`
 
@@ -113,7 +110,7 @@ export const pairs: { readonly [K in SubjectKind]: { readonly invoiced: string; 
 
 const lines = `json_to_recordset(u.lines) as line (item text, quantity numeric, amount numeric(38, 12))`
 const taskLines = `json_to_recordset(t.lines) as line (item text, quantity numeric, amount numeric(38, 12))`
-/** Units of video are decimals, told in 1e-12. */
+/** Units of video are decimals; returned in 1e-12. */
 const units = `(sum(line.quantity) * 1000000000000)::numeric(50, 0)`
 const counts = `sum(line.quantity)::numeric(50, 0)`
 const amount = `sum(line.amount)::numeric(50, 12) as amount`
@@ -129,7 +126,7 @@ export const charges = `
   where t.provider = $1 and t.status = 'SUCCESS' and t.finished_at >= ${start} and t.finished_at < ${end}
   group by 1, 2, 3, 4`
 
-/** $5: by how many milliseconds clocks may differ; $6: for how many after midnight a request may end that began before. */
+/** $5: clock skew in milliseconds; $6: for how many after midnight a request may end that began before. */
 export const straddles = `
   select ${dayOf('u.time')} as day, 'early' as direction, u.model, line.item, ${counts} as quantity, ${amount}
   from usage_entries u
@@ -152,7 +149,7 @@ export const straddles = `
     and ${dayOf(`t.queued_at - ${milliseconds('$5')}`)} < ${dayOf('t.finished_at')}
   group by 1, 2, 3, 4`
 
-/** $5: what the references of reconciliations begin with. */
+/** $5: prefix of the references of reconciliations. */
 export const corrections = `
   with posted as (
     select w.workspace_id, w.amount, regexp_replace(substr(w.reference, length($5::text) + 1), ':[0-9]+$', '') as id
@@ -171,10 +168,10 @@ export const corrections = `
   where t.provider = $1 and t.finished_at >= ${start} and t.finished_at < ${end}
   group by 1, 2`
 
-/** $1 is the zone's name, in whatever case. */
+/** $1: the zone's name, in any case. */
 export const zones = `select from pg_timezone_names where lower(name) = lower($1)`
 
-/** $1 is the zone. */
+/** $1: the time zone. */
 export const openRequests = `
   select routed, ((routed ->> 'time')::timestamptz at time zone $1)::date as day
   from open_requests where routed is not null order by sequence, request_id`

@@ -98,7 +98,7 @@ const invoicedOf = (row: PairRow): SubjectPair['invoiced'] =>
         roundingPicos: parsePicos(row.rounding ?? '0'),
       }
 
-/** Of video, in 1e-12 units. */
+/** Units of video in 1e-12. */
 const quantityOf = (item: string, quantity: string | number): bigint =>
   item === videoItem ? toUnitParts(String(quantity)) : BigInt(quantity)
 
@@ -144,7 +144,7 @@ const sumsOf = ({ day, model, item, quantity, amount }: ChargeRow) => ({
   amountPicos: parsePicos(amount),
 })
 
-/** The providers of a request's candidates tell whether it may have been sent to this one. */
+/** The providers of a request's candidates show whether it may have been sent to this one. */
 const toUnendedRequests = (
   provider: string,
   { routed, day }: { readonly routed: RoutedEvent; readonly day: string },
@@ -197,7 +197,6 @@ export class PostgresReconcileRepository implements ReconcileRepository {
     this.#provider = provider
   }
 
-  /** Runs `work` on the tables as they are; what it keeps beside them is gone after it. */
   static async run<T>(
     place: SchemaLocation,
     provider: string,
@@ -207,7 +206,7 @@ export class PostgresReconcileRepository implements ReconcileRepository {
     try {
       return await onConnection(pool, async (client) => {
         await client.query('begin transaction isolation level repeatable read')
-        // First: a swap of rebuilt tables waits for whoever has read the checkpoint, so names mean the same tables until the end.
+        // First: a swap of rebuilt tables waits for readers of the checkpoint: names mean the same tables throughout.
         const { rows } = await client.query<{ sequence: bigint }>('select sequence from checkpoint')
         const result = await work(new PostgresReconcileRepository(client, Number(rows[0]?.sequence), provider))
         await client.query('rollback')

@@ -1,4 +1,3 @@
-/** What a column can be given. */
 export type Value = string | number | bigint | boolean | null | readonly number[]
 export type Row = { readonly [column: string]: Value }
 
@@ -7,7 +6,6 @@ const textOfValue = (value: Exclude<Value, null>): string => {
   return typeof value === 'object' ? `{${value.join(',')}}` : String(value)
 }
 
-/** A value as text that its column's type reads. */
 export const toColumnText = (value: Value): string | null => (value === null ? null : textOfValue(value))
 
 const special = /[\\\t\n\r]/
@@ -20,6 +18,5 @@ const escaped = (text: string): string =>
 
 const copyValue = (value: Value): string => (value === null ? nullMarker : escaped(textOfValue(value)))
 
-/** A line of COPY's text format. */
 export const copyLine = (columns: readonly string[], row: Row): string =>
   `${columns.map((column) => copyValue(row[column]!)).join('\t')}\n`

@@ -11,7 +11,7 @@ const queryOnce = async <Row extends pg.QueryResultRow>(
   values: readonly string[] = [],
 ): Promise<Row[]> => {
   const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: sharedLimits.startMs })
-  // A connection that breaks fails its query too, and that is where it is told.
+  // A broken connection fails its query too, and that error is reported.
   client.on('error', () => {})
   try {
     await client.connect()
@@ -23,10 +23,7 @@ const queryOnce = async <Row extends pg.QueryResultRow>(
 
 const isRefusal = (error: unknown): boolean => error instanceof pg.DatabaseError && error.code !== cannotConnectNow
 
-/**
- * Resolves when the database at `url` answers a query. Throws at once when the server refuses us (a wrong password, no such database),
- * and after `timeoutMs`, or when `signal` fires, the last error.
- */
+/** Throws at once when refused (wrong password, no such database); after `timeoutMs` or `signal` the last error. */
 export const waitForDatabase = async (url: string, timeoutMs: number, signal?: AbortSignal): Promise<void> => {
   const deadline = AbortSignal.timeout(timeoutMs)
   for (;;) {
@@ -40,7 +37,7 @@ export const waitForDatabase = async (url: string, timeoutMs: number, signal?: A
   }
 }
 
-/** Creates the database where it is missing; `url` leads to another one of the same server. */
+/** `url` names another database of the same server. */
 export const createDatabase = async (url: string, name: string): Promise<void> => {
   const found = await queryOnce(url, 'select 1 from pg_database where datname = $1', [name])
   if (found.length === 0) await queryOnce(url, `create database ${pg.escapeIdentifier(name)}`)

@@ -9,7 +9,6 @@ import { copyLine, type Row, toColumnText } from './row-text.ts'
 
 type Table = keyof typeof columns
 
-/** The columns of a row's primary key; the others are replaced, added to, or left as they are. */
 const keys = {
   writers: ['writer'],
   workspaces: ['workspace_id'],
@@ -41,7 +40,7 @@ function* copyText(names: readonly string[], rows: readonly Row[]): Generator<Bu
   }
 }
 
-/** Adds rows to a table, none of which are there. */
+/** None of the rows may exist. */
 export const insertRows = async (client: pg.ClientBase, table: Table, rows: readonly Row[]): Promise<void> => {
   if (rows.length === 0) return
   const names = Object.keys(columns[table])
@@ -49,11 +48,9 @@ export const insertRows = async (client: pg.ClientBase, table: Table, rows: read
   await pipeline(Readable.from(copyText(names, rows)), copy)
 }
 
-/** Rows as one array of text a column. */
 const arraysOf = (names: readonly string[], rows: readonly Row[]): readonly (string | null)[][] =>
   names.map((name) => rows.map((row) => toColumnText(row[name]!)))
 
-/** `names` of the rows whose arrays are the statement's parameters, each with its column's type. */
 const buildUnnest = (table: Table, names: readonly string[]): string => {
   const types: { readonly [column: string]: string } = columns[table]
   const typed = names.map((name) => `${name}::${types[name]} as ${name}`)
@@ -61,10 +58,8 @@ const buildUnnest = (table: Table, names: readonly string[]): string => {
   return `select ${typed.join(', ')} from unnest(${arrays.join(', ')}) as given (${names.join(', ')})`
 }
 
-/** The new value of a column that the row with the same key has already. */
 type Merge = (table: string, column: string) => string
 
-/** What becomes of the row with the same key. */
 const merges = {
   keep: null,
   replace: (_, column) => `${column} = excluded.${column}`,
@@ -78,13 +73,13 @@ const changeOf = (table: KeyedTable, names: readonly string[], merge: Merge | nu
   return `update set ${changes.join(', ')}`
 }
 
-/** A text that is the same for ever has a name: the server parses it once for a connection, and soon plans it no more. */
+/** A text that never changes has a name: the server parses it once per connection, and soon stops planning it. */
 interface Statement {
   readonly name?: string
   readonly text: string
 }
 
-/** Runs it on some rows at a time, since their arrays are made in one turn of the event loop. */
+/** In chunks, since the arrays of one are made in one turn of the event loop. */
 const runOnRows = async (
   client: pg.ClientBase,
   statement: Statement,
@@ -111,7 +106,7 @@ const mergeRows = async (
   await runOnRows(client, { name: `${verb} ${table}`, text }, names, rows)
 }
 
-/** Those of the rows, in the order of their key, whose key is above every key that is there. */
+/** Inserts only the rows whose key is above the greatest in the table; `rows` must be in key order. */
 const insertRising = async (client: pg.ClientBase, table: KeyedTable, rows: readonly Row[]): Promise<void> => {
   if (rows.length === 0) return
   const names = Object.keys(columns[table])
@@ -122,7 +117,7 @@ const insertRising = async (client: pg.ClientBase, table: KeyedTable, rows: read
   await runOnRows(client, { name: `rise ${table}`, text }, names, rows)
 }
 
-/** Planned each time: how it is best done depends on how large the table is by then. */
+/** Unnamed, so that it is planned each time: the best plan depends on the table's size. */
 const deleteRows = async (client: pg.ClientBase, table: KeyedTable, rows: readonly Row[]): Promise<void> => {
   if (rows.length === 0) return
   const key = keys[table]
@@ -134,7 +129,7 @@ const deleteRows = async (client: pg.ClientBase, table: KeyedTable, rows: readon
 const tablesOf = <T extends object>(rows: T): readonly [keyof T, T[keyof T]][] =>
   Object.entries(rows) as [keyof T, T[keyof T]][]
 
-/** Writes what a batch makes of the tables, inside the caller's transaction. */
+/** Inside the caller's transaction. */
 export const writeRows = async (client: pg.ClientBase, rows: ProjectedRows): Promise<void> => {
   for (const [table, gone] of tablesOf(rows.deleted)) await deleteRows(client, table, gone)
   for (const [table, inserted] of tablesOf(rows.inserted)) await insertRows(client, table, inserted)

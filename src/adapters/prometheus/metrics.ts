@@ -21,7 +21,6 @@ const histogramOf = (name: keyof typeof histograms, registry: Registry): Histogr
   return new Histogram({ ...shapeOf({ name, ...definition }, registry), buckets: [...buckets] })
 }
 
-/** What is counted as it happens. */
 const observerOn = (registry: Registry): Observer => {
   const requests = counterOf('gateway_requests_total', registry)
   const calls = counterOf('gateway_upstream_calls_total', registry)
@@ -53,13 +52,12 @@ const observerOn = (registry: Registry): Observer => {
   }
 }
 
-/** The metrics of one process, in the text format of Prometheus. */
 export class PrometheusMetrics {
   readonly observer: Observer
   readonly #registry = new Registry()
   readonly #gauges = new Map<GaugeName, Gauge>()
   readonly #sources: Readings[] = []
-  /** Scrapes that come together are answered together: the figures are set anew for each. */
+  /** Concurrent scrapes share one rendering, since each rendering sets the gauges. */
   #rendering: Promise<string> | null = null
 
   constructor() {
@@ -73,7 +71,7 @@ export class PrometheusMetrics {
     return this.#registry.contentType
   }
 
-  /** Figures that are read at each scrape. Those that cannot be told in time are left out of it. */
+  /** Read at each scrape. Figures that do not come in time are left out. */
   add(readings: Readings): void {
     this.#sources.push(readings)
   }
@@ -99,7 +97,7 @@ const clear = (name: GaugeName, gauge: Gauge): void => {
   if (gauges[name].labels.length === 0) gauge.remove()
 }
 
-/** A gauge without a value says that its source is away; the checks of readiness say why. */
+/** A gauge without a value means that its source is unavailable; the readiness checks give the reason. */
 const readInTime = async (readings: Readings): Promise<readonly Reading[]> => {
   try {
     return await withTimeout(Promise.resolve(readings()), metricsLimits.scrapeMs, () => new Error('no answer'))

@@ -19,25 +19,21 @@ export interface Key {
   readonly revoked: boolean
   /** Milliseconds since the epoch: when the scheduler revokes it. Null: never. */
   readonly expiresAtMs: number | null
-  /** The key that it took the place of. */
   readonly replaces: string | null
 }
 
-/** Who pays and who calls, as decisions see it. */
 export interface AccountsDraft {
   readonly workspaces: OverlayOf<string, Workspace>
   readonly keys: OverlayOf<string, Key>
-  /** Keys that work, by their SHA-256. */
   readonly keysBySha256: OverlayOf<string, Key>
-  /** The id of the working key that a name stands for; see `nameOf`. A key that was replaced has given its name away. */
+  /** The id of the active key with that name; see `findKeyName`. A replaced key has passed its name on. */
   readonly keysByName: OverlayOf<string, string>
-  /** Of each key that took another's place, the first of those before it; see `limitKeyOf`. */
+  /** For each key that replaced another, the first key of that chain; see `findLimitKey`. */
   readonly limitKeys: OverlayOf<string, string>
-  /** What was set, by whom it binds; see `limitsOf`. */
   readonly limits: OverlayOf<string, Limits>
 }
 
-/** Who pays and who calls. The fold owns it and changes it in place. */
+/** The projection owns it and changes it in place. */
 export interface Accounts extends AccountsDraft {
   readonly workspaces: Map<string, Workspace>
   readonly keys: Map<string, Key>
@@ -45,9 +41,8 @@ export interface Accounts extends AccountsDraft {
   readonly keysByName: Map<string, string>
   readonly limitKeys: Map<string, string>
   readonly limits: Map<string, Limits>
-  /** What can be subscribed to, by id, on the terms published last. */
+  /** By plan id, on the terms published last. */
   readonly plans: Map<string, PlanPublished>
-  /** Which plan a workspace has, by the workspace; its wallet has the same. */
   readonly subscriptions: Map<string, Subscription>
 }
 
@@ -62,7 +57,7 @@ export const initialAccounts = (): Accounts => ({
   subscriptions: new Map(),
 })
 
-/** Null takes the plan away. */
+/** Null removes the plan. */
 export const setSubscription = (
   { subscriptions }: Accounts,
   workspaceId: string,
@@ -72,13 +67,11 @@ export const setSubscription = (
   else subscriptions.set(workspaceId, subscription)
 }
 
-/** The limits of the plan that a workspace has; null without one. */
 export const findPlanLimits = (
   { subscriptions }: Pick<Accounts, 'subscriptions'>,
   workspaceId: string,
 ): Limits | null => subscriptions.get(workspaceId)?.terms.limits ?? null
 
-/** A draft on which facts that are not yet in the log can be tried. */
 export const draftAccounts = (accounts: Accounts): AccountsDraft => ({
   workspaces: new OverlayMap(accounts.workspaces),
   keys: new OverlayMap(accounts.keys),
@@ -88,11 +81,12 @@ export const draftAccounts = (accounts: Accounts): AccountsDraft => ({
   limits: new OverlayMap(accounts.limits),
 })
 
-/** A name within its workspace. */
 export const findKeyName = ({ workspaceId, name }: Pick<Key, 'workspaceId' | 'name'>): string =>
   `${workspaceId} ${name}`
 
-/** The key whose limits bind a key, and whose spending is counted with its own: the first of those whose place it took, or itself. */
+/**
+ * The key whose limits apply and whose spending is counted: the first of the chain of replaced keys, or the key itself.
+ */
 export const findLimitKey = ({ limitKeys }: Pick<AccountsDraft, 'limitKeys'>, keyId: string): string =>
   limitKeys.get(keyId) ?? keyId
 
@@ -101,7 +95,6 @@ const addKey = (accounts: AccountsDraft, key: Key): void => {
   if (!key.revoked) accounts.keysBySha256.set(key.sha256, key)
 }
 
-/** As the tables have them. */
 export const restoreKeys = (accounts: AccountsDraft, keys: readonly Key[]): void => {
   const replaced = new Set(keys.map(({ replaces }) => replaces))
   for (const key of keys) {
@@ -126,7 +119,9 @@ const giveNameAway = ({ keys, keysByName }: AccountsDraft, keyId: string): void 
   if (key !== undefined && keysByName.get(findKeyName(key)) === keyId) keysByName.delete(findKeyName(key))
 }
 
-/** Only a key of the workspace that was issued before can be replaced, so no chain of them ends in itself. */
+/**
+ * Only a key of the workspace that was issued before can be replaced, so a chain of replacements cannot be circular.
+ */
 const replacedBy = ({ keys }: AccountsDraft, { workspaceId, replaces }: KeyIssued): string | null =>
   replaces !== undefined && keys.get(replaces)?.workspaceId === workspaceId ? replaces : null
 
@@ -177,7 +172,7 @@ const changeWorkspace = ({ workspaces }: AccountsDraft, data: WorkspaceChanged):
   if (workspaces.has(data.workspaceId)) workspaces.set(data.workspaceId, workspaceOf(data))
 }
 
-/** Applies a fact; one that repeats, or speaks of what is not there, changes nothing. */
+/** Applies a fact; a repeated one, or one about an unknown key or workspace, changes nothing. */
 export const applyToAccounts = (accounts: AccountsDraft, fact: AccountFact): void => {
   switch (fact.type) {
     case 'WorkspaceOpened':

@@ -1,7 +1,6 @@
 import { formatUsd } from '../money.ts'
 import { type AccountFact, type AccountsDraft, findKeyName, type Key } from './accounts.ts'
 
-/** A fresh key's id and what is kept of its secret. */
 export interface FreshKey {
   readonly keyId: string
   readonly sha256: string
@@ -18,7 +17,7 @@ export type AccountCommand =
   | {
       readonly type: 'ChangeWorkspace'
       readonly workspaceId: string
-      /** Undefined: as it is. */
+      /** Undefined: unchanged. */
       readonly name?: string | undefined
       readonly creditLimitPicos?: bigint | undefined
     }
@@ -36,11 +35,10 @@ export type AccountCommand =
       readonly fresh: FreshKey
       /** Of the fresh key; undefined: that of the key it replaces. */
       readonly expiresAtMs?: number | null | undefined
-      /** Until when the replaced key goes on; null: not at all. */
+      /** Until when the replaced key stays valid; null: it is revoked at once. */
       readonly graceEndsAtMs: number | null
     }
   | { readonly type: 'RevokeKey'; readonly keyId: string }
-  /** What time causes. */
   | { readonly type: 'ExpireKey'; readonly keyId: string; readonly nowMs: number }
 
 export type AccountRefusal =
@@ -108,7 +106,7 @@ const expirySet = ({ keyId, workspaceId }: Key, expiresAtMs: number): AccountFac
 
 const revoked = ({ keyId, workspaceId }: Key): AccountFact => ({ type: 'KeyRevoked', data: { keyId, workspaceId } })
 
-/** The name is the reference: a workspace has one working key of a name. */
+/** The name is the reference: a workspace has one active key of a name. */
 const issue = (command: CommandOf<'IssueKey'>, accounts: AccountsDraft): AccountDecision => {
   if (!accounts.workspaces.has(command.workspaceId)) return { refused: 'workspace_unknown' }
   if (accounts.keysByName.has(findKeyName(command))) return { refused: 'key_name_taken' }
@@ -127,13 +125,12 @@ const setExpiry = ({ keyId, expiresAtMs }: CommandOf<'SetKeyExpiry'>, accounts: 
   return key.expiresAtMs === expiresAtMs ? nothing : { facts: [expirySet(key, expiresAtMs)] }
 }
 
-/** What becomes of a key that was replaced; one that ends before its grace does ends as it would have. */
+/** A replaced key that expires before its grace period ends still expires then. */
 const giveGrace = (key: Key, graceEndsAtMs: number | null): readonly AccountFact[] => {
   if (graceEndsAtMs === null) return [revoked(key)]
   return key.expiresAtMs !== null && key.expiresAtMs <= graceEndsAtMs ? [] : [expirySet(key, graceEndsAtMs)]
 }
 
-/** The fresh key has the name from here on, so a key is replaced once. */
 const rotate = (command: CommandOf<'RotateKey'>, accounts: AccountsDraft): AccountDecision => {
   const { keyId, fresh, graceEndsAtMs } = command
   const key = working(keyId, accounts)
@@ -152,7 +149,7 @@ const revoke = ({ keyId }: CommandOf<'RevokeKey'>, accounts: AccountsDraft): Acc
   return key.revoked ? nothing : { facts: [revoked(key)] }
 }
 
-/** Another scheduler may have been quicker, and an operator may have put the end off. */
+/** Another scheduler may have expired the key already, and an operator may have postponed the expiry. */
 const expire = ({ keyId, nowMs }: CommandOf<'ExpireKey'>, accounts: AccountsDraft): AccountDecision => {
   const key = accounts.keys.get(keyId)
   if (key === undefined || key.revoked || key.expiresAtMs === null || key.expiresAtMs > nowMs) return nothing

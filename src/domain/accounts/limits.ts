@@ -4,7 +4,7 @@ import { formatUsd, parseUsd } from '../money.ts'
 import { allowAllModels, type ModelPermission, withoutSnapshot } from '../routing/plan.ts'
 import { type Accounts, type AccountsDraft, findLimitKey, findPlanLimits, type Key } from './accounts.ts'
 
-/** Whom limits bind: a key of a workspace, or, without one, the workspace. */
+/** Limits apply to a key of a workspace, or, without a key, to the workspace. */
 const holderOf = (workspaceId: string, keyId = ''): string => `${workspaceId} ${keyId}`
 
 export const putLimits = (book: AccountsDraft['limits'], { workspaceId, keyId, limits }: LimitsSet): void => {
@@ -13,20 +13,20 @@ export const putLimits = (book: AccountsDraft['limits'], { workspaceId, keyId, l
 
 const noLimits: Limits = {}
 
-/** What was set of a key, or of one whose place it took; for null, of the workspace. */
+/** The limits set for a key or for one it replaced; with null, for the workspace. */
 export const findSetLimits = (
   accounts: Pick<AccountsDraft, 'limits' | 'limitKeys'>,
   workspaceId: string,
   keyId: string | null,
 ): Limits => accounts.limits.get(holderOf(workspaceId, keyId === null ? '' : findLimitKey(accounts, keyId))) ?? noLimits
 
-/** The limits that bind the requests of a key: its workspace's and its own. Both apply. */
+/** The limits of the workspace and those of the key: both apply. */
 export interface BindingLimits {
   readonly workspace: Limits
   readonly key: Limits
 }
 
-/** What was set of a workspace goes before what its plan says, member by member. */
+/** Limits set for a workspace override those of its plan, member by member. */
 const workspaceLimitsOf = (
   accounts: Pick<Accounts, 'limits' | 'limitKeys' | 'subscriptions'>,
   workspaceId: string,
@@ -36,7 +36,6 @@ const workspaceLimitsOf = (
   return ofPlan === null ? own : { ...ofPlan, ...own }
 }
 
-/** What limits the requests of a key. */
 export const resolveLimits = (
   accounts: Pick<Accounts, 'limits' | 'limitKeys' | 'subscriptions'>,
   { keyId, workspaceId }: Pick<Key, 'keyId' | 'workspaceId'>,
@@ -45,16 +44,14 @@ export const resolveLimits = (
   key: findSetLimits(accounts, workspaceId, keyId),
 })
 
-/** Where a limit of a workspace comes from. */
 export type LimitSource = 'configuration' | 'plan' | 'own'
 
-/** What binds a workspace, and where each member comes from. */
 export interface LimitsInForce {
   readonly limits: Limits
   readonly sources: { readonly [Member in keyof Limits]?: LimitSource }
 }
 
-/** `configured` are those of every workspace about which nothing else is said. */
+/** `configured` are the defaults for workspaces without limits of their own. */
 export const resolveLimitsInForce = (accounts: Accounts, workspaceId: string, configured: Limits): LimitsInForce => {
   const own = findSetLimits(accounts, workspaceId, null)
   const said = workspaceLimitsOf(accounts, workspaceId)
@@ -66,13 +63,12 @@ export const resolveLimitsInForce = (accounts: Accounts, workspaceId: string, co
   return { limits, sources: Object.fromEntries(Object.keys(limits).map((member) => [member, sourceOf(member)])) }
 }
 
-/** `openai/*` is every model of `openai`; a model is its dated snapshots too. */
+/** `openai/*` is every model of `openai`; a model includes its dated snapshots. */
 const isListed = (allowed: readonly string[], model: string): boolean =>
   allowed.includes(model) || allowed.includes(withoutSnapshot(model)) || allowed.includes(everyOf(model))
 
 const everyOf = (model: string): string => `${model.slice(0, model.indexOf('/'))}/*`
 
-/** What the requests of a key may ask: what both its workspace and itself are allowed. */
 export const modelPermissionOf = (accounts: Accounts, key: Pick<Key, 'keyId' | 'workspaceId'>): ModelPermission => {
   const { workspace, key: own } = resolveLimits(accounts, key)
   const lists = [workspace.allowedModels, own.allowedModels].filter((list) => list !== undefined)
@@ -91,12 +87,11 @@ export type LimitsDecision = { readonly facts: readonly FactOf<'LimitsSet'>[] } 
 
 const refusalOf = ({ workspaceId, keyId, limits }: SetLimits, accounts: AccountsDraft): LimitsRefusal | null => {
   if (!accounts.workspaces.has(workspaceId)) return 'workspace_unknown'
-  // What a workspace may spend is what its wallet has.
+  // A workspace's spending is limited by its wallet.
   if (keyId === null) return limits.spend === undefined ? null : 'spend_needs_key'
   return accounts.keys.get(keyId)?.workspaceId === workspaceId ? null : 'key_unknown'
 }
 
-/** Decides what setting limits adds to the log: nothing where they stand already. */
 export const decideLimits = (command: SetLimits, accounts: AccountsDraft): LimitsDecision => {
   const { workspaceId, keyId, limits } = command
   const refused = refusalOf(command, accounts)
@@ -115,7 +110,6 @@ const paceValues = ({ requestsPerMinute, tokensPerMinute, concurrentRequests }: 
 const spendValues = ({ day, month, total }: Spend) =>
   [day, month, total].map((usd) => (usd === undefined ? undefined : formatUsd(parseUsd(usd))))
 
-/** The same text for limits that say the same, in whichever order. */
 const canonicalText = ({ models = {}, spend = {}, allowedModels, ...pace }: Limits): string =>
   JSON.stringify([
     paceValues(pace),

@@ -1,17 +1,14 @@
 import type { ClaimedKey, KeyRecord, KeyRequest } from './key.ts'
 
 export type KeyDecision =
-  /** The request runs once it has claimed the key. */
   | { readonly type: 'claim' }
-  /** The request has claimed the key. */
   | { readonly type: 'run'; readonly claim: ClaimedKey }
-  /** Whoever claimed the key is silent: what it left behind is seen to first. */
+  /** The process that claimed the key stopped renewing its lease: its orphaned request is resolved first. */
   | { readonly type: 'take_over'; readonly claim: ClaimedKey }
   | { readonly type: 'replay'; readonly record: Extract<KeyRecord, { state: 'answered' }> }
   | {
       readonly type: 'refuse'
       readonly reason: 'reused' | 'not_kept'
-      /** The request that the key names. */
       readonly requestId: string
     }
   | { readonly type: 'refuse'; readonly reason: 'in_use'; readonly requestId: string; readonly runsForMs: number }
@@ -23,7 +20,7 @@ const decideClaimed = (claim: ClaimedKey, { requestId, nowMs }: KeyRequest): Key
   return { type: 'refuse', reason: 'in_use', requestId: claim.requestId, runsForMs }
 }
 
-/** What becomes of a request that names a key; `record` is what stands under the key, null where nothing does. */
+/** `record` is what is stored under the key, null where nothing is. */
 export const decideKey = (record: KeyRecord | null, ask: KeyRequest): KeyDecision => {
   if (record === null) return { type: 'claim' }
   if (record.digest !== ask.digest) return { type: 'refuse', reason: 'reused', requestId: record.requestId }
@@ -37,12 +34,11 @@ export const decideKey = (record: KeyRecord | null, ask: KeyRequest): KeyDecisio
   }
 }
 
-/** How a request that was left behind stands in the log, for good: what it was charged, in USD, and for which UTC day; null where it is free. */
+/** The final state of an abandoned request: its charge in USD, and the UTC day of it; null where it is free. */
 export type AbandonedOutcome = { readonly chargedUsd: string; readonly day: string } | { readonly chargedUsd: null }
 
 /**
- * What becomes of a request that was left behind, and whose answer is not kept. A whole answer that is not kept was not delivered, so that
- * its charge goes back; of a stream, what came is an answer.
+ * A whole answer that is not stored was not delivered: its charge is refunded. The delivered part of a stream counts.
  */
 export const decideAbandoned = (
   { work }: ClaimedKey,

@@ -6,7 +6,6 @@ export interface FrameWindow {
 
 export const initialFrameWindow = (): FrameWindow => ({ low: 0, above: new Set() })
 
-/** True the first time a counter is seen. */
 export const admitFrame = (window: FrameWindow, counter: number): boolean => {
   if (counter <= window.low || window.above.has(counter)) return false
   window.above.add(counter)

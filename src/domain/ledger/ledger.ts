@@ -33,7 +33,6 @@ import {
 } from './requests.ts'
 import { applyCreditLimit, applyLimitKey } from './workspace-draft.ts'
 
-/** A checkpoint of the log. */
 export interface LastSeal {
   /** Frames sealed: those of the sequences 1 to this. */
   readonly size: number
@@ -41,20 +40,18 @@ export interface LastSeal {
   readonly sequence: number
 }
 
-/** All that the log says, folded. Every process that needs it folds the same frames with the same code. */
+/** The state projected from the whole log. Every process that needs it applies the same frames with the same code. */
 export interface Ledger {
-  /** Sequence of the last frame applied. */
   sequence: number
   readonly writers: Map<string, FrameWindow>
   readonly accounts: Accounts
   readonly prices: PriceBook
-  /** What was set over the configuration's aliases and routers; another object after each change. */
+  /** Set over the configuration's aliases and routers; a new object after each change. */
   routing: RoutingOverlay
   readonly wallets: Map<string, Wallet>
   readonly openRequests: OpenRequestMap
-  /** Tasks that have not ended. */
   readonly tasks: Map<string, Task>
-  /** The checkpoint that seals the most; of several that seal as much the first. Nobody has looked at its signature. */
+  /** The checkpoint that covers the most frames, the first of equal ones. Its signature is not verified here. */
   sealed: LastSeal | null
 }
 
@@ -70,7 +67,7 @@ export const initialLedger = (): Ledger => ({
   sealed: null,
 })
 
-/** A frame as it stands in the log; see the log's port for the writer's side. */
+/** A frame as stored in the log; see the log's port for the writer's side. */
 export interface LedgerFrame {
   readonly sequence: number
   readonly walletSubject: string | null
@@ -79,16 +76,13 @@ export interface LedgerFrame {
   readonly events: readonly Event[]
 }
 
-/** What one event did. */
 export interface Applied {
   readonly event: Event
   readonly sequence: number
-  /** The event's place in its frame. */
   readonly index: number
   readonly movements: readonly Movement[]
-  /** Set by the event that completed a request. */
   readonly closed: ClosedRequest | null
-  /** The task that the event moved, as it stands after it; null where it moved none, as a second end of a task does. */
+  /** The task that the event changed, in its new state; null where it changed none, as a second end of a task does. */
   readonly task: Task | null
 }
 
@@ -101,7 +95,7 @@ export const walletInLedger = (ledger: Ledger, workspaceId: string): Wallet => {
 }
 
 const isNewFrame = (ledger: Ledger, frame: LedgerFrame): boolean => {
-  // A wallet frame stands once: its expected sequence, or the ids within it, see to that.
+  // A wallet frame is stored once: its expected sequence, or the ids within it, ensure that.
   if (frame.walletSubject !== null) return true
   const window = ledger.writers.get(frame.writer) ?? initialFrameWindow()
   ledger.writers.set(frame.writer, window)
@@ -136,13 +130,12 @@ const issueKey = (ledger: Ledger, event: EventOf<'KeyIssued'>): void => {
   applyLimitKey(walletInLedger(ledger, workspaceId), ledger.accounts, keyId)
 }
 
-/** As the tables have them. */
 export const restoreLedgerKeys = (ledger: Ledger, keys: readonly Key[]): void => {
   restoreKeys(ledger.accounts, keys)
   for (const { keyId, workspaceId } of keys) applyLimitKey(walletInLedger(ledger, workspaceId), ledger.accounts, keyId)
 }
 
-/** What a key may spend is known to whoever decides for the wallet. */
+/** Spend limits are enforced by the process that decides for the wallet. */
 export const restoreLedgerLimits = (ledger: Ledger, data: LimitsSet): void => {
   putLimits(ledger.accounts.limits, data)
   applyToWallet(walletInLedger(ledger, data.workspaceId), { type: 'LimitsSet', data })
@@ -167,7 +160,7 @@ const placeHold = (ledger: Ledger, event: EventOf<'HoldPlaced'>): Effect => {
   return { ...effect, task }
 }
 
-/** Null for a task that has ended, and for one of another workspace: it is not this event's to move. */
+/** Null for a task that has ended, and for one of another workspace, which this event must not change. */
 const findTask = (
   { tasks }: Ledger,
   { taskId, workspaceId }: { readonly taskId: string; readonly workspaceId: string },
@@ -194,7 +187,7 @@ const releaseHold = (ledger: Ledger, event: EventOf<'HoldReleased'>): Effect => 
   return { ...effect, task: endTask(ledger, { taskId, workspaceId }, (task) => expireTask(task, event)) }
 }
 
-/** The first end of a task counts: after it nothing moves, whatever a second one says. */
+/** The first end of a task counts: a second one changes nothing, whatever it contains. */
 const settleOnce = (ledger: Ledger, event: EventOf<'TaskSettled'>): Effect => {
   const { taskId, workspaceId, total } = event.data
   const task = endTask(ledger, event.data, (open) => settleTask(open, event))
@@ -213,7 +206,7 @@ const moveTask = (ledger: Ledger, event: TaskEvent): Effect => {
   return { ...nothing, task }
 }
 
-/** False for a checkpoint that says it seals its own frame, or what comes after it: whoever wrote it cannot have seen that. */
+/** False for a checkpoint that claims to seal its own frame or later ones: its writer cannot have read them. */
 export const isSealOfLog = ({ data }: EventOf<'CheckpointSealed'>, sequence: number): boolean => data.size < sequence
 
 const noteSeal = (ledger: Ledger, event: EventOf<'CheckpointSealed'>, sequence: number): void => {
@@ -278,10 +271,7 @@ const applyEvent = (ledger: Ledger, event: Event, sequence: number): Effect => {
   }
 }
 
-/**
- * Applies the next frame and tells what each of its events did; a frame that was stored twice does nothing the second time.
- * Throws when a frame is missing: a ledger with a gap is worse than none.
- */
+/** A frame that was stored twice has no effect the second time. Throws when a frame is missing. */
 export const applyFrame = (ledger: Ledger, frame: LedgerFrame): readonly Applied[] => {
   if (frame.sequence !== ledger.sequence + 1)
     throw new Error(`the ledger stands at sequence ${ledger.sequence}, the next frame is ${frame.sequence}`)

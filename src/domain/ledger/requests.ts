@@ -3,27 +3,23 @@ import type { EventOf } from '../../events/envelope.ts'
 export type RoutedEvent = EventOf<'RequestRouted'>
 export type ClosingEvent = EventOf<'UsageRecorded'> | EventOf<'RequestFailed'>
 
-/** A request of which one side is in the log and the other is not yet. */
 export interface OpenRequest {
   readonly routed: RoutedEvent | null
   readonly closing: ClosingEvent | null
-  /** Sequence of the frame of whichever side came. */
   readonly sequence: number
 }
 
-/** A request both of whose sides are in the log. */
 export interface ClosedRequest {
   readonly routed: RoutedEvent
   readonly closing: ClosingEvent
-  /** Sequence of the frame of the side that came first. */
   readonly firstSequence: number
 }
 
 export type OpenRequestMap = Map<string, OpenRequest>
 
 /**
- * Takes one side of a request and answers with the whole once both are there, in whichever order writers stored them.
- * A second closing event waits for a routing event that never comes: it is never honoured, and stays listed.
+ * Takes one side of a request and returns the whole once both are there, in whichever order writers stored them. A
+ * second closing event waits for a routing event that never comes: it is never honoured, and stays listed.
  */
 export const pairRequest = (
   open: OpenRequestMap,

@@ -10,7 +10,6 @@ import { putLimits } from '../accounts/limits.ts'
 import { applyToWallet, type WalletFact } from '../wallet/evolve.ts'
 import { draftWallet, type Wallet, type WalletDraft } from '../wallet/wallet.ts'
 
-/** What the decisions of one workspace see, and what its subject in the log may hold. */
 export interface WorkspaceDraft {
   readonly wallet: WalletDraft
   readonly accounts: AccountsDraft
@@ -39,25 +38,24 @@ const walletTypes: { readonly [T in WalletFact['type']]: true } = {
   PlanEnded: true,
 }
 
-/** What is said of one workspace under its own order, and so may stand on its subject. */
+/** Facts that are ordered within one workspace, and so may be stored on its subject. */
 export const isWorkspaceFact = ({ type }: { readonly type: string }): boolean =>
   type in accountTypes || type in walletTypes
 
 const isAccountFact = (fact: WorkspaceFact): fact is AccountFact => fact.type in accountTypes
 
-/** A wallet may go as far below zero as its workspace may. */
+/** A wallet's balance may go as far below zero as the workspace's credit limit allows. */
 export const applyCreditLimit = (wallet: WalletDraft, { workspaces }: AccountsDraft): void => {
   wallet.creditLimitPicos = workspaces.get(wallet.workspaceId)?.creditLimitPicos ?? 0n
 }
 
-/** What a key may spend, and what it spent, is that of the first key whose place it took. */
+/** Spend limits and spending of a key are those of the first key of its chain of replacements. */
 export const applyLimitKey = (wallet: WalletDraft, accounts: AccountsDraft, keyId: string): void => {
   const limitKey = findLimitKey(accounts, keyId)
   const isOurs = accounts.keys.get(keyId)?.workspaceId === wallet.workspaceId
   if (isOurs && limitKey !== keyId) wallet.limitKeys.set(keyId, limitKey)
 }
 
-/** A draft on which facts that are not yet in the log can be tried. */
 export const draftWorkspace = (wallet: Wallet, accounts: Accounts): WorkspaceDraft => ({
   wallet: draftWallet(wallet),
   accounts: draftAccounts(accounts),

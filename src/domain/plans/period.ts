@@ -6,16 +6,13 @@ export const periods: readonly Period[] = ['day', 'month', 'year']
 const dayMs = 24 * 60 * 60 * 1_000
 const monthsOf = { month: 1, year: 12 } as const
 
-/** 1 to 31, of an instant in milliseconds since the epoch, in UTC. */
+/** 1 to 31, in UTC, for an instant in milliseconds since the epoch. */
 export const dayOfMonth = (instantMs: number): number => new Date(instantMs).getUTCDate()
 
-/** `month` counts from 0, and may lie beyond the year. */
+/** `month` counts from 0, and may exceed 11. */
 const daysInMonth = (year: number, month: number): number => dayOfMonth(Date.UTC(year, month + 1, 0))
 
-/**
- * When a period that begins at an instant ends, both in milliseconds since the epoch, by the calendar of UTC: at the same time of day, on
- * the anchor day of the month (1 to 31), or on the month's last day where it has no such day.
- */
+/** In UTC: the same time of day on the anchor day (1 to 31), or on the month's last day where it has no such day. */
 export const endOfPeriod = (startsAtMs: number, period: Period, anchorDay: number): number => {
   if (period === 'day') return startsAtMs + dayMs
   const start = new Date(startsAtMs)

@@ -3,7 +3,7 @@ import { divideRoundingHalfUp, formatUsd, parseUsd } from '../money.ts'
 
 type Rates = PriceSheet['per_million_tokens']
 
-/** What one request costs: the lines, whose sum is the total, in picos. */
+/** What one request costs, in picos: the lines, whose sum is the total. */
 export interface Charge {
   readonly lines: readonly ChargeLine[]
   readonly totalPicos: bigint
@@ -11,7 +11,6 @@ export interface Charge {
 
 const tokensPerRate = 1_000_000n
 
-/** Published rates are few and asked for at every request. */
 const perTokenPicosByRate = new Map<string, bigint>()
 
 /** Picos for one token. Exact for every published price; a price of more than 6 decimals per million is rounded half up, once, here. */
@@ -33,7 +32,7 @@ export const ratesFor = (sheet: PriceSheet, promptTokens: number): Rates =>
     { above: -1, rates: sheet.per_million_tokens },
   ).rates
 
-/** An item without a published rate of its own costs what the item it is a kind of costs. */
+/** An item without a published rate is billed at the rate of the item it is a kind of. */
 const tokenItems: readonly (readonly [
   item: keyof Rates,
   quantity: (usage: Usage) => number,

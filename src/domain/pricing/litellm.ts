@@ -3,13 +3,11 @@ import { formatUsd } from '../money.ts'
 
 type Rates = PriceSheet['per_million_tokens']
 
-/** A price field of an entry that the sheet does not have, and why that does no harm. */
 export interface SkippedPrice {
   readonly field: string
   readonly reason: string
 }
 
-/** One entry of LiteLLM's table: a sheet of ours, or why it is none. `name` is the entry's own. */
 export type ImportedPrice =
   | {
       readonly name: string
@@ -21,7 +19,7 @@ export type ImportedPrice =
 
 type Entry = Readonly<Record<string, unknown>>
 
-/** Ours, where LiteLLM calls a provider otherwise. */
+/** Our names, where LiteLLM's name of a provider differs. */
 const providerNames: Readonly<Record<string, string>> = { gemini: 'google', xai: 'grok' }
 
 const rateItems: ReadonlyMap<string, keyof Rates> = new Map([
@@ -40,7 +38,7 @@ const rateItems: ReadonlyMap<string, keyof Rates> = new Map([
 const tierPattern = /^(.+)_above_(\d{1,9})k_tokens$/
 const priceField = /cost|pric|uplift|billing|provider_specific_entry/
 
-/** Of what this gateway does not sell, or refuses without a price: left out, it cannot make a bill wrong. */
+/** Prices of what this gateway does not sell, or refuses without a price: leaving them out cannot make a bill wrong. */
 const harmless: readonly (readonly [field: RegExp, reason: string])[] = [
   [/_(?:batches|priority|flex)(?:_|$)/, 'batches and service tiers are not passed on'],
   [/uplift|provider_specific_entry/, 'regions and modes that cost more are not passed on'],
@@ -63,7 +61,6 @@ const usdOf = (value: unknown, power: number): string | null => {
   return significand % divisor === 0n ? formatUsd(significand / divisor) : null
 }
 
-/** What was read of an entry so far. */
 interface Reading {
   readonly rates: Partial<Record<keyof Rates, string>>
   readonly tiers: Map<number, Partial<Record<keyof Rates, string>>>
@@ -88,7 +85,6 @@ const readRate = (reading: Reading, field: string, value: unknown): boolean => {
   return true
 }
 
-/** The price of any search, where it does not depend on how much of what it finds is read. */
 const searchPrice = (value: unknown): string | null => {
   const prices = typeof value === 'object' && value !== null ? [...new Set(Object.values(value))] : []
   return prices.length === 1 ? usdOf(prices[0], 0) : null
@@ -101,7 +97,7 @@ const toolPrices: ReadonlyMap<string, { readonly tool: string; readonly read: (v
     ['file_search_cost_per_1k_calls', { tool: 'file_search', read: (value) => usdOf(value, -3) }],
   ])
 
-/** Whose searches are counted by the call, under the tool's own name. */
+/** Providers whose searches are counted by the call, under the tool's own name. */
 const countsCalls: ReadonlySet<unknown> = new Set(['openai', 'anthropic', 'xai'])
 
 const readTool = (reading: Reading, field: string, value: unknown, entry: Entry): boolean => {
@@ -130,7 +126,7 @@ const readFields = (entry: Entry): Reading => {
 
 const isComplete = (rates: Reading['rates']): rates is Rates => rates.input !== undefined && rates.output !== undefined
 
-/** What prices a short prompt must price a long one too: nothing falls back to another item's rate there. */
+/** What prices a short prompt must price a long one too: in a tier, no item falls back to another item's rate. */
 const missingInTiers = ({ rates, tiers }: Reading): readonly SkippedPrice[] =>
   [...tiers].flatMap(([above, tier]) =>
     Object.keys(rates)
@@ -167,11 +163,11 @@ const sheetOf = (entry: Entry, reading: Reading, rates: Rates): PriceSheet => ({
   max_output_tokens: Number(entry['max_output_tokens']),
 })
 
-/** A row of LiteLLM's table does; what else stands in a table is no price. */
+/** Only rows with a provider are prices. */
 export const isProviderName = (entry: unknown): boolean =>
   isEntry(entry) && typeof entry['litellm_provider'] === 'string'
 
-/** `<provider>/<model>` as it is named here; null where no provider of ours is meant. */
+/** Our `<provider>/<model>`; null where the provider is not one of ours. */
 const modelOf = (name: string, { litellm_provider: theirs }: Entry, providers: ReadonlySet<string>): string | null => {
   if (typeof theirs !== 'string') return null
   const ours = [theirs, providerNames[theirs] ?? theirs].find((provider) => providers.has(provider))
@@ -190,14 +186,14 @@ const readEntry = (name: string, entry: Entry, providers: ReadonlySet<string>): 
   return { name, model, sheet: sheetOf(entry, reading, reading.rates), leftOut: reading.leftOut }
 }
 
-/** LiteLLM's description of an entry stands among the entries. */
+/** LiteLLM's description of an entry, which is itself an entry of the table. */
 const description = 'sample_spec'
 
 const isEntry = (value: unknown): value is Entry => typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /**
- * Reads LiteLLM's table (`model_prices_and_context_window.json`, parsed) as sheets of the providers named. What it says of a price is
- * expressed exactly, named as left out where that does no harm, or makes its entry unsupported; nothing is guessed, and nothing rounded.
+ * LiteLLM's `model_prices_and_context_window.json`, parsed: each price field is expressed exactly, listed as left out
+ * where that does no harm, or makes its entry unsupported; nothing is guessed, and nothing rounded.
  */
 export const readLiteLlm = (table: Entry, providers: ReadonlySet<string>): readonly ImportedPrice[] => {
   const named = new Map<string, string>()

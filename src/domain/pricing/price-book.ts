@@ -1,6 +1,5 @@
 import type { PricePublished } from '../../events/types.ts'
 
-/** One published price sheet, as the log holds it. */
 export interface PublishedPrice extends PricePublished {
   readonly effectiveFromMs: number
 }
@@ -15,11 +14,11 @@ export const publishPrice = (book: PriceBook, published: PricePublished): void =
   book.set(published.model, sheets.toSpliced(after + 1, 0, price))
 }
 
-/** The sheet in force for a model at an instant (milliseconds since the epoch). */
+/** `atMs`: milliseconds since the epoch. */
 export const priceAt = (book: PriceBook, model: string, atMs: number): PublishedPrice | undefined =>
   book.get(model)?.findLast((sheet) => sheet.effectiveFromMs <= atMs)
 
-/** True when publishing this sheet would change nothing: it already is what counts from its instant on. */
+/** True when publishing this sheet would change nothing: the same sheet already applies from that instant. */
 export const isPublished = (book: PriceBook, price: PricePublished): boolean => {
   const effectiveFromMs = Date.parse(price.effectiveFrom)
   const standing = book.get(price.model)?.findLast((sheet) => sheet.effectiveFromMs === effectiveFromMs)

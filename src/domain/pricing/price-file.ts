@@ -3,14 +3,12 @@ import { parseUsd } from '../money.ts'
 
 type Rates = PriceSheet['per_million_tokens']
 
-/** One row of the price file: a model's sheet from an instant on. */
 export interface PriceEntry {
-  /** Public model id, `<provider>/<model>`. */
   readonly model: string
   /** ISO 8601 with an offset. */
   readonly effective_from: string
   readonly source: string
-  /** Of a model that is paid by tokens; one that makes videos has `video` instead. */
+  /** For a model that is paid by tokens; a video model has `video` instead. */
   readonly sheet?: PriceSheet
   readonly video?: VideoSheet
 }
@@ -23,14 +21,13 @@ export interface PriceFile {
 export interface PriceProblem {
   /** `prices[3].sheet.tiers[0].per_million_tokens` */
   readonly path: string
-  /** To be read after the path: `is not an instant`. */
   readonly message: string
 }
 
 const modelPattern = /^[^/\s]+\/\S+$/
 const instantPattern = /^(\d{4}-\d{2}-\d{2})T\d{2}:\d{2}:\d{2}(?:\.\d+)?(?:Z|[+-]\d{2}:\d{2})$/
 
-/** `Date.parse` takes February 30 for March 2; such a day is no instant. */
+/** `Date.parse` takes February 30 for March 2: such a day is rejected. */
 const isCalendarDay = (day: string): boolean => {
   const midnightMs = Date.parse(`${day}T00:00:00Z`)
   return !Number.isNaN(midnightMs) && new Date(midnightMs).toISOString().startsWith(day)
@@ -55,7 +52,7 @@ const problemsOfRates = (rates: Rates, path: string): readonly PriceProblem[] =>
     ? [{ path: `${path}.cached_input`, message: `is ${rates.cached_input}, above input, which is ${rates.input}` }]
     : []
 
-/** An item that only the first rates price would fall back to another item's rate in a long prompt. */
+/** An item that only the base rates price would fall back to another item's rate in a long prompt. */
 const missingItems = (rates: Rates, tierRates: Rates, path: string): readonly PriceProblem[] =>
   Object.keys(rates)
     .filter((item) => !Object.hasOwn(tierRates, item))
@@ -81,7 +78,7 @@ const problemsOfSheet = (sheet: PriceSheet, path: string): readonly PriceProblem
   ...problemsOfTiers(sheet, path),
 ]
 
-/** Nothing asked for on top makes a video cheaper: the figures were swapped, or a decimal point slipped. */
+/** No extra makes a video cheaper: the figures were swapped, or a decimal point slipped. */
 const problemsOfVideo = ({ units_per_second: rates }: VideoSheet, path: string): readonly PriceProblem[] =>
   Object.entries(rates).flatMap(([name, rate]) => {
     const mode = name.slice(0, Math.max(0, name.indexOf('+')))
@@ -98,7 +95,6 @@ const problemsOfEntry = (entry: PriceEntry, path: string): readonly PriceProblem
   ...(entry.video === undefined ? [] : problemsOfVideo(entry.video, `${path}.video`)),
 ]
 
-/** Two spellings of one instant are the same row twice. */
 const problemsOfRepeats = (prices: readonly PriceEntry[]): readonly PriceProblem[] => {
   const firsts = new Map<string, number>()
   return prices.flatMap(({ model, effective_from }, index) => {
@@ -112,7 +108,7 @@ const problemsOfRepeats = (prices: readonly PriceEntry[]): readonly PriceProblem
   })
 }
 
-/** Every mistake that the schema cannot see, in a file that satisfies `schemas/price-file.json`; empty when there is none. */
+/** Every mistake that the schema cannot detect, in a file that satisfies `schemas/price-file.json`. */
 export const problemsOfPriceFile = ({ prices }: PriceFile): readonly PriceProblem[] => [
   ...prices.flatMap((entry, index) => problemsOfEntry(entry, `prices[${index}]`)),
   ...problemsOfRepeats(prices),
@@ -128,5 +124,7 @@ const sortKeys = (value: unknown): unknown => {
   )
 }
 
-/** One row as JSON with sorted keys and no spaces: the same content always gives the same text, so its hash can name it. */
+/**
+ * One row as JSON with sorted keys and no spaces: the same content always gives the same text, so its hash can name it.
+ */
 export const canonicalPrice = (entry: PriceEntry): string => JSON.stringify(sortKeys(entry))

@@ -3,7 +3,6 @@ import type { ImportedPrice, SkippedPrice } from './litellm.ts'
 import { type PriceBook, priceAt } from './price-book.ts'
 import type { PriceEntry } from './price-file.ts'
 
-/** A figure of a sheet before and after; null where it has none. */
 export interface PriceDifference {
   /** `per_million_tokens.input` */
   readonly item: string
@@ -11,20 +10,16 @@ export interface PriceDifference {
   readonly to: string | null
 }
 
-/** What an import would do to one model. */
 export interface PriceChange {
   readonly change: 'added' | 'changed' | 'unchanged' | 'unsupported'
-  /** As the imported table calls it. */
   readonly name: string
   readonly model: string | null
   readonly differences: readonly PriceDifference[]
-  /** Price fields that the sheet does not have; of an unsupported row, those that keep it from being one. */
+  /** Price fields that the sheet does not have; for an unsupported row, those that make it unsupported. */
   readonly leftOut: readonly SkippedPrice[]
-  /** What would be published; null for a row that is unchanged or unsupported. */
   readonly entry: PriceEntry | null
 }
 
-/** Every figure of a sheet, by its path. */
 const figuresOf = (value: unknown, path: string): readonly (readonly [path: string, figure: string])[] => {
   if (typeof value !== 'object' || value === null) return [[path, String(value)]]
   return Object.entries(value).flatMap(([name, each]) => figuresOf(each, path === '' ? name : `${path}.${name}`))
@@ -37,7 +32,7 @@ const differencesOf = (before: PriceSheet | undefined, after: PriceSheet): reado
     .filter((difference) => difference.from !== difference.to)
 }
 
-/** What the imported table has no words for stays: tools that it does not price, and how long a prompt may be. */
+/** What the imported table cannot express is kept: tools that it does not price, and the length of a prompt. */
 const withStanding = (sheet: PriceSheet, standing: PriceSheet | undefined): PriceSheet => {
   const perCall = { ...standing?.per_call, ...sheet.per_call }
   return {
@@ -49,9 +44,9 @@ const withStanding = (sheet: PriceSheet, standing: PriceSheet | undefined): Pric
 
 export interface ImportTerms {
   readonly prices: PriceBook
-  /** Milliseconds since the epoch: with what is in force then it is compared. */
+  /** Milliseconds since the epoch: the import is compared with the prices in force then. */
   readonly nowMs: number
-  /** ISO 8601: from when on what is published counts. */
+  /** ISO 8601: when the published prices take effect. */
   readonly effectiveFrom: string
   readonly source: string
 }
@@ -71,6 +66,5 @@ const changeOf = (imported: ImportedPrice, { prices, nowMs, effectiveFrom, sourc
   return { name, model, change: standing === undefined ? 'added' : 'changed', differences, leftOut, entry }
 }
 
-/** What importing these prices would change. */
 export const diffPrices = (imported: readonly ImportedPrice[], terms: ImportTerms): readonly PriceChange[] =>
   imported.map((each) => changeOf(each, terms))

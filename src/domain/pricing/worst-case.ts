@@ -4,30 +4,35 @@ import { perTokenPicos } from './charge.ts'
 
 type Rates = PriceSheet['per_million_tokens']
 
-/** The most that a request can ask of a model. */
 export interface UsageBounds {
-  /** No tokenizer makes more tokens of the input than this. */
+  /** An upper bound for any tokenizer. */
   readonly inputTokensMax: number
-  /** The request refers to what we cannot measure, such as a file: it may fill the model's whole context. */
+  /** The request refers to something that cannot be measured, such as a file: it may fill the model's whole context. */
   readonly unmeasured: boolean
-  /** The caller's own limit on all output together; null when it set none. */
+  /** The caller's own limit on all output together; null when none was set. */
   readonly outputTokensMax: number | null
   /** How many answers were asked for; each may use the whole output limit. */
   readonly choices: number
   readonly audio: boolean
   readonly image: boolean
-  /** Built-in tool calls, the most of each, and the most tokens that tools read beside the model, by the names of their prices. */
+  /**
+   * The most calls of each tool, and the most tokens that tools read beside the model, by the names of their prices.
+   */
   readonly toolCallsMax: { readonly [tool: string]: number }
 }
 
-/** Where a sheet does not say how much its model reads: as much as any does. */
+/** Where a sheet has no context size: the largest of any model. */
 const contextTokensUnknown = 2_000_000
 
-/** Tools whose results go into the prompt; Google bills those of its searches not as tokens, and names them otherwise. */
+/**
+ * Tools whose results go into the prompt; Google does not bill those of its searches as tokens, and uses other names.
+ */
 const searchTool = /^(?:web_search|x_search|document_search|file_search)/
 /** What one search adds to the prompt: recorded ones added up to 13,600. */
 const searchTokensMax = 14_000
-/** What all searches of a request add: few requests make five, and a small wallet shall not be refused for the sixteenth. */
+/**
+ * What all searches of a request add: few requests make five, and a small wallet must not be refused for the sixteenth.
+ */
 const searchedTokensMax = 64_000
 
 const searchedTokensOf = (sheet: PriceSheet, { toolCallsMax }: UsageBounds): number => {
@@ -37,7 +42,7 @@ const searchedTokensOf = (sheet: PriceSheet, { toolCallsMax }: UsageBounds): num
   return Math.min(searches * searchTokensMax, searchedTokensMax)
 }
 
-/** What searches add never goes beyond the model's context; what was sent is counted as it is. */
+/** Searches never add beyond the model's context; what was sent is counted in full. */
 const inputTokensOf = (sheet: PriceSheet, demand: UsageBounds): number => {
   const { inputTokensMax, unmeasured } = demand
   const context = sheet.context_tokens ?? contextTokensUnknown
@@ -45,7 +50,7 @@ const inputTokensOf = (sheet: PriceSheet, demand: UsageBounds): number => {
   return Math.max(inputTokensMax, wanted)
 }
 
-/** A request may fall into any tier up to the size of its prompt: the dearest of them counts. */
+/** A request may fall into any tier up to the size of its prompt: the most expensive of them counts. */
 const reachableRates = (sheet: PriceSheet, demand: UsageBounds): readonly Rates[] => [
   sheet.per_million_tokens,
   ...(sheet.tiers ?? [])
@@ -77,7 +82,6 @@ const outputRatePicos = (sheet: PriceSheet, demand: UsageBounds): bigint =>
     ]),
   )
 
-/** All output tokens that the model can answer this request with. */
 export const maxOutputTokens = (sheet: PriceSheet, demand: UsageBounds): number =>
   Math.min(demand.outputTokensMax ?? sheet.max_output_tokens, sheet.max_output_tokens) * demand.choices
 
@@ -94,7 +98,7 @@ export const worstCasePicos = (sheet: PriceSheet, demand: UsageBounds, outputCap
   return beforeOutputPicos(sheet, demand) + BigInt(capped) * outputRatePicos(sheet, demand)
 }
 
-/** The output tokens of each answer that `budgetPicos` pays for, never more than the model gives; below zero never. */
+/** The output tokens of each answer that `budgetPicos` pays for, at most the model's maximum, never below zero. */
 export const affordableOutputTokens = (sheet: PriceSheet, demand: UsageBounds, budgetPicos: bigint): number => {
   const left = budgetPicos - beforeOutputPicos(sheet, demand)
   if (left < 0n) return 0

@@ -4,16 +4,14 @@ import { withoutSnapshot } from '../routing/plan.ts'
 
 export type Measure = 'requests' | 'tokens' | 'slots'
 
-/** Whom a limit binds. */
 export interface Bound {
   readonly scope: 'workspace' | 'key'
   readonly id: string
 }
 
-/** One limit in force: requests a minute, tokens a minute, or places for requests at once. */
 export interface RateLimit extends Bound {
   readonly measure: Measure
-  /** Null where it counts for all models together. */
+  /** Null: all models together. */
   readonly model: string | null
   readonly max: number
 }
@@ -35,7 +33,6 @@ const limitsIn = (pace: Pace, { scope, id }: Bound, model: string | null): reado
   return found
 }
 
-/** Those of the workspace and of the key, each with who they bind. */
 const bindings = (
   binding: BindingLimits,
   workspaceId: string,
@@ -45,17 +42,15 @@ const bindings = (
   [{ scope: 'key', id: keyId }, binding.key],
 ]
 
-/** A snapshot is its model's, unless it has a limit of its own. */
+/** A snapshot counts for its model, unless it has a limit of its own. */
 const limitedModel = ({ models = {} }: Limits, model: string): string | undefined =>
   [model, withoutSnapshot(model)].find((each) => Object.hasOwn(models, each))
 
-/** What binds every request of a key, and what binds those of one model besides. */
 export interface RateLimits {
   readonly ofAll: readonly RateLimit[]
   readonly ofModel: (model: string) => readonly RateLimit[]
 }
 
-/** The rate limits of a key and its workspace; null where there are none. */
 export const rateLimitsOf = (binding: BindingLimits, workspaceId: string, keyId: string): RateLimits | null => {
   const bound = bindings(binding, workspaceId, keyId)
   const ofAll = bound.flatMap(([whom, limits]) => limitsIn(limits, whom, null))
@@ -76,6 +71,5 @@ const amounts: Readonly<Record<Measure, string>> = {
   slots: 'requests at once',
 }
 
-/** What is limited, in words for who has reached it. */
 export const rateLimitText = ({ scope, measure, model, max }: RateLimit): string =>
   `The ${scope} is limited to ${max} ${amounts[measure]}${model === null ? '' : ` of the model \`${model}\``}.`

@@ -1,11 +1,10 @@
-/** Places of one limit of concurrent requests that somebody holds, for as long as he renews them. */
+/** Slots of one limit of concurrent requests that a holder has, for as long as it renews them. */
 export interface SlotHolding {
   readonly slots: number
-  /** Milliseconds since the epoch; then they are free, whatever became of their holder. */
+  /** Milliseconds since the epoch; then they are free, whatever happened to their holder. */
   readonly untilMs: number
 }
 
-/** By holder. */
 export type Slots = Readonly<Record<string, SlotHolding>>
 
 export const noSlots: Slots = {}
@@ -13,11 +12,10 @@ export const noSlots: Slots = {}
 const alive = (slots: Slots, nowMs: number): readonly (readonly [string, SlotHolding])[] =>
   Object.entries(slots).filter(([, { untilMs }]) => untilMs > nowMs)
 
-/** Places that the others hold. */
 export const heldByOthers = (slots: Slots, holder: string, nowMs: number): number =>
   alive(slots, nowMs).reduce((sum, [each, holding]) => (each === holder ? sum : sum + holding.slots), 0)
 
-/** As many as the holder wants and the others leave, but never fewer than it uses: what runs, runs. */
+/** As many as the holder wants and the others leave, but never fewer than it uses: running requests are not ended. */
 export const allottedSlots = (
   slots: Slots,
   nowMs: number,
@@ -25,7 +23,6 @@ export const allottedSlots = (
   max: number,
 ): number => Math.max(used, Math.min(wanted, max - heldByOthers(slots, holder, nowMs)))
 
-/** With the holder's part as it is from now on; what lapsed is gone. */
 export const heldSlots = (slots: Slots, nowMs: number, holder: string, holding: SlotHolding): Slots =>
   Object.fromEntries([
     ...alive(slots, nowMs).filter(([each]) => each !== holder),

@@ -1,7 +1,6 @@
 import type { FactOf } from '../../events/envelope.ts'
 import type { Catalog, RouterRule } from './plan.ts'
 
-/** What was set over the configuration's aliases and routers. */
 export interface RoutingOverlay {
   readonly aliases: ReadonlyMap<string, string>
   readonly routers: ReadonlyMap<string, RouterRule>
@@ -18,7 +17,7 @@ const withEntry = <T>(entries: ReadonlyMap<string, T>, name: string, value: T | 
   return changed
 }
 
-/** Another overlay, so that whoever made something of the one before notices. */
+/** A new object, so that caches derived from the previous one are invalidated. */
 export const applyToOverlay = (overlay: RoutingOverlay, fact: RoutingFact): RoutingOverlay => {
   switch (fact.type) {
     case 'AliasSet':
@@ -30,14 +29,12 @@ export const applyToOverlay = (overlay: RoutingOverlay, fact: RoutingFact): Rout
   }
 }
 
-/** What can be called: the configuration's word, and over it what was set. */
 export const effectiveCatalog = (configured: Catalog, { aliases, routers }: RoutingOverlay): Catalog => ({
   ...configured,
   aliases: { ...configured.aliases, ...Object.fromEntries(aliases) },
   routers: { ...configured.routers, ...Object.fromEntries(routers) },
 })
 
-/** The catalog as the ledger has it now, made anew where something was set. */
 export const liveCatalog = (configured: Catalog, ledger: { readonly routing: RoutingOverlay }): (() => Catalog) => {
   let overlay = ledger.routing
   let catalog = effectiveCatalog(configured, overlay)

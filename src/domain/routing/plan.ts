@@ -2,9 +2,7 @@ import { GatewayError } from '../../errors/gateway-error.ts'
 import type { PriceSheet } from '../../events/types.ts'
 import { type PriceBook, type PublishedPrice, priceAt } from '../pricing/price-book.ts'
 
-/** One provider + model id, with all that a proxy needs to call it: it looks nothing up. */
 export interface CallableModel {
-  /** Public model id, `<provider>/<model>`. */
   readonly model: string
   readonly provider: string
   readonly upstreamModel: string
@@ -12,53 +10,44 @@ export interface CallableModel {
   readonly sheet: PriceSheet
 }
 
-/** A callable model in its place in a plan. */
 export interface Candidate extends CallableModel {
-  /** Its place in the chain the caller named, where names that resolve to nothing count too; 0 without a chain. */
+  /** Its place in the chain the caller named, where names that do not resolve count too; 0 without a chain. */
   readonly level: number
 }
 
 export interface CatalogProvider {
   readonly models: Readonly<Record<string, string>>
-  /** On which its models can be asked, where that is told. */
   readonly surfaces?: readonly ('chat' | 'messages' | 'responses' | 'video')[]
-  /** Whose habits it has, where that is told. */
   readonly profile?: 'openai' | 'xai' | 'gemini'
 }
 
-/** One model of a router: a name, or one with its part of the sum of all weights, 1 where that is not told. */
+/** One model of a router: a name, or one with its share of the sum of all weights, 1 where absent. */
 export type RouterCandidate = string | { readonly model: string; readonly weight?: number }
 
-/** What `gateway/<router>` tries. */
 export interface RouterRule {
   readonly candidates: readonly RouterCandidate[]
-  /** `listed`, or absent: in this order. `weighted`: the first is drawn by weight, the others follow likewise. */
+  /** `listed`, or absent: in this order. `weighted`: the order is drawn by weight. */
   readonly order?: 'listed' | 'weighted'
 }
 
 /** A number from 0 up to, but not including, 1. */
 export type Random = () => number
 
-/** What can be called, by name. */
 export interface Catalog {
-  /** By provider name: its models that are called otherwise upstream. */
   readonly providers: ReadonlyMap<string, CatalogProvider>
   readonly aliases: Readonly<Record<string, string>>
   readonly routers: Readonly<Record<string, RouterRule>>
 }
 
-/** What a caller asked for: one name, or a chain that replaces it. */
 export interface RoutingRequest {
   readonly model: string
   readonly chain: readonly string[] | null
 }
 
-/** The ordered candidates of a request. */
 export interface Plan {
   readonly candidates: readonly Candidate[]
   /** The router the caller named, without `gateway/`. */
   readonly router: string | null
-  /** True when the caller named a chain: its answer tells the level. */
   readonly chain: boolean
 }
 
@@ -67,15 +56,14 @@ const routerPrefix = 'gateway/'
 const routerOf = (name: string): string | null =>
   name.startsWith(routerPrefix) ? name.slice(routerPrefix.length) : null
 
-/** Whether whoever asks may use a model, by its `<provider>/<model>`. */
+/** Whether the caller may use a model, by its `<provider>/<model>`. */
 export type ModelPermission = (model: string) => boolean
 
 export const allowAllModels: ModelPermission = () => true
 
-/** Behind the name of a model it means one snapshot of it; never a mere prefix: `gpt-5` is no `gpt-5-mini`. */
+/** A suffix that makes a model's name one of its snapshots; never a mere prefix: `gpt-5` is no `gpt-5-mini`. */
 const snapshotPattern = /-(?:\d{8}|\d{4}-\d{2}-\d{2})$/
 
-/** The model that a dated name is a snapshot of. */
 export const withoutSnapshot = (name: string): string => name.replace(snapshotPattern, '')
 
 const aliased = ({ aliases }: Catalog, name: string): string => {
@@ -107,17 +95,18 @@ const namedBy = (catalog: Catalog, name: string, random: Random): readonly strin
   return Object.hasOwn(catalog.routers, router) ? inOrder(catalog.routers[router]!, random).map(candidateName) : []
 }
 
-/** A name as `<provider>/<model>`: an alias once resolved is one, and so is every candidate of a router, in the order of a draw. */
+/**
+ * A name as `<provider>/<model>` ids: aliases resolved, routers expanded to their candidates in the order of a draw.
+ */
 export const listModelIds = (catalog: Catalog, name: string, random: Random): readonly string[] =>
   namedBy(catalog, name, random).map((each) => aliased(catalog, each))
 
 const firstInLine: Random = () => 0
 
-/** The same where their order does not matter. */
 const everyModelId = (catalog: Catalog, names: readonly string[]): readonly string[] =>
   names.flatMap((name) => listModelIds(catalog, name, firstInLine))
 
-/** Provider and upstream model of a public model id; undefined where no such provider is configured. */
+/** Undefined where no such provider is configured. */
 export const locateModel = (
   catalog: Catalog,
   model: string,
@@ -130,7 +119,7 @@ export const locateModel = (
   return { provider, upstreamModel: Object.hasOwn(models, name) ? models[name]! : name }
 }
 
-/** A renamed model has no snapshots: nothing tells what the provider calls them. */
+/** A renamed model has no snapshots: their upstream names are unknown. */
 const isRenamed = (catalog: Catalog, model: string): boolean => {
   const located = locateModel(catalog, model)
   return located !== undefined && model !== `${located.provider}/${located.upstreamModel}`
@@ -142,7 +131,6 @@ const priceOf = (catalog: Catalog, prices: PriceBook, name: string, atMs: number
   return priceAt(prices, name, atMs) ?? (isRenamed(catalog, model) ? undefined : priceAt(prices, model, atMs))
 }
 
-/** `<provider>/*` is every model of one. */
 const everyOfProvider = /^[^/]+\/\*$/
 
 const canBeCalled = (catalog: Catalog, prices: PriceBook, name: string): boolean => {
@@ -152,7 +140,7 @@ const canBeCalled = (catalog: Catalog, prices: PriceBook, name: string): boolean
   return prices.has(name) || (prices.has(model) && !isRenamed(catalog, model))
 }
 
-/** Those of the names, of models and aliases, that lead to no model of a configured provider with a price, in force or to come. */
+/** Names, of models and aliases, that lead to no model of a configured provider with a price, in force or future. */
 export const unresolvedNames = (catalog: Catalog, prices: PriceBook, names: readonly string[]): readonly string[] =>
   names.filter((name) => !everyModelId(catalog, [name]).some((model) => canBeCalled(catalog, prices, model)))
 
@@ -163,7 +151,7 @@ const callableOf = (catalog: Catalog, prices: PriceBook, model: string, atMs: nu
   return { model, ...located, priceVersion: price.version, sheet: price.sheet }
 }
 
-/** Throws for a model that has a price, and none yet at `atMs`. */
+/** Throws for a model whose first price takes effect after `atMs`. */
 export const refuseUnpriced = (catalog: Catalog, prices: PriceBook, names: readonly string[], atMs: number): void => {
   const awaited = everyModelId(catalog, names).find(
     (model) => prices.has(model) && priceAt(prices, model, atMs) === undefined && locateModel(catalog, model),
@@ -206,7 +194,7 @@ const noCandidate = (ask: RoutingRequest): GatewayError =>
       })
     : modelNotFound(ask.chain?.[0] ?? ask.model)
 
-/** What RequestRouted has room for; a chain of routers can name more. */
+/** The bound of RequestRouted; a chain of routers can name more. */
 const candidatesMax = 16
 
 const tooManyCandidates = (count: number): GatewayError =>
@@ -219,9 +207,8 @@ const tooManyCandidates = (count: number): GatewayError =>
   )
 
 /**
- * The candidates of a request in the order in which they are tried, each with the price in force at `atMs`.
- * Names that resolve to nothing, and models that may not be used, are passed over. Throws `model_not_found`, `invalid_value` or
- * `unsupported_value` when none is left, and `model_not_allowed` when only those are that may not be used.
+ * Skips names that do not resolve, and models that are not allowed. Throws `model_not_found`, `invalid_value` or
+ * `unsupported_value` when none is left, and `model_not_allowed` when the only ones left are not allowed.
  */
 export const planRequest = (
   catalog: Catalog,
@@ -249,7 +236,6 @@ export const planRequest = (
   return { candidates, router: ask.chain === null ? routerOf(ask.model) : null, chain: ask.chain !== null }
 }
 
-/** Every model that can be called at an instant: configured and priced by tokens. */
 export const callableModels = (catalog: Catalog, prices: PriceBook, atMs: number): readonly CallableModel[] =>
   [...prices.keys()]
     .sort()

@@ -2,7 +2,6 @@ import type { Usage } from '../../events/types.ts'
 
 export type { Usage }
 
-/** Where a usage figure came from: the provider's word, or a tokenizer's count. */
 export type UsageSource = 'reported' | 'estimated'
 
 export const noUsage: Usage = {
@@ -20,7 +19,6 @@ export const noUsage: Usage = {
   promptTotal: 0,
 }
 
-/** What a provider says of the input: the whole prompt, and parts of it. */
 export interface PromptTokens {
   readonly total: number
   readonly cacheRead?: number
@@ -30,7 +28,6 @@ export interface PromptTokens {
   readonly image?: number
 }
 
-/** What a provider says of the output: all of it, and parts of it. */
 export interface OutputTokens {
   readonly total: number
   readonly reasoning?: number
@@ -41,10 +38,7 @@ export interface OutputTokens {
 /** Takes up to `wanted` from what is left, so that parts never add up to more than their whole. */
 const allot = (left: number, wanted: number | undefined): number => Math.min(left, Math.max(0, wanted ?? 0))
 
-/**
- * Splits the prompt and the output into parts that add up to the whole. A provider's parts may overlap (cached audio is both);
- * the cache parts are taken first, since the provider's bill does the same.
- */
+/** A provider's parts may overlap (cached audio is both); cache parts are taken first, as in the provider's bill. */
 export const usageOf = (prompt: PromptTokens, output: OutputTokens, toolCalls: Usage['toolCalls'] = {}): Usage => {
   let left = Math.max(0, prompt.total)
   const take = (wanted: number | undefined): number => {

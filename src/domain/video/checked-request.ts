@@ -8,14 +8,12 @@ export interface Dimensions {
   readonly height: number
 }
 
-/** A request with all that its rules are told by. */
 export interface CheckedVideoRequest {
   readonly request: VideoRequest
   readonly body: VideoBody
   readonly modelName: string
   readonly model: VideoModel
   readonly mode: VideoMode
-  /** How the caller's surface calls a member of the body. */
   readonly pathOf: (field: string) => string
   readonly dimensionsOf: (base64: string) => Dimensions | null
 }

@@ -12,15 +12,14 @@ const defaultDuration = '5'
 
 export const readVideoMode = ({ kind, body }: VideoRequest): VideoMode => body.mode ?? defaultModes[kind]
 
-/** The whole seconds of a duration; null for what is no such number. */
 export const readVideoSeconds = (duration: string): number | null =>
   /^[1-9][0-9]{0,3}$/.test(duration) ? Number(duration) : null
 
-/** The seconds asked for; null for what is no whole number of them. Of an edit it says nothing: that is as long as its input. */
+/** The seconds asked for; null where they are not a whole number. Not for an edit: that is as long as its input. */
 export const readVideoDuration = ({ duration = defaultDuration }: VideoBody): number | null =>
   readVideoSeconds(duration)
 
-/** An edit of a video, which is what a reference video is for unless it says otherwise. */
+/** A reference video is for an edit by default. */
 export const isEdit = ({ video_list = [] }: VideoBody): boolean =>
   video_list.some(({ refer_type = 'base' }) => refer_type === 'base')
 
@@ -33,7 +32,6 @@ const takesItsShapeFromAnImage = ({ kind, body }: VideoRequest): boolean =>
 const shapeOf = (request: VideoRequest): Pick<VideoBody, 'aspect_ratio'> =>
   isEdit(request.body) || takesItsShapeFromAnImage(request) ? {} : { aspect_ratio: '16:9' }
 
-/** A body with what it left open said. */
 const saying = (request: VideoRequest, sound: Pick<VideoBody, 'sound'>): VideoBody => {
   const { body } = request
   return {
@@ -46,14 +44,14 @@ const saying = (request: VideoRequest, sound: Pick<VideoBody, 'sound'>): VideoBo
   }
 }
 
-/** The body by which two requests are compared: what one left open the other may say. It needs no model to be known, and no request to be checked. */
+/** The body by which two requests are compared; needs neither a known model nor a checked request. */
 export const comparableBody = (request: VideoRequest): VideoBody => saying(request, { sound: 'off' })
 
-/** Of a model without a soundtrack the vendor may not know the word. */
+/** For a model without a soundtrack the vendor may reject the member. */
 const soundOf = (modelName: string): Pick<VideoBody, 'sound'> =>
   (videoModelOf(modelName)?.audioModes ?? []).length === 0 ? {} : { sound: 'off' }
 
-/** A checked request with what it left open said, so that the vendor makes what the hold was sized for, whatever its own defaults are. */
+/** So that the vendor makes what the hold was sized for, whatever its own defaults are. */
 export const withDefaults = (request: VideoRequest, modelName: string): VideoRequest => ({
   ...request,
   body: saying(request, soundOf(modelName)),

@@ -79,12 +79,11 @@ const imagesOf = ({ body, pathOf }: CheckedVideoRequest): readonly (readonly [pa
   ]
 }
 
-/** An image by URL is the vendor's to look at; one that came along is looked at here. */
+/** An image by URL is checked by the vendor; an inline one is checked here. */
 export const checkImages = (asked: CheckedVideoRequest): void => {
   for (const [path, image] of imagesOf(asked)) checkImage(asked, image, path)
 }
 
-/** What stands behind the last dot of a URL's path, in lower case; null where there is none. */
 const extensionOf = (url: string): string | null =>
   /\.([a-z0-9]+)$/.exec(new URL(url).pathname.toLowerCase())?.[1] ?? null
 

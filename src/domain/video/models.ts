@@ -1,19 +1,16 @@
 import type { VideoKind, VideoMode } from './request.ts'
 
-/** What a model takes as a reference video, where it takes one. */
 export interface VideoReference {
   readonly modes: readonly VideoMode[]
   /** Seconds. */
   readonly durations: readonly number[]
 }
 
-/** What a model can be asked for. */
 export interface VideoModel {
   readonly kinds: readonly VideoKind[]
   readonly modes: readonly VideoMode[]
   /** Seconds. */
   readonly durations: readonly number[]
-  /** The modes in which it makes a soundtrack. */
   readonly audioModes: readonly VideoMode[]
   readonly multiShot: boolean
   readonly videoReference: VideoReference | null
@@ -49,5 +46,4 @@ const models: ReadonlyMap<string, VideoModel> = new Map([
   ['v2-1-master', standard],
 ])
 
-/** By the name behind the provider's slash: `v3-omni`. */
 export const videoModelOf = (modelName: string): VideoModel | undefined => models.get(modelName)

@@ -13,11 +13,8 @@ import {
 } from '../routing/plan.ts'
 import { videoModelOf } from './models.ts'
 
-/** Where a video is made, and at what price. */
 export interface VideoPlan {
-  /** Public model id, `<provider>/<model>`. */
   readonly model: string
-  /** The part behind the slash: what the rules know the model by. */
   readonly modelName: string
   readonly provider: string
   readonly upstreamModel: string
@@ -25,7 +22,7 @@ export interface VideoPlan {
   readonly sheet: VideoSheet
 }
 
-/** Where that is told. */
+/** True also where the provider has no `surfaces`. */
 const makesVideos = ({ providers }: Catalog, provider: string): boolean =>
   providers.get(provider)?.surfaces?.includes('video') !== false
 
@@ -38,9 +35,9 @@ const planOf = (catalog: Catalog, prices: PriceBook, model: string, atMs: number
 }
 
 /**
- * The model that a video is asked of, with the price in force at `atMs`; of a router the first that makes videos.
- * Throws `model_not_found` for any other model, `invalid_value` where the price is not in force yet, and `model_not_allowed` where only
- * models are left that may not be used.
+ * The model for a video, with the price in force at `atMs`; of a router the first that makes videos. Throws
+ * `model_not_found` for any other model, `invalid_value` where the price is not in force yet, and `model_not_allowed`
+ * where the only models left are not allowed.
  */
 export const planVideo = (
   catalog: Catalog,
@@ -60,7 +57,6 @@ export const planVideo = (
   throw modelNotFound(model)
 }
 
-/** Every video model that can be asked at an instant: configured, priced, and of known abilities. */
 export const callableVideoModels = (catalog: Catalog, prices: PriceBook, atMs: number): readonly VideoPlan[] =>
   [...prices.keys()]
     .sort()

@@ -11,7 +11,7 @@ const checkLength = (text: string | undefined, path: string, charactersMax: numb
     throw videoRefusal('invalid_value', path, `Invalid value for '${path}': at most ${charactersMax} characters.`)
 }
 
-/** Shots of one's own take the prompt's place. */
+/** Custom shots replace the prompt. */
 export const checkPrompts = ({ body, pathOf }: CheckedVideoRequest): void => {
   const path = pathOf('prompt')
   if (!isCustomShots(body) && isBlank(body.prompt))
@@ -58,7 +58,7 @@ const checkCustomShots = (asked: CheckedVideoRequest, shots: readonly Shot[]): v
   checkSum(asked, shots)
 }
 
-/** What would be passed over is refused: its caller expects another video than would be paid for. */
+/** What the vendor would ignore is refused: the caller expects another video than would be paid for. */
 export const checkShots = (asked: CheckedVideoRequest): void => {
   const { body, model, modelName, pathOf } = asked
   const { multi_shot = false, multi_prompt: shots = [] } = body

@@ -2,7 +2,7 @@ export const videoKinds = ['text2video', 'image2video', 'omni-video'] as const
 export type VideoKind = (typeof videoKinds)[number]
 export type VideoMode = 'std' | 'pro' | '4k'
 
-/** A request for a video in the vendor's own flat format, every value in one spelling; what the caller left out is absent. */
+/** A request for a video in the vendor's own flat format, values normalised; what the caller left out is absent. */
 export interface VideoBody {
   readonly prompt?: string
   readonly negative_prompt?: string
@@ -32,17 +32,17 @@ export interface VideoBody {
   readonly multi_prompt?: readonly { readonly index: number; readonly prompt: string; readonly duration: string }[]
 }
 
-/** What was asked for, read from either surface. */
 export interface VideoRequest {
   readonly kind: VideoKind
-  /** As the caller named it. */
   readonly model: string
   readonly body: VideoBody
   readonly callbackUrl: string | null
   readonly externalTaskId: string | null
 }
 
-/** What waits in the task queue: all that whoever submits it needs. Prompts stand here and never in the log. */
+/**
+ * An entry of the task queue, complete for the worker that submits it. Prompts are stored here and never in the log.
+ */
 export interface TaskPayload {
   readonly taskId: string
   readonly workspaceId: string

@@ -8,14 +8,12 @@ import type { VideoBody, VideoRequest } from './request.ts'
 
 const referencesMax = 7
 const referencesWithVideoMax = 4
-/** Beside an end frame. */
 const imagesWithEndFrameMax = 2
 const voicesMax = 2
 const externalIdCharactersMax = 256
 
 const sources = ['image_list', 'video_list', 'element_list'] as const
 const frames = ['image', 'image_tail'] as const
-/** Of videos from one source only. */
 const singleSourceFields = ['negative_prompt', 'cfg_scale', 'camera_control'] as const
 
 const words: { readonly [F in keyof VideoBody]?: readonly unknown[] } = {
@@ -45,7 +43,6 @@ const checkWords = ({ body, pathOf }: CheckedVideoRequest): void => {
   }
 }
 
-/** Which inputs make which kind of video, and of which kinds the model is. */
 const checkKind = (asked: CheckedVideoRequest): void => {
   const { request, model, modelName, pathOf } = asked
   const isOmni = request.kind === 'omni-video'
@@ -227,7 +224,7 @@ const checkCamera = ({ body, pathOf }: CheckedVideoRequest): void => {
     )
 }
 
-/** The first that is broken is told. What costs time, or lies in what the vendor is sent, comes last. */
+/** The first broken rule is reported. Expensive checks, and those of inline media, come last. */
 const rules: readonly ((asked: CheckedVideoRequest) => void)[] = [
   checkWords,
   checkSoundBesideVideo,
@@ -252,8 +249,9 @@ const rules: readonly ((asked: CheckedVideoRequest) => void)[] = [
 ]
 
 /**
- * Throws what is wrong with a request, naming the field as `pathOf` does: `pathOf('sound')` may be `metadata.sound`. The model's name is
- * the one behind the provider's slash. `dimensionsOf` reads the pixels of an image out of its base64; null where no image is in it.
+ * Throws the first error of a request, naming the field as `pathOf` does: `pathOf('sound')` may be `metadata.sound`.
+ * The model's name is the one after the provider's slash. `dimensionsOf` reads the pixels of an image out of its
+ * base64; null where it holds no image.
  */
 export const checkVideoRequest = (
   request: VideoRequest,

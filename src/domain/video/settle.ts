@@ -4,12 +4,10 @@ import { formatUsd } from '../money.ts'
 import type { Task } from './task.ts'
 import { formatUnits, priceRoundingHalfUp, readUnits, type Units } from './units.ts'
 
-/** The vendor's last word on a task. */
 export interface VideoVerdict {
   readonly outcome: 'SUCCESS' | 'FAILURE'
-  /** Null where the vendor never took the task. */
+  /** Null where the vendor never accepted the task. */
   readonly vendorTaskId: string | null
-  /** `final_unit_deduction` as the vendor wrote it; null where it told none. */
   readonly deduction: string | null
   readonly failReason: string | null
   readonly vendorCode: number | null
@@ -22,7 +20,6 @@ export interface TaskCharge {
   readonly totalPicos: bigint
 }
 
-/** A number of units that can be charged, as `readUnits` reads it. */
 export const isUnits = (text: string): boolean => readUnits(text) !== null
 
 const unitsOf = (text: string): Units => {
@@ -31,21 +28,17 @@ const unitsOf = (text: string): Units => {
   return units
 }
 
-/** What units cost, in picos; what lies below a pico-dollar is rounded half up. Throws RangeError for what is no number of units. */
+/** Picos; what lies below a pico-dollar is rounded half up. Throws RangeError for what is not a number of units. */
 export const unitsPicosRoundingHalfUp = (units: string, unitPrice: string): bigint =>
   priceRoundingHalfUp(unitsOf(units), unitPrice)
 
-/** The charge for a number of units: one line. */
 const chargeUnits = (units: Units, unitPrice: string, source: TaskCharge['source']): TaskCharge => {
   const totalPicos = priceRoundingHalfUp(units, unitPrice)
   const line = { item: 'video', quantity: formatUnits(units), unitPrice, amount: formatUsd(totalPicos) }
   return { source, lines: [line], totalPicos }
 }
 
-/**
- * What the vendor's word costs: its own figure at the unit price of the hold, nothing for a failure. Where it told none that can be read,
- * what the hold was placed for, marked as estimated.
- */
+/** Nothing for a failure; where no readable figure was reported, the hold's figure, marked as estimated. */
 export const chargeTask = (task: Pick<Task, 'unitPrice' | 'unitsMax'>, verdict: VideoVerdict): TaskCharge => {
   if (verdict.outcome === 'FAILURE') return { source: 'reported', lines: [], totalPicos: 0n }
   const units = verdict.deduction === null ? null : readUnits(verdict.deduction)
@@ -57,7 +50,6 @@ export const chargeTask = (task: Pick<Task, 'unitPrice' | 'unitsMax'>, verdict: 
 const optional = <Name extends string, T>(name: Name, value: T | null): { readonly [N in Name]?: T } =>
   value === null ? {} : ({ [name]: value } as { readonly [N in Name]?: T })
 
-/** The end of an open task by the vendor's word. */
 export const decideSettlement = (task: Task, verdict: VideoVerdict): FactOf<'TaskSettled'> => {
   const { source, lines, totalPicos } = chargeTask(task, verdict)
   return {
@@ -80,7 +72,7 @@ export const decideSettlement = (task: Task, verdict: VideoVerdict): FactOf<'Tas
   }
 }
 
-/** The vendor's word on a task whose hold had ended: told, charged to nobody. */
+/** A final status after the hold of the task had ended: recorded, and not charged. */
 export const lateVerdict = (
   task: Pick<Task, 'taskId' | 'workspaceId' | 'unitPrice' | 'unitsMax'>,
   verdict: VideoVerdict & { readonly vendorTaskId: string },

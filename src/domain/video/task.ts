@@ -1,10 +1,10 @@
 import type { EventOf } from '../../events/envelope.ts'
 import type { TaskOrder, TaskResult } from '../../events/types.ts'
 
-/** `QUEUED`: taken by us and not yet by the vendor. It never goes back, and the last two are final. */
+/** `QUEUED`: accepted by us and not yet by the vendor. It never goes back, and the last two are final. */
 export type TaskStatus = 'QUEUED' | 'SUBMITTED' | 'IN_PROGRESS' | 'SUCCESS' | 'FAILURE'
 
-/** Times are milliseconds since the epoch, of the events that told. */
+/** Times are milliseconds since the epoch, of the events that set them. */
 export interface Task extends Omit<TaskOrder, 'externalTaskId'> {
   readonly taskId: string
   readonly workspaceId: string
@@ -23,7 +23,6 @@ export interface Task extends Omit<TaskOrder, 'externalTaskId'> {
   updatedMs: number
   failReason: string | null
   vendorCode: number | null
-  /** The vendor's own figure, as it wrote it. */
   deduction: string | null
   source: 'reported' | 'estimated' | null
   lines: EventOf<'TaskSettled'>['data']['lines']
@@ -35,7 +34,6 @@ export interface Task extends Omit<TaskOrder, 'externalTaskId'> {
 export type PlacedTask = EventOf<'HoldPlaced'>
 export type TaskEvent = EventOf<'TaskSubmitted'> | EventOf<'TaskProgressed'>
 
-/** What is shown of a task that was queued, and of one that the vendor has taken. */
 const queuedProgress = 0
 const submittedProgress = 10
 
@@ -78,7 +76,6 @@ const ranks: { readonly [S in TaskStatus]: number } = {
   FAILURE: 3,
 }
 
-/** True when an event moves the task: a state never goes back, and neither does its percentage. */
 const advances = (task: Task, status: TaskStatus, progress: number): boolean =>
   ranks[status] > ranks[task.status] || (status === task.status && progress > task.progress)
 
@@ -91,7 +88,6 @@ const moveTo = (task: Task, status: 'SUBMITTED' | 'IN_PROGRESS', progress: numbe
   if (status === 'IN_PROGRESS') task.startedMs ??= atMs
 }
 
-/** Applies what the vendor told of an open task. */
 export const progressTask = (task: Task, event: TaskEvent): void => {
   const atMs = Date.parse(event.time)
   if (event.type === 'TaskProgressed') moveTo(task, event.data.status, event.data.progress, atMs)
@@ -108,7 +104,6 @@ const end = (task: Task, status: 'SUCCESS' | 'FAILURE', atMs: number): void => {
   task.updatedMs = atMs
 }
 
-/** Ends a task by the vendor's word. */
 export const settleTask = (task: Task, { data, time }: EventOf<'TaskSettled'>): void => {
   end(task, data.outcome, Date.parse(time))
   task.vendorTaskId ??= data.vendorTaskId ?? null
@@ -127,7 +122,6 @@ const releaseReasons: { readonly [R in EventOf<'HoldReleased'>['data']['reason']
   submit_failed: 'The task was not accepted.',
 }
 
-/** Ends a task whose hold went back without the vendor's word. */
 export const expireTask = (task: Task, { data, time }: EventOf<'HoldReleased'>): void => {
   end(task, 'FAILURE', Date.parse(time))
   task.failReason = releaseReasons[data.reason]

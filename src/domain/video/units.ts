@@ -7,9 +7,9 @@ export interface Units {
   readonly decimals: number
 }
 
-/** A task costs a few units; what has more digits is no deduction but a mistake. */
+/** A task costs a few units; more digits are not a deduction but a mistake. */
 export const unitsWholeDigitsMax = 9
-/** Sums of floats have some 17; whatever is finer than this lies far below a pico-dollar. */
+/** Sums of floats have some 17; anything finer lies far below a pico-dollar. */
 export const unitsDecimalsMax = 64
 
 const spelling = /^([+-]?)(?=\.?\d)(\d*)(?:\.(\d*))?(?:[eE]([+-]?\d+))?$/
@@ -17,8 +17,8 @@ const spelling = /^([+-]?)(?=\.?\d)(\d*)(?:\.(\d*))?(?:[eE]([+-]?\d+))?$/
 const none: Units = { digits: 0n, decimals: 0 }
 
 /**
- * Any decimal that is not negative, in whatever spelling: `4.5`, `04.50`, ` .5 `, `45e-1`. Null for everything else (`4,5`, `-1`, `NaN`),
- * and for what has more digits than a deduction can have.
+ * Any decimal that is not negative, in whatever spelling: `4.5`, `04.50`, ` .5 `, `45e-1`. Null for everything else
+ * (`4,5`, `-1`, `NaN`), and for more digits than a deduction can have.
  */
 export const readUnits = (text: string): Units | null => {
   const match = spelling.exec(text.trim())

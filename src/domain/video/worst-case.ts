@@ -4,12 +4,11 @@ import { videoRefusal } from './checked-request.ts'
 import { isEdit, readVideoDuration, readVideoMode } from './defaults.ts'
 import type { VideoBody, VideoRequest } from './request.ts'
 
-/** An edit is as long as its input, which nobody has measured: the vendor takes no longer one. */
+/** An edit is as long as its input, which is not measured: the vendor takes no longer one. */
 const editSecondsMax = 10
 
 type Extra = readonly [field: keyof VideoBody, rate: 'audio' | 'video' | 'voice']
 
-/** What is asked for beside the picture, and has a rate of its own. */
 const extrasOf = ({ sound, video_list = [], voice_list = [] }: VideoBody): readonly Extra[] => [
   ...(sound === 'on' ? [['sound', 'audio'] as const] : []),
   ...(video_list.length > 0 ? [['video_list', 'video'] as const] : []),
@@ -24,10 +23,7 @@ const secondsMaxOf = ({ body }: VideoRequest, pathOf: (field: string) => string)
   return seconds
 }
 
-/**
- * The most units that a request can plausibly take, as an exact decimal: of the rates that apply the highest, for its whole length.
- * Throws `unsupported_value`, naming the field, for what the sheet has no rate of.
- */
+/** The highest rates that apply. Throws `unsupported_value` with the field for what the sheet has no rate for. */
 export const worstCaseUnits = (
   sheet: VideoSheet,
   request: VideoRequest,

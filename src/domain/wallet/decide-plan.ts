@@ -9,23 +9,22 @@ import { payablePicos, type WalletDraft } from './wallet.ts'
 export type PlanCommand =
   | {
       readonly type: 'Subscribe'
-      /** Names one subscription for ever. */
+      /** Unique, also after the subscription has ended. */
       readonly subscriptionId: string
       readonly terms: PlanPublished
       /** Milliseconds since the epoch. */
       readonly startsAtMs: number
       readonly renews: boolean
-      /** False: a plan that the workspace has already is not begun anew. */
+      /** False: a plan that the workspace has already is not restarted. */
       readonly again: boolean
     }
   | { readonly type: 'CancelPlan' }
-  /** Whoever commands it has seen that the period is over. */
+  /** Commanded by a process that has seen that the period is over. */
   | {
       readonly type: 'EndPeriod'
       readonly subscriptionId: string
-      /** Of the period that is meant; milliseconds since the epoch. */
+      /** Of the period to end; milliseconds since the epoch. */
       readonly expiresAtMs: number
-      /** Of the next one. */
       readonly terms: PlanPublished
     }
 
@@ -38,7 +37,6 @@ export type PlanRefusal =
 
 const isoOf = (epochMs: number): string => new Date(epochMs).toISOString()
 
-/** What a fee may take, where that is less than the fee. */
 const shortOf = (wallet: WalletDraft, { price }: PlanPublished, atMs: number): bigint | null => {
   const payable = payablePicos(wallet, atMs)
   return maxOf(0n, payable) < parseUsd(price) ? payable : null
@@ -63,7 +61,7 @@ const endOf = (
   reason: FactOf<'PlanEnded'>['data']['reason'],
 ): FactOf<'PlanEnded'> => ({ type: 'PlanEnded', data: { subscriptionId, workspaceId, reason } })
 
-/** What is left of the period of a plan that is replaced is not paid back; its credit stays until it lapses. */
+/** The rest of the period of a replaced plan is not refunded; its credit stays until it lapses. */
 const subscribe = (command: PlanCommand & { type: 'Subscribe' }, wallet: WalletDraft): PlanDecision => {
   const { subscriptionId, terms, startsAtMs, renews, again } = command
   const standing = wallet.subscription
@@ -84,7 +82,7 @@ const cancel = ({ subscription }: WalletDraft): PlanDecision => {
   return { facts: renews ? [{ type: 'PlanCancelled', data: { subscriptionId, workspaceId } }] : [] }
 }
 
-/** Renews it once: the period that is meant is over as soon as the next one stands. */
+/** Renews it once: a period that the next one has replaced is not ended again. */
 const endPeriod = (command: PlanCommand & { type: 'EndPeriod' }, wallet: WalletDraft): PlanDecision => {
   const { subscriptionId, expiresAtMs, terms } = command
   const standing = wallet.subscription
@@ -95,7 +93,6 @@ const endPeriod = (command: PlanCommand & { type: 'EndPeriod' }, wallet: WalletD
   return { facts: [{ type: 'PlanRenewed', data: period }] }
 }
 
-/** Decides what a command about a workspace's plan adds to its wallet's subject; nothing for one that was carried out before. */
 export const decidePlan = (command: PlanCommand, wallet: WalletDraft): PlanDecision => {
   switch (command.type) {
     case 'Subscribe':

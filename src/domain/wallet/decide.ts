@@ -17,12 +17,11 @@ export type WalletCommand =
   | {
       readonly type: 'PlaceAllowance'
       readonly holdId: string
-      /** Less than this is of no use to whoever asks. */
       readonly minimumPicos: bigint
       readonly desiredPicos: bigint
       /** The key that alone may spend it, since it has spend limits; null for an allowance of the whole workspace. */
       readonly keyId: string | null
-      /** The UTC day on which it is asked for, `2026-11-21`. */
+      /** The UTC day of the request, `2026-11-21`. */
       readonly day: string
       /** ISO 8601. */
       readonly deadline: string
@@ -32,7 +31,6 @@ export type WalletCommand =
       readonly type: 'PlaceTaskHold'
       readonly taskId: string
       readonly amountPicos: bigint
-      /** The UTC day on which it is asked for. */
       readonly day: string
       /** ISO 8601. */
       readonly deadline: string
@@ -45,10 +43,10 @@ export type WalletCommand =
       readonly amountPicos: bigint
       readonly reference: string
       readonly note: string
-      /** ISO 8601: when what is left of it lapses. Absent: never. */
+      /** ISO 8601: when the unspent rest of it lapses. Absent: never. */
       readonly expiresAt?: string | undefined
     }
-  /** Whoever commands it has seen that the credit's time is over. */
+  /** Commanded by a process that has seen that the credit has expired. */
   | { readonly type: 'LapseCredit'; readonly reference: string }
   | PlanCommand
 
@@ -61,7 +59,7 @@ export type WalletRefusal =
   | { readonly reason: 'external_task_differs'; readonly taskId: string }
   | { readonly reason: 'reference_differs'; readonly creditedPicos: bigint }
 
-/** A slice never takes more than half of what is available unless one request needs it: other edges want some too. */
+/** A slice never takes more than half of what is available unless one request needs it: other edges need slices too. */
 const sliceDivisor = 2n
 
 const shortage = (wallet: WalletDraft, room: KeyRemaining | null): WalletRefusal =>
@@ -88,7 +86,7 @@ const placeAllowance = (command: WalletCommand & { type: 'PlaceAllowance' }, wal
   }
 }
 
-/** All of it or none: a task that is half covered is not covered. The caller's own id names one task for ever. */
+/** All of it or none: a task cannot be half covered. The caller's own id names one task, also after it has ended. */
 const placeTaskHold = (command: WalletCommand & { type: 'PlaceTaskHold' }, wallet: WalletDraft): WalletDecision => {
   const { taskId, amountPicos, deadline, owner, order } = command
   const { externalTaskId, requestDigest } = order
@@ -144,7 +142,7 @@ const credit = (command: WalletCommand & { type: 'Credit' }, wallet: WalletDraft
   }
 }
 
-/** What is held stays until its holds have ended; the rest of the credit can lapse then. */
+/** Held money does not lapse before its holds have ended; the rest of the credit can lapse then. */
 const lapseCredit = ({ reference }: WalletCommand & { type: 'LapseCredit' }, wallet: WalletDraft): WalletDecision => {
   const amountPicos = expirablePicos(wallet, reference)
   if (amountPicos === 0n) return { facts: [] }
@@ -152,7 +150,7 @@ const lapseCredit = ({ reference }: WalletCommand & { type: 'LapseCredit' }, wal
   return { facts: [{ type: 'CreditExpired', data: { workspaceId, reference, amount: formatUsd(amountPicos) } }] }
 }
 
-/** Decides what a command adds to the wallet's subject: nothing for a command that was carried out before. */
+/** Decides what a command adds to the wallet's subject; a repeated command adds nothing. */
 export const decideWallet = (command: WalletCommand, wallet: WalletDraft): WalletDecision => {
   switch (command.type) {
     case 'PlaceAllowance':

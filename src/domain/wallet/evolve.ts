@@ -11,19 +11,14 @@ import { balancePicos, type Hold, spendingOf, type Wallet, type WalletDraft } fr
 export const movementKinds = ['credit', 'charge', 'excess', 'fee', 'adjustment', 'lapse', 'hold', 'release'] as const
 export type MovementKind = (typeof movementKinds)[number]
 
-/** One line of a statement: what a fact did to a wallet, and how the wallet stood after it. */
 export interface Movement {
   readonly workspaceId: string
   readonly kind: MovementKind
-  /** What it did to the balance; zero for a hold and a release. */
   readonly amountPicos: bigint
-  /** What it did to the money held. */
   readonly heldPicos: bigint
   readonly balanceAfterPicos: bigint
   readonly heldAfterPicos: bigint
-  /** The request, hold, credit reference, adjustment or period of a plan it stands for. */
   readonly reference: string
-  /** The key that it counts for, as its limits do, and the day; null where it counts for none. */
   readonly spender: KeySpendingHolder | null
 }
 
@@ -32,7 +27,7 @@ export type WalletFact =
   | FactOf<'WalletCredited' | 'CreditExpired' | 'HoldPlaced' | 'HoldReleased' | 'AdjustmentPosted' | 'LimitsSet'>
   | PlanFact
 
-/** With the instant at which it was said; a fact that is only tried has none yet. */
+/** With the time of its event; a drafted fact has none yet. */
 type WalletMove = WalletFact & { readonly time?: string }
 
 const movement = (
@@ -92,7 +87,6 @@ const lapse = (wallet: WalletDraft, { reference, amount }: FactOf<'CreditExpired
 
 type BegunPeriod = FactOf<'PlanSubscribed' | 'PlanRenewed'>['data']
 
-/** The fee, and what it includes; a fee of nothing is told as well. */
 const beginPeriod = (
   wallet: WalletDraft,
   data: BegunPeriod,
@@ -188,7 +182,7 @@ const endHold = (wallet: WalletDraft, holdId: string): readonly Movement[] => {
   return [movement(wallet, 'release', holdId, 0n, -hold.remainingPicos, hold.spender)]
 }
 
-/** What a key may spend bounds its holds, and moves nothing. */
+/** Spend limits bound later holds, and move no money. */
 const setSpendLimits = (wallet: WalletDraft, { keyId, limits }: FactOf<'LimitsSet'>['data']): readonly Movement[] => {
   if (keyId !== undefined) wallet.spendLimits.set(keyId, spendLimitsOf(limits.spend))
   return []
@@ -198,7 +192,7 @@ export const creditKey = (reference: string): string => `credit:${reference}`
 export const subscriptionKey = (subscriptionId: string): string => `subscription:${subscriptionId}`
 export const adjustmentKey = (adjustmentId: string): string => `adjustment:${adjustmentId}`
 
-/** What the id of the adjustment that takes back an undelivered answer's charge begins with; its request's id follows. */
+/** The prefix of the id of the adjustment that refunds an undelivered answer; the request's id follows. */
 export const undeliveredPrefix = 'undelivered:'
 
 /** Applies a fact of the wallet's own subject; a fact that repeats or comes after the end of its hold moves nothing. */
@@ -264,9 +258,9 @@ const charge = (
 }
 
 /**
- * Charges a request. The balance and the allowance it spends from fall together, so `available` stays as it was;
- * what goes beyond the reservation is a movement of its own. It counts for the key and the day of its hold, or, where that has none or has
- * ended, for the key that asked and the day on which it did.
+ * Charges a request. The balance and the allowance it spends from fall together, so `available` is unchanged; what
+ * exceeds the reservation is a movement of its own. It counts for the key and the day of its hold, or, where that has
+ * none or has ended, for the key and the day of the request.
  */
 export const applyCharge = (
   wallet: Wallet,
@@ -287,7 +281,7 @@ export const applyCharge = (
   )
 }
 
-/** Charges a task and ends its hold, both or neither: what the hold does not cover is a movement of its own, what is left of it goes back. */
+/** Charges a task and ends its hold, both or neither: what exceeds the hold is a movement of its own. */
 export const applyHoldSettlement = (wallet: Wallet, holdId: string, totalPicos: bigint): readonly Movement[] => {
   const hold = wallet.holds.get(holdId)
   if (hold === undefined) return []

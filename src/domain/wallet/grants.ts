@@ -1,16 +1,12 @@
 import { minOf } from '../money.ts'
 
-/** What is left of a credit that lapses. */
 export interface Grant {
-  /** Of the credit. */
   readonly reference: string
-  /** Above zero. */
   readonly remainingPicos: bigint
   /** Milliseconds since the epoch. */
   readonly expiresAtMs: number
 }
 
-/** In the order in which they are spent: what lapses first goes first. */
 export type Grants = readonly Grant[]
 
 const inOrder = (one: Grant, other: Grant): number =>
@@ -21,7 +17,6 @@ export const addGrant = (grants: Grants, grant: Grant): Grants => [...grants, gr
 const drawGrant = (grant: Grant, drawnPicos: bigint): Grants =>
   drawnPicos === grant.remainingPicos ? [] : [{ ...grant, remainingPicos: grant.remainingPicos - drawnPicos }]
 
-/** Spends from the grants that have not lapsed by an instant, as far as they go. */
 export const spendGrants = (grants: Grants, amountPicos: bigint, atMs = Number.NEGATIVE_INFINITY): Grants => {
   if (grants.length === 0) return grants
   let leftPicos = amountPicos
@@ -33,7 +28,6 @@ export const spendGrants = (grants: Grants, amountPicos: bigint, atMs = Number.N
   })
 }
 
-/** Takes as much from one grant as it has, at most the amount; answers with what was taken. */
 export const expireGrant = (
   grants: Grants,
   reference: string,
@@ -44,11 +38,10 @@ export const expireGrant = (
   return { grants: grants.flatMap((each) => (each === grant ? drawGrant(each, lapsedPicos) : [each])), lapsedPicos }
 }
 
-/** What is left of the grants that have lapsed by an instant. */
 export const expiredPicosAt = (grants: Grants, atMs: number): bigint =>
   grants.reduce((sum, { remainingPicos, expiresAtMs }) => (expiresAtMs <= atMs ? sum + remainingPicos : sum), 0n)
 
-/** What of a grant no hold can claim: money that is held is spent from the grants first, in their order. */
+/** The part of a grant that no hold can claim: held money is spent from the grants first, in their order. */
 export const unheldPicos = (grants: Grants, reference: string, heldPicos: bigint): bigint => {
   const place = grants.findIndex((grant) => grant.reference === reference)
   const uptoPicos = grants.slice(0, place + 1).reduce((sum, { remainingPicos }) => sum + remainingPicos, 0n)

@@ -1,6 +1,5 @@
 import { divideRoundingHalfUp } from '../money.ts'
 
-/** What was spent since an instant, and what is left to be spent. */
 export interface RecentSpend {
   readonly spentPicos: bigint
   readonly availablePicos: bigint
@@ -8,16 +7,14 @@ export interface RecentSpend {
   readonly nowMs: number
 }
 
-/** How long the money lasts at the pace of the last days. */
 export interface Runway {
-  /** What a day costs at that pace. */
   readonly perDayPicos: bigint
   /** Milliseconds since the epoch; null where nothing was spent, or so little that it lasts for `runwayMaxMs`. */
   readonly untilMs: number | null
 }
 
 const dayMs = 86_400_000n
-/** Ten years: a pace of days says nothing of what is further away. */
+/** Ten years: the spending of a few days predicts nothing beyond. */
 const runwayMaxMs = 3_650n * dayMs
 
 export const estimateRunway = ({ spentPicos, availablePicos, sinceMs, nowMs }: RecentSpend): Runway => {

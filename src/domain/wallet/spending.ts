@@ -3,10 +3,10 @@ import { parseUsd } from '../money.ts'
 
 export type SpendPeriod = 'day' | 'month' | 'total'
 
-/** Money in a UTC day, in the month of that day, and ever. */
+/** Money in a UTC day, in the month of that day, and in total. */
 type Tally = { readonly [Period in `${SpendPeriod}Picos`]: bigint }
 
-/** What one key spent, and what its open holds hold, as of the last day that was told of it. What counts for an earlier day is in the others. */
+/** As of the last day recorded for the key. What counts for an earlier day is in the longer periods only. */
 export interface KeySpending {
   /** `2026-11-21`. */
   readonly day: string
@@ -14,7 +14,6 @@ export interface KeySpending {
   readonly held: Tally
 }
 
-/** The key that a movement counts for, and the UTC day that it counts for. */
 export interface KeySpendingHolder {
   readonly keyId: string
   readonly day: string
@@ -37,7 +36,7 @@ export const noSpending: KeySpending = { day: '', spent: noTally, held: noTally 
 
 const monthOf = (day: string): string => day.slice(0, 7)
 
-/** Days only go on: whoever's clock is behind counts for the day that others have begun. */
+/** Days never go back: a writer whose clock is behind counts for the day that others have begun. */
 export const spendDayOf = ({ day: last }: KeySpending, day: string): string => (day > last ? day : last)
 
 const begun = (tally: Tally, isSameMonth: boolean): Tally => ({
@@ -46,7 +45,7 @@ const begun = (tally: Tally, isSameMonth: boolean): Tally => ({
   monthPicos: isSameMonth ? tally.monthPicos : 0n,
 })
 
-/** As it stands on a day. */
+/** With the periods that are over on that day at zero. */
 export const spendingInPeriod = (spending: KeySpending, day: string): KeySpending => {
   if (day <= spending.day) return spending
   const isSameMonth = monthOf(day) === monthOf(spending.day)
@@ -59,7 +58,6 @@ const added = (tally: Tally, picos: bigint, isSameDay: boolean, isSameMonth: boo
   totalPicos: tally.totalPicos + picos,
 })
 
-/** What was spent and held beside what was before, counted for a day; either may be below zero. */
 export const addSpending = (
   before: KeySpending,
   day: string,
@@ -75,13 +73,11 @@ export const addSpending = (
   }
 }
 
-/** What is left of the limit of a key that leaves the least. */
 export interface KeyRemaining {
   readonly period: SpendPeriod
   readonly limitPicos: bigint
-  /** Below zero where the limit was lowered, or a charge went beyond what was reserved for it. */
+  /** Below zero where the limit was lowered, or a charge exceeded its reservation. */
   readonly leftPicos: bigint
-  /** What of the limit open holds hold. */
   readonly heldPicos: bigint
 }
 
@@ -103,7 +99,7 @@ const midnightMs = (day: string): number => Date.parse(`${day}T00:00:00Z`)
 /** When the UTC day is over, milliseconds since the epoch. */
 export const dayEndsMs = (day: string): number => new Date(midnightMs(day)).setUTCHours(24)
 
-/** When a limit of the period begins anew after a day, milliseconds since the epoch; null for one that never does. */
+/** When a limit of the period starts again after a day, milliseconds since the epoch; null for one that never does. */
 export const limitRenewalMs = (period: SpendPeriod, day: string): number | null => {
   if (period === 'total') return null
   const firstOfMonth = new Date(midnightMs(`${monthOf(day)}-01`))

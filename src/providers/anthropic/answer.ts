@@ -7,7 +7,6 @@ import { messagesUsageOnWire, readMessagesUsage } from './usage.ts'
 const textOfBytes = (bytes: Uint8Array): string =>
   Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString()
 
-/** A message, whole. */
 export const readMessagesAnswer = (
   _target: Target,
   _asked: UpstreamCallRequest,
@@ -23,6 +22,5 @@ export const readMessagesAnswer = (
   return { json, reportedUsage: readMessagesUsage(json['usage']), delivered }
 }
 
-/** Every answer carries a usage, also where the upstream told none. */
 export const completeMessagesAnswer = ({ json }: UpstreamAnswer, counted: Usage): Uint8Array =>
   Buffer.from(JSON.stringify({ ...json, usage: messagesUsageOnWire(counted) }))

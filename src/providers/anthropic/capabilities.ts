@@ -1,13 +1,9 @@
-/** What a model takes of a request, where models of the same dialect differ. */
 export interface ModelCapabilities {
-  /** `budget`: thinking tokens are a number of the request. `adaptive`: the model decides, guided by an effort. */
+  /** `budget`: the request sets a number of thinking tokens. `adaptive`: the model decides, guided by an effort. */
   readonly thinking: 'budget' | 'adaptive'
   readonly canDisableThinking: boolean
-  /** Knows an effort between `high` and `max`. */
   readonly extraHighEffort: boolean
-  /** Takes `temperature`, `top_p` and `top_k`. */
   readonly sampling: boolean
-  /** Takes a schema for its answer, and strict tools. */
   readonly schema: boolean
 }
 
@@ -20,7 +16,7 @@ const adaptive: ModelCapabilities = {
 }
 const budget: ModelCapabilities = { ...adaptive, thinking: 'budget', extraHighEffort: false, sampling: true }
 
-/** By the provider's names, the first that matches; a Claude that is new to us has the habits of the latest. Read 2026-11 in Vercel's AI SDK. */
+/** The first match counts; an unknown Claude is treated like the latest. Read 2026-11 in Vercel's AI SDK. */
 const table: readonly (readonly [RegExp, ModelCapabilities])[] = [
   [/claude-(?:(?:opus|sonnet)-5-5|fable-|mythos-)/, { ...adaptive, canDisableThinking: false }],
   [/claude-(?:opus|sonnet)-4-6/, { ...adaptive, extraHighEffort: false, sampling: true }],
@@ -29,6 +25,6 @@ const table: readonly (readonly [RegExp, ModelCapabilities])[] = [
   [/claude-/, adaptive],
 ]
 
-/** Other makers' models that speak the dialect know it as it was when budgets were its only way to think. */
+/** Other vendors' models with this dialect implement it as of the time when budgets were the only way to think. */
 export const capabilitiesOf = (upstreamModel: string): ModelCapabilities =>
   table.find(([pattern]) => pattern.test(upstreamModel))?.[1] ?? budget

@@ -1,7 +1,7 @@
 import { asObject, asText, type JsonObject } from '../../encoding/json.ts'
 import type { Citation } from '../canonical/reply.ts'
 
-/** The seal of a search result is its provider's own: another one's citation has none. */
+/** The seal of a search result is its provider's own: another provider's citation has none. */
 export const citationOnWire = ({ url, title, citedText }: Citation): JsonObject => ({
   type: 'web_search_result_location',
   url,

@@ -3,7 +3,6 @@ import { readRequest } from './read-request.ts'
 import { MessagesWriter } from './reply-writer.ts'
 import { writeMessagesReply } from './write-reply.ts'
 
-/** Messages, as clients speak them. */
 export const messagesClient: ClientFormat = {
   readRequest,
   writeReply: writeMessagesReply,

@@ -21,7 +21,7 @@ const countedFields: readonly string[] = [
 const countedBody = (body: JsonObject): JsonObject =>
   Object.fromEntries(Object.entries(body).filter(([field]) => countedFields.includes(field)))
 
-/** The request for POST `/messages/count_tokens`, which is free. Throws `unsupported_parameter` for a file of the provider's. */
+/** For POST `/messages/count_tokens`, which is free. Throws `unsupported_parameter` for a file kept by the provider. */
 export const countTokensRequest = (
   target: Target,
   { body, headers }: Pick<UpstreamCallRequest, 'body' | 'headers'>,
@@ -31,7 +31,6 @@ export const countTokensRequest = (
   return postTo(target, '/messages/count_tokens', counted, { stream: false, headers })
 }
 
-/** Reads `{"input_tokens": n}`. */
 export const readTokenCount = (body: Uint8Array): { readonly inputTokens: number } | AnswerFault => {
   const json = parseJson(Buffer.from(body).toString())
   if (!isObject(json)) return { fault: 'not_json' }

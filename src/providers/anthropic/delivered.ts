@@ -9,10 +9,8 @@ const inputText = (input: unknown): string =>
 export const isSearchResult = ({ type, content }: JsonObject): boolean =>
   type === 'web_search_tool_result' && Array.isArray(content)
 
-/** What so many searches are billed as. */
 export const countSearchCalls = (searches: number): Usage['toolCalls'] => (searches > 0 ? { web_search: searches } : {})
 
-/** Collects what a message says, from whole blocks or from the events of a stream. */
 export class DeliveredBlocks extends CollectedText {
   #searches = 0
 
@@ -20,7 +18,6 @@ export class DeliveredBlocks extends CollectedText {
     return countSearchCalls(this.#searches)
   }
 
-  /** A content block, whole or as it starts. */
   addBlock(block: JsonObject): void {
     const { text, thinking, name, input } = block
     this.addAnswerText(asText(text) + asText(name) + inputText(input))

@@ -5,7 +5,6 @@ import { readMessagesError } from './refusal.ts'
 import { MessagesRelay } from './relay.ts'
 import { messagesRequest } from './request.ts'
 
-/** Messages, as Anthropic and those who follow it speak them. */
 export const anthropicMessages: UpstreamDialect = {
   buildRequest: messagesRequest,
   readAnswer: readMessagesAnswer,

@@ -3,7 +3,7 @@ import type { Target, UpstreamRequest } from '../dialect.ts'
 /** The version whose shapes this folder knows. */
 const defaultVersion = '2023-06-01'
 
-/** The only headers of a caller that go on. */
+/** The only headers of a caller that are forwarded. */
 const forwardedHeaders = ['anthropic-version', 'anthropic-beta'] as const
 
 export type CallerHeaders = Readonly<Record<string, string>>
@@ -16,7 +16,6 @@ const forwarded = (headers: CallerHeaders): CallerHeaders =>
     }),
   )
 
-/** A POST to `<baseUrl><path>`. `headers` are the caller's, by lower-case name. */
 export const postTo = (
   { provider }: Target,
   path: string,

@@ -19,7 +19,7 @@ const blockText = (block: JsonObject): string => {
 const contentText = (content: unknown): string =>
   typeof content === 'string' ? content : asArray(content).filter(isObject).map(blockText).join('')
 
-/** The text that a provider makes tokens of; images and PDF are not counted. */
+/** The text that a provider tokenizes; images and PDF are not counted. */
 const promptTexts = (body: JsonObject): readonly string[] => [
   contentText(body['system']),
   ...asArray(body['messages']).map((message) => contentText(asObject(message)['content'])),
@@ -27,11 +27,9 @@ const promptTexts = (body: JsonObject): readonly string[] => [
   jsonText(asObject(body['output_config'])['format']),
 ]
 
-/** Tokens of a request's prompt as a tokenizer counts them, and what wraps its messages. */
 export const countMessagesPrompt = async (body: JsonObject): Promise<number> =>
   (await countTokens(promptTexts(body).join(''))) + asArray(body['messages']).length * messageTokens
 
-/** Usage counted by a tokenizer, for an answer whose upstream told none. */
 export const countMessagesUsage = async (
   _target: Target,
   asked: UpstreamCallRequest,

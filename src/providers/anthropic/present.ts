@@ -6,5 +6,4 @@ export const isPresent = (value: unknown): boolean =>
 
 const shownCharacters = 64
 
-/** A caller's word as a message may repeat it. */
 export const shortened = (value: unknown): string => asText(value).slice(0, shownCharacters)

@@ -11,7 +11,7 @@ import type {
 import { invalidMember, unsupported } from '../canonical/refuse.ts'
 import { shortened } from './present.ts'
 
-/** A block of a request, where it stands, and the tool calls that stand before it. */
+/** A block of a request, its path, and the tool calls before it. */
 interface Place {
   readonly block: JsonObject
   readonly path: string
@@ -21,7 +21,7 @@ interface Place {
 type ResultPart = TextPart | ImagePart | DocumentPart
 type BlockReader = (place: Place) => readonly ConversationPart[]
 
-/** A null or absent mark is none; the API knows five minutes and an hour. */
+/** Null or absent: none; the API knows five minutes and an hour. */
 export const readCacheMark = ({ cache_control: control }: JsonObject): CacheMark => {
   if (!isObject(control)) return null
   return control['ttl'] === '1h' ? '1h' : '5m'
@@ -64,7 +64,6 @@ const readImage = (place: Place): ImagePart => ({
   cached: readCacheMark(place.block),
 })
 
-/** Content in blocks: its texts; a picture in a document has no counterpart. */
 const blocksText = ({ block, path }: Place): string => {
   const { content } = block
   if (typeof content === 'string') return content
@@ -93,7 +92,7 @@ const readDocumentSource = (source: Place): DocumentPart['source'] => {
 
 const textOrNull = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? value : null)
 
-/** What the caller tells about a document stands before it. */
+/** The caller's context of a document comes before it. */
 const readDocument = (place: Place): readonly (TextPart | DocumentPart)[] => {
   const context = textOrNull(place.block['context'])
   const document: DocumentPart = {
@@ -121,7 +120,7 @@ const readToolUse = (place: Place): ToolCallPart => ({
   cached: readCacheMark(place.block),
 })
 
-/** What a tool that looks for tools has found: they are all offered from the start. */
+/** The tools that a tool search has found: here all are offered from the start. */
 const readToolReference = (place: Place): TextPart =>
   readTextBlock(`The tool \`${requiredText(place, 'tool_name')}\` can be called now.`)
 
@@ -180,7 +179,7 @@ const assistantReaders: ReadonlyMap<unknown, BlockReader> = new Map<unknown, Blo
   ],
   ['redacted_thinking', (place) => [{ type: 'redacted_thinking', data: requiredText(place, 'data') }]],
   ['tool_use', (place) => [readToolUse(place)]],
-  // What a search found is sealed for the provider that searched; the text that cites it stays.
+  // Search results are encrypted for the provider that searched; the text that cites them is kept.
   ['server_tool_use', nothing],
   ['web_search_tool_result', nothing],
   ['web_fetch_tool_result', nothing],
@@ -189,7 +188,7 @@ const assistantReaders: ReadonlyMap<unknown, BlockReader> = new Map<unknown, Blo
 const unknownBlock = ({ block, path }: Place): Error =>
   unsupported(`${path}.type`, `'${shortened(block['type'])}' is not available here for this model`)
 
-/** The parts of a message's content. Throws `unsupported_parameter` or `invalid_value` with the field's path. */
+/** Throws `unsupported_parameter` or `invalid_value` with the field's path. */
 export const readBlocks = (
   role: 'user' | 'assistant',
   content: unknown,
@@ -207,7 +206,7 @@ export const readBlocks = (
   })
 }
 
-/** Instructions: a text, or a list of text blocks, and of blocks of the types `wordless`, which are left to others. */
+/** Instructions: a text, or a list of text blocks, and of blocks of the types `wordless`, which are skipped here. */
 export const readInstructions = (
   content: unknown,
   path: string,
@@ -222,7 +221,9 @@ export const readInstructions = (
   })
 }
 
-/** JSON text of a tool call's arguments as the object that a block holds; the API's own wrapping for what is no object. */
+/**
+ * JSON text of a tool call's arguments as the object that a block holds; the API's own wrapping for what is no object.
+ */
 export const inputOf = (argumentsText: string): JsonObject => {
   if (argumentsText.trim() === '') return {}
   const input = parseJson(argumentsText)

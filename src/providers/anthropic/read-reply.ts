@@ -32,7 +32,6 @@ const readBlock = (block: JsonObject): readonly ReplyPart[] => {
   }
 }
 
-/** A Messages answer as a Reply: see UpstreamFormat. */
 export const readMessagesReply = (_target: Target, json: JsonObject): Reply | AnswerFault => {
   if (json['error'] || json['type'] === 'error') return { fault: 'error_in_answer' }
   const { id, content, stop_reason: word, stop_sequence: stopSequence, usage } = json

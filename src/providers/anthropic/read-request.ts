@@ -13,7 +13,7 @@ import { readBlocks, readInstructions } from './read-blocks.ts'
 import { changedTools, toolChangeTypes } from './read-tool-changes.ts'
 import { readMessagesToolChoice, readMessagesTools } from './read-tools.ts'
 
-/** What only the maker of the format offers, and what would be missed if it were left out. All other such members are left out. */
+/** What only Anthropic offers, and must not be dropped silently. All other such members are left out. */
 const refusedFields = ['mcp_servers', 'container', 'compaction', 'fallbacks'] as const
 
 const refuseForeign = (body: JsonObject): void => {
@@ -79,7 +79,7 @@ const readReasoning = (body: JsonObject): Reasoning | null => {
 
 const schemaNamePattern = /^[a-zA-Z0-9_-]{1,64}$/
 
-/** The format names no schema, other formats must: its title, where it is a name. */
+/** The format has no name for a schema, other formats require one: its title, where that is a valid name. */
 const schemaName = ({ title }: JsonObject): string =>
   typeof title === 'string' && schemaNamePattern.test(title) ? title : 'answer'
 
@@ -99,7 +99,7 @@ const userOf = (body: JsonObject): string | null => {
   return typeof user === 'string' ? user : null
 }
 
-/** Reads a Messages request: see ClientFormat. What only tunes the maker's own service is left out. */
+/** See ClientFormat. What only tunes Anthropic's own service is left out. */
 export const readRequest = (body: JsonObject): Conversation => {
   refuseForeign(body)
   const messages = asArray(body['messages'])

@@ -4,7 +4,6 @@ import { unsupported } from '../canonical/refuse.ts'
 import { shortened } from './present.ts'
 import { readTool } from './read-tools.ts'
 
-/** Blocks of a system message that change the tools. */
 export const toolChangeTypes: readonly unknown[] = ['tool_addition', 'tool_removal']
 
 interface Change {
@@ -26,7 +25,6 @@ const readDefinition = (definition: JsonObject, path: string): ToolDefinition =>
   throw unsupported(`${path}.type`, `'${shortened(type)}' is not available for this model`)
 }
 
-/** The tool that a change adds; undefined for the name of one that is not known. */
 const addedBy = ({ block, path }: Change, known: ReadonlyMap<string, ToolDefinition>): ToolDefinition | undefined => {
   const { type, name, definition } = asObject(block['tool'])
   if (type === 'tool_definition') return readDefinition(asObject(definition), `${path}.tool.definition`)

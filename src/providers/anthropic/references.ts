@@ -3,7 +3,7 @@ import { GatewayError } from '../../errors/gateway-error.ts'
 import { refuseProviderState } from '../canonical/refuse.ts'
 import { isPresent } from './present.ts'
 
-/** Blocks stand in messages, in results, in documents and in their sources. */
+/** Blocks occur in messages, in results, in documents and in their sources. */
 const refuseInBlocks = (blocks: unknown, path: string): void => {
   for (const [index, block] of asArray(blocks).entries()) if (isObject(block)) refuseInBlock(block, `${path}[${index}]`)
 }
@@ -23,8 +23,9 @@ const refuseFiles = ({ system, messages }: JsonObject): void => {
 }
 
 /**
- * Throws `unsupported_parameter` for a conversation that the provider would keep in the gateway's account. The tool runners of the
- * official SDKs begin with one, and send the whole conversation instead where the error has these details.
+ * Throws `unsupported_parameter` for a conversation that the provider would keep in the gateway's account. The tool
+ * runners of the official SDKs begin with one, and send the whole conversation instead where the error has these
+ * details.
  */
 export const refuseThread = ({ thread }: JsonObject): void => {
   if (!isPresent(thread)) return
@@ -33,10 +34,7 @@ export const refuseThread = ({ thread }: JsonObject): void => {
   throw new GatewayError('unsupported_parameter', message, { param: 'thread', details })
 }
 
-/**
- * Throws `unsupported_parameter` where a request names what the provider keeps: a thread, or a file by its id. Every workspace shares the
- * gateway's account at the provider, and nothing tells whose it is.
- */
+/** Throws `unsupported_parameter`: every workspace shares the account, and what it keeps has no known owner. */
 export const refuseAccountReferences = (body: JsonObject): void => {
   refuseThread(body)
   refuseFiles(body)

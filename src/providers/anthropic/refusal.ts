@@ -3,10 +3,12 @@ import type { UpstreamRefusal } from '../dialect.ts'
 import type { Provider } from '../provider.ts'
 import { errorWord, refusalText } from '../refusal-text.ts'
 
-/** Clients of the other surfaces know an overlong prompt by its code; here the message alone tells it. */
+/** Clients of the other surfaces detect an overlong prompt by its code; here only the message shows it. */
 const tooLong = /\bprompt is too long\b|\bexceeds? (?:the )?context (?:limit|window)\b/i
 
-/** What the upstream says of the caller's request, without what it says of us; null where it is no error of the dialect. */
+/**
+ * The upstream's error about the caller's request, scrubbed of our account; null where it is no error of the dialect.
+ */
 export const readMessagesError = (provider: Provider, body: Uint8Array): UpstreamRefusal | null => {
   const error = asObject(parseJson(Buffer.from(body).toString()))['error']
   if (!isObject(error)) return null

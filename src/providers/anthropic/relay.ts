@@ -10,11 +10,11 @@ import { finalUsageOnWire, hasOutputTokens, mergeUsage, readMessagesUsage, readU
 
 const stopEvent = sseEvent({ type: 'message_stop' })
 
-/** Most events of most streams: words that stand in the JSON as they are. Read without parsing, which costs six times as much. */
+/** Most events of most streams have text without escapes. Read without parsing, which costs six times as much. */
 const wordsPattern =
   /^\{"type":"content_block_delta","index":\d{1,4},"delta":\{"type":"text_delta","text":"([^"\\\p{Cc}]*)"\} *\} *$/u
 
-/** An event that stays back until the bill is acknowledged. */
+/** An event that is held until the charge is acknowledged. */
 interface Withheld {
   readonly raw: Uint8Array
   readonly json: JsonObject
@@ -22,7 +22,7 @@ interface Withheld {
 
 const noMessage: JsonObject = {}
 
-/** An end whose usage is missing waits for ours. */
+/** An end whose usage is missing waits for the counted one. */
 const isUntoldEnd = (json: JsonObject): boolean => json['type'] === 'message_delta' && !hasOutputTokens(json)
 
 const withUsage = (json: JsonObject, counted: Usage): Uint8Array =>
@@ -30,26 +30,23 @@ const withUsage = (json: JsonObject, counted: Usage): Uint8Array =>
 
 const carriageReturn = 13
 
-/** Nobody waits for a line feed that was cut off the last event. */
+/** Completes a last event whose CRLF was cut before the line feed: the client need not wait for it. */
 const withWholeEnd = (bytes: Uint8Array): Uint8Array =>
   bytes.at(-1) === carriageReturn ? Buffer.concat([bytes, Buffer.from('\n')]) : bytes
 
 const isError = (json: JsonObject, name: string | null): boolean =>
   json['type'] === 'error' || name === 'error' || Boolean(json['error'])
 
-/** Relays a messages stream: see StreamRelay. Every event is read once; its bytes go on as they came. */
 export class MessagesRelay extends EventRelay {
   readonly #delivered = new DeliveredBlocks()
   readonly #blocks = new StreamedBlocks()
   #started = false
-  /** All that the usage of the events says, merged. */
   #usage: JsonObject = {}
-  /** The figures of the end are told, not only those of the start. */
   #outputReported = false
   #stopped = false
   #withheld: Withheld[] = []
 
-  /** An end without figures is none. */
+  /** An end without figures does not finish it. */
   override get isFinished(): boolean {
     return (this.state === 'done' || this.#stopped) && this.isUsageOfAll
   }
@@ -58,7 +55,7 @@ export class MessagesRelay extends EventRelay {
     return this.#stopped || this.#blocks.areOver
   }
 
-  /** Before the end the input that the start tells. */
+  /** Before the end, the input reported by the start. */
   override get reportedUsage(): Usage | null {
     return this.#outputReported ? readMessagesUsage(this.#usage) : readUsageSoFar(this.#usage)
   }
@@ -116,7 +113,7 @@ export class MessagesRelay extends EventRelay {
       this.#usage = mergeUsage({}, asObject(json['message'])['usage'])
       return
     }
-    // An overloaded provider says so right behind the start: whatever else comes is an answer.
+    // An overloaded provider reports it right after the start: anything else is an answer.
     this.answer()
     this.#blocks.note(json)
     if (type === 'content_block_start') this.#delivered.addBlock(asObject(json['content_block']))
@@ -144,14 +141,14 @@ export class MessagesRelay extends EventRelay {
     this.hold(event.raw.length)
   }
 
-  /** The line feed goes with the event that it was cut off. */
+  /** The line feed follows the event that it was cut off from. */
   #keepTail({ raw }: SseEvent): void {
     const last = this.#withheld.pop()
     if (last === undefined) this.keep(raw)
     else this.#withheld.push({ ...last, raw: Buffer.concat([last.raw, raw]) })
   }
 
-  /** Some upstreams close without a closing event: a reason to stop is an end all the same. */
+  /** Some upstreams close without a closing event: a stop reason counts as an end all the same. */
   protected override conclude(): void {
     if (this.#stopped) this.finish()
     else this.breakEarly()

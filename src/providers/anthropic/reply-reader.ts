@@ -18,13 +18,12 @@ const textEvents = (type: 'text' | 'thinking', text: unknown): Events =>
 const signatureEvents = (signature: unknown): Events =>
   asText(signature) === '' ? [] : [{ type: 'signature', signature: asText(signature) }]
 
-/** Reads Messages events: see ReplyReader. Blocks of the provider's own tools say nothing. */
+/** See ReplyReader. Blocks of the provider's own tools are skipped. */
 export class MessagesReader implements ReplyReader {
   readonly #blocks = new StreamedBlocks()
   #usage: JsonObject = {}
   /** A call whose arguments are still to come. */
   #callIsBare = false
-  /** Deltas are for a block that has no part. */
   #isSkipped = false
   #searches = 0
   #isDone = false
@@ -131,14 +130,14 @@ export class MessagesReader implements ReplyReader {
     return [{ type: 'arguments', text }]
   }
 
-  /** A call without arguments is told without any text; elsewhere it is an object without members. */
+  /** A call without arguments has no delta; other formats need an empty object. */
   #endBlock(): Events {
     if (!this.#callIsBare) return []
     this.#callIsBare = false
     return [{ type: 'arguments', text: '{}' }]
   }
 
-  /** An end without figures says nothing of the usage: that of the start is not final. */
+  /** An end without figures has no usage: that of the start is not final. */
   #readEnd(json: JsonObject): Events {
     const { delta, usage: told } = json
     this.#usage = mergeUsage(this.#usage, told)

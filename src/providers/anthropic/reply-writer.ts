@@ -16,7 +16,6 @@ const emptyBlocks: { readonly [B in Exclude<Block, 'tool_use'>]: JsonObject } = 
   thinking: { type: 'thinking', thinking: '', signature: '' },
 }
 
-/** Writes a streamed answer as Messages events: blocks one after another, their indices without a gap. */
 export class MessagesWriter implements ReplyWriter {
   readonly #served: Served
   #started = false
@@ -87,7 +86,6 @@ export class MessagesWriter implements ReplyWriter {
     }
   }
 
-  /** Into the block that is open where it is of the kind, else into a new one. */
   #add(kind: Exclude<Block, 'tool_use'>, delta: JsonObject): string {
     const opening = this.#open === kind ? '' : this.#openBlock(kind, emptyBlocks[kind])
     return opening + this.#delta(delta)

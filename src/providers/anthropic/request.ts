@@ -9,7 +9,7 @@ import { refuseUnpricedMessagesTools } from './tools.ts'
 
 type Draft = Record<string, unknown>
 
-/** Each names something that costs what no sheet says, or that another workspace may have left with the provider. */
+/** Each names something whose price no sheet has, or that another workspace may have stored at the provider. */
 const refusedFields: readonly (readonly [field: string, why: string])[] = [
   ['fallbacks', 'is not available: name a chain in models instead'],
   ['container', 'is not available'],
@@ -17,7 +17,7 @@ const refusedFields: readonly (readonly [field: string, why: string])[] = [
 
 const refuseUnpriced = (body: JsonObject, { sheet }: Target): void => {
   for (const [field, why] of refusedFields) if (isPresent(body[field])) throw unsupported(field, why)
-  // Inference in one region costs more than the sheet says, and whoever asks for it must not be served elsewhere.
+  // Inference in one region costs more than the sheet, and such a request must not be served elsewhere.
   if (isPresent(body['inference_geo']) && body['inference_geo'] !== 'global')
     throw unsupported('inference_geo', 'must be global')
   refuseUnpricedMessagesTools(body, sheet)
@@ -38,7 +38,9 @@ const capOutput = (draft: Draft, outputCap: number): void => {
   capThinking(draft, outputCap)
 }
 
-/** A thinking block without a signature, and a call with one, were written by us for another model: this upstream refuses both. */
+/**
+ * Thinking without a signature, and calls with one, were written by us for another model: this upstream refuses both.
+ */
 const isForeign = (block: unknown): boolean =>
   isObject(block) &&
   ((block['type'] === 'thinking' && block['signature'] === '') ||
@@ -50,7 +52,7 @@ const withoutForeign = (block: unknown): readonly unknown[] => {
   return call['type'] === 'tool_use' ? [call] : []
 }
 
-/** A message of which nothing is left goes too: the API refuses an empty one. */
+/** A message left without content is removed: the API refuses an empty one. */
 const cleaned = (message: unknown): readonly unknown[] => {
   const content = asArray(asObject(message)['content'])
   if (!content.some(isForeign)) return [message]
@@ -58,14 +60,13 @@ const cleaned = (message: unknown): readonly unknown[] => {
   return kept.length === 0 ? [] : [{ ...asObject(message), content: kept }]
 }
 
-/** The messages without what another model said in a way that this upstream refuses. */
 export const ownMessages = (messages: unknown): unknown =>
   Array.isArray(messages) ? messages.flatMap(cleaned) : messages
 
 const bodyOf = (target: Target, { body, stream, outputCap }: UpstreamCallRequest): Draft => {
   refuseUnpriced(body, target)
   refuseAccountReferences(body)
-  // `auto`, the default, takes the priority tier where our account has one: the sheet prices the standard tier alone.
+  // `auto`, the default, uses the priority tier where our account has one: the sheet prices the standard tier alone.
   const draft: Draft = { ...body, model: target.upstreamModel, stream, service_tier: 'standard_only' }
   // Fast inference has another price; null and `standard` are the default.
   delete draft['speed']
@@ -74,9 +75,6 @@ const bodyOf = (target: Target, { body, stream, outputCap }: UpstreamCallRequest
   return draft
 }
 
-/**
- * The request for POST `/messages`; top-level keys that we do not know go along untouched. Throws `unsupported_parameter` for what cannot
- * be billed or cannot be tied to a workspace.
- */
+/** Forwards unknown top-level keys. Throws `unsupported_parameter` for what cannot be billed or tied to a workspace. */
 export const messagesRequest = (target: Target, asked: UpstreamCallRequest): UpstreamRequest =>
   postTo(target, '/messages', bodyOf(target, asked), asked)

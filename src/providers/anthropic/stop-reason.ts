@@ -18,5 +18,5 @@ const reasons: ReadonlyMap<unknown, StopReason> = new Map<unknown, StopReason>([
   ['refusal', 'filtered'],
 ])
 
-/** `end_turn`, `pause_turn` and words that are new to us are an end. */
+/** `end_turn`, `pause_turn` and unknown values are an end. */
 export const stopReason = (word: unknown): StopReason => reasons.get(word) ?? 'end'

@@ -1,9 +1,8 @@
 import { asObject, asText, type JsonObject } from '../../encoding/json.ts'
 
-/** With which a message may end. What was thought, searched or run is answered from, so more follows it. */
+/** The types a message may end with. After thinking, a search or a run of code more content follows. */
 const lastTypes: readonly string[] = ['text', 'tool_use']
 
-/** Follows the blocks of a streamed message, which come one after another. */
 export class StreamedBlocks {
   #lastType = ''
   #areOver = false

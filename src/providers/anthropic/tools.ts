@@ -3,15 +3,17 @@ import type { PriceSheet } from '../../events/types.ts'
 import { unsupported } from '../canonical/refuse.ts'
 import { shortened } from './present.ts'
 
-/** The caller runs these: they cost their tokens alone. A new version of one has a new date; anything else is a tool that we do not know. */
+/**
+ * The caller runs these: they cost only their tokens. A new version has a new date; any other type is an unknown tool.
+ */
 const callersTypes = /^(?:custom|(?:bash|text_editor|computer|computer_toolset|browser_toolset|memory)_\d{8})$/
 
-/** The provider runs these, or a server of the caller's does, and what they find is billed as tokens. Read 2026-11. */
+/** Run by the provider, or by a server of the caller's, with results billed as tokens. Read 2026-11. */
 const freeTypes = /^(?:web_fetch_\d{8}|tool_search_tool_(?:bm25|regex)(?:_\d{8})?|mcp_toolset)$/
 
 const searchType = /^web_search_\d{8}$/
 
-/** A tool without a type is the caller's own; what is no text is no type. */
+/** A tool without a type, or with one that is no text, is the caller's own. */
 const typeOf = ({ type }: JsonObject): string => {
   if (type === undefined || type === null) return 'custom'
   return typeof type === 'string' ? type : ''
@@ -25,7 +27,7 @@ const refuseUnpricedTool = (tool: JsonObject, path: string, { per_call: prices }
     throw unsupported(`${path}.type`, `'${shortened(type)}' has no published price for this model`)
 }
 
-/** What a request is reserved for is told by its `tools`: a tool that is added later may cost nothing. */
+/** The reservation covers the request's `tools`: a tool that is added later may cost nothing. */
 const refuseAddition = (block: JsonObject, path: string): void => {
   const definition = asObject(block['tool'])['definition']
   if (isObject(definition) && !callersTypes.test(typeOf(definition)))
@@ -39,10 +41,7 @@ const refuseAdditionsIn = (block: JsonObject, path: string): void => {
     if (isObject(change)) refuseAddition(change, `${path}.tool_changes[${index}]`)
 }
 
-/**
- * Throws `unsupported_parameter` with the path of the first tool that may cost money which the price sheet does not tell: any that is
- * not known to cost its tokens alone.
- */
+/** Throws `unsupported_parameter` for the first tool that is not known to cost only its tokens. */
 export const refuseUnpricedMessagesTools = ({ tools, messages }: JsonObject, sheet: PriceSheet): void => {
   for (const [index, tool] of asArray(tools).entries()) refuseUnpricedTool(asObject(tool), `tools[${index}]`, sheet)
   for (const [index, message] of asArray(messages).entries())

@@ -4,7 +4,6 @@ import { readMessagesError } from './refusal.ts'
 import { MessagesReader } from './reply-reader.ts'
 import { writeRequest } from './write-request.ts'
 
-/** Messages, as Anthropic and those who follow it take them. */
 export const messagesUpstream: UpstreamFormat = {
   writeRequest,
   readReply: readMessagesReply,

@@ -1,7 +1,7 @@
 import { type Usage, usageOf } from '../../domain/usage/usage.ts'
 import { asArray, asObject, isObject, type JsonObject } from '../../encoding/json.ts'
 
-/** Tokens of one sampling, or of several together; NaN where the provider tells none that can be. */
+/** Tokens of one sampling, or of several together; NaN where the provider reports no valid figure. */
 interface Tokens {
   readonly input: number
   readonly cacheRead: number
@@ -17,7 +17,7 @@ const required = (value: unknown): number =>
 
 const optional = (value: unknown): number => (value === undefined || value === null ? 0 : required(value))
 
-/** What the split leaves of the total was written for five minutes. */
+/** The part of the total that the split leaves out was cached for five minutes. */
 const tokensOf = (raw: JsonObject): Tokens => {
   const split = asObject(raw['cache_creation'])
   const told1h = optional(split['ephemeral_1h_input_tokens'])
@@ -42,7 +42,6 @@ const add = (one: Tokens, other: Tokens): Tokens => ({
   output: one.output + other.output,
 })
 
-/** Work of the provider's own beside the answer: billed, and not in the totals. */
 const isBeside = (iteration: JsonObject): boolean =>
   iteration['type'] === 'compaction' || iteration['type'] === 'advisor_message'
 
@@ -56,11 +55,11 @@ const samplingsOf = (raw: JsonObject): readonly Tokens[] => {
 const promptOf = ({ input, cacheRead, cacheWrite5m, cacheWrite1h }: Tokens): number =>
   input + cacheRead + cacheWrite5m + cacheWrite1h
 
-/** Each sampling is a request to the model: together they pay, but the longest prompt decides at which rates. */
+/** Each sampling is a request to the model: all are charged, but the longest prompt decides at which rates. */
 const largestOf = (samplings: readonly Tokens[]): Pick<Usage, 'promptLargest'> =>
   samplings.length > 1 ? { promptLargest: Math.max(...samplings.map(promptOf)) } : {}
 
-/** What a provider reports, in the one shape that is priced; null where it is no usage, or one that cannot be. */
+/** Null where it is no usage, or an impossible one. */
 export const readMessagesUsage = (raw: unknown): Usage | null => {
   if (!isObject(raw)) return null
   const samplings = samplingsOf(raw)
@@ -79,19 +78,19 @@ export const readMessagesUsage = (raw: unknown): Usage | null => {
   return { ...usage, ...largestOf(samplings) }
 }
 
-/** What a stream tells before its end: the input. The output that it begins with is none that is billed. */
+/** Before its end a stream reports the input. The output figure of its start is not billed. */
 export const readUsageSoFar = (raw: unknown): Usage | null => {
   const told = readMessagesUsage({ ...asObject(raw), output_tokens: 0 })
   return told === null ? null : { ...told, outputTotal: 0, outputReasoning: 0 }
 }
 
-/** True for the end of a stream that tells its output, and so all of its usage. */
+/** True for the end of a stream that reports its output, and so its whole usage. */
 export const hasOutputTokens = ({ usage }: JsonObject): boolean => typeof asObject(usage)['output_tokens'] === 'number'
 
-/** What a stream has told so far: later figures stand for the whole answer and replace earlier ones, null and absent ones do not. */
+/** Later figures are for the whole answer and replace earlier ones, null and absent ones do not. */
 export const mergeUsage = (known: JsonObject, told: unknown): JsonObject => {
   const news = Object.entries(asObject(told)).filter(([, value]) => value !== null && value !== undefined)
-  // An iteration of the answer that is not told again is out of date; its totals are in the news.
+  // An iteration of the answer that is not repeated is out of date; the new figures include its totals.
   const iterations = asArray(known['iterations']).filter((iteration) => isObject(iteration) && isBeside(iteration))
   return { ...known, iterations, ...Object.fromEntries(news) }
 }
@@ -106,7 +105,6 @@ const serverToolUse = (usage: Usage): JsonObject | null => {
   return searches === 0 ? null : { web_search_requests: searches, web_fetch_requests: 0 }
 }
 
-/** The same figures as the last event of a stream tells them. */
 export const finalUsageOnWire = (usage: Usage): JsonObject => {
   const { promptTotal, cacheRead, cacheWrite5m, cacheWrite1h, outputTotal, outputReasoning } = usage
   return {
@@ -119,7 +117,6 @@ export const finalUsageOnWire = (usage: Usage): JsonObject => {
   }
 }
 
-/** The same figures as a whole message tells them. */
 export const messagesUsageOnWire = (usage: Usage): JsonObject => ({
   ...finalUsageOnWire(usage),
   cache_creation: { ephemeral_5m_input_tokens: usage.cacheWrite5m, ephemeral_1h_input_tokens: usage.cacheWrite1h },

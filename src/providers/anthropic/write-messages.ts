@@ -17,11 +17,11 @@ export interface Message {
   readonly content: readonly JsonObject[]
 }
 
-/** Absent means five minutes, but it is said, so that what is asked can be read. */
+/** The default is five minutes; written out, so that the request shows it. */
 export const cacheControl = (cached: CacheMark): JsonObject =>
   cached === null ? {} : { cache_control: { type: 'ephemeral', ttl: cached } }
 
-/** Other makers' ids may have other characters; the API takes these. */
+/** Other vendors' ids may have other characters; the API takes these. */
 const callId = (id: string): string => id.replaceAll(/[^a-zA-Z0-9_-]/g, '_')
 
 /** The API refuses an empty text. */
@@ -93,16 +93,13 @@ const writePart = (part: ConversationPart): readonly JsonObject[] => {
 
 const isResult = ({ type }: JsonObject): boolean => type === 'tool_result'
 
-/** The API wants the results of calls first in their turn. */
+/** The API requires the results of calls first in their turn. */
 const resultsFirst = (content: readonly JsonObject[]): readonly JsonObject[] => [
   ...content.filter(isResult),
   ...content.filter((block) => !isResult(block)),
 ]
 
-/**
- * Turns of one role that follow each other become one; instructions in between stand in the words of the user, since not every model
- * takes them as such. Throws `unsupported_parameter` for audio.
- */
+/** Instructions in between become user text: not every model takes them. Throws `unsupported_parameter` for audio. */
 export const writeMessagesTurns = (turns: readonly ConversationTurn[]): readonly Message[] => {
   const messages: { readonly role: Message['role']; readonly content: JsonObject[] }[] = []
   for (const turn of turns) {

@@ -10,7 +10,7 @@ import { messagesUsageOnWire } from './usage.ts'
 /** Made of the request's own id, so that a client's log and the bill can be matched. */
 export const messageId = ({ requestId }: Served): string => `msg_${requestId.replaceAll('-', '')}`
 
-/** What another model wants back with a call; a client that returns blocks as they came returns it too. */
+/** What another model needs back with a call; a client that returns blocks unchanged returns it too. */
 export const thinkingSignatureOf = (signature: string | null): JsonObject => (signature === null ? {} : { signature })
 
 const writePart = (part: ReplyPart): JsonObject => {
@@ -32,7 +32,6 @@ const writePart = (part: ReplyPart): JsonObject => {
   }
 }
 
-/** A Reply as a Messages answer: see ClientFormat. */
 export const writeMessagesReply = (reply: Reply & { readonly usage: Usage }, served: Served): JsonObject => ({
   id: messageId(served),
   type: 'message',

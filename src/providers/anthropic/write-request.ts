@@ -20,13 +20,15 @@ const refuseUnpriced = ({ webSearch }: Conversation, { sheet }: Target): void =>
 const maxTokensOf = ({ outputTokensMax }: Conversation, { sheet }: Target, { outputCap }: ReplyRequest): number =>
   Math.min(outputTokensMax ?? sheet.max_output_tokens, outputCap ?? Number.POSITIVE_INFINITY)
 
-/** A tool must be called: the API does not think then. */
+/** With a forced tool call the API does not think. */
 const isForced = ({ toolChoice }: Conversation): boolean =>
   toolChoice?.type === 'required' || toolChoice?.type === 'tool'
 
 const thinkingTypes: readonly unknown[] = ['thinking', 'redacted_thinking']
 
-/** With a budget, a turn whose calls are being answered must begin with its thinking: from another format it comes without. */
+/**
+ * With a budget, a turn whose calls are being answered must begin with its thinking, which other formats do not carry.
+ */
 const hasLostThinking = (messages: readonly Message[]): boolean => {
   const last = messages.findLast(({ role }) => role === 'assistant')?.content ?? []
   return last.some(({ type }) => type === 'tool_use') && !thinkingTypes.includes(last[0]?.['type'])
@@ -107,6 +109,5 @@ const bodyOf = (conversation: Conversation, target: Target, asking: ReplyRequest
   }
 }
 
-/** A Conversation as a Messages request: see UpstreamFormat. */
 export const writeRequest = (conversation: Conversation, target: Target, asking: ReplyRequest): UpstreamRequest =>
   postTo(target, '/messages', bodyOf(conversation, target, asking), { stream: asking.stream })

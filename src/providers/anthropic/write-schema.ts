@@ -10,7 +10,7 @@ const closeMap = (value: unknown): unknown =>
 
 const closeOne = (value: unknown): unknown => (isObject(value) ? closedSchema(value) : value)
 
-/** The API wants every object closed; an answer without further members fits the open schema too. */
+/** The API requires every object closed; an answer without further members fits the open schema too. */
 export const closedSchema = (schema: JsonObject): JsonObject => {
   const members = Object.entries(schema).map(([name, value]) => {
     if (mapsOfSchemas.includes(name)) return [name, closeMap(value)] as const

@@ -9,7 +9,7 @@ export interface Thinking {
   readonly effort?: string
 }
 
-/** Tokens by effort. The first three are the published mapping; the others go on as they do. */
+/** Tokens by effort. The first three are the published mapping; the others extrapolate it. */
 const budgetByEffort: ReadonlyMap<string, number> = new Map([
   ['minimal', 1024],
   ['low', 1280],
@@ -52,7 +52,7 @@ const budgetThinking = (wantedTokens: number, maxTokens: number): Thinking => {
 const withoutThinking = ({ canDisableThinking }: ModelCapabilities): Thinking =>
   canDisableThinking ? { thinking: { type: 'disabled' } } : { effort: 'low' }
 
-/** How the model is asked to think. Throws `unsupported_value` for an effort that has no budget. */
+/** Throws `unsupported_value` for an effort that has no budget. */
 export const writeThinking = (reasoning: Reasoning | null, habits: ModelCapabilities, maxTokens: number): Thinking => {
   if (reasoning === null) return {}
   const isAdaptive = habits.thinking === 'adaptive'

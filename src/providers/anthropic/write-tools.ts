@@ -3,7 +3,7 @@ import type { Conversation, ToolChoice, ToolDefinition, WebSearch } from '../can
 import { cacheControl } from './write-messages.ts'
 import { closedSchema } from './write-schema.ts'
 
-/** The API wants an object's schema, also of a tool without arguments. */
+/** The API requires an object's schema, also of a tool without arguments. */
 const inputSchema = (parameters: JsonObject | null): JsonObject => ({
   type: 'object',
   ...(parameters ?? { properties: {} }),
@@ -49,7 +49,7 @@ const toolChoice = ({ toolChoice: choice, parallelToolCalls }: Conversation): Js
   return { tool_choice: isMute ? written : { ...written, disable_parallel_tool_use: !parallelToolCalls } }
 }
 
-/** `tools` and `tool_choice`; the API refuses a choice where there is nothing to choose. */
+/** `tools` and `tool_choice`; the API refuses a choice without tools. */
 export const writeMessagesTools = (conversation: Conversation, canBeStrict: boolean): JsonObject => {
   const { tools, webSearch } = conversation
   const own = tools.map((tool) => writeTool(tool, canBeStrict))

@@ -1,13 +1,12 @@
 import type { JsonObject } from '../../encoding/json.ts'
 
-/** A request of any surface, in the one form between a client's format and an upstream's. What a format cannot say is absent. */
+/** A request of any surface, between a client's format and an upstream's. What a format cannot express is absent. */
 export interface Conversation {
-  /** Instructions that stand before all turns, in their order. */
   readonly system: readonly TextPart[]
   readonly turns: readonly ConversationTurn[]
   readonly tools: readonly ToolDefinition[]
   readonly toolChoice: ToolChoice | null
-  /** False: one tool call an answer at most. Null where the caller does not say. */
+  /** False: one tool call an answer at most. Null where the caller does not set it. */
   readonly parallelToolCalls: boolean | null
   /** Output tokens; null where the caller sets no limit. */
   readonly outputTokensMax: number | null
@@ -18,20 +17,17 @@ export interface Conversation {
   readonly format: AnswerFormat
   readonly reasoning: Reasoning | null
   readonly webSearch: WebSearch | null
-  /** The caller's word for its own end user. */
+  /** The caller's identifier of its own end user. */
   readonly user: string | null
 }
 
-/**
- * Consecutive turns may be of one role: what a format does with them is its own matter. A turn of the role `system` has texts alone:
- * instructions that hold from there on.
- */
+/** Consecutive turns may be of one role. A turn of the role `system` has texts alone, which apply from there on. */
 export interface ConversationTurn {
   readonly role: 'user' | 'assistant' | 'system'
   readonly parts: readonly ConversationPart[]
 }
 
-/** `cached` asks the upstream to keep the prompt up to here, where it can be asked. */
+/** `cached` asks the upstream to cache the prompt up to here, where it can. */
 export type CacheMark = '5m' | '1h' | null
 
 export interface TextPart {
@@ -47,7 +43,6 @@ export interface ImagePart {
   readonly cached: CacheMark
 }
 
-/** PDF and plain text. */
 export interface DocumentPart {
   readonly type: 'document'
   readonly source:
@@ -68,9 +63,8 @@ export interface ToolCallPart {
   readonly type: 'tool_call'
   readonly id: string
   readonly name: string
-  /** JSON text of an object. */
   readonly arguments: string
-  /** What a Gemini model wants back with the call; null elsewhere. */
+  /** What a Gemini model needs back with the call; null elsewhere. */
   readonly signature: string | null
   readonly cached: CacheMark
 }
@@ -86,7 +80,7 @@ export interface ToolResultPart {
 export interface ThinkingPart {
   readonly type: 'thinking'
   readonly text: string
-  /** Proves to the model's maker that it wrote this; null where unknown: then no upstream is given the part. */
+  /** Proves to the model's vendor that it wrote this; null where unknown: then the part is sent to no upstream. */
   readonly signature: string | null
 }
 
@@ -128,17 +122,16 @@ export type AnswerFormat =
       readonly strict: boolean | null
     }
 
-/** `effort` is a word of the chat surface, `budget` tokens of the messages surface; `adaptive` leaves the amount to the model. */
+/** `effort` is a value of the chat surface, `budget` tokens; `adaptive` leaves the amount to the model. */
 export type Reasoning =
   | { readonly type: 'effort'; readonly effort: string }
   | { readonly type: 'budget'; readonly tokens: number }
   | { readonly type: 'adaptive'; readonly effort: string | null }
   | { readonly type: 'off' }
 
-/** The provider's own web search, on top of the caller's tools. */
 export interface WebSearch {
   readonly contextSize: 'low' | 'medium' | 'high' | null
-  /** The most searches; null for the provider's own bound. */
+  /** Null: the provider's own bound. */
   readonly usesMax: number | null
   readonly allowedDomains: readonly string[]
   readonly blockedDomains: readonly string[]

@@ -2,7 +2,6 @@ import type { Usage } from '../../domain/usage/usage.ts'
 import { CollectedText } from '../delivered.ts'
 import type { Reply, ReplyEvent, ReplyPart } from './reply.ts'
 
-/** Collects what a translated answer says, from a whole one or from the events of a stream. */
 export class DeliveredReply extends CollectedText {
   #toolCalls: Usage['toolCalls'] = {}
 

@@ -3,7 +3,7 @@ import type { Delivered } from '../dialect.ts'
 import { countOutput, countTokens, wrappingTokens } from '../tokens.ts'
 import type { Conversation, ConversationPart, ToolDefinition } from './conversation.ts'
 
-/** Images, audio and documents that are no text are not counted; what the model thought before is not sent again, or not billed. */
+/** Images, audio and documents that are no text are not counted; earlier thinking is not sent again, or not billed. */
 const partText = (part: ConversationPart): string => {
   switch (part.type) {
     case 'text':
@@ -33,13 +33,11 @@ const promptText = ({ system, turns, tools, format }: Conversation): string =>
     format.type === 'schema' ? JSON.stringify(format.schema) : '',
   ].join('')
 
-/** Tokens of a prompt as a tokenizer counts them, and what wraps its messages. */
 export const countPrompt = async (conversation: Conversation): Promise<number> => {
   const messages = conversation.turns.length + (conversation.system.length > 0 ? 1 : 0)
   return (await countTokens(promptText(conversation))) + wrappingTokens(messages)
 }
 
-/** Usage counted by a tokenizer, for a translated answer whose upstream told none. */
 export const countConversationUsage = async (
   conversation: Conversation,
   delivered: Delivered,

@@ -6,16 +6,12 @@ import type { SseEvent } from '../sse.ts'
 import type { Conversation } from './conversation.ts'
 import type { Reply, ReplyEvent } from './reply.ts'
 
-/** Who answers, as the client is told. */
 export interface Served {
-  /** The public model id. */
   readonly model: string
-  /** Makes the ids and instants of an answer: the request's own id, and seconds since the epoch. */
   readonly requestId: string
   readonly createdSeconds: number
 }
 
-/** A format that clients speak. */
 export interface ClientFormat {
   /** Throws GatewayError `unsupported_parameter` or `invalid_value` with the field, for what has no canonical form. */
   readRequest(body: JsonObject): Conversation
@@ -23,38 +19,33 @@ export interface ClientFormat {
   openWriter(served: Served, body: JsonObject): ReplyWriter
 }
 
-/** Writes a streamed answer as the SSE events of a format. Bytes, empty where an event says nothing there. */
+/** Writes a streamed answer as the SSE events of a format. An empty text where the format has no event for it. */
 export interface ReplyWriter {
   write(event: ReplyEvent): string
-  /** The closing events, with the final usage. */
   close(usage: Usage): string
 }
 
 export interface ReplyRequest {
   readonly stream: boolean
-  /** Output tokens that the wallet can pay for; null when the wallet is not the limit. */
   readonly outputCap: number | null
 }
 
-/** A format that upstreams speak. */
 export interface UpstreamFormat {
-  /** Throws GatewayError `unsupported_parameter` with the client's field for what the upstream cannot be asked. */
+  /** Throws GatewayError `unsupported_parameter` with the client's field for what the upstream does not support. */
   writeRequest(conversation: Conversation, target: Target, asking: ReplyRequest): UpstreamRequest
   readReply(target: Target, json: JsonObject): Reply | AnswerFault
   openReader(target: Target): ReplyReader
-  /** Calls of built-in tools that every answer to the conversation makes and that none tells: part of each usage. */
+  /** Calls of built-in tools that every answer to the conversation makes without reporting them: part of each usage. */
   impliedToolCalls?(conversation: Conversation, target: Target): Usage['toolCalls']
   readRefusal(provider: Provider, body: Uint8Array): UpstreamRefusal | null
 }
 
-/** Reads the SSE events of a format. */
 export interface ReplyReader {
-  /** What an event says, in order; a fault ends the stream. */
   read(event: SseEvent): readonly ReplyEvent[] | AnswerFault
-  /** True once the upstream has said all, its usage included. */
+  /** True once the upstream has sent everything, its usage included. */
   readonly isDone: boolean
-  /** True once `stop` was read: an end without a closing event is an end all the same. */
+  /** True once `stop` was read: an end without a closing event counts as an end all the same. */
   readonly isFinished: boolean
-  /** Nothing more is to be said, as far as can be known: true at the latest when `isFinished` is. */
+  /** No more content is expected, though that is not certain: true at the latest when `isFinished` is. */
   readonly contentIsOver: boolean
 }

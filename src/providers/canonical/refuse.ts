@@ -1,10 +1,10 @@
 import { GatewayError } from '../../errors/gateway-error.ts'
 
-/** What stands at `param` cannot be asked of a model that is spoken to in another format; `why` ends the sentence. */
+/** The value at `param` has no counterpart in the upstream's format; `why` ends the sentence. */
 export const unsupported = (param: string, why: string): GatewayError =>
   new GatewayError('unsupported_parameter', `Unsupported parameter: '${param}' ${why}.`, { param })
 
-/** What stands at `param` is an id of the gateway's own account at the provider, which every workspace shares. */
+/** The value at `param` is an id of the gateway's own account at the provider, which every workspace shares. */
 export const refuseProviderState = (param: string): GatewayError =>
   new GatewayError(
     'unsupported_parameter',

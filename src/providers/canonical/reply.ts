@@ -6,9 +6,8 @@ export type StopReason = 'end' | 'stop_sequence' | 'length' | 'tool_calls' | 'fi
 export interface Citation {
   readonly url: string
   readonly title: string | null
-  /** The text that is cited; null where the provider does not tell. */
   readonly citedText: string | null
-  /** Where in the text part the citation stands, in UTF-16 units; null where the provider does not tell. */
+  /** The cited range of the text part, in UTF-16 units; null where the provider does not report it. */
   readonly range: { readonly start: number; readonly end: number } | null
 }
 
@@ -20,29 +19,24 @@ export type ReplyPart =
       readonly type: 'tool_call'
       readonly id: string
       readonly name: string
-      /** JSON text of an object. */
       readonly arguments: string
       readonly signature: string | null
     }
 
-/** A whole answer, in the one form between an upstream's format and a client's. */
 export interface Reply {
-  /** The upstream's id, without prefix; empty where it tells none. */
   readonly id: string
   readonly parts: readonly ReplyPart[]
   readonly stop: StopReason
-  /** Which of the caller's stop sequences ended it. */
   readonly stopSequence: string | null
-  /** Null where the upstream told none. */
   readonly usage: Usage | null
-  /** Calls of the upstream's built-in tools that the answer itself tells of: part of the usage where one is told. */
+  /** Calls of the upstream's built-in tools, counted in the answer itself: part of a reported usage. */
   readonly toolCalls?: Usage['toolCalls']
 }
 
 /**
- * A streamed answer. Parts come one after another: an event of another kind, or `tool_call`, begins the next one. `usage` tells all that
- * is known so far, and the last one counts: it is final where no more content follows it, which that of `start` never is. `stop`
- * comes once; nothing but `usage` and `built_in_calls` follows it.
+ * A streamed answer. Parts come one after another: an event of another kind, or `tool_call`, begins the next one.
+ * `usage` has all that is known so far, and the last one counts: it is final where no more content follows it, which
+ * that of `start` never is. `stop` comes once; nothing but `usage` and `built_in_calls` follows it.
  */
 export type ReplyEvent =
   | { readonly type: 'start'; readonly id: string; readonly usage: Usage | null }
@@ -57,5 +51,5 @@ export type ReplyEvent =
   | { readonly type: 'arguments'; readonly text: string }
   | { readonly type: 'stop'; readonly reason: StopReason; readonly stopSequence: string | null }
   | { readonly type: 'usage'; readonly usage: Usage }
-  /** All calls of the upstream's built-in tools that were seen so far: part of the usage where it is told. */
+  /** All calls of the upstream's built-in tools that were seen so far: part of a reported usage. */
   | { readonly type: 'built_in_calls'; readonly toolCalls: Usage['toolCalls'] }

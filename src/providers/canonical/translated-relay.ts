@@ -9,7 +9,6 @@ import type { ReplyEvent } from './reply.ts'
 /** Before the first other event another candidate may still serve. */
 const isContent = ({ type }: ReplyEvent): boolean => type !== 'start' && type !== 'usage' && type !== 'built_in_calls'
 
-/** Reads a stream in the upstream's format and writes it in the client's: see StreamRelay. */
 export class TranslatedRelay extends EventRelay {
   readonly #reader: ReplyReader
   readonly #writer: ReplyWriter
@@ -17,7 +16,7 @@ export class TranslatedRelay extends EventRelay {
   readonly #delivered = new DeliveredReply()
   #reportedUsage: Usage | null = null
 
-  /** `billed` adds to a usage what the upstream charges for without telling. */
+  /** `billed` adds to a usage what the upstream charges for without reporting it. */
   constructor(reader: ReplyReader, writer: ReplyWriter, billed: (told: Usage) => Usage) {
     super()
     this.#reader = reader
@@ -25,7 +24,7 @@ export class TranslatedRelay extends EventRelay {
     this.#billed = billed
   }
 
-  /** Usage that was told at the start alone is none of the end. */
+  /** Usage that was reported at the start alone is not final. */
   override get isFinished(): boolean {
     return (this.state === 'done' || this.#reader.isFinished) && this.isUsageOfAll
   }

@@ -22,7 +22,7 @@ const deliveredBy = (reply: Reply): DeliveredReply => {
 
 const isSaid = (part: ConversationPart): boolean => part.type !== 'text' || part.text !== ''
 
-/** OpenAI answers instructions alone; others want a turn, so that they become the words of the user. */
+/** OpenAI answers instructions alone; others need a turn, so the instructions become user text. */
 const withTurn = (conversation: Conversation): Conversation =>
   conversation.turns.some(({ parts }) => parts.some(isSaid))
     ? conversation
@@ -38,7 +38,6 @@ const withinSheet = (conversation: Conversation, { sheet }: Target): Conversatio
 const withToolCalls = (usage: Usage, implied: Usage['toolCalls']): Usage =>
   Object.keys(implied).length === 0 ? usage : { ...usage, toolCalls: { ...implied, ...usage.toolCalls } }
 
-/** A dialect in which the client speaks one format and the upstream another. */
 export const translated = (client: ClientFormat, upstream: UpstreamFormat): UpstreamDialect => {
   const impliedBy = (target: Target, { body }: UpstreamCallRequest): Usage['toolCalls'] =>
     upstream.impliedToolCalls?.(client.readRequest(body), target) ?? {}

@@ -16,16 +16,12 @@ interface Content {
   readonly parts: readonly JsonObject[]
 }
 
-/** The names of the calls made so far, by id. */
 type CallNames = Map<string, string>
 
-/** Google's word for a call whose signature is not known, such as one that another model made. */
+/** Google's placeholder for an unknown signature, such as that of a call that another model made. */
 const unknownSignature = 'skip_thought_signature_validator'
 
-/**
- * An address does not tell the media type that has to be sent with it, and Google's own files belong to the gateway's account:
- * a caller must not read those of another.
- */
+/** The media type must be sent with an address, which lacks it; Google's own files belong to the gateway's account. */
 const refuseUrl = (): never => {
   throw unsupported('messages', 'names an image or a document by URL, which this model takes inline alone')
 }
@@ -62,7 +58,7 @@ const resultPart = (part: TextPart | ImagePart | DocumentPart): JsonObject => {
   }
 }
 
-/** The text stays text: parsed as JSON, its large numbers would lose digits. Before Gemini 3 media stands beside the response. */
+/** Parsed as JSON, large numbers would lose digits. Before Gemini 3 media is placed next to the response. */
 const resultParts = (result: ToolResultPart, names: CallNames, generation: number): readonly JsonObject[] => {
   const { toolCallId: id, isError } = result
   const name = names.get(id)
@@ -77,7 +73,7 @@ const resultParts = (result: ToolResultPart, names: CallNames, generation: numbe
     : [{ functionResponse: { id, name, response } }, ...media]
 }
 
-/** Thinking is not given back: Google takes the signatures of calls instead. */
+/** Thinking is not sent back: Google takes the signatures of calls instead. */
 const partsFor = (part: ConversationPart, names: CallNames, generation: number): readonly JsonObject[] => {
   switch (part.type) {
     case 'text':
@@ -98,7 +94,7 @@ const partsFor = (part: ConversationPart, names: CallNames, generation: number):
   }
 }
 
-/** Consecutive contents of one role are one, so that all results of parallel calls stand together. */
+/** Consecutive contents of one role are merged, so that all results of parallel calls are in one. */
 const merged = (contents: readonly Content[]): readonly Content[] => {
   const joined: { readonly role: Content['role']; readonly parts: JsonObject[] }[] = []
   for (const { role, parts } of contents) {
@@ -127,7 +123,7 @@ const signed = ({ role, parts }: Content): Content => {
   }
 }
 
-/** `contents`; instructions in between stand in the words of the user. Throws `invalid_value` for a result without its call, `unsupported_parameter` for what is given by URL. */
+/** Instructions in between become user text. Throws `invalid_value` and `unsupported_parameter`. */
 export const contentsFor = (turns: readonly ConversationTurn[], upstreamModel: string): readonly Content[] => {
   const generation = generationOf(upstreamModel)
   const names: CallNames = new Map()

@@ -16,7 +16,7 @@ const hasSearched = (metadata: JsonObject): boolean =>
   asArray(metadata['groundingChunks']).length > 0 ||
   isObject(metadata['searchEntryPoint'])
 
-/** A UTF-8 offset, which is what Google tells, as a UTF-16 one. */
+/** Google reports UTF-8 offsets; the result is a UTF-16 one. */
 const characterAt = (text: string, byte: number): number => {
   const bytes = Buffer.from(text)
   return bytes.length === text.length ? byte : bytes.subarray(0, byte).toString().length
@@ -27,7 +27,7 @@ const isOnlyAt = (text: string, wanted: string, start: number): boolean =>
 
 const offsetOf = (value: unknown): number => (typeof value === 'number' && value > 0 ? Math.trunc(value) : 0)
 
-/** Where a segment stands in the answer's text; its own words decide where its offset points elsewhere. */
+/** A segment's range in the answer's text; its own text decides where the offset does not match it. */
 const rangeOf = (text: string, segment: JsonObject): Range | null => {
   const wanted = asText(segment['text'])
   if (wanted === '') return null
@@ -42,7 +42,6 @@ const citationOf = (chunk: unknown, range: Range | null): readonly Citation[] =>
   return [{ url: asText(uri), title: asText(title) === '' ? null : asText(title), citedText: null, range }]
 }
 
-/** The sources of an answer's text, each where it supports the text; without places where none are told. */
 export const groundingCitations = (metadata: JsonObject, text: string): readonly Citation[] => {
   const chunks = asArray(metadata['groundingChunks'])
   const supports = asArray(metadata['groundingSupports']).map(asObject)
@@ -55,7 +54,6 @@ export const groundingCitations = (metadata: JsonObject, text: string): readonly
   })
 }
 
-/** Collects what the events of one answer say of its searches. */
 export class GroundingNotes implements GroundingUse {
   readonly #upstreamModel: string
   readonly #queries = new Set<string>()
@@ -70,7 +68,9 @@ export class GroundingNotes implements GroundingUse {
     return this.#isGrounded
   }
 
-  /** One for the whole answer, or one for each query; Google charges a query that is told twice once, and an empty one not at all. */
+  /**
+   * One for the whole answer, or one for each query; Google charges a repeated query once, and an empty one not at all.
+   */
   get toolCalls(): GroundingUse['toolCalls'] {
     if (!this.#isGrounded) return {}
     const item = groundingItemOf(this.#upstreamModel)

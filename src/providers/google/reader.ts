@@ -35,9 +35,9 @@ const isBlocked = (json: JsonObject): boolean => asText(asObject(json['promptFee
 const isAnswer = (json: JsonObject): boolean =>
   Array.isArray(json['candidates']) || isObject(json['promptFeedback']) || isObject(json['usageMetadata'])
 
-/** Reads the answers of `generateContent`: each event of a stream is one, and a whole answer is a stream of one. */
+/** Each event of a stream is an answer of `generateContent`, and a whole answer is a stream of one. */
 export class GenerateContentReader implements ReplyReader {
-  /** The dialect has no closing event, and what is charged may come behind the last word. */
+  /** The dialect has no closing event, and charged usage may come after the last text. */
   readonly isDone = false
   readonly #target: Target
   readonly #grounding: GroundingNotes
@@ -92,7 +92,7 @@ export class GenerateContentReader implements ReplyReader {
     return [...start, ...content, ...this.#end(json, asText(candidate['finishReason'])), ...usage]
   }
 
-  /** Usage is repeated and cumulative: the last one counts. True where anything that is charged was told. */
+  /** Usage is repeated and cumulative: the last one counts. True where a charged figure was reported. */
   #note({ usageMetadata }: JsonObject, { groundingMetadata }: JsonObject): boolean {
     const isUsage = readGenerateContentUsage(usageMetadata, this.#grounding) !== null
     if (isUsage) this.#rawUsage = usageMetadata
@@ -147,7 +147,7 @@ export class GenerateContentReader implements ReplyReader {
     ]
   }
 
-  /** The same whenever the answer is read again, and another one in every answer. */
+  /** The same whenever the answer is read again, and unique to the answer. */
   #ownCallId(): string {
     const answer = this.#id.replaceAll(/[^\w-]/g, '').slice(0, 40)
     return `call_${answer === '' ? this.#target.askedSeconds : answer}_${this.#calls}`
@@ -161,7 +161,7 @@ export class GenerateContentReader implements ReplyReader {
     return [...this.#citations(), { type: 'stop', reason, stopSequence: null }]
   }
 
-  /** Only the text part that stands last can still be cited. */
+  /** Only the last text part can still be cited. */
   #citations(): readonly ReplyEvent[] {
     const start = this.#partStart
     if (start === null) return []

@@ -5,7 +5,6 @@ import { refusalText } from '../refusal-text.ts'
 
 const gone = '[redacted]'
 
-/** What Google's messages tell of our account there, beside what every provider's do. */
 const accountPatterns: readonly (readonly [RegExp, string])[] = [
   [/([?&]key=)[^\s&"']+/gi, `$1${gone}`],
   [/\b(projects\/)[\w.:-]+/gi, `$1${gone}`],
@@ -30,8 +29,9 @@ const codeOf = (error: JsonObject): string | null => {
 const errorIn = (json: unknown): unknown => asObject(Array.isArray(json) ? json[0] : json)['error']
 
 /**
- * `{"error": {code, message, status, details}}`, in a list or not, without what it says of us. Null where it is no error of the dialect,
- * and for a failed precondition: that is the billing or the country of our account, and says nothing of the caller's request.
+ * `{"error": {code, message, status, details}}`, in a list or not, scrubbed of our account. Null where it is no error
+ * of the dialect, and for a failed precondition: that is the billing or the country of our account, not the caller's
+ * request.
  */
 export const readGoogleError = (provider: Provider, body: Uint8Array): UpstreamRefusal | null => {
   const error = errorIn(parseJson(Buffer.from(body).toString()))

@@ -35,7 +35,7 @@ const partsOf = (events: readonly ReplyEvent[]): readonly ReplyPart[] => {
   return drafts
 }
 
-/** A whole answer. One that was blocked before a word of it has no parts. */
+/** An answer that was blocked before its first text has no parts. */
 export const readGenerateContentReply = (target: Target, json: JsonObject): Reply | AnswerFault => {
   if (json['error']) return { fault: 'error_in_answer' }
   const reader = new GenerateContentReader(target)

@@ -2,7 +2,7 @@ import type { JsonObject } from '../../encoding/json.ts'
 import type { Reasoning } from '../canonical/conversation.ts'
 import { generationOf } from './generation.ts'
 
-/** Google's own reading of OpenAI's words, in tokens. */
+/** Google's published mapping of OpenAI's efforts, in tokens. */
 const budgetByEffort: { readonly [effort: string]: number } = {
   minimal: 1_024,
   low: 1_024,
@@ -16,7 +16,7 @@ const dynamicBudget = -1
 const effortOf = (reasoning: Reasoning): string =>
   reasoning.type === 'effort' || reasoning.type === 'adaptive' ? (reasoning.effort ?? '') : ''
 
-/** What a Gemini 2.5 model can be given, in tokens; `off` is the least it can do. */
+/** The range of a Gemini 2.5 model, in tokens; `off` is its minimum. */
 const budgetsOf = (upstreamModel: string): { readonly min: number; readonly max: number; readonly off: number } => {
   if (upstreamModel.includes('pro')) return { min: 128, max: 32_768, off: 128 }
   return { min: upstreamModel.includes('lite') ? 512 : 1, max: 24_576, off: 0 }
@@ -29,7 +29,7 @@ const budgetFor = (reasoning: Reasoning, upstreamModel: string): number => {
   return budgetByEffort[effortOf(reasoning)] ?? dynamicBudget
 }
 
-/** Thinking cannot be switched off from Gemini 3 on; Pro and what came after 3.6 do not know `minimal` either. */
+/** Thinking cannot be switched off from Gemini 3 on; Pro and models after 3.6 do not know `minimal` either. */
 const leastLevel = (upstreamModel: string): string =>
   /gemini-3(?:\.[0-6])?-flash/.test(upstreamModel) ? 'minimal' : 'low'
 

@@ -4,7 +4,6 @@ import { invalidMember, unsupported } from '../canonical/refuse.ts'
 import type { Target } from '../dialect.ts'
 import { generationOf, groundingItemOf } from './generation.ts'
 
-/** Google's own tools answer to these names. */
 const reservedNames: readonly string[] = ['googleSearch', 'codeExecution', 'urlContext']
 
 const refuseReserved = ({ name }: ToolDefinition, index: number): void => {
@@ -23,7 +22,7 @@ const modes = { auto: 'AUTO', none: 'NONE', required: 'ANY' } as const
 const callingConfigFor = (choice: ToolChoice): JsonObject =>
   choice.type === 'tool' ? { mode: 'ANY', allowedFunctionNames: [choice.name] } : { mode: modes[choice.type] }
 
-/** A search that cannot be charged, or not be held to what the caller allows, is not asked for. */
+/** A search that cannot be charged, or not be bounded as the caller asks, is refused. */
 const refuseUnboundedSearch = ({ tools, webSearch }: Conversation, { upstreamModel, sheet }: Target): void => {
   if (webSearch === null) return
   if (!Object.hasOwn(sheet.per_call ?? {}, groundingItemOf(upstreamModel)))

@@ -4,7 +4,7 @@ import { readGoogleError } from './refusal.ts'
 import { readGenerateContentReply } from './reply.ts'
 import { generateContentRequest } from './request.ts'
 
-/** Google's own dialect, `generateContent`: only there searches are told. */
+/** Google's own dialect, `generateContent`: no other reports searches. */
 export const googleUpstream: UpstreamFormat = {
   writeRequest: generateContentRequest,
   readReply: readGenerateContentReply,

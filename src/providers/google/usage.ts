@@ -2,7 +2,6 @@ import { type Usage, usageOf } from '../../domain/usage/usage.ts'
 import { asArray, asObject, isObject, type JsonObject } from '../../encoding/json.ts'
 import { countOf } from '../count.ts'
 
-/** What of an answer Google Search gave. */
 export interface GroundingUse {
   readonly isGrounded: boolean
   readonly toolCalls: Usage['toolCalls']
@@ -10,7 +9,6 @@ export interface GroundingUse {
 
 interface Figures {
   readonly prompt: number
-  /** What Google's tools gave the model to read. */
   readonly toolUse: number
   readonly candidates: number
   readonly thoughts: number
@@ -23,7 +21,7 @@ const figuresOf = (raw: JsonObject): Figures | null => {
   const thoughts = countOf(raw['thoughtsTokenCount']) ?? 0
   const total = countOf(raw['totalTokenCount'])
   const rest = total === undefined ? undefined : Math.max(0, total - prompt - toolUse - thoughts)
-  const candidates = countOf(raw['candidatesTokenCount']) ?? rest // A figure of zero is left out.
+  const candidates = countOf(raw['candidatesTokenCount']) ?? rest // A figure of zero is omitted.
   return candidates === undefined ? null : { prompt, toolUse, candidates, thoughts }
 }
 
@@ -41,8 +39,8 @@ const uncachedTokens = (raw: JsonObject, modality: string): number =>
   )
 
 /**
- * `usageMetadata` in the one shape that is priced; null where it tells no usage. The candidates leave thoughts out. What a tool read is
- * input beside the prompt, except for what Google Search found: that is charged by the search alone.
+ * Null where `usageMetadata` has no usage. Google's candidates exclude thoughts. What a tool read is input in addition
+ * to the prompt, except for what Google Search found: that is charged by the search alone.
  */
 export const readGenerateContentUsage = (raw: unknown, { isGrounded, toolCalls }: GroundingUse): Usage | null => {
   const figures = isObject(raw) ? figuresOf(raw) : null

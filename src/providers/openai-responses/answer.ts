@@ -8,14 +8,13 @@ import { readResponsesUsage, responsesUsageOnWire } from './usage.ts'
 /** `incomplete` is an answer: it has run into a limit of the caller's. */
 const noAnswers: readonly unknown[] = ['failed', 'cancelled', 'queued', 'in_progress']
 
-/** No id of a provider looks otherwise: it enters the log, and becomes part of a path. */
+/** No provider's ids have other characters. An id enters the log, and becomes part of a path. */
 const idPattern = /^[\w-]{1,256}$/
 
 /** The id by which a later request may name the answer; null where the provider does not keep it. */
 export const storedIdOf = ({ body }: UpstreamCallRequest, { id, store }: JsonObject): string | null =>
   body['store'] !== false && store !== false && typeof id === 'string' && idPattern.test(id) ? id : null
 
-/** A response, whole. */
 export const readResponsesAnswer = (
   target: Target,
   asked: UpstreamCallRequest,
@@ -34,7 +33,6 @@ export const readResponsesAnswer = (
   return { json, reportedUsage, delivered, storedId: storedIdOf(asked, json) }
 }
 
-/** Every answer carries a usage, also where the upstream told none. */
 export const withUsage = (response: JsonObject, counted: Usage): JsonObject => ({
   ...response,
   usage: responsesUsageOnWire(counted),

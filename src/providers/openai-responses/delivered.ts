@@ -5,7 +5,6 @@ import { providerLimits } from '../limits.ts'
 interface ItemText {
   answer: string
   reasoning: string
-  /** Characters of it that were not kept. */
   beyond: number
 }
 
@@ -18,7 +17,6 @@ const partsText = (parts: unknown): string =>
 
 const contentText = (content: unknown): string => (typeof content === 'string' ? content : partsText(content))
 
-/** What an item of an answer, or of an input, says in words. */
 export const answerTextOf = (item: JsonObject): string =>
   item['type'] === 'reasoning'
     ? ''
@@ -32,14 +30,13 @@ export const answerTextOf = (item: JsonObject): string =>
 export const reasoningTextOf = (item: JsonObject): string =>
   item['type'] === 'reasoning' ? contentText(item['summary']) + contentText(item['content']) : ''
 
-/** The text that a stream's event adds, and to what; null where it adds none. Audio is no text. */
+/** The text that a stream's event adds, and its kind; null where it adds none. Audio is no text. */
 const deltaOf = ({ type, delta }: JsonObject): readonly [Kind, string] | null => {
   const name = asText(type)
   if (!name.endsWith('.delta') || name === 'response.audio.delta' || typeof delta !== 'string') return null
   return [name.startsWith('response.reasoning') ? 'reasoning' : 'answer', delta]
 }
 
-/** Collects what an answer says, item by item, from the events of a stream or from whole items. Memory is bounded. */
 export class DeliveredOutput implements Delivered {
   readonly #items = new Map<number, ItemText>()
   readonly #toolCalls: () => Delivered['toolCalls']
@@ -74,7 +71,7 @@ export class DeliveredOutput implements Delivered {
     if (added !== null) this.#append(this.#itemAt(event['output_index']), ...added)
   }
 
-  /** An item as a whole takes the place of what was told of it before. */
+  /** A whole item replaces what its earlier events added. */
   setItem(index: unknown, item: JsonObject): void {
     const text = this.#itemAt(index)
     this.#characters -= text.answer.length + text.reasoning.length

@@ -5,7 +5,6 @@ import { countResponsesUsage } from './estimate.ts'
 import { ResponsesRelay } from './relay.ts'
 import { responsesRequest } from './request.ts'
 
-/** Responses, as OpenAI and xAI speak them. */
 export const openaiResponses: UpstreamDialect = {
   buildRequest: responsesRequest,
   readAnswer: readResponsesAnswer,

@@ -14,7 +14,7 @@ const inputText = (input: unknown): string =>
 
 const messagesOf = (input: unknown): number => (typeof input === 'string' ? 1 : asArray(input).length)
 
-/** The text that a provider makes tokens of; images, files and the answers that a request goes on from are not counted. */
+/** The text that a provider tokenizes; images, files and the previous answers of the request are not counted. */
 const countPrompt = async ({ body }: UpstreamCallRequest): Promise<number> => {
   const { instructions, input, tools, text } = body
   const format = jsonText(asObject(asObject(text)['format'])['schema'])
@@ -22,7 +22,7 @@ const countPrompt = async ({ body }: UpstreamCallRequest): Promise<number> => {
   return (await countTokens(words)) + wrappingTokens(messagesOf(input))
 }
 
-/** Usage counted by a tokenizer, for an answer whose upstream told none; its tool calls are those that the answer told of. */
+/** For an answer whose upstream reported no usage; its tool calls are those in the answer. */
 export const countResponsesUsage = async (
   _target: Target,
   asked: UpstreamCallRequest,

@@ -6,7 +6,6 @@ import { errorWord, refusalText } from '../refusal-text.ts'
 /** Members that are of the failure; the client got the others at the start of the stream. */
 const essentials = ['id', 'error', 'incomplete_details', 'usage'] as const
 
-/** The error of a failed response, without keys, hosts and names of our account. */
 const scrubError = ({ code, message }: JsonObject, provider: Provider): JsonObject => ({
   code: errorWord(code) ?? 'server_error',
   message: refusalText(asText(message), provider),
@@ -17,7 +16,7 @@ export const readErrorEvent = (event: JsonObject, provider: Provider): JsonObjec
   error: scrubError(isObject(event['error']) ? event['error'] : event, provider),
 })
 
-/** A failed response, scrubbed; only its essentials where it is too large to go to an edge. */
+/** A failed response, scrubbed; only its essentials where it is too large to be sent to an edge. */
 export const readFailedResponse = (response: JsonObject, provider: Provider): JsonObject => {
   const { error, ...rest } = response
   const failed: JsonObject = isObject(error) ? { ...rest, error: scrubError(error, provider) } : rest

@@ -21,13 +21,13 @@ const nameOf = ({ model }: JsonObject, what: string): string => `image_generatio
 const chosen = (value: unknown, known: readonly string[]): readonly string[] =>
   value === undefined || value === null || value === 'auto' ? known : [asText(value)]
 
-/** What an image can be billed as, the dearest last. */
+/** What an image can be billed as, the most expensive last. */
 export const imageItems = (tool: JsonObject): readonly string[] =>
   chosen(tool['quality'], qualities).flatMap((quality) =>
     chosen(tool['size'], sizes).map((size) => nameOf(tool, `${quality}_${size}`)),
   )
 
-/** The price of an image is that of its making: what its model reads for it, the prompt and other images, costs by the token. */
+/** The price of an image covers its making; what its model reads for it is charged by the token. */
 const readings = ['input_text', 'cached_input_text', 'input_image', 'cached_input_image'] as const
 
 type Reading = (typeof readings)[number] | 'output_text'
@@ -46,10 +46,7 @@ const asCalls = (tool: JsonObject, tokens: { readonly [R in Reading]?: number })
 
 const figure = (figures: unknown, name: string): number => countOf(asObject(figures)[name]) ?? 0
 
-/**
- * What the images of an answer read, in tokens by the names of their prices, as the answer's `tool_usage` tells it; null where it does
- * not. Input of an untold kind counts as images, the dearer kind.
- */
+/** Null where `toolUsage` has no figures. Input of an unreported kind counts as images, the more expensive kind. */
 export const reportedReading = (body: JsonObject, toolUsage: unknown): ToolCalls | null => {
   const told = asObject(asObject(toolUsage)['image_gen'])
   const input = figure(told, 'input_tokens')
@@ -90,10 +87,7 @@ const leastImageTokens = (tool: JsonObject): number => 65 + 129 + (isFaithful(to
 
 const charactersPerToken = 4
 
-/**
- * What one image read at the least, if it was made from all images of the request: counted where the answer broke off before its
- * `tool_usage`, or tells none. An item that says `generate` read none.
- */
+/** Where the answer broke off before its `tool_usage`, or has none: made from all images, unless it was generated. */
 export const imageInputMin = (body: JsonObject, item: JsonObject): ToolCalls => {
   const tool = imageToolsOf(body)[0] ?? {}
   const images = item['action'] === 'generate' ? 0 : imagesGivenIn(body)
@@ -103,14 +97,16 @@ export const imageInputMin = (body: JsonObject, item: JsonObject): ToolCalls => 
   })
 }
 
-/** Each call may read what was given and what was made before, up to its bound. */
+/** Each call may read the given images and those made before, up to its bound. */
 const imagesReadMax = (given: number, calls: number): number => {
   const most = providerLimits.imageToolImagesMax
   const growing = Math.min(calls, Math.max(0, most - given))
   return growing * given + (growing * (growing - 1)) / 2 + (calls - growing) * most
 }
 
-/** The most that `calls` images can read, in tokens by the names of their prices; nothing where no image was asked for. */
+/**
+ * The most that `calls` images can read, in tokens by the names of their prices; nothing where no image was asked for.
+ */
 export const imageInputMax = (body: JsonObject, calls: number): ToolCalls => {
   const tools = imageToolsOf(body)
   const [tool] = tools
@@ -125,7 +121,7 @@ export const imageInputMax = (body: JsonObject, calls: number): ToolCalls => {
   })
 }
 
-/** The tool as it goes upstream: its model is named, and previews, which cost more than the price of an image, are not asked for. */
+/** Names the model, and drops previews, whose cost the price of an image does not cover. */
 export const priceableImageTool = (tool: JsonObject): JsonObject => {
   const { partial_images: _unpriced, ...rest } = tool
   return { ...rest, model: tool['model'] ?? modelUnnamed }

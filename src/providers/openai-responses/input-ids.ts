@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { asArray, asObject, asText, isObject, type JsonObject } from '../../encoding/json.ts'
 
-/** Items whose type demands an id: it becomes one that nothing in the account has. All others go without. */
+/** Items whose type requires an id get a new one, unknown to the account. All others are sent without. */
 const renamedTypes: readonly unknown[] = [
   'code_interpreter_call',
   'computer_call',
@@ -15,7 +15,6 @@ const renamedTypes: readonly unknown[] = [
   'program_output',
 ]
 
-/** Members by which an item names another one. */
 const links: ReadonlyMap<unknown, string> = new Map([
   ['local_shell_call_output', 'id'],
   ['mcp_approval_response', 'approval_request_id'],
@@ -24,13 +23,12 @@ const links: ReadonlyMap<unknown, string> = new Map([
 
 const digestCharacters = 48
 
-/** Providers tell the kind of an item by what stands before the first underscore. */
+/** Providers derive the kind of an item from the prefix before the first underscore. */
 const renamed = (id: string): string => {
   const [kind = 'item'] = /^[a-z]{1,8}(?=_)/.exec(id) ?? []
   return `${kind}_${createHash('sha256').update(id).digest('hex').slice(0, digestCharacters)}`
 }
 
-/** The ids by which items of an input may name another item of it. */
 export const inlineIdsOf = (input: unknown): ReadonlySet<unknown> =>
   new Set(
     asArray(input)
@@ -47,13 +45,13 @@ const withLink = (item: JsonObject, original: JsonObject, inlineIds: ReadonlySet
   if (member === undefined || typeof original[member] !== 'string') return item
   const id = original[member]
   if (inlineIds.has(id)) return { ...item, [member]: renamed(id) }
-  // The others answer something in the response that the request goes on from; a call that is over needs no approval.
+  // The others answer something in the previous response; a completed call needs no approval.
   return { ...item, [member]: item['type'] === 'mcp_call' ? null : id }
 }
 
 const citesFile = ({ file_id, container_id }: JsonObject): boolean => Boolean(file_id ?? container_id)
 
-/** A citation of a file that the account keeps tells the model nothing. */
+/** A citation of a file that the account keeps is of no use to the model. */
 const withoutCitedFiles = (part: unknown): unknown => {
   if (!isObject(part) || !Array.isArray(part['annotations'])) return part
   return { ...part, annotations: part['annotations'].filter((annotation) => !citesFile(asObject(annotation))) }
@@ -75,8 +73,8 @@ export const namesContainer = ({ type, container_id }: JsonObject): boolean =>
   type === 'code_interpreter_call' && asText(container_id) !== ''
 
 /**
- * A run that names its container would go on in it, whosever it is; its type does not let the name be left out, and a container that is
- * not there is refused. What was run and what came of it can be said without.
+ * A run that names its container would continue in it, in whichever workspace it was made; the type requires the name,
+ * and an unknown container is refused. The code and its outputs can be sent as text instead.
  */
 const runInWords = ({ code, outputs }: JsonObject): JsonObject => {
   const logs = asArray(outputs).map((output) => asText(asObject(output)['logs']))
@@ -88,8 +86,8 @@ const detached = (item: JsonObject, inlineIds: ReadonlySet<unknown>): JsonObject
   namesContainer(item) ? runInWords(item) : withLink(withoutFiles(withoutOwnId(item)), item, inlineIds)
 
 /**
- * The input without the ids of the account that every workspace shares. A provider that is given the id of an item looks it up, and then
- * uses, or demands, what it keeps with it, whatever the item says itself.
+ * The input without the ids of the account that every workspace shares. A provider looks a given id up, and then uses,
+ * or requires, the stored item, whatever the item itself contains.
  */
 export const detachedInput = (input: unknown): unknown => {
   if (!Array.isArray(input)) return input

@@ -3,7 +3,7 @@ import { refuseProviderState } from '../canonical/refuse.ts'
 import { reasoningTextOf } from './delivered.ts'
 import { inlineIdsOf, namesContainer } from './input-ids.ts'
 
-/** The paths of what a request names of the gateway's own account at the provider. Copied at each level that tools nest, so only what is found. */
+/** The paths of what a request names of the account. Copied at each level that tools nest, so only findings. */
 type Found = readonly string[]
 
 const isGiven = (value: unknown): boolean => value !== undefined && value !== null
@@ -15,7 +15,7 @@ const given = (value: unknown, path: string): Found => foundIf(isGiven(value), p
 const isItemReference = ({ type, role, id }: JsonObject): boolean =>
   type === 'item_reference' || (!isGiven(type) && !isGiven(role) && isGiven(id))
 
-/** Items that stand for something kept unless they hold it themselves: the provider looks it up by their id. */
+/** Items that refer to something stored unless they contain it: the provider looks it up by their id. */
 const holdsItself: ReadonlyMap<unknown, (item: JsonObject) => boolean> = new Map([
   ['image_generation_call', ({ result }) => asText(result) !== ''],
   ['reasoning', (item) => asText(item['encrypted_content']) !== '' || reasoningTextOf(item) !== ''],
@@ -58,7 +58,6 @@ const inEach = (values: unknown, path: string, look: (value: JsonObject, path: s
 const inTools = (tools: unknown, path: string): Found =>
   inEach(tools, path, (tool, toolPath) => [...inTool(tool, toolPath), ...inTools(tool['tools'], `${toolPath}.tools`)])
 
-/** An approval answers a request that stands in the input, or in the answer that the request goes on from. */
 const inApprovals = ({ input, previous_response_id: previous }: JsonObject): Found => {
   if (typeof previous === 'string') return []
   const inlineIds = inlineIdsOf(input)
@@ -68,9 +67,8 @@ const inApprovals = ({ input, previous_response_id: previous }: JsonObject): Fou
 }
 
 /**
- * Throws `unsupported_parameter` where a request names what stands in the gateway's account at the provider: conversations, prompts,
- * single items of earlier answers, files, vector stores, containers. Every workspace shares that account, and nothing tells whose they
- * are. What an item holds itself goes on without its id: see `detachedInput`.
+ * Throws `unsupported_parameter`: every workspace shares the account, and what it keeps has no known owner. An item's
+ * own content is sent without its id: see `detachedInput`.
  */
 export const refuseResponsesAccountReferences = (body: JsonObject): void => {
   const { conversation, prompt, input, tools } = body
@@ -84,10 +82,7 @@ export const refuseResponsesAccountReferences = (body: JsonObject): void => {
   if (param !== undefined) throw refuseProviderState(param)
 }
 
-/**
- * The stored answer that a request goes on from: only its owner may name it. Null where it names none. Throws as
- * `refuseAccountReferences` does.
- */
+/** Only the owner of a stored answer may continue it. Throws as `refuseResponsesAccountReferences` does. */
 export const referencedResponseOf = (body: JsonObject): string | null => {
   refuseResponsesAccountReferences(body)
   const named = body['previous_response_id']

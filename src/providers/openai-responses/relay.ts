@@ -15,7 +15,6 @@ const doneData = '[DONE]'
 const lineFeed = Buffer.from('\n')
 const carriageReturn = 13
 
-/** They promise an answer, and are none yet. */
 const promises = ['response.created', 'response.queued', 'response.in_progress', 'keepalive']
 const ends = ['response.completed', 'response.incomplete']
 
@@ -28,7 +27,6 @@ interface Terminal {
   readonly event: JsonObject
 }
 
-/** Relays a responses stream: see StreamRelay. Every event is parsed once; its bytes go on as they came. */
 export class ResponsesRelay extends EventRelay {
   readonly #target: Target
   readonly #asked: UpstreamCallRequest
@@ -48,7 +46,7 @@ export class ResponsesRelay extends EventRelay {
     this.#delivered = new DeliveredOutput(() => this.#tools.calls)
   }
 
-  /** A failed response is at its end too, and may tell what it cost. */
+  /** A failed response is at its end too, and may report its usage. */
   override get isFinished(): boolean {
     return this.state === 'done' || this.#reportedUsage !== null
   }
@@ -73,7 +71,6 @@ export class ResponsesRelay extends EventRelay {
     return this.#failedResponse
   }
 
-  /** After an error its failed response comes. */
   get isFailing(): boolean {
     return this.state === 'open' && this.#failedResponse !== null
   }
@@ -85,7 +82,7 @@ export class ResponsesRelay extends EventRelay {
     return Buffer.from(sseEvent({ ...event, response: withUsage(asObject(event['response']), counted) }))
   }
 
-  /** What stands behind the end, such as a `[DONE]`, goes no further. */
+  /** Events after the end, such as a `[DONE]`, are not forwarded. */
   protected override take(event: SseEvent): void {
     if (this.state !== 'open') return
     if (event.data === null) this.#takeBlank(event)
@@ -93,7 +90,7 @@ export class ResponsesRelay extends EventRelay {
     else this.#takeEvent(event, parseJson(event.data))
   }
 
-  /** Comments do not put off the end of a stream that fails. */
+  /** Comments do not delay the end of a stream that fails. */
   #takeBlank({ raw, tail }: SseEvent): void {
     if (this.isFailing && !tail) this.breakEarly()
     else this.keep(raw)
@@ -144,7 +141,7 @@ export class ResponsesRelay extends EventRelay {
     else this.break('error_in_stream')
   }
 
-  /** What failed before it began costs nothing; what failed later may tell its cost. */
+  /** A failure before the start costs nothing; a later one may report its usage. */
   #fail(response: JsonObject): void {
     if (this.answering) {
       this.#noteUsage(response)
@@ -161,7 +158,7 @@ export class ResponsesRelay extends EventRelay {
   #noteUsage(response: JsonObject): void {
     this.#tools.conclude(response)
     this.#reportedUsage = readResponsesUsage(response['usage'], this.#target.provider.profile, this.#tools.calls)
-    // The last event may be the only one that says what the output was.
+    // The last event may be the only one that has the output.
     if ((this.#reportedUsage?.outputTotal ?? 0) === 0)
       for (const [index, item] of asArray(response['output']).entries())
         if (isObject(item)) this.#delivered.setItem(index, item)

@@ -24,7 +24,7 @@ const bodyOf = ({ provider, upstreamModel }: Target, { body, outputCap }: Upstre
   if ('service_tier' in draft) dropUnpricedTier(draft)
   if (outputCap !== null) capOutput(draft, outputCap)
   if ('tools' in draft) draft['tools'] = priceableTools(draft['tools'])
-  // xAI charges for these searches, and tells the charge nowhere in the answer that we bill.
+  // xAI charges for these searches, and its answers do not report the charge in a way that we bill.
   if (provider.profile === 'xai') delete draft['search_parameters']
   return draft
 }
@@ -34,10 +34,7 @@ const refuseUnserved = ({ provider, model }: Target): void => {
     throw new GatewayError('not_implemented', `The model \`${model}\` is not available on the responses surface.`)
 }
 
-/**
- * The request for POST `/responses`; top-level keys that we do not know go along untouched. Throws `not_implemented` where the
- * provider has no such surface, and `unsupported_parameter` for what cannot be billed or cannot be tied to a workspace.
- */
+/** Forwards unknown top-level keys. Throws `not_implemented` without such a surface, and `unsupported_parameter`. */
 export const responsesRequest = (target: Target, asked: UpstreamCallRequest): UpstreamRequest => {
   const { baseUrl, apiKey, headers, profile } = target.provider
   refuseUnserved(target)

@@ -2,10 +2,8 @@ import { GatewayError } from '../../errors/gateway-error.ts'
 import type { UpstreamRequest } from '../dialect.ts'
 import type { Provider } from '../provider.ts'
 
-/** A response that a provider keeps, and what of it is asked for. */
 export interface StoredResponseQuestion {
   readonly responseId: string
-  /** Of the caller's URL. */
   readonly query: string
 }
 
@@ -19,7 +17,7 @@ const queryOf = (query: string): string => {
   return asked.size === 0 ? '' : `?${asked}`
 }
 
-/** The request for GET or DELETE `/responses/<id>`. Throws `not_implemented` where the provider keeps none. */
+/** Throws `not_implemented` where the provider keeps none. */
 export const storedResponseRequest = (
   provider: Provider,
   { responseId, query }: StoredResponseQuestion,

@@ -2,7 +2,7 @@ import { asText, isObject, type JsonObject } from '../../encoding/json.ts'
 import { providerLimits } from '../limits.ts'
 import { itemTypeOf } from './tool-calls.ts'
 
-/** With which an answer may end: calls that the client makes are the last of it. What was thought, searched or run is answered from. */
+/** The types an answer may end with. After thinking, a search or a run of code more content follows. */
 const lastTypes: readonly string[] = [
   'message',
   'function_call',
@@ -14,10 +14,9 @@ const lastTypes: readonly string[] = [
   'image_generation_call',
 ]
 
-/** A comment on the way says so. */
+/** The phase `commentary` is not the final message. */
 const mayBeLast = (item: JsonObject): boolean => lastTypes.includes(itemTypeOf(item)) && item['phase'] !== 'commentary'
 
-/** Follows the items of a streamed answer, and their parts. */
 export class StreamedItems {
   readonly #open = new Set<unknown>()
   #lastMayBeLast = false

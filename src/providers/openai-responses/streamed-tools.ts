@@ -2,7 +2,6 @@ import { asArray, asObject, asText, type JsonObject } from '../../encoding/json.
 import { providerLimits } from '../limits.ts'
 import { isBilledType, itemTypeOf, type ToolCalls, ToolTally } from './tool-calls.ts'
 
-/** Where an item stands in the output. */
 type Place = number | string
 
 /** `response.web_search_call.completed`, `response.code_interpreter_call_code.delta` */
@@ -11,7 +10,6 @@ const toolEvent = /^response\.(\w+_call)(?:_code)?\.(\w+)$/
 const placeOf = ({ output_index: index, item_id, item }: JsonObject): Place =>
   typeof index === 'number' ? index : asText(item_id ?? asObject(item)['id'])
 
-/** What of an item decides its charge. */
 const sketchOf = ({ type, name, id, container_id, action, quality, size }: JsonObject): JsonObject => ({
   type,
   name,
@@ -23,15 +21,14 @@ const sketchOf = ({ type, name, id, container_id, action, quality, size }: JsonO
 })
 
 /**
- * Counts the calls of built-in tools while a stream tells of them, for it may break off at any event: a container costs from its first
- * event on, a search or an image once it is said to be complete. An item as a whole takes the place of what was told of it before.
+ * Counts the calls of built-in tools during a stream, which may break off at any event: a container is charged from its
+ * first event on, a search or an image once it is reported complete. A whole item replaces what its earlier events
+ * added.
  */
 export class StreamedTools {
   readonly #body: JsonObject
   #whole: ToolTally
-  /** Items that have not come to their end. */
   readonly #open = new Map<Place, JsonObject>()
-  /** Places of billed items that have. */
   readonly #ended = new Set<Place>()
 
   constructor(body: JsonObject) {

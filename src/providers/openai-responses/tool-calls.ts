@@ -7,7 +7,6 @@ import { type BilledTool, billedTool, billedToolsOf } from './tools.ts'
 export type ToolCalls = Usage['toolCalls']
 
 const callSuffix = '_call'
-/** As xAI tells of its searches on X. */
 const xSearches: readonly unknown[] = ['x_user_search', 'x_keyword_search', 'x_semantic_search', 'x_thread_fetch']
 
 const codeCallType = 'code_interpreter_call'
@@ -17,14 +16,14 @@ export const itemTypeOf = ({ type, name }: JsonObject): string =>
 
 const isCompleted = ({ status }: JsonObject): boolean => status === 'completed'
 
-/** To open a page, or to look for words in it, is part of the search that found it. */
+/** Opening a page, or searching in it, is part of the search that found it. */
 const isSearch = (item: JsonObject): boolean =>
   isCompleted(item) && (asObject(item['action'])['type'] ?? 'search') === 'search'
 
-/** An image that is there was made, whatever its status says by then. */
+/** An image that is present was made, whatever its status is by then. */
 const hasImage = (item: JsonObject): boolean => isCompleted(item) || asText(item['result']) !== ''
 
-/** A container costs what it costs, whether the code in it failed or not. */
+/** A container is charged whether the code in it failed or not. */
 const isBilled: ReadonlyMap<string, (item: JsonObject) => boolean> = new Map([
   ['web_search_call', isSearch],
   ['file_search_call', isCompleted],
@@ -40,26 +39,26 @@ const narrowed = (items: readonly string[], wanted: string): readonly string[] =
   return matching.length > 0 ? matching : items
 }
 
-/** What an image turned out to be, as far as the answer tells: from the cheapest to the dearest. */
+/** What an image may be billed as, as far as the answer shows: from the cheapest to the most expensive. */
 const itemsOf = (item: JsonObject, { items }: BilledTool): readonly string[] => {
   const ofQuality = narrowed(items, asText(item['quality']))
   return narrowed(ofQuality, asText(item['size']))
 }
 
-/** An answer may tell of a tool that was not declared: it is billed as that tool is when nothing more is said of it. */
+/**
+ * An answer may contain calls of an undeclared tool: they are billed like that tool declared without further members.
+ */
 const undeclared = (itemType: string): BilledTool | null => billedTool({ type: itemType.slice(0, -callSuffix.length) })
 
 const addTo = (sums: Map<string, number>, added: ToolCalls): void => {
   for (const [name, count] of Object.entries(added)) sums.set(name, (sums.get(name) ?? 0) + count)
 }
 
-/** Counts the calls of built-in tools among the items of an answer, and what they read, by the names their prices have. */
 export class ToolTally {
   readonly #body: JsonObject
   readonly #declared: readonly BilledTool[]
   readonly #calls = new Map<string, number>()
   readonly #sessions = new Set<string>()
-  /** What the images read by what their items tell; the answer as a whole may know better. */
   readonly #leastRead = new Map<string, number>()
   #toldRead: ToolCalls | null = null
 
@@ -72,23 +71,21 @@ export class ToolTally {
     return { ...Object.fromEntries(this.#calls), ...(this.#toldRead ?? Object.fromEntries(this.#leastRead)) }
   }
 
-  /** An item at its end: what it does not tell is the dearest. */
+  /** An item at its end: what it leaves open is billed as the most expensive. */
   add(item: unknown): void {
     if (isObject(item)) this.#add(item, -1)
   }
 
-  /** An item that has not come to its end yet: what it does not tell is the least that it can turn out to be. */
+  /** An unfinished item: what it leaves open is billed as the least that it can turn out to be. */
   addOpen(item: JsonObject): void {
     const isSessionUnknown = itemTypeOf(item) === codeCallType && !item['container_id'] && this.#sessions.size > 0
     if (!isSessionUnknown) this.#add(item, 0)
   }
 
-  /** What the whole answer says of its tools. */
   addUsage(toolUsage: unknown): void {
     this.#toldRead = reportedReading(this.#body, toolUsage)
   }
 
-  /** To count on without changing this one. */
   copy(): ToolTally {
     const tally = new ToolTally(this.#body)
     addTo(tally.#calls, Object.fromEntries(this.#calls))
@@ -116,7 +113,6 @@ export class ToolTally {
   }
 }
 
-/** The calls that an answer's items tell of, and what its `tool_usage` adds. */
 export const countToolCalls = (body: JsonObject, output: unknown, toolUsage?: unknown): ToolCalls => {
   const tally = new ToolTally(body)
   for (const item of asArray(output)) tally.add(item)

@@ -6,13 +6,10 @@ import { providerLimits } from '../limits.ts'
 import type { Profile } from '../provider.ts'
 import { imageCallType, imageInputItems, imageInputMax, imageItems, priceableImageTool } from './image-tool.ts'
 
-/** A tool of the provider whose calls cost money beside their tokens. */
 export interface BilledTool {
-  /** The type of the output item that tells of a call. */
   readonly itemType: string
-  /** What a call is billed as: one item of the price sheet, or one of several by how the call turns out, the dearest last. */
+  /** One item of the price sheet, or several by how the call turns out, the most expensive last. */
   readonly items: readonly string[]
-  /** What else a call costs, by the token. */
   readonly reads: readonly string[]
 }
 
@@ -37,7 +34,6 @@ const billedTypes: readonly (readonly [RegExp, itemType: string, items: (tool: J
   [/^image_generation$/, imageCallType, imageItems],
 ]
 
-/** What a tool's calls are billed as; null where it is no tool that is billed by the call. */
 export const billedTool = (tool: JsonObject): BilledTool | null => {
   const type = asText(tool['type'])
   const [, itemType, items] = billedTypes.find(([pattern]) => pattern.test(type)) ?? []
@@ -45,7 +41,7 @@ export const billedTool = (tool: JsonObject): BilledTool | null => {
   return { itemType, items: items(tool), reads: itemType === imageCallType ? imageInputItems(tool) : [] }
 }
 
-/** The caller, or a server of the caller's, runs these; what they say is billed as tokens. */
+/** Run by the caller, or by a server of the caller's; their results are billed as tokens. */
 const freeTypes = /^(?:function|custom|namespace|tool_search|mcp|local_shell|apply_patch|computer(?:_use\w*)?)$/
 
 /** A shell runs at the caller's, or in a container of the provider, which costs money. */
@@ -53,7 +49,6 @@ const isFree = (tool: JsonObject): boolean =>
   freeTypes.test(asText(tool['type'])) ||
   (tool['type'] === 'shell' && asObject(tool['environment'])['type'] === 'local')
 
-/** The tools of a request that its answer may be billed for. */
 export const billedToolsOf = ({ tools }: JsonObject): readonly BilledTool[] =>
   asArray(tools)
     .map((tool) => billedTool(asObject(tool)))
@@ -67,7 +62,7 @@ const declaredIn = (tools: unknown, path: string): readonly Declared[] =>
 
 const declaringItems: readonly unknown[] = ['additional_tools', 'tool_search_output']
 
-/** Tools that stand elsewhere than at the top: they outlive the request in a stored answer, so none may cost money. */
+/** Tools below the top level: they outlive the request in a stored answer, so none may cost money. */
 const nestedTools = ({ tools, input }: JsonObject): readonly Declared[] => [
   ...asArray(tools).flatMap((tool, index) => declaredIn(asObject(tool)['tools'], `tools[${index}].tools`)),
   ...asArray(input).flatMap((item, index) =>
@@ -84,7 +79,7 @@ const refuse = ({ tool, path }: Declared, why: string): never => {
 const isPriced = (sheet: PriceSheet, items: readonly string[]): boolean =>
   items.every((item) => sheet.per_call !== undefined && Object.hasOwn(sheet.per_call, item))
 
-/** Two tools whose calls look alike in the answer must be billed alike. */
+/** Two tools whose calls are alike in the answer must be billed alike. */
 const refuseUnlike = (billed: BilledTool, declared: Declared, known: Map<string, string>): void => {
   const items = billed.items.join()
   if ((known.get(billed.itemType) ?? items) !== items)
@@ -103,7 +98,7 @@ const refuseUnpricedFiles = (sheet: PriceSheet, body: JsonObject): void => {
     throw new GatewayError('unsupported_parameter', 'Files have no published price for this model.', { param: 'input' })
 }
 
-/** Throws `unsupported_parameter` with the tool's path where a tool may cost money that the price sheet does not tell. */
+/** Throws `unsupported_parameter` with the tool's path where a tool may cost money that the sheet has no price for. */
 export const refuseUnpricedResponsesTools = (sheet: PriceSheet, profile: Profile, body: JsonObject): void => {
   const known = new Map<string, string>()
   for (const [index, value] of asArray(body['tools']).entries()) {
@@ -117,7 +112,6 @@ export const refuseUnpricedResponsesTools = (sheet: PriceSheet, profile: Profile
   if (profile === 'xai') refuseUnpricedFiles(sheet, body)
 }
 
-/** The tools as they go upstream. */
 export const priceableTools = (tools: unknown): unknown =>
   Array.isArray(tools)
     ? tools.map((tool) => (isObject(tool) && tool['type'] === 'image_generation' ? priceableImageTool(tool) : tool))
@@ -131,17 +125,14 @@ const callsMax: { readonly [itemType: string]: number } = {
   [imageCallType]: providerLimits.generatedImagesMax,
 }
 
-/** How often a tool can be called: a `max_tool_calls` that the provider may not obey can only say that it is more. */
+/** How often a tool can be called: a `max_tool_calls` that the provider may not obey can only raise the bound. */
 const mostOf = ({ max_tool_calls: given }: JsonObject, isObeyed: boolean, limit: number): number => {
   if (typeof given !== 'number') return limit
   const most = Math.min(given, Number.MAX_SAFE_INTEGER)
   return isObeyed ? most : Math.max(most, limit)
 }
 
-/**
- * How often a request can call each built-in tool, and how many tokens these can read beside the model, by the names of their prices.
- * `isObeyed` tells whether the provider keeps to `max_tool_calls`: OpenAI says that it does, xAI does not.
- */
+/** `isObeyed`: the provider keeps to `max_tool_calls`. OpenAI documents that it does, xAI does not. */
 export const toolCallsMaxOf = (body: JsonObject, isObeyed: boolean): { readonly [item: string]: number } => {
   const most = (limit: number): number => mostOf(body, isObeyed, limit)
   const declared = billedToolsOf(body).map(

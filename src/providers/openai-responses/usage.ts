@@ -7,10 +7,7 @@ import type { ToolCalls } from './tool-calls.ts'
 
 const detail = (details: unknown, name: string): number => countOf(asObject(details)[name]) ?? 0
 
-/**
- * What a provider reports, in the one shape that is priced; null where it is no usage. The input includes what was read from and
- * written to the cache, the output includes reasoning. `seen` are the tool calls that the answer's items tell of.
- */
+/** The input includes what was read from and written to the cache, the output includes reasoning. */
 export const readResponsesUsage = (raw: unknown, profile: Profile, seen: ToolCalls): Usage | null => {
   if (!isObject(raw)) return null
   const input = countOf(raw['input_tokens'])
@@ -28,7 +25,6 @@ export const readResponsesUsage = (raw: unknown, profile: Profile, seen: ToolCal
   )
 }
 
-/** The same figures as a client of the surface reads them. */
 export const responsesUsageOnWire = (usage: Usage): JsonObject => ({
   input_tokens: usage.promptTotal,
   input_tokens_details: { cached_tokens: usage.cacheRead, cache_write_tokens: usage.cacheWrite5m + usage.cacheWrite1h },

@@ -7,7 +7,6 @@ import { chatUsageOnWire, countChatSearchCalls, readChatUsage } from './usage.ts
 const textOfBytes = (bytes: Uint8Array): string =>
   Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString()
 
-/** A completion, whole. */
 export const readChatAnswer = (
   target: Target,
   asked: UpstreamCallRequest,
@@ -24,6 +23,5 @@ export const readChatAnswer = (
   return { json, reportedUsage, delivered }
 }
 
-/** Every answer carries a usage, also where the upstream told none. */
 export const completeChatAnswer = ({ json }: UpstreamAnswer, counted: Usage): Uint8Array =>
   Buffer.from(JSON.stringify({ ...json, usage: chatUsageOnWire(counted) }))

@@ -28,7 +28,6 @@ const answerText = (message: JsonObject): string => {
 
 const reasoningText = (message: JsonObject): string => asText(message['reasoning_content'] ?? message['reasoning'])
 
-/** Collects what an answer says, choice by choice, from the deltas of a stream or from whole messages. Memory is bounded. */
 export class DeliveredText implements Delivered {
   readonly #choices = new Map<number, ChoiceText>()
   #characters = 0
@@ -46,7 +45,7 @@ export class DeliveredText implements Delivered {
     return this.#characters + this.charactersBeyond
   }
 
-  /** How many answers have told that they are finished; -1 while one that began has not. */
+  /** How many answers have a finish reason; -1 while one that began has none. */
   get finishedChoices(): number {
     let finished = 0
     for (const choice of this.#choices.values()) {

@@ -5,7 +5,6 @@ import { readOpenAIError } from './refusal.ts'
 import { ChatRelay } from './relay.ts'
 import { chatRequest } from './request.ts'
 
-/** Chat completions, as OpenAI and those who follow it speak them. */
 export const openai: UpstreamDialect = {
   buildRequest: chatRequest,
   readAnswer: readChatAnswer,

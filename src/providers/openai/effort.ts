@@ -1,7 +1,7 @@
-/** A dated snapshot is its model. */
+/** A dated snapshot is treated as its model. */
 const dated = String.raw`(?:-\d{4}-\d{2}-\d{2})?$`
 
-/** The least effort that a reasoning model knows, by the provider's name of it. Read 2026-11 in Vercel's AI SDK and Google's pages. */
+/** The least effort that a reasoning model knows. Read 2026-11 in Vercel's AI SDK and Google's pages. */
 const table: readonly (readonly [RegExp, string])[] = [
   [new RegExp(`^gpt-5(?:-(?:mini|nano))?${dated}`), 'minimal'],
   [new RegExp(String.raw`^gpt-5\.\d+(?:-(?:mini|nano|sol|luna|terra))?${dated}`), 'none'],
@@ -13,17 +13,18 @@ const table: readonly (readonly [RegExp, string])[] = [
   [/^grok-3-mini/, 'low'],
 ]
 
-/** Null for a model that does not reason, or of which we do not know what it takes: it is told nothing then. */
+/** Null for a model that does not reason, or whose efforts are unknown: then none is sent. */
 export const leastEffortOf = (upstreamModel: string): string | null =>
   table.find(([pattern]) => pattern.test(upstreamModel))?.[1] ?? null
 
 /** OpenAI refuses an effort of these. */
 const withoutReasoning = /^(?:gpt-3\.5|gpt-4|gpt-5-chat)/
 
-/** From these on OpenAI takes functions on its chat endpoint only where no reasoning is asked for, and told so. Read 2026-11. */
+/**
+ * From these on OpenAI takes functions on its chat endpoint only with the effort `none`, sent explicitly. Read 2026-11.
+ */
 const reasonsWithoutFunctions = /^gpt-(?:5\.(?:[4-9]|\d\d)|[6-9])/
 
-/** The effort that a model of OpenAI's can be asked for on chat in place of the one that is wanted. */
 export const effortFor = (upstreamModel: string, wanted: string | null, hasFunctions: boolean): string | null => {
   if (withoutReasoning.test(upstreamModel)) return null
   const canBeNone = leastEffortOf(upstreamModel) === 'none'

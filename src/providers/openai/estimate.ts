@@ -26,7 +26,7 @@ const messageText = (message: JsonObject): string =>
     ...asArray(message['tool_calls']).map(callText),
   ].join('')
 
-/** The text that a provider makes tokens of; images and audio are not counted. */
+/** The text that a provider tokenizes; images and audio are not counted. */
 const promptTexts = ({ body }: UpstreamCallRequest): readonly string[] => [
   ...asArray(body['messages']).filter(isObject).map(messageText),
   jsonText(body['tools']),
@@ -37,7 +37,6 @@ const promptTexts = ({ body }: UpstreamCallRequest): readonly string[] => [
 const countPrompt = async (asked: UpstreamCallRequest): Promise<number> =>
   (await countTokens(promptTexts(asked).join(''))) + wrappingTokens(asArray(asked.body['messages']).length)
 
-/** Usage counted by a tokenizer, for an answer whose upstream told none. */
 export const countChatUsage = async (
   target: Target,
   asked: UpstreamCallRequest,

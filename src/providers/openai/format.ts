@@ -8,14 +8,12 @@ import { writeConversation } from './write-conversation.ts'
 import { writeChatReply } from './write-reply.ts'
 import { ChatReplyWriter } from './write-reply-stream.ts'
 
-/** Chat completions as clients speak them, for models whose upstream speaks another format. */
 export const chatClient: ClientFormat = {
   readRequest: readConversation,
   writeReply: writeChatReply,
   openWriter: (served, body) => new ChatReplyWriter(served, body),
 }
 
-/** Chat completions as upstreams speak them, for clients that speak another format. */
 export const chatUpstream: UpstreamFormat = {
   writeRequest: writeConversation,
   readReply: readChatReply,

@@ -36,7 +36,7 @@ const readToolCall = (value: unknown, path: string): ToolCallPart => {
   }
 }
 
-/** The deprecated form names no ids: the message's place makes one. */
+/** The deprecated form has no ids: the message's index makes one. */
 const readFunctionCall = (call: JsonObject, index: number): ToolCallPart => ({
   type: 'tool_call',
   id: `call_${index}`,
@@ -71,13 +71,11 @@ const readResultParts = (message: JsonObject, path: string): ToolResultPart['par
     return part.type === 'text' && part.text === '' ? [] : [part]
   })
 
-/** Builds the turns message by message. */
 class Transcript implements Messages {
   readonly system: TextPart[] = []
   readonly turns: ConversationTurn[] = []
   readonly #callIds = new Set<string>()
   #lastFunctionCall: ToolCallPart | null = null
-  /** The turn of results that the next result joins. */
   #results: ToolResultPart[] | null = null
 
   add(message: JsonObject, index: number): void {

@@ -82,7 +82,6 @@ const readPart = (part: unknown, path: string): UserPart => {
   }
 }
 
-/** The content of a message; `path` is the message's own. */
 export const readContentParts = (content: unknown, path: string): readonly UserPart[] => {
   if (typeof content === 'string') return [readTextPart(content)]
   return Array.isArray(content) ? content.map((part, index) => readPart(part, `${path}.content[${index}]`)) : []
@@ -90,7 +89,7 @@ export const readContentParts = (content: unknown, path: string): readonly UserP
 
 const isFilledText = (part: UserPart): part is TextPart => part.type === 'text' && part.text !== ''
 
-/** Content that can only be text: of instructions and of answers. Empty texts say nothing. */
+/** Content that can only be text: of instructions and of answers. Empty texts are dropped. */
 export const readTexts = (content: unknown, path: string): readonly TextPart[] => {
   const parts = readContentParts(content, path)
   const other = parts.findIndex((part) => part.type !== 'text')

@@ -19,7 +19,7 @@ const readTool = (tool: unknown, index: number): ToolDefinition => {
   throw unsupported(`tools[${index}].type`, `'${asText(type)}' is not available for this model`)
 }
 
-/** The deprecated form of tools: its answers and its history name no call ids. */
+/** The deprecated form of tools: its answers and its history have no call ids. */
 export const usesFunctions = (body: JsonObject): boolean =>
   asArray(body['functions']).length > 0 && asArray(body['tools']).length === 0
 

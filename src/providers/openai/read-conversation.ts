@@ -69,8 +69,8 @@ const readUser = ({ user, safety_identifier }: JsonObject): string | null => {
 }
 
 /**
- * A chat completions body in canonical form. What only tunes an answer and has no canonical form is dropped, unknown members too.
- * Throws `unsupported_parameter` for what would change the answer's kind, `invalid_value` for what contradicts itself.
+ * Parameters that only tune an answer and have no canonical form are dropped, unknown members too. Throws
+ * `unsupported_parameter` for what would change the answer's kind, `invalid_value` for what contradicts itself.
  */
 export const readConversation = (body: JsonObject): Conversation => {
   refuseUnsayable(body)

@@ -11,13 +11,11 @@ interface Call {
   name: string
   signature: string | null
   arguments: string
-  /** What of the arguments was not passed on yet. */
   unsaid: string
   begun: boolean
   ended: boolean
 }
 
-/** An upstream whose pieces cannot be put in order. */
 export class ReplyDisorder extends Error {
   readonly fault: string
 
@@ -30,8 +28,9 @@ export class ReplyDisorder extends Error {
 const isComplete = (call: Call): boolean => isObject(parseJson(call.arguments))
 
 /**
- * Puts the pieces of an answer in order, part after part: those of several tool calls may come mixed. One call is passed on as it comes;
- * what comes while its arguments are not complete waits for the end. Throws ReplyDisorder beyond the bounds.
+ * Puts the pieces of an answer in order, part after part: those of several tool calls may be interleaved. One call is
+ * passed on as it arrives; what arrives while its arguments are incomplete waits for the end. Throws ReplyDisorder
+ * beyond the bounds.
  */
 export class PartOrder {
   readonly #answerId: string
@@ -48,7 +47,6 @@ export class PartOrder {
     return this.#calls.length > 0
   }
 
-  /** Text, thinking or a citation. */
   add(event: ReplyEvent, characters: number): readonly ReplyEvent[] {
     if (this.#isFree()) return [...this.#close(), event]
     this.#hold(characters)
@@ -56,7 +54,6 @@ export class PartOrder {
     return []
   }
 
-  /** A piece of a tool call. */
   addCall(fragment: JsonObject): readonly ReplyEvent[] {
     const standing = this.#find(fragment)
     if (standing === undefined) return this.#begin(fragment)
@@ -64,7 +61,6 @@ export class PartOrder {
     return standing === this.#open ? this.#pass(standing) : []
   }
 
-  /** All that waited. */
   end(): readonly ReplyEvent[] {
     const events = [...this.#close()]
     for (const each of this.#waiting) {
@@ -75,7 +71,7 @@ export class PartOrder {
     return events
   }
 
-  /** True where another part may begin. The arguments are looked at once for each part: where one had to wait, all later ones do. */
+  /** The arguments are checked once for each part: once a part had to wait, all later ones do. */
   #isFree(): boolean {
     return this.#open === null || (this.#waiting.length === 0 && isComplete(this.#open))
   }
@@ -122,7 +118,7 @@ export class PartOrder {
     call.unsaid += text
   }
 
-  /** What of a call can be passed on now: nothing before its name is known. */
+  /** Nothing of a call is passed on before its name is known. */
   #pass(call: Call): readonly ReplyEvent[] {
     if (call.name === '') return []
     const { name, signature } = call

@@ -12,10 +12,8 @@ const doneData = '[DONE]'
 
 const isFunctionCall = (call: JsonObject): boolean => isObject(call['function'])
 
-/** Reads chat completion chunks; of their choices the first. */
 export class ChatReplyReader implements ReplyReader {
   readonly #profile: Profile
-  /** Null before the first chunk. */
   #order: PartOrder | null = null
   #refused = false
   #finished = false
@@ -99,7 +97,6 @@ export class ChatReplyReader implements ReplyReader {
     return [...rest, { type: 'stop', reason, stopSequence: null }]
   }
 
-  /** Cumulative where it is repeated. */
   #readUsage(raw: unknown): readonly ReplyEvent[] {
     const usage = readChatUsage(raw, this.#profile)
     return usage === null ? [] : [{ type: 'usage', usage }]

@@ -14,7 +14,7 @@ const stopReasons = new Map<string, StopReason>([
   ['content_filter', 'filtered'],
 ])
 
-/** Some upstreams say `stop` where the answer calls tools. */
+/** Some upstreams report `stop` where the answer calls tools. */
 export const stopReasonOf = (
   finishReason: string,
   said: { readonly calls: boolean; readonly refusal: boolean },
@@ -27,7 +27,6 @@ export const stopReasonOf = (
 
 const partText = (part: unknown): string => asText(asObject(part)['text'])
 
-/** Of a message or of a delta. */
 export const contentText = ({ content }: JsonObject): string =>
   typeof content === 'string' ? content : asArray(content).map(partText).join('')
 
@@ -47,10 +46,9 @@ const readCitation = (annotation: unknown): readonly Citation[] => {
 export const readCitations = ({ annotations }: JsonObject): readonly Citation[] =>
   asArray(annotations).flatMap(readCitation)
 
-/** An id for a call that the upstream gave none. */
 export const toolCallIdOf = (id: string, answer: string, place: number): string => id || `call_${answer}_${place}`
 
-/** Calls without arguments come with an empty text from some upstreams. */
+/** Calls without arguments have an empty text from some upstreams. */
 export const argumentsOf = (text: string): string => (text.trim() === '' ? '{}' : text)
 
 const readCall = (value: unknown, answer: string, place: number): ReplyPart => {

@@ -1,12 +1,10 @@
 import { asArray, asObject, isObject, type JsonObject } from '../../encoding/json.ts'
 import { refuseProviderState } from '../canonical/refuse.ts'
 
-/** Searched by the ids of stores that stand in the account. */
 const storeTools: readonly unknown[] = ['file_search', 'collections_search']
 
 const isGiven = (value: unknown): boolean => value !== undefined && value !== null
 
-/** A file stands in the part itself, or in the member that holds what the part is. */
 const refuseFilesOf = (part: JsonObject, path: string): void => {
   if (isGiven(part['file_id'])) throw refuseProviderState(`${path}.file_id`)
   for (const [member, value] of Object.entries(part))
@@ -19,10 +17,7 @@ const refuseInMessage = (message: JsonObject, path: string): void => {
   if (isGiven(asObject(message['audio'])['id'])) throw refuseProviderState(`${path}.audio.id`)
 }
 
-/**
- * Throws `unsupported_parameter` with the path of what a request names by its id: files, what a model said aloud before, stores of files.
- * Every workspace shares the gateway's account at the provider, and nothing tells whose they are.
- */
+/** Throws `unsupported_parameter`: every workspace shares the account, and what it keeps has no known owner. */
 export const refuseChatAccountReferences = ({ messages, tools }: JsonObject): void => {
   for (const [index, message] of asArray(messages).entries())
     if (isObject(message)) refuseInMessage(message, `messages[${index}]`)

@@ -3,14 +3,13 @@ import type { UpstreamRefusal } from '../dialect.ts'
 import type { Provider } from '../provider.ts'
 import { errorWord, refusalText } from '../refusal-text.ts'
 
-/** `{"error": {message, code, param}}`; some upstreams wrap it in a list, or tell a bare text. */
+/** `{"error": {message, code, param}}`; some upstreams wrap it in a list, or send a bare text. */
 const errorIn = (json: unknown): unknown => {
   const body = Array.isArray(json) ? json[0] : json
   const error = isObject(body) ? body['error'] : undefined
   return typeof error === 'string' ? { ...(isObject(body) ? body : {}), message: error } : error
 }
 
-/** What the upstream says of the caller's request, without what it says of us; null where it is no error of the dialect. */
 export const readOpenAIError = (provider: Provider, body: Uint8Array): UpstreamRefusal | null => {
   const error = errorIn(parseJson(Buffer.from(body).toString()))
   if (!isObject(error)) return null

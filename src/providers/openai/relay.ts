@@ -14,7 +14,6 @@ const withoutMember = ({ usage: _usage, ...chunk }: JsonObject): JsonObject => c
 
 const asEvent = (json: JsonObject): Uint8Array => Buffer.from(`data: ${JSON.stringify(json)}\n\n`)
 
-/** Relays a chat stream: see StreamRelay. Every event is parsed once; its bytes go on as they came. */
 export class ChatRelay extends EventRelay {
   readonly #target: Target
   readonly #asked: UpstreamCallRequest
@@ -22,9 +21,8 @@ export class ChatRelay extends EventRelay {
   readonly #delivered = new DeliveredText()
   #reportedUsage: Usage | null = null
   #withheld: Uint8Array[] = []
-  /** False where the last event was dropped or written anew: then a line feed cut off from it goes too. */
+  /** False where the last event was dropped or rewritten: then a line feed cut off from it is dropped too. */
   #rawKept = true
-  /** What every chunk of the stream repeats. */
   #identity: JsonObject = {}
 
   constructor(target: Target, asked: UpstreamCallRequest) {
@@ -38,7 +36,6 @@ export class ChatRelay extends EventRelay {
     return (this.state === 'done' || this.contentIsOver) && this.isUsageOfAll
   }
 
-  /** Every choice has its finish reason. */
   override get contentIsOver(): boolean {
     const asked = this.#asked.body['n']
     return this.#delivered.finishedChoices >= (typeof asked === 'number' ? asked : 1)
@@ -92,7 +89,7 @@ export class ChatRelay extends EventRelay {
     this.keep(event.raw)
   }
 
-  /** Clients that did not ask expect no such member, not even null. */
+  /** Clients that did not ask for usage expect no such member, not even null. */
   #keepWithoutUsage({ raw }: SseEvent, chunk: JsonObject): void {
     const rest = withoutUsage(raw)
     this.#rawKept = rest !== null
@@ -107,7 +104,6 @@ export class ChatRelay extends EventRelay {
     return true
   }
 
-  /** Cumulative where it is repeated: the last one counts. */
   #noteUsage(raw: JsonObject): void {
     const { profile } = this.#target.provider
     const told = readChatUsage(raw, profile, countChatSearchCalls(this.#target, this.#asked))

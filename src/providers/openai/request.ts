@@ -18,7 +18,7 @@ const askUsage = (draft: Draft): void => {
   draft['stream_options'] = { ...asObject(draft['stream_options']), include_usage: true }
 }
 
-/** The name of the output limit that the provider's newest models know. */
+/** The provider's newest models take this name of the output limit. */
 export const capFieldOf = (profile: Profile): (typeof capFields)[number] =>
   profile === 'openai' ? 'max_completion_tokens' : 'max_tokens'
 
@@ -40,7 +40,7 @@ const renameDeveloper = (draft: Draft): void => {
   )
 }
 
-/** xAI charges for both, and tells the charge nowhere in the answer that we bill. */
+/** xAI charges for both, and its answers do not report the charge in a way that we bill. */
 const dropUnbillable = (draft: Draft): void => {
   delete draft['deferred']
   delete draft['search_parameters']
@@ -70,10 +70,7 @@ export const chatCall = (provider: Provider, stream: boolean, body: object): Ups
   }
 }
 
-/**
- * The request for POST `/chat/completions`; top-level keys that we do not know go along untouched. Throws `unsupported_parameter` for
- * what cannot be billed or cannot be tied to a workspace.
- */
+/** Forwards unknown top-level keys. Throws `unsupported_parameter` for what cannot be billed or tied to a workspace. */
 export const chatRequest = (target: Target, asked: UpstreamCallRequest): UpstreamRequest => {
   refuseChatAccountReferences(asked.body)
   refuseUnpricedChatTools(target, asked)

@@ -5,7 +5,6 @@ import { countOf } from '../count.ts'
 /** xAI counts the successful calls of its tools in the usage, under these names. */
 const serverTools = ['web_search', 'x_search', 'code_interpreter', 'file_search', 'document_search', 'image_generation']
 
-/** What a usage of xAI's tells of its tools; null where it does not tell. */
 export const serverToolCalls = ({ server_side_tool_usage_details: details }: JsonObject): Usage['toolCalls'] | null => {
   if (!isObject(details)) return null
   const counted = serverTools.map((tool) => [tool, countOf(details[`${tool}_calls`]) ?? 0] as const)

@@ -11,7 +11,7 @@ type ToolCalls = Usage['toolCalls']
 interface Figures {
   readonly prompt: number
   readonly completion: number
-  /** What the total leaves for the output; undefined where no total is told. */
+  /** The part of the total that is not prompt; undefined where no total is reported. */
   readonly beyondPrompt: number | undefined
   readonly reasoning: number | undefined
 }
@@ -23,12 +23,12 @@ interface OutputFigures {
 
 const outputOf: { readonly [P in Profile]: (figures: Figures) => OutputFigures } = {
   openai: ({ completion, reasoning = 0 }) => ({ total: completion, reasoning }),
-  // The completion leaves reasoning out, the total has it.
+  // xAI's completion excludes reasoning, its total includes it.
   xai: ({ completion, beyondPrompt, reasoning = 0 }) => ({
     total: Math.max(completion, beyondPrompt ?? completion + reasoning),
     reasoning,
   }),
-  // Thinking may be told nowhere but in the total.
+  // Thinking may be reported only in the total.
   gemini: ({ completion, beyondPrompt = 0, reasoning }) => {
     const total = Math.max(completion, beyondPrompt)
     return { total, reasoning: reasoning ?? total - completion }
@@ -48,7 +48,6 @@ const figuresOf = (raw: JsonObject): Figures | null => {
 
 const part = (details: JsonObject, name: string): number => countOf(details[name]) ?? 0
 
-/** What a provider reports, in the one shape that is priced; null where it is no usage. */
 export const readChatUsage = (raw: unknown, profile: Profile, toolCalls: ToolCalls = {}): Usage | null => {
   const figures = isObject(raw) ? figuresOf(raw) : null
   if (!isObject(raw) || figures === null) return null
@@ -74,7 +73,7 @@ export const readChatUsage = (raw: unknown, profile: Profile, toolCalls: ToolCal
 const searchModel = /search-(?:preview|api)/
 const contextSizes = ['low', 'medium', 'high']
 const searchField = 'web_search_options'
-/** What they cost is tokens alone. */
+/** Their only cost is tokens. */
 const callersTools: readonly string[] = ['function', 'custom']
 
 export const isSearchModel = (upstreamModel: string): boolean => searchModel.test(upstreamModel)
@@ -110,7 +109,6 @@ export const refuseUnpricedChatTools = (target: Target, asked: UpstreamCallReque
   }
 }
 
-/** The same figures as a chat client reads them. */
 export const chatUsageOnWire = (usage: Usage): JsonObject => ({
   prompt_tokens: usage.promptTotal,
   completion_tokens: usage.outputTotal,

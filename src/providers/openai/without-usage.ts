@@ -16,7 +16,7 @@ const startsWith = (bytes: Uint8Array, at: number, expected: Uint8Array): boolea
   return true
 }
 
-/** Where the last string `usage` begins; -1 where there is none. Within a longer string its quotes are escaped. */
+/** The index of the last string `usage`; -1 where there is none. Within a longer string its quotes are escaped. */
 const lastKey = (bytes: Uint8Array): number => {
   for (let at = bytes.length - key.length; at > field.length; at -= 1)
     if (bytes[at] === quote && bytes[at - 1] !== backslash && startsWith(bytes, at, key)) return at
@@ -25,7 +25,6 @@ const lastKey = (bytes: Uint8Array): number => {
 
 const isBlank = (byte: number | undefined): boolean => byte !== undefined && byte <= space
 
-/** Where the next byte is that is neither white space nor a line's end. */
 const skipBlanks = (bytes: Uint8Array, at: number, step: 1 | -1): number => {
   let next = at
   while (isBlank(bytes[next])) next += step
@@ -35,17 +34,13 @@ const skipBlanks = (bytes: Uint8Array, at: number, step: 1 | -1): number => {
 const isMember = (before: number | undefined, behind: number | undefined): boolean =>
   (before === comma || before === openBrace) && behind === colon
 
-/** The quote that ends the string that begins at `at`. */
 const stringEnd = (bytes: Uint8Array, at: number): number => {
   let end = at + 1
   while (end < bytes.length && bytes[end] !== quote) end += bytes[end] === backslash ? 2 : 1
   return end
 }
 
-/**
- * Where the value of a member ends: the comma or the brace behind it. -1 where it is not a member of the outermost object: only that
- * object's brace is the last byte.
- */
+/** Where a member's value ends; -1 for a nested member: only the outermost object's brace is the last byte. */
 const valueEnd = (bytes: Uint8Array, from: number): number => {
   let depth = 0
   let end = -1
@@ -64,8 +59,7 @@ const valueEnd = (bytes: Uint8Array, from: number): number => {
 }
 
 /**
- * An event whose data is an object, without that object's member `usage`: the bytes before and behind the member, as they came. Null where
- * the last `usage` of the event is not proved to be that member.
+ * The bytes before and after the member `usage` of an event's object; null where it is not proved to be that member.
  */
 export const withoutUsage = (event: Uint8Array): readonly [Uint8Array, Uint8Array] | null => {
   const start = lastKey(event)
@@ -74,7 +68,6 @@ export const withoutUsage = (event: Uint8Array): readonly [Uint8Array, Uint8Arra
   const behind = skipBlanks(event, start + key.length, 1)
   const end = isMember(event[before], event[behind]) ? valueEnd(event, behind + 1) : -1
   if (end < 0) return null
-  // One comma goes too.
   if (event[end] === comma) return [event.subarray(0, start), event.subarray(end + 1)]
   return [event.subarray(0, event[before] === comma ? before : start), event.subarray(end)]
 }

@@ -73,7 +73,7 @@ const resultMessage = (result: ToolResultPart): JsonObject => {
   }
 }
 
-/** Tool messages hold text alone: what else the results hold follows behind all of them. */
+/** Tool messages hold text alone: other content of the results follows after all of them. */
 const mediaMessages = (results: readonly ToolResultPart[], profile: Profile): readonly JsonObject[] => {
   const content = results
     .map((result) => ({ id: result.toolCallId, media: mediaOf(result) }))
@@ -82,13 +82,13 @@ const mediaMessages = (results: readonly ToolResultPart[], profile: Profile): re
   return content.length === 0 ? [] : [{ role: 'user', content }]
 }
 
-/** Every chat upstream reads instructions as a text. */
+/** Every chat upstream accepts instructions as a text. */
 const instructionMessage = (parts: readonly ConversationPart[], role: 'system' | 'user'): readonly JsonObject[] => {
   const texts = parts.map((part) => (part.type === 'text' ? part.text : '')).filter((text) => text !== '')
   return texts.length === 0 ? [] : [{ role, content: texts.join(paragraph) }]
 }
 
-/** Gemini's chat endpoint has instructions before all else, and nowhere in between. */
+/** Gemini's chat endpoint takes instructions only before all other messages. */
 const userMessage = ({ role, parts }: ConversationTurn, profile: Profile): readonly JsonObject[] => {
   if (role === 'system') return instructionMessage(parts, profile === 'gemini' ? 'user' : 'system')
   const content = parts.filter(isContent)
@@ -107,7 +107,6 @@ const userMessages = (turns: readonly ConversationTurn[], profile: Profile): rea
 
 const isAnswer = (turn: ConversationTurn | undefined): boolean => turn?.role === 'assistant'
 
-/** Turns of the model that follow each other, and all that stands between two such runs. */
 const runsOf = (turns: readonly ConversationTurn[]): readonly (readonly ConversationTurn[])[] => {
   const runs: ConversationTurn[][] = []
   for (const turn of turns) {

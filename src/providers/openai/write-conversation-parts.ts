@@ -18,7 +18,6 @@ const imageOnWire = ({ source, detail }: ImagePart): JsonObject => ({
   image_url: { url: 'url' in source ? source.url : dataUrl(source), ...(detail === null ? {} : { detail }) },
 })
 
-/** What a plain text document says, under its title. */
 export const documentText = (title: string | null, text: string): string =>
   title === null || title === '' ? text : `${title}\n\n${text}`
 
@@ -45,7 +44,7 @@ const partOnWire = (part: ContentPart, profile: Profile): JsonObject => {
 export const partsOnWire = (parts: readonly ContentPart[], profile: Profile): readonly JsonObject[] =>
   parts.map((part) => partOnWire(part, profile))
 
-/** One text is written as a text, which every upstream reads. */
+/** A single text is written as a string, which every upstream accepts. */
 export const writeContent = (parts: readonly ContentPart[], profile: Profile): string | readonly JsonObject[] => {
   const [only] = parts
   return parts.length === 1 && only?.type === 'text' ? only.text : partsOnWire(parts, profile)

@@ -19,7 +19,7 @@ const toolOf = ({ name, description, parameters, strict }: ToolDefinition, profi
 const choiceOf = (choice: ToolChoice): unknown =>
   choice.type === 'tool' ? { type: 'function', function: { name: choice.name } } : choice.type
 
-/** Without tools there is nothing to choose, and OpenAI refuses a request that says so. */
+/** OpenAI refuses `tool_choice` and `parallel_tool_calls` without tools. */
 export const writeChatTools = ({ tools, toolChoice, parallelToolCalls }: Conversation, profile: Profile): JsonObject =>
   tools.length === 0
     ? {}

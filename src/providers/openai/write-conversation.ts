@@ -17,7 +17,7 @@ const capOf = ({ outputTokensMax }: Conversation, { outputCap }: ReplyRequest, p
   return given.length === 0 ? {} : { [capFieldOf(profile)]: Math.min(...given) }
 }
 
-/** The budgets that low and medium stand for; beyond them it is high. */
+/** The budgets of low and medium; beyond them it is high. */
 const lowBudgetTokens = 1_280
 const mediumBudgetTokens = 2_048
 
@@ -26,7 +26,7 @@ const effortOfBudget = (tokens: number): string => {
   return tokens <= mediumBudgetTokens ? 'medium' : 'high'
 }
 
-/** `off` is said aloud: a model that would think all the same must not cost what the caller declined. */
+/** `off` is sent explicitly: a model that would think by default must not cost what the caller declined. */
 const wantedEffort = (reasoning: Reasoning | null, upstreamModel: string): string | null => {
   switch (reasoning?.type) {
     case undefined:
@@ -65,7 +65,7 @@ const searchOptionsOf = ({ contextSize, userLocation }: WebSearch): JsonObject =
   },
 })
 
-/** Search models search once for each request, wherever they like; no other model searches on this surface. */
+/** Search models search once for each request, without limits on domains; no other model searches on this surface. */
 const webSearchOf = (webSearch: WebSearch | null, upstreamModel: string): JsonObject => {
   if (webSearch === null) return {}
   if (!isSearchModel(upstreamModel)) throw unsupported('tools', 'with web search is not available for this model')
@@ -74,7 +74,7 @@ const webSearchOf = (webSearch: WebSearch | null, upstreamModel: string): JsonOb
   return searchOptionsOf(webSearch)
 }
 
-/** OpenAI refuses a longer one, and what agents say of theirs is longer. */
+/** OpenAI refuses a longer one, and agents send longer ones. */
 const userCharactersMax = 64
 
 /** Gemini's chat endpoint refuses members that it does not know. */
@@ -100,7 +100,7 @@ const bodyOf = (conversation: Conversation, { provider, upstreamModel }: Target,
   }
 }
 
-/** The request for POST `/chat/completions`. Throws `unsupported_parameter` for what chat has no words for, or no price. */
+/** Throws `unsupported_parameter` for what chat cannot express, or has no price for. */
 export const writeConversation = (
   conversation: Conversation,
   target: Target,

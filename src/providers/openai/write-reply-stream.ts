@@ -15,14 +15,12 @@ interface PlacedCitation {
   readonly span: { start: number; end: number }
 }
 
-/** Writes a streamed answer as chat completion chunks. */
 export class ChatReplyWriter implements ReplyWriter {
   readonly #served: Served
   readonly #body: JsonObject
   readonly #wantsUsage: boolean
   #begun = false
   #calls = 0
-  /** The text part that is being written, as far as it goes; null between text parts. */
   #span: PlacedCitation['span'] | null = null
   #textLength = 0
   #citations: PlacedCitation[] = []
@@ -82,7 +80,7 @@ export class ChatReplyWriter implements ReplyWriter {
     return this.#delta({ content: text })
   }
 
-  /** Readers of chunks keep the last list of annotations: all of them go out together, at the end. */
+  /** Readers of chunks keep the last list of annotations: all of them are sent together, at the end. */
   #cite(citation: Citation): string {
     if (this.#citations.length < providerLimits.replyCitationsMax)
       this.#citations.push({ citation, span: this.#openSpan() })

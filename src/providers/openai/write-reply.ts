@@ -22,13 +22,12 @@ const finishReasons: { readonly [S in StopReason]: string } = {
 export const chatFinishReason = (stop: StopReason, body: JsonObject): string =>
   stop === 'tool_calls' && usesFunctions(body) ? 'function_call' : finishReasons[stop]
 
-/** Text that a citation stands in: where it begins in the whole answer, and where it ends. */
 export interface Span {
   readonly start: number
   readonly end: number
 }
 
-/** A citation without a place is of all the text that it came with. */
+/** A citation without a range covers the whole text that it came with. */
 export const annotationOf = ({ url, title, range }: Citation, span: Span): JsonObject => ({
   type: 'url_citation',
   url_citation: {
@@ -82,7 +81,6 @@ const messageOf = ({ parts }: Reply, body: JsonObject): JsonObject => {
   }
 }
 
-/** A whole answer as a chat completion. */
 export const writeChatReply = (
   reply: Reply & { readonly usage: Usage },
   served: Served,

@@ -3,13 +3,11 @@ import { createHmac } from 'node:crypto'
 import { providerLimits } from '../limits.ts'
 import type { VendorCredential } from './vendor.ts'
 
-/** What proves to the vendor who calls. */
 export interface Authorization {
-  /** The key itself, or a token that is valid for some minutes more. */
   token(): string
-  /** The vendor refused the last one: the next is made anew. */
+  /** The vendor refused the last token: the next one is newly made. */
   forget(): void
-  /** What no message of the vendor's may carry on. */
+  /** Must be removed from the vendor's messages. */
   secrets(): readonly string[]
 }
 
@@ -55,6 +53,6 @@ const tokenAuthorization = (pair: Pair, clock: () => number): Authorization => {
   }
 }
 
-/** A bearer key as it is, or JWTs made from a pair, each used until shortly before it expires. */
+/** A bearer key as it is, or JWTs made from a key pair, each used until shortly before it expires. */
 export const authorizationOf = (credential: VendorCredential, clock: () => number): Authorization =>
   credential.type === 'key' ? keyAuthorization(credential.apiKey) : tokenAuthorization(credential, clock)

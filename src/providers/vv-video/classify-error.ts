@@ -1,14 +1,14 @@
 import type { VendorReply } from './reply.ts'
 
 /**
- * What an answer means, whatever was asked. `busy`: nothing was done for reasons of our account, which hold for every request; `put_off`:
- * nothing was done, and of other requests that tells nothing; `failed`: the vendor broke, and may have done it; `unclear`: nobody can tell.
+ * What an answer means, for any kind of call. `busy`: nothing was done for reasons of our account, which apply to every
+ * request; `put_off`: nothing was done, for reasons that need not apply to other requests; `failed`: the vendor broke,
+ * and may have done it; `unclear`: unknown.
  */
 export type VendorErrorClass = 'done' | 'busy' | 'put_off' | 'refused' | 'absent' | 'failed' | 'unclear'
 
 interface Said {
   readonly meaning: VendorErrorClass
-  /** For the operator: what it was, with the vendor's code or the HTTP status. */
   readonly reason: string
 }
 
@@ -36,7 +36,7 @@ const codes: { readonly [code: number]: readonly [VendorErrorClass, string] } = 
   5002: ['failed', 'vendor_timeout'],
 }
 
-/** Nothing is done behind any of these. A filter in front of the vendor may dislike a single request. */
+/** Nothing is done after any of these. A filter in front of the vendor may reject a single request. */
 const idle: { readonly [status: number]: VendorErrorClass } = {
   401: 'busy',
   403: 'put_off',
@@ -59,7 +59,7 @@ const withoutEnvelope = ({ status, fault }: VendorReply): Said => {
   return { meaning: idle[status] ?? 'unclear', reason: `http_${status} ${fault}` }
 }
 
-/** The code says more than the status, except that behind a 5xx nobody can tell what was done. */
+/** The code is more specific than the status, except that after a 5xx it is unknown what was done. */
 export const classifyError = (reply: VendorReply): Said => {
   const { status, envelope } = reply
   if (status === null || envelope === null) return withoutEnvelope(reply)

@@ -1,8 +1,6 @@
 import { asText, isObject, type JsonObject, parseJson } from '../../encoding/json.ts'
 
-/** What every answer of the vendor is wrapped in. */
 export interface Envelope {
-  /** 0 where all is well. */
   readonly code: number
   readonly message: string
   readonly requestId: string
@@ -16,7 +14,7 @@ const codeOf = (value: unknown): number | null => {
   return typeof code === 'number' && Number.isInteger(code) && code >= 0 && code <= codeMax ? code : null
 }
 
-/** Their digits count: a JavaScript number would round an id, and drop a zero of a deduction. */
+/** Kept as text: a JavaScript number would round an id, and drop a zero of a deduction. */
 const textMembers = ['final_unit_deduction', 'task_id', 'external_task_id', 'duration']
 const numberInPlaceOfText = new RegExp(`"(?:${textMembers.join('|')})"\\s*:\\s*[-0-9]`)
 
@@ -40,7 +38,7 @@ const envelopeOf = (body: JsonObject): Envelope | null => {
   return { code, message: asText(body['message']), requestId: asText(body['request_id']), data: body['data'] }
 }
 
-/** Null where the body is no envelope. Numbers in place of texts are told as they were written. */
+/** Null where the body is no envelope. Numbers in place of texts are kept as they were written. */
 export const readEnvelope = (text: string): Envelope | null => {
   const body = parse(text)
   return isObject(body) ? envelopeOf(body) : null

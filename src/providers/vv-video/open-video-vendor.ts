@@ -14,12 +14,12 @@ export interface VideoVendorParts {
   readonly http: HttpClient
   /** Milliseconds since the epoch. */
   readonly clock: () => number
-  /** How long a submit and a query may take; those of limits.ts where nothing is said. */
+  /** Time-outs of a submit and a query; the defaults are in limits.ts. */
   readonly submitMs?: number
   readonly queryMs?: number
 }
 
-/** What is ours to say, and never the caller's. */
+/** Members that only the gateway sets, never the caller. */
 const ownMembers: readonly string[] = ['model_name', 'model', 'external_task_id', 'callback_url']
 
 const bodyOf = ({ body, upstreamModel, taskId }: TaskPayload): string => {
@@ -45,7 +45,7 @@ const busy = ({ retryAfterMs }: VendorReply, scope: 'account' | 'task', reason: 
   reason,
 })
 
-/** It says that a task has our id already: made by a submit whose answer was lost, and no fault of the request. */
+/** The vendor has a task with our id already: made by a submit whose answer was lost, not an error of the request. */
 const namesExternalId = (message: string): boolean => /external[\s_-]*(?:task[\s_-]*)?id/i.test(message)
 
 const refusal = ({ envelope }: VendorReply, reason: string, clean: VendorIds): SubmittedTask => {
@@ -83,7 +83,7 @@ const readSubmitted = (reply: VendorReply, taskId: string, clean: VendorIds): Su
 
 const saysAbsent = (message: string): boolean => /\bnot[\s_-]*(?:be[\s_-]*)?(?:found|exists?)\b/i.test(message)
 
-/** Some say of an id that they do not know that it is no valid parameter. */
+/** Some vendors report an unknown id as an invalid parameter. */
 const isAbsent = (meaning: VendorErrorClass, { envelope }: VendorReply): boolean =>
   meaning === 'absent' || (meaning === 'refused' && saysAbsent(envelope?.message ?? ''))
 
@@ -95,7 +95,7 @@ const readAnswer = (reply: VendorReply, expected: ExpectedTask, clean: VendorIds
   return meaning === 'put_off' || meaning === 'failed' ? busy(reply, 'task', reason) : unknown(reason)
 }
 
-/** Opens the account; nothing is asked of the vendor yet. Every call ends within its time-out. */
+/** Makes no call yet. Every call ends within its time-out. */
 export const openVideoVendor = ({
   config,
   http,

@@ -4,10 +4,8 @@ import { providerLimits } from '../limits.ts'
 import type { Envelope } from './envelope.ts'
 import type { VendorFailure, VendorStatus } from './vendor.ts'
 
-/** Which task the answer must be of: by the vendor's id, or by ours. */
 export type ExpectedTask = { readonly vendorTaskId: string } | { readonly taskId: string }
 
-/** A vendor's message without what it says of us, and without the ids. */
 export type VendorIds = (message: string, ids: readonly string[]) => string
 
 const unknown = (reason: string): VendorFailure => ({ type: 'unknown', reason })
@@ -24,7 +22,6 @@ const isExpected = (data: JsonObject, vendorTaskId: string, expected: ExpectedTa
   return externalId === '' || externalId === expected.taskId
 }
 
-/** The vendor's id of the task that an answer is of, where it is the one that is meant. */
 export const readTaskId = (
   data: unknown,
   expected: ExpectedTask,
@@ -51,7 +48,7 @@ const lookUp = <T>(table: { readonly [word: string]: T }, word: string): T | nul
 
 const cut = (text: string, charactersMax: number): string => text.slice(0, charactersMax).toWellFormed()
 
-/** As the vendor wrote it; null where it wrote none. A piece of a number would be another number: what was cut shows it, and is none. */
+/** As written; a cut number would be another number: it is marked, so that it cannot be read as one. */
 const deductionOf = (data: JsonObject): string | null => {
   const text = asText(data['final_unit_deduction'])
   const most = providerLimits.videoDeductionCharactersMax
@@ -86,7 +83,7 @@ const resultsOf = (data: JsonObject): readonly TaskResult[] =>
 const reasonOf = (data: JsonObject, ids: readonly string[], clean: VendorIds): string =>
   clean(asText(data['task_status_msg']), ids) || 'The video vendor told no reason.'
 
-/** What the vendor says of the task. A word that nobody knows ends nothing. */
+/** An unknown status does not end the task. */
 export const parseTask = (envelope: Envelope, expected: ExpectedTask, clean: VendorIds): VendorStatus => {
   const read = readTaskId(envelope.data, expected)
   if (read.type !== 'ours') return read

@@ -4,14 +4,11 @@ import { providerLimits } from '../limits.ts'
 import { type Envelope, readEnvelope } from './envelope.ts'
 import { readRetryAfterMs } from './retry-after.ts'
 
-/** What came back of one call, as far as it was understood. */
 export interface VendorReply {
-  /** Null where not even the head came. */
   readonly status: number | null
   readonly retryAfterMs: number | null
-  /** Null where the body is none, or did not come whole. */
+  /** Null where the body is none, or did not arrive whole. */
   readonly envelope: Envelope | null
-  /** Why there is no envelope: a word for the operator. */
   readonly fault: string
 }
 
@@ -22,7 +19,6 @@ export interface VendorCall extends Pick<HttpRequest, 'url' | 'method' | 'header
 
 const noReply = (fault: string): VendorReply => ({ status: null, retryAfterMs: null, envelope: null, fault })
 
-/** The whole body as text; null when it has too many bytes. */
 const readText = async ({ body }: HttpResponse): Promise<string | null> => {
   const chunks: Uint8Array[] = []
   let bytes = 0
@@ -40,7 +36,6 @@ const readBody = async (response: HttpResponse): Promise<Pick<VendorReply, 'enve
   return { envelope: readEnvelope(text), fault: 'no_envelope' }
 }
 
-/** The caller's signal, and that of the time-out. */
 class Patience {
   readonly #cancel = new AbortController()
   readonly #giveUp = (): void => this.#cancel.abort()
@@ -68,7 +63,7 @@ class Patience {
   }
 }
 
-/** Makes one call. Never rejects for what the other side does: the reply says how far it came. */
+/** Never rejects for a fault of the vendor: the reply shows how far it came. */
 export const callVendor = async (
   http: HttpClient,
   clock: () => number,

@@ -42,10 +42,7 @@ const endsIn = (parameters: Parameters): readonly (number | null)[] => [
   dateMs(parameters.get('se')),
 ]
 
-/**
- * Whether a signed URL is good no more, by what it tells itself: `Expires`, `X-Amz-Date` and `X-Amz-Expires`, `x-oss-expires`, `auth_key`,
- * `se`, and their kin. False where it tells nothing.
- */
+/** By `Expires`, `X-Amz-Date` and `X-Amz-Expires`, `x-oss-expires`, `auth_key`, `se` and similar; false without any. */
 export const isExpired = (url: string, nowMs: number): boolean => {
   const query = URL.parse(url)?.searchParams ?? []
   const parameters = new Map([...query].map(([name, value]) => [name.toLowerCase(), value]))

@@ -53,7 +53,7 @@ const tokenTypes: Readonly<Record<string, string>> = {
   output_tokens: 'output',
 }
 
-/** Without `group_by[]=description` a report tells one amount for everything. */
+/** Without `group_by[]=description` a report has one amount for everything. */
 const itemOf = (fields: Fields): string => {
   const costType = textAt(fields, 'cost_type')
   const tokenType = textAt(fields, 'token_type')
@@ -82,7 +82,7 @@ const costRows = (fields: Fields, day: string, { roundingPicos }: FormatOptions)
   ]
 }
 
-/** What `/v1/organizations/usage_report/messages` answers. */
+/** Responses of `/v1/organizations/usage_report/messages`. */
 export const anthropicUsage = (file: number, { dayOf }: FormatOptions): InvoiceReader =>
   new PageReader(
     file,
@@ -90,7 +90,7 @@ export const anthropicUsage = (file: number, { dayOf }: FormatOptions): InvoiceR
     createPeriodReader((period) => readDayFromInstants(period, dayOf), usageRows),
   )
 
-/** What `/v1/organizations/cost_report` answers. */
+/** Responses of `/v1/organizations/cost_report`. */
 export const anthropicCost = (file: number, options: FormatOptions): InvoiceReader =>
   new PageReader(
     file,

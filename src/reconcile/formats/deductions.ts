@@ -40,7 +40,7 @@ const rowOf = (id: string | null, units: bigint, day: string | null): readonly R
 
 const dayOfMs = (ms: bigint | null, dayOf: DayFormatter): string | null => (ms === null ? null : dayOf(Number(ms)))
 
-/** A task that is not over, or failed, has no deduction; one that succeeded must have one. */
+/** A task that has not ended, or failed, has no deduction; one that succeeded must have one. */
 const taskRows = (fields: Fields, dayOf: DayFormatter): readonly ReadRow[] => {
   const units = unitsAt(fields, deductionColumn)
   const status = textAt(fields, 'task_status')
@@ -50,7 +50,7 @@ const taskRows = (fields: Fields, dayOf: DayFormatter): readonly ReadRow[] => {
   return rowOf(id, units, dayOfMs(countAt(fields, 'updated_at') ?? countAt(fields, 'created_at'), dayOf))
 }
 
-/** A day as it is, an instant, or milliseconds since the epoch. */
+/** Accepts a day, an instant, or milliseconds since the epoch. */
 const dayOfText = (text: string, dayOf: DayFormatter): string => {
   if (isDay(text)) return text
   const ms = /^\d{12,14}$/.test(text) ? Number(text) : instantMs(text)

@@ -5,33 +5,30 @@ import { JsonElements, JsonFault, parseExactly } from '../json-elements.ts'
 import type { InvoiceRow, RowOrFault } from '../row.ts'
 import { type Fields, RowProblem } from './record.ts'
 
-/** What a file tells, and how the items of our charges are told there. */
 export interface InvoiceLayout {
-  /** True where amount and quantity stand for each item by themselves; false where a row has one amount for several. */
+  /** True if each item has its own amount and quantity; false if a row has one amount for several. */
   readonly byItem: boolean
   readonly hasAmounts: boolean
   readonly hasQuantities: boolean
   readonly groupOf: GroupOf
-  /** True where pages may overlap: what is told again with the same figures counts once. */
+  /** True if pages may overlap: a repeated row with the same figures counts once. */
   readonly mayRepeat: boolean
-  /** Two files with the same name here can be compared together. */
+  /** Only files with the same name here can be compared together. */
   readonly name: string
 }
 
 export interface FormatOptions {
   readonly provider: string
   readonly dayOf: DayFormatter
-  /** How far an amount may be from the exact one, for each row; null: as the format has it. */
+  /** The largest error of an amount, for each row; null: the default of the format. */
   readonly roundingPicos: bigint | null
 }
 
-/** A row but for its place. */
 export type ReadRow = Omit<InvoiceRow, 'file' | 'row'>
 
-/** By item of a charge, or of what the gateway does not sell. */
 export type Quantities = readonly (readonly [item: string, quantity: bigint])[]
 
-/** A row for each item that was used; where none was, one row that says so of the first. */
+/** If no item was used, one row with quantity zero. */
 export const toUsageRows = (all: Quantities, day: string, model: string | null): readonly ReadRow[] => {
   const used = all.filter(([, quantity]) => quantity > 0n)
   return (used.length === 0 ? all.slice(0, 1) : used).map(([item, quantity]) => ({
@@ -45,16 +42,12 @@ export const toUsageRows = (all: Quantities, day: string, model: string | null):
   }))
 }
 
-/** Reads one file, piece by piece. */
 export interface InvoiceReader {
   push(text: string): readonly RowOrFault[]
-  /** What is left, and what is wrong with the file as a whole. */
   end(): readonly RowOrFault[]
-  /** Null before the first row. */
   readonly layout: InvoiceLayout | null
 }
 
-/** What makes rows of a line of CSV. */
 export interface LineFormat {
   readonly layout: InvoiceLayout
   read(fields: Fields): readonly ReadRow[]
@@ -63,7 +56,6 @@ export interface LineFormat {
 const withPosition = (rows: readonly ReadRow[], file: number, row: number): readonly RowOrFault[] =>
   rows.map((each) => ({ ...each, file, row }))
 
-/** Rows, or what is wrong with the row. */
 const readRows = (file: number, row: number, read: () => readonly ReadRow[]): readonly RowOrFault[] => {
   try {
     return withPosition(read(), file, row)
@@ -73,7 +65,6 @@ const readRows = (file: number, row: number, read: () => readonly ReadRow[]): re
   }
 }
 
-/** A CSV file whose first line names its columns. */
 export class LineReader implements InvoiceReader {
   readonly #file: number
   readonly #formatOf: (columns: readonly string[]) => LineFormat
@@ -138,7 +129,7 @@ export class LineReader implements InvoiceReader {
   }
 }
 
-/** Pages of a report in JSON; `resultsOf` is what counts as a row in an element of `data`. */
+/** Pages of a report in JSON; `resultsOf` returns the rows of an element of `data`. */
 export class PageReader implements InvoiceReader {
   readonly layout: InvoiceLayout
   readonly #file: number
@@ -168,7 +159,7 @@ export class PageReader implements InvoiceReader {
     })
   }
 
-  /** True where pages are missing after the last one of the file. */
+  /** True if the last page of the file announces more. */
   get hasMore(): boolean {
     return this.#elements.hasMore
   }

@@ -24,7 +24,7 @@ const usageLayout: InvoiceLayout = {
   name: 'openai-usage',
 }
 
-/** The totals hold their parts; what is cached or written to the cache is so whatever it is of. */
+/** The totals include their parts; cached and cache write tokens count as such whatever their modality. */
 const tokensOf = (fields: Fields): Quantities => {
   const at = (name: string): bigint => countAt(fields, name) ?? 0n
   const parts = {
@@ -48,7 +48,7 @@ const counting =
   (item: string, name: string) =>
   (fields: Fields): Quantities => [[item, requiredCountAt(fields, name)]]
 
-/** By the kind of a result. Of what the gateway does not sell, the count is told as it is. */
+/** By the kind of a result. For products that the gateway does not sell, the count is taken as it is. */
 const quantitiesOf: Readonly<Record<string, (fields: Fields) => Quantities>> = {
   completions: tokensOf,
   embeddings: tokensOf,
@@ -79,7 +79,7 @@ const usageRows = (fields: Fields, day: string): readonly ReadRow[] =>
 const isBlank = (fields: Fields, names: readonly string[]): boolean =>
   names.every((name) => textAt(fields, name) === null)
 
-/** A period in which nothing was used has a line of its own, with nothing but the period. */
+/** A period without usage has a line of its own, with these columns alone. */
 const periodColumns = ['start_time', 'end_time', 'start_time_iso', 'end_time_iso']
 const isEmptyPeriod = (fields: Fields): boolean =>
   isBlank(
@@ -104,7 +104,6 @@ interface LineItem {
   readonly item: string
 }
 
-/** `cached input`, `audio output`, `cache writes`, `input_tokens`: null for anything else. */
 const itemOfWords = (words: readonly string[]): string | null => {
   const rest = words.filter((word) => word !== 'tokens' && word !== 'text')
   const modality = rest.find((word) => modalities.includes(word))
@@ -122,7 +121,7 @@ const toolLines: Readonly<Record<string, string>> = {
   'code interpreter sessions': 'code_interpreter',
 }
 
-/** A line that names no model of a chat is told under its own words: no model here has such a name. */
+/** A line that names no chat model is kept under its own text: no model here has such a name. */
 const readLineItem = (text: string | null): LineItem => {
   if (text === null) return { model: null, item: wildcard }
   const tool = toolLines[text.toLowerCase()]
@@ -135,7 +134,7 @@ const readLineItem = (text: string | null): LineItem => {
 const tokensPerUnit: Readonly<Record<string, bigint>> = { tokens: 1n, '1000_tokens': 1_000n }
 const picosPerWhole = 10n ** 12n
 
-/** Null where the unit is another than that of the item, or the quantity is no whole number. */
+/** Null if the unit is not that of the item, or the quantity is not a whole number. */
 const quantityOf = (fields: Fields): bigint | null => {
   const quantity = decimalAt(fields, 'quantity')
   const per = tokensPerUnit[textAt(fields, 'quantity_unit') ?? 'tokens']
@@ -176,14 +175,14 @@ const costLine = (fields: Fields, day: string, options: FormatOptions): readonly
   return [costRow(fields, money, day, options)]
 }
 
-/** Columns that a file must have. Throws RowProblem for one that it lacks; a file of empty periods has the period alone. */
+/** Throws RowProblem for a missing column; a file of empty periods has only the period's columns. */
 const assertColumns = (columns: readonly string[], needed: readonly string[]): void => {
   const isEmpty = columns.every((column) => periodColumns.includes(column))
   const missing = [...periodColumns.slice(0, 2), ...(isEmpty ? [] : needed)].filter((name) => !columns.includes(name))
   if (missing.length > 0) throw new RowProblem(`the column ${missing.join(' and ')} is missing`)
 }
 
-/** What the usage endpoints answer: pages in JSON, or the CSV file of the dashboard. */
+/** Responses of the usage endpoints: pages in JSON, or the CSV file of the dashboard. */
 export const openaiUsage = (file: number, isJson: boolean, { dayOf }: FormatOptions): InvoiceReader =>
   isJson
     ? new PageReader(
@@ -199,7 +198,7 @@ export const openaiUsage = (file: number, isJson: boolean, { dayOf }: FormatOpti
         }
       })
 
-/** What the costs endpoint answers: pages in JSON, or the CSV file of the dashboard. */
+/** Responses of the costs endpoint: pages in JSON, or the CSV file of the dashboard. */
 export const openaiCosts = (file: number, isJson: boolean, options: FormatOptions): InvoiceReader =>
   isJson
     ? new PageReader(

@@ -4,7 +4,7 @@ import { instantMs } from '../days.ts'
 import type { ReadRow } from './format.ts'
 import { countAt, type Fields, RowProblem, textAt } from './record.ts'
 
-/** The one day that a period falls in, both ends in milliseconds since the epoch, the second excluded. Throws RowProblem where it reaches over midnight. */
+/** Milliseconds since the epoch, the end excluded. Throws RowProblem if the period crosses midnight. */
 export const findPeriodDay = (startMs: number, endMs: number, dayOf: DayFormatter): string => {
   if (!Number.isFinite(startMs) || !Number.isFinite(endMs) || endMs <= startMs)
     throw new RowProblem('its period has no start or no end')
@@ -13,19 +13,18 @@ export const findPeriodDay = (startMs: number, endMs: number, dayOf: DayFormatte
   return day
 }
 
-/** Seconds since the epoch, as OpenAI tells them. */
+/** Seconds since the epoch, OpenAI's format. */
 export const readDayFromSeconds = (fields: Fields, dayOf: DayFormatter): string => {
   const msAt = (name: string): number => Number(countAt(fields, name) ?? Number.NaN) * 1_000
   return findPeriodDay(msAt('start_time'), msAt('end_time'), dayOf)
 }
 
-/** RFC 3339, as Anthropic tells them. */
+/** RFC 3339, Anthropic's format. */
 export const readDayFromInstants = (fields: Fields, dayOf: DayFormatter): string => {
   const msAt = (name: string): number => instantMs(textAt(fields, name) ?? '')
   return findPeriodDay(msAt('starting_at'), msAt('ending_at'), dayOf)
 }
 
-/** The results of one period of a report; none where nothing was used. */
 export const createPeriodReader =
   (dayOf: (period: Fields) => string, read: (result: Fields, day: string) => readonly ReadRow[]) =>
   (element: unknown): readonly (() => readonly ReadRow[])[] => {

@@ -67,7 +67,7 @@ const amountOf = (fields: Fields, { layout, options }: Line): Pick<ReadRow, 'amo
     : { amountPicos: picosRoundingHalfUp(amount), roundingPicos: options.roundingPicos ?? roundingOf(amount) }
 }
 
-/** What one request or task cost is posted as it is. */
+/** The cost of one request or task is posted as it is, so it must fit an event. */
 const assertPostable = (amountPicos: bigint | null): void => {
   if (amountPicos !== null && amountPicos < 0n) throw new RowProblem('amount is below zero, for one request or task')
   if (amountPicos !== null && !isUsd(amountPicos)) throw new RowProblem('amount has more than 15 whole digits')
@@ -106,8 +106,9 @@ const assertColumns = (columns: readonly string[], layout: InvoiceLayout): void 
 }
 
 /**
- * The plain CSV of our own: `provider`, `model`, `day` or `time`, `request_id` or `task_id` where the row is of one, quantities by the
- * items of a charge (`input`, `cached_input`, `cache_write_5m`, …, `output`, `reasoning`, `video`, `tool:<name>`), and `amount` in USD.
+ * Columns: `provider`, `model`, `day` or `time`, `request_id` or `task_id` if the row is of one, quantities by the
+ * items of a charge (`input`, `cached_input`, `cache_write_5m`, …, `output`, `reasoning`, `video`, `tool:<name>`), and
+ * `amount` in USD.
  */
 export const plainCsv = (file: number, options: FormatOptions): InvoiceReader =>
   new LineReader(file, (columns) => {

@@ -3,15 +3,13 @@ import { isObject, type JsonObject } from '../../encoding/json.ts'
 import { type ExactDecimal, parseDecimal, toWholeNumber } from '../decimal.ts'
 import { toUnitParts } from '../row.ts'
 
-/** Why a row cannot be read. Whoever reads the file tells which row. */
 export class RowProblem extends Error {
   override readonly name = 'RowProblem'
 }
 
-/** One row: a result of a report with its numbers as text, or a line of a CSV file by column. */
 export type Fields = JsonObject
 
-/** A text that says something; null for an absent, null or blank one. Throws RowProblem for anything but a text. */
+/** Null for an absent, null or blank text. Throws RowProblem for anything but a text. */
 export const textAt = (fields: Fields, name: string): string | null => {
   const value = fields[name]
   if (value === undefined || value === null) return null
@@ -21,7 +19,7 @@ export const textAt = (fields: Fields, name: string): string | null => {
 
 const quoteShort = (text: string): string => JSON.stringify(text.slice(0, 60))
 
-/** Null where the field is absent or blank. Throws RowProblem for what is no decimal number. */
+/** Null if the field is absent or blank. Throws RowProblem unless it is a decimal number. */
 export const decimalAt = (fields: Fields, name: string): ExactDecimal | null => {
   const text = textAt(fields, name)
   if (text === null) return null
@@ -30,7 +28,7 @@ export const decimalAt = (fields: Fields, name: string): ExactDecimal | null => 
   return decimal
 }
 
-/** Null where the field is absent or blank. Throws RowProblem for what is no whole number, or below zero. */
+/** Null if the field is absent or blank. Throws RowProblem unless it is a whole number, zero or above. */
 export const countAt = (fields: Fields, name: string): bigint | null => {
   const decimal = decimalAt(fields, name)
   const count = decimal === null ? null : toWholeNumber(decimal)
@@ -45,7 +43,7 @@ export const requiredCountAt = (fields: Fields, name: string): bigint => {
   return count
 }
 
-/** Units of video in 1e-12; what lies below that is rounded half up. Throws RowProblem for what the gateway would not charge. */
+/** Units of video in 1e-12, rounded half up. Throws RowProblem for a quantity that the gateway would not charge. */
 export const unitsAt = (fields: Fields, name: string): bigint | null => {
   const text = textAt(fields, name)
   if (text === null) return null

@@ -22,27 +22,24 @@ import { type SliceTimes, sliceTimesOf } from './bounds.ts'
 import { edgeLimits } from './limits.ts'
 import { keyLimitReached } from './spend-limit.ts'
 
-/** What a request asks for: the worst case in full, and the least with which it is still of use. */
+/** `wantedPicos`: the worst case of the request; `floorPicos`: the least for which it is still admitted. */
 export interface Admission {
   readonly requestId: string
   readonly workspaceId: string
-  /** Who asks. */
   readonly keyId: string
   readonly wantedPicos: bigint
   readonly floorPicos: bigint
 }
 
-/** Money reserved for one request in a slice of its workspace's wallet. */
 export interface Reservation {
   /** Null when the request can cost nothing. */
   readonly allowanceId: string | null
   readonly reservedPicos: bigint
 }
 
-/** One allowance hold of this edge, and what its requests in flight have reserved of it. */
 interface Slice {
   readonly hold: Hold
-  /** Requests are admitted until then, milliseconds since the epoch. */
+  /** Milliseconds since the epoch: from then on no request is admitted against it. */
   readonly renewAtMs: number
   reservedPicos: bigint
   requests: number
@@ -50,22 +47,22 @@ interface Slice {
 }
 
 interface Waiter extends Admission {
-  /** By `performance.now()`: a clock that is set refuses nobody. */
+  /** By `performance.now()`: setting the wall clock must not refuse a waiter. */
   readonly sinceMs: number
   readonly resolve: (reservation: Reservation) => void
   readonly reject: (refusal: GatewayError) => void
 }
 
-/** The slices of a workspace that its keys share, or those of one key, since that has spend limits. */
+/** The slices shared by the keys of a workspace, or those of one key that has spend limits. */
 interface SpenderSlices {
   readonly workspaceId: string
-  /** Null for those that keys share. */
+  /** Null for the shared slices. */
   readonly keyId: string | null
   current: Slice | null
-  /** Slices that go back when their last request ends. They admit more only where nothing else can be had for a while. */
+  /** Slices returned when their last request ends. They admit more requests only while no other money is available. */
   readonly draining: Set<Slice>
   waiters: Waiter[]
-  /** True while a slice is being placed or given back: the answer starts the next step. */
+  /** True while a slice is being placed or returned: its acknowledgement starts the next step. */
   busy: boolean
   spentPicos: bigint
   spentBeforePicos: bigint
@@ -78,16 +75,18 @@ export interface AllowanceParts {
   readonly clock: Clock
   readonly newId: NewId
   readonly logger: Logger
-  /** How long a request may last. */
   readonly requestDeadlineMs: number
-  /** How long `close` waits for slices to go back. */
+  /** How long `close` waits for slices to be returned. */
   readonly returnMs?: number
 }
 
-/** No key has this id. */
+/** The map key of the shared slices: no API key has this id. */
 const shared = ''
 
-/** A slice takes no more than such a part of what is left, unless one request needs it: other edges want some too. */
+/**
+ * A slice takes at most this fraction of the available money, unless one request needs more: other edges place slices
+ * too.
+ */
 const shareDivisor = 2n
 
 const insufficient = (): GatewayError =>
@@ -111,22 +110,20 @@ const allReserved = (): GatewayError =>
   )
 
 /**
- * The money this edge may spend without asking: slices of the workspaces' wallets, set aside in the log before use. A key with spend limits
- * has slices of its own: what they hold counts for its limits.
- * A request reserves its worst case; the reservation ends when the ledger applies the request's closing event.
+ * The money this edge may spend without a round trip: slices of wallets, reserved in the log before use. A key with
+ * spend limits has its own slices, which count against its limits. A request reserves its worst case until the ledger
+ * applies its closing event.
  */
 export class Allowances {
   readonly #parts: AllowanceParts
   readonly #times: SliceTimes
-  /** By workspace, then by key; `shared` for the slices that keys share. */
+  /** By workspace, then by key; `shared` for the shared slices. */
   readonly #workspaces = new Map<string, Map<string, SpenderSlices>>()
   readonly #reservations = new Map<
     string,
     { readonly slice: Slice; readonly reservedPicos: bigint; readonly slices: SpenderSlices }
   >()
-  /** Slices on their way back. */
   readonly #returns = new Map<Slice, Promise<void>>()
-  /** Of workspaces that are busy. */
   readonly #steps = new Set<Promise<void>>()
   #onEnded: (() => void)[] = []
   #isClosed = false
@@ -148,8 +145,9 @@ export class Allowances {
   }
 
   /**
-   * Reserves the worst case of a request, or, when the wallet cannot cover it and nothing in flight will free more, what there is above the floor.
-   * Throws `insufficient_user_quota`, `key_spend_limit_reached`, or `concurrency_limit_exceeded` when requests in flight hold the money for too long.
+   * Reserves the worst case of a request, or, when the wallet cannot cover it and nothing in flight will free more,
+   * what is available above the floor. Throws `insufficient_user_quota`, `key_spend_limit_reached`, or
+   * `concurrency_limit_exceeded` when requests in flight hold the money for too long.
    */
   admit(admission: Admission): Promise<Reservation> {
     if (this.#isClosed) return Promise.reject(stopping())
@@ -165,12 +163,11 @@ export class Allowances {
     })
   }
 
-  /** Ends the reservation of a request that the log never heard of. */
+  /** Ends the reservation of a request that was never recorded in the log. */
   cancel(requestId: string): void {
     this.#end(requestId, 0n)
   }
 
-  /** Resolves when no reservation is left. */
   ended(): Promise<void> {
     if (this.#reservations.size === 0) return Promise.resolve()
     return new Promise((resolve) => {
@@ -178,7 +175,7 @@ export class Allowances {
     })
   }
 
-  /** Admits nothing more and gives the slices back. What cannot go back in time is told: the scheduler releases it at its deadline. */
+  /** Admits nothing more and returns the slices; the scheduler releases the others at their deadline. */
   async close(): Promise<void> {
     this.#isClosed = true
     clearInterval(this.#sweepTimer)
@@ -213,7 +210,7 @@ export class Allowances {
     return [...this.#workspaces.values()].flatMap((byKey) => [...byKey.values()])
   }
 
-  /** The key whose slices it shares; null for a key without spend limits. */
+  /** Null for a key without spend limits, which uses the shared slices. */
   #limitedKeyOf({ workspaceId, keyId }: Admission): string | null {
     const wallet = walletInLedger(this.#parts.tail.ledger, workspaceId)
     return isLimited(wallet, keyId) ? findLimitKey(wallet, keyId) : null
@@ -255,12 +252,11 @@ export class Allowances {
       : findKeyRemaining(walletInLedger(this.#parts.tail.ledger, workspaceId), keyId, this.#today())
   }
 
-  /** What a new slice may take. */
   #spendablePicos(slices: SpenderSlices): bigint {
     return spendablePicos(this.#walletOf(slices), this.#remainingOf(slices))
   }
 
-  /** What a slice can still reserve; nothing once its hold ended or it is due for renewal, or holds more than its key may spend by now. */
+  /** 0 once the hold has ended, is due for renewal, or exceeds what its key may still spend. */
   #free(slice: Slice): bigint {
     return this.#isOpen(slice) && this.#parts.clock() < slice.renewAtMs && !this.#isBeyondLimit(slice)
       ? slice.hold.remainingPicos - slice.reservedPicos
@@ -308,7 +304,7 @@ export class Allowances {
     for (const slices of byKey.values()) if (slices.waiters.length > 0) this.#pump(slices)
   }
 
-  /** Serves waiters in their order from the current slice; where it cannot cover the first, starts the next step for it. */
+  /** Serves waiters in order from the current slice; where it cannot cover the first, starts the next step for it. */
   #pump(slices: SpenderSlices): void {
     for (;;) {
       const [first] = slices.waiters
@@ -342,7 +338,7 @@ export class Allowances {
     if (progress) this.#pump(slices)
   }
 
-  /** Tries to find money for the first waiter; false when only time, or a request's end, can. */
+  /** False when only time, or the end of a request, can free money for the first waiter. */
   async #coverPending(slices: SpenderSlices, first: Waiter): Promise<boolean> {
     if ((await this.#place(slices, first)) || this.#rejectPending(slices, first)) return true
     const { current } = slices
@@ -356,20 +352,21 @@ export class Allowances {
     return this.#acceptLess(slices, first, othersHold)
   }
 
-  /** Whether anything is held of what there is too little of: of the key's limit, or of the wallet. */
+  /** Whether holds take part of what is short: of the key's limit, or of the wallet. */
   #mayComeBack(slices: SpenderSlices): boolean {
     const wallet = this.#walletOf(slices)
     const room = this.#remainingOf(slices)
     return isTighter(room, wallet) ? room.heldPicos > 0n : wallet.heldPicos > 0n
   }
 
-  /** What there is too little of. */
   #shortage(slices: SpenderSlices): GatewayError {
     const room = this.#remainingOf(slices)
     return isTighter(room, this.#walletOf(slices)) ? keyLimitReached(room, this.#today()) : insufficient()
   }
 
-  /** A slice for about a second; from a wallet that is nearly empty one for each waiter, so that nothing lies unused that others wait for. */
+  /**
+   * A slice for about a second; from a nearly empty wallet one per waiter, so that none locks money others wait for.
+   */
   #place(slices: SpenderSlices, first: Waiter): Promise<boolean> {
     const sharePicos = this.#spendablePicos(slices) / shareDivisor
     const desiredPicos = this.#desiredPicos(slices)
@@ -379,7 +376,7 @@ export class Allowances {
       : this.#openSlice(slices, first.wantedPicos, desiredPicos)
   }
 
-  /** Takes what there is above the floor. */
+  /** Reserves less than the worst case, but at least the floor. */
   async #acceptLess(slices: SpenderSlices, first: Waiter, othersHold: boolean): Promise<boolean> {
     const { current } = slices
     if (current !== null && this.#free(current) >= first.floorPicos) {
@@ -390,7 +387,7 @@ export class Allowances {
     if (leastPicos < first.floorPicos || leastPicos <= 0n)
       return this.#refuse(slices, first, othersHold ? allReserved() : this.#shortage(slices))
     if (await this.#placeSingle(slices, first, leastPicos)) return true
-    // Another edge was quicker: there may be more, unless it took too long.
+    // Another edge was faster: retry, unless the request has waited too long.
     return this.#waitedMs(first) < edgeLimits.admissionWaitMs || this.#refuse(slices, first, allReserved())
   }
 
@@ -399,7 +396,7 @@ export class Allowances {
   }
 
   #serve(slices: SpenderSlices, waiter: Waiter, slice: Slice, reservedPicos: bigint): void {
-    // One that was refused when the edge stopped needs nothing.
+    // It was refused when the edge stopped.
     if (!slices.waiters.includes(waiter)) return
     slices.waiters = slices.waiters.filter((each) => each !== waiter)
     waiter.resolve(this.#reserve(slices, slice, waiter, reservedPicos))
@@ -411,7 +408,6 @@ export class Allowances {
     return true
   }
 
-  /** A slice lasts for about a second: who waits now, what is in flight, and what was spent in the last one. */
   #desiredPicos({ waiters, current, spentPicos, spentBeforePicos }: SpenderSlices): bigint {
     const waitingPicos = waiters.reduce((sum, waiter) => sum + waiter.wantedPicos, 0n)
     return waitingPicos + (current?.reservedPicos ?? 0n) + spentPicos + spentBeforePicos
@@ -424,7 +420,6 @@ export class Allowances {
     return true
   }
 
-  /** True when at least one could be placed. */
   async #placeSingles(slices: SpenderSlices, waiters: readonly Waiter[]): Promise<boolean> {
     const placed = await Promise.allSettled(
       waiters.map((waiter) => this.#placeSingle(slices, waiter, waiter.wantedPicos)),
@@ -434,7 +429,6 @@ export class Allowances {
     return placed.some((each) => each.status === 'fulfilled' && each.value)
   }
 
-  /** A slice of one request, which goes back when that ends. */
   async #placeSingle(slices: SpenderSlices, waiter: Waiter, amountPicos: bigint): Promise<boolean> {
     const slice = await this.#placeHold(slices, amountPicos, amountPicos)
     if (slice === null) return false
@@ -461,7 +455,7 @@ export class Allowances {
     return { hold, renewAtMs: untilDayEnds(hold, renewAtMs), reservedPicos: 0n, requests: 0, usedAtMs: placedAtMs }
   }
 
-  /** A slice that does not come back, since a request in it goes on, may as well be used. */
+  /** Reuses a draining slice that a long request keeps from being returned. */
   #rejectPending(slices: SpenderSlices, first: Waiter): boolean {
     if (this.#waitedMs(first) < edgeLimits.allowanceDrainMs) return false
     const slice = [...slices.draining].find((each) => this.#free(each) >= first.wantedPicos)
@@ -501,7 +495,7 @@ export class Allowances {
     }
   }
 
-  /** Those whose return failed. */
+  /** Retries returns that failed. */
   #returnUnused({ draining }: SpenderSlices): void {
     for (const slice of draining)
       if (slice.requests === 0) {
@@ -510,7 +504,7 @@ export class Allowances {
       }
   }
 
-  /** A slice that the scheduler took back covers nothing more. What became of its last requests may never be told. */
+  /** A slice that the scheduler released covers nothing more. Its last requests may never be reported as ended. */
   #drop(slices: SpenderSlices, holdId: string): void {
     const { current, draining } = slices
     const ended = [...draining, ...(current === null ? [] : [current])].find(({ hold }) => hold.holdId === holdId)
@@ -521,7 +515,7 @@ export class Allowances {
     this.#reportEnded()
   }
 
-  /** More lies unused in it than the wallet has left for others, and than a second needs. */
+  /** More of it is unused than the wallet has left for others, and than a second of spending needs. */
   #isTooLarge(slices: SpenderSlices, slice: Slice): boolean {
     const unusedPicos = this.#free(slice)
     return unusedPicos > this.#spendablePicos(slices) && unusedPicos > slices.spentPicos + slices.spentBeforePicos
@@ -552,11 +546,11 @@ export class Allowances {
   }
 }
 
-/** What counts for a day is not spent on the next. */
+/** A slice that counts against a day's limit is not used on the next day. */
 const untilDayEnds = ({ spender }: Hold, renewAtMs: number): number =>
   spender === null ? renewAtMs : Math.min(renewAtMs, dayEndsMs(spender.day))
 
-/** Those at the front whose worst cases come to no more than a share; the first in any case. */
+/** The first waiters whose worst cases together fit into a share; always at least one. */
 const firstWithin = (waiters: readonly Waiter[], sharePicos: bigint): readonly Waiter[] => {
   let leftPicos = sharePicos
   const end = waiters.findIndex(({ wantedPicos }) => {

@@ -1,7 +1,6 @@
 import { sharedLimits } from '../../runtime/limits.ts'
 import { edgeLimits } from './limits.ts'
 
-/** The bounds of one edge; a test may set shorter ones. */
 export type EdgeBounds = {
   readonly [Name in
     | 'requestBodyBytesMax'
@@ -34,15 +33,15 @@ export const edgeBoundsWith = (own: Partial<EdgeBounds> = {}): EdgeBounds => ({
 })
 
 export interface SliceTimes {
-  /** Requests are admitted against a slice for so long after it was placed. */
+  /** How long after its placement requests are admitted against a slice. */
   readonly renewMs: number
-  /** Then its deadline: the scheduler takes back what is left of it. */
+  /** The slice's deadline: the scheduler then releases what is left of it. */
   readonly lifetimeMs: number
 }
 
 /**
- * A slice outlives every request that it covers: one that is admitted at the last moment goes on for `requestDeadlineMs`, and its bill
- * is in the log within `closingAckMs`.
+ * A slice outlives its requests: the last one runs for `requestDeadlineMs`, and its bill is logged within
+ * `closingAckMs`.
  */
 export const sliceTimesOf = (requestDeadlineMs: number): SliceTimes => {
   const renewMs = requestDeadlineMs

@@ -9,5 +9,5 @@ const sorted = (_name: string, value: unknown): unknown =>
       )
     : value
 
-/** JSON text that is the same for values that are the same, in whichever order their members were written. */
+/** Equal values give equal text, in whichever order their members were written. */
 export const canonicalJson = (value: unknown): string => JSON.stringify(value, sorted)

@@ -16,7 +16,7 @@ const refusalOf = (code: string | undefined): GatewayError => {
   }
 }
 
-/** Of the request that is not answered yet; empty where there is none. */
+/** The path of the unanswered request on the socket; empty where there is none. */
 const pathOf = (response: ServerResponse | undefined): string =>
   response === undefined || response.writableFinished ? '' : (response.req.url?.split('?', 1)[0] ?? '')
 
@@ -34,8 +34,8 @@ const responseText = (refusal: GatewayError, path: string, requestId: string): s
 }
 
 /**
- * Whether what broke is owed an answer now: another one's would be taken for it, or it for another one's. Of requests behind each other
- * only the first that is not answered has its response on the socket.
+ * Whether an error response may be sent now: while another response is due, the client would take one for the other. Of
+ * pipelined requests only the first unanswered one has its response on the socket.
  */
 const isOwed = (response: ServerResponse | undefined): boolean => {
   if (response === undefined) return true
@@ -43,7 +43,7 @@ const isOwed = (response: ServerResponse | undefined): boolean => {
   return response.socket !== null && !response.headersSent
 }
 
-/** Answers what never became a request, or stopped being one, unless the connection owes another answer first or has begun this one. */
+/** Answers what is no valid request, unless the connection owes another response first or has begun this one. */
 export const answerClientError = (server: Server, newId: NewId): void => {
   const responses = new WeakMap<Socket, ServerResponse>()
   server.prependListener('request', (request, response) => responses.set(request.socket, response))

@@ -14,21 +14,21 @@ export interface DeliveryParts {
   readonly logger: Logger
 }
 
-/** The end of a request that the ledger honoured, and for whom and which day its charge counts. */
+/** The closing event that the ledger honoured, and the key and day that its charge counts against. */
 interface End {
   readonly closing: NonNullable<Applied['closed']>['closing']
   readonly spender: KeySpendingHolder | null
 }
 
 interface Delivery {
-  /** The end that the ledger honoured; null until then. */
+  /** Null until the ledger has honoured a closing event. */
   end: End | null
   isLost: boolean
 }
 
 /**
- * What became of this edge's answers. One that was charged, and by a fault of ours never reached its caller, is taken back: only here is
- * known both what was delivered and which end of the request counted.
+ * Tracks the delivery of this edge's answers and refunds one that was charged but, by a fault of the gateway, never
+ * reached its caller: only the edge knows both what was delivered and which closing event counted.
  */
 export class Deliveries {
   readonly #parts: DeliveryParts
@@ -48,17 +48,16 @@ export class Deliveries {
     })
   }
 
-  /** From the dispatch of a request on. */
+  /** Call it when the request is dispatched. */
   open(requestId: string): void {
     this.#deliveries.set(requestId, { end: null, isLost: false })
   }
 
-  /** The caller has what it gets. */
   end(requestId: string): void {
     if (this.#deliveries.get(requestId)?.isLost === false) this.#deliveries.delete(requestId)
   }
 
-  /** The caller did not get its answer, whatever the ledger says or will say. */
+  /** The caller did not get its answer, whether the ledger has the charge already or not. */
   markUndelivered(requestId: string): void {
     const delivery = this.#deliveries.get(requestId)
     if (delivery === undefined) return
@@ -67,7 +66,6 @@ export class Deliveries {
     else if (this.#deliveries.size > edgeLimits.deliveriesMax) this.#forgetOldestUndelivered()
   }
 
-  /** Resolves when what was to be taken back is. */
   async close(): Promise<void> {
     this.#stopListening()
     await Promise.all(this.#posting)
@@ -93,7 +91,7 @@ export class Deliveries {
     void posting.finally(() => this.#posting.delete(posting))
   }
 
-  /** Its end may never come, when its proxy died with the log away. */
+  /** Its end may never come: its proxy died while the log was away. */
   #forgetOldestUndelivered(): void {
     for (const [requestId, { isLost }] of this.#deliveries)
       if (isLost) {
@@ -103,7 +101,7 @@ export class Deliveries {
   }
 }
 
-/** Takes a whole charge back, also from what its key has spent: the answer never reached its caller. */
+/** Reverses a whole charge, also in what its key has spent. */
 export const undeliveredFact = (
   { requestId, workspaceId, total }: Pick<UsageRecorded, 'requestId' | 'workspaceId' | 'total'>,
   spender: KeySpendingHolder | null,

@@ -7,7 +7,7 @@ import { answerClientError } from './client-error.ts'
 import { limitAddresses } from './limit-addresses.ts'
 import { UnreadBodies } from './unread-bodies.ts'
 
-/** `leaving` takes requests and lets each response end its connection; `stopping` takes none. */
+/** `leaving`: requests are served and each response ends its connection; `stopping`: requests are refused. */
 export type ListenerPhase = 'open' | 'leaving' | 'stopping'
 
 export interface ListenerParts {
@@ -26,12 +26,12 @@ const openServer = (handler: RequestListener, bounds: EdgeBounds, newId: NewId):
       connectionsCheckingInterval: bounds.slowClientsCheckMs,
       keepAliveTimeout: bounds.idleConnectionMs,
       maxHeaderSize: bounds.headersBytesMax,
-      insecureHTTPParser: false, // Whatever Node was started with.
-      requireHostHeader: false, // Its refusal has no body and no id; `refuseAmbiguous` refuses it.
+      insecureHTTPParser: false, // Whatever flags Node was started with.
+      requireHostHeader: false, // Node's answer has no body and no id; `refuseAmbiguous` refuses the request.
     },
     handler,
   )
-  server.maxHeadersCount = 0 // It would drop what is beyond; `refuseAmbiguous` refuses it.
+  server.maxHeadersCount = 0 // Node would drop the headers beyond it; `refuseAmbiguous` refuses the request.
   server.on('checkExpectation', (...exchange) => server.emit('request', ...exchange)) // As with the host: `refuseExpectation`.
   server.maxConnections = bounds.connectionsMax
   limitAddresses(server, bounds.connectionsPerAddressMax)
@@ -39,7 +39,6 @@ const openServer = (handler: RequestListener, bounds: EdgeBounds, newId: NewId):
   return server
 }
 
-/** The HTTP server of an edge, with its bounds. */
 export class HttpListener {
   readonly #server: Server
   readonly #unread: UnreadBodies
@@ -55,7 +54,7 @@ export class HttpListener {
     this.#unread = new UnreadBodies(this.#server)
   }
 
-  /** Resolves once connections are taken; port 0 takes a free one. Rejects where the port is taken. */
+  /** Resolves once connections are accepted; port 0 takes a free one. Rejects where the port is in use. */
   async listen(host: string, port: number): Promise<{ readonly url: string; readonly port: number }> {
     await new Promise<void>((resolve, reject) => {
       this.#server.once('error', reject)
@@ -73,25 +72,24 @@ export class HttpListener {
     return this.#isStopping ? 'leaving' : 'open'
   }
 
-  /** From here on nobody should come any more, and who comes is served. */
+  /** Requests that arrive from here on are still served: load balancers may not have noticed yet. */
   stopAccepting(): void {
     this.#isStopping = true
   }
 
-  /** Client connections that are open. */
   connections(): Promise<number> {
     return new Promise((resolve, reject) =>
       this.#server.getConnections((fault, count) => (fault === null ? resolve(count) : reject(fault))),
     )
   }
 
-  /** Takes no new connection; resolves when the requests in flight are finished. */
+  /** Accepts no new connection; resolves when the requests in flight are finished. */
   drain(): Promise<void> {
     this.#closed ??= this.#close()
     return this.#closed
   }
 
-  /** Breaks off what is left of a drain after so many milliseconds. */
+  /** Closes the connections that a drain has left open after so many milliseconds. */
   async abortOpen(afterMs: number): Promise<void> {
     const closed = this.drain()
     await waitAtMost(closed, afterMs)

@@ -23,13 +23,12 @@ const readWebp = (bytes: Buffer): Dimensions | null => {
   }
 }
 
-/** Markers that stand alone, without a length. */
+/** Markers without a length. */
 const isBare = (marker: number): boolean => marker === 0x01 || (marker >= 0xd0 && marker <= 0xd8)
-/** The start of a frame, of whichever coding; the three between are tables. */
+/** The start of a frame, in any coding; the three excluded markers are tables. */
 const isFrame = (marker: number): boolean =>
   marker >= 0xc0 && marker <= 0xcf && marker !== 0xc4 && marker !== 0xc8 && marker !== 0xcc
 
-/** Walks over the segments to the first frame. */
 const readJpeg = (bytes: Buffer): Dimensions | null => {
   let at = 2
   while (at + 9 <= bytes.length && bytes[at] === 0xff) {
@@ -49,5 +48,5 @@ const read = (bytes: Buffer): Dimensions | null => {
   return bytes.toString('hex', 0, 3) === 'ffd8ff' ? readJpeg(bytes) : null
 }
 
-/** The pixels of a PNG, JPEG, WebP or GIF image, by its header; null where there is none. Whether the rest of it is whole is not looked at. */
+/** The pixels of a PNG, JPEG, WebP or GIF image by its header alone; null where there is none. */
 export const readImageDimensions = (base64: string): Dimensions | null => read(Buffer.from(base64, 'base64'))

@@ -45,7 +45,6 @@ export interface InferenceParts {
   readonly allowances: Allowances
   readonly rates: Pick<Rates, 'cancel'>
   readonly dispatch: Dispatch
-  /** As it is now. */
   readonly catalog: () => Catalog
   readonly random: Random
   readonly requestDeadlineMs: number
@@ -53,32 +52,29 @@ export interface InferenceParts {
   readonly logger: Logger
 }
 
-/** A validated request of any surface. */
 export interface InferenceRequest {
   readonly requestId: string
   readonly key: Key
   readonly surface: Surface
-  /** The body in the surface's own format, routing extensions removed. */
+  /** In the surface's own format, routing extensions removed. */
   readonly body: JsonRecord
   readonly model: string
   readonly stream: boolean
   readonly demand: UsageBounds
-  /** Those of the caller's that may go on, by lower-case name. */
+  /** Those of the caller's that may be forwarded, by lower-case name. */
   readonly headers?: RoutedRequest['headers'] | undefined
-  /** Stands between the answer and whoever reads it; what it throws counts as a fault of the answer. */
+  /** What it throws counts as a fault of the answer. */
   readonly keeping?: ((parts: AsyncIterable<AnswerPart>) => AsyncIterable<AnswerPart>) | undefined
-  /** Told how far the request has come. */
   readonly trace?: Pick<RequestTrace, 'admitted' | 'routed'>
 }
 
-/** A validated question of any surface: free, and not in the log. */
+/** A validated question of any surface: free, and not recorded in the log. */
 export interface InferenceQuestion {
   readonly requestId: string
   readonly key: Key
   readonly surface: RoutedRequest['surface']
   readonly body: JsonRecord
   readonly question: Question
-  /** Whom it is put to. */
   readonly candidate: Candidate
   readonly headers?: RoutedRequest['headers'] | undefined
 }
@@ -91,7 +87,6 @@ export interface InferenceAnswer {
   readonly bytes: AsyncIterable<Uint8Array>
 }
 
-/** From a validated request to its answer: plan, reserve, record, dispatch. */
 export class Inference {
   readonly #parts: InferenceParts
   /** An acknowledged frame of ours that has not come back through the tail yet. */
@@ -104,7 +99,7 @@ export class Inference {
     this.#deliveries = new Deliveries(parts)
   }
 
-  /** Call it when every request has its end, or never will. */
+  /** Call it when every request has ended, or never will. */
   close(): Promise<void> {
     return this.#deliveries.close()
   }
@@ -123,19 +118,19 @@ export class Inference {
     return checkOf(log.oldestUnacknowledgedMs() <= sharedLimits.logStalledMs, 'the log does not acknowledge')
   }
 
-  plan(ask: RoutingRequest, key: Key): Plan {
+  plan(routing: RoutingRequest, key: Key): Plan {
     const { catalog, tail, clock, random } = this.#parts
     const { prices, accounts } = tail.ledger
-    return planRequest(catalog(), prices, ask, clock(), random, modelPermissionOf(accounts, key))
+    return planRequest(catalog(), prices, routing, clock(), random, modelPermissionOf(accounts, key))
   }
 
-  /** Whether every candidate is known to keep to what OpenAI keeps to. */
+  /** Whether every candidate is known to observe the same limits as OpenAI. */
   hasOpenAIHabits({ candidates }: Plan): boolean {
     const { providers } = this.#parts.catalog()
     return candidates.every(({ provider }) => providers.get(provider)?.profile === 'openai')
   }
 
-  /** Resolves with the head of the answer; throws GatewayError where no byte can be answered. */
+  /** Resolves with the head of the answer; throws GatewayError where there is no byte to send. */
   async run(request: InferenceRequest, plan: Plan, clientGone: AbortSignal): Promise<InferenceAnswer> {
     const { reservation, outputCap } = await this.#reserve(request, plan).catch((fault: unknown) => {
       this.#parts.rates.cancel(request.requestId)
@@ -148,7 +143,7 @@ export class Inference {
     return { ...(await this.#dispatch(call, clientGone, request.keeping)), outputCap }
   }
 
-  /** Resolves with the head of what the provider says; throws GatewayError where it says nothing. */
+  /** Resolves with the head of the provider's response; throws GatewayError where there is none. */
   async ask(asked: InferenceQuestion, clientGone: AbortSignal): Promise<InferenceAnswer> {
     const deadlineMs = this.#parts.clock() + this.#parts.requestDeadlineMs
     return { ...(await this.#dispatch(questionCall(asked, deadlineMs), clientGone)), outputCap: null }
@@ -189,7 +184,7 @@ export class Inference {
         await parts.return?.()
       }
     } catch (fault) {
-      // Of a stream, what came is an answer; of a body, a part is none.
+      // Part of a stream counts as an answer; part of a body does not.
       this.#endWith(call, fault, !clientGone.aborted && !(call.stream && released))
       throw fault
     } finally {
@@ -204,8 +199,8 @@ export class Inference {
   }
 
   /**
-   * What no proxy closes is closed here, so that its reservation ends at once. The ledger honours the first end, should there be two.
-   * A question has none.
+   * A request that no proxy closes is closed here, so that its reservation ends at once. Should there be two ends, the
+   * ledger honours the first. A question has none.
    */
   #closeUndispatched(call: RoutedRequest, fault: unknown): void {
     if (!(fault instanceof DispatchLost) || !asksForAnswer(call)) return
@@ -263,7 +258,7 @@ export class Inference {
     }
   }
 
-  /** No upstream spends our money on a request that the log does not know. */
+  /** Runs before dispatch: no upstream may cost money for a request that is not in the log. */
   async #record(request: InferenceRequest, plan: Plan, call: AnswerRequest): Promise<void> {
     const { log, allowances, rates } = this.#parts
     const appended = log.append([routedFact(request, plan, call)])
@@ -351,7 +346,7 @@ const routedFact = (request: InferenceRequest, plan: Plan, call: AnswerRequest):
   },
 })
 
-/** `error` is what the client got. */
+/** `error`: as it was sent to the client. */
 const unservedFact = (
   { requestId, workspaceId, keyId, surface, allowanceId }: AnswerRequest,
   error: Pick<GatewayError, 'status' | 'code'>,

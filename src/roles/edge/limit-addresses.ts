@@ -5,7 +5,7 @@ const groupsOfAddress = 8
 
 const groupsIn = (text: string): readonly string[] => (text === '' ? [] : text.split(':'))
 
-/** An IPv4 address as it is; of an IPv6 address its /64, which is what one caller has. */
+/** An IPv4 address as is; of an IPv6 address its /64, which is what one caller usually has. */
 export const clientAddressOf = (address: string): string => {
   if (!address.includes(':') || address.includes('.')) return address.slice(address.lastIndexOf(':') + 1)
   const [front = '', back = ''] = address.split('::')
@@ -14,7 +14,7 @@ export const clientAddressOf = (address: string): string => {
   return [...before, ...between, ...after].slice(0, groupsOfNetwork).join(':')
 }
 
-/** Closes at once what a caller opens beyond its bound. */
+/** Closes at once the connections of an address beyond its bound. */
 export const limitAddresses = (server: Server, connectionsMax: number): void => {
   const open = new Map<string, number>()
   server.prependListener('connection', (socket) => {

@@ -1,9 +1,7 @@
 import { GatewayError } from '../../errors/gateway-error.ts'
 
 export interface OpenRequestBounds {
-  /** Of everybody, at this edge. */
   readonly openRequestsMax: number
-  /** Of one workspace, at this edge. */
   readonly workspaceOpenRequestsMax: number
 }
 
@@ -19,7 +17,7 @@ const workspaceIsFull = (max: number): GatewayError =>
     retryAfterSeconds,
   })
 
-/** The requests that an edge has open, so that memory is bounded, and no workspace has all of it. */
+/** Bounds memory, and keeps one workspace from using all of it. */
 export class OpenRequestCounter {
   readonly #bounds: OpenRequestBounds
   readonly #byWorkspace = new Map<string, number>()
@@ -29,7 +27,7 @@ export class OpenRequestCounter {
     this.#bounds = bounds
   }
 
-  /** Throws `concurrency_limit_exceeded` or `no_available_channel` where there are too many; each that enters leaves. */
+  /** Throws `concurrency_limit_exceeded` or `no_available_channel`; each call needs its `leave`. */
   enter(workspaceId: string): void {
     const { openRequestsMax, workspaceOpenRequestsMax } = this.#bounds
     const open = this.#byWorkspace.get(workspaceId) ?? 0

@@ -13,21 +13,18 @@ import type { StatementPage, StatementQuery } from '../../projections/statement.
 import type { TaskQuery } from '../../projections/tasks.ts'
 import type { UsageQuery, UsageSums } from '../../projections/usage.ts'
 
-/** A workspace's sums as the read models have them, in picos. */
 export interface Billing {
   readonly creditsPicos: bigint
   readonly chargedPicos: bigint
-  /** What corrections gave back; below zero where they took more. */
+  /** Negative where corrections charged more than they credited. */
   readonly adjustmentsPicos: bigint
-  /** What plans cost. */
   readonly feesPicos: bigint
   readonly lapsedPicos: bigint
   readonly creditLimitPicos: bigint
-  /** The plan that the workspace has. */
   readonly subscription: Subscription | null
 }
 
-/** What an edge reads from the tables, with the sequence of the log at which they stood. All reject while they cannot be read. */
+/** Reads of the tables, with the sequence of the log that they reflect. All reject while they cannot be read. */
 export interface EdgeReadModels {
   /** Undefined where the tables do not have the workspace yet. */
   findBilling(workspaceId: string): Promise<AtSequence<Billing | undefined>>
@@ -38,13 +35,13 @@ export interface EdgeReadModels {
   ): Promise<AtSequence<BalanceSnapshot | undefined>>
   listTasks(workspaceId: string, wanted: TaskQuery): Promise<AtSequence<readonly Task[]>>
   listFindings(wanted: LedgerFindingQuery): Promise<AtSequence<LedgerFindings>>
-  /** Only where the tables stand. */
+  /** Only the sequence that the tables reflect. */
   findCheckpoint(): Promise<AtSequence<null>>
   listUsage(workspaceId: string, wanted: UsageQuery): Promise<AtSequence<readonly UsageSums[]>>
   readStatement(workspaceId: string, wanted: StatementQuery): Promise<AtSequence<StatementPage>>
   listHolds(workspaceId: string, wanted: HoldQuery): Promise<AtSequence<readonly OpenHold[]>>
   listCharges(workspaceId: string, wanted: ChargeQuery): Promise<AtSequence<ChargePage>>
-  /** Where the log tells of a request or task, of whichever workspace; undefined for an id that the tables do not have (yet). */
+  /** Positions in the log, for any workspace; undefined for an id that the tables do not have (yet). */
   findTrace(id: string): Promise<AtSequence<ChargeTrace | undefined>>
   /** Undefined for a request that has not ended, or that the tables do not have yet. */
   findRequestEnd(requestId: string): Promise<AtSequence<RequestEnd | undefined>>

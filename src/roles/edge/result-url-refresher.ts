@@ -8,7 +8,6 @@ import { decodeResults } from '../task-results.ts'
 import { candidateAt, type Inference } from './inference.ts'
 import { edgeLimits } from './limits.ts'
 
-/** Who polls, and by which request. */
 export interface Requester {
   readonly requestId: string
   readonly key: Key
@@ -20,23 +19,20 @@ export interface ResultUrlRefresherParts {
   readonly logger: Logger
 }
 
-/** What a vendor was last asked for a task. */
+/** A vendor's last results for a task. */
 interface Asked {
-  /** Null where it did not tell. */
+  /** Null where the vendor returned none. */
   readonly results: readonly TaskResult[] | null
-  /** It is not asked again before. */
+  /** The vendor is not asked again before. */
   readonly againMs: number
 }
 
 type Succeeded = Task & { readonly vendorTaskId: string }
 
-/**
- * Results of tasks with URLs that are good still: a vendor signs them for some time, and anew for whoever asks. Nothing of it enters the
- * log; what is known is forgotten with the process.
- */
+/** A vendor signs result URLs for some time, and re-signs them on request. Results are held in memory only. */
 export class ResultUrlRefresher {
   readonly #parts: ResultUrlRefresherParts
-  /** By task, the longest known first. */
+  /** By task, the oldest first. */
   readonly #known = new Map<string, Asked>()
   readonly #asking = new Map<string, Promise<void>>()
 
@@ -45,8 +41,8 @@ export class ResultUrlRefresher {
   }
 
   /**
-   * The task, with fresh results where its own have expired or the vendor told none that could be kept; as it stands where the vendor
-   * tells none within `freshResultsMs`.
+   * The task, with re-signed results where its own have expired or could not be stored; unchanged where the vendor
+   * returns none within `resultRefreshMs`.
    */
   async of(task: Task, asker: Requester): Promise<Task> {
     if (!isSucceeded(task) || this.#areValid(task.results)) return task
@@ -70,7 +66,7 @@ export class ResultUrlRefresher {
     return this.#parts.clock() >= asked.againMs
   }
 
-  /** Those who poll the same task meanwhile wait for the same answer. */
+  /** Concurrent polls of a task share one request to the vendor. */
   async #askOnce(task: Succeeded, asker: Requester): Promise<void> {
     const { taskId } = task
     const asking = this.#asking.get(taskId) ?? this.#ask(task, asker).finally(() => this.#asking.delete(taskId))

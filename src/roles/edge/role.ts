@@ -41,45 +41,40 @@ export interface EdgeParts {
   /** Caught up with the log: an edge decides from it. It must run until the edge has stopped. */
   readonly tail: LedgerTail
   readonly dispatch: Dispatch
-  /** As it is configured: what is set in the log counts before it. */
+  /** From the configuration; settings in the log override it. */
   readonly catalog: Catalog
-  /** Who may administer; nobody where there is none. */
+  /** Empty where no caller may administer. */
   readonly admins: readonly AdminIdentity[]
   readonly readModels: EdgeReadModels
-  /** The log as it is stored, for what is explained from it. */
   readonly frames: Pick<FrameSource, 'read'>
-  /** Whose checkpoints of the log are believed; nothing is proved where there are none. */
+  /** Their checkpoints of the log are trusted; nothing is proved where there are none. */
   readonly verifiers: readonly Verifier[]
   readonly responseOwners: ResponseOwners
   readonly taskQueue: Pick<WorkQueue, 'put' | 'withdraw'>
-  /** What stands under idempotency keys. */
   readonly outcomes: OutcomeStore
   readonly tasks: EdgeTasks
-  /** Whether the callers of finished tasks are called back. */
+  /** Whether callbacks are sent for finished tasks. */
   readonly callbacks: boolean
-  /** How long a video task may take. */
   readonly taskDeadlineMs: number
-  /** Where the edges share the limits in use. */
   readonly rateRecords: RateRecords
-  /** Of each workspace where its limits say nothing else; null for no limit. */
+  /** For workspaces whose limits do not set one; null for no limit. */
   readonly requestsPerMinute: number | null
-  /** How long a request may last. */
   readonly requestDeadlineMs?: number
   readonly listen: { readonly host: string; readonly port: number }
   readonly clock: Clock
   readonly newId: NewId
   /** `task_` and 32 random letters and digits. */
   readonly newTaskId: () => string
-  /** 48 characters that nobody can guess. */
+  /** 48 characters that cannot be guessed. */
   readonly randomText: () => string
   readonly random: Random
   readonly logger: Logger
   readonly observer?: Observer
-  /** Whether each request has a line in our own log; not unless it is said. */
+  /** Whether each request is logged in one line. Default false. */
   readonly requestLines?: boolean
-  /** Of what the process has beside the edge: they count for whether requests can be served. */
+  /** Checks of the rest of the process: they count for whether requests can be served. */
   readonly checks?: () => Checks
-  /** Other bounds than those of `limits.ts`, for a test. */
+  /** Overrides of `limits.ts`, for a test. */
   readonly bounds?: Partial<EdgeBounds>
 }
 
@@ -101,8 +96,8 @@ interface Stoppable {
 }
 
 /**
- * Leaves, then finishes requests in flight. What outlives the drain, also where its client has left, is ended at its proxy: so that the log has its end
- * while this edge can still give back what it held.
+ * Leaves, then finishes requests in flight. What outlives the drain, also where its client has left, is ended at its
+ * proxy, so that the log has its end while this edge can still return what it held.
  */
 const stopWithin = async (
   { withdrawMs, stopMs, lastAnswerMs, closingAckMs, allowanceReturnMs }: EdgeBounds,

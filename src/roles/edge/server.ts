@@ -64,24 +64,21 @@ export interface ServerParts {
   readonly tail: LedgerTail
   readonly rates: Rates
   readonly requestWatch: RequestWatch
-  /** Whether requests can be served. */
   readonly ready: () => Checks
   readonly readModels: EdgeReadModels
-  /** The log as it is stored, for what is explained from it. */
   readonly frames: Pick<FrameSource, 'read'>
   readonly log: Pick<EventLog, 'lastSequence'>
-  /** Whose checkpoints of the log are believed. */
+  /** Their checkpoints of the log are trusted. */
   readonly verifiers: readonly Verifier[]
   readonly tails: LiveTails
   readonly responseOwners: ResponseOwners
-  /** As it is now. */
   readonly catalog: () => Catalog
   readonly administration: AdminParts
   readonly admins: readonly AdminIdentity[]
   readonly clock: Clock
   readonly newId: NewId
   readonly logger: Logger
-  /** Other bounds than those of `limits.ts`, for a test. */
+  /** Overrides of `limits.ts`, for a test. */
   readonly bounds?: Partial<EdgeBounds>
 }
 
@@ -134,7 +131,7 @@ const routes = (parts: ServerParts, bounds: EdgeBounds, faults: FaultReporter): 
   return router
 }
 
-/** Throws where a route is not in the OpenAPI document, or an operation of that has no route. */
+/** Throws where a route is not in the OpenAPI document, or an operation of the document has no route. */
 const checkDescribed = (router: Router<EdgeState, object>): void => {
   const routed = router.stack.flatMap(({ methods, path }) =>
     methods.filter((method) => method !== 'HEAD').map((method) => `${method.toLowerCase()} ${path}`),
@@ -181,7 +178,7 @@ const serveLedger = (
 
 const brokenConnection: ReadonlySet<unknown> = new Set(['ECONNRESET', 'EPIPE', 'ECONNABORTED', 'ETIMEDOUT'])
 
-/** What no middleware could catch: a client's connection that broke, or a fault of ours in the framework's hands. */
+/** What no middleware could catch: a broken client connection, or an internal fault within the framework. */
 const reportFault =
   (logger: Logger) =>
   (fault: NodeJS.ErrnoException): void => {
@@ -208,7 +205,6 @@ const createApp = (parts: ServerParts, bounds: EdgeBounds, phase: () => Listener
   return app.callback()
 }
 
-/** The HTTP side of an edge, not listening yet. */
 export const createServer = (parts: ServerParts): HttpListener => {
   const bounds = edgeBoundsWith(parts.bounds)
   return new HttpListener({

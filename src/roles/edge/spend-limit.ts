@@ -9,7 +9,7 @@ const renewalText = ({ period }: KeyRemaining, day: string): string => {
   return atMs === null ? '' : ` It renews at ${new Date(atMs).toISOString()}.`
 }
 
-/** What of a key's own limit is left does not cover what it asks for, and nothing in flight will free more. */
+/** Nothing in flight will free more of the key's own limit. */
 export const keyLimitReached = (room: KeyRemaining, day: string): GatewayError =>
   new GatewayError(
     'key_spend_limit_reached',

@@ -1,4 +1,4 @@
-/** Work of which only so much goes on at once; the rest waits, in the order in which it came. */
+/** The rest waits, in the order of arrival. */
 export class TurnSemaphore {
   readonly #waiting: (() => void)[] = []
   #free: number

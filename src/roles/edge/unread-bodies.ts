@@ -2,12 +2,12 @@ import type { IncomingMessage, Server } from 'node:http'
 import { edgeLimits } from './limits.ts'
 
 /**
- * Throws away what still comes of a body once its request is answered: a connection that is closed under a client that sends takes the
- * answer with it. Node would read as fast as it comes, and a few large bodies take all the time of the process; here all of them together
- * get so many pieces a turn, and the rest waits at its sender.
+ * Discards the rest of a body once its request is answered: closing a connection while its client sends would lose the
+ * response. Node would read as fast as it comes, and a few large bodies would take all the time of the process; here
+ * all of them together get so many pieces a turn, and the rest waits at its sender.
  */
 export class UnreadBodies {
-  /** Whoever has waited longest for a piece comes first. */
+  /** The one that has waited longest for a piece comes first. */
   readonly #waiting = new Set<IncomingMessage>()
   #turns: NodeJS.Timeout | undefined
 
@@ -19,7 +19,7 @@ export class UnreadBodies {
     })
   }
 
-  /** Ends the connections of those that have not come to their end. */
+  /** Ends the connections whose bodies have not ended. */
   close(): void {
     for (const request of this.#waiting) request.destroy()
   }
@@ -30,7 +30,7 @@ export class UnreadBodies {
     this.#waiting.add(request)
     request.pause().on('data', () => request.pause())
     request.once('close', () => this.#waiting.delete(request))
-    request.read(0) // Node takes over what was never read.
+    request.read(0) // Otherwise Node itself drains a body that was never read.
     this.#turns ??= setInterval(() => this.#takeTurn(), edgeLimits.discardTurnMs).unref()
   }
 

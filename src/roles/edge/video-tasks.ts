@@ -37,15 +37,14 @@ export interface VideoTaskParts {
   readonly tail: LedgerTail
   readonly writer: Pick<WalletCommandHandler, 'execute'>
   readonly owner: string
-  /** As it is now. */
   readonly catalog: () => Catalog
   readonly random: Random
   readonly taskQueue: Pick<WorkQueue, 'put' | 'withdraw'>
   readonly tasks: EdgeTasks
   readonly freshResults: Pick<ResultUrlRefresher, 'of'>
-  /** Whether somebody here calls back. */
+  /** Whether callbacks are sent. */
   readonly callbacks: boolean
-  /** How long a task may take before its hold goes back. */
+  /** How long a task may take before its hold is released. */
   readonly taskDeadlineMs: number
   /** `task_` and 32 random letters and digits. */
   readonly newTaskId: () => string
@@ -53,18 +52,14 @@ export interface VideoTaskParts {
   readonly logger: Logger
 }
 
-/** A request of either surface, read but not checked. */
 export interface VideoSubmit {
   readonly key: Key
   readonly surface: TaskOrder['surface']
   readonly request: VideoRequest
-  /** Where the caller wrote a member of the native format. */
   readonly pathOf: (path: string) => string
-  /** Where the caller's requests are limited. */
   readonly rates?: RequestRates | undefined
 }
 
-/** The id of a task that is submitted once. */
 export interface NamedTask {
   readonly taskId: string
   /** Whether it may have been submitted before. */
@@ -73,26 +68,24 @@ export interface NamedTask {
 
 type PlaceTaskHold = Extract<WalletCommand, { type: 'PlaceTaskHold' }>
 
-/** A task that can be queued: its hold, and what waits in the queue meanwhile. */
 interface Draft {
   readonly workspaceId: string
   readonly command: PlaceTaskHold
   readonly payload: Uint8Array
-  /** Where the caller wrote the id of its own. */
+  /** Where the caller wrote its own id of the task. */
   readonly externalIdPath: string
-  /** Whoever repeats the submit finds the task. */
+  /** Whether a repeat of the submit finds the task. */
   readonly isFound: boolean
 }
 
 const taskIdPattern = /^task_[A-Za-z0-9]{32}$/
 
-/** Video tasks as a caller has them: submitted once, covered in full, found by their ids. */
 export class VideoTasks {
   readonly #parts: VideoTaskParts
   readonly #watch: WalletWatch
-  /** Since when each hold is being placed, the oldest first. */
+  /** When the placement of each hold began, the oldest first. */
   readonly #placing = new Map<string, number>()
-  /** Holds that nobody was told of, and payloads of what was refused, on their way back. */
+  /** Releases of holds that no caller learnt of, and withdrawals of refused payloads. */
   readonly #returns = new Set<Promise<void>>()
 
   constructor(parts: VideoTaskParts) {
@@ -101,10 +94,11 @@ export class VideoTasks {
   }
 
   /**
-   * Resolves once the task's payload and its hold are stored: it will be done, or its money goes back. The same again under the same id of
-   * the caller's, or as the same named task, is the same task. Throws what is wrong with the request before anything is stored;
-   * `insufficient_user_quota`; `key_spend_limit_reached`; `external_task_id_conflict`; what its caller's rate limits refuse;
-   * `log_unavailable`, after which only a submit with an id of the caller's, or of a named task, may have happened.
+   * Resolves once the task's payload and its hold are stored: it will be done, or its money is released. A repeat under
+   * the same id of the caller's, or as the same named task, is the same task. Throws what is wrong with the request
+   * before anything is stored; `insufficient_user_quota`; `key_spend_limit_reached`; `external_task_id_conflict`; what
+   * its caller's rate limits refuse; `log_unavailable`, after which only a submit with an id of the caller's, or of a
+   * named task, may have happened.
    */
   async submit(asked: VideoSubmit, clientGone: AbortSignal, named: NamedTask | null = null): Promise<AcceptedTask> {
     const requestDigest = digestOf(asked.request)
@@ -133,12 +127,12 @@ export class VideoTasks {
     return this.#shown(asker, own ?? (await this.#parts.tasks.findByExternalId(asker.key.workspaceId, id)))
   }
 
-  /** Results as they were first told. */
+  /** With the results as stored, not re-signed. */
   list(workspaceId: string, kind: Task['kind'], page: EdgeTaskPage): Promise<readonly Task[]> {
     return this.#parts.tasks.list(workspaceId, kind, page)
   }
 
-  /** Call it when nothing is submitted any more. What cannot go back within `waitMs` stays held until the task's end. */
+  /** Call it after the last submit. A hold not released within `waitMs` stays until the task's end. */
   async close(waitMs: number): Promise<void> {
     this.#watch.close()
     await waitAtMost(Promise.all(this.#returns), waitMs)
@@ -176,18 +170,18 @@ export class VideoTasks {
     return { workspaceId, command, payload, externalIdPath: pathOf('external_task_id'), isFound }
   }
 
-  /** A hold that neither is placed nor comes back through the tail stands for all that would follow it. */
+  /** If the oldest hold is neither placed nor comes back through the tail, later ones would not either. */
   #refuseWhileStalled(): void {
     const [oldestMs] = this.#placing.values()
     if (oldestMs !== undefined && performance.now() - oldestMs > sharedLimits.logStalledMs) throw logUnavailable()
   }
 
-  /** A named task that stands already; null where it does not. Throws `read_models_unavailable` while that cannot be told. */
+  /** Null where the named task does not exist yet. Throws `read_models_unavailable` while it cannot be looked up. */
   async #submitted({ key }: VideoSubmit, named: NamedTask | null): Promise<AcceptedTask | null> {
     return named?.mayStand === true ? this.#parts.tasks.find(key.workspaceId, named.taskId) : null
   }
 
-  /** The task that the caller's own id names already, whatever may be asked for today; null where it names none. */
+  /** The task that the caller's own id names, even if it could not be submitted now; null where it names none. */
   async #findExisting({ key, request, pathOf }: VideoSubmit, requestDigest: string): Promise<AcceptedTask | null> {
     const { tail, clock } = this.#parts
     const { externalTaskId, model } = request
@@ -200,7 +194,7 @@ export class VideoTasks {
     return { taskId, externalTaskId, model: task?.model ?? model, queuedMs: task?.queuedMs ?? clock() }
   }
 
-  /** A task that cannot be read now is none the less the one that was asked for. */
+  /** A task that cannot be read now is still the one that was asked for. */
   async #read(workspaceId: string, taskId: string): Promise<Task | null> {
     const { tasks, logger } = this.#parts
     try {
@@ -217,7 +211,7 @@ export class VideoTasks {
     return { taskId, model: order.model, externalTaskId: order.externalTaskId ?? null, queuedMs }
   }
 
-  /** Queues the payload, then places the hold: a hold without its payload could not be worked off. */
+  /** Queues the payload, then places the hold: a hold without its payload could not be processed. */
   async #placeCovered(draft: Draft, clientGone: AbortSignal): Promise<'placed' | 'repeated'> {
     const { command, payload } = draft
     const untilMs = performance.now() + edgeLimits.admissionWaitMs
@@ -234,7 +228,7 @@ export class VideoTasks {
     }
   }
 
-  /** Others were quicker; more may come back yet. Where it does not, the hold is not asked for again, and nothing is left of the submit. */
+  /** Another request was faster: waits for money once more, and withdraws the payload where none is freed. */
   async #coveredAfter(
     { reason }: WalletRefusal,
     draft: Draft,
@@ -251,14 +245,14 @@ export class VideoTasks {
     }
   }
 
-  /** The id of the caller's names another task than this one, which then has no hold and never gets one. */
+  /** The caller's id names another task than this one, which then has no hold and never gets one. */
   #belongsToAnother({ workspaceId, command }: Draft): boolean {
     const { externalTaskId = '' } = command.order
     const standing = walletInLedger(this.#parts.tail.ledger, workspaceId).externalTasks.get(externalTaskId)
     return standing !== undefined && standing.taskId !== command.taskId
   }
 
-  /** Only where it is known that the task has no hold. A payload that stays all the same is dropped by whoever takes it. */
+  /** Only for a task that has no hold for certain. The worker drops a payload that cannot be withdrawn. */
   #withdraw(taskId: string): void {
     const { taskQueue, logger } = this.#parts
     const withdrawn = taskQueue.withdraw(taskId).catch((fault: unknown) => {
@@ -307,7 +301,7 @@ export class VideoTasks {
     }
   }
 
-  /** Nobody knows the id of this task. One that a retry finds stays. */
+  /** No caller knows the id of this task. A task that a retry finds is kept. */
   #withdrawAll(workspaceId: string, taskId: string, placed: Promise<WalletOutcome>): void {
     const returned = this.#release(workspaceId, taskId, placed).catch((fault: unknown) => {
       this.#parts.logger.error({ fault, taskId }, 'a task that nobody was told of was queued and goes on')
@@ -316,7 +310,7 @@ export class VideoTasks {
   }
 
   async #release(workspaceId: string, taskId: string, placed: Promise<WalletOutcome>): Promise<void> {
-    // One that was rejected was never stored, or the log is closed: then there is nothing to be done here.
+    // A rejected command was never stored, or the log is closed: there is nothing to release.
     const outcome = await placed.catch(() => null)
     if (outcome === null || 'refused' in outcome) return
     await this.#parts.writer.execute(workspaceId, { type: 'ReleaseHold', holdId: taskId, reason: 'submit_failed' })
@@ -353,7 +347,7 @@ const isCallable = (text: string): boolean => {
   return url !== null && callbackProtocols.has(url.protocol) && url.username === '' && url.password === ''
 }
 
-/** Where it leads is looked at when it is called. */
+/** The host is checked when it is called. */
 const checkCallback = (url: string | null, callbacks: boolean, pathOf: VideoSubmit['pathOf']): void => {
   if (url === null) return
   const param = pathOf('callback_url')
@@ -380,8 +374,8 @@ const payloadOf = (
 }
 
 /**
- * Of the request whichever surface or spelling it came by, and by the name that it calls its model: where that leads, and what it can do, may
- * change, and the request stays the same.
+ * Independent of surface and spelling, and by the model's name as requested: its alias, and what the model can do, may
+ * change while the request stays the same.
  */
 const digestOf = (request: VideoRequest): string => {
   const { model, kind, callbackUrl } = request

@@ -4,7 +4,6 @@ import { availablePicos, findKeyRemaining, spendablePicos, type Wallet } from '.
 import type { LedgerTail } from '../../log/ledger-tail.ts'
 import { edgeLimits } from './limits.ts'
 
-/** What a key wants to have covered, on a UTC day. */
 export interface WantedAmount {
   readonly workspaceId: string
   readonly keyId: string
@@ -12,10 +11,9 @@ export interface WantedAmount {
   readonly amountPicos: bigint
 }
 
-/** Lets wait for money that slices for chat still hold. */
 export class WalletWatch {
   readonly #tail: LedgerTail
-  /** By workspace: who wants to hear of the next movement. */
+  /** By workspace: callbacks for the next movement. */
   readonly #waiters = new Map<string, Set<() => void>>()
   readonly #stopListening: () => void
 
@@ -28,8 +26,8 @@ export class WalletWatch {
   }
 
   /**
-   * Resolves true as soon as the wallet and the key's own limits cover the amount. Resolves false when not even all slices for chat that are open hold enough, or
-   * when they have not come back within `waitMs`.
+   * Resolves true as soon as the wallet and the key's own limits cover the amount. Resolves false when not even all
+   * open chat slices hold enough, or when they are not returned within `waitMs`.
    */
   async covers(wanted: WantedAmount, waitMs: number): Promise<boolean> {
     const { workspaceId } = wanted
@@ -51,7 +49,7 @@ export class WalletWatch {
     return (this.#waiters.get(workspaceId)?.size ?? 0) >= edgeLimits.admissionWaitersMax
   }
 
-  /** Resolves with the next movement of the wallet, or with the time-out. */
+  /** Resolves with the next movement of the wallet, or at the timeout. */
   #onMovement(workspaceId: string, timeout: AbortSignal): Promise<void> {
     return new Promise((resolve) => {
       const waiters = this.#waiters.get(workspaceId) ?? new Set()
@@ -75,7 +73,7 @@ export class WalletWatch {
 const isCovered = (wallet: Wallet, { keyId, day, amountPicos }: WantedAmount): boolean =>
   spendablePicos(wallet, findKeyRemaining(wallet, keyId, day)) >= amountPicos
 
-/** True while so much is available, or would be if every slice came back unused. */
+/** True while so much is available, or would be if every slice were returned unused. */
 const mayCover = (wallet: Wallet, { keyId, day, amountPicos }: WantedAmount): boolean => {
   const room = findKeyRemaining(wallet, keyId, day)
   return (
@@ -84,7 +82,7 @@ const mayCover = (wallet: Wallet, { keyId, day, amountPicos }: WantedAmount): bo
   )
 }
 
-/** What slices for chat hold; of one key, where one is named. */
+/** What chat slices hold; of one key, where one is given. */
 const slicesPicos = ({ holds }: Wallet, keyId?: string): bigint =>
   [...holds.values()].reduce(
     (sum, { purpose, remainingPicos, spender }) =>

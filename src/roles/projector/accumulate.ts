@@ -47,14 +47,11 @@ interface HoldKey {
   readonly holdId: string
 }
 
-/**
- * What frames that were applied one after the other did, gathered for one transaction: the rows that stand by themselves, and
- * the names of what changed, of which only the last state is written.
- */
+/** One transaction: the rows that are final, and the names of what changed, of which only the last state is written. */
 export interface AccumulatedRows {
   readonly fromSequence: number
   firstFrame: string | null
-  /** Events, and frames that did nothing: what bounds a batch. */
+  /** Events, and frames without effect: what bounds a batch. */
   size: number
   readonly prices: RowOf<'prices'>[]
   readonly references: RowOf<'wallet_references'>[]
@@ -68,28 +65,25 @@ export interface AccumulatedRows {
   readonly minutes: Minutes
   readonly lateVerdicts: RowOf<'late_verdicts'>[]
   readonly adminChanges: RowOf<'admin_changes'>[]
-  /** The last to be named by a caller's own id, by workspace and that id. */
+  /** By workspace and external id; the last task with the id counts. */
   readonly externalTasks: Map<string, RowOf<'external_tasks'>>
-  /** As they were set last. */
   readonly aliases: Map<string, RowOf<'aliases'>>
   readonly routers: Map<string, RowOf<'routers'>>
   readonly days: Days
   readonly writers: Set<string>
   readonly workspaces: Set<string>
   readonly keys: Set<string>
-  /** The last that were set, by workspace and key. */
+  /** By workspace and key; the last ones set count. */
   readonly limits: Map<string, RowOf<'limits'>>
   readonly plans: Set<string>
-  /** By workspace, as are the wallets. */
   readonly subscriptions: Set<string>
   readonly wallets: Set<string>
   readonly holds: Map<string, HoldKey>
   readonly spendings: Map<string, SpendingKey>
-  /** Those that moved, by id. */
   readonly tasks: Map<string, Task>
-  /** Sides of requests that completed nothing: each stands open in the ledger, or was ignored. */
+  /** Routed and closing events that completed no request: each is open in the ledger, or was ignored. */
   readonly sides: Set<RoutedEvent | ClosingEvent>
-  /** Requests completed by this batch whose first side was in the tables before it. */
+  /** Requests completed by this batch whose first event was in the tables before it. */
   readonly completed: string[]
 }
 
@@ -127,7 +121,6 @@ export const startBatch = (sequence: number): AccumulatedRows => ({
   completed: [],
 })
 
-/** Adds a frame and what its events did. */
 export const accumulate = (gathered: AccumulatedRows, frame: LedgerFrame, applied: readonly Applied[]): void => {
   if (frame.sequence === 1) gathered.firstFrame = frameIdText(frame)
   if (frame.walletSubject === null) gathered.writers.add(frame.writer)
@@ -293,7 +286,7 @@ const gatherRequest = (
   if (holdId !== null) touchHold(gathered, { workspaceId, holdId })
 }
 
-/** What was gathered, with the last state of all that changed; the ledger stands at the last frame gathered. */
+/** The batch, with the last state of all that changed; the ledger is at its last frame. */
 export const finishBatch = (gathered: AccumulatedRows, ledger: Ledger): ProjectionBatch => ({
   fromSequence: gathered.fromSequence,
   toSequence: ledger.sequence,
@@ -375,7 +368,7 @@ const endedSubscriptions = (
     .filter((workspaceId) => !accounts.subscriptions.has(workspaceId))
     .map((workspace_id) => ({ workspace_id }))
 
-/** A side that stands in the ledger was opened by this batch; one that does not was ignored. */
+/** An event of a request that is open in the ledger was opened by this batch; any other was ignored. */
 const lastOpenRequests = ({ sides }: AccumulatedRows, { openRequests }: Ledger): readonly RowOf<'open_requests'>[] =>
   Array.from(sides).flatMap((side) => {
     const open = openRequests.get(side.data.requestId)

@@ -6,13 +6,13 @@ import type { RowOf } from '../../projections/tables.ts'
 
 const administrative: ReadonlySet<EventType> = new Set(administrativeTypes)
 
-/** A secret's hash says nothing to anybody, and sheets are in a table of their own. */
+/** A secret's hash is of no use, and sheets are in a table of their own. */
 const leftOut: ReadonlySet<string> = new Set(['sha256', 'sheet', 'video'])
 
 const detailOf = (data: object): object =>
   Object.fromEntries(Object.entries(data).filter(([name]) => !leftOut.has(name)))
 
-/** One for what was said administratively; none for a credit that was repeated, and moved nothing. */
+/** One row for an administrative event; none for a repeated credit, which moved nothing. */
 export const adminChangeRows = ({ event, sequence, index, movements }: Applied): readonly RowOf<'admin_changes'>[] => {
   const { type, data, subject, actor = null, time } = event
   if (!administrative.has(type) || (type === 'WalletCredited' && movements.length === 0)) return []

@@ -1,7 +1,7 @@
 import type { Applied } from '../../domain/ledger/ledger.ts'
 import type { RowOf } from '../../projections/tables.ts'
 
-/** The charge that an event tells of; null for a request's own two events, whose places stand in its row, and for what is of no charge. */
+/** Null for a request's own two events, whose places are in its row, and for events without a charge. */
 const chargeOf = ({ event, movements, task }: Applied): string | null => {
   switch (event.type) {
     case 'AdjustmentPosted':
@@ -21,7 +21,6 @@ const chargeOf = ({ event, movements, task }: Applied): string | null => {
   }
 }
 
-/** Adds where an event stands that tells of a charge. */
 export const addChargePlace = (places: RowOf<'charge_places'>[], applied: Applied): void => {
   const charge_id = chargeOf(applied)
   const { event, sequence, index } = applied

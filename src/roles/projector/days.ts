@@ -14,7 +14,6 @@ interface Sums {
   readonly counts: bigint[]
 }
 
-/** Sums of one batch by day, workspace, model, key and surface. */
 export type Days = Map<string, Sums>
 
 const lengthOfDay = 'YYYY-MM-DD'.length
@@ -45,7 +44,7 @@ const sumsFor = (days: Days, time: string, billed: Billed): Sums => {
   return sums
 }
 
-/** Adds a bill to its day, which is that of the bill itself. */
+/** The day is that of the bill itself. */
 export const addToDay = (days: Days, { time, data }: EventOf<'UsageRecorded'>): void => {
   const sums = sumsFor(days, time, data)
   const { usage, total } = data
@@ -57,7 +56,6 @@ export const addToDay = (days: Days, { time, data }: EventOf<'UsageRecorded'>): 
   })
 }
 
-/** Adds a task that has succeeded to the day on which it did. */
 export const addTaskToDay = (days: Days, time: string, task: Task): void => {
   const sums = sumsFor(days, time, task)
   sums.requests += 1

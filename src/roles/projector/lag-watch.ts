@@ -5,16 +5,14 @@ import { ThrottledWarning } from '../../runtime/throttled-warning.ts'
 
 export interface LagWatchParts {
   readonly log: Pick<EventLog, 'lastSequence'>
-  /** The sequence at which the tables stand. */
   readonly projectedSequence: () => number
   readonly logger: Logger
 }
 
-/** Tells when the tables are further behind the log than one look at them and the next, and when they have caught up again. */
+/** Warns when the tables lag the log over two checks, and again when they have caught up. */
 export class LagWatch {
   readonly #parts: LagWatchParts
   readonly #timer: NodeJS.Timeout
-  /** Where the log ended at the last look. */
   #ended = 0
   readonly #trouble: ThrottledWarning
 
@@ -34,7 +32,7 @@ export class LagWatch {
     const frames = this.#ended - sequence
     if (frames > 0) this.#trouble.raise({ sequence, frames, forMs: everyMs }, 'the tables are behind the log')
     else this.#trouble.clear({ sequence }, 'the tables have caught up with the log')
-    // Without an answer there is nothing to be behind of; the followers tell of a log that is away.
+    // Without an answer there is no lag to measure; the followers report a log that is away.
     this.#ended = await log.lastSequence().catch(() => 0)
   }
 }

@@ -1,8 +1,7 @@
 /** The bounds of this folder, each with its unit in the name and its reason beside it. */
 export const projectorLimits = {
-  // Projector
-  projectionSliceEventsMax: 500, // A few milliseconds of folding; then others in the process have their turn.
-  projectionRestMs: 100, // Between commits: most of what a commit costs, and little to whoever waits for the tables.
+  projectionSliceEventsMax: 500, // A few milliseconds of folding; then it yields to the rest of the process.
+  projectionRestMs: 100, // Between commits: most of what a commit costs, and a short wait for readers of the tables.
   projectionRetryMs: 200,
   projectionRetryMaxMs: 5_000,
 } as const

@@ -3,7 +3,7 @@ import type { RowOf } from '../../projections/tables.ts'
 
 const lengthOfMinute = 'YYYY-MM-DDTHH:MM'.length
 
-/** Minutes that the movements of one batch were the first of it to reach, each with the sequence at which they did; they rise. */
+/** The minutes first reached within one batch, ascending, each with the sequence that reached it. */
 export interface Minutes {
   latest: string
   readonly reached: RowOf<'movement_minutes'>[]
@@ -11,7 +11,7 @@ export interface Minutes {
 
 export const noMinutes = (): Minutes => ({ latest: '', reached: [] })
 
-/** Takes the time of an event that moved a wallet; times are of one length, so they compare as texts. */
+/** Adds the time of an event that moved a wallet; times are of one length, so they compare as texts. */
 export const addToMinutes = (minutes: Minutes, { event, sequence }: Applied): void => {
   const minute = event.time.slice(0, lengthOfMinute)
   if (minute <= minutes.latest) return

@@ -3,9 +3,8 @@ import type { RowOf, Tables } from '../../projections/tables.ts'
 
 type RowsOf<Table extends keyof Tables> = readonly RowOf<Table>[]
 
-/** What a batch of frames makes of the tables, by what is done with the rows. */
+/** The rows of a batch of frames, by how they are written. */
 export interface ProjectedRows {
-  /** Rows that are written once. */
   readonly inserted: {
     readonly [T in
       | 'prices'
@@ -19,7 +18,6 @@ export interface ProjectedRows {
       | 'late_verdicts'
       | 'admin_changes']: RowsOf<T>
   }
-  /** Rows that take the place of the one with the same key. */
   readonly replaced: {
     readonly [T in
       | 'writers'
@@ -36,13 +34,12 @@ export interface ProjectedRows {
       | 'tasks'
       | 'external_tasks']: RowsOf<T>
   }
-  /** Rows whose figures are added to the one with the same key. */
   readonly added: { readonly usage_by_day: RowsOf<'usage_by_day'> }
-  /** Rows that are written where none has their key; of several with one key the first. */
+  /** Written where no row has their key; of several with one key the first. */
   readonly first: { readonly [T in 'stored_responses' | 'seals']: RowsOf<T> }
-  /** Rows in the order of their key, of which those are written whose key is above all that are there. */
+  /** In the order of their key; those are written whose key is above all that are there. */
   readonly rising: { readonly movement_minutes: RowsOf<'movement_minutes'> }
-  /** Keys of rows that go; they go before others come. */
+  /** Keys of rows to delete, before others are inserted. */
   readonly deleted: {
     readonly subscriptions: readonly Pick<RowOf<'subscriptions'>, 'workspace_id'>[]
     readonly holds: readonly Pick<RowOf<'holds'>, 'workspace_id' | 'hold_id'>[]
@@ -51,7 +48,6 @@ export interface ProjectedRows {
 }
 
 export interface ProjectionBatch {
-  /** The sequence at which the tables must stand. */
   readonly fromSequence: number
   readonly toSequence: number
   /** Id of the log's first frame, in the batch that has it. */
@@ -59,21 +55,18 @@ export interface ProjectionBatch {
   readonly rows: ProjectedRows
 }
 
-/** The tables, as the projector writes them. */
 export interface ProjectionStore {
-  /** The ledger as the tables have it. */
   load(): Promise<LedgerSnapshot>
   /**
-   * Writes a batch's rows and moves the checkpoint, in one transaction. False, and nothing written, when the checkpoint no longer
-   * stands at `fromSequence`. Rejects with `RefusedRows` for rows that the tables will never take; after any other rejection the
-   * batch may or may not have been written.
+   * Writes a batch's rows and moves the checkpoint, in one transaction. False, and nothing written, when the checkpoint
+   * is no longer at `fromSequence`. Rejects with `RefusedRows` for rows that the tables will never take; after any
+   * other rejection the batch may or may not have been written.
    */
   apply(batch: ProjectionBatch): Promise<boolean>
-  /** The sequence at which the tables stand. */
   checkpoint(): Promise<number>
 }
 
-/** The tables will never take these rows: an event says what cannot be. */
+/** The tables will never take these rows: an event holds an impossible value. */
 export class RefusedRows extends Error {
   override readonly name = 'RefusedRows'
 }

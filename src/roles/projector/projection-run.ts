@@ -5,32 +5,29 @@ import { type AccumulatedRows, accumulate, finishBatch, startBatch } from './acc
 import { projectorLimits } from './limits.ts'
 import { type ProjectionBatch, type ProjectionStore, RefusedRows } from './ports.ts'
 
-/** Why a stretch ended, when nothing was wrong with what the log says. */
 export type RunEnd =
   | { readonly reason: 'stopped' }
-  /** The tables stand at `toSequence`. */
   | { readonly reason: 'reached' }
-  /** Somebody else moved the checkpoint. */
+  /** Another projector moved the checkpoint. */
   | { readonly reason: 'overtaken' }
-  /** The tables no longer have what was committed last: their server broke down before it was on its disk. */
+  /** The tables no longer have the last commit: their server crashed before it was on disk. */
   | { readonly reason: 'lost' }
   /** The tables could not be written to, and may or may not have the last batch. */
   | { readonly reason: 'unavailable'; readonly cause: unknown }
 
 export interface ProjectionRunParts {
-  /** As the tables have it; the stretch owns it and changes it in place. */
+  /** As the tables have it; the run owns it and changes it in place. */
   readonly ledger: Ledger
   readonly log: Pick<EventLog, 'follow'>
   readonly store: Pick<ProjectionStore, 'apply'>
   readonly batchEventsMax: number
-  /** Goes no further than this frame. */
   readonly toSequence?: number
   readonly onProjected?: (sequence: number) => void
 }
 
 /**
- * Projects from where the tables stand until its ledger and the tables may differ; whoever goes on then loads them anew.
- * Frames gather while a batch commits; when one is full, the log's follower waits.
+ * Projects from the tables' checkpoint on until its ledger and the tables may differ; the next run loads them anew.
+ * Frames accumulate while a batch commits; when one is full, the log's follower waits.
  */
 export class ProjectionRun {
   readonly #parts: ProjectionRunParts
@@ -39,7 +36,7 @@ export class ProjectionRun {
   readonly #ended = Promise.withResolvers<RunEnd>()
   #accumulated: AccumulatedRows
   #room = Promise.withResolvers<void>()
-  /** Events since others had their turn. */
+  /** Events since the last yield to the event loop. */
   #slice = 0
   #wake: () => void = () => undefined
   #committing = false
@@ -61,14 +58,13 @@ export class ProjectionRun {
     return this.#ended.promise
   }
 
-  /** Commits what was gathered and ends. */
   stop(): void {
     this.#stopping = true
     this.#wake()
     this.#endIfDone()
   }
 
-  /** Ends, since the tables stand before what was committed; a commit that is under way finds that out by itself. */
+  /** Ends, since the tables are behind the last commit; a commit under way finds that out by itself. */
   abandon(): void {
     if (!this.#committing) this.#end({ reason: 'lost' })
   }
@@ -107,7 +103,7 @@ export class ProjectionRun {
     return this.#accumulated.size >= this.#parts.batchEventsMax
   }
 
-  /** A commit costs much the same for one event as for hundreds: under load they gather for a moment. */
+  /** A commit costs much the same for one event as for hundreds: under load they accumulate for a moment. */
   #throttle(): Promise<void> {
     const hurried = this.#stopping || this.#over || this.#isFull() || this.#toSequence !== Number.POSITIVE_INFINITY
     if (hurried) return Promise.resolve()
@@ -166,7 +162,7 @@ export class ProjectionRun {
     this.#over = true
     this.#wake()
     this.#makeRoom()
-    // Whatever ended the follower is told by its `done`.
+    // A fault of the follower is reported by its `done`.
     this.#follower.stop().then(settle, settle)
   }
 }

@@ -16,7 +16,7 @@ export interface ProjectorParts {
   readonly log: Pick<EventLog, 'follow' | 'lastSequence'>
   readonly store: ProjectionStore
   readonly logger: Logger
-  /** Told once what ended the projector: nothing is projected from then on. */
+  /** Called once with the fault that ended the projector: nothing is projected from then on. */
   readonly onFatal: (fault: Error) => void
 }
 
@@ -27,11 +27,11 @@ interface Waiter {
 }
 
 /**
- * Keeps the tables at the end of the log: from its own batches, or, while another projector writes them, by watching. Tables that
- * cannot be reached are waited for; an event that cannot be projected ends it.
+ * Keeps the tables at the end of the log: from its own batches, or, while another projector writes them, by watching.
+ * Unreachable tables are waited for; an event that cannot be projected ends it.
  */
 export class Projector implements WatchedRole {
-  /** Resolves after `stop`; rejects with what ended the projector. */
+  /** Resolves after `stop`; rejects with the fault that ended the projector. */
   readonly done: Promise<void>
   readonly #parts: ProjectorParts
   readonly #stopping = new AbortController()
@@ -39,7 +39,6 @@ export class Projector implements WatchedRole {
   #sequence = 0
   #waiters: Waiter[] = []
   #over: { readonly fault: unknown } | null = null
-  /** Of tables that cannot be brought up to date. */
   readonly #warning: ThrottledWarning
   #warningCause: unknown
   readonly #database: Probe
@@ -53,7 +52,6 @@ export class Projector implements WatchedRole {
     this.done.catch(parts.onFatal)
   }
 
-  /** The sequence at which the tables stood when last heard of. */
   projectedSequence(): number {
     return this.#sequence
   }
@@ -77,12 +75,11 @@ export class Projector implements WatchedRole {
     })
   }
 
-  /** Commits what was gathered. */
   async stop(): Promise<void> {
     this.#stopping.abort(new Error('the projector was stopped'))
     await this.#database.stop()
     this.#projection?.stop()
-    // A fault was told to `onFatal`.
+    // The fault went to `onFatal`.
     await this.done.catch(() => {})
   }
 
@@ -135,7 +132,7 @@ export class Projector implements WatchedRole {
     if (end.reason === 'overtaken') await reaching(() => this.#standBy())
   }
 
-  /** A crash of the server takes back what was committed last, which without a next frame nobody else would notice. */
+  /** A crash of the server takes back the last commit, which without a next frame would go unnoticed. */
   async #probe(): Promise<void> {
     const committed = this.#sequence
     if ((await this.#parts.store.checkpoint()) < committed) this.#projection?.abandon()
@@ -147,7 +144,7 @@ export class Projector implements WatchedRole {
     return snapshot
   }
 
-  /** Where nothing is left to be written, nothing else shows that it could be. */
+  /** With nothing left to write, nothing else shows that the tables are writable again. */
   async #clearWarningAtEnd(): Promise<void> {
     if ((await this.#parts.log.lastSequence()) <= this.#sequence) this.#clearWarning()
   }
@@ -165,7 +162,7 @@ export class Projector implements WatchedRole {
     }
   }
 
-  /** Watches the checkpoint until it stands still while the log goes on. */
+  /** Watches the checkpoint until it stops moving while the log grows. */
   async #watchOther(): Promise<void> {
     const { log, store, logger } = this.#parts
     logger.info({}, 'another projector writes the tables, standing by')
@@ -182,7 +179,7 @@ export class Projector implements WatchedRole {
   }
 
   async #pause(ms: number): Promise<void> {
-    // Only `stop` ends a pause early, and whoever pauses looks for that.
+    // Only `stop` ends a pause early, and callers check for that.
     await delay(ms, undefined, { signal: this.#stopping.signal }).catch(() => {})
   }
 
@@ -210,7 +207,7 @@ class Unreachable extends Error {
   }
 }
 
-/** Runs what asks the tables and the log; a fault that waiting does not cure passes through. */
+/** Wraps faults in `Unreachable`, except those that waiting does not cure. */
 const reaching = async <T>(ask: () => Promise<T>): Promise<T> => {
   try {
     return await ask()

@@ -4,7 +4,7 @@ import { defineRole } from '../role.ts'
 import { LagWatch } from './lag-watch.ts'
 import { Projector, type ProjectorParts } from './projector.ts'
 
-/** Hears every event and says nothing: the only writer of the read models' tables. */
+/** Consumes every event and emits none: the only writer of the read models' tables. */
 export const projector = defineRole({
   name: 'projector',
   emits: manifests.projector,

@@ -15,7 +15,6 @@ import { storedOrNull, storedText } from '../../projections/stored-text.ts'
 import type { RowOf } from '../../projections/tables.ts'
 import type { StoredGrant } from '../../projections/wallet.table.ts'
 
-/** Where an event stands in the log. */
 export type ChargePlace = Pick<Applied, 'sequence' | 'index'>
 
 const isoOf = (epochMs: number): string => new Date(epochMs).toISOString()
@@ -245,7 +244,6 @@ export const usageEntryRow = (
   }
 }
 
-/** One where the provider keeps the answer. */
 export const storedResponseRows = (
   { sequence }: ChargePlace,
   { data }: EventOf<'UsageRecorded'>,
@@ -312,7 +310,6 @@ export const taskRow = (task: Task): RowOf<'tasks'> => ({
   results: JSON.stringify(task.results),
 })
 
-/** Of one that has succeeded, at the place of the event that settled it. */
 export const taskChargeRow = ({ sequence, index }: ChargePlace, task: Task): RowOf<'task_charges'> => ({
   workspace_id: task.workspaceId,
   sequence,
@@ -323,7 +320,6 @@ export const taskChargeRow = ({ sequence, index }: ChargePlace, task: Task): Row
   model: storedText(task.model),
 })
 
-/** Of a task that has an id of its caller's. */
 export const externalTaskRow = (task: Task & { readonly externalTaskId: string }): RowOf<'external_tasks'> => ({
   workspace_id: task.workspaceId,
   external_task_id: storedText(task.externalTaskId),
@@ -331,7 +327,6 @@ export const externalTaskRow = (task: Task & { readonly externalTaskId: string }
   request_digest: task.requestDigest,
 })
 
-/** What the vendor said too late, or once more. */
 export const lateVerdictRow = (
   { sequence, index }: ChargePlace,
   { type, data, time }: EventOf<'TaskSettled'> | EventOf<'LateVerdictSeen'>,

@@ -25,13 +25,12 @@ export interface UpstreamAttemptParts {
   readonly http: HttpClient
   readonly clock: Clock
   readonly observer: Observer
-  /** Of a stream. */
   readonly firstByteMs: number
-  /** The first byte of a whole answer comes when the model has finished. */
+  /** The first byte of a whole response comes when the model has finished. */
   readonly wholeAnswerMs: number
-  /** Between two pieces of either. */
+  /** Between two chunks of either. */
   readonly idleMs: number
-  /** For the usage of a stream whose client left when all else had come. */
+  /** For the usage of a stream whose client left once all else had come. */
   readonly closingUsageMs: number
 }
 
@@ -40,7 +39,6 @@ export interface UpstreamTranslation {
   readonly target: Target
 }
 
-/** A candidate's request, before it is sent. */
 export interface Prepared extends UpstreamTranslation {
   readonly type: 'prepared'
   readonly request: UpstreamRequest
@@ -58,7 +56,6 @@ export interface OpenStream extends UpstreamTranslation {
   readonly relay: StreamRelay
   readonly chunks: AsyncIterator<Uint8Array>
   readonly response: HttpResponse
-  /** What the events read so far released. */
   readonly first: Uint8Array | null
 }
 
@@ -71,7 +68,6 @@ export type AttemptOutcome = WholeAnswer | OpenStream | Failed
 
 const failed = (failure: CandidateFailure): Failed => ({ type: 'failed', failure })
 
-/** The whole body; null when it has more than `bytesMax`. */
 export const readUpstreamBody = async ({ body }: HttpResponse, bytesMax: number): Promise<Uint8Array | null> => {
   const chunks: Uint8Array[] = []
   let bytes = 0
@@ -98,7 +94,7 @@ const readWhole = async (
     : { type: 'whole', ...spoken, response, answer, bytes }
 }
 
-/** Some upstreams answer a stream's request with a page or a body; what names no type is looked into. */
+/** Some upstreams answer a stream's request with a page or a JSON body; a response without a type is inspected. */
 const isNoStream = ({ headers }: HttpResponse): boolean => /json|html/i.test(String(headers['content-type'] ?? ''))
 
 /** The first complete event decides: until then another candidate may serve. */
@@ -131,7 +127,6 @@ const readError = async ({ dialect, target }: UpstreamTranslation, response: Htt
 
 export const isSuccess = ({ status }: HttpResponse): boolean => status >= 200 && status <= 299
 
-/** What a refusing response says of its candidate. */
 export const readFailure = async (
   spoken: UpstreamTranslation,
   response: HttpResponse,
@@ -169,7 +164,6 @@ const send = async (
   return call.stream ? openStream(spoken, call, response) : readWhole(spoken, call, response)
 }
 
-/** Whom a candidate's call is asked of at an instant, in milliseconds since the epoch. */
 export const targetOf = (provider: Provider, { model, upstreamModel, sheet }: Candidate, nowMs: number): Target => ({
   provider,
   model,
@@ -181,7 +175,6 @@ export const targetOf = (provider: Provider, { model, upstreamModel, sheet }: Ca
 const notImplemented = ({ model }: Candidate, { surface }: AnswerRequest): GatewayError =>
   new GatewayError('not_implemented', `The model \`${model}\` is not available on the ${surface} surface.`)
 
-/** What one candidate is asked; a failure where it cannot be asked, which costs no upstream call. */
 export const prepare = (
   { providers, clock }: UpstreamAttemptParts,
   call: AnswerRequest,
@@ -200,7 +193,7 @@ export const prepare = (
   }
 }
 
-/** Asks one candidate. A failure that is the upstream's is an answer here; only faults of our own are thrown. */
+/** Calls one candidate. A failure of the upstream is returned; only faults of our own are thrown. */
 export const attemptUpstream = async (
   parts: UpstreamAttemptParts,
   prepared: Prepared,

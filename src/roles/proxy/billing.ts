@@ -7,14 +7,13 @@ import type { Attempt, UsageRecorded } from '../../events/types.ts'
 import type { AnswerRequest } from '../dispatch.ts'
 import type { Candidate } from '../role.ts'
 
-/** What one served call comes to. */
 export interface ServedBill {
   readonly candidate: Candidate
   readonly usage: Usage
   readonly source: UsageSource
   readonly outcome: UsageRecorded['outcome']
   readonly attempts: readonly Attempt[]
-  /** The provider keeps the answer under this id; null where it keeps none. */
+  /** The id under which the provider stores the response; null where it stores none. */
   readonly storedId: string | null
 }
 
@@ -49,7 +48,6 @@ export const usageFact = (call: AnswerRequest, bill: ServedBill): FactOf<'UsageR
   }
 }
 
-/** `status` and `reason` are what the client got. */
 export const failureFact = (
   call: AnswerRequest,
   error: Pick<GatewayError, 'status' | 'code'>,

@@ -1,6 +1,6 @@
 import { type EndableCall, OpenCalls } from '../open-calls.ts'
 
-/** Calls, and what is still owed to the log for them: a proxy stops when there are none. */
+/** Calls, and the log records that they still owe: a proxy stops when there are none. */
 export class CallsInFlight {
   readonly #calls = new OpenCalls()
   #owed = 0
@@ -15,7 +15,7 @@ export class CallsInFlight {
     this.#wake()
   }
 
-  /** Counts until the promise settles; its fault is told once, to `onFault`. */
+  /** Counts until the promise settles; its fault is passed once to `onFault`. */
   track(promise: Promise<unknown>, onFault: (fault: unknown) => void): void {
     this.#owed += 1
     promise.catch(onFault).finally(() => {
@@ -29,7 +29,6 @@ export class CallsInFlight {
     this.#calls.shutDown()
   }
 
-  /** Resolves once nothing is in flight. */
   idle(): Promise<void> {
     if (this.#isIdle) return Promise.resolve()
     return new Promise((resolve) => {

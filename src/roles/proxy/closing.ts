@@ -18,14 +18,13 @@ export interface ClosingParts {
 
 type ClosingFact = FactOf<'UsageRecorded'> | FactOf<'RequestFailed'>
 
-/** The charge counts, whatever is wrong with what is told beside it. */
+/** Keeps the charge where the vendor's details beside it are invalid. */
 const bareOf = (fact: ClosingFact): ClosingFact => {
   if (fact.type === 'RequestFailed') return { type: fact.type, data: { ...fact.data, attempts: [] } }
   const { storedResponseId: _storedResponseId, ...data } = fact.data
   return { type: fact.type, data: { ...data, attempts: [] } }
 }
 
-/** The one closing event of a call, from the moment it is said until the log has it. */
 export class ClosingAppender {
   readonly #parts: ClosingParts
   #appended: Promise<ClosingFact> | null = null
@@ -39,7 +38,7 @@ export class ClosingAppender {
     return this.#appended !== null
   }
 
-  /** The first word counts; later ones say nothing. The fact may still be counted when it is said. */
+  /** The first fact counts; later ones are ignored. A fact may still be a promise, such as a count under way. */
   append(fact: ClosingFact | Promise<ClosingFact>): void {
     if (this.begun) return
     this.#appended = Promise.resolve(fact)

@@ -15,9 +15,8 @@ import type { UpstreamError } from '../../runtime/observer.ts'
 import type { RoutedRequest } from '../dispatch.ts'
 import type { Candidate } from '../role.ts'
 
-/** Why a candidate did not serve. */
 export interface CandidateFailure {
-  /** In a word, for the attempt's record. */
+  /** A short code, for the attempt's record. */
   readonly reason: string
   readonly status: number | null
   /** What an operator needs to find the cause: never a key or a prompt. */
@@ -27,11 +26,10 @@ export interface CandidateFailure {
   readonly retryAfterSeconds?: number
   /** The caller's request is at fault: no other candidate is tried. */
   readonly refusal?: GatewayError
-  /** Why we could not ask the candidate: no upstream call was made, and the next one is tried. */
+  /** Why the candidate could not be called: no upstream call was made, and the next one is tried. */
   readonly unaskable?: GatewayError
 }
 
-/** A candidate that did not serve, and why. */
 export interface Unserved {
   readonly candidate: Pick<Candidate, 'level' | 'model'>
   readonly failure: CandidateFailure
@@ -39,7 +37,7 @@ export interface Unserved {
 
 const accountStatuses: readonly number[] = [401, 402, 403]
 
-/** True for a status that says something of the caller's request, not of the upstream or of our account there. */
+/** True for a status that blames the caller's request, not the upstream or our account there. */
 export const blamesCaller = (status: number): boolean =>
   status >= 400 && status < 500 && status !== 408 && status !== 429 && !accountStatuses.includes(status)
 
@@ -56,7 +54,7 @@ export const httpFailure = (fault: HttpFault): CandidateFailure => ({
   ...(fault.cause instanceof Error ? { detail: withoutKeys(fault.cause.message, []) } : {}),
 })
 
-/** OpenAI says 429 also when our account there is empty: waiting does not help. */
+/** OpenAI also sends 429 when our account there is empty: waiting does not help. */
 const emptyAccountCodes: readonly (string | null)[] = [
   'insufficient_quota',
   'billing_hard_limit_reached',
@@ -71,7 +69,7 @@ export const rateLimitFailure = (refusal: UpstreamRefusal | null, retryAfterSeco
 const boundedSeconds = (seconds: number): number =>
   Math.min(sharedLimits.upstreamRetryAfterSecondsMax, Math.max(0, Math.ceil(seconds)))
 
-/** Whole seconds, rounded up, of a `Retry-After` in seconds or as an HTTP date; 0 where it says nothing of use. */
+/** Whole seconds, rounded up, of a `Retry-After` in seconds or as an HTTP date; 0 where it is unusable. */
 export const retryAfterSecondsOf = (header: string | string[] | undefined, nowMs: number): number => {
   const text = (Array.isArray(header) ? header[0] : header)?.trim() ?? ''
   if (/^\d+(?:\.\d+)?$/.test(text)) return boundedSeconds(Number(text))
@@ -89,7 +87,7 @@ const codeByStatus: { readonly [status: number]: ErrorCode } = {
 const isKnownRefusal = (code: string | null): code is ErrorCode =>
   code !== null && Object.hasOwn(errorTable, code) && errorTable[code as ErrorCode].type === 'invalid_request_error'
 
-/** Some upstreams say 400 where our key there is wrong. */
+/** Some upstreams send 400 where our key there is wrong. */
 const blamesOurKey = ({ code, message }: UpstreamRefusal): boolean =>
   code === 'invalid_api_key' ||
   /\b(?:invalid|incorrect|expired) api[ _-]?key\b|\bapi[ _-]?key (?:is )?(?:not valid|invalid|incorrect|expired)\b/i.test(
@@ -105,7 +103,6 @@ const plainErrors: Readonly<Record<string, UpstreamError>> = {
   refused: 'refused',
 }
 
-/** A failure in the few words of what is counted. */
 export const upstreamErrorOf = ({ reason, status }: CandidateFailure): UpstreamError => {
   const plain = plainErrors[reason]
   if (plain !== undefined) return plain
@@ -113,17 +110,15 @@ export const upstreamErrorOf = ({ reason, status }: CandidateFailure): UpstreamE
   return status >= 500 ? 'status_5xx' : 'status_4xx'
 }
 
-/** What we refuse ourselves. */
 export const refused = (refusal: GatewayError): CandidateFailure => ({ status: null, reason: 'refused', refusal })
 
-/** A candidate that cannot be asked for this request, or not on its surface. */
 export const passedOver = (unaskable: GatewayError): CandidateFailure => ({
   status: null,
   reason: failureReason(unaskable),
   unaskable,
 })
 
-/** An upstream's 4xx as the caller sees it: its status, its scrubbed message, its code where that is one of ours. */
+/** An upstream's 4xx as the caller gets it: its status, its scrubbed message, its code where that is one of ours. */
 export const refusalFailure = (status: number, said: UpstreamRefusal): CandidateFailure => {
   if (blamesOurKey(said)) return { status, reason: 'account' }
   const { code, message, param } = said
@@ -132,7 +127,6 @@ export const refusalFailure = (status: number, said: UpstreamRefusal): Candidate
   return { status, reason: 'refused', refusal }
 }
 
-/** Why a call was given up from outside. */
 export type RunStopReason = 'client_gone' | 'deadline' | 'shutdown'
 
 export interface FailedAttempts {
@@ -163,8 +157,8 @@ const stopping = (details: ErrorDetails = {}): GatewayError =>
   })
 
 /**
- * The error of an open stream that ended early. `delivered`: a part of it is out. `brokenBy`: how, where it was not stopped by us;
- * `failedResponse`: the upstream's own, where it sent one.
+ * The error of an open stream that ended early. `delivered`: a part of it is out. `brokenBy`: how, where it was not
+ * stopped by us; `failedResponse`: the upstream's own, where it sent one.
  */
 export const streamInterrupted = (
   stopped: RunStopReason | null,
@@ -200,8 +194,8 @@ const detailsOf = (deciding: Unserved | undefined): ErrorDetails => {
 }
 
 /**
- * The error of a request that no candidate served. The last failure of one that was asked decides; 429 only where every one of these
- * was rate-limited. Where none could be asked, our own refusal is it.
+ * The error of a request that no candidate served. The last failure of one that was called decides; 429 only where
+ * every one of these was rate-limited. Where none could be called, our own refusal is it.
  */
 export const finalFailure = (call: RoutedRequest, { unserved, stopped }: FailedAttempts): GatewayError => {
   const asked = unserved.filter(({ failure }) => failure.unaskable === undefined)

@@ -32,8 +32,9 @@ export interface ForwardParts {
 }
 
 /**
- * Takes routed calls to their providers. Each call ends with exactly one UsageRecorded or RequestFailed, acknowledged before the end
- * of the answer is given out; a question ends with none. The answer throws GatewayError; a reader's pace is the upstream's pace.
+ * Takes routed calls to their providers. Each call ends with exactly one UsageRecorded or RequestFailed, acknowledged
+ * before the end of the response is released; a query ends with none. The response throws GatewayError; a reader's pace
+ * is the upstream's pace.
  */
 export const createForward = (parts: ForwardParts): Dispatch => {
   const runParts: RunParts & QuestionParts = {

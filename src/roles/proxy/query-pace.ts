@@ -3,17 +3,17 @@ import { proxyLimits } from './limits.ts'
 
 const intervalMs = 1_000 / proxyLimits.vendorQuestionsPerSecond
 
-/** How often each vendor account may be asked about tasks that have ended: its pollers need the rest of its rate. */
+/** Limits a proxy's queries about tasks that have ended, by vendor account: its pollers need the rest of its rate. */
 export class QueryPace {
   readonly #clock: Clock
-  /** By the name of the account: when all its turns are there again. */
+  /** By account name: the instant at which its whole allowance is available again. */
   readonly #fullMs = new Map<string, number>()
 
   constructor(clock: Clock) {
     this.#clock = clock
   }
 
-  /** False where there is none left for the moment. */
+  /** False where the allowance is used up for the moment. */
   next(vendor: string): boolean {
     const nowMs = this.#clock()
     const fullMs = Math.max(nowMs, this.#fullMs.get(vendor) ?? nowMs) + intervalMs

@@ -33,7 +33,6 @@ import {
 import { proxyLimits } from './limits.ts'
 import type { QueryPace } from './query-pace.ts'
 
-/** Video vendors' accounts, by the name of the provider. */
 export type Vendors = ReadonlyMap<string, Pick<VideoVendor, 'query'>>
 
 export interface QuestionParts {
@@ -45,7 +44,6 @@ export interface QuestionParts {
   readonly logger: Logger
   readonly observer: Observer
   readonly inFlight: CallsInFlight
-  /** For the whole of it. */
   readonly questionMs: number
 }
 
@@ -56,7 +54,7 @@ const unusable = ({ status }: HttpResponse, reason: string): Replied => failed({
 
 const tellCount = (tokens: number): Replied => ({ bytes: Buffer.from(JSON.stringify({ input_tokens: tokens })) })
 
-/** What an upstream answers at an address that it does not have. */
+/** The statuses of an upstream that does not have the address. */
 const absentStatuses: readonly number[] = [404, 405, 501]
 
 const notConfigured = failed({ status: null, reason: 'provider_not_configured' })
@@ -66,7 +64,6 @@ const noTask = (): GatewayError =>
 const noTurn = (): GatewayError =>
   new GatewayError('rate_limit_exceeded', 'The video vendor is asked too often.', { retryAfterSeconds: 1 })
 
-/** The results of a task that succeeded, once more. */
 const tellResults = (told: VendorStatus): Replied => {
   switch (told.type) {
     case 'ended':
@@ -84,7 +81,6 @@ const tellResults = (told: VendorStatus): Replied => {
 
 const noResponse = { message: 'There is no response with this id.', code: null, param: null }
 
-/** The one question of a call: no bill, no event, no other candidate. */
 class QuestionRun implements EndableCall {
   readonly #parts: QuestionParts
   readonly #call: RoutedRequest
@@ -110,7 +106,6 @@ class QuestionRun implements EndableCall {
     this.#stop('shutdown')
   }
 
-  /** Always called. */
   end(): void {
     clearTimeout(this.#timer)
     this.#cancel.abort()
@@ -118,7 +113,6 @@ class QuestionRun implements EndableCall {
     this.#parts.inFlight.leave(this)
   }
 
-  /** What the candidate's provider says; throws what the caller is told instead. */
   async answer(question: Question, candidate: Candidate): Promise<Uint8Array> {
     const replied = await this.#put(question, candidate)
     this.#observe(candidate, replied)
@@ -135,7 +129,7 @@ class QuestionRun implements EndableCall {
     this.#cancel.abort()
   }
 
-  /** A count of our own asks nobody; what we refuse ourselves neither. */
+  /** Neither a count of our own nor a refusal of ours reaches an upstream. */
   #observe({ provider }: Candidate, replied: Replied): void {
     if (!this.#asked) return
     const { observer } = this.#parts
@@ -178,7 +172,7 @@ class QuestionRun implements EndableCall {
     return tellResults(await vendor.query(kind, vendorTaskId, this.#cancel.signal))
   }
 
-  /** Upstreams of the format count, where they have that; for all others a tokenizer does. */
+  /** Upstreams of the format count, where they can; for all others a tokenizer does. */
   async #countTokens(target: Target): Promise<Replied> {
     const { body } = this.#call
     if (target.provider.dialect !== 'anthropic') return tellCount(await countPrompt(messagesClient.readRequest(body)))
@@ -216,10 +210,7 @@ class QuestionRun implements EndableCall {
   }
 }
 
-/**
- * Answers a question beside the answers: one attempt at the first candidate's provider, in bounded time; nothing enters the log. Throws
- * GatewayError.
- */
+/** One attempt at the first candidate's provider, in bounded time; nothing enters the log. Throws GatewayError. */
 export async function* answerQuestion(
   parts: QuestionParts,
   call: RoutedRequest,

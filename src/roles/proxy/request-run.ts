@@ -26,7 +26,6 @@ import { settleUsage } from './settle-usage.ts'
 
 export type RunParts = UpstreamAttemptParts & ClosingParts
 
-/** The candidate that answers, and since when it was asked. */
 interface Serving<Answered> {
   readonly candidate: Candidate
   readonly askedMs: number
@@ -48,7 +47,6 @@ const nextChunk = (relay: StreamRelay, chunks: OpenStream['chunks']): ReturnType
     ? withTimeout(chunks.next(), proxyLimits.upstreamFailedEventMs, () => new HttpFault('timeout'))
     : chunks.next()
 
-/** One routed call, from its first candidate to its one closing event. */
 export class RequestRun implements EndableCall {
   readonly #parts: RunParts
   readonly #call: AnswerRequest
@@ -59,17 +57,14 @@ export class RequestRun implements EndableCall {
   readonly #attempts: Attempt[] = []
   readonly #deadlineTimer: NodeJS.Timeout
   readonly #onClientGone = (): void => {
-    // A whole answer is read to its end and billed exactly.
+    // A whole response is read to its end and billed exactly.
     if (this.#call.stream) this.#stop('client_gone')
     this.#endWithoutReader()
   }
   #stopped: RunStopReason | null = null
   #streaming: Serving<OpenStream> | null = null
-  /** Under way for the reader. */
   #reading: Promise<Uint8Array | null> | null = null
-  /** From the moment when the client of a stream left. */
   #readingOn: Promise<void> | null = null
-  /** Why the upstream's stream ended early. */
   #brokenBy: string | null = null
   #released = false
   #ended = false
@@ -87,7 +82,7 @@ export class RequestRun implements EndableCall {
     else clientGone.addEventListener('abort', this.#onClientGone, { once: true })
   }
 
-  /** Tries the candidates in order. When none answers, throws what the caller is told, recorded. */
+  /** Tries the candidates in order. When none answers, throws the caller's error once it is recorded. */
   async serve(): Promise<Serving<WholeAnswer | OpenStream>> {
     const unserved: Unserved[] = []
     for (const candidate of this.#call.candidates) {
@@ -118,7 +113,7 @@ export class RequestRun implements EndableCall {
     this.#parts.logger.warn({ requestId, model, provider, status, reason, detail }, 'a provider did not serve')
   }
 
-  /** Records the bill of a whole answer, then gives the answer out. Throws `log_unavailable`. */
+  /** Records the bill of a whole response, then releases the response. Throws `log_unavailable`. */
   async settleWhole(serving: Serving<WholeAnswer>): Promise<readonly AnswerPart[]> {
     const { answer, bytes, dialect, target } = serving.answered
     const { reportedUsage } = answer
@@ -131,14 +126,14 @@ export class RequestRun implements EndableCall {
     return [headOf(serving), { type: 'bytes', bytes: body }]
   }
 
-  /** From here on whoever stops the call has what was delivered billed at once. */
+  /** From here on any stop of the call bills at once what was delivered. */
   openStream(serving: Serving<OpenStream>): Head {
     this.#streaming = serving
     if (this.#stopped !== null) this.#appendStopped(serving, this.#stopped)
     return headOf(serving)
   }
 
-  /** False once no more bytes may be given out; marks them given out otherwise. */
+  /** False once no more bytes may be delivered; otherwise counts them as delivered. */
   release(bytes: Uint8Array | null): bytes is Uint8Array {
     if (this.#stopped !== null) return false
     this.#concludeStream(bytes !== null)
@@ -151,7 +146,6 @@ export class RequestRun implements EndableCall {
     return this.#closing.begun || this.#stopped !== null
   }
 
-  /** The next bytes for the client; null when these upstream bytes hold none. */
   async read(stream: OpenStream): Promise<Uint8Array | null> {
     this.#reading = this.#readNext(stream)
     try {
@@ -185,7 +179,7 @@ export class RequestRun implements EndableCall {
     this.#endWithoutReader()
   }
 
-  /** Always called; resolves when nothing is read any more. A reader that left without a word is a client that is gone. */
+  /** Always called; resolves when nothing is read any more. A reader that ends early is a client that is gone. */
   async end(): Promise<void> {
     if (!this.#closing.begun) this.#stop('client_gone')
     if (this.#readingOn === null) this.#leave()
@@ -201,7 +195,7 @@ export class RequestRun implements EndableCall {
     this.#openCalls?.leave(this)
   }
 
-  /** The reader may never come back for the rest: what is owed to the log counts by itself. */
+  /** The reader may never come back for the rest: what the log is owed is tracked by itself. */
   #endWithoutReader(): void {
     if (this.#closing.begun) this.#leave()
   }
@@ -214,7 +208,7 @@ export class RequestRun implements EndableCall {
     clearTimeout(this.#deadlineTimer)
   }
 
-  /** What stops a call after its client has left ends what is read on. */
+  /** What stops a call after its client has left also ends the reading on. */
   #stop(why: RunStopReason): void {
     if (this.#closing.begun || (this.#stopped !== null && why === 'client_gone')) return
     this.#stopped ??= why
@@ -227,7 +221,7 @@ export class RequestRun implements EndableCall {
     if (this.#streaming !== null) this.#appendStopped(this.#streaming, why)
   }
 
-  /** The client of a stream has left, and its reader may not come back: where only the end is awaited, the upstream's own figure is moments away. */
+  /** After a client left: where only the end is awaited, the upstream's own figure is moments away. */
   async #readOn({ answered }: Serving<OpenStream>): Promise<void> {
     const bound = setTimeout(() => this.#stop('deadline'), this.#parts.closingUsageMs)
     try {
@@ -245,7 +239,7 @@ export class RequestRun implements EndableCall {
     }
   }
 
-  /** What has come and was not read yet was said too. */
+  /** Output that has come and was not read yet was generated too. */
   #awaitsEnd({ relay, response }: OpenStream): boolean {
     if (this.#reading === null) for (const chunk of response.takeArrived()) relay.push(chunk)
     return relay.contentIsOver || relay.state !== 'open'
@@ -274,7 +268,7 @@ export class RequestRun implements EndableCall {
     this.#appendDelivered(serving, why === 'client_gone' ? 'client_gone' : 'interrupted', this.#released)
   }
 
-  /** The upstream's own figure where it came, else a count of what was delivered; nothing delivered is free, but for a client that left. */
+  /** Nothing delivered is free, except after a client left; usage that was not reported is counted. */
   #appendDelivered(serving: Serving<OpenStream>, outcome: UsageRecorded['outcome'], delivered: boolean): void {
     const { reportedUsage } = serving.answered.relay
     if (delivered || (reportedUsage !== null && outcome === 'client_gone'))
@@ -288,7 +282,7 @@ export class RequestRun implements EndableCall {
     this.#appendEnd(failureFact(this.#call, error, this.#attempts))
   }
 
-  /** Says the bill as soon as the upstream has ended, so that it is under way while the last bytes are given out. */
+  /** Appends the bill as soon as the upstream has ended, so that it is under way while the last bytes are delivered. */
   #concludeStream(hasBytes: boolean): void {
     const serving = this.#streaming
     if (serving === null || this.#closing.begun) return
@@ -336,7 +330,7 @@ export class RequestRun implements EndableCall {
       .then((counted) => usageFact(this.#call, { ...bill, ...settleUsage(reported, counted) }))
   }
 
-  /** Resolves with the usage that we counted; null where the upstream told it. */
+  /** Resolves with the usage that we counted; null where the upstream reported it. */
   async #acknowledged(): Promise<Usage | null> {
     const fact = await this.#closing.acknowledged()
     return fact.type === 'UsageRecorded' && fact.data.source === 'estimated' ? fact.data.usage : null
@@ -372,7 +366,7 @@ export class RequestRun implements EndableCall {
     reason: string | null,
   ): Attempt {
     const durationMs = Math.max(0, Math.round(this.#parts.clock() - askedMs))
-    const isStatus = status !== null && status >= 100 && status <= 599 // An upstream may say anything.
+    const isStatus = status !== null && status >= 100 && status <= 599 // An upstream may send any number.
     return { model, provider, outcome, status: isStatus ? status : null, reason, durationMs }
   }
 }

@@ -7,20 +7,17 @@ import { defineRole, type RunningRole } from '../role.ts'
 import { CallsInFlight } from './calls-in-flight.ts'
 import { createForward, type ForwardParts } from './forward.ts'
 
-/** Where routed calls come from: the edge of the same process, or a queue. */
 export interface CallSource {
   /** Hands every call to `dispatch` until it is stopped; the stop may wait for the calls that it took. */
   serve(dispatch: Dispatch): ServedCalls
 }
 
 export interface ServedCalls extends RunningRole {
-  /** From here on waits for no reader: an answer that cannot be given out at once is broken off. */
+  /** From here on waits for no reader: a response that cannot be delivered at once is broken off. */
   giveUp(): void
-  /** Whether calls come. */
   readonly check: Check
 }
 
-/** Other bounds than those of `limits.ts`, for a test. */
 export type ProxyBounds = Pick<
   ForwardParts,
   'firstByteMs' | 'wholeAnswerMs' | 'idleMs' | 'closingUsageMs' | 'closingAckMs' | 'questionMs'
@@ -28,13 +25,13 @@ export type ProxyBounds = Pick<
 
 export interface ProxyParts extends Omit<ForwardParts, 'inFlight'> {
   readonly calls: CallSource
-  /** How long calls in flight may go on when the proxy stops. */
+  /** How long calls in flight may continue when the proxy stops. */
   readonly drainMs?: number
 }
 
 /**
- * Takes no more calls, lets those in flight finish, and ends what is left after `drainMs`; its readers have a moment to take what they
- * are told. Rejects when their ends could not be recorded.
+ * Takes no more calls, lets those in flight finish, and ends the rest after `drainMs`; their readers have a moment to
+ * take the error. Rejects when their ends could not be recorded.
  */
 const drain = async (serving: ServedCalls, inFlight: CallsInFlight, drainMs: number, endMs: number): Promise<void> => {
   // The source may wait for calls that only the timers end.
@@ -56,7 +53,6 @@ const start = async ({ calls, drainMs = sharedLimits.stopMs, ...parts }: ProxyPa
   return { checks: () => ({ calls: serving.check }), stop: () => drain(serving, inFlight, drainMs, endMs) }
 }
 
-/** Routed call → provider → bytes and one closing event. */
 export const proxy = defineRole({
   name: 'proxy',
   emits: manifests.proxy,

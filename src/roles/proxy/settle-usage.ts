@@ -9,8 +9,8 @@ const larger = (told: Usage['toolCalls'], seen: Usage['toolCalls']): Usage['tool
 })
 
 /**
- * Usage that was told and may not be that of the whole answer: it lags behind what was delivered, or contradicts it. The larger output counts,
- * and for each built-in tool the larger number of calls. None told is none reported.
+ * Reported usage may not cover the whole response: it lags behind what was delivered, or contradicts it. The larger
+ * output counts, and for each built-in tool the larger number of calls. Null when no usage was reported.
  */
 export const settleUsage = (told: Usage | null, counted: Usage): Settled => {
   if (told === null) return { usage: counted, source: 'estimated' }

@@ -4,20 +4,19 @@ import type { LedgerTail } from '../../log/ledger-tail.ts'
 
 export type DeadlineSource = Pick<LedgerTail, 'ledger' | 'onApplied'>
 
-/** What has a deadline, and where it is told and stands. Deadlines are milliseconds since the epoch. */
+/** How items of a kind and their deadlines are read. Deadlines are milliseconds since the epoch. */
 interface Kind<Item> {
-  /** ISO 8601; undefined for an event that tells none. */
+  /** ISO 8601; undefined for an event without a deadline. */
   readonly told: (event: Event) => string | undefined
   readonly standing: (ledger: Ledger) => Iterable<Item>
-  /** Null: never. */
   readonly deadlineMsOf: (item: Item) => number | null
 }
 
-/** Which of a kind are past their deadlines. There are tens of thousands: they are looked through only when one may be. */
+/** There are tens of thousands of items: they are scanned only when one may be due. */
 export class DeadlineIndex<Item> {
   readonly #tail: DeadlineSource
   readonly #kind: Kind<Item>
-  /** None that stands has a deadline before. */
+  /** No open item has an earlier deadline. */
   #earliestMs = Number.NEGATIVE_INFINITY
   readonly #unlisten: () => void
 

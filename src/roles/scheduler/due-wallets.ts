@@ -3,7 +3,6 @@ import { expirablePicos, type Wallet } from '../../domain/wallet/wallet.ts'
 import type { PlanPublished } from '../../events/types.ts'
 import type { LedgerTail } from '../../log/ledger-tail.ts'
 
-/** A wallet that time moves, and how. */
 export interface DueWallet {
   readonly workspaceId: string
   readonly commands: readonly WalletCommand[]
@@ -13,14 +12,13 @@ const never = Number.POSITIVE_INFINITY
 
 type Plans = ReadonlyMap<string, PlanPublished>
 
-/** The first end of a credit or a period after an instant. */
 const nextEndMs = ({ grants, subscription }: Wallet, afterMs: number): number => {
   const grantMs = grants.find(({ expiresAtMs }) => expiresAtMs > afterMs)?.expiresAtMs ?? never
   const periodMs = subscription?.expiresAtMs ?? never
   return periodMs > afterMs ? Math.min(grantMs, periodMs) : grantMs
 }
 
-/** Of a subscription one period at a time: the next one, if it is over as well, is due as soon as it stands. */
+/** One period of a subscription at a time: the next one, if it is over as well, is due once it is stored. */
 const commandsAt = (wallet: Wallet, plans: Plans, nowMs: number): readonly WalletCommand[] => {
   const { grants, subscription } = wallet
   const lapses: WalletCommand[] = grants
@@ -31,10 +29,10 @@ const commandsAt = (wallet: Wallet, plans: Plans, nowMs: number): readonly Walle
   return [...lapses, { type: 'EndPeriod', subscriptionId, expiresAtMs, terms: plans.get(terms.planId) ?? terms }]
 }
 
-/** Which wallets have credits that lapse, or a plan whose period is over. They are looked through only when one may have. */
+/** Wallets with credits that lapse, or a plan whose period is over. They are scanned only when one may be due. */
 export class DueWallets {
   readonly #tail: Pick<LedgerTail, 'ledger' | 'onApplied'>
-  /** Before it nothing is due, but for what is held of credits past their end: that is due when the wallet moves. */
+  /** Nothing is due before it, except expired credits that are held: those are due when the wallet changes. */
   #earliestMs = Number.NEGATIVE_INFINITY
   readonly #unlisten: () => void
 
@@ -59,7 +57,7 @@ export class DueWallets {
       if (commands.length > 0) due.push({ workspaceId: wallet.workspaceId, commands })
       this.#expect(nextEndMs(wallet, nowMs))
     }
-    // What could not be stored is due again.
+    // A command that could not be stored is due again.
     if (due.length > 0) this.#expect(nowMs)
     return due
   }

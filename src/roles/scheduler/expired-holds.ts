@@ -6,7 +6,6 @@ function* openHolds({ wallets }: Ledger): Generator<Hold> {
   for (const { holds } of wallets.values()) yield* holds.values()
 }
 
-/** Which open holds are past their deadlines. */
 export const expiredHolds = (tail: DeadlineSource): DeadlineIndex<Hold> =>
   new DeadlineIndex(tail, {
     told: (event) => (event.type === 'HoldPlaced' ? event.data.deadline : undefined),

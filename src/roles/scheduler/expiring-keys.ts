@@ -1,7 +1,6 @@
 import type { Key } from '../../domain/accounts/accounts.ts'
 import { DeadlineIndex, type DeadlineSource } from './deadline-index.ts'
 
-/** Which working keys are past their expiry. */
 export const expiringKeys = (tail: DeadlineSource): DeadlineIndex<Key> =>
   new DeadlineIndex(tail, {
     told: ({ type, data }) => (type === 'KeyIssued' || type === 'KeyExpirySet' ? data.expiresAt : undefined),

@@ -1,12 +1,11 @@
 /** The bounds of this folder, each with its unit in the name and its reason beside it. */
 export const schedulerLimits = {
-  // Scheduler
   sealTickMs: 100,
   sealEveryMs: 600, // With a tick and the append: a checkpoint at least every second under load.
-  sealStandbyMs: 2_000, // A sealer that another one's checkpoints come to waits for so much longer.
+  sealStandbyMs: 2_000, // A sealer that receives another one's checkpoints waits for so much longer.
   sealLeavesMax: 4_096, // Their hashes take 180 KB of a frame.
-  sealSliceBytesMax: 1024 * 1024, // A few milliseconds of hashing; then others in the process have their turn.
-  sealFaultMs: 60_000, // Between two complaints of a log that is not sealed any further.
+  sealSliceBytesMax: 1024 * 1024, // A few milliseconds of hashing; then it yields to the rest of the process.
+  sealFaultMs: 60_000, // Between two errors about a log that is not sealed any further.
   expiryTickMs: 250,
   clockJumpMs: 1_000, // A wall clock that is ahead by more was set; a late tick of a busy process delays both clocks alike.
   clockSettleMs: 1_800_000, // Longer than an allowance of the default request deadline lives; a dead edge's money is back so much later.

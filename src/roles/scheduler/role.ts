@@ -23,16 +23,14 @@ type Expiring = 'HoldReleased' | 'KeyRevoked' | 'CreditExpired' | 'PlanRenewed' 
 export interface SchedulerParts {
   readonly log: LogOf<Expiring | 'CheckpointSealed'> & RawFrames
   readonly tail: LedgerTail
-  /** Null: this process seals nothing. */
   readonly sealing: Pick<SealerParts, 'signer' | 'previous'> | null
   readonly requestDeadlineMs: number
   readonly clock: Clock
-  /** Never jumps; the process's own where none is named. */
+  /** Never jumps; default: the process's own. */
   readonly steadyClock?: Clock
   readonly logger: Logger
 }
 
-/** A hold past its deadline is released, a key past its expiry revoked, a credit past its end lapses, a plan is renewed or ends with its period. */
 const startExpiry = ({ log, tail, requestDeadlineMs, clock, steadyClock, logger }: SchedulerParts): RunningRole => {
   const settleMs = Math.max(schedulerLimits.clockSettleMs, 3 * requestDeadlineMs)
   const ends: Pick<LogOf<Expiring>, 'appendToWallet'> = log
@@ -55,7 +53,7 @@ const startExpiry = ({ log, tail, requestDeadlineMs, clock, steadyClock, logger 
     logger.info({ workspaceId, keyId }, 'a key past its expiry was revoked')
   }
 
-  /** In their order: what lapses goes before the next fee is taken. */
+  /** In order: credits lapse before the next fee is taken. */
   const carryOut = async ({ workspaceId, commands }: DueWallet): Promise<void> => {
     const outcomes = await Promise.all(commands.map((command) => writer.execute(workspaceId, command)))
     for (const outcome of outcomes)
@@ -95,7 +93,6 @@ const startExpiry = ({ log, tail, requestDeadlineMs, clock, steadyClock, logger 
   }
 }
 
-/** Whatever time causes: holds, keys, credits and plans whose time is over end, what is new in the log is sealed. */
 const start = async (parts: SchedulerParts): Promise<WatchedRole> => {
   const { sealing, tail } = parts
   const expiry = startExpiry(parts)
@@ -103,7 +100,7 @@ const start = async (parts: SchedulerParts): Promise<WatchedRole> => {
   return {
     checks: () => (sealer === null ? {} : { sealing: sealer.check }),
     stop: async () => {
-      await expiry.stop() // What it stores last is sealed too.
+      await expiry.stop() // Its last frames are sealed too.
       await sealer?.stop()
     },
   }

@@ -19,9 +19,8 @@ import { schedulerLimits } from './limits.ts'
 export interface SealerParts {
   readonly log: Pick<LogOf<'CheckpointSealed'>, 'append' | 'writer'> & RawFrames
   readonly signer: Signer
-  /** Whose checkpoints are built on beside our own: the keys before ours. */
+  /** Verifiers of earlier keys, whose checkpoints are built on as well. */
   readonly previous: readonly Verifier[]
-  /** The last checkpoint of the log; null where there is none. */
   readonly sealed: LastSeal | null
   readonly clock: Clock
   readonly logger: Logger
@@ -32,7 +31,6 @@ const readFrame = async ({ log }: SealerParts, sequence: number): Promise<RawFra
   throw new SealFault(`frame ${sequence}, which holds the last checkpoint, is gone`)
 }
 
-/** Tells of which checkpoint is spoken. */
 const atFrame = <T>({ sequence }: RawFrame, read: () => T): T => {
   try {
     return read()
@@ -41,7 +39,7 @@ const atFrame = <T>({ sequence }: RawFrame, read: () => T): T => {
   }
 }
 
-/** The tree at the last checkpoint of the log. Throws where nobody we know has signed that, or it does not hold together. */
+/** The tree at the last checkpoint of the log. Throws where that is not signed by a known key, or is inconsistent. */
 const standingTree = async (parts: SealerParts, verifiers: readonly Verifier[]): Promise<GrowingTree> => {
   const { sealed } = parts
   if (sealed === null) return new GrowingTree()
@@ -55,7 +53,6 @@ const standingTree = async (parts: SealerParts, verifiers: readonly Verifier[]):
 
 const nothing = { checkpoints: [], isNews: true } as const
 
-/** The checkpoints in a frame, and whether it holds anything else. */
 const heardIn = (frame: RawFrame): { readonly checkpoints: readonly CheckpointSealed[]; readonly isNews: boolean } => {
   if (!mayHoldCheckpoint(frame)) return nothing
   const events = decodeEvents(frame.data)
@@ -64,9 +61,10 @@ const heardIn = (frame: RawFrame): { readonly checkpoints: readonly CheckpointSe
 }
 
 /**
- * Seals the log: a signed checkpoint over all its frames at least every `sealEveryMs` while there is anything new. Of several sealers one
- * works and the others wait for it to fall silent; two checkpoints of one log contradict each other nowhere. A checkpoint in the log that
- * nobody we know has signed, or that contradicts the frames, ends the sealing loudly: what is signed on top of it would be believed.
+ * Seals the log: a signed checkpoint over all its frames at least every `sealEveryMs` while there is anything new. Of
+ * several sealers one works and the others wait until its checkpoints stop; two checkpoints of one log never contradict
+ * each other. A checkpoint in the log that is not signed by a known key, or that contradicts the frames, ends the
+ * sealing with an error: what is signed on top of it would be believed.
  */
 class Sealer implements RunningRole {
   readonly #parts: SealerParts
@@ -74,7 +72,7 @@ class Sealer implements RunningRole {
   readonly #started: Promise<void>
   readonly #over = Promise.withResolvers<void>()
   #isOver = false
-  /** Why it gave up; null while it did not. */
+  /** Why sealing ended; null while it runs. */
   #failure: string | null = null
   #sealing = new SealBuilder()
   #follower: Follower | null = null
@@ -85,11 +83,9 @@ class Sealer implements RunningRole {
   /** The last checkpoint in the log is one of ours. */
   #isLeading = false
   #appending: Promise<void> | null = null
-  /** The last checkpoint could not be stored. */
   #isRefused = false
-  /** The frame that a stop waits for. */
   #awaited: { readonly sequence: number; readonly taken: () => void } | null = null
-  /** Bytes hashed since others had their turn. */
+  /** Bytes hashed since the last yield to the event loop. */
   #slice = 0
 
   constructor(parts: SealerParts) {
@@ -99,7 +95,6 @@ class Sealer implements RunningRole {
     this.#started = this.#start().catch((fault: unknown) => this.#fail(fault))
   }
 
-  /** Whether what comes into the log is still sealed. */
   get check(): Check {
     return checkOf(this.#failure === null, `the log is not sealed any further: ${this.#failure}`)
   }
@@ -121,7 +116,7 @@ class Sealer implements RunningRole {
   async #sealRest(): Promise<void> {
     const last = await this.#parts.log.lastSequence()
     await Promise.race([this.#taken(last), this.#over.promise])
-    const news = this.#lastProgress // What others store meanwhile is sealed by the next sealer.
+    const news = this.#lastProgress // Frames stored meanwhile by others are sealed by the next sealer.
     while (!this.#isOver && this.#sealing.sealedSize < news) {
       await this.#seal()
       if (this.#isRefused) return
@@ -186,7 +181,7 @@ class Sealer implements RunningRole {
     this.#lastSealMs = clock()
   }
 
-  /** What was never sealed is sealed in pieces that fit into a frame, and read no faster. */
+  /** A long backlog is sealed in parts that fit into a frame, and read no faster. */
   async #makeRoom(): Promise<void> {
     while (!this.#isOver && this.#sealing.unsealed >= schedulerLimits.sealLeavesMax) {
       await Promise.race([this.#seal(), this.#over.promise])
@@ -233,5 +228,5 @@ class Sealer implements RunningRole {
   }
 }
 
-/** Seals the log from its last checkpoint on. What keeps it from that is told in our own log and by its check, and ends nothing else. */
+/** Seals the log from its last checkpoint on. A fault is logged and shown by its check, and ends nothing else. */
 export const startSealer = (parts: SealerParts): Sealer => new Sealer(parts)

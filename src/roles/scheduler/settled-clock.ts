@@ -2,18 +2,17 @@ import type { Clock } from '../../runtime/clock.ts'
 import { schedulerLimits } from './limits.ts'
 
 /**
- * The wall clock for whatever time does to money: when it is set forward, the time that nobody has lived counts only once the allowances that
+ * The wall clock for expiry and renewal: when it is set forward, the skipped time counts only once the allowances that
  * were open then have had their time. A clock that is wrong from the start is believed.
  */
 export class SettledClock {
   readonly #clock: Clock
   readonly #settleMs: number
   readonly #steadyMs: () => number
-  /** Of the wall clock from the steady one, as far as it is believed. */
+  /** The wall clock's offset from the steady one, as far as it is believed. */
   #offsetMs: number
   #aheadSinceMs: number | null = null
 
-  /** `steadyMs` never jumps. */
   constructor(clock: Clock, settleMs: number, steadyMs: () => number = () => performance.now()) {
     this.#clock = clock
     this.#settleMs = settleMs
@@ -21,7 +20,7 @@ export class SettledClock {
     this.#offsetMs = clock() - steadyMs()
   }
 
-  /** Milliseconds since the epoch. Ask at least every second: what the clock drifts in between must not look like a jump. */
+  /** Milliseconds since the epoch. Call it at least every second: drift in between must not pass for a jump. */
   nowMs(): number {
     const steadyMs = this.#steadyMs()
     const offsetMs = this.#clock() - steadyMs

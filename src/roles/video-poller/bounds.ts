@@ -1,7 +1,6 @@
 import { sharedLimits } from '../../runtime/limits.ts'
 import { pollerLimits } from './limits.ts'
 
-/** The bounds of one poller; a test may set shorter ones. */
 export type PollerBounds = {
   readonly [Name in
     | 'openTasksMax'

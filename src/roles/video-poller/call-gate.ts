@@ -1,6 +1,6 @@
 import { pollerLimits } from './limits.ts'
 
-/** What brings a task to the vendor comes before what asks how it is. */
+/** Submits come before polls. */
 export type CallKind = 'submit' | 'poll'
 
 export interface CallGateParts {
@@ -10,7 +10,6 @@ export interface CallGateParts {
   readonly steadyMs: () => number
 }
 
-/** One call's place in the queue of its account. */
 export class CallPermit {
   readonly kind: CallKind
   readonly #answer = Promise.withResolvers<boolean>()
@@ -22,7 +21,6 @@ export class CallPermit {
     this.#onLeave = onLeave
   }
 
-  /** True when the call may be made, false when it was cancelled first. */
   get granted(): Promise<boolean> {
     return this.#answer.promise
   }
@@ -36,13 +34,11 @@ export class CallPermit {
     this.#answer.resolve(true)
   }
 
-  /** Gives up a place that still waits. */
   cancel(): void {
     this.#waits = false
     this.#answer.resolve(false)
   }
 
-  /** The call has ended. */
   leave(): void {
     this.#onLeave()
   }
@@ -50,7 +46,6 @@ export class CallPermit {
 
 const compactFrom = 1_024
 
-/** Turns of one kind, first come first served; those that were cancelled are passed over. */
 class PermitQueue {
   #turns: CallPermit[] = []
   #head = 0
@@ -64,7 +59,6 @@ class PermitQueue {
     return this.#head === this.#turns.length
   }
 
-  /** The first that waits; the queue is not empty. */
   shift(): CallPermit {
     const turn = this.#turns[this.#head]!
     this.#advance()
@@ -80,8 +74,8 @@ class PermitQueue {
 }
 
 /**
- * Keeps the calls of one vendor account under its cap: evenly spaced, so that no second has more, and few at a time. Submits go first,
- * but polls that wait are never starved.
+ * Keeps the calls of one vendor account under its cap: evenly spaced, so that no second has more, and few at a time.
+ * Submits go first, but waiting polls are never starved.
  */
 export class CallGate {
   readonly #intervalMs: number
@@ -90,13 +84,12 @@ export class CallGate {
   readonly #queues = { submit: new PermitQueue(), poll: new PermitQueue() }
   readonly #inFlight = { submit: 0, poll: 0 }
   #submitsInRow = 0
-  /** When the next call may be made. */
   #nextMs = Number.NEGATIVE_INFINITY
   #timer: NodeJS.Timeout | undefined
-  /** When submits are made again after the vendor had no room for one. */
+  /** Set after the vendor had no room for a submit. */
   #submitsFromMs = Number.NEGATIVE_INFINITY
   #submitsTimer: NodeJS.Timeout | undefined
-  /** Until the vendor takes one. */
+  /** Until the vendor accepts one. */
   #oneSubmitAtATime = false
 
   constructor({ callsPerSecond, submitsMax, pollsMax, steadyMs }: CallGateParts) {
@@ -105,7 +98,7 @@ export class CallGate {
     this.#steadyMs = steadyMs
   }
 
-  /** Asks for a turn; whoever gets it leaves it. */
+  /** The caller must `leave` a permit that was granted. */
   acquire(kind: CallKind): CallPermit {
     const turn = new CallPermit(kind, () => this.#leave(kind))
     this.#queues[kind].push(turn)
@@ -117,7 +110,7 @@ export class CallGate {
     return this.#steadyMs() < this.#submitsFromMs
   }
 
-  /** The vendor has no room: nothing is submitted for a while, and then one by one until it takes one. */
+  /** The vendor has no room: nothing is submitted for a while, and then one by one until it accepts one. */
   holdSubmits(delayMs: number): void {
     this.#oneSubmitAtATime = true
     this.#submitsFromMs = this.#steadyMs() + delayMs
@@ -170,7 +163,6 @@ export class CallGate {
     this.#queues[kind].shift().grant()
   }
 
-  /** Whose turn it is; null when nobody waits that may go. */
   #nextKind(): CallKind | null {
     const submits = !this.holdsSubmits && this.#isDue('submit', this.#oneSubmitAtATime ? 1 : this.#most.submit)
     const polls = this.#isDue('poll', this.#most.poll)

@@ -2,7 +2,6 @@ import type { Task } from '../../domain/video/task.ts'
 import { isObject, parseJson } from '../../encoding/json.ts'
 import { genericTask, nativeTask } from '../task-views.ts'
 
-/** What waits in the callback queue, under the id of its task. */
 export interface CallbackMessage {
   readonly url: string
   readonly workspaceId: string
@@ -10,7 +9,7 @@ export interface CallbackMessage {
   readonly body: string
 }
 
-/** A task that has ended, as its caller's poll tells it on the surface where it was asked for. */
+/** A task that has ended, as a poll on the surface of its submit returns it. */
 export const callbackMessage = (task: Task, url: string): CallbackMessage => ({
   url,
   workspaceId: task.workspaceId,
@@ -19,7 +18,6 @@ export const callbackMessage = (task: Task, url: string): CallbackMessage => ({
 
 export const encodeCallback = (message: CallbackMessage): Uint8Array => Buffer.from(JSON.stringify(message))
 
-/** Null for bytes that are no callback. */
 export const decodeCallback = (bytes: Uint8Array): CallbackMessage | null => {
   const message = parseJson(Buffer.from(bytes).toString())
   if (!isObject(message)) return null

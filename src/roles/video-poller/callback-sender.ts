@@ -12,7 +12,6 @@ import { pollerLimits } from './limits.ts'
 import type { PaceRandom } from './pace.ts'
 import { webhookSignature } from './signature.ts'
 
-/** Where callbacks go out. */
 export interface Webhooks {
   /** Connects to public addresses alone. */
   readonly http: HttpClient
@@ -39,7 +38,7 @@ const outcomeOf = (status: number): CallbackOutcome => {
   return status === 410 ? 'gone' : 'failed'
 }
 
-/** How a try went, and why, in words without the address: its owner may have put a secret in it. */
+/** The outcome of a try and its reason, without the address: its owner may have put a secret in it. */
 interface Tried {
   readonly outcome: CallbackOutcome
   readonly reason: string
@@ -53,7 +52,7 @@ const unsent = (fault: unknown): Tried => {
 
 const hostOf = ({ url }: CallbackMessage): string | undefined => URL.parse(url)?.host
 
-/** Posts what waits in the callback queue. A slow receiver holds up others like it, and no task. */
+/** Posts the entries of the callback queue. A slow receiver delays others like it, and no task. */
 export class CallbackSender {
   readonly #parts: CallbackSenderParts
   readonly #giveUp = new AbortController()
@@ -69,7 +68,6 @@ export class CallbackSender {
     return this.#taking.check
   }
 
-  /** Waits, within bounds, for the posts under way. */
   async stop(): Promise<void> {
     const { stopMs, lastAnswerMs } = this.#parts.bounds
     const stopped = this.#taking.stop()

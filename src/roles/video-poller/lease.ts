@@ -1,6 +1,6 @@
 import type { WorkItem } from '../work-queue.ts'
 
-/** An item in hand. Instants are milliseconds of the steady clock. */
+/** Instants are milliseconds of the steady clock. */
 export class Lease {
   readonly item: WorkItem
   readonly #leaseMs: number
@@ -14,7 +14,7 @@ export class Lease {
     this.#renewedMs = nowMs
   }
 
-  /** True when the item may have gone to somebody else: this process was paused, or cut off, or was handed the item once more. */
+  /** True when another process may have the item: this one was paused, or cut off, or was handed the item once more. */
   isLost(nowMs: number): boolean {
     return this.item.deliveries !== this.#deliveries || nowMs - this.#renewedMs >= this.#leaseMs
   }

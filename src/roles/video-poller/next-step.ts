@@ -1,10 +1,8 @@
 import type { VideoVerdict } from '../../domain/video/settle.ts'
 import { isEnded, type Task } from '../../domain/video/task.ts'
 
-/** The vendor's last word on a task that it took. */
 export type VendorVerdict = VideoVerdict & { readonly vendorTaskId: string }
 
-/** Why the vendor never took a task. */
 export interface VendorCallFailure {
   readonly reason: string
   /** The vendor's error code; null where the fault is ours. */
@@ -13,27 +11,23 @@ export interface VendorCallFailure {
 
 /** All that a task's next step is decided from. Instants are milliseconds of the steady clock. */
 export interface PollState {
-  /** As the log tells it, open or ended; null where it knows none, or not yet. */
+  /** As in the ledger, open or ended; null where it has none, or not yet. */
   readonly task: Pick<Task, 'status' | 'source' | 'vendorTaskId'> | null
   /** How often the item was handed out, this time included. */
   readonly deliveries: number
   /** A hold that has not come by then never comes. */
   readonly holdUntilMs: number
-  /** When the log, read to its end, last knew no such task; null: it was not asked. */
+  /** When the log, read to its end, last had no such task; null: not checked. */
   readonly absentMs: number | null
-  /** Set while a submit may have been sent whose end is not known: what became of it is asked from then on, and nothing is submitted. */
+  /** Set while a submit of unknown outcome may have been sent: from then on the vendor is only queried. */
   readonly findFromMs: number | null
-  /** As the vendor told this process. */
   readonly vendorTaskId: string | null
   readonly submittedRecorded: boolean
   readonly failure: VendorCallFailure | null
   readonly verdict: VendorVerdict | null
-  /** The log has the vendor's word, in time or too late. */
   readonly verdictRecorded: boolean
   readonly callbackQueued: boolean
-  /** The vendor's word on a task that ended without it is waited for until then. */
   readonly lateUntilMs: number
-  /** Back-off, and the pace of polls. */
   readonly notBeforeMs: number
 }
 
@@ -64,9 +58,10 @@ const failed = ({ reason, code }: VendorCallFailure): VideoVerdict => ({
 })
 
 /**
- * A task that is not open in the ledger has no hold yet, never gets one, or has ended: before this process began to follow the log, or
- * before the item came. The tables know the ended ones. They are asked at once about an item that somebody had before, and about any other
- * once its hold is overdue; only then is what nobody knows taken for a payload without a hold.
+ * A task that is not open in the ledger has no hold yet, never gets one, or has ended: before this process began to
+ * follow the log, or before the item came. The tables have the ended ones. They are queried at once about an item that
+ * was handed out before, and about any other once its hold is overdue; only then is an unknown task taken for a payload
+ * without a hold.
  */
 const awaitHold = ({ deliveries, holdUntilMs, absentMs }: PollState, nowMs: number): PollStep => {
   if (absentMs !== null && absentMs >= holdUntilMs) return { type: 'drop' }
@@ -76,10 +71,10 @@ const awaitHold = ({ deliveries, holdUntilMs, absentMs }: PollState, nowMs: numb
 
 const find = (findFromMs: number, nowMs: number): PollStep => (nowMs < findFromMs ? wait(findFromMs) : { type: 'find' })
 
-/** Once the vendor has the task, what it says of it; before, how it gets it, once. */
+/** Submits the task once, then polls it. */
 const towardsEnd = (standing: PollState, task: Known, nowMs: number): PollStep => {
   const { verdict, verdictRecorded, failure, findFromMs, submittedRecorded } = standing
-  if (verdictRecorded) return wait(Number.POSITIVE_INFINITY) // For the tail to tell of it.
+  if (verdictRecorded) return wait(Number.POSITIVE_INFINITY) // Until the tail delivers it.
   if (verdict !== null) return { type: 'settle', verdict }
   const vendorTaskId = task.vendorTaskId ?? standing.vendorTaskId
   if (vendorTaskId !== null)
@@ -90,7 +85,7 @@ const towardsEnd = (standing: PollState, task: Known, nowMs: number): PollStep =
   return failure === null ? { type: 'submit' } : { type: 'settle', verdict: failed(failure) }
 }
 
-/** The caller is told first. Where the hold ended without the vendor's word, that is still waited for: somebody may have to pay the vendor. */
+/** The callback goes first. A verdict after the hold's end is still awaited: the vendor may bill us. */
 const afterEnd = (standing: PollState, task: Known, nowMs: number): PollStep => {
   if (!standing.callbackQueued) return { type: 'queue_callback' }
   const { verdict, verdictRecorded, lateUntilMs, findFromMs } = standing
@@ -102,7 +97,6 @@ const afterEnd = (standing: PollState, task: Known, nowMs: number): PollStep => 
   return findFromMs === null ? { type: 'finish' } : find(findFromMs, nowMs)
 }
 
-/** What is to be done for a task now. */
 export const nextStep = (standing: PollState, nowMs: number): PollStep => {
   const { task, notBeforeMs } = standing
   if (nowMs < notBeforeMs) return wait(notBeforeMs)

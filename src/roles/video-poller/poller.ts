@@ -17,7 +17,6 @@ export interface PollerParts
   readonly vendors: ReadonlyMap<string, VideoVendorAccount>
 }
 
-/** The task that an event may tell of; null where it tells of none. */
 const taskIdOf = ({ type, data }: Event): string | null => {
   switch (type) {
     case 'HoldPlaced':
@@ -33,7 +32,6 @@ const taskIdOf = ({ type, data }: Event): string | null => {
   }
 }
 
-/** Every task that this process has in hand. */
 export class Poller {
   readonly #parts: PollerParts
   readonly #runParts: TaskRunParts
@@ -67,7 +65,7 @@ export class Poller {
     return this.#taking.check
   }
 
-  /** Gives every item back at once; then waits, within bounds, for calls under way and for what they bring to be recorded. */
+  /** Returns every item at once; then waits, within bounds, until the results of open calls are recorded. */
   async stop(): Promise<void> {
     const { stopMs, lastAnswerMs } = this.#parts.bounds
     this.#stopping = true

@@ -1,7 +1,7 @@
 import type { Task } from '../../domain/video/task.ts'
 import type { FactOf } from '../../events/envelope.ts'
 
-/** A percentage that is shown once a task has been in progress for so long. The vendor tells none, and an event for every poll would tell nothing. */
+/** The vendor reports no percentage, and an event for every poll would add nothing. */
 const marks: readonly { readonly fromMs: number; readonly percent: number }[] = [
   { fromMs: 0, percent: 30 },
   { fromMs: 15_000, percent: 50 },
@@ -11,7 +11,7 @@ const marks: readonly { readonly fromMs: number; readonly percent: number }[] = 
 
 const percentAfter = (ms: number): number => marks.findLast(({ fromMs }) => ms >= fromMs)?.percent ?? 30
 
-/** What is to be recorded after the vendor told a state of an open task; null where that shows nothing new. Time in milliseconds since the epoch. */
+/** Null where the vendor's state changes nothing. Milliseconds since the epoch. */
 export const progressOf = (
   task: Pick<Task, 'taskId' | 'workspaceId' | 'status' | 'progress' | 'startedMs'>,
   told: 'SUBMITTED' | 'IN_PROGRESS' | null,

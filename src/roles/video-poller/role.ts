@@ -18,19 +18,16 @@ import type { VideoVendorAccount } from './vendor-account.ts'
 export interface VideoPollerParts {
   readonly log: LogOf<PollerEvent>
   readonly tail: LedgerTail
-  /** Tells of tasks that ended before this process followed the log. */
   readonly recentTasks: Pick<RecentTasks, 'find'>
   readonly tasks: WorkQueue
   readonly callbacks: WorkQueue
-  /** By the name of the provider. */
   readonly vendors: ReadonlyMap<string, VideoVendorAccount>
-  /** Null where nobody is called back. */
+  /** Null where no callbacks are sent. */
   readonly webhooks: Webhooks | null
   readonly clock: Clock
   readonly logger: Logger
   readonly observer?: Observer
   readonly bounds?: Partial<PollerBounds>
-  /** Spreads polls and retries. */
   readonly random?: PaceRandom
   /** Milliseconds that never jump: leases, back-off and pace are kept by it. */
   readonly steadyMs?: () => number
@@ -54,7 +51,6 @@ const start = async ({
   }
 }
 
-/** The task queue → the vendor → one settlement a task; then whoever asked is called back. */
 export const videoPoller = defineRole({
   name: 'video-poller',
   emits: manifests['video-poller'],

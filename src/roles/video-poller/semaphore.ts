@@ -1,4 +1,3 @@
-/** Runs at most so many pieces of work at a time; the others wait for their turn, in order. */
 export class Semaphore {
   readonly #permits: number
   readonly #waiting: (() => void)[] = []
@@ -18,7 +17,6 @@ export class Semaphore {
     }
   }
 
-  /** The place goes to whoever waits longest. */
   #leave(): void {
     const next = this.#waiting.shift()
     if (next === undefined) this.#running -= 1

@@ -3,7 +3,7 @@ import { createHmac } from 'node:crypto'
 const secretPrefix = 'whsec_'
 
 /**
- * The `webhook-signature` of a message as Standard Webhooks writes it: HMAC-SHA256 over `id.timestamp.body`. The secret is base64, with or
+ * The `webhook-signature` of Standard Webhooks: HMAC-SHA256 over `id.timestamp.body`. The secret is base64, with or
  * without its prefix `whsec_`; the timestamp is in whole seconds.
  */
 export const webhookSignature = (secret: string, id: string, timestampSeconds: number, body: string): string => {

@@ -15,7 +15,7 @@ export interface RecordParts {
   readonly observer: Observer
 }
 
-/** The figure and the outcome count, whatever is wrong with what the vendor told beside them. */
+/** Keeps the figure and the outcome where the vendor's details beside them are invalid. */
 const bareOf = <V extends VideoVerdict | VendorVerdict>(verdict: V): V => ({
   ...verdict,
   deduction: verdict.deduction !== null && isUnits(verdict.deduction) ? verdict.deduction : null,

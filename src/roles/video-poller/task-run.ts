@@ -22,15 +22,14 @@ import { VendorClient, type VendorClientParts } from './vendor-client.ts'
 
 export interface TaskRunParts extends RecordParts, VendorClientParts {
   readonly tail: Pick<LedgerTail, 'ledger'>
-  /** Tells of tasks that ended before this process followed the log. */
+  /** Knows tasks that ended before this process followed the log. */
   readonly recentTasks: Pick<RecentTasks, 'find'>
-  /** Null where nobody is called back. */
+  /** Null where no callbacks are sent. */
   readonly callbacks: Pick<WorkQueue, 'put'> | null
   readonly payloadReads: Semaphore
   /** Of steps that fail because the log, or the queue, does not answer: thousands do so at once. */
   readonly logTrouble: ThrottledWarning
   readonly clock: Clock
-  /** Milliseconds that never jump. */
   readonly steadyMs: () => number
   readonly random: PaceRandom
   readonly bounds: PollerBounds
@@ -39,14 +38,14 @@ export interface TaskRunParts extends RecordParts, VendorClientParts {
 type TaskStanding = { -readonly [Name in keyof PollState]: PollState[Name] } & { task: Task | null }
 type WorkStep = Exclude<PollStep, { type: 'wait' }>
 
-/** What is still said when the poller stops: what it learnt must not be learnt again. */
+/** Still recorded when the poller stops: a result must not be fetched twice. */
 const lastWords: ReadonlySet<PollStep['type']> = new Set(['record_submitted', 'settle', 'record_late'])
 
 const longestSleepMs = 3_600_000 // A timer above 2^31 ms would fire at once.
 
 const lostRequest = 'The gateway lost the request before the vendor had it. Nothing was charged.'
 
-/** One task, from the moment its item is in hand until it is done or somebody else has it. */
+/** One task, from the moment its item is in hand until it is done or another process has it. */
 export class TaskRun {
   readonly taskId: string
   readonly #parts: TaskRunParts
@@ -55,7 +54,7 @@ export class TaskRun {
   #lease: Lease
   /** Undefined until the payload was read. */
   #callbackUrl: string | null | undefined
-  /** A submit of somebody else, or one whose end is not known, may have reached the vendor. */
+  /** A submit of another process, or one whose end is not known, may have reached the vendor. */
   #inDoubt: boolean
   #failures = 0
   #missingSinceMs: number | null = null
@@ -91,7 +90,6 @@ export class TaskRun {
     }
   }
 
-  /** Resolves when this process has nothing more to do with the task. */
   async run(): Promise<void> {
     while (!this.#left) {
       this.#checkLease()
@@ -103,14 +101,13 @@ export class TaskRun {
     this.#left = true
   }
 
-  /** The same task's item came again: somebody else may have had it meanwhile. False when the run is over and the item needs another. */
+  /** Another process may have had the item meanwhile. False when the run is over and the item needs another. */
   resume(item: WorkItem): boolean {
     if (this.#left) return false
     this.#renewLease(item, this.#parts.steadyMs())
     return true
   }
 
-  /** What the log told of the task. */
   onTaskChanged({ event, task }: Pick<Applied, 'event' | 'task'>): void {
     if (task !== null) this.#refreshTask(task, event.type)
     else if (event.type === 'TaskSettled' || event.type === 'LateVerdictSeen') {
@@ -119,7 +116,6 @@ export class TaskRun {
     }
   }
 
-  /** Renews the lease where that is due. */
   keepLease(): void {
     const { bounds, logger, steadyMs } = this.#parts
     this.#checkLease()
@@ -130,7 +126,7 @@ export class TaskRun {
     }
   }
 
-  /** Hands the item to another at once; what a call under way brings is still recorded. */
+  /** Returns the item at once; the result of a call under way is still recorded. */
   returnLease(): void {
     this.#stopping = true
     this.#lease.item.again(0)
@@ -143,7 +139,7 @@ export class TaskRun {
     return task
   }
 
-  /** The lease ran out here, or at the queue. Another may have the item too: both go on, and neither submits unasked. */
+  /** Another process may have the item too: both continue, and neither submits before a query. */
   #checkLease(): void {
     const { bounds, steadyMs } = this.#parts
     if (this.#stopping || !this.#lease.isLost(steadyMs())) return
@@ -270,7 +266,7 @@ export class TaskRun {
         standing.vendorTaskId = answer.vendorTaskId
         return
       case 'refused':
-        // What the vendor refuses may be the id, because it has the task: by a submit before this one, which may still be on its way.
+        // The vendor may refuse the id because it has the task, by an earlier submit that may still be on its way.
         standing.failure = {
           reason: answer.message.slice(0, sharedLimits.upstreamMessageCharactersMax),
           code: answer.code,
@@ -302,7 +298,7 @@ export class TaskRun {
     }
   }
 
-  /** The vendor never had it, unless somebody else could submit since it was asked. */
+  /** The vendor never had it, unless another process could submit since the query. */
   #onUnknown(lease: Lease): void {
     this.#failures = 0
     if (lease === this.#lease) this.#state.findFromMs = null
@@ -344,7 +340,7 @@ export class TaskRun {
     if (fact !== null) await log.append([fact])
   }
 
-  /** Silence is not failure: the deadline ends what the vendor has forgotten. */
+  /** No answer is no failure: the deadline ends what the vendor has forgotten. */
   #onMissing(): void {
     const { steadyMs, bounds, logger } = this.#parts
     this.#missingSinceMs ??= steadyMs()

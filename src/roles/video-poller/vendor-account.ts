@@ -7,7 +7,7 @@ import { pollerLimits } from './limits.ts'
 import { type PaceRandom, retryDelayMs } from './pace.ts'
 
 export type VideoVendorAccount = VideoVendor & {
-  /** What this process may ask in a second, submits and polls together. */
+  /** Of this process, submits and polls together. */
   readonly callsPerSecond: number
 }
 
@@ -37,7 +37,6 @@ export interface VendorAccountParts {
   readonly steadyMs: () => number
 }
 
-/** A vendor account with its cap, its back-off, and what is told of its trouble. */
 export class VendorAccount {
   readonly vendor: VideoVendor
   readonly gate: CallGate
@@ -62,8 +61,8 @@ export class VendorAccount {
   }
 
   /**
-   * A vendor without room, or without our money, has none for the next task either: thousands need not ask, each with its request. What it
-   * says of one request alone holds up no other.
+   * A vendor without room, or without our money, has none for the next task either: thousands of tasks need not each
+   * send a request to learn it. A refusal of one request alone delays no other.
    */
   onSubmitted(answer: SubmittedTask): void {
     this.onCall(answer)
@@ -74,7 +73,7 @@ export class VendorAccount {
     }
   }
 
-  /** Thousands of tasks meet the same trouble: it is told once in a while. */
+  /** Thousands of tasks meet the same failure: the warning is throttled. */
   onCall(answer: SubmittedTask | VendorStatus): void {
     this.#observe(errorOf(answer))
     if (!isTrouble(answer)) return

@@ -8,14 +8,12 @@ import type { VendorAccount } from './vendor-account.ts'
 export interface VendorClientParts {
   readonly accountOf: (provider: string) => VendorAccount
   readonly logger: Logger
-  /** Gives up every call. */
   readonly signal: AbortSignal
 }
 
-/** Who is called, and about what. */
 export type VendorResult = Pick<Task, 'taskId' | 'provider' | 'kind'>
 
-/** One task's calls to its vendor, each in the turn that its account's cap gives it; null where the turn was given up for. */
+/** One task's calls to its vendor, each when its account's cap permits; null where the wait was cancelled. */
 export class VendorClient {
   readonly #parts: VendorClientParts
   #permit: CallPermit | null = null
@@ -24,12 +22,11 @@ export class VendorClient {
     this.#parts = parts
   }
 
-  /** Gives up a turn that is waited for. */
   cancel(): void {
     this.#permit?.cancel()
   }
 
-  /** `read` fetches the request once the turn has come: null when it is lost. Then `isWanted` is asked for the last time. */
+  /** `read` runs once the permit is granted: null when the request is lost. Then `isWanted` is checked again. */
   submit(
     called: VendorResult,
     read: () => Promise<TaskPayload | null>,

@@ -2,7 +2,7 @@ import type { EndableCall, OpenCalls } from '../../../roles/open-calls.ts'
 import type { CallLink, LinkedCall } from './link.ts'
 import { cancelReasons, type Packet } from './message.ts'
 
-/** A call that its client has left: the proxy may read its answer to the end all the same, unless the edge stops before. */
+/** A call whose client has disconnected: the proxy may still read the answer to its end, unless the edge shuts down. */
 export class AbandonedCall implements LinkedCall, EndableCall {
   readonly #link: CallLink
   readonly #number: number

@@ -19,26 +19,23 @@ import {
 import { buildCallSubjects, type CallSubjects } from './subjects.ts'
 
 export interface CallOptions {
-  /** Stays the caller's to close, afterwards. Not the log's: large answers must not hold up its frames. */
+  /** Closed by the caller, afterwards. Not the log's connection: large answers would delay its frames. */
   readonly connection: NatsConnection
-  /** `log.name` of the configuration: in lower case, the first token of the subjects. */
   readonly name: string
   readonly clock: Clock
   readonly newId: NewId
   readonly logger: Logger
 }
 
-/** Routed calls over NATS, as an edge sees them. */
 export interface CallClient {
   readonly dispatch: Dispatch
-  /** Cancels what is open; its readers are told that the gateway stops. */
   close(): Promise<void>
 }
 
 interface PendingCall {
   readonly call: ClientCall
   readonly sinceMs: number
-  /** The opening, while there is no connection to send it over. */
+  /** Null once it was sent. */
   unsent: Buffer | null
 }
 
@@ -54,9 +51,9 @@ class NatsCallClient implements CallClient {
   readonly #links: Links
   readonly #callParts: ClientCallParts
   readonly #calls = new Map<number, ClientCall>()
-  /** Of these, the ones that no proxy has accepted yet, oldest first. */
+  /** Not accepted by a proxy yet, oldest first. */
   readonly #pending = new Map<number, PendingCall>()
-  /** Wraps after weeks, when whatever had the number is long over. */
+  /** Wraps after weeks, when the call that had the number has long ended. */
   #lastNumber = 0
   #ticks = 0
   #isClosed = false
@@ -123,7 +120,6 @@ class NatsCallClient implements CallClient {
     const awaiting = this.#pending.get(call)
     this.#pending.delete(call)
     if (awaiting !== undefined) awaiting.call.accept(link, decodeCredit(payload))
-    // Accepted too late.
     else link.write({ call, kind: 'cancel', payload: cancelReasons.clientGone })
   }
 

@@ -11,13 +11,11 @@ import { decodeOpening, encodeCredit, encodeRefusal, type Opening, openingVersio
 import { ServedCall } from './served-call.ts'
 import { buildCallSubjects, type CallSubjects } from './subjects.ts'
 
-/** Routed calls over NATS, as a proxy takes them. */
 export interface CallServer extends CallSource {
-  /** Waits a moment until the edges have what was sent to them; calls that are still open lose their reader. */
+  /** Waits up to `callsCloseMs` for the edges to acknowledge; calls still open lose their reader. */
   close(): Promise<void>
 }
 
-/** Takes calls from the queue group until it is stopped. */
 class CallAcceptor implements ServedCalls {
   readonly #options: CallOptions
   readonly #subjects: CallSubjects
@@ -44,9 +42,8 @@ class CallAcceptor implements ServedCalls {
     return checkOf(this.#links.isUp, 'no connection for calls')
   }
 
-  /** Leaves the queue group and resolves when every call that was taken has ended. */
   async stop(): Promise<void> {
-    // Without a connection nothing comes, and the drain does not end.
+    // Without a connection the drain would not end.
     if (!this.#subscription.isClosed()) await waitAtMost(this.#subscription.drain(), natsLimits.callsCloseMs)
     if (this.#open.size > 0) await new Promise<void>((resolve) => this.#onIdle.push(resolve))
   }
@@ -111,7 +108,7 @@ class NatsCallServer implements CallServer {
       subjects: this.#subjects,
       side: 'proxy',
       id: options.newId(),
-      onUnknownCall: () => undefined, // Said before the edge knew that the call was over.
+      onUnknownCall: () => undefined, // Sent before the edge knew that the call had ended.
     })
   }
 

@@ -9,19 +9,14 @@ import { Inflow, Outflow } from './flow.ts'
 import type { CallLink, LinkedCall } from './link.ts'
 import { cancelReasons, decodeCredit, noBytes, type Packet } from './message.ts'
 
-/** A call whose opening is under way. */
 export interface Opened {
   readonly number: number
-  /** What of the encoded call did not fit into the opening. */
   readonly rest: Uint8Array
 }
 
-/** What a call asks of the process that it is in. */
 export interface ClientCallParts {
   readonly nowMs: () => number
-  /** Null when the process opens no calls any more. */
   readonly open: (call: ClientCall, encoded: Buffer) => Opened | null
-  /** The call is over. */
   readonly forget: (call: ClientCall) => void
 }
 
@@ -56,13 +51,13 @@ const createClientGoneBeforeAccept = (): DispatchLost => {
   return new DispatchLost(code, message, { status })
 }
 
-/** A call at its edge: what `dispatch` returns. The call goes out when its answer is first asked for. One reader, one `next` at a time. */
+/** A call at its edge, as returned by `dispatch`. Sent at the first `next`. One reader, one `next` at a time. */
 export class ClientCall implements AsyncIterableIterator<AnswerPart, undefined>, LinkedCall, EndableCall {
   readonly #parts: ClientCallParts
   readonly #call: RoutedRequest
   readonly #clientGone: AbortSignal
   readonly #openCalls: OpenCalls | undefined
-  /** By a clock that never jumps: its end should have come before. */
+  /** Monotonic. */
   readonly #overdueMs: number
   readonly #onClientGone = (): void => this.#onClientLeft()
   #state: State = 'new'
@@ -71,7 +66,6 @@ export class ClientCall implements AsyncIterableIterator<AnswerPart, undefined>,
   #link: CallLink | null = null
   #outflow: Outflow | null = null
   #inflow: Inflow | null = null
-  /** Parts that came before they were asked for. */
   #arrived: AnswerPart[] = []
   #reader: Reader | null = null
   #fault: Error | null = null
@@ -112,7 +106,6 @@ export class ClientCall implements AsyncIterableIterator<AnswerPart, undefined>,
     return Promise.resolve(nothing)
   }
 
-  /** A proxy has the call. */
   accept(link: CallLink, creditBytes: number): void {
     this.#link = link
     this.#inflow = new Inflow(link, this.#number)
@@ -142,24 +135,21 @@ export class ClientCall implements AsyncIterableIterator<AnswerPart, undefined>,
     this.#finish(proxyGone())
   }
 
-  /** No proxy took the call. */
   refuse(cause?: unknown): void {
     this.#finish(noProxy(cause))
   }
 
-  /** The edge stops. The answer ends as the proxy that has the whole call says, and that records it. */
+  /** On shutdown of the edge. A proxy that has the whole call decides how the answer ends, and records it. */
   shutDown(): void {
     if (this.#state === 'sending') this.#abort(gatewayStops(), noProxy())
     else if (this.#state === 'answering')
       this.#link?.write({ call: this.#number, kind: 'cancel', payload: cancelReasons.shutdown })
   }
 
-  /** The process stops. */
   abandon(): void {
     this.#abort(gatewayStops(), noProxy())
   }
 
-  /** Gives a call up whose end should have come long ago. */
   check(): void {
     if (performance.now() < this.#overdueMs) return
     this.#cancel()
@@ -194,7 +184,7 @@ export class ClientCall implements AsyncIterableIterator<AnswerPart, undefined>,
   }
 
   #onClientLeft(): void {
-    // Whether a proxy has the call decides who records its end, and will be known in a moment.
+    // Whether a proxy has the call decides who records its end, and will be known shortly.
     if (this.#state === 'opening') return
     const isTaken = this.#state === 'answering'
     this.#arrived = []
@@ -203,14 +193,14 @@ export class ClientCall implements AsyncIterableIterator<AnswerPart, undefined>,
       this.#link.calls.set(this.#number, new AbandonedCall(this.#link, this.#number, this.#openCalls))
   }
 
-  /** A proxy that has the whole call records its end, and no other does. */
+  /** Only a proxy that has the whole call records its end. */
   #abort(taken: GatewayError, untaken: DispatchLost): void {
     const isTaken = this.#state === 'answering'
     this.#cancel()
     this.#finish(isTaken ? taken : untaken)
   }
 
-  /** Nothing where no proxy has the call: its acceptance, if it comes, is answered with the same. */
+  /** Sends nothing before a proxy has accepted: a late acceptance is answered with `cancel` too. */
   #cancel(): void {
     if (this.#state === 'over') return
     this.#link?.write({ call: this.#number, kind: 'cancel', payload: cancelReasons.clientGone })
@@ -220,7 +210,7 @@ export class ClientCall implements AsyncIterableIterator<AnswerPart, undefined>,
     const reader = this.#reader
     this.#reader = null
     if (reader !== null) reader.resolve(this.#toResult(part))
-    // A view would keep all alive that came with it.
+    // Copied: a view would keep the whole received buffer alive.
     else this.#arrived.push(part.type === 'bytes' ? { type: 'bytes', bytes: Buffer.from(part.bytes) } : part)
   }
 
@@ -243,7 +233,7 @@ export class ClientCall implements AsyncIterableIterator<AnswerPart, undefined>,
     if (reader !== null) this.#conclude().then(reader.resolve, reader.reject)
   }
 
-  /** The fault once, then nothing. */
+  /** Rejects with the fault once; the answer has ended afterwards. */
   #conclude(): Promise<Result> {
     const fault = this.#fault
     this.#fault = null

@@ -9,7 +9,7 @@ const encodeJson = (value: object): Buffer => Buffer.from(JSON.stringify(value))
 const decodeJson = (payload: Uint8Array): unknown =>
   JSON.parse(Buffer.from(payload.buffer, payload.byteOffset, payload.byteLength).toString())
 
-/** With what remains until the deadline in place of its instant, since machines' clocks differ. */
+/** Sends the time left until the deadline instead of its instant, since machines' clocks differ. */
 export const encodeCall = (call: RoutedRequest, nowMs: number): Buffer =>
   encodeJson({ ...call, deadlineMs: call.deadlineMs - nowMs })
 
@@ -20,7 +20,6 @@ const isCall = (value: unknown): value is RoutedRequest =>
   isObject(value['body']) &&
   Array.isArray(value['candidates'])
 
-/** Throws where the payload is no call. */
 export const decodeCall = (payload: Uint8Array, nowMs: number): RoutedRequest => {
   const call = decodeJson(payload)
   if (!isCall(call)) throw new Error('what came is no routed call')
@@ -30,7 +29,6 @@ export const decodeCall = (payload: Uint8Array, nowMs: number): RoutedRequest =>
 export const encodeHead = ({ contentType, level, model }: AnswerHead): Buffer =>
   encodeJson({ contentType, level, model })
 
-/** Throws where the payload is no head. */
 export const decodeHead = (payload: Uint8Array): AnswerHead => {
   const { contentType, level, model } = asObject(decodeJson(payload))
   if (typeof contentType !== 'string' || typeof level !== 'number' || typeof model !== 'string')
@@ -38,7 +36,7 @@ export const decodeHead = (payload: Uint8Array): AnswerHead => {
   return { type: 'head', contentType, level, model }
 }
 
-/** All of a fault but its cause, which stays with the logs of the process that met it. */
+/** Without the cause, which is logged only by the process in which it occurred. */
 export const encodeFault = (fault: GatewayError): Buffer => {
   const { code, message, param, status, retryAfterSeconds, failedAt, details, failedResponse } = fault
   return encodeJson({ code, message, param, status, retryAfterSeconds, failedAt, details, failedResponse })
@@ -68,7 +66,6 @@ const detailsOf = ({
   ...(isObject(failedResponse) ? { failedResponse } : {}),
 })
 
-/** Throws where the payload is not JSON. */
 export const decodeFault = (payload: Uint8Array): GatewayError => {
   const fault = asObject(decodeJson(payload))
   return new GatewayError(codeOf(fault['code']), asText(fault['message']), detailsOf(fault))

@@ -2,10 +2,9 @@ import { natsLimits } from '../limits.ts'
 import type { CallLink } from './link.ts'
 import { encodeCredit, type PacketKind } from './message.ts'
 
-/** What a piece takes of a window. */
 const costOf = (piece: Uint8Array): number => piece.length + natsLimits.callsPieceOverheadBytes
 
-/** What one call sends one way, in pieces, and never much more than its reader has granted. */
+/** One direction of a call, sent in pieces, exceeding what its reader has granted by less than one piece. */
 export class Outflow {
   readonly #link: CallLink
   readonly #call: number
@@ -23,12 +22,11 @@ export class Outflow {
     this.#creditBytes = creditBytes
   }
 
-  /** True when something was not sent for want of credit. */
   get isTruncated(): boolean {
     return this.#isCut
   }
 
-  /** Null when all went at once; else resolves when the last piece went, or the flow was stopped. One at a time. */
+  /** Null when all was sent at once; else resolves when it was sent or the flow was stopped. One at a time. */
   send(bytes: Uint8Array): Promise<void> | null {
     const rest = this.#sendGranted(bytes)
     return rest === null ? null : this.#sendRest(rest)
@@ -44,13 +42,12 @@ export class Outflow {
     this.#resume()
   }
 
-  /** From here on waits for no credit: the flow is cut off where there is none. */
   stopWaitingForCredit(): void {
     this.#skipsWaiting = true
     this.#resume()
   }
 
-  /** What there was no credit for; null when nothing is left to send. */
+  /** Returns what there was no credit for; null when nothing is left to send. */
   #sendGranted(bytes: Uint8Array): Uint8Array | null {
     let offset = 0
     do {

@@ -4,34 +4,30 @@ import { Liveness } from './liveness.ts'
 import { encodeHeader, type LinkMessage, type MessageHeader, type MessageType, type Packet, stamp } from './message.ts'
 import { Outbox, type SentMessage } from './outbox.ts'
 
-/** One side of a call that goes over a link. */
 export interface LinkedCall {
   receive(packet: Packet): void
-  /** The peer is gone, or has forgotten the call. */
   connectionLost(): void
 }
 
 export interface LinkParts {
   readonly peer: string
-  /** Grows with every link of this process, so that a link that was forgotten is told from its successor. */
+  /** Grows with every link of this process, so that a dropped link is distinguished from its successor. */
   readonly incarnation: number
-  /** The time in which this process could listen. */
+  /** Excludes pauses of this process, which are not the peer's silence. */
   readonly nowMs: () => number
   readonly publish: (message: Buffer) => void
-  /** Has `flush` called at the end of this turn of the event loop. */
   readonly flushSoon: (link: CallLink) => void
-  /** A packet of a call that is not on this link. */
   readonly onUnknownCall: (link: CallLink, packet: Packet) => void
 }
 
 /**
- * An edge process and a proxy process, as one of them sees the pair. What is written comes out at the other side whole and in order,
- * whatever gets lost on the way, as long as both live.
+ * One end of the link between an edge and a proxy process. Packets arrive in order and without loss, whatever messages
+ * NATS loses, as long as both processes run.
  */
 export class CallLink {
   readonly peer: string
   readonly incarnation: number
-  /** 0 until the peer was heard. */
+  /** 0 until the first message from the peer. */
   peerIncarnation = 0
   readonly calls = new Map<number, LinkedCall>()
   readonly #parts: LinkParts
@@ -48,12 +44,10 @@ export class CallLink {
     this.#liveness = new Liveness(parts.nowMs())
   }
 
-  /** The peer has all that was written. */
   get isSettled(): boolean {
     return this.#outbox.isEmpty
   }
 
-  /** The peer was silent or absent for too long. */
   get isDead(): boolean {
     return this.#liveness.isConnectionLost(this.#parts.nowMs())
   }
@@ -78,7 +72,6 @@ export class CallLink {
     else this.#noteGap(message.number)
   }
 
-  /** The server said that nobody listens at the peer's subject. */
   noResponders(): void {
     this.#liveness.noResponders(this.#parts.nowMs())
   }
@@ -124,7 +117,7 @@ export class CallLink {
     else call.receive(packet)
   }
 
-  /** Sends all again that the peer has not got, once for each time it can have noticed. */
+  /** Resends all that the peer lacks, but not twice before it can have noticed. */
   #resendFrom(received: number): void {
     const nowMs = this.#parts.nowMs()
     const { received: before, atMs } = this.#lastResend

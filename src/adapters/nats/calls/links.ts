@@ -14,12 +14,10 @@ export interface LinksParts {
   readonly id: string
   readonly clock: Clock
   readonly logger: Logger
-  /** A packet of a call that is not on its link. */
   readonly onUnknownCall: (link: CallLink, packet: Packet) => void
-  /** What came back for an opening: a proxy's refusal, or null where the server says that no proxy listens. */
+  /** `refusal` is a proxy's reply to an opening; null when the server reports that there is no proxy. */
   readonly onOpeningRefused?: (call: number, refusal: Uint8Array | null) => void
   readonly onTick?: () => void
-  /** The connection is back. */
   readonly onReconnect?: () => void
 }
 
@@ -33,7 +31,7 @@ const checkPayload = ({ info }: NatsConnection): void => {
     )
 }
 
-/** All links of a process: one subscription, one timer, and one flush for what is written in a turn of the event loop. */
+/** All links of a process: one subscription, one timer, and one flush per turn of the event loop. */
 export class Links {
   readonly #parts: LinksParts
   readonly #links = new Map<string, CallLink>()
@@ -59,28 +57,24 @@ export class Links {
     void this.#watch()
   }
 
-  /** False while there is no connection. */
   get isUp(): boolean {
     return this.#isUp && !this.#isClosed
   }
 
-  /** Milliseconds in which this process could listen: a pause of the process is nobody's silence. */
+  /** Milliseconds this process has run: its own pauses do not count as a peer's silence. */
   get elapsedMs(): number {
     return this.#elapsedMs
   }
 
-  /** The link with a peer, which begins here where there is none. */
   ensureLink(peer: string): CallLink {
     return this.#links.get(peer) ?? this.#begin(peer, 0)
   }
 
-  /** The subject on which this process hears a sender. */
   subjectOf(sender: string): string {
     const { subjects, side, id } = this.#parts
     return subjects.linkSubject(side, id, sender)
   }
 
-  /** False while there is no connection to send over. */
   publish(subject: string, message: Uint8Array, reply: string): boolean {
     const { connection, logger } = this.#parts
     if (!this.#isUp || connection.isClosed()) return false
@@ -88,13 +82,12 @@ export class Links {
       connection.publish(subject, message, { reply })
       return true
     } catch (fault) {
-      // The connection is draining, or came back to a server that takes less: as good as lost on the way.
+      // The connection is draining, or now to a server with a smaller max_payload: treated as a lost message.
       logger.warn({ fault, subject }, 'a message of a link could not be sent')
       return false
     }
   }
 
-  /** Resolves once the peers have all that was written, or after so many milliseconds. */
   async settle(withinMs: number): Promise<void> {
     this.#flushNow()
     for (const link of this.#links.values()) if (!link.isSettled) link.ping()
@@ -108,7 +101,7 @@ export class Links {
     })
   }
 
-  /** Tells the peers to forget this process. The connection stays open. */
+  /** Resets the links at the peers. The connection stays open. */
   async close(): Promise<void> {
     this.#flushNow()
     this.#isClosed = true
@@ -209,20 +202,20 @@ export class Links {
     if (link?.incarnation === to || (from !== 0 && link?.peerIncarnation === from)) this.#drop(link)
   }
 
-  /** The link that a message belongs to. Where either side has forgotten the one it was sent over, the other does too. */
+  /** Null when a message belongs to no link. A link dropped on one side is dropped on the other too. */
   #resolveLink(peer: string, { from, to }: LinkMessage): CallLink | null {
     const link = this.#links.get(peer)
     if (link === undefined) return to === 0 ? this.#begin(peer, from) : this.#reset(peer, 0, from)
     if (to !== 0 && to !== link.incarnation) return this.#reset(peer, 0, from)
     if (link.peerIncarnation === 0) link.peerIncarnation = from
     if (from === link.peerIncarnation) return link
-    // An older one is a message of a link that both have forgotten.
+    // A late message of a link that both sides have dropped.
     if (from < link.peerIncarnation) return null
     this.#drop(link)
     return to === 0 ? this.#begin(peer, from) : this.#reset(peer, 0, from)
   }
 
-  /** Tells a peer to forget a link, by our incarnation of it or by its own; 0 is the one that is not known. */
+  /** Makes a peer drop a link, identified by our incarnation or by its own; 0 where unknown. */
   #reset(peer: string, from: number, to: number): null {
     const { subjects, side, id } = this.#parts
     const message = encodeHeader({ type: 'reset', from, to, number: 0, received: 0 })
@@ -262,14 +255,13 @@ export class Links {
       if (type === 'disconnect') this.#isUp = false
       if (type === 'reconnect') this.#resume()
     }
-    // Closed for good: nobody will be heard again.
     for (const link of this.#all()) this.#dropUnresponsive(link)
   }
 
   #resume(): void {
     this.#isUp = true
     if (this.#isClosed) return
-    // What was on its way may be lost: the answers tell.
+    // Messages in flight may be lost: the replies show which.
     for (const link of this.#all()) link.ping()
     this.#flushNow()
     this.#parts.onReconnect?.()

@@ -1,13 +1,12 @@
 import { natsLimits } from '../limits.ts'
 
-/** When a peer was heard and asked, in milliseconds of the time in which this process could listen. */
+/** When a peer was last received from and pinged, in milliseconds that this process has run, pauses excluded. */
 export class Liveness {
   #lastReceivedMs: number
   #progressMs: number
   #pingedMs = Number.NEGATIVE_INFINITY
-  /** Since when a ping has not been answered. */
   #unansweredSinceMs: number | null = null
-  /** Since when the server has said, and nothing else came, that nobody listens there. */
+  /** Since when the server reports no subscriber at the peer's subject; cleared by any message. */
   #noRespondersSinceMs: number | null = null
 
   constructor(nowMs: number) {
@@ -21,7 +20,7 @@ export class Liveness {
     this.#noRespondersSinceMs = null
   }
 
-  /** The peer acknowledged something, or there was nothing to acknowledge until now. */
+  /** Also called while nothing is unacknowledged. */
   progress(nowMs: number): void {
     this.#progressMs = nowMs
   }
@@ -31,7 +30,6 @@ export class Liveness {
     this.#unansweredSinceMs ??= nowMs
   }
 
-  /** Nobody listens at the peer's subject. */
   noResponders(nowMs: number): void {
     this.#noRespondersSinceMs ??= nowMs
   }

@@ -1,6 +1,6 @@
 import { natsLimits } from '../limits.ts'
 
-/** What travels over a link. All numbers are big-endian. */
+/** Encoding of what is sent over a link. All numbers are big-endian. */
 
 export const protocolVersion = 1
 
@@ -9,15 +9,14 @@ const packetKinds = ['piece', 'credit', 'cancel', 'accepted', 'head', 'bytes', '
 export type PacketKind = (typeof packetKinds)[number]
 
 export interface Packet {
-  /** The call's number, given by its edge. */
   readonly call: number
   readonly kind: PacketKind
   readonly payload: Uint8Array
 }
 
 /**
- * `packets` are numbered. The others are not, and carry the number of the last that was: `ack` says what came, `missing` asks for all that
- * follows it again, `ping` asks for either, `reset` says that there is no such link.
+ * `packets` are numbered. The others are not, and carry the last number assigned: `ack` reports what was received,
+ * `missing` requests all that follows it again, `ping` requests either, `reset` reports that there is no such link.
  */
 const messageTypes = ['packets', 'ack', 'missing', 'ping', 'reset'] as const
 export type MessageType = (typeof messageTypes)[number]
@@ -26,10 +25,10 @@ export interface MessageHeader {
   readonly type: MessageType
   /** The sender's incarnation of the link. */
   readonly from: number
-  /** The receiver's, as far as the sender knows; 0 where it has not heard it yet. */
+  /** The receiver's, as far as the sender knows; 0 when not known yet. */
   readonly to: number
   readonly number: number
-  /** The last number up to which all has come from the other side. */
+  /** The number up to which all messages from the other side were received. */
   readonly received: number
 }
 
@@ -39,7 +38,6 @@ export interface LinkMessage extends MessageHeader {
 
 export const noBytes = new Uint8Array(0)
 
-/** Why an edge cancels: the payload of `cancel`. */
 export const cancelReasons: { readonly [Reason in 'clientGone' | 'shutdown']: Uint8Array } = {
   clientGone: noBytes,
   shutdown: Buffer.from('shutdown'),
@@ -68,7 +66,7 @@ const writePacket = (message: Buffer, offset: number, { call, kind, payload }: P
   return offset + packetHeaderBytes + payload.length
 }
 
-/** A message with room for its header, which `stamp` writes whenever it is sent. */
+/** Leaves room for the header, which `stamp` writes at each send. */
 export const encodePackets = (packets: readonly Packet[]): Buffer => {
   const message = Buffer.allocUnsafe(packets.reduce((sum, packet) => sum + packetBytes(packet), headerBytes))
   let offset = headerBytes
@@ -76,7 +74,6 @@ export const encodePackets = (packets: readonly Packet[]): Buffer => {
   return message
 }
 
-/** Writes the header into the message's first bytes. */
 export const stamp = (message: Buffer, { type, from, to, number, received }: MessageHeader): Buffer => {
   message[at.version] = protocolVersion
   message[at.type] = typeCodes.get(type)!
@@ -87,10 +84,9 @@ export const stamp = (message: Buffer, { type, from, to, number, received }: Mes
   return message
 }
 
-/** A message without packets. */
 export const encodeHeader = (header: MessageHeader): Buffer => stamp(Buffer.allocUnsafe(headerBytes), header)
 
-/** The packet at the offset; null where the bytes hold none. Its payload is a view. */
+/** Null when there is no packet at the offset. The payload is a view. */
 const readPacket = (message: Buffer, offset: number): Packet | null => {
   const start = offset + packetHeaderBytes
   if (start > message.length) return null
@@ -129,7 +125,7 @@ export const decodeMessage = (bytes: Uint8Array): LinkMessage | null => {
   }
 }
 
-/** A call on its way to whichever proxy takes it. */
+/** Offers a call to the proxies' queue group. */
 export interface Opening {
   readonly call: number
   /** Bytes of the answer that may be sent before more are granted. */
@@ -151,15 +147,14 @@ export const encodeOpening = ({ call, creditBytes, totalBytes, firstPiece }: Ope
   return message
 }
 
-/** What a proxy answers to an opening of another version: its own, in one byte, for ever. */
+/** A proxy's reply to an opening of another version: its own, in one byte. This must never change. */
 export const encodeRefusal = (): Uint8Array => Uint8Array.of(protocolVersion)
 
 export const isVersionRefusal = (bytes: Uint8Array): boolean => bytes.length === 1
 
-/** The version that an opening or a refusal speaks: its first byte for ever. */
+/** The version of an opening or a refusal: the first byte in all versions. */
 export const openingVersion = (bytes: Uint8Array): number => bytes[0] ?? 0
 
-/** Null where the bytes are no opening of our version. */
 export const decodeOpening = (bytes: Uint8Array): Opening | null => {
   const message = viewOf(bytes)
   if (message.length < openingHeaderBytes) return null

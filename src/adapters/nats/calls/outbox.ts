@@ -6,14 +6,12 @@ export interface SentMessage {
   readonly bytes: Buffer
 }
 
-/** What a link sends: packets that wait for a message, and messages that the peer has not acknowledged, in order. */
 export class Outbox {
   readonly #waiting: Packet[] = []
   readonly #sent: SentMessage[] = []
   #sentBytes = 0
   #lastNumber = 0
 
-  /** Of the last message that was numbered. */
   get lastNumber(): number {
     return this.#lastNumber
   }
@@ -26,7 +24,6 @@ export class Outbox {
     return this.#sent.length > 0
   }
 
-  /** Messages to be sent again, oldest first. */
   get unacknowledged(): readonly SentMessage[] {
     return this.#sent
   }
@@ -35,7 +32,7 @@ export class Outbox {
     this.#waiting.push(packet)
   }
 
-  /** Numbers the next message and keeps it; null when nothing waits, or as much as may be is on its way. */
+  /** Keeps the message until acknowledged; null when nothing waits or `callsFlightBytesMax` is reached. */
   nextMessage(): SentMessage | null {
     if (this.#waiting.length === 0 || this.#sentBytes >= natsLimits.callsFlightBytesMax) return null
     const bytes = encodePackets(this.#waiting.splice(0, this.#countThatFit()))
@@ -46,7 +43,6 @@ export class Outbox {
     return message
   }
 
-  /** True when the peer has something that it was not known to have. */
   acknowledge(number: number): boolean {
     const oldest = this.#sent[0]
     if (oldest === undefined || number < oldest.number || number > this.#lastNumber) return false

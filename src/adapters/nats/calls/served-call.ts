@@ -13,20 +13,18 @@ export interface ServedCallParts {
   readonly dispatch: Dispatch
   readonly clock: Clock
   readonly logger: Logger
-  /** Called once, when the call was served to its end, or was given up before it was whole. */
+  /** Called once, when the call was served, or was given up before it was complete. */
   readonly onEnd: (call: ServedCall) => void
 }
 
 const ourFault = (): GatewayError => new GatewayError('internal_error', 'The gateway failed.')
 
-/** A call at its proxy: gathered, served, and answered as fast as its reader reads. */
 export class ServedCall implements LinkedCall {
   readonly #parts: ServedCallParts
   readonly #link: CallLink
   readonly #number: number
   readonly #totalBytes: number
   readonly #clientGone = new AbortController()
-  /** This call alone. */
   readonly #openCalls = new OpenCalls()
   readonly #inflow: Inflow
   readonly #outflow: Outflow
@@ -54,13 +52,12 @@ export class ServedCall implements LinkedCall {
     this.#cancel(false)
   }
 
-  /** Waits for its reader no more. Of a call that is not whole its edge hears when the link ends. */
+  /** Stops waiting for its reader. The edge of an incomplete call is notified when the link ends. */
   giveUp(): void {
     if (this.#isServing) this.#outflow.stopWaitingForCredit()
     else this.#end()
   }
 
-  /** Serves the call as soon as its last piece is there. */
   addPiece(piece: Uint8Array): void {
     if (this.#isServing) return
     this.#pieces.push(piece)
@@ -94,14 +91,13 @@ export class ServedCall implements LinkedCall {
     return dispatch(call, this.#clientGone.signal, this.#openCalls)
   }
 
-  /** Null when all was sent at once. */
   #send(part: AnswerPart): Promise<void> | null {
     if (part.type === 'bytes') return this.#outflow.send(part.bytes)
     this.#write('head', encodeHead(part))
     return null
   }
 
-  /** Of a call that was cancelled its edge hears only that it has ended. */
+  /** The edge of a cancelled call receives only its end. */
   #write(kind: PacketKind, payload: Uint8Array): void {
     this.#link.write({ call: this.#number, kind, payload })
   }
@@ -112,7 +108,7 @@ export class ServedCall implements LinkedCall {
     return ourFault()
   }
 
-  /** A reader that is there hears how a shutdown ends the call. */
+  /** On shutdown the reader is still present and receives how the call ended. */
   #cancel(isShutdown: boolean): void {
     if (!this.#isServing) this.#end()
     else if (isShutdown) this.#openCalls.shutDown()

@@ -3,19 +3,18 @@ import { buildLogNames } from '../log-stream.ts'
 export type Side = 'edge' | 'proxy'
 
 /**
- * Where calls travel. A link's messages go to `<prefix>.<side>.<id of the receiver>.<id of the sender>` and carry the opposite subject for
- * replies: the subject alone tells who speaks to whom, also where the server answers that nobody is there.
+ * A link's messages go to `<prefix>.<side>.<id of the receiver>.<id of the sender>`, with the opposite subject for
+ * replies: the subject alone identifies both, also in the server's own reply that there are no responders.
  */
 export interface CallSubjects {
   /** Openings; proxies share them in one queue group. */
   readonly openings: string
   readonly queueGroup: string
   readonly linkSubject: (side: Side, receiver: string, sender: string) => string
-  /** The receiver and the sender that a subject names; null where it is none of ours. */
   readonly parse: (side: Side, subject: string) => { readonly receiver: string; readonly sender: string } | null
 }
 
-/** Throws where `log.name` of the configuration is none. */
+/** `name` is `log.name` of the configuration. Throws when it cannot be a stream's name. */
 export const buildCallSubjects = (name: string): CallSubjects => {
   const prefix = buildLogNames(name).stream.toLowerCase()
   return {
@@ -34,5 +33,5 @@ const readSubject = (start: string, subject: string): ReturnType<CallSubjects['p
 
 const callNumberPattern = /^\d{1,10}$/
 
-/** An opening awaits its refusal on the subject of its call's number in place of a sender's id. */
+/** Refusals of openings arrive on a subject with the call's number in place of a sender's id. */
 export const isCallNumber = (sender: string): boolean => callNumberPattern.test(sender)

@@ -13,27 +13,24 @@ import { NatsOutcomes } from './outcomes.ts'
 import { buildOutcomeNames, ensureOutcomesStream } from './stream.ts'
 
 export interface OutcomesOptions {
-  /** Stays the caller's to close, afterwards. Not the log's: large answers must not hold up its frames. */
+  /** Closed by the caller, afterwards. Not the log's connection: large answers would delay its frames. */
   readonly connection: NatsConnection
   /** `log.name` of the configuration: the stream is `<name>_OUTCOMES`. */
   readonly name: string
-  /** Whose inbox answers come to. */
   readonly role: string
   readonly replicas: number
   readonly durability: Durability
   readonly monitoringUrl?: string | undefined
-  /** Whether the stream is made where there is none. */
   readonly create: boolean
   readonly newId: NewId
   readonly logger: Logger
 }
 
 export interface OpenOutcomes extends OutcomeStore {
-  /** Rejects what still waits with `log_unavailable`. */
   close(): Promise<void>
 }
 
-/** The stream of the outcomes, which `create` makes where it does not stand. Throws when it does not keep what it acknowledges, with every reason. */
+/** With `create`, creates a missing stream. Throws, with every reason, when it does not keep what it acknowledges. */
 export const ensureOutcomes = async (options: OutcomesOptions): Promise<JetStreamManager> => {
   const { connection, name } = options
   checkServer(connection)
@@ -43,7 +40,7 @@ export const ensureOutcomes = async (options: OutcomesOptions): Promise<JetStrea
   return jsm
 }
 
-/** Opens the outcomes of a log on a connection. Throws like `ensureOutcomes`, and where the server's permissions do not let this role write. */
+/** Throws like `ensureOutcomes`, and when the server's permissions do not let this role write. */
 export const openOutcomes = async (options: OutcomesOptions): Promise<OpenOutcomes> => {
   const { connection, name, role, logger } = options
   const jsm = await ensureOutcomes(options)

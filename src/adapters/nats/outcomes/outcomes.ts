@@ -25,7 +25,7 @@ export interface OutcomesParts {
 
 const nothing: StoredOutcome = { revision: 0, bytes: new Uint8Array() }
 
-/** What a server says of a message that it has no room for; the code stands for more. */
+/** Matched by its text, since the error code covers other failures too. */
 const noRoom = /maximum bytes exceeded/
 
 const isTaken = (error: unknown): boolean =>
@@ -40,7 +40,7 @@ const createUnavailable = (cause?: unknown): GatewayError =>
     retryAfterSeconds: 1,
   })
 
-/** Outcomes in a stream: one message under each key's subject, whose sequence is the revision. */
+/** One message per key's subject; its sequence is the revision. */
 export class NatsOutcomes implements OutcomeStore {
   readonly #parts: OutcomesParts
 

@@ -11,20 +11,19 @@ import { ensureStream, nanosecondsInMs } from '../ensure-stream.ts'
 import { natsLimits } from '../limits.ts'
 import { buildLogNames } from '../log-stream.ts'
 
-/** The stream of a log's outcomes. */
 export interface OutcomeNames {
   readonly stream: string
-  /** Before a workspace and the digest of a key. */
+  /** Followed by a workspace's id and the digest of a key. */
   readonly prefix: string
 }
 
-/** Names from `log.name` of the configuration. Throws when it cannot be a stream's name. */
+/** `name` is `log.name` of the configuration. Throws when it cannot be a stream's name. */
 export const buildOutcomeNames = (name: string): OutcomeNames => {
   const { stream, prefix } = buildLogNames(name)
   return { stream: `${stream}_OUTCOMES`, prefix: `${prefix}outcome.` }
 }
 
-/** One message stands under each key. Full, the stream takes no more: a key that was forgotten too early would let a request be charged twice. */
+/** One message per key. Full, it refuses more: a key forgotten too early would let a request be charged twice. */
 const configOf = ({ stream, prefix }: OutcomeNames, replicas: number) =>
   ({
     name: stream,
@@ -40,13 +39,13 @@ const configOf = ({ stream, prefix }: OutcomeNames, replicas: number) =>
     deny_delete: false,
     deny_purge: false,
     compression: StoreCompression.None,
-    allow_direct: false, // A server that lags would say of a key that it is free.
+    allow_direct: false, // A lagging replica would report a used key as free.
     allow_rollup_hdrs: false,
     duplicate_window: natsLimits.outcomeDuplicateWindowMs * nanosecondsInMs,
     num_replicas: replicas,
   }) satisfies Partial<StreamConfig>
 
-/** The stream of the outcomes, with room for `outcomesBytes` where it is made. Throws like `ensureStanding`. */
+/** Created with room for `outcomesBytes`. Throws like `ensureStream`. */
 export const ensureOutcomesStream = (
   jsm: JetStreamManager,
   names: OutcomeNames,

@@ -14,18 +14,16 @@ import { NoSuchStream, Publisher } from '../publisher.ts'
 import { buildRatesNames, ensureRatesStream, type RatesNames } from './stream.ts'
 
 export interface RatesOptions {
-  /** Stays the caller's to close, afterwards. */
+  /** Closed by the caller, afterwards. */
   readonly connection: NatsConnection
   /** `log.name` of the configuration: the stream is `<name>_RATES`. */
   readonly name: string
-  /** Whose inbox answers come to. */
   readonly role: string
   readonly replicas: number
   readonly logger: Logger
 }
 
 export interface OpenRates extends RateRecords {
-  /** Rejects what still waits with `log_unavailable`. */
   close(): void
 }
 
@@ -51,7 +49,7 @@ const parseOrNull = (text: string): unknown => {
   try {
     return JSON.parse(text)
   } catch {
-    return null // Nothing of ours: it is written over.
+    return null // Not our record: it is overwritten.
   }
 }
 
@@ -91,7 +89,7 @@ class NatsRates implements OpenRates {
     this.#parts.link.close()
   }
 
-  /** Ids and models' names hold what no subject may. */
+  /** Hashed, since ids and model names may contain characters that a subject must not. */
   #subjectOf(name: string): string {
     return `${this.#parts.names.prefix}${hash('sha256', name)}`
   }
@@ -107,7 +105,7 @@ class NatsRates implements OpenRates {
     }
   }
 
-  /** What one server keeps in memory is gone when it starts again, and the stream with it. */
+  /** A memory stream is lost when its only server restarts, so it is created again. */
   async #runWithStream<T>(work: () => Promise<T>): Promise<T> {
     const { jsm, names, link, replicas } = this.#parts
     try {
@@ -132,14 +130,14 @@ class NatsRates implements OpenRates {
   }
 }
 
-/** The stream of the rate records, made where there is none. Throws when it stands with other settings, or may not be made. */
+/** Creates the stream if absent. Throws when it exists with other settings, or may not be created. */
 export const ensureRates = async ({ connection, name, replicas }: RatesOptions): Promise<JetStreamManager> => {
   const jsm = await jetstreamManager(connection, { timeout: sharedLimits.natsRequestMs, checkAPI: false })
   await ensureRatesStream(jsm, buildRatesNames(name), { replicas, create: true })
   return jsm
 }
 
-/** Opens the rate records of a log. Throws like `ensureRates`, and where this role may not put one. */
+/** Throws like `ensureRates`, and when this role may not write records. */
 export const openRates = async (options: RatesOptions): Promise<OpenRates> => {
   const { connection, name, role, replicas, logger } = options
   const jsm = await ensureRates(options)

@@ -8,7 +8,7 @@ import type { QueueStore } from './store.ts'
 const piecesHeader = 'Gateway-Pieces'
 const sha256Header = 'Gateway-Sha256'
 
-/** Where what was put for an item stands: in its own message, or in pieces whose SHA-256, all together, the message tells. */
+/** An item's contents are in its own message, or in pieces whose joint SHA-256 is in that message. */
 export interface ItemLocation {
   readonly id: string
   readonly sequence: number
@@ -16,7 +16,6 @@ export interface ItemLocation {
   readonly sha256: string
 }
 
-/** From the headers of an item's message. */
 export const parseItemLocation = (id: string, sequence: number, headers: MsgHdrs | undefined): ItemLocation => ({
   id,
   sequence,
@@ -31,7 +30,6 @@ const splitIntoPieces = (bytes: Uint8Array): readonly Uint8Array[] => {
   return Array.from({ length: Math.ceil(bytes.length / size) }, (_, n) => bytes.subarray(n * size, (n + 1) * size))
 }
 
-/** What is put into one queue. */
 export class QueueContents {
   readonly #queue: QueueNames
   readonly #store: QueueStore
@@ -43,7 +41,7 @@ export class QueueContents {
     this.#clock = clock
   }
 
-  /** Large ones go in pieces, and the item after them: whoever takes it finds them all. */
+  /** Large contents are put in pieces before the item, so that its consumer finds them all. */
   async put(id: string, bytes: Uint8Array): Promise<void> {
     assertId(id)
     const subject = `${this.#queue.itemPrefix}${id}`
@@ -57,7 +55,7 @@ export class QueueContents {
     await this.#store.put({ subject, bytes: new Uint8Array(), headers })
   }
 
-  /** Null when it is gone, or not as it was put. Rejects with `log_unavailable`. */
+  /** Null when it is gone or its SHA-256 differs. Rejects with `log_unavailable`. */
   async read({ id, sequence, pieces, sha256 }: ItemLocation): Promise<Uint8Array | null> {
     if (pieces === 0) return (await this.#store.find({ seq: sequence }))?.data ?? null
     const found: Uint8Array[] = []
@@ -77,12 +75,12 @@ export class QueueContents {
     await this.#removePieces(id)
   }
 
-  /** Removes the pieces of an item that is done. Rejects with `log_unavailable`. */
+  /** Rejects with `log_unavailable`. */
   async remove({ id, pieces }: ItemLocation): Promise<void> {
     if (pieces > 0) await this.#removePieces(id)
   }
 
-  /** Removes the pieces whose item never came, or was done by a process that ended before it could remove them. */
+  /** Removes pieces whose item was never put, or was done by a process that ended before removing them. */
   async sweep(): Promise<void> {
     const { piecePrefix } = this.#queue
     const subjects = await this.#store.subjects(`${piecePrefix}>`)

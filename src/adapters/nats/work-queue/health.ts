@@ -2,7 +2,6 @@ import { faultText } from '../../../errors/gateway-error.ts'
 import type { Logger } from '../../../runtime/logger.ts'
 import { ThrottledWarning } from '../../../runtime/throttled-warning.ts'
 
-/** Tells when a queue's server does not answer, and once when it does again. */
 export class QueueHealth {
   readonly #warning: ThrottledWarning
   readonly #stream: string

@@ -8,10 +8,8 @@ export interface ItemSessionParts {
   readonly stream: string
   readonly consumer: string
   readonly inboxPrefix: string
-  /** How many items the taker would take now. */
   readonly room: () => number
   readonly onItem: (message: Msg) => void
-  /** Called once, when the session brings no more and another must go on. */
   readonly onEnd: (reason: string) => void
 }
 
@@ -19,15 +17,14 @@ const heartbeatStatus = 100
 const requestEndedStatus = 408
 
 /**
- * Asks a durable consumer for as many items as there is room for. Whatever disturbs it (a restart, a new leader, a deleted consumer,
- * silence) ends it, and whoever takes opens the next one. The library's own `consume` knows of no room: it asks for more as items
- * come, not as they are done.
+ * Requests as many items from a durable consumer as there is room for. Any disturbance (a restart, a new leader, a
+ * deleted consumer, silence) ends it, and its owner opens the next one. The library's own `consume` has no such bound:
+ * it requests more as items arrive, not as they are done.
  */
 export class ItemSession {
   readonly #parts: ItemSessionParts
   readonly #inbox: string
   #subscription: Subscription | undefined
-  /** Items asked for that have not come yet. */
   #outstanding = 0
   #stallTimer: NodeJS.Timeout | undefined
   #isOver = false
@@ -45,14 +42,14 @@ export class ItemSession {
     this.fill()
   }
 
-  /** Asks in few and large requests: the more is asked for already, the longer it waits for more room. */
+  /** In few and large requests: the more is outstanding, the longer it waits for more room. */
   fill(): void {
     if (this.#isOver || this.#subscription === undefined || this.#parts.connection.isClosed()) return
     const room = this.#parts.room()
     if (room > this.#outstanding * 2) this.#request(room - this.#outstanding)
   }
 
-  /** Asks for nothing more. Resolves when what was on its way has come too, or cannot come. */
+  /** Requests nothing more. Resolves when items in flight have arrived, or cannot arrive. */
   async close(): Promise<void> {
     this.#isOver = true
     clearTimeout(this.#stallTimer)
@@ -80,7 +77,7 @@ export class ItemSession {
   }
 
   #checkStall(): void {
-    // With nothing asked for, because there is no room, the server has nothing to say.
+    // Without room nothing is requested, and then the server sends nothing.
     if (this.#outstanding > 0) this.#endSession(`silent for ${natsLimits.queueStallMs} ms`)
     else this.#stallTimer?.refresh()
   }

@@ -11,9 +11,7 @@ export interface LeasedItemParts {
   readonly link: Link
   readonly contents: QueueContents
   readonly health: QueueHealth
-  /** It is done; the server has yet to be told. */
   readonly onDone: (item: LeasedItem) => void
-  /** It is not held any more. */
   readonly onReleased: (item: LeasedItem) => void
 }
 
@@ -21,18 +19,15 @@ export interface DeliveredItem {
   readonly location: ItemLocation
   readonly deliveries: number
   readonly putMs: number
-  /** Where the consumer hears what becomes of the item. */
   readonly reply: string
 }
 
-/** What a consumer is told of a message. */
 const acknowledged = '+ACK'
 const inProgress = '+WPI'
 
 export const formatNak = (delayMs: number): string =>
   delayMs > 0 ? `-NAK ${JSON.stringify({ delay: Math.ceil(delayMs) * nanosecondsInMs })}` : '-NAK'
 
-/** An item from when it is handed out until it is done or handed back. */
 export class LeasedItem implements WorkItem {
   readonly id: string
   readonly putMs: number
@@ -70,7 +65,7 @@ export class LeasedItem implements WorkItem {
     this.#parts.onDone(this)
     for (let attempt = 0; !(await this.#acknowledge()); attempt += 1) await link.backOff(attempt)
     this.#end()
-    await contents.remove(this.#location).catch(() => {}) // Told of by the queue's health; a sweep removes them.
+    await contents.remove(this.#location).catch(() => {}) // Logged by the queue's health; a sweep removes them.
   }
 
   again(delayMs: number): void {
@@ -80,8 +75,8 @@ export class LeasedItem implements WorkItem {
   }
 
   /**
-   * The lease had ended, or the server forgot of it, and the item came to the one who holds it: nobody else has it now, but somebody may
-   * have had it between. A consumer that was made again counts from one.
+   * The lease had ended, or the server lost its record, and the same holder received the item again: no other has it
+   * now, but one may have had it in between. A recreated consumer counts deliveries from one.
    */
   onRedelivered(reply: string, deliveries: number): void {
     this.#reply = reply
@@ -100,7 +95,7 @@ export class LeasedItem implements WorkItem {
     }
   }
 
-  /** False while the link is down. What the server does not hear it does not need: the lease ends by itself. */
+  /** False while the link is down. A lost acknowledgement does no harm: the lease ends by itself. */
   #publishAck(word: string): boolean {
     const { link, connection } = this.#parts
     if (link.isUp) connection.publish(this.#reply, word)

@@ -19,33 +19,30 @@ import { QueueStore, type QueueStoreParts } from './store.ts'
 import { type ConsumerSpec, ensureConsumer, ensureQueueStream } from './stream.ts'
 
 export interface QueueOptions {
-  /** Stays the caller's to close, afterwards. Not the log's: large payloads must not hold up its frames. */
+  /** Closed by the caller, afterwards. Not the log's connection: large payloads would delay its frames. */
   readonly connection: NatsConnection
   /** `log.name` of the configuration: the stream is `<name>_TASKS`. */
   readonly name: string
-  /** Whose inbox answers come to. */
   readonly role: string
   readonly replicas: number
   readonly durability: Durability
   readonly monitoringUrl?: string | undefined
-  /** Whether stream and consumers are made where there are none. */
   readonly create: boolean
-  /** What the role does here: it is refused at once where the server's permissions, or the consumers, do not let it. */
+  /** What the role does here: opening fails when permissions or consumer settings do not allow it. */
   readonly puts?: boolean
   readonly takes?: boolean
-  /** How long a taker may be silent; `queueLeaseMs`. */
+  /** A lease not renewed for so long ends; `queueLeaseMs` by default. */
   readonly leaseMs?: number
   readonly clock: Clock
   readonly logger: Logger
 }
 
-/** The queues of one log. */
 export interface WorkQueues {
   readonly tasks: WorkQueue
   readonly callbacks: WorkQueue
-  /** How much stands in them; asks the server, which tells it to those who take. */
+  /** Asks the server, which allows that only to consuming roles. */
   readings(): Promise<readonly Reading[]>
-  /** Rejects what still waits with `log_unavailable`. Whoever takes has stopped before. */
+  /** Rejects pending requests with `log_unavailable`. Consumers must be stopped before. */
   close(): Promise<void>
 }
 
@@ -117,8 +114,8 @@ const assemble = (options: QueueOptions, jsm: JetStreamManager): WorkQueues => {
 }
 
 /**
- * The stream and the consumers of the work queues, which `create` makes where they do not stand. Throws when they do not keep what they
- * acknowledge, or do not let this role do its work, with every reason.
+ * With `create`, creates a missing stream and consumers. Throws, with every reason, when they do not keep what they
+ * acknowledge, or do not let this role do its work.
  */
 export const ensureWorkQueues = async (options: QueueOptions): Promise<JetStreamManager> => {
   const { connection, name, create, puts = false, takes = false } = options
@@ -133,6 +130,6 @@ export const ensureWorkQueues = async (options: QueueOptions): Promise<JetStream
   return jsm
 }
 
-/** Opens the work queues of a log on a connection. Throws like `ensureWorkQueues`. */
+/** Throws like `ensureWorkQueues`. */
 export const openWorkQueues = async (options: QueueOptions): Promise<WorkQueues> =>
   assemble(options, await ensureWorkQueues(options))

@@ -19,7 +19,6 @@ export interface PullConsumerParts {
   readonly connection: NatsConnection
   readonly jsm: JetStreamManager
   readonly consumer: ConsumerSpec
-  /** Makes the consumer again when it is deleted. */
   readonly create: boolean
   readonly inboxPrefix: string
   readonly link: Link
@@ -28,7 +27,6 @@ export interface PullConsumerParts {
   readonly logger: Logger
 }
 
-/** Hands out items of one queue to one taker, across restarts of the server. */
 export class PullConsumer implements QueueConsumer {
   readonly #parts: PullConsumerParts
   readonly #itemParts: LeasedItemParts
@@ -36,13 +34,12 @@ export class PullConsumer implements QueueConsumer {
   readonly #onItem: (item: WorkItem) => void
   readonly #leased = new Map<string, LeasedItem>()
   /**
-   * Done, but the server has not said so. They take no room: a server that was killed may have forgotten that it handed them out, and
-   * hears of none until it has done so again.
+   * Done, but not confirmed by the server. They take no room: a server that was killed may have lost the record of
+   * their delivery, and accepts no acknowledgement before it has delivered them again.
    */
   readonly #completing = new Map<string, LeasedItem>()
   readonly #sweepTimer: NodeJS.Timeout
   #session: ItemSession | undefined
-  /** Sessions that could not be started since the last that could. */
   #attempt = 0
   #isOver = false
   #isPulling = false
@@ -70,15 +67,15 @@ export class PullConsumer implements QueueConsumer {
     this.#isOver = true
     clearInterval(this.#sweepTimer)
     this.#endSession('stopped')
-    // What the server cannot be told now, the end of the leases tells it.
+    // Items that cannot be returned now are redelivered when their leases end.
     await waitAtMost(this.#nakAll(), sharedLimits.natsRequestMs)
   }
 
   async #nakAll(): Promise<void> {
     const { connection, link } = this.#parts
     for (const item of this.#leased.values()) item.again(0)
-    await this.#session?.close().catch(() => {}) // The connection went: nothing comes any more.
-    if (link.isUp) await connection.flush().catch(() => {}) // As above.
+    await this.#session?.close().catch(() => {}) // The connection is gone: nothing more arrives.
+    if (link.isUp) await connection.flush().catch(() => {})
   }
 
   async #run(): Promise<void> {
@@ -93,7 +90,6 @@ export class PullConsumer implements QueueConsumer {
     }
   }
 
-  /** Ends with the reason why another session is needed. */
   async #runSession(): Promise<string> {
     const { jsm, link, consumer, create, health } = this.#parts
     const lost = Promise.withResolvers<string>()
@@ -105,7 +101,7 @@ export class PullConsumer implements QueueConsumer {
       health.reportSuccess()
       this.#attempt = 0
       this.#session = session
-      for (const item of this.#leased.values()) item.renew() // Before others are offered what ran out meanwhile.
+      for (const item of this.#leased.values()) item.renew() // Before expired ones are delivered to others.
       session.start()
       this.#isPulling = true
       return await link.runWhileUp(() => lost.promise)
@@ -114,7 +110,7 @@ export class PullConsumer implements QueueConsumer {
       return faultText(error)
     } finally {
       this.#isPulling = false
-      if (!this.#isOver) void session.close().catch(() => {}) // The connection went, and the subscription with it.
+      if (!this.#isOver) void session.close().catch(() => {}) // The connection is gone, and the subscription with it.
     }
   }
 
@@ -165,7 +161,6 @@ export class PullConsumer implements QueueConsumer {
     try {
       await contents.sweep()
     } catch (error) {
-      // The next one finds what this one left.
       if (!link.isClosed)
         logger.warn({ stream: consumer.stream, fault: error }, 'pieces without an item are not removed')
     }

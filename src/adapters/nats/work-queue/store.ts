@@ -27,7 +27,6 @@ export interface QueueMessage {
 const createUnavailable = (cause: unknown): GatewayError =>
   new GatewayError('log_unavailable', 'The work queue does not answer.', { cause, retryAfterSeconds: 1 })
 
-/** Messages of the queues' stream, each stored and read across restarts of the server. */
 export class QueueStore {
   readonly #parts: QueueStoreParts
 
@@ -36,8 +35,8 @@ export class QueueStore {
   }
 
   /**
-   * Resolves when a message stands, synced, under its subject, this one or an earlier. Rejects with `log_unavailable` when the queue is
-   * closed, or has not answered for `routedAckMs`.
+   * Resolves when this message, or an earlier one, is stored and synced under the subject. Rejects with
+   * `log_unavailable` when the queue is closed, or has not answered for `routedAckMs`.
    */
   async put(message: QueueMessage): Promise<void> {
     const publication = { ...message, messageId: message.subject }
@@ -51,8 +50,8 @@ export class QueueStore {
   }
 
   /**
-   * One message; null when there is none. A new leader may still apply what it has committed, so it is asked more than once.
-   * Rejects with `log_unavailable` when the queue is closed, or has not answered for `natsOpenMs`: who reads has time.
+   * Null when there is none. A new leader may still apply what it has committed, so it is asked more than once. Rejects
+   * with `log_unavailable` when the queue is closed, or has not answered for `natsOpenMs`: readers can wait.
    */
   async find(query: SeqMsgRequest | LastForMsgRequest): Promise<StoredMsg | null> {
     const { jsm, link, stream } = this.#parts
@@ -63,13 +62,13 @@ export class QueueStore {
     }
   }
 
-  /** Removes all messages whose subjects match. Rejects like `find`. */
+  /** Rejects like `find`. */
   async remove(filter: string): Promise<void> {
     const { jsm, stream } = this.#parts
     await this.#retryUntilAnswered(natsLimits.natsOpenMs, () => jsm.streams.purge(stream, { filter }))
   }
 
-  /** The subjects that match and hold a message. Rejects like `find`. */
+  /** Rejects like `find`. */
   async subjects(filter: string): Promise<readonly string[]> {
     const { jsm, stream } = this.#parts
     const { state } = await this.#retryUntilAnswered(natsLimits.natsOpenMs, () =>

@@ -18,7 +18,6 @@ import type { QueueNames, QueuesNames } from './names.ts'
 
 export interface QueueStreamOptions {
   readonly replicas: number
-  /** Makes stream and consumers where there are none. */
   readonly create: boolean
 }
 
@@ -27,7 +26,7 @@ const subjectsOf = ({ itemPrefix, piecePrefix }: QueueNames): readonly string[] 
   `${piecePrefix}*.*`,
 ]
 
-/** An item stands until it is done, and no other under its id. */
+/** An item is stored until it is done, and no second one under its id. */
 const configOf = ({ stream, tasks, callbacks }: QueuesNames, replicas: number) =>
   ({
     name: stream,
@@ -44,26 +43,24 @@ const configOf = ({ stream, tasks, callbacks }: QueuesNames, replicas: number) =
     deny_delete: false,
     deny_purge: false,
     compression: StoreCompression.None,
-    allow_direct: false, // A server that lags would say of an item that it is gone.
+    allow_direct: false, // A lagging replica would report an existing item as missing.
     allow_rollup_hdrs: false,
     duplicate_window: natsLimits.queueDuplicateWindowMs * nanosecondsInMs,
     num_replicas: replicas,
   }) satisfies Partial<StreamConfig>
 
-/** The stream of the queues. Throws like `ensureStanding`. */
+/** Throws like `ensureStream`. */
 export const ensureQueueStream = (
   jsm: JetStreamManager,
   names: QueuesNames,
   { replicas, create }: QueueStreamOptions,
 ): Promise<StreamInfo> => ensureStream(jsm, { config: configOf(names, replicas), noun: 'the work queue', create })
 
-/** Who takes from a queue: together, all who do. */
+/** One durable consumer per queue, shared by all its pollers. */
 export interface ConsumerSpec {
   readonly stream: string
   readonly queue: QueueNames
-  /** A lease that is not renewed for so long is over. */
   readonly leaseMs: number
-  /** Items that are handed out at once. */
   readonly itemsMax: number
 }
 
@@ -77,7 +74,7 @@ const consumerConfigOf = ({ queue, leaseMs, itemsMax }: ConsumerSpec) =>
     ack_wait: leaseMs * nanosecondsInMs,
     max_deliver: -1,
     max_ack_pending: itemsMax,
-    headers_only: true, // A taker that holds thousands must not hold what was put, which it needs once.
+    headers_only: true, // A poller that holds thousands must not hold their contents, which it needs once.
   }) satisfies Partial<ConsumerConfig>
 
 const forbidden = [
@@ -102,15 +99,15 @@ const findOrCreate = async (jsm: JetStreamManager, wanted: ConsumerSpec, create:
     throw new Error(
       `the consumer ${queue.consumer} of ${stream} does not exist; an operator's command, such as \`gateway prices publish\`, or a whole gateway makes it`,
     )
-  // Another process may be quicker: then it stands as it was made, or is compared when it is found the next time.
+  // Another process may create it first; other settings are then noticed the next time it is found.
   return (await jsm.consumers.add(stream, consumerConfigOf(wanted))).config
 }
 
 const defaultSettings = { headers_only: false } as const
 
 /**
- * The consumer of a queue, which `create` makes where it does not stand. Throws when it stands with other settings, and lists them; when
- * it does not stand; and with the server's last word when no leader answers within `natsOpenMs`.
+ * With `create`, creates a queue's missing consumer. Throws when it exists with other settings, and lists them; when it
+ * does not exist; and with the server's last error when no leader answers within `natsOpenMs`.
  */
 export const ensureConsumer = async (jsm: JetStreamManager, wanted: ConsumerSpec, create: boolean): Promise<void> => {
   const { stream, queue } = wanted

@@ -13,8 +13,8 @@ const joined = (pieces: readonly Bytes[]): Bytes => ({
 })
 
 /**
- * Hands a body on once `keep` has kept it. Of one that is too large only the last piece waits, and only that it was given is kept. Throws
- * what `keep` throws: then the body has no end.
+ * Yields the end of a body once `keep` has stored the body. Of one that is too large only the last piece waits, and
+ * only the fact that it was given is stored. Throws what `keep` throws: the body is then incomplete.
  */
 export async function* captureResponse(
   parts: AsyncIterable<AnswerPart>,
@@ -43,8 +43,8 @@ export async function* captureResponse(
 }
 
 /**
- * Hands a stream on as it comes; once some of it was given, that it was is kept before it ends. Where it cannot be kept, the log still tells
- * whoever repeats the request that it was charged.
+ * Yields a stream as it comes; once a part was given, that fact is stored before the stream ends. Where it cannot be
+ * stored, the log still shows a repeat of the request that it was charged.
  */
 export async function* captureStream(
   parts: AsyncIterable<AnswerPart>,

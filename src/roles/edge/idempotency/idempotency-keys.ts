@@ -14,25 +14,21 @@ export interface IdempotencyKeyParts extends KeyLeaseParts {
   readonly leftBehind: Pick<OrphanedRequestResolver, 'end' | 'giveBack'>
 }
 
-/** A request that names a key. */
 export interface KeyedRequest {
   readonly requestId: string
   readonly workspaceId: string
-  /** As its client wrote it. */
+  /** As its client sent it. */
   readonly key: string
-  /** Path of the endpoint. */
   readonly endpoint: string
-  /** As it was sent. */
   readonly body: unknown
   readonly work: KeyedOperation
 }
 
-/** What becomes of it: it runs, or was answered before. */
 export type StartedKey =
   | {
       readonly type: 'run'
       readonly held: KeyLease
-      /** Its own, or what was left behind by a request that may have begun it. */
+      /** Its own, or that of an abandoned request with the key, which may have begun. */
       readonly work: KeyedOperation
     }
   | { readonly type: 'replay'; readonly requestId: string; readonly outcome: RequestOutcome }
@@ -85,7 +81,7 @@ const refusalOf = (refusal: Extract<KeyDecision, { type: 'refuse' }>): GatewayEr
   }
 }
 
-/** The key is in the digest of the body, which is kept, so that nobody can try bodies on it. */
+/** The digest of the body is stored: it includes the key, so that it cannot be used to test guessed bodies. */
 const askedOf = (request: KeyedRequest): Asked => {
   const { workspaceId, key, endpoint, body } = request
   return {
@@ -97,7 +93,6 @@ const askedOf = (request: KeyedRequest): Asked => {
 
 const isOfRequest = (claim: ClaimedKey): claim is RequestClaim => claim.work.type === 'request'
 
-/** Requests that run once, however often they are sent, and to whichever edge. */
 export class IdempotencyKeys {
   readonly #parts: IdempotencyKeyParts
 
@@ -106,8 +101,9 @@ export class IdempotencyKeys {
   }
 
   /**
-   * Claims the key of a request, or answers with what is kept under it. Throws `idempotency_key_reused`, `idempotency_key_in_use` or
-   * `idempotency_outcome_not_kept`; `log_unavailable` where nothing can be claimed; and what `LeftBehindRequests` throws.
+   * Claims the key of a request, or returns the stored outcome. Throws `idempotency_key_reused`,
+   * `idempotency_key_in_use` or `idempotency_outcome_not_kept`; `log_unavailable` where nothing can be claimed; and
+   * what `OrphanedRequestResolver` throws.
    */
   async begin(request: KeyedRequest): Promise<StartedKey> {
     const asked = askedOf(request)
@@ -117,7 +113,7 @@ export class IdempotencyKeys {
     return begun
   }
 
-  /** Null where another request was quicker; so with all that follow. */
+  /** Null where another request was faster; likewise in the methods below. */
   async #repeat(asked: Asked): Promise<StartedKey | null> {
     const { revision, bytes } = await this.#parts.outcomes.find(asked.place)
     const kept = decodeKeyRecord(bytes)
@@ -163,8 +159,9 @@ export class IdempotencyKeys {
   }
 
   /**
-   * The claim changes hands before it is looked at what became of the request: whoever had it, and is merely slow, delivers nothing from
-   * then on, so that what is given back was not received. A task keeps its id, under which it is made once.
+   * The claim is taken over before the state of the request is looked up: its previous holder, if it is merely slow,
+   * delivers nothing from then on, so that a refunded answer was never received. A task keeps its id, under which it is
+   * created once.
    */
   async #resumeAbandoned(asked: Asked, claim: ClaimedKey, revision: number): Promise<StartedKey | null> {
     if (!isOfRequest(claim)) return this.#claim(asked, claim.work, revision)

@@ -5,8 +5,8 @@ import { edgeLimits } from '../limits.ts'
 const keyPattern = new RegExp(`^[\\x20-\\x7e]{1,${edgeLimits.idempotencyKeyCharactersMax}}$`)
 
 /**
- * The key of a request that shall run once, as its client wrote it, quotes included; null for any other request. Throws `invalid_value` for
- * one that is empty, too long or not ASCII.
+ * The key as its client sent it, quotes included; null for a request without one. Throws `invalid_value` for one that
+ * is empty, too long or not ASCII.
  */
 export const readIdempotencyKey = ({ 'idempotency-key': key }: IncomingHttpHeaders): string | null => {
   if (key === undefined) return null

@@ -16,7 +16,6 @@ export interface KeyLeaseParts {
   readonly logger: Logger
 }
 
-/** What a client is sent, whole. */
 export interface RequestOutcome {
   readonly status: number
   readonly headers: AnsweredKey['headers']
@@ -30,7 +29,7 @@ const takenOver = (requestId: string): GatewayError =>
     { retryAfterSeconds: 1, repeats: { requestId, isRetryable: true } },
   )
 
-/** A key from its claim to its end; the claim is renewed meanwhile, where the request takes that long. */
+/** The claim is renewed while the request runs. */
 export class KeyLease {
   readonly #parts: KeyLeaseParts
   readonly #place: OutcomeAddress
@@ -55,14 +54,15 @@ export class KeyLease {
     return this.#isEnded
   }
 
-  /** Fires when another request has taken the key over: nothing may be delivered any more. */
+  /** Fires when another request has taken over the key: nothing may be delivered any more. */
   get lost(): AbortSignal {
     return this.#lost.signal
   }
 
   /**
-   * Keeps an answer, before its end is released; of one that is too large, or has no room any more, that it was given. Throws
-   * `idempotency_key_in_use` where another request has taken over, `log_unavailable` where it cannot be stored: then it must not be delivered.
+   * Stores an answer before its end is sent; of one that is too large, or when the store is full, only that it was
+   * given. Throws `idempotency_key_in_use` where another request has taken over, `log_unavailable` where it cannot be
+   * stored: then it must not be delivered.
    */
   async store({ status, headers, body }: RequestOutcome): Promise<void> {
     const { requestId, digest } = this.#claim
@@ -75,7 +75,7 @@ export class KeyLease {
     await this.storeNothing('size')
   }
 
-  /** Keeps that an answer was given. Throws like `keep`. */
+  /** Stores only that an answer was given. Throws like `store`. */
   async storeNothing(why: UnstoredKey['why']): Promise<void> {
     const { requestId, digest } = this.#claim
     this.#end()
@@ -83,12 +83,12 @@ export class KeyLease {
     this.#isStored = true
   }
 
-  /** The request failed, and cost nothing: whoever repeats it has the key anew. Goes on until the store takes it; what is kept stays. */
+  /** The request failed and cost nothing: frees the key. Retries until the store accepts it; a stored outcome stays. */
   release(): Promise<void> {
     return this.#leave(new Uint8Array())
   }
 
-  /** It cannot be told what became of the work: whoever repeats the request takes over at once, and sees to it. Like `free` otherwise. */
+  /** The state of the work is unknown: a repeat takes over at once and resolves it. Otherwise like `release`. */
   expire(): Promise<void> {
     return this.#leave(encodeKeyRecord({ ...this.#claim, leaseUntilMs: 0 }))
   }
@@ -128,7 +128,7 @@ export class KeyLease {
     if (!this.#isEnded && !this.lost.aborted && !this.#parts.outcomes.isClosed) this.#renewLater()
   }
 
-  /** False where there is no room for the bytes. */
+  /** False where the store is full. */
   #write(bytes: Uint8Array): Promise<boolean> {
     const written = this.#writing.then(() => this.#replace(bytes))
     this.#writing = written.catch(() => undefined)
@@ -148,7 +148,7 @@ export class KeyLease {
     }
   }
 
-  /** What stands may be our own, since an acknowledgement can be lost. Throws where it is another's. */
+  /** The stored record may be our own, since an acknowledgement can be lost. Throws where it is another's. */
   async #isCurrent(bytes: Uint8Array): Promise<boolean> {
     const standing = await this.#parts.outcomes.find(this.#place)
     const isThis = Buffer.compare(standing.bytes, bytes) === 0

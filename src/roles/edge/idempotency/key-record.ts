@@ -1,7 +1,7 @@
 import type { KeyRecord } from '../../../domain/idempotency/key.ts'
 import { isObject } from '../../../encoding/json.ts'
 
-/** What is kept under a key: a line that tells of the request, and behind it the bytes of an answer. */
+/** The stored form is one line of JSON, followed by the bytes of the answer. */
 export interface StoredKeyRecord {
   readonly record: KeyRecord
   readonly body: Uint8Array

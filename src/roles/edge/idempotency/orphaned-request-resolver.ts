@@ -18,13 +18,13 @@ export interface OrphanedRequestParts {
   readonly readModels: Pick<EdgeReadModels, 'findRequestEnd'>
 }
 
-/** A request whose edge fell silent. */
+/** A request whose edge stopped before it was answered. */
 export type AbandonedRequest = Pick<RequestFailed, 'requestId' | 'workspaceId' | 'keyId' | 'surface'>
 
 type Closed = NonNullable<Applied['closed']>
 type Charged = Extract<AbandonedOutcome, { chargedUsd: string }>
 
-/** Looks at how far the tables are, one rest of the projector apart. */
+/** How often the tables are polled, one pause of the projector apart. */
 const looksMax = Math.ceil(sharedLimits.logStalledMs / sharedLimits.tablesPollMs)
 
 const unknown = (cause?: unknown): GatewayError =>
@@ -34,7 +34,6 @@ const unknown = (cause?: unknown): GatewayError =>
     { cause, retryAfterSeconds: 1 },
   )
 
-/** Requests whose edge fell silent before their answer was kept. */
 export class OrphanedRequestResolver {
   readonly #parts: OrphanedRequestParts
 
@@ -43,8 +42,9 @@ export class OrphanedRequestResolver {
   }
 
   /**
-   * How the request stands in the log, for good: one without an end gets it here, so that no bill of it counts from then on. Rejects with
-   * `log_unavailable`, and with `read_models_unavailable` where memory does not tell and the tables cannot be read.
+   * The final state of the request in the log: one without an end is failed here, so that no later bill of it counts.
+   * Rejects with `log_unavailable`, and with `read_models_unavailable` where memory does not have it and the tables
+   * cannot be read.
    */
   async end(abandoned: AbandonedRequest): Promise<AbandonedOutcome> {
     const seen: Closed[] = []
@@ -59,7 +59,7 @@ export class OrphanedRequestResolver {
     }
   }
 
-  /** Resolves once what the request cost is given back; said twice, it counts once. Rejects with `log_unavailable`. */
+  /** Resolves once the charge is refunded; a repeat counts once. Rejects with `log_unavailable`. */
   async giveBack({ requestId, workspaceId, keyId }: AbandonedRequest, { chargedUsd, day }: Charged): Promise<void> {
     const fact = undeliveredFact({ requestId, workspaceId, total: chargedUsd }, { keyId, day })
     await withTimeout(this.#parts.log.postToWallet(workspaceId, [fact]), sharedLimits.routedAckMs, () =>
@@ -71,7 +71,7 @@ export class OrphanedRequestResolver {
   async #findEnd(abandoned: AbandonedRequest, seen: readonly Closed[]): Promise<AbandonedOutcome | null> {
     const sequence = await this.#catchUp()
     const routed = this.#parts.tail.ledger.openRequests.get(abandoned.requestId)?.routed ?? null
-    // Not open: it ended, or was never routed. A second end of an ended request stands open too, alone.
+    // Not open: it ended, or was never routed. A second end of an ended request is open too, without `routed`.
     const stored = routed === null && seen.length === 0 ? await this.#findStored(abandoned.requestId, sequence) : null
     if (stored === null && seen.length === 0) await this.#fail(abandoned, routed?.data.allowanceId ?? null)
     return stored
@@ -99,7 +99,7 @@ export class OrphanedRequestResolver {
     throw unknown()
   }
 
-  /** Of one that was never routed too: should its edge come back and route it, it has ended before. */
+  /** Fails a request that was never routed too: should its edge resume and route it, it has already ended. */
   async #fail(abandoned: AbandonedRequest, allowanceId: string | null): Promise<void> {
     const { log, tail } = this.#parts
     const ended = log.append([abandonedFact(abandoned, allowanceId)]).then(({ sequence }) => tail.reached(sequence))

@@ -1,29 +1,28 @@
-/** Where what stands under a key is found: by workspace, and the digest of the key as its client wrote it. */
+/** `keyDigest`: SHA-256 of the key as its client sent it. */
 export interface OutcomeAddress {
   readonly workspaceId: string
   readonly keyDigest: string
 }
 
 export interface StoredOutcome {
-  /** 0 where nothing ever stood. */
+  /** 0 where nothing was ever stored. */
   readonly revision: number
-  /** Empty where nothing stands. */
+  /** Empty where nothing is stored. */
   readonly bytes: Uint8Array
 }
 
-/** Whether something was put: its revision, or why not. `taken`: another revision stands. `full`: no more is kept. */
+/** `taken`: another revision is stored. `full`: the store has no room. */
 export type PutOutcome = { readonly revision: number } | { readonly refused: 'taken' | 'full' }
 
-/** What stands under idempotency keys, on the log's servers, for as long as `outcomesKeptMs` after it was put. */
+/** The records of idempotency keys, on the log's servers, kept for `outcomesKeptMs` after each write. */
 export interface OutcomeStore {
-  /** True once nothing is put any more. */
   readonly isClosed: boolean
   /** Rejects with `log_unavailable` within `outcomeWriteMs`. */
   find(place: OutcomeAddress): Promise<StoredOutcome>
   /**
-   * Puts bytes in the place of a revision; what is smaller than what stands there is never refused as `full`. Resolves when they are stored
-   * and synced. What this very call put may be told as `taken`, where its acknowledgement was lost. Rejects with `log_unavailable` within
-   * `withinMs`: they may stand then, or not.
+   * Replaces a revision; bytes that are fewer than the stored ones are never refused as `full`. Resolves when they are
+   * stored and synced. What this very call wrote may be refused as `taken`, where its acknowledgement was lost. Rejects
+   * with `log_unavailable` within `withinMs`: the bytes may be stored then, or not.
    */
   put(place: OutcomeAddress, bytes: Uint8Array, revision: number, withinMs: number): Promise<PutOutcome>
 }

@@ -2,7 +2,7 @@ import { hash, timingSafeEqual } from 'node:crypto'
 import { GatewayError } from '../../../errors/gateway-error.ts'
 import type { EdgeMiddleware } from './context.ts'
 
-/** Who an admin token stands for: only its SHA-256 is here. */
+/** Only the SHA-256 of an admin token is stored. */
 export interface AdminIdentity {
   readonly name: string
   /** Hex. */
@@ -19,13 +19,13 @@ const missing = (): GatewayError =>
 
 const wrong = (): GatewayError => new GatewayError('invalid_api_key', 'The admin token is wrong.')
 
-/** Looks at all of them, whichever fits: how long it takes tells nothing. */
+/** Compares all of them, whichever matches: the duration reveals nothing. */
 const findAdmin = (admins: readonly AdminIdentity[], token: string): AdminIdentity | undefined => {
   const given = hash('sha256', token, 'buffer')
   return admins.filter(({ sha256 }) => timingSafeEqual(Buffer.from(sha256, 'hex'), given))[0]
 }
 
-/** Lets pass who presents an admin token; a workspace's key is none. Throws `access_denied`, `missing_api_key` or `invalid_api_key`. */
+/** Throws `access_denied` where no token is configured, `missing_api_key`, or `invalid_api_key`. */
 export const authenticateAdmin =
   (admins: readonly AdminIdentity[]): EdgeMiddleware =>
   (ctx, next) => {

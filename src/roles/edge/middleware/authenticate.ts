@@ -7,7 +7,7 @@ import type { EdgeMiddleware } from './context.ts'
 const bearerPattern = /^bearer +(\S+) *$/i
 const keyPrefix = 'sk-'
 
-/** The key that was presented; undefined where none was, empty where it has no form of a key. A bearer token wins. */
+/** Undefined where no key was presented, empty where it is malformed. A bearer token takes precedence. */
 const presentedKey = ({ authorization, 'x-api-key': apiKey }: IncomingHttpHeaders): string | undefined => {
   if (authorization) return bearerPattern.exec(authorization)?.[1] ?? ''
   return typeof apiKey === 'string' && apiKey !== '' ? apiKey : undefined
@@ -16,7 +16,7 @@ const presentedKey = ({ authorization, 'x-api-key': apiKey }: IncomingHttpHeader
 const findKey = (accounts: Accounts, presented: string): Key | undefined =>
   presented.startsWith(keyPrefix) ? accounts.keysBySha256.get(hash('sha256', presented)) : undefined
 
-/** Who presents a key that works; undefined for anybody else, who may ask what is public. */
+/** Undefined for a caller without a valid key, who may read what is public. */
 export const readCredential = (accounts: Accounts, headers: IncomingHttpHeaders): Key | undefined => {
   const presented = presentedKey(headers)
   return presented === undefined ? undefined : findKey(accounts, presented)
@@ -31,7 +31,7 @@ const identify = (accounts: Accounts, headers: IncomingHttpHeaders): Key => {
   return key
 }
 
-/** Lets pass who presents a key that works. Throws `missing_api_key` or `invalid_api_key`. */
+/** Requires a valid key. Throws `missing_api_key` or `invalid_api_key`. */
 export const authenticate =
   (accounts: Accounts): EdgeMiddleware =>
   (ctx, next) => {

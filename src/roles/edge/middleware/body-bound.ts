@@ -4,7 +4,6 @@ import { GatewayError } from '../../../errors/gateway-error.ts'
 import { edgeLimits } from '../limits.ts'
 import { type EdgeContext, keyOfContext } from './context.ts'
 
-/** How large a body may be, and what is said of a larger one. */
 export interface BodyBound {
   readonly bytesMax: number
   readonly refusal: () => GatewayError
@@ -15,7 +14,6 @@ export type BodyBoundOf = (ctx: EdgeContext) => BodyBound
 const tooLarge = (bytesMax: number): GatewayError =>
   new GatewayError('request_too_large', `The request body is larger than ${bytesMax} bytes.`)
 
-/** The bound of everybody. */
 export const boundAt = (bytesMax: number): BodyBoundOf => {
   const bound: BodyBound = { bytesMax, refusal: () => tooLarge(bytesMax) }
   return () => bound
@@ -30,7 +28,7 @@ const unfunded: BodyBound = {
     ),
 }
 
-/** That of everybody, and a small one for a workspace whose money is spent: what cannot be paid is not read. */
+/** A small bound for a workspace without credit: a body that cannot be paid for is not read. */
 export const boundByMoney = (ledger: Ledger, bytesMax: number): BodyBoundOf => {
   const ordinary = boundAt(bytesMax)
   return (ctx) => (isUnfunded(walletInLedger(ledger, keyOfContext(ctx).workspaceId)) ? unfunded : ordinary(ctx))

@@ -5,13 +5,12 @@ import { nativeVideoErrorBody, nativeVideoPath, videoErrorBody, videoPath } from
 
 const codeOf = ({ code }: GatewayError): ErrorCode | null => (code === 'invalid_request' ? null : code)
 
-/** The Error object of the wire. */
 export const errorBody = (error: GatewayError) => {
   const { message, type, param } = error
   return { error: { message, type, code: codeOf(error), param } }
 }
 
-/** The words of the Messages format where they differ from those of `errorTable`. */
+/** The types of the Messages format where they differ from those of `errorTable`. */
 const messagesTypes: { readonly [C in ErrorCode]?: string } = {
   insufficient_user_quota: 'billing_error',
   key_spend_limit_reached: 'billing_error',
@@ -25,7 +24,6 @@ const messagesTypeOf = ({ code }: GatewayError): string => {
   return messagesTypes[code] ?? (type === 'upstream_error' ? 'api_error' : type)
 }
 
-/** The error of the Messages format, with the members of the Error object that it leaves out. */
 export const messagesErrorBody = (error: GatewayError, requestId: string) => ({
   type: 'error',
   error: {
@@ -42,7 +40,6 @@ const messagesPath = /^\/v1\/messages(?:\/|$)/i
 
 export type ErrorFormat = 'plain' | 'messages' | 'video' | 'nativeVideo'
 
-/** How the surface at `path` says what is wrong. */
 export const errorFormatAt = (path: string): ErrorFormat => {
   if (messagesPath.test(path)) return 'messages'
   if (nativeVideoPath.test(path)) return 'nativeVideo'
@@ -56,17 +53,15 @@ const errorBodies: { readonly [F in ErrorFormat]: (error: GatewayError, requestI
   nativeVideo: nativeVideoErrorBody,
 }
 
-/** The body of an error in the words of the surface at `path`. */
 export const errorBodyAt = (path: string, error: GatewayError, requestId: string): object =>
   errorBodies[errorFormatAt(path)](error, requestId)
 
 const internalError = (cause: unknown): GatewayError =>
   new GatewayError('internal_error', 'The gateway failed. The request id tells us where.', { cause })
 
-/** What every request meets alike while NATS or PostgreSQL is away. */
+/** Common to every operation, while NATS or PostgreSQL is away. */
 const commonCodes: readonly ErrorCode[] = ['log_unavailable', 'read_models_unavailable']
 
-/** Faults as clients are told them, and as our own log is. */
 export class FaultReporter {
   readonly #logger: Logger
   readonly #common: ReadonlyMap<ErrorCode, ThrottledWarning>
@@ -76,7 +71,7 @@ export class FaultReporter {
     this.#common = new Map(commonCodes.map((code) => [code, new ThrottledWarning(logger)]))
   }
 
-  /** What the client is told of a fault. A fault of ours is logged here, once, and its detail stays here. */
+  /** The error as the client sees it. An internal fault is logged here, once; its detail is not sent. */
   toGatewayError(fault: unknown, requestId: string): GatewayError {
     if (!(fault instanceof GatewayError)) {
       this.#logger.error({ fault, requestId }, 'a request failed')

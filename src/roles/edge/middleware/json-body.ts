@@ -13,7 +13,7 @@ const utf8 = /^utf-?8$/i
 
 const invalidJson = (message: string): GatewayError => new GatewayError('invalid_json', message)
 
-/** Throws `unsupported_media_type` for a body that would have to be unpacked first: a small one may unpack to gigabytes. */
+/** Throws `unsupported_media_type` for a compressed body: a small one may unpack to gigabytes. */
 export const refuseEncoded = ({ 'content-encoding': encoding }: IncomingHttpHeaders): void => {
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity')
     throw new GatewayError('unsupported_media_type', 'A compressed request body is not understood.')
@@ -37,8 +37,8 @@ const tooManyMembers = (): GatewayError =>
   )
 
 /**
- * The value of a body. Throws `invalid_json`, also for what parsers pass over: a nest without bound, a name given twice; and
- * `request_too_large` for more members and elements than a body may have.
+ * Throws `invalid_json`, also for what parsers accept: unbounded nesting, a name given twice; and `request_too_large`
+ * for more members and elements than a body may have.
  */
 export const parseJsonBody = (bytes: Buffer): unknown => {
   if (!isUtf8(bytes)) throw invalidJson('The request body is not valid UTF-8.')
@@ -65,7 +65,7 @@ const receive = async (ctx: EdgeContext, bound: BodyBound): Promise<ReceivedJson
   return { value: parseJsonBody(bytes), bytesLength: bytes.length }
 }
 
-/** Reads the body as JSON. Throws `unsupported_media_type`, what its bound says, `request_too_large` or `invalid_json`. */
+/** Throws `unsupported_media_type`, the refusal of its bound, `request_too_large` or `invalid_json`. */
 export const readJson =
   (boundOf: BodyBoundOf): EdgeMiddleware =>
   async (ctx, next) => {

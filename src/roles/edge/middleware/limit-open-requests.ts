@@ -1,7 +1,7 @@
 import type { OpenRequestCounter } from '../open-requests.ts'
 import { type EdgeMiddleware, keyOfContext } from './context.ts'
 
-/** Refuses at once what there is no room for. A request is open until its answer or its client has left, and whatever was done for it is over. */
+/** A request is open until its response is sent or its client has left, and all work for it is over. */
 export const limitOpenRequests =
   (requests: OpenRequestCounter): EdgeMiddleware =>
   async (ctx, next) => {

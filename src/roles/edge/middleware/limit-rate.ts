@@ -2,7 +2,7 @@ import type { Rates } from '../rates/rates.ts'
 import { RequestRates } from '../rates/request-rates.ts'
 import { type EdgeMiddleware, keyOfContext } from './context.ts'
 
-/** Counts the request against the limits of its key and its workspace, where there are any, and tells of them in its answer. */
+/** Counts the request against the limits of its key and workspace, and reports them in the response headers. */
 export const limitRate =
   (rates: Rates): EdgeMiddleware =>
   async (ctx, next) => {

@@ -32,7 +32,7 @@ const collect = (request: IncomingMessage, { bytesMax, refusal }: BodyBound): Pr
     request.on('error', () => undefined) // `close` follows.
   })
 
-/** The whole body. Throws the refusal of its bound, without reading anything where the length is announced. */
+/** Throws the refusal of its bound, without reading anything where the length is announced. */
 export const readRequestBody = (request: IncomingMessage, bound: BodyBound): Promise<Buffer> => {
   const announced = Number(request.headers['content-length'] ?? 0)
   return announced > bound.bytesMax ? Promise.reject(bound.refusal()) : collect(request, bound)

@@ -4,7 +4,7 @@ import type { EdgeContext, EdgeMiddleware } from './context.ts'
 
 type NamedContext = EdgeContext & { readonly params: { readonly workspace?: string } }
 
-/** Behind who administers: reads the ledger of the workspace that the path names. Throws `not_found`. */
+/** After `authenticateAdmin`: reads the ledger of the workspace that the path names. Throws `not_found`. */
 export const readNamed =
   ({ workspaces }: Pick<Accounts, 'workspaces'>) =>
   (ctx: NamedContext, next: Parameters<EdgeMiddleware>[1]): Promise<void> => {
@@ -14,7 +14,7 @@ export const readNamed =
     return next()
   }
 
-/** Behind who administers: reads the ledgers of all workspaces. */
+/** After `authenticateAdmin`: reads the ledgers of all workspaces. */
 export const readAll = (): EdgeMiddleware => (ctx, next) => {
   ctx.state.reads = null
   return next()

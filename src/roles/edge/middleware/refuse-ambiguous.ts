@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import { GatewayError } from '../../../errors/gateway-error.ts'
 import type { EdgeMiddleware } from './context.ts'
 
-/** Of two of these Node takes the first or joins them, and what stands before the gateway may take the other. */
+/** Of duplicates Node takes the first or joins them, and a proxy in front of the gateway may take the other. */
 const single: ReadonlySet<string> = new Set([
   'authorization',
   'content-encoding',
@@ -23,7 +23,7 @@ const repeatedIn = (rawHeaders: readonly string[]): string | null => {
   return null
 }
 
-/** A body that was coded in another way as well would not be what it says; HTTP/1.0 knows none of it. */
+/** With a second transfer coding the body is not what its headers declare; HTTP/1.0 has no transfer codings. */
 const isFramedOddly = ({ headers, httpVersion }: IncomingMessage): boolean => {
   const coding = headers['transfer-encoding']
   return coding !== undefined && (coding.toLowerCase() !== 'chunked' || httpVersion === '1.0')
@@ -37,7 +37,10 @@ const ambiguityIn = (request: IncomingMessage, headersCountMax: number): string 
   return isFramedOddly(request) ? 'The only transfer coding that is understood is `chunked`.' : null
 }
 
-/** Throws `invalid_request` for what two readers can read differently, and for more headers than so many, and ends the connection: the next request may begin elsewhere. */
+/**
+ * Throws `invalid_request` for what two parsers can read differently, and for too many headers, and ends the
+ * connection: the next request may begin elsewhere.
+ */
 export const refuseAmbiguous =
   (headersCountMax: number): EdgeMiddleware =>
   (ctx, next) => {

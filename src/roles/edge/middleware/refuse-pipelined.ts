@@ -3,8 +3,8 @@ import { GatewayError } from '../../../errors/gateway-error.ts'
 import type { EdgeMiddleware } from './context.ts'
 
 /**
- * Bounds what one connection can ask for before it has its answers: Node hands on every request that it reads. What is refused is
- * answered in its turn, so that a connection with many of these is read no further. Throws `concurrency_limit_exceeded`.
+ * Bounds the unanswered requests of one connection: Node hands on every request that it reads. A refusal is answered in
+ * its turn, so that a connection with many of these is read no further. Throws `concurrency_limit_exceeded`.
  */
 export const refusePipelined = (requestsMax: number): EdgeMiddleware => {
   const open = new WeakMap<Socket, number>()

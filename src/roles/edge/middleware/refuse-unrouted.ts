@@ -2,7 +2,7 @@ import type { Router } from '@koa/router'
 import { GatewayError } from '../../../errors/gateway-error.ts'
 import type { EdgeMiddleware, EdgeState } from './context.ts'
 
-/** Stands behind the routes: what comes here has none. Throws `not_found`, or `method_not_allowed` where another method has. */
+/** Mounted after the routes. Throws `not_found`, or `method_not_allowed` where another method has a route. */
 export const refuseUnrouted =
   (router: Router<EdgeState, object>): EdgeMiddleware =>
   (ctx) => {

@@ -7,7 +7,7 @@ const stopping = (): GatewayError =>
     retryAfterSeconds: 1,
   })
 
-/** While the process stops, takes no new request; then and before, while it leaves, lets every response end its connection. */
+/** Refuses new requests while the process stops; from `leaving` on, every response ends its connection. */
 export const refuseWhileStopping =
   (phase: () => ListenerPhase): EdgeMiddleware =>
   async (ctx, next) => {

@@ -2,15 +2,15 @@ import type { NewId } from '../../../runtime/clock.ts'
 import { RequestTrace } from '../request-trace.ts'
 import type { EdgeMiddleware } from './context.ts'
 
-/** OpenAI's SDKs surface the second one, Anthropic's the third. */
+/** OpenAI's SDKs expose the second one, Anthropic's the third. */
 export const requestIdHeaders = ['X-Gateway-Request-Id', 'x-request-id', 'request-id'] as const
 
-/** Names the request that an idempotency key stands for, in the answer to a repeat. */
+/** The id of the original request, in the response to a repeat of its idempotency key. */
 export const originalRequestHeader = 'X-Gateway-Original-Request-Id'
 
 /**
- * Gives every request an id of ours, and tells it in every response. Unless its route says otherwise, no cache shows a response to another
- * caller, and no browser takes it for a page.
+ * Gives every request an id and sends it in every response. Unless its route sets other headers, no cache shares a
+ * response between callers, and no browser renders it as a page.
  */
 export const identifyRequest =
   (newId: NewId): EdgeMiddleware =>

@@ -8,7 +8,7 @@ const refusal = ({ path, message, keyword }: SchemaProblem): GatewayError => {
   return new GatewayError('invalid_value', `Invalid value for '${path}': ${message}.`, { param: path })
 }
 
-/** Throws `missing_required_parameter` or `invalid_value` with the first problem; `paramOf` renames its path where the caller knows another. */
+/** Throws `missing_required_parameter` or `invalid_value`; `paramOf` maps a path to the one the caller used. */
 export const refuseInvalid = (problems: readonly SchemaProblem[], paramOf: (path: string) => string): void => {
   const [first] = problems
   if (first !== undefined) throw refusal({ ...first, path: paramOf(first.path) })

@@ -1,11 +1,11 @@
 import { type ErrorCode, errorTable, type GatewayError } from '../../../errors/gateway-error.ts'
 
-/** On the video surfaces every error has a code in words. */
+/** On the video surfaces every error has a textual code. */
 const errorObject = ({ message, type, code, param }: GatewayError) => ({ message, type, code, param })
 
 export const videoPath = /^\/v1\/(?:video\/generations|videos)(?:\/|$)/i
 
-/** The Error object, with the members that clients of the generic video surface look for beside it. */
+/** The Error object, with the members that clients of the generic video surface expect beside it. */
 export const videoErrorBody = (error: GatewayError) => ({
   error: errorObject(error),
   code: error.code,
@@ -13,7 +13,7 @@ export const videoErrorBody = (error: GatewayError) => ({
   data: null,
 })
 
-/** The vendor's numbers where a code has one more fitting than its HTTP status has. */
+/** The vendor's codes where one fits better than that of the HTTP status. */
 const vendorCodes: { readonly [C in ErrorCode]?: number } = {
   missing_api_key: 1001,
   invalid_api_key: 1002,
@@ -46,7 +46,6 @@ const vendorCodeOf = ({ code, status }: GatewayError): number =>
 
 export const nativeVideoPath = /^\/vv\/v1\/videos(?:\/|$)/i
 
-/** The vendor's envelope of an error, with the Error object in it. */
 export const nativeVideoErrorBody = (error: GatewayError, requestId: string) => ({
   code: vendorCodeOf(error),
   message: error.message,

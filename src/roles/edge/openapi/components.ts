@@ -2,19 +2,18 @@ import { asText, isObject, type JsonObject } from '../../../encoding/json.ts'
 
 type ReadSchema = (id: string) => JsonObject
 
-/** What a schema file says of itself, which is of no use within a document. */
+/** Members of a schema file that are of no use within a document. */
 const ofFiles: ReadonlySet<string> = new Set(['$schema', '$id', 'definitions'])
 
 const root = 'schema:///'
 const definitionPointer = /^#\/definitions\/(\w+)$/
 
-/** The file of a reference, and the name of a definition in it, if it names one. */
 const targetOf = (reference: string, from: string): readonly [file: string, definition: string | undefined] => {
   const { pathname, hash } = new URL(reference, root + from)
   return [pathname.slice(1), definitionPointer.exec(hash)?.[1]]
 }
 
-/** Schema files as components of one document: every definition is one of its own, named after its file's title. */
+/** Schema files as components: every definition becomes one of its own, named after its file's title. */
 export class Components {
   readonly #read: ReadSchema
   readonly #titles = new Map<string, string>()
@@ -24,12 +23,12 @@ export class Components {
     this.#read = read
   }
 
-  /** By name, as far as they were referred to. */
+  /** Only those that are referenced. */
   get schemas(): JsonObject {
     return this.#schemas
   }
 
-  /** The same value with references into the document. Those of `value` are relative to the file `from`. */
+  /** Rewrites references to point into the document. Those of `value` are relative to the file `from`. */
   resolved(value: unknown, from = ''): unknown {
     if (Array.isArray(value)) return value.map((each) => this.resolved(each, from))
     if (!isObject(value)) return value
@@ -47,7 +46,6 @@ export class Components {
     return `#/components/schemas/${this.#titleOf(file)}${definition}`
   }
 
-  /** Takes the file in, with all that it refers to. */
   #titleOf(file: string): string {
     const known = this.#titles.get(file)
     if (known !== undefined) return known
@@ -64,7 +62,7 @@ export class Components {
 
   #add(name: string, schema: unknown, file: string): void {
     if (Object.hasOwn(this.#schemas, name)) throw new Error(`two schemas are called ${name}`)
-    this.#schemas[name] = null // Its place, for what refers back to it.
+    this.#schemas[name] = null // Reserves the name, for circular references.
     this.#schemas[name] = this.resolved(schema, file)
   }
 }

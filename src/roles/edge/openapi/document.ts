@@ -140,7 +140,7 @@ const pathsOf = (operations: readonly Operation[], components: Components): Json
     ]),
   )
 
-/** The OpenAPI 3.1 document of the operations; `read` gives the schema file of an id. Throws for one that is not there. */
+/** `read` returns the schema file of an id. Throws for one that does not exist. */
 export const openapiDocumentOf = (operations: readonly Operation[], read: (id: string) => JsonObject): JsonObject => {
   const components = new Components(read)
   const paths = pathsOf(operations, components)

@@ -266,7 +266,7 @@ const others: readonly Operation[] = [
 
 const listOf = /^list of (.+)$/
 
-/** An object of the admin API, as far as a file tells of it. */
+/** An object of the admin API, as far as a schema file describes it. */
 const objectNamed = (name: string): JsonObject => {
   const id = `responses/admin/${name.replaceAll('_', '-')}.json`
   return schemaExists(id)
@@ -328,7 +328,7 @@ const ledger: readonly Operation[] = [
   ...ledgerRoutes.filter(({ ofAll }) => ofAll).map(reading(ledgerPrefixes.all, 'admin', ['access_denied'])),
 ]
 
-/** Every route of the edge. A server whose routes are others does not start. */
+/** Every route of the edge. A server with other routes does not start. */
 export const operations: readonly Operation[] = [
   ...answering,
   ...videos,

@@ -1,6 +1,6 @@
 import type { RateView } from './rate-share.ts'
 
-/** As OpenAI writes how long something takes: `120ms`, `6s`, `1m0s`. */
+/** In OpenAI's format: `120ms`, `6s`, `1m0s`. */
 export const durationText = (ms: number): string => {
   if (ms > 0 && ms < 1_000) return `${ms}ms`
   const minutes = Math.floor(ms / 60_000)
@@ -13,7 +13,7 @@ const tighter = (one: RateView, other: RateView): RateView => {
   return one.resetMs >= other.resetMs ? one : other
 }
 
-/** What a caller is told of the tightest of some limits; nothing where there are none. */
+/** Headers of the tightest of the limits. */
 export const rateHeaders = (
   noun: 'Requests' | 'Tokens',
   views: readonly RateView[],

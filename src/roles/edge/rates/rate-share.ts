@@ -16,13 +16,12 @@ import { SingleFlight } from './single-flight.ts'
 
 interface Waiter {
   readonly units: number
-  /** By `performance.now()`: a clock that is set refuses nobody. */
+  /** By `performance.now()`: setting the wall clock must not refuse a waiter. */
   readonly sinceMs: number
   readonly resolve: (waitMs: number | null) => void
   readonly reject: (fault: unknown) => void
 }
 
-/** How much of a limit is left, as far as this edge knows. */
 export interface RateView {
   readonly perMinute: number
   readonly remaining: number
@@ -33,7 +32,7 @@ export interface RateView {
 const isMeter = (value: unknown): value is Meter =>
   isObject(value) && Number.isFinite(value['level']) && Number.isFinite(value['atMs'])
 
-/** One limit of requests or tokens a minute, which this edge shares with others: it leases units for a moment and spends them on its own. */
+/** One limit of requests or tokens a minute, shared with other edges: units are leased briefly and spent locally. */
 export class RateShare {
   readonly #record: SharedRecord<Meter>
   readonly #clock: Clock
@@ -41,7 +40,7 @@ export class RateShare {
   #expectedOutput = 0
   #held = 0
   #heldSinceMs = 0
-  /** Units that the record does not know of yet: above zero those that were let through unasked, below what goes back. */
+  /** Units not in the record yet: positive for those admitted without a lease, negative for those to return. */
   #owed = 0
   #waiters: Waiter[] = []
   readonly #pump = new SingleFlight({
@@ -63,10 +62,7 @@ export class RateShare {
     this.#usedAtMs = clock()
   }
 
-  /**
-   * Takes units of a limit: null, or for how many milliseconds there are none. Rejects with `log_unavailable` where the other edges' part
-   * cannot be learnt in time.
-   */
+  /** Null, or milliseconds until there are units. Rejects with `log_unavailable` where that is not learnt in time. */
   take(units: number, perMinute: number): Promise<number | null> {
     const nowMs = this.#clock()
     this.#perMinute = perMinute
@@ -83,17 +79,17 @@ export class RateShare {
     })
   }
 
-  /** Units that were taken and not used, here and now. */
+  /** For units that were taken and not used. */
   giveBack(units: number): void {
     this.#held += units
   }
 
-  /** Counts later what was taken too little, or below zero too much. */
+  /** Counts with the next write what was taken too little, or below zero too much. */
   settle(units: number): void {
     this.#owed += units
   }
 
-  /** The mean of what was learnt, the last counting most. */
+  /** A mean in which the last output counts most. */
   get expectedOutput(): number {
     return this.#expectedOutput
   }
@@ -112,20 +108,20 @@ export class RateShare {
     }
   }
 
-  /** Gives back what lies unused, and tells the others what is owed. */
+  /** Returns unused units, and records what is owed. */
   sweep(): void {
     this.#expire(this.#clock())
     if (this.#owed !== 0) void this.#pump.run()
   }
 
-  /** Resolves when nothing that this edge holds is left, or cannot be given back. */
+  /** Resolves when this edge holds no units any more, or they cannot be returned. */
   async close(): Promise<void> {
     this.#owed -= this.#held
     this.#held = 0
     await this.#pump.run()
   }
 
-  /** Nobody needs it, and it knows nothing that the record does not. */
+  /** Unused, and without anything that is not in the record. */
   get isIdle(): boolean {
     const isQuiet = this.#clock() - this.#usedAtMs > edgeLimits.rateIdleMs
     return isQuiet && !this.#pump.isRunning && this.#held === 0 && this.#owed === 0
@@ -141,7 +137,7 @@ export class RateShare {
     this.#taken += units
   }
 
-  /** What was leased too long ago must not be spent: it would come on top of a whole minute. */
+  /** Units leased too long ago must not be spent: they would come on top of a whole minute. */
   #expire(nowMs: number): void {
     const agoMs = nowMs - this.#heldSinceMs
     if (agoMs >= 0 && agoMs < edgeLimits.rateLeaseMs) return // A clock may be set back.
@@ -149,7 +145,7 @@ export class RateShare {
     this.#held = 0
   }
 
-  /** What is owed is told with the next sweep. */
+  /** What is owed is recorded with the next sweep. */
   #fail(fault: unknown): void {
     const failed = this.#waiters
     this.#waiters = []
@@ -178,7 +174,7 @@ export class RateShare {
     first.reject(logUnavailable())
   }
 
-  /** For who waits now, and who comes in the next moment if as many come as lately; a small part of the limit, since others want some too. */
+  /** For the waiters, and as many requests as came lately; a small part of the limit: other edges need units too. */
   #wanted(least: number): number {
     const waiting = this.#waiters.reduce((sum, { units }) => sum + units, 0)
     const lately = Math.max(this.#taken, this.#takenBefore)

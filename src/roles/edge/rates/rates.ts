@@ -13,37 +13,33 @@ import { SlotShare } from './slot-share.ts'
 export interface RatesParts {
   readonly tail: Pick<LedgerTail, 'ledger' | 'onApplied'>
   readonly records: RateRecords
-  /** This edge's name among those that share the limits. */
+  /** This edge's name in the shared records. */
   readonly owner: string
-  /** Of each workspace where its limits say nothing else; null for no limit. */
+  /** For workspaces whose limits do not set one; null for no limit. */
   readonly requestsPerMinute: number | null
   readonly requestDeadlineMs: number
   readonly clock: Clock
 }
 
-/** What was taken of one limit. */
 export interface TakenUnits {
   readonly limit: RateLimit
   readonly units: number
-  /** As if it had not been taken. */
   giveBack(): void
-  /** Counts what it was in truth. */
+  /** Replaces the estimate by the actual units. */
   settle(units: number): void
 }
 
-/** A limit that is reached. */
 export interface RateRefusal {
   readonly limit: RateLimit
   readonly waitMs: number
 }
 
-/** What a request that goes to a model took, until its end comes back through the log. */
+/** What a request to a model took, until its end comes back through the log. */
 export interface MeteredRequest {
   readonly ofAll: readonly TakenUnits[]
   readonly byModel: ReadonlyMap<string, readonly TakenUnits[]>
 }
 
-/** What was made of the limits of a key. */
 interface Known {
   readonly binding: BindingLimits
   readonly limits: RateLimits | null
@@ -58,10 +54,9 @@ const takenOf = ({ ofAll, byModel }: MeteredRequest): readonly TakenUnits[] => [
   ...[...byModel.values()].flat(),
 ]
 
-/** The rate limits of all callers, of which this edge has its share. */
 export class Rates {
   readonly #parts: RatesParts
-  /** By key, of those that asked since the last sweep. */
+  /** By key, of those that sent a request since the last sweep. */
   readonly #limitsByWorkspace = new Map<string, Known>()
   readonly #rates = new Map<string, RateShare>()
   readonly #slots = new Map<string, SlotShare>()
@@ -77,7 +72,7 @@ export class Rates {
     this.#sweepTimer = setInterval(() => this.#sweep(), edgeLimits.rateSweepMs)
   }
 
-  /** What limits a key; null where nothing does. */
+  /** Null where nothing limits the key. */
   limitsOf({ workspaceId, keyId }: Key): RateLimits | null {
     const { accounts } = this.#parts.tail.ledger
     const binding = resolveLimits(accounts, { workspaceId, keyId })
@@ -91,7 +86,7 @@ export class Rates {
     return limits
   }
 
-  /** Takes units of a limit, of places one. Rejects with `log_unavailable` where the other edges' part cannot be learnt in time. */
+  /** Rejects with `log_unavailable` where the units of other edges cannot be learnt in time. */
   take(limit: RateLimit, units: number): Promise<TakenUnits | RateRefusal> {
     return limit.measure === 'slots' ? this.#takeSlot(limit) : this.#takeUnits(limit, units)
   }
@@ -100,19 +95,19 @@ export class Rates {
     return this.#rateOf(limit).view(limit.max)
   }
 
-  /** Of an answer, as far as the last ones tell. */
+  /** Output tokens of an answer, estimated from the last ones. */
   expectedOutput(limit: RateLimit): number {
     return this.#rateOf(limit).expectedOutput
   }
 
-  /** What was taken is counted as it was in truth, once the request's end is in the log. */
+  /** What was taken is corrected to actual usage once the request's end is in the log. */
   open(requestId: string, request: MeteredRequest): void {
     if (takenOf(request).length === 0) return
     const untilMs = this.#parts.clock() + this.#parts.requestDeadlineMs + edgeLimits.rateOpenMs
     this.#open.set(requestId, { ...request, untilMs })
   }
 
-  /** The log never heard of the request: it used no tokens. */
+  /** The request was never recorded in the log: it used no tokens. */
   cancel(requestId: string): void {
     const open = this.#open.get(requestId)
     if (open === undefined) return
@@ -120,7 +115,6 @@ export class Rates {
     for (const taken of takenOf(open)) if (taken.limit.measure === 'tokens') taken.settle(0)
   }
 
-  /** Gives back what this edge does not use. */
   async close(): Promise<void> {
     clearInterval(this.#sweepTimer)
     this.#stopListening()
@@ -135,7 +129,7 @@ export class Rates {
       limit,
       units,
       giveBack: () => this.#rateOf(limit).giveBack(units),
-      // A long request outlives a share that nobody else needs.
+      // The share may have been dropped as idle during a long request.
       settle: (used) => this.#rateOf(limit).settle(used - units),
     }
   }

@@ -10,7 +10,7 @@ export interface RequestRatesParts {
   readonly rates: Rates
   readonly limits: RateLimits
   readonly requestId: string
-  /** Called with the headers of the answer whenever they change. */
+  /** Called with the response headers whenever they change. */
   readonly tell: (headers: Readonly<Record<string, string>>) => void
 }
 
@@ -27,13 +27,12 @@ const giveBack = (taken: readonly TakenUnits[]): void => {
   for (const each of taken) each.giveBack()
 }
 
-/** What one request takes of its caller's limits, from its first byte to its end. */
 export class RequestRates {
   readonly #parts: RequestRatesParts
-  /** Of the caller's own limits, which every request counts against. */
+  /** Of the limits that every request counts against. */
   #entered: readonly TakenUnits[] = []
   #slots: readonly TakenUnits[] = []
-  /** Of whose limits the caller is told. */
+  /** The limits that the response headers report. */
   #headers: readonly RateLimit[]
   #areHeadersSent = false
 
@@ -42,7 +41,7 @@ export class RequestRates {
     this.#headers = parts.limits.ofAll
   }
 
-  /** Counts the request. Throws `rate_limit_exceeded` or `concurrency_limit_exceeded`, and takes nothing then. */
+  /** Throws `rate_limit_exceeded` or `concurrency_limit_exceeded`, and takes nothing then. */
   async enter(): Promise<void> {
     const wanted = this.#parts.limits.ofAll.filter(({ measure }) => measure !== 'tokens')
     const result = await this.#takeAll(wanted, () => 1)
@@ -51,7 +50,7 @@ export class RequestRates {
     this.#keepSlots(result)
   }
 
-  /** Counts the request as one of a model's that is asked for nothing but a task. Throws like `enter`. */
+  /** Counts the submit of a task against its model's limits. Throws like `enter`. */
   async admitTask(model: string): Promise<void> {
     const ofModel = this.#parts.limits.ofModel(model).filter(({ measure }) => measure !== 'tokens')
     const result = await this.#takeAll(ofModel, () => 1)
@@ -61,8 +60,8 @@ export class RequestRates {
   }
 
   /**
-   * Counts what the request will take of tokens, and of the models that it may go to; answers with the plan without those whose limits are
-   * reached. Throws like `enter` where none is left.
+   * Takes the estimated tokens, and units of the models that the request may be routed to; returns the plan without
+   * those whose limits are reached. Throws like `enter` where none is left.
    */
   async admit(plan: Plan, demand: UsageBounds): Promise<Plan> {
     const { rates, limits: inForce, requestId } = this.#parts
@@ -83,7 +82,7 @@ export class RequestRates {
     return { ...plan, candidates: plan.candidates.filter(({ model }) => byModel.has(model)) }
   }
 
-  /** The request has ended, or was refused at once. */
+  /** Call it when the request has ended or was refused. */
   leave(): void {
     if (!this.#areHeadersSent) this.#sendHeaders()
     giveBack(this.#slots)
@@ -131,7 +130,7 @@ export class RequestRates {
     return all
   }
 
-  /** What the request sends, as far as its bytes tell, and what the last answers had, unless the caller wants less. */
+  /** Estimated from the bytes of the request, and from the last answers unless the caller asks for less. */
   #tokensOf(limit: RateLimit, { inputTokensMax, outputTokensMax, choices }: UsageBounds): number {
     const output = this.#parts.rates.expectedOutput(limit)
     const outputMax = outputTokensMax === null ? output : outputTokensMax * choices
@@ -142,7 +141,7 @@ export class RequestRates {
     this.#slots = [...this.#slots, ...taken.filter(({ limit }) => limit.measure === 'slots')]
   }
 
-  /** A request that is refused counts for nothing. */
+  /** A refused request does not count. */
   #refuse(refused: RateRefusal): GatewayError {
     giveBack(this.#entered.filter(({ limit }) => limit.measure === 'requests'))
     this.#sendHeaders()

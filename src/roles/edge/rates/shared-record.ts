@@ -5,20 +5,20 @@ import { edgeLimits } from '../limits.ts'
 export interface SharedRecordParts<T> {
   readonly records: RateRecords
   readonly name: string
-  /** What a record that is not there says, and one that cannot be read. */
+  /** Also called for a record that is absent or malformed. */
   readonly parse: (value: unknown) => T
   readonly clock: Clock
 }
 
-/** A record that other edges write too: what was last known of it, and the way to change it if that still stands. */
+/** A record that other edges write too: its last known value, replaced only if it is unchanged. */
 export class SharedRecord<T extends object> {
   readonly #parts: SharedRecordParts<T>
   #value: T
-  /** Null where a write may stand or not. */
+  /** Null where it is unknown whether a write was stored. */
   #sequence: number | null = 0
   #knownAtMs = Number.NEGATIVE_INFINITY
 
-  /** Takes the record for absent until it is told otherwise. */
+  /** Assumes that the record is absent until it is read. */
   constructor(parts: SharedRecordParts<T>) {
     this.#parts = parts
     this.#value = parts.parse(null)
@@ -28,7 +28,7 @@ export class SharedRecord<T extends object> {
     return this.#value
   }
 
-  /** Whether nobody can have changed it long ago. */
+  /** Whether the record was read or written recently. */
   isFresh(): boolean {
     const agoMs = this.#parts.clock() - this.#knownAtMs
     return agoMs >= 0 && agoMs <= edgeLimits.rateCacheMs // A clock may be set back.
@@ -41,7 +41,7 @@ export class SharedRecord<T extends object> {
     this.#remember(parse(value), sequence, askedAtMs)
   }
 
-  /** False where another edge was quicker: then it has been read anew. */
+  /** False where another edge was faster: then the record has been read again. */
   async write(value: T): Promise<boolean> {
     const { records, name, clock } = this.#parts
     if (this.#sequence === null) {

@@ -1,11 +1,10 @@
 export interface SingleFlightParts {
   readonly hasWork: () => boolean
   readonly step: () => Promise<void>
-  /** Called with what ended the work; it goes on with the next `run`. */
+  /** Called with the fault that ended the work; the next `run` continues it. */
   readonly fail: (fault: unknown) => void
 }
 
-/** Does work step by step, one step at a time, until there is none. */
 export class SingleFlight {
   readonly #parts: SingleFlightParts
   #running: Promise<void> | null = null
@@ -18,7 +17,7 @@ export class SingleFlight {
     return this.#running !== null
   }
 
-  /** Resolves when nothing is left to do, or it failed. */
+  /** Resolves when no work is left, or a step failed. */
   run(): Promise<void> {
     if (this.#running === null && this.#parts.hasWork()) this.#running = this.#work()
     return this.#running ?? Promise.resolve()

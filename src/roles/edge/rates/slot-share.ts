@@ -9,7 +9,7 @@ import { SharedRecord } from './shared-record.ts'
 import { SingleFlight } from './single-flight.ts'
 
 interface Waiter {
-  /** By `performance.now()`: a clock that is set refuses nobody. */
+  /** By `performance.now()`: setting the wall clock must not refuse a waiter. */
   readonly sinceMs: number
   readonly resolve: (taken: boolean) => void
   readonly reject: (fault: unknown) => void
@@ -29,8 +29,9 @@ const isSlotsRecord = (value: unknown): value is SlotsRecord =>
 const parse = (value: unknown): SlotsRecord => (isSlotsRecord(value) ? value : { slots: noSlots })
 
 /**
- * One limit of concurrent requests, which this edge shares with others. The record holds a place for each request before it begins, and
- * gets it back when it has ended, or, where there are plenty, with the next sweeps; what comes meanwhile goes with the next write.
+ * One limit of concurrent requests, shared with other edges. The record has a slot for each request before it begins;
+ * the slot is released when the request has ended, or, where there are plenty, with the next sweeps. Changes during a
+ * write go with the next one.
  */
 export class SlotShare {
   readonly #record: SharedRecord<SlotsRecord>
@@ -38,9 +39,9 @@ export class SlotShare {
   readonly #clock: Clock
   #max = 1
   #used = 0
-  /** Places of ours in the record that no write under way gives back. */
+  /** Our slots in the record that no write under way releases. */
   #covered = 0
-  /** The most that were used at once since the last sweep, and between that and the one before. */
+  /** Peak use since the last sweep, and between that and the one before. */
   #most = 0
   #mostBefore = 0
   #waiters: Waiter[] = []
@@ -59,7 +60,7 @@ export class SlotShare {
     this.#usedAtMs = clock()
   }
 
-  /** True once a place is taken; false where none was free for a moment. Rejects with `log_unavailable` like a rate. */
+  /** False where no slot became free within `slotPatienceMs`. Rejects with `log_unavailable` like a rate. */
   take(max: number): Promise<boolean> {
     this.#max = max
     this.#usedAtMs = this.#clock()
@@ -80,14 +81,14 @@ export class SlotShare {
     void this.#pump.run()
   }
 
-  /** Renews what is used, and gives back what was not used lately. */
+  /** Renews used slots, and releases those that were not used lately. */
   sweep(): void {
     this.#mostBefore = this.#most
     this.#most = this.#used
     void this.#pump.run()
   }
 
-  /** Resolves when the record has all places back but those in use, or cannot be told. */
+  /** Resolves when the record has all slots back but those in use, or cannot be written. */
   close(): Promise<void> {
     this.#mostBefore = 0
     this.#most = 0
@@ -104,7 +105,7 @@ export class SlotShare {
     this.#most = Math.max(this.#most, this.#used)
   }
 
-  /** What is used, and of what was used lately a small part of the limit: the next requests need it, and the others do not. */
+  /** The used slots, and of those used lately a small part of the limit, for the next requests. */
   #kept(): number {
     const spare = Math.floor(this.#max / edgeLimits.slotSpareDivisor)
     return Math.max(this.#used, Math.min(Math.max(this.#most, this.#mostBefore), this.#used + spare))
@@ -114,18 +115,18 @@ export class SlotShare {
     return Math.min(this.#covered, this.#recorded(), this.#max) - this.#used
   }
 
-  /** Places of ours that the record has, and will have for a while. */
+  /** Our slots in the record that do not lapse soon. */
   #recorded(): number {
     return this.#recordedSlots(edgeLimits.slotLeaseMs - edgeLimits.slotRenewMs)
   }
 
-  /** Places of ours that the record has for longer than `ms`. */
+  /** Our slots in the record that lapse after more than `ms`. */
   #recordedSlots(ms = 0): number {
     const holding = this.#record.value.slots[this.#holder]
     return holding !== undefined && holding.untilMs - this.#clock() > ms ? holding.slots : 0
   }
 
-  /** What the record should be told is told with the next sweep. */
+  /** The record is corrected with the next sweep. */
   #fail(fault: unknown): void {
     const failed = this.#waiters
     this.#waiters = []
@@ -169,7 +170,7 @@ export class SlotShare {
     }
   }
 
-  /** An answer can be with its client before its place is back: who asks next at another edge must not be refused for that. */
+  /** A client can have its answer before its slot is released: its next request elsewhere must not be refused. */
   async #whileFull(first: Waiter, nowMs: number): Promise<void> {
     const othersHold = heldByOthers(this.#record.value.slots, this.#holder, nowMs) > 0
     if (performance.now() - first.sinceMs >= edgeLimits.slotPatienceMs && (this.#record.isFresh() || !othersHold)) {

@@ -12,7 +12,6 @@ const neverStreamed = {
   },
 }
 
-/** Puts a question to its candidate's provider and sends what it says. */
 export const serveQuestion = async (
   ctx: EdgeContext,
   { inference, bounds, faults }: SurfaceParts,

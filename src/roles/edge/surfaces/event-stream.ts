@@ -11,7 +11,6 @@ const twoLineFeeds = 0x0a0a
 const twoCarriageReturns = 0x0d0d
 const twoLineEnds = 0x0d0a0d0a
 
-/** The last four bytes of all that was written. */
 const lastBytes = (before: number, chunk: Uint8Array): number => {
   let last = before
   for (let at = Math.max(0, chunk.length - 4); at < chunk.length; at += 1) last = (last << 8) | chunk[at]!
@@ -23,7 +22,7 @@ const endsEvent = (last: number): boolean => {
   return lastTwo === twoLineFeeds || lastTwo === twoCarriageReturns || last === twoLineEnds
 }
 
-/** Server-sent events on their way to one client. The head goes out with the first bytes. */
+/** The head is sent with the first bytes. */
 export class EventStream {
   readonly #response: ServerResponse
   readonly #contentType: string
@@ -40,7 +39,7 @@ export class EventStream {
     this.#format = voice
   }
 
-  /** True once a byte is on its way, and the status with it. */
+  /** True once the status is sent. */
   get begun(): boolean {
     return this.#keepAlive !== undefined
   }
@@ -64,7 +63,7 @@ export class EventStream {
     this.#full = false
   }
 
-  /** Says an error, behind a blank line where the last event was cut. */
+  /** Sends an error event, after a blank line where the last event was cut. */
   fail(error: GatewayError): void {
     if (this.clientGone) return
     if (!endsEvent(this.#last)) this.write(blankLine)
@@ -81,7 +80,7 @@ export class EventStream {
     this.#keepAlive = setInterval(() => this.#sendKeepAlive(), this.#bounds.keepAliveCommentMs)
   }
 
-  /** Anything inside an event would break it. */
+  /** Only between events: inside one it would break it. */
   #sendKeepAlive(): void {
     if (endsEvent(this.#last) && !this.#full && !this.clientGone)
       this.#full = !this.#response.write(this.#format.keepAlive)

@@ -1,6 +1,6 @@
 import { edgeLimits } from '../limits.ts'
 
-/** What the parts of a request that are not text weigh. */
+/** The size of the parts of a request that are not text. */
 export interface Media {
   /** Bytes of the body that are no text. */
   readonly bytes: number
@@ -12,10 +12,10 @@ export interface Media {
 
 export const noMedia: Media = { bytes: 0, tokensMax: 0, audio: false, image: false, unmeasured: false }
 
-/** Nothing here tells what a file unpacks to, or what stands behind a name. */
+/** The size of an unpacked file, or of content behind a reference, is unknown here. */
 export const unmeasured: Media = { ...noMedia, unmeasured: true }
 
-/** An image as base64 alone. */
+/** As base64 alone, without a data URL. */
 export const encodedImage = (data: string): Media => ({
   ...noMedia,
   bytes: Buffer.byteLength(data),
@@ -23,13 +23,12 @@ export const encodedImage = (data: string): Media => ({
   image: true,
 })
 
-/** An image by its address, which may hold it. */
+/** By its URL, which may be a data URL. */
 export const linkedImage = (url: string): Media => ({
   ...encodedImage(url.startsWith('data:') ? url : ''),
   unmeasured: /^data:(?!image\/)/i.test(url),
 })
 
-/** A clip as base64. */
 export const encodedAudio = (data: string): Media => ({
   ...noMedia,
   bytes: Buffer.byteLength(data),

@@ -8,5 +8,4 @@ const decode = (text: string): string => {
   }
 }
 
-/** The id that a pattern of the path captures. */
 export const idIn = ({ path }: EdgeContext, pattern: RegExp): string => decode(pattern.exec(path)?.[1] ?? '')

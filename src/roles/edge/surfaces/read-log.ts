@@ -17,7 +17,7 @@ const fromLog = async <T>(read: () => Promise<T>): Promise<T> => {
   }
 }
 
-/** What the stored log answers, to a few at once, in turn. Throws `log_unavailable` where it does not, or not in time. */
+/** Bounds concurrent reads of the stored log. Throws `log_unavailable` where a read fails or is late. */
 export const logTurns = (): (<T>(read: () => Promise<T>) => Promise<T>) => {
   const turns = new TurnSemaphore(edgeLimits.explainsAtOnceMax)
   return (read) => {

@@ -13,7 +13,7 @@ const unreadable = (cause: unknown): GatewayError =>
     retryAfterSeconds,
   })
 
-/** What the tables answer. Throws `read_models_unavailable` where they do not. */
+/** Throws `read_models_unavailable` where the read fails. */
 export const fromTables = async <T>(reading: Promise<T>): Promise<T> => {
   try {
     return await reading
@@ -22,7 +22,7 @@ export const fromTables = async <T>(reading: Promise<T>): Promise<T> => {
   }
 }
 
-/** What the tables answer; the response tells which sequence of the log that reflects. */
+/** Sets the header with the sequence of the log that the result reflects. */
 export const readTables = async <T>(ctx: EdgeContext, reading: Promise<AtSequence<T>>): Promise<T> => {
   const { sequence, value } = await fromTables(reading)
   ctx.set(sequenceHeader, String(sequence))

@@ -3,7 +3,6 @@ import { getValidator } from '../../../encoding/schema-validation.ts'
 import type { JsonRecord } from '../../dispatch.ts'
 import { refuseInvalid } from '../middleware/validate.ts'
 
-/** What the requests of every surface have in common. */
 export interface SurfaceRequest {
   readonly model: string
   readonly stream?: boolean | null
@@ -18,10 +17,7 @@ const routingMember = /^(?:models|route)\b/
 /** The official Python SDKs move the members of `extra_body` to the top level; their callers wrote `extra_body`. */
 const paramOf = (path: string): string => (routingMember.test(path) ? `extra_body.${path}` : path)
 
-/**
- * Reads bodies by the schema of a surface's request. The reader throws `missing_required_parameter` or `invalid_value` with the path
- * of what is wrong.
- */
+/** The reader throws `missing_required_parameter` or `invalid_value` with the path of what is wrong. */
 export const requestReader = <Request extends SurfaceRequest>(schemaId: string): ((value: unknown) => Request) => {
   const validate = getValidator(schemaId)
   const isValid = (_value: unknown, problems: ReturnType<typeof validate>): _value is Request => problems.length === 0
@@ -33,13 +29,13 @@ export const requestReader = <Request extends SurfaceRequest>(schemaId: string):
   }
 }
 
-/** A chain replaces the model; that of `extra_body` counts before that of the top level. `route` alone asks for nothing. */
+/** A chain replaces the model; that of `extra_body` overrides that of the top level. `route` alone has no effect. */
 export const routingRequestOf = ({ model, models, extra_body }: SurfaceRequest): RoutingRequest => ({
   model,
   chain: extra_body?.models ?? models ?? null,
 })
 
-/** What goes upstream: the request without the routing extensions. */
+/** The body that is sent upstream. */
 export const withoutRouting = (request: SurfaceRequest): JsonRecord => {
   const { extra_body, models, route, ...body } = request
   return extra_body === undefined && models === undefined && route === undefined ? request : body

@@ -9,7 +9,7 @@ const goesOn = (response: ServerResponse): Promise<void> =>
     response.on('drain', settle).on('close', settle)
   })
 
-/** Resolves when the client has read what was written, or is gone; one that reads nothing for `stallMs` is disconnected. */
+/** Resolves when the client has read all, or is gone; one that reads nothing for `stallMs` is disconnected. */
 export const waitForDrain = async (response: ServerResponse, stallMs: number): Promise<void> => {
   if (response.closed) return
   response.setTimeout(stallMs)
@@ -17,7 +17,7 @@ export const waitForDrain = async (response: ServerResponse, stallMs: number): P
   response.setTimeout(0)
 }
 
-/** Ends a response. What is still on its way goes on being read, or the client is disconnected. */
+/** A client that does not read the rest within `stallMs` is disconnected. */
 export const endResponse = (response: ServerResponse, stallMs: number): void => {
   if (response.closed) return
   response.setTimeout(stallMs)

@@ -5,7 +5,6 @@ import type { EdgeContext } from '../middleware/context.ts'
 /** A header holds printable ASCII; a model's name may hold anything. */
 const headerText = (name: string): string => name.toWellFormed().replace(/[^\x20-\x7e]+/gu, encodeURIComponent)
 
-/** The place of a candidate in the chain, and its model. */
 interface Served {
   readonly level: number
   readonly model: string
@@ -16,7 +15,7 @@ const tellChain = (ctx: EdgeContext, { level, model }: Served): void => {
   if (level > 0) ctx.set('X-Gateway-Fallback-Model', headerText(model))
 }
 
-/** Tells which model of the plan served: the level where a chain was named, the resolved model where a router was. */
+/** Reports which model of the plan served: the level where a chain was named, the resolved model where a router was. */
 export const setRouteHeaders = (ctx: EdgeContext, plan: Plan, served: Served): void => {
   ctx.state.trace.servedBy(plan, served)
   if (plan.chain) tellChain(ctx, served)
@@ -25,7 +24,7 @@ export const setRouteHeaders = (ctx: EdgeContext, plan: Plan, served: Served): v
   ctx.set('X-Gateway-Resolved-Model', headerText(served.model))
 }
 
-/** Tells the same of the last model that was tried, where a fault has one, and passes the fault on. */
+/** Reports the last model that was tried, where the fault has one, and rethrows the fault. */
 export const setFailureHeaders = (ctx: EdgeContext, plan: Plan, fault: unknown): never => {
   if (fault instanceof GatewayError && fault.failedAt !== undefined) setRouteHeaders(ctx, plan, fault.failedAt)
   throw fault

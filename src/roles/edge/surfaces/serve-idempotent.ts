@@ -17,7 +17,6 @@ type Running = Extract<StartedKey, { type: 'run' }>
 
 const ownHeader = /^x-gateway-(?!request-id$)/
 
-/** Our headers of an answer that is about to be sent, and its content type. */
 export const headersToStore = (ctx: EdgeContext, contentType: string): RequestOutcome['headers'] => ({
   'content-type': contentType,
   ...Object.fromEntries(
@@ -27,7 +26,7 @@ export const headersToStore = (ctx: EdgeContext, contentType: string): RequestOu
   ),
 })
 
-/** Says again what was said, under the id of the request that was charged. */
+/** Under the id of the request that was charged. */
 const replay = (ctx: EdgeContext, requestId: string, { status, headers, body }: RequestOutcome): void => {
   ctx.status = status
   for (const [name, value] of Object.entries(headers)) ctx.set(name, value)
@@ -37,7 +36,7 @@ const replay = (ctx: EdgeContext, requestId: string, { status, headers, body }: 
   ctx.body = Buffer.from(body)
 }
 
-/** Of a task whose submit broke off, here or before, nobody knows whether it stands; all else that fails costs nothing. */
+/** A task whose submit broke off, here or before, may exist; any other failure costs nothing. */
 const letGo = async ({ held, work }: Running, asked: KeyedOperation, fault: unknown, logger: Logger): Promise<void> => {
   const isRefused = work === asked && fault instanceof GatewayError && fault.status < 500
   const isUnknown = work.type === 'task' && !isRefused
@@ -48,8 +47,8 @@ const letGo = async ({ held, work }: Running, asked: KeyedOperation, fault: unkn
 }
 
 /**
- * Runs a request that names an idempotency key, or answers what it was answered the first time. `run` sends the answer, and keeps it
- * before its end is out. Throws what `IdempotencyKeys` and `run` throw.
+ * Runs a request with an idempotency key, or sends its first response again. `run` sends the answer, and stores it
+ * before its end is sent. Throws what `IdempotencyKeys` and `run` throw.
  */
 export const serveIdempotent = async (
   ctx: EdgeContext,
@@ -64,7 +63,7 @@ export const serveIdempotent = async (
   if (begun.type === 'replay') return replay(ctx, begun.requestId, begun.outcome)
   try {
     await run(begun.held, begun.work)
-    // A body too large to be kept, whose client left before its end.
+    // A body too large to be stored, whose client left before its end.
     if (!begun.held.isEnded) await begun.held.storeNothing('size')
   } catch (fault) {
     await letGo(begun, asked.work, fault, logger)

@@ -21,7 +21,6 @@ export interface SurfaceParts extends IdempotentParts {
   readonly faults: FaultReporter
 }
 
-/** A request of one surface, read and planned. */
 export interface PlannedRequest {
   readonly surface: Surface
   readonly request: SurfaceRequest
@@ -31,13 +30,12 @@ export interface PlannedRequest {
   readonly voice: StreamFormat
 }
 
-/** Who reads an answer, and what stands before. */
 interface Reader {
   readonly clientGone: AbortSignal
   readonly keeping?: InferenceRequest['keeping']
 }
 
-/** What is kept is answered to whoever repeats the request: it is read to its end, its client there or not. */
+/** A stored answer is sent to repeats of the request: it is read to its end, even if its client has left. */
 const keepingReader = (ctx: EdgeContext, { logger }: SurfaceParts, held: KeyLease, stream: boolean): Reader => {
   if (stream)
     return {
@@ -49,7 +47,7 @@ const keepingReader = (ctx: EdgeContext, { logger }: SurfaceParts, held: KeyLeas
   return { clientGone: held.lost, keeping: (answer) => captureResponse(answer, held, keep) }
 }
 
-/** Runs a request, once where it names an idempotency key, and sends its answer, with the headers that tell how it was routed. */
+/** Runs a request, once per idempotency key. */
 export const serveRequest = async (ctx: EdgeContext, parts: SurfaceParts, planned: PlannedRequest): Promise<void> => {
   const key = readIdempotencyKey(ctx.req.headers)
   if (key === null) return runAndSend(ctx, parts, planned, { clientGone: clientGoneOf(ctx.res) })

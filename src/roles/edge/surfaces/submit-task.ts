@@ -12,7 +12,7 @@ export interface SubmitParts extends IdempotentParts {
 
 const contentType = 'application/json; charset=utf-8'
 
-/** Submits a task, once where the request names an idempotency key, and answers what `show` makes of it. */
+/** Submits a task, once per idempotency key. */
 export const submitTask = async (
   ctx: EdgeContext,
   parts: SubmitParts,

@@ -5,10 +5,9 @@ import { GatewayError, truncateName } from '../../../errors/gateway-error.ts'
 import { refuseInvalid } from '../middleware/validate.ts'
 import type { NativeVideoRequest } from './native-video/request.types.ts'
 
-/** How the caller wrote the path of a member of the native format: `sound` is `metadata.sound` on the generic surface. */
+/** Maps a native member's path to the caller's: `sound` is `metadata.sound` on the generic surface. */
 export type PathOf = (path: string) => string
 
-/** Members that are passed on as they are, once they are valid. */
 const plainNames = [
   'prompt',
   'negative_prompt',
@@ -26,7 +25,6 @@ const plainNames = [
   'shot_type',
 ] as const
 
-/** All that the native format has, its model aside. */
 export const videoMemberNames = [
   ...plainNames,
   'image_list',
@@ -39,7 +37,7 @@ export const videoMemberNames = [
   'external_task_id',
 ] as const
 
-/** Says nothing: clients of typed languages send what they leave out as empty. */
+/** Counts as absent: clients of typed languages send what they leave out as empty. */
 export const isEmpty = (value: unknown): boolean =>
   value === undefined || value === null || value === '' || (Array.isArray(value) && value.length === 0)
 
@@ -55,7 +53,7 @@ const secondsText = (seconds: unknown): unknown => (typeof seconds === 'number' 
 const spelledShot = (shot: unknown): unknown =>
   isObject(shot) && shot['duration'] !== undefined ? { ...shot, duration: secondsText(shot['duration']) } : shot
 
-/** How each member that may be written in more than one way is written here. */
+/** Normalises members that may be written in more than one way. */
 const spellings: Readonly<Record<string, (value: unknown) => unknown>> = {
   mode: (mode) => (typeof mode === 'string' ? mode.toLowerCase() : mode),
   duration: secondsText,
@@ -89,7 +87,7 @@ const pick = <From extends object, Name extends keyof From>(
     readonly [N in Name]?: NonNullable<From[N]>
   }
 
-/** The members of list items that are not listed are dropped with the rest. */
+/** Other members of the list items are dropped with the rest. */
 const listsOf = ({
   image_list,
   video_list,
@@ -119,7 +117,7 @@ const bodyOf = (request: NativeVideoRequest): VideoBody => ({
   ...(request.watermark_info && { watermark_info: { enabled: request.watermark_info.enabled } }),
 })
 
-/** Where in a value a number stands that JSON's parser may have read as another; null where none does. */
+/** The path of a number that JSON's parser may have rounded; null where there is none. */
 const inexactIn = (value: unknown): string | null => {
   if (typeof value === 'number') return Number.isInteger(value) && !Number.isSafeInteger(value) ? '' : null
   if (typeof value !== 'object' || value === null) return null
@@ -130,7 +128,7 @@ const inexactIn = (value: unknown): string | null => {
   return null
 }
 
-/** Ids of the vendor's have more digits than a number keeps: another element would be asked for, and paid. */
+/** The vendor's ids have more digits than a number keeps: another element would be requested, and paid. */
 const refuseInexact = (body: VideoBody, pathOf: PathOf): void => {
   const found = inexactIn(body)
   if (found === null) return
@@ -143,8 +141,8 @@ const refuseInexact = (body: VideoBody, pathOf: PathOf): void => {
 }
 
 /**
- * Reads the members of the native format, in whichever spelling. Throws `missing_required_parameter` or `invalid_value` with the path of
- * what is wrong as the caller wrote it. Whether the model can do what is asked is not looked at here.
+ * Throws `missing_required_parameter` or `invalid_value` with the path of what is wrong as the caller wrote it. Does
+ * not check what the model can do.
  */
 export const readVideo = (fields: JsonObject, pathOf: PathOf): Omit<VideoRequest, 'kind'> => {
   const request = readFields(fields, pathOf)

@@ -5,7 +5,7 @@ export const builtInSearch = (contextSize = 'medium'): { readonly [item: string]
   [`web_search_${contextSize}`]: 1,
 })
 
-/** The most web searches of a request that asks for them, under each name that a provider charges them by. */
+/** The most web searches of a request, under each name that a provider charges them by. */
 export const webSearches = (callsMax: number = sharedLimits.webSearchesMax): { readonly [item: string]: number } => ({
   web_search: callsMax,
   grounded_prompt: 1,

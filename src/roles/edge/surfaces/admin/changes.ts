@@ -8,7 +8,6 @@ import { readTables } from '../read-tables.ts'
 import * as parameters from './parameters.ts'
 import type { AdminCall, AdminParts, AdminResult } from './route.ts'
 
-/** A page of administrative events, newest first. */
 export const pageOfChanges = async (
   { ctx }: Pick<AdminCall<undefined>, 'ctx'>,
   { readModels }: AdminParts,
@@ -30,7 +29,6 @@ export const pageOfChanges = async (
 
 const cursor = placeCursor('events')
 
-/** The parameters of the list's query. */
 export const changesParameters = {
   workspace: parameters.workspaceParameter,
   type: parameters.typesParameter,

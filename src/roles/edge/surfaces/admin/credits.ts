@@ -35,7 +35,7 @@ const amountOf = ({ amount }: CreditRequest): bigint => {
   return picos
 }
 
-/** The same reference credits once. */
+/** A reference is credited once. */
 export const postCredit = async (
   { ctx, books, id, body }: AdminCall<CreditRequest>,
   parts: AdminParts,
@@ -53,7 +53,6 @@ export const postCredit = async (
 }
 
 const cursor = placeCursor('credits')
-/** The parameters of the list's query. */
 export const creditsParameters = { cursor: cursor.parameter, limit: parameters.limitParameter }
 
 const shownCredit = ({ sequence, actor, time, detail }: AdminChange) => ({

@@ -14,7 +14,6 @@ import type { IssueKeyRequest, RotateKeyRequest, SetKeyExpiryRequest } from './r
 import { type AdminCall, type AdminParts, type AdminResult, futureMs } from './route.ts'
 
 const page = pageOf('keys')
-/** The parameters of the list's query. */
 export const keysParameters = { ...page.known, workspace: workspaceParameter }
 
 const shownKey = ({ keyId, workspaceId, name, prefix, revoked, expiresAtMs, replaces }: Key) => ({
@@ -33,7 +32,7 @@ const keyShown = (books: AdminContext, keyId: string) => shownKey(requireKey(boo
 const expiryOf = (text: string | null | undefined, parts: AdminParts): number | null | undefined =>
   typeof text === 'string' ? futureMs(text, 'expires_at', parts) : text
 
-/** The secret is shown this once. */
+/** The secret is returned only here. */
 export const postKey = async ({ books, body }: AdminCall<IssueKeyRequest>, parts: AdminParts): Promise<AdminResult> => {
   const { workspace: workspaceId, name, expires_at } = body
   const expiresAtMs = expiryOf(expires_at, parts) ?? null
@@ -61,7 +60,7 @@ export const putKeyExpiry = async (
 
 const msPerSecond = 1_000
 
-/** The secret is shown this once. */
+/** The secret is returned only here. */
 export const rotateKeyByRequest = async (
   { books, id, body }: AdminCall<RotateKeyRequest>,
   parts: AdminParts,

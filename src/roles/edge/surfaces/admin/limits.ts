@@ -41,7 +41,6 @@ const mapped = <From, To>(
 ): Readonly<Record<string, To>> | undefined =>
   members && Object.fromEntries(Object.entries(members).map(([name, value]) => [name, map(value)]))
 
-/** As events write them. */
 export const limitsOfRequest = ({ models, spend, allowed_models, ...pace }: SetLimitsRequest): Limits => ({
   ...paceOf(pace),
   ...withoutAbsent({ models: mapped(models, paceOf), spend, allowedModels: allowed_models }),
@@ -49,7 +48,6 @@ export const limitsOfRequest = ({ models, spend, allowed_models, ...pace }: SetL
 
 const usdText = (usd: string): string => formatUsd(parseUsd(usd))
 
-/** As the admin API writes them. */
 export const shownLimits = ({ models, spend, allowedModels, ...pace }: Limits): SetLimitsRequest => ({
   ...shownPace(pace),
   ...withoutAbsent({
@@ -96,7 +94,6 @@ const shown =
 
 const page = pageOf('limits')
 
-/** The parameters of the list's query. */
 export const { known } = page
 
 export const showLimits = (call: AdminCall<undefined>, parts: AdminParts): AdminResult => {

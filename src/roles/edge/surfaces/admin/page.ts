@@ -3,7 +3,7 @@ import { textsCursor } from '../ledger/cursor.ts'
 import { pageBody } from '../ledger/page-body.ts'
 import * as parameters from '../ledger/parameters.ts'
 
-/** One page of what stands in memory, in the order of its ids. */
+/** Pages of a list in memory, in the order of its ids. */
 export const pageOf = (list: string) => {
   const cursor = textsCursor(list)
   return {

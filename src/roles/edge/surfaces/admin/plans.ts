@@ -11,10 +11,8 @@ import { type AdminCall, type AdminParts, type AdminResult, withWarnings } from 
 
 const page = pageOf('plans')
 
-/** The parameters of the list's query. */
 export const { known } = page
 
-/** What a plan says, whoever has it. */
 export const shownTerms = ({ name, price, period, includedCredit, limits }: PlanPublished) => ({
   name,
   price: formatUsd(parseUsd(price)),

@@ -11,7 +11,6 @@ import type { AdminCall, AdminParts, AdminResult } from './route.ts'
 
 const page = pageOf('prices')
 
-/** The parameters of the list's query. */
 export const { known } = page
 
 const shownPrice = ({ model, effectiveFrom, version, source, sheet, video }: PricePublished) => ({
@@ -40,7 +39,6 @@ export const postPrices = async ({ books, body }: AdminCall<PriceFile>): Promise
   }
 }
 
-/** What is in force now. */
 export const showPrices = ({ ctx, books }: AdminCall<undefined>, { clock }: AdminParts): AdminResult => {
   const { prices } = books.tail.ledger
   const nowMs = clock()
@@ -48,7 +46,6 @@ export const showPrices = ({ ctx, books }: AdminCall<undefined>, { clock }: Admi
   return { body: page.show(inForce, ({ model }) => model, shownPrice, readQuery(ctx, known)) }
 }
 
-/** Every sheet of a model in the order of taking effect. */
 export const listPriceHistory = ({ books, id }: AdminCall<undefined>, { clock }: AdminParts): AdminResult => {
   const { prices } = books.tail.ledger
   const sheets = prices.get(id)
@@ -64,7 +61,7 @@ const countsOf = (changes: readonly PriceChange[]): object => {
   return counts
 }
 
-/** Tells what another table would change and, where that is asked for, publishes it. */
+/** Reports what another price table would change, and publishes it on request. */
 export const postPriceImport = async (
   { books, body }: AdminCall<ImportPricesRequest>,
   { catalog, clock }: AdminParts,

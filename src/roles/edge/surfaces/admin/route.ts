@@ -11,43 +11,39 @@ import { refuseInvalid } from '../../middleware/validate.ts'
 import type { EdgeReadModels } from '../../read-models.ts'
 import type { Parameter } from '../ledger/query.ts'
 
-/** What the admin API works on. */
 export interface AdminParts extends KeySource {
   /** Without an actor: each call has its own. */
   readonly books: AdminContext
   readonly readModels: EdgeReadModels
-  /** As it is configured. */
+  /** From the configuration, without the overrides in the log. */
   readonly configured: Catalog
-  /** As it is now. */
   readonly catalog: () => Catalog
-  /** Of each workspace about which nothing else is said; null for no limit. */
+  /** For workspaces whose limits do not set one; null for no limit. */
   readonly requestsPerMinute: number | null
   readonly clock: Clock
 }
 
-/** One call of an administrator. */
 export interface AdminCall<Body> {
   readonly ctx: EdgeContext
-  /** What the path names; empty where it names nothing. */
+  /** The id in the path; empty where there is none. */
   readonly id: string
-  /** The key that it names besides. */
+  /** The id of a key in the path; empty where there is none. */
   readonly key: string
   readonly body: Body
-  /** In the name of who calls. */
+  /** With the calling administrator as the actor. */
   readonly books: AdminContext
 }
 
 export interface AdminResult {
-  /** 201 where something new came of it. Default 200. */
+  /** 201 where something was created. Default 200. */
   readonly status?: 200 | 201
   readonly body: object
 }
 
-/** A member for what is done and may be a mistake; none where there is nothing to say. */
+/** Warns of a change that is done and may be a mistake. */
 export const withWarnings = (warnings: readonly string[]): { readonly warnings?: readonly string[] } =>
   warnings.length === 0 ? {} : { warnings }
 
-/** What a path names. */
 export interface PathNames {
   readonly id?: string
   readonly key?: string
@@ -55,19 +51,17 @@ export interface PathNames {
 
 type Handle<Body> = (call: AdminCall<Body>, parts: AdminParts) => Promise<AdminResult> | AdminResult
 
-/** One line of the table of routes. */
 export interface AdminRoute {
   readonly method: 'get' | 'post' | 'put' | 'patch' | 'delete'
-  /** `:id` is what it names, in one segment; `*id` in all that are left; `:key` is a key besides. */
+  /** `:id` is one segment, `*id` all remaining ones; `:key` is the id of a key. */
   readonly path: string
   readonly summary: string
-  /** The `$id` of the body's schema; null where none is read. */
+  /** The `$id` of the body's schema; null where no body is read. */
   readonly request: string | null
-  /** What is answered: an object of this name, or a list of them. */
+  /** The name of the answered object, or of the objects of a list. */
   readonly answer: string
-  /** The parameters of its query. */
   readonly query?: Readonly<Record<string, Pick<Parameter<unknown>, 'form' | 'schema'>>>
-  /** Whether it puts something into the log. */
+  /** Whether it writes to the log. */
   readonly changes: boolean
   readonly serve: (ctx: EdgeContext, named: PathNames, parts: AdminParts) => Promise<void>
 }
@@ -137,7 +131,7 @@ export const postRoute = withBody('post')
 export const putRoute = withBody('put')
 export const patchRoute = withBody('patch')
 
-/** Milliseconds since the epoch. Throws `invalid_value` for an instant that is over. */
+/** Milliseconds since the epoch. Throws `invalid_value` for an instant in the past. */
 export const futureMs = (text: string, param: string, { clock }: Pick<AdminParts, 'clock'>): number => {
   const ms = Date.parse(text)
   if (!(ms > clock())) throw new GatewayError('invalid_value', `Invalid value for '${param}': it is over.`, { param })

@@ -11,7 +11,6 @@ import * as workspaces from './workspaces.ts'
 
 const requests = 'requests/admin'
 
-/** The admin API, whole. */
 export const adminRoutes: readonly AdminRoute[] = [
   postRoute(
     '/admin/v1/workspaces',

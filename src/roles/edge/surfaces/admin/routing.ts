@@ -39,7 +39,7 @@ export const putAlias = async (call: AdminCall<SetAliasRequest>, parts: AdminPar
   return { body: { ...shownAlias(call, parts)(call.id), ...withWarnings(warnings) } }
 }
 
-/** Gives the configuration's word back. */
+/** Removes the override: the configured alias applies again. */
 export const removeAlias = async (call: AdminCall<undefined>, parts: AdminParts): Promise<AdminResult> => {
   if (!(await setAlias(call.books, parts.catalog(), call.id, null))) throw nothingSet('alias')
   return { body: shownAlias(call, parts)(call.id) }
@@ -75,7 +75,7 @@ export const putRouter = async (call: AdminCall<SetRouterRequest>, parts: AdminP
   return { body: { ...shownRouter(call, parts)(call.id), ...withWarnings(warnings) } }
 }
 
-/** Gives the configuration's word back. */
+/** Removes the override: the configured router applies again. */
 export const removeRouter = async (call: AdminCall<undefined>, parts: AdminParts): Promise<AdminResult> => {
   if (!(await setRouter(call.books, parts.catalog(), call.id, null))) throw nothingSet('router')
   return { body: shownRouter(call, parts)(call.id) }

@@ -31,7 +31,7 @@ export const getSubscription = ({ books, id }: AdminCall<undefined>): AdminResul
   body: subscriptionShown(books, id),
 })
 
-/** One that is named was begun before, and another has taken its place, or none. */
+/** Refuses a subscription that was replaced or has ended. */
 const requireStanding = (books: AdminContext, workspaceId: string, subscriptionId: string): void => {
   if (activeSubscription(books, workspaceId)?.subscriptionId !== subscriptionId)
     throw new GatewayError('conflict', 'This subscription was begun before, and has ended.', {
@@ -51,7 +51,7 @@ export const putSubscription = async (
   return { body: subscriptionShown(books, workspaceId) }
 }
 
-/** It ends with its period. */
+/** Takes effect at the end of the period. */
 export const deleteSubscription = async ({ books, id }: AdminCall<undefined>): Promise<AdminResult> => {
   await executeCancelPlan(books, id)
   return { body: subscriptionShown(books, id) }

@@ -11,7 +11,6 @@ import type { AdminCall, AdminResult } from './route.ts'
 
 const page = pageOf('workspaces')
 
-/** The parameters of the list's query. */
 export const { known } = page
 
 const shownWorkspace = ({ tail }: AdminContext, { workspaceId, name }: Workspace) => {
@@ -27,7 +26,7 @@ const shownWorkspace = ({ tail }: AdminContext, { workspaceId, name }: Workspace
   }
 }
 
-/** As the log has it now. Throws `not_found`. */
+/** Throws `not_found`. */
 export const workspaceShown = (books: AdminContext, workspaceId: string): object => {
   const workspace = books.tail.ledger.accounts.workspaces.get(workspaceId)
   if (workspace === undefined) throw accountRefusal('workspace_unknown')

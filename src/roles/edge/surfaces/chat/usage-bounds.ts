@@ -3,14 +3,14 @@ import { encodedAudio, linkedImage, type Media, noMedia, sumOfMedia, unmeasured 
 import { builtInSearch, webSearches } from '../web-searches.ts'
 import type { ChatCompletionRequest, ContentPart } from './request.types.ts'
 
-/** Only the member that the part's type names goes by its own measure: whatever else is there counts as text. */
+/** Only the member that the part's type names is measured as media: anything else in it counts as text. */
 const mediaOfPart = ({ type, image_url, input_audio }: ContentPart): Media => {
   if (type === 'image_url' && image_url !== undefined) return linkedImage(image_url.url)
   if (type === 'input_audio' && input_audio !== undefined) return encodedAudio(input_audio.data)
   return type === 'file' ? unmeasured : noMedia
 }
 
-/** An answer's audio of an earlier turn, by its id. */
+/** Audio of an earlier answer, referenced by its id. */
 const earlierAudio: Media = { ...unmeasured, audio: true }
 
 const mediaOf = ({ messages }: ChatCompletionRequest): Media =>
@@ -27,7 +27,7 @@ const outputTokensMaxOf = ({ max_tokens, max_completion_tokens }: ChatCompletion
   return given.length === 0 ? null : Math.max(...given)
 }
 
-/** The most a chat request can ask for. No tokenizer makes more tokens of a text than it has bytes. */
+/** The most a chat request can use. No tokenizer makes more tokens of a text than it has bytes. */
 export const boundChatUsage = (request: ChatCompletionRequest, bodyBytes: number): UsageBounds => {
   const media = mediaOf(request)
   const { web_search_options: search } = request

@@ -19,7 +19,7 @@ const nothing: Billing = {
 const billingOf = async (ctx: EdgeContext, readModels: EdgeReadModels): Promise<Billing> =>
   (await readTables(ctx, readModels.findBilling(keyOfContext(ctx).workspaceId))) ?? nothing
 
-/** Amounts are written as the decimals they are: a JSON number may have more digits than a float holds. */
+/** Amounts are sent as exact decimals: a JSON number may have more digits than a float holds. */
 const sendJson = (ctx: EdgeContext, text: string): void => {
   ctx.set('Content-Type', 'application/json')
   ctx.body = text
@@ -28,7 +28,7 @@ const sendJson = (ctx: EdgeContext, text: string): void => {
 /** In units of 0.01 USD. */
 const centsText = (picos: bigint): string => formatUsd(picos * centsPerUsd)
 
-/** GET /v1/dashboard/billing/usage: what the workspace's requests cost so far; fees of plans are no usage. */
+/** GET /v1/dashboard/billing/usage: the cost of the workspace's requests so far, without fees of plans. */
 export const showBillingUsage =
   (readModels: EdgeReadModels): EdgeMiddleware =>
   async (ctx) => {
@@ -36,7 +36,7 @@ export const showBillingUsage =
     sendJson(ctx, `{"object":"list","total_usage":${centsText(chargedPicos - adjustmentsPicos)}}`)
   }
 
-/** What a subscription is valid to, in seconds since the epoch, and its plan. */
+/** `access_until` is in seconds since the epoch. */
 const planText = (subscription: Subscription | null): string => {
   if (subscription === null) return '"access_until":0'
   const { expiresAtMs, terms } = subscription
@@ -44,7 +44,7 @@ const planText = (subscription: Subscription | null): string => {
   return `"access_until":${Math.floor(expiresAtMs / msPerSecond)},"plan":${plan}`
 }
 
-/** GET /v1/dashboard/billing/subscription: the limit is what is left and what was spent on requests, together. */
+/** GET /v1/dashboard/billing/subscription: the limit is the balance plus what was spent on requests. */
 export const showBillingSubscription =
   (readModels: EdgeReadModels): EdgeMiddleware =>
   async (ctx) => {

@@ -3,7 +3,6 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { extname } from 'node:path'
 import { edgeLimits } from '../../limits.ts'
 
-/** A file as it is sent. */
 export interface PageFile {
   readonly type: string
   readonly body: Buffer
@@ -19,7 +18,7 @@ const types: Readonly<Record<string, string>> = {
 
 const ownFolder = new URL('../../../../../dashboard/', import.meta.url)
 
-/** The charting library, as its package ships it: nothing else of `node_modules` is served. */
+/** The published files of the charting library: nothing else of `node_modules` is served. */
 const shipped: Readonly<Record<string, string>> = {
   '/dashboard/vendor/uplot.js': 'uplot/dist/uPlot.esm.js',
   '/dashboard/vendor/uplot.css': 'uplot/dist/uPlot.min.css',
@@ -39,7 +38,7 @@ const ownNames = (): readonly string[] =>
     .map((name) => name.replaceAll('\\', '/'))
     .filter((name) => extname(name) in types)
 
-/** Every file of the dashboard by its path, read once: no request's path ever meets the file system. */
+/** Every file of the dashboard by its path, read once: no request's path is ever used as a file path. */
 export const dashboardFiles = (): ReadonlyMap<string, PageFile> => {
   const own = ownNames().map((name) => [`/dashboard/${name}`, fileAt(new URL(name, ownFolder))] as const)
   const library = Object.entries(shipped).map(

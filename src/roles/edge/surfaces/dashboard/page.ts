@@ -1,7 +1,7 @@
 import type { EdgeMiddleware } from '../../middleware/context.ts'
 import { dashboardFiles } from './files.ts'
 
-/** Nothing is loaded from elsewhere, sent elsewhere or framed; no script or style stands in the page itself. */
+/** Nothing is loaded from elsewhere, sent elsewhere or framed; no script or style is inline. */
 const contentSecurityPolicy = [
   "default-src 'none'",
   "script-src 'self'",
@@ -22,7 +22,7 @@ const headers = {
   'Cross-Origin-Embedder-Policy': 'require-corp',
   'Permissions-Policy': 'camera=(), geolocation=(), microphone=(), payment=(), usb=()',
   'X-Frame-Options': 'DENY',
-  'Cache-Control': 'no-cache', // Kept, and asked for again each time: a new release is never half there.
+  'Cache-Control': 'no-cache', // Stored, and revalidated each time: files of two releases never mix.
 } as const
 
 /** GET /dashboard and its files; the data comes from the read API and the admin API, by the key that is typed in. */

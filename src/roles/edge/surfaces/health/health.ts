@@ -1,12 +1,12 @@
 import { allPass, type Checks } from '../../../../runtime/health.ts'
 import type { EdgeMiddleware } from '../../middleware/context.ts'
 
-/** GET /healthz: the process serves. */
+/** GET /healthz: the process is running. */
 export const showHealth = (): EdgeMiddleware => (ctx) => {
   ctx.body = { status: 'ok' }
 }
 
-/** GET /readyz: requests can be served and recorded; 503 while they cannot, with what is wrong. */
+/** GET /readyz: requests can be served and recorded; 503 with the failed checks while they cannot. */
 export const showReadiness =
   (ready: () => Checks): EdgeMiddleware =>
   (ctx) => {

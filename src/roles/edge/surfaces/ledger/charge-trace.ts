@@ -10,7 +10,7 @@ const chargePath = /\/ledger\/charges\/([A-Za-z0-9_:-]{1,64})(?:\/proof)?\/?$/i
 export const unknownCharge = (): GatewayError =>
   new GatewayError('not_found', 'No request or task of this workspace has this id, as far as the tables have followed.')
 
-/** What has not the form of an id names nothing. */
+/** Throws `not_found` for a malformed id. */
 const idIn = (path: string): string => {
   const id = chargePath.exec(path)?.[1]
   if (id === undefined) throw unknownCharge()
@@ -20,11 +20,11 @@ const idIn = (path: string): string => {
 export interface TraceRequest {
   readonly id: string
   readonly trace: ChargeTrace
-  /** At which the tables stood. */
+  /** The sequence of the log that the tables reflect. */
   readonly sequence: number
 }
 
-/** Where the log tells of the charge that the path names. Throws `not_found` where the workspace that is read has no such charge. */
+/** Throws `not_found` where the workspace has no such charge. */
 export const findRequestedTrace = async (ctx: EdgeContext, readModels: EdgeReadModels): Promise<TraceRequest> => {
   readQuery(ctx, {})
   const id = idIn(ctx.path)

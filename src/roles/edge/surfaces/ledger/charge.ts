@@ -9,11 +9,10 @@ import { findRequestedTrace, unknownCharge } from './charge-trace.ts'
 
 export interface ChargeParts {
   readonly readModels: EdgeReadModels
-  /** The log as it is stored. */
   readonly frames: Pick<FrameSource, 'read'>
 }
 
-/** The tables, whose faults are told apart from those of the log. */
+/** Makes faults of the tables distinguishable from those of the log. */
 const tellingTables = (readModels: EdgeReadModels): ChargeTables => ({
   findSheetSequence: (model, version) => fromTables(readModels.findSheetSequence(model, version)),
   findKey: (keyId) => fromTables(readModels.findKey(keyId)),

@@ -11,7 +11,6 @@ import { readQuery } from './query.ts'
 
 const cursor = placeCursor('charges')
 
-/** The parameters of its query. */
 export const chargesParameters = {
   from: parameters.instantParameter,
   to: parameters.excludedParameter(parameters.instantParameter),

@@ -4,7 +4,7 @@ import type { Parameter } from './query.ts'
 
 type Part = string | number
 
-/** The place where a page ended, as text that only we read; `list` says of which list. */
+/** The position where a page ended, as opaque text; `list` names the list that it belongs to. */
 const cursorText = (list: string, parts: readonly Part[]): string =>
   Buffer.from(JSON.stringify([list, ...parts])).toString('base64url')
 
@@ -24,7 +24,7 @@ const isUpTo = (value: unknown, most: number): value is number =>
 const int4Max = 2 ** 31 - 1
 const int2Max = 2 ** 15 - 1
 
-/** Of a list in the order of the log. */
+/** For a list in the order of the log. */
 export const placeCursor = (list: string) => ({
   text: ({ sequence, eventIndex, line }: EntryPosition): string => cursorText(list, [sequence, eventIndex, line]),
   parameter: {
@@ -46,7 +46,7 @@ const textMax = 1_024
 
 const isText = (value: unknown): value is string => typeof value === 'string' && value.length <= textMax
 
-/** Of a list in the order of some texts. */
+/** For a list in the order of some texts. */
 export const textsCursor = (list: string) => ({
   text: (texts: readonly string[]): string => cursorText(list, texts),
   parameter: {
@@ -57,6 +57,6 @@ export const textsCursor = (list: string) => ({
       return parts?.every(isText) ? parts : undefined
     },
   } satisfies Parameter<readonly string[]>,
-  /** The refusal of one that belongs to another query. */
+  /** For refusing one that belongs to another query. */
   form,
 })

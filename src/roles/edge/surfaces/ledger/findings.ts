@@ -17,7 +17,7 @@ const shownFinding = ({ kind, workspaceId, id, time, amountPicos, detail }: Ledg
   detail,
 })
 
-/** GET …/findings: what stands open, came late, was estimated or corrected. */
+/** GET …/findings: what is still open, came late, was estimated or corrected. */
 export const showFindings =
   ({ readModels, clock }: { readonly readModels: EdgeReadModels; readonly clock: Clock }): EdgeMiddleware =>
   async (ctx) => {

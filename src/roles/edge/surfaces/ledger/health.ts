@@ -18,11 +18,11 @@ export interface HealthParts {
   readonly clock: Clock
 }
 
-/** Null where it is away or too slow: that is what is shown. */
+/** Null where it is away or too slow, which is then shown. */
 const orNull = <T>(asked: Promise<T>): Promise<T | null> =>
   withTimeout<T | null>(asked, edgeLimits.healthMs, () => new Error('no answer')).catch(() => null)
 
-/** When a frame was stored, in milliseconds since the epoch. */
+/** Milliseconds since the epoch. */
 const storedMsOf = async ({ frames }: HealthParts, sequence: number): Promise<number | null> => {
   for await (const [frame] of frames.read(sequence, sequence)) if (frame !== undefined) return frame.storedMs
   return null
@@ -30,7 +30,7 @@ const storedMsOf = async ({ frames }: HealthParts, sequence: number): Promise<nu
 
 type AskStored = (sequence: number) => Promise<number | null>
 
-/** Each question asks the log for a consumer: one is put at a time, and its answer serves all who ask meanwhile and shortly after it. */
+/** Each lookup creates a consumer of the log: concurrent and slightly later callers share one result. */
 const sharing = (ask: AskStored): AskStored => {
   let asked: Promise<number | null> | null = null
   const forget = (): void => {
@@ -57,7 +57,7 @@ const lagOf = async (
   return { behind_frames: last - tables, behind_seconds: behindMs === null ? null : behindMs / msPerSecond }
 }
 
-/** GET …/health: whether requests can be served, and how far what is read is behind the log. */
+/** GET …/health: whether requests can be served, and how far the tables are behind the log. */
 export const showLedgerHealth = (parts: HealthParts): EdgeMiddleware => {
   const { readModels, log, tail, clock, ready } = parts
   const askStored = sharing((sequence) => storedMsOf(parts, sequence))

@@ -10,7 +10,6 @@ import * as parameters from './parameters.ts'
 import { invalidParameter, readQuery } from './query.ts'
 
 const cursor = textsCursor('holds')
-/** The parameters of its query. */
 export const holdsParameters = { cursor: cursor.parameter, limit: parameters.limitParameter }
 
 const idIn = (texts: readonly string[]): string => {
@@ -28,7 +27,7 @@ const shownHold = ({ holdId, purpose, amountPicos, remainingPicos, deadline }: O
   deadline,
 })
 
-/** GET …/holds: what of the wallet's money is set aside. */
+/** GET …/holds: the money reserved in the wallet. */
 export const showHolds =
   (readModels: EdgeReadModels): EdgeMiddleware =>
   async (ctx) => {

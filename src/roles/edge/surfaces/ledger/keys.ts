@@ -6,7 +6,6 @@ import { readQuery } from './query.ts'
 
 const page = pageOf('ledger-keys')
 
-/** The parameters of its query. */
 export const { known } = page
 
 const shownKey = ({ keyId, name, prefix, revoked, expiresAtMs }: Key) => ({
@@ -17,7 +16,7 @@ const shownKey = ({ keyId, name, prefix, revoked, expiresAtMs }: Key) => ({
   expires_at: expiresAtMs === null ? null : new Date(expiresAtMs).toISOString(),
 })
 
-/** GET …/keys: what the ids of keys stand for. */
+/** GET …/keys: the keys by their ids. */
 export const showKeys =
   ({ tail }: { readonly tail: { readonly ledger: Ledger } }): EdgeMiddleware =>
   (ctx) => {

@@ -7,15 +7,14 @@ import { edgeLimits } from '../../limits.ts'
 import { type LoggedEvent, loggedEventOf } from './logged-event.ts'
 
 export interface TailRequest {
-  /** Null: of every workspace. */
+  /** Null for every workspace. */
   readonly workspaceId: string | null
-  /** Whether who administers is told. */
+  /** Whether events name the administrator who caused them. */
   readonly tellsActors: boolean
-  /** Asked before anything is told. */
+  /** Checked before each event is sent. */
   readonly mayGoOn: () => boolean
 }
 
-/** Of every tail. */
 export const tailHeaders = {
   'Content-Type': 'text/event-stream; charset=utf-8',
   'Cache-Control': 'no-store',
@@ -25,7 +24,7 @@ export const tailHeaders = {
 const sseEvent = (name: string, data: object, id?: string): string =>
   `${id === undefined ? '' : `id: ${id}\n`}event: ${name}\ndata: ${JSON.stringify(data)}\n\n`
 
-/** One reader. What it does not read in time is counted and not kept. */
+/** Events that the reader is too slow for are counted and dropped. */
 class LiveTail {
   readonly ended: Promise<void>
   readonly #response: ServerResponse
@@ -70,7 +69,7 @@ class LiveTail {
     }
   }
 
-  /** `key`: it does not work any more; `stop`: this edge is stopped. */
+  /** `key`: it is no longer valid; `stop`: this edge is stopping. */
   end(reason: 'key' | 'stop'): void {
     if (this.#response.writableEnded || this.#response.closed) return
     clearInterval(this.#keepAlive)
@@ -84,7 +83,7 @@ class LiveTail {
       return
     }
     this.#isFull = !this.#response.write(text)
-    // Of a reader that reads nothing at all.
+    // For a reader that reads nothing at all.
     if (this.#isFull) this.#response.setTimeout(this.#stallMs)
   }
 
@@ -102,7 +101,7 @@ const retryAfterSeconds = 5
 const tooMany = (most: number): GatewayError =>
   new GatewayError('concurrency_limit_exceeded', `${most} tails are open already.`, { retryAfterSeconds })
 
-/** Those who follow the log at one edge. Nobody listens to the ledger while there are none. */
+/** Subscribed to the ledger only while there are any. */
 export class LiveTails {
   readonly #tail: Pick<LedgerTail, 'ledger' | 'onApplied'>
   readonly #open = new Set<LiveTail>()
@@ -112,7 +111,7 @@ export class LiveTails {
     this.#tail = tail
   }
 
-  /** Resolves when the reader is gone. Throws `concurrency_limit_exceeded`. */
+  /** Resolves when the reader has disconnected. Throws `concurrency_limit_exceeded`. */
   open(
     response: ServerResponse,
     wanted: TailRequest,
@@ -127,7 +126,7 @@ export class LiveTails {
     return live.ended
   }
 
-  /** They would keep an edge from stopping. */
+  /** Open tails would keep an edge from stopping. */
   close(): void {
     for (const live of this.#open) live.end('stop')
   }

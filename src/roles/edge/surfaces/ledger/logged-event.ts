@@ -4,21 +4,21 @@ import { edgeLimits } from '../../limits.ts'
 
 type Detail = Readonly<Record<string, string | number | boolean>>
 
-/** An event as a tail tells it, in short: what it says in single words and figures. */
+/** Only the scalar members of an event. */
 export interface LoggedEvent {
   readonly sequence: number
   readonly index: number
   readonly type: Event['type']
   readonly time: string
-  /** Null for what is not one workspace's. */
+  /** Null for an event that belongs to no single workspace. */
   readonly workspace: string | null
   readonly subject: string
-  /** Told where an administrator reads. */
+  /** Null for an event without an actor; sent only to administrators. */
   readonly actor: string | null
   readonly detail: Detail
 }
 
-/** Hashes and signed texts say nothing to a reader. */
+/** Hashes and signed texts are of no use to a reader. */
 const leftOut: ReadonlySet<string> = new Set(['workspaceId', 'sha256', 'leaves', 'root', 'note'])
 
 const shortened = (value: string | number | boolean): string | number | boolean =>

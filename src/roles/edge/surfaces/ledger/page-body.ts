@@ -1,6 +1,6 @@
 /**
- * What the answer of a list holds of a page, and the cursor of the next one; null where this is the last. `rows` are those from the page's
- * first on: more than the limit where a page follows.
+ * A page of a list; `next_cursor` is null on the last one. `rows` begins with the page's first row and is longer than
+ * the limit where a page follows.
  */
 export const pageBody = <Row>(
   rows: readonly Row[],

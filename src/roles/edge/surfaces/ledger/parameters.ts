@@ -25,7 +25,6 @@ export const instantParameter: Parameter<Date> = {
   },
 }
 
-/** The end of a range. */
 export const excludedParameter = <Value>(end: Parameter<Value>): Parameter<Value> => ({
   ...end,
   form: `${end.form}, which is no longer in it`,
@@ -43,17 +42,16 @@ export const limitParameter: Parameter<number> = {
 export const modelParameter = matching(/^\S{1,256}$/, 'a model as it was billed, such as openai/gpt-4o-mini')
 export const keyParameter = matching(/^[A-Za-z0-9_:-]{1,64}$/, "a key's id")
 
-/** One of a few words. */
 export const oneOfParameter = <Word extends string>(words: readonly Word[]): Parameter<Word> => ({
   read: (text) => words.find((word) => word === text),
   form: `one of ${words.join(', ')}`,
   schema: { enum: words },
 })
 
-/** Where something is asked for, and so charged. */
+/** The surfaces on which requests are charged. */
 export const surfaceParameter = oneOfParameter(['chat', 'messages', 'responses', 'video', 'native-video'])
 
-/** Some of a few words, each once, with commas between them. */
+/** A comma-separated list of distinct values. */
 export const someOfParameter = <Word extends string>(words: readonly Word[]): Parameter<readonly Word[]> => ({
   read: (text) => {
     const given = text.split(',')

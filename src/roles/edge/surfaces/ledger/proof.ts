@@ -14,7 +14,7 @@ import { findRequestedTrace, unknownCharge } from './charge-trace.ts'
 export interface ProofParts {
   readonly readModels: EdgeReadModels
   readonly frames: Pick<FrameSource, 'read'>
-  /** Whose checkpoints of the log are believed. */
+  /** Their checkpoints of the log are trusted. */
   readonly verifiers: readonly Verifier[]
 }
 
@@ -32,7 +32,7 @@ const ofOthers = (): GatewayError =>
 
 const utf8 = new TextDecoder()
 
-/** A frame is proved whole: what other workspaces did in it is nothing for a key. Prices and checkpoints are nobody's own. */
+/** A proof has the whole frame: a key must not see other workspaces' events. Prices and checkpoints belong to none. */
 const holdsOthers = ({ frame }: FoundEvent, workspaceId: string): boolean =>
   decodeFrame(utf8.decode(frame.data)).events.some(
     ({ data }) => isObject(data) && data['workspaceId'] !== undefined && data['workspaceId'] !== workspaceId,

@@ -2,14 +2,14 @@ import type { JsonObject } from '../../../../encoding/json.ts'
 import { GatewayError } from '../../../../errors/gateway-error.ts'
 import type { EdgeContext } from '../../middleware/context.ts'
 
-/** The value of a parameter from its text; undefined where the text is no such value. */
+/** Undefined where the text is no valid value. */
 export type Read<T> = (text: string) => T | undefined
 
 export interface Parameter<T> {
   readonly read: Read<T>
   /** To be read after "must be": `a whole number from 1 to 1000`. */
   readonly form: string
-  /** JSON Schema of its text, as far as that tells it. */
+  /** JSON Schema of its text, as far as it can be expressed. */
   readonly schema: JsonObject
 }
 
@@ -21,7 +21,6 @@ const textMax = 200
 
 const shown = (text: string): string => JSON.stringify(text.length > textMax ? `${text.slice(0, textMax)}…` : text)
 
-/** A refusal that names the parameter. */
 export const invalidParameter = (name: string, form: string): GatewayError =>
   new GatewayError('invalid_value', `Invalid value for '${name}': it must be ${form}.`, { param: name })
 
@@ -35,8 +34,8 @@ const readOne = <T>(name: string, { read, form }: Parameter<T>, texts: readonly 
 }
 
 /**
- * The parameters of the query, each as it is read; undefined for those that are absent. Throws `unsupported_parameter` for one that is
- * not known, and `invalid_value` for one that is given twice or cannot be read.
+ * Undefined for parameters that are absent. Throws `unsupported_parameter` for an unknown one, and `invalid_value` for
+ * one that is given twice or cannot be parsed.
  */
 export const readQuery = <Known extends { readonly [name: string]: Parameter<unknown> }>(
   ctx: EdgeContext,

@@ -16,22 +16,20 @@ import { showWallet, type WalletParts } from './wallet.ts'
 
 export type LedgerParts = ChargeParts & HealthParts & ProofParts & LedgerTailParts & WalletParts
 
-/** One line of the table of readings. */
 export interface LedgerRoute {
-  /** Behind whose ledger is read. */
+  /** Appended to each of `ledgerPrefixes`. */
   readonly path: string
   readonly summary: string
-  /** Of `schemas/responses`; null for a stream of server-sent events. */
+  /** A file of `schemas/responses`; null for a stream of server-sent events. */
   readonly answer: string | null
   readonly query?: NonNullable<Operation['query']>
-  /** Beyond those of every reading of the tables. */
+  /** Beyond those of every read of the tables. */
   readonly refusals?: readonly ErrorCode[]
-  /** Whether an administrator may read it of all workspaces at once. */
+  /** Whether an administrator may read it for all workspaces at once. */
   readonly ofAll?: true
   readonly serve: (parts: LedgerParts) => EdgeMiddleware
 }
 
-/** The read API of the ledger, whole: of the workspace of a key, or of the one that an administrator names. */
 export const ledgerRoutes: readonly LedgerRoute[] = [
   {
     path: '/wallet',
@@ -119,11 +117,10 @@ export const ledgerRoutes: readonly LedgerRoute[] = [
   },
 ]
 
-/** What a reading answers. */
 export const describeRoute = ({ answer }: LedgerRoute): ResponseDescription =>
   answer === null ? { schema: null, streams: true } : { schema: { $ref: `responses/${answer}.json` } }
 
-/** Whose ledger is read: of the key's own workspace, of one that an administrator names, or of all. */
+/** The key's own workspace, one that an administrator names, or all. */
 export const ledgerPrefixes = {
   own: '/v1/ledger',
   named: '/admin/v1/workspaces/:workspace/ledger',

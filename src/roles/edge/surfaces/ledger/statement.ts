@@ -12,7 +12,6 @@ import { readQuery } from './query.ts'
 
 const cursor = placeCursor('statement')
 
-/** The parameters of its query. */
 export const statementParameters = {
   from: parameters.instantParameter,
   to: parameters.excludedParameter(parameters.instantParameter),

@@ -10,19 +10,19 @@ export interface LedgerTailParts {
   readonly bounds: Pick<EdgeBounds, 'keepAliveCommentMs' | 'clientStallMs'>
 }
 
-/** A key that is revoked meanwhile sees no more; an administrator goes on. */
+/** A revoked key ends its tail; an administrator's is never ended. */
 const mayGoOn =
   ({ state }: EdgeContext, { keysBySha256 }: Accounts) =>
   (): boolean =>
     state.key === undefined || keysBySha256.has(state.key.sha256)
 
-/** Whoever asks for the head alone must not be kept waiting for an end that does not come. */
+/** A HEAD request must not wait for the end of an endless stream. */
 const tellHead = (ctx: EdgeContext): void => {
   ctx.status = 200
   ctx.set(tailHeaders)
 }
 
-/** GET …/tail: what is written to the log from now on, as server-sent events. */
+/** GET …/tail: events written to the log from now on, as server-sent events. */
 export const followLedger =
   ({ tails, tail, bounds }: LedgerTailParts): EdgeMiddleware =>
   async (ctx) => {

@@ -12,7 +12,6 @@ import { invalidParameter, readQuery } from './query.ts'
 
 const cursor = textsCursor('tasks')
 
-/** The parameters of its query. */
 export const tasksParameters = { cursor: cursor.parameter, limit: parameters.limitParameter }
 
 const placeIn = ([at = '', taskId, ...others]: readonly string[]): TaskCursor => {

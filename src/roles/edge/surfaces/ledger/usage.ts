@@ -13,7 +13,6 @@ import { invalidParameter, readQuery } from './query.ts'
 
 const cursor = textsCursor('usage')
 
-/** The parameters of its query. */
 export const usageParameters = {
   from: parameters.dayParameter,
   to: parameters.excludedParameter(parameters.dayParameter),
@@ -25,7 +24,7 @@ export const usageParameters = {
   limit: parameters.limitParameter,
 }
 
-/** A cursor holds the values of the groups that it was made of, of which a day must be one. */
+/** A cursor has one value for each group; that of `day` must be a day. */
 const checkCursor = (groupBy: readonly UsageGroup[], after: readonly string[] | undefined): void => {
   if (after === undefined) return
   const day = after[groupBy.indexOf('day')]
@@ -41,7 +40,7 @@ const wantedOf = (ctx: EdgeContext): UsageQuery => {
   return { ...bounds, groupBy, model, key, surface, after: cursor }
 }
 
-/** Tokens are far from what a number cannot hold. */
+/** Token sums are far below what a number can hold. */
 const tokensOf = ({ usage }: UsageSums): Readonly<Record<string, number>> =>
   Object.fromEntries(usageColumnNames.map((column) => [column, Number(usage[usageColumns[column]])]))
 

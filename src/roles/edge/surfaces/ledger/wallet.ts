@@ -19,7 +19,7 @@ export interface WalletParts {
 
 const dayMs = 86_400_000
 
-/** Of a workspace that was opened a moment ago. */
+/** For a workspace that was opened a moment ago. */
 const nothingYet = (ledger: Ledger, workspaceId: string): WalletFigures => ({
   workspaceId,
   creditsPicos: 0n,
@@ -33,7 +33,7 @@ const nothingYet = (ledger: Ledger, workspaceId: string): WalletFigures => ({
   availablePicos: walletInLedger(ledger, workspaceId).creditLimitPicos,
 })
 
-/** The pace is that since the first day on which anything was spent, of the last few. */
+/** The pace is that since the first of the last few days on which anything was spent. */
 const shownRunway = (
   days: BalanceSnapshot['days'],
   { availablePicos }: WalletFigures,

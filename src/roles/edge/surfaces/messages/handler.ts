@@ -23,7 +23,7 @@ export const createMessage =
     })
   }
 
-/** POST /v1/messages/count_tokens: asked of the first candidate. */
+/** POST /v1/messages/count_tokens: forwarded to the first candidate. */
 export const serveTokenCount =
   (parts: SurfaceParts): EdgeMiddleware =>
   async (ctx) => {

@@ -36,7 +36,7 @@ const mediaOfContent = (content: unknown): Media => sumOfMedia(asArray(content).
 const typesOf = ({ tools }: MessagesRequest): readonly string[] =>
   asArray(tools).map((tool) => asText(asObject(tool)['type']))
 
-/** What the provider reads for the model from elsewhere, without a bound that we know. */
+/** What the provider fetches for the model has no bound that we know. */
 const readsElsewhere = (request: MessagesRequest): boolean =>
   asArray(request.mcp_servers).length > 0 || typesOf(request).some((type) => type.startsWith('web_fetch_'))
 
@@ -56,7 +56,7 @@ const searchCallsOf = ({ tools }: MessagesRequest): UsageBounds['toolCallsMax'] 
   return searches.length === 0 ? {} : webSearches(Math.max(...searches.map(searchesOf)))
 }
 
-/** The most a messages request can ask for; what the model thinks is within `max_tokens`. */
+/** The most a messages request can use; thinking is within `max_tokens`. */
 export const boundMessagesUsage = (request: MessagesRequest, bodyBytes: number): UsageBounds => {
   const media = sumOfMedia(
     [...request.messages, { content: request['system'] }].map(({ content }) => mediaOfContent(content)),

@@ -4,14 +4,14 @@ import type { EdgeMiddleware } from '../../middleware/context.ts'
 
 const versionPattern = /^\d{4}-\d{2}-\d{2}$/
 
-/** The neutral name counts where the official SDKs' name is not there. */
+/** The neutral header counts where that of the official SDKs is absent. */
 const versionOf = (headers: IncomingHttpHeaders): string | undefined =>
   headers['anthropic-version']?.toString() ?? headers['api-version']?.toString()
 
 const wrongVersion = (message: string): GatewayError =>
   new GatewayError('invalid_request', message, { param: 'anthropic-version' })
 
-/** Throws `invalid_request` where no header tells the version of the format that the caller speaks. */
+/** Throws `invalid_request` where no header names the version of the format. */
 export const requireVersion = (): EdgeMiddleware => (ctx, next) => {
   const version = versionOf(ctx.req.headers)
   if (version === undefined)
@@ -21,7 +21,7 @@ export const requireVersion = (): EdgeMiddleware => (ctx, next) => {
   return next()
 }
 
-/** What an upstream of the same format is told of the caller's headers. */
+/** The caller's headers that an upstream of the same format receives. */
 export const headersToForward = (headers: IncomingHttpHeaders): Readonly<Record<string, string>> => {
   const version = versionOf(headers)
   const beta = headers['anthropic-beta']?.toString()

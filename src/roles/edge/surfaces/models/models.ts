@@ -18,7 +18,6 @@ import {
 } from './shapes.ts'
 
 export interface ModelsParts {
-  /** As it is now. */
   readonly catalog: () => Catalog
   readonly prices: PriceBook
   readonly accounts: Accounts
@@ -40,7 +39,7 @@ const answeringModels = ({ catalog, prices, clock }: ModelsParts): readonly List
 const videoModels = ({ catalog, prices, clock }: ModelsParts): readonly ListedModel[] =>
   callableVideoModels(catalog(), prices, clock()).map((plan) => videoModel(plan, sinceMsOf(prices, plan.model)))
 
-/** Whoever presents a key sees what that may use; anybody else sees every model. */
+/** A key sees the models it may use; a caller without one sees every model. */
 const mayUseBy = ({ accounts }: ModelsParts, headers: IncomingHttpHeaders): ModelPermission => {
   const key = readCredential(accounts, headers)
   return key === undefined ? allowAllModels : modelPermissionOf(accounts, key)
@@ -53,7 +52,7 @@ const listedModels = (parts: ModelsParts, headers: IncomingHttpHeaders): readonl
     .sort((a, b) => (a.model < b.model ? -1 : 1))
 }
 
-/** Messages-style clients say so by their headers. */
+/** Messages-style clients are recognised by their headers. */
 const shapesFor = (headers: IncomingHttpHeaders): ModelShapes =>
   headers['x-api-key'] === undefined && headers['anthropic-version'] === undefined ? openaiShapes : anthropicShapes
 
@@ -85,7 +84,7 @@ const decode = (text: string): string => {
   }
 }
 
-/** GET /v1/models/{id}, whose slash may be written as it is or as %2F. */
+/** GET /v1/models/{id}, whose slash may be sent as it is or as %2F. */
 export const showModel =
   (parts: ModelsParts): EdgeMiddleware =>
   (ctx) => {

@@ -5,19 +5,18 @@ import type { VideoPlan } from '../../../../domain/video/plan.ts'
 import type { PriceSheet } from '../../../../events/types.ts'
 import type { JsonRecord, Surface } from '../../../dispatch.ts'
 
-/** A model that can be asked, in whose words, and since when it has a price, in milliseconds since the epoch. */
+/** `sinceMs`: when it got a price, in milliseconds since the epoch. */
 export interface ListedModel {
   readonly model: string
   readonly provider: string
   readonly endpointTypes: readonly string[]
   readonly sinceMs: number
-  /** How much it takes and makes, and what that costs. */
   readonly details: JsonRecord
 }
 
 const perToken = (usdPerMillion: string): string => formatUsd(perTokenPicos(usdPerMillion))
 
-/** USD for one token, as user interfaces read it, and the sheet as it was published. */
+/** USD for one token, as user interfaces read it, and the sheet as published. */
 const pricingOf = ({ priceVersion, sheet }: CallableModel) => ({
   prompt: perToken(sheet.per_million_tokens.input),
   completion: perToken(sheet.per_million_tokens.output),
@@ -34,14 +33,12 @@ const cachePricing = ({ per_million_tokens: { cached_input, cache_write_5m } }: 
   ...(cache_write_5m === undefined ? {} : { input_cache_write: perToken(cache_write_5m) }),
 })
 
-/** As user interfaces know them. */
 const endpointTypes: { readonly [S in Surface]: string } = {
   chat: 'openai',
   messages: 'anthropic',
   responses: 'openai-response',
 }
 
-/** One that answers, on the surfaces that are known. */
 export const answeringModel = (
   candidate: CallableModel,
   surfaces: readonly Surface[],
@@ -58,7 +55,6 @@ export const answeringModel = (
   },
 })
 
-/** One that makes videos, and nothing else. */
 export const videoModel = ({ model, provider, priceVersion, sheet }: VideoPlan, sinceMs: number): ListedModel => ({
   model,
   provider,
@@ -82,7 +78,6 @@ const anthropicShape = ({ model, sinceMs }: ListedModel) => ({
   created_at: new Date(sinceMs).toISOString(),
 })
 
-/** How a client dialect shows models. */
 export interface ModelShapes {
   readonly list: (models: readonly ListedModel[]) => object
   readonly one: (model: ListedModel) => object

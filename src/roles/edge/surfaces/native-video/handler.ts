@@ -22,7 +22,7 @@ const envelope = ({ state }: EdgeContext, data: object): JsonObject => ({
   data,
 })
 
-/** Clients that know the generic surface look for these beside the vendor's members. */
+/** Clients of the generic surface expect these beside the vendor's members. */
 const besides = (taskId: string, status: string): JsonObject => ({ id: taskId, task_id: taskId, status })
 
 /** POST /vv/v1/videos/{kind} */
@@ -56,7 +56,6 @@ const pageNumberMax = 1_000
 const pageSizeMax = 500
 const pageSizeDefault = 30
 
-/** The parameters of the list's query. */
 export const nativeListParameters = {
   pageNum: {
     form: `a whole number from 1 to ${pageNumberMax}`,

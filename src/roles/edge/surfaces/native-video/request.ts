@@ -8,12 +8,12 @@ export interface ReadNative {
   readonly pathOf: PathOf
 }
 
-/** The body as a request for a video of the path's kind. Clients of the generic surface name the model `model`. */
+/** Clients of the generic surface name the model `model`. */
 export const readNativeRequest = (value: unknown, kind: VideoKind): ReadNative => {
   if (!isObject(value)) throw new GatewayError('invalid_value', 'Invalid request body: must be object.')
   const { model_name, model } = value
   const modelPath = isEmpty(model_name) && !isEmpty(model) ? 'model' : 'model_name'
-  // The body is flat: what is wrong stands where it was written.
+  // The body is flat: paths are as the caller wrote them.
   const pathOf: PathOf = (path) => (path === 'model' || path === 'model_name' ? modelPath : path)
   return { request: { kind, ...readVideo({ ...value, model_name: value[modelPath] }, pathOf) }, pathOf }
 }

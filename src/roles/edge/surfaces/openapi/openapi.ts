@@ -4,7 +4,6 @@ import type { EdgeMiddleware } from '../../middleware/context.ts'
 import { openapiDocumentOf } from '../../openapi/document.ts'
 import { operations } from '../../openapi/operations.ts'
 
-/** Everything that the edge serves, as an OpenAPI 3.1 document. */
 export const openapiDocument = () => openapiDocumentOf(operations, readSchema)
 
 const cacheControl = 'public, max-age=300'

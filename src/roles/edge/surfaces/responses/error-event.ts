@@ -4,8 +4,8 @@ import { sseEvent } from '../../../../providers/sse-event.ts'
 import { errorBody } from '../../middleware/errors.ts'
 
 /**
- * An error inside a stream, in both spellings that clients read: flat, and under `error`. `sequence` is the number of the event in
- * the stream, from 0.
+ * An error inside a stream, in both forms that clients read: flat, and under `error`. `sequence` is the number of the
+ * event in the stream, from 0.
  */
 export const responsesErrorEvent = (failure: GatewayError, sequence: number): string => {
   const { error } = errorBody(failure)
@@ -13,7 +13,7 @@ export const responsesErrorEvent = (failure: GatewayError, sequence: number): st
   return sseEvent({ type: 'error', sequence_number: sequence, code, message, param, error })
 }
 
-/** The end of a response that failed: agents read the reason from it, and how long to wait. `begun`: the response as it began. */
+/** Agents read the reason from it, and how long to wait. `begun`: the response as it began. */
 export const failedResponseEvent = (failure: GatewayError, begun: JsonObject, sequence: number): string => {
   const error = { code: failure.code, message: failure.message }
   const response = { ...begun, error, ...failure.failedResponse, status: 'failed' }

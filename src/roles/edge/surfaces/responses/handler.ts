@@ -41,7 +41,7 @@ export const createResponse =
 
 const responsePath = /^\/v1\/responses\/([^/]+)\/?$/i
 
-/** Unknown and another workspace's: the same text. */
+/** The same text for an unknown response and another workspace's. */
 const notFound = (): GatewayError => new GatewayError('not_found', 'There is no response with this id.')
 
 const isPlain = (value: string | readonly string[] | undefined): boolean =>
@@ -54,7 +54,9 @@ const refuseStream = ({ query }: EdgeContext): void => {
     })
 }
 
-/** GET and DELETE /v1/responses/{id}: asked of the provider that keeps it. Throws `not_found` but for the workspace that made it. */
+/**
+ * GET and DELETE /v1/responses/{id}, at the provider that stores it. Throws `not_found` but for the owning workspace.
+ */
 export const serveStoredResponse =
   (type: 'get_response' | 'delete_response', parts: ResponsesParts): EdgeMiddleware =>
   async (ctx) => {

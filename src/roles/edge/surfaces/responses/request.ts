@@ -4,7 +4,7 @@ import type { ResponsesRequest } from './request.types.ts'
 
 const read = requestReader<ResponsesRequest>('requests/responses-request.v1.json')
 
-/** Nobody would be there to be told what an abandoned answer cost. */
+/** An abandoned background answer would be charged without any client to report the cost to. */
 const refuseBackground = ({ background }: ResponsesRequest): void => {
   if (background === true)
     throw new GatewayError('unsupported_parameter', '`background` is not available: ask for a stream instead.', {
@@ -12,7 +12,7 @@ const refuseBackground = ({ background }: ResponsesRequest): void => {
     })
 }
 
-/** The body as a responses request. Throws `unsupported_parameter` for one that is to be answered in the background. */
+/** Throws `unsupported_parameter` for a request to be answered in the background. */
 export const readResponsesRequest = (value: unknown): ResponsesRequest => {
   const request = read(value)
   refuseBackground(request)

@@ -5,10 +5,10 @@ import type { ResponseOwner, ResponseOwners } from '../../response-owners.ts'
 import type { ResponsesRequest } from './request.types.ts'
 
 const shownIdMax = 256
-/** No id of a provider looks otherwise; it becomes part of a path. */
+/** Ids of all providers match it; the id becomes part of a path. */
 const idPattern = /^[\w-]{1,256}$/
 
-/** The owner of a stored response, where it is the workspace itself. */
+/** Undefined where another workspace owns the response. */
 export const requireOwner = async (
   owners: ResponseOwners,
   workspaceId: string,
@@ -24,8 +24,8 @@ const noPrevious = (responseId: string): GatewayError =>
   })
 
 /**
- * The provider that keeps the response that a request goes on from; null where it names none. Throws `invalid_value` for a response that
- * is not the workspace's own, `unsupported_parameter` for whatever else the request names that a provider keeps.
+ * The provider that stores the response that a request continues; null where it names none. Throws `invalid_value` for
+ * a response that is not the workspace's own, `unsupported_parameter` for anything else stored at a provider.
  */
 export const providerOfResponse = async (
   owners: ResponseOwners,
@@ -39,7 +39,7 @@ export const providerOfResponse = async (
   return owner.provider
 }
 
-/** The plan without the candidates of other providers. Throws `invalid_value` where none is left. */
+/** Throws `invalid_value` where no candidate of the provider is left. */
 export const candidateOfResponse = (plan: Plan, provider: string): Plan => {
   const candidates = plan.candidates.filter((candidate) => candidate.provider === provider)
   if (candidates.length === 0)

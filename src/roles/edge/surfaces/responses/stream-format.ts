@@ -4,7 +4,7 @@ import { SseSplitter } from '../../../../providers/sse.ts'
 import { keepAliveComment, type StreamFormat } from '../stream-format.ts'
 import { failedResponseEvent, responsesErrorEvent } from './error-event.ts'
 
-/** The member as it stands in an event; within a text its quotes are escaped. */
+/** The member as written in an event; within a text its quotes are escaped. */
 const member = '"sequence_number":'
 const numberPattern = /^\s*(\d{1,15})/
 /** The member and its number, which may be cut between two pieces. */
@@ -17,14 +17,13 @@ const lastNumberIn = (bytes: Buffer): number | null => {
   return digits === undefined ? null : Number(digits)
 }
 
-/** What is known of a response before any of it has come. */
 export interface UnseenResponse {
   readonly requestId: string
   readonly model: string
   readonly createdSeconds: number
 }
 
-/** A response in the shape that SDKs demand, for a stream that did not begin with its own. */
+/** In the shape that SDKs require, for a stream that did not begin with a response of its own. */
 const makeBareResponse = ({ requestId, model, createdSeconds }: UnseenResponse): JsonObject => ({
   id: `resp_${requestId.replaceAll('-', '')}`,
   object: 'response',
@@ -57,18 +56,18 @@ const makeBareResponse = ({ requestId, model, createdSeconds }: UnseenResponse):
   metadata: {},
 })
 
-/** What the responses surface says within a stream: its events are numbered, ours too. */
+/** Events of the responses surface are numbered, those of the gateway too. */
 export class ResponsesStreamFormat implements StreamFormat {
   readonly keepAlive = keepAliveComment
   readonly #unseen: UnseenResponse
-  /** Until the first event has come. */
+  /** Null once the first event has come. */
   #opening: SseSplitter | null = new SseSplitter()
-  /** The data of the first event: the response as it began. It is read when it is asked for. */
+  /** The data of the first event: the response as it began. Parsed on demand. */
   #begun = ''
   #last = -1
-  /** Holds a number whole, to be read when it is asked for: errors are rare, and pieces many. */
+  /** A piece with a whole number, parsed on demand: errors are rare, and pieces many. */
   #unread: Buffer | null = null
-  /** The end of what was heard before. */
+  /** The end of the previous piece. */
   #tail: Buffer = Buffer.alloc(0)
 
   constructor(unseen: UnseenResponse) {

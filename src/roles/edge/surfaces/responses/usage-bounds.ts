@@ -27,17 +27,17 @@ const mediaOfItem = (item: unknown): Media => {
   return sumOfMedia([...partsOf(content), ...partsOf(output)].map(mediaOfPart))
 }
 
-/** What the provider reads for the model from elsewhere, without a bound that we know. */
+/** What the provider fetches for the model has no bound that we know. */
 const readsElsewhere = ({ previous_response_id: previous, tools }: ResponsesRequest): boolean =>
   typeof previous === 'string' || asArray(tools).some((tool) => asObject(tool)['type'] === 'mcp')
 
-/** No text for the model: the image tool reads it. */
+/** Not text for the model: the image tool reads it. */
 const maskOf = (tool: unknown): Media => {
   const { type, input_image_mask: mask } = asObject(tool)
   return type === 'image_generation' && isObject(mask) ? linkedImage(asText(mask['image_url'])) : noMedia
 }
 
-/** The most a responses request can ask for. `isBoundObeyed`: whoever may serve it keeps to its `max_tool_calls`. */
+/** `isBoundObeyed`: every candidate observes `max_tool_calls`. */
 export const boundResponsesUsage = (
   request: ResponsesRequest,
   bodyBytes: number,

@@ -8,7 +8,7 @@ import { readJson, refuseEncoded } from '../../middleware/json-body.ts'
 import { readRequestBody } from '../../middleware/read-body.ts'
 
 const formType = /^multipart\/form-data\s*;/i
-/** `size`, `metadata[mode]`, `images[]`: as far as OpenAI's clients nest the members of a video. */
+/** `size`, `metadata[mode]`, `images[]`: the nesting that OpenAI's clients use. */
 const namePattern = /^(\w+)(?:\[(\w*)\])?$/
 
 const invalidForm = (cause: unknown): GatewayError =>
@@ -25,7 +25,7 @@ const boundaryOf = (contentType: string): string => {
   }
 }
 
-/** Each part ends at a boundary: they are counted before any is read, which takes longer. */
+/** Each part ends at a boundary: they are counted before any is parsed, which takes longer. */
 const refuseManyParts = (bytes: Buffer, contentType: string): void => {
   const end = `\r\n--${boundaryOf(contentType)}`
   let parts = 0
@@ -81,7 +81,6 @@ const jsonOf = (field: Field): unknown => {
   return 'items' in field ? field.items : Object.fromEntries(field.members)
 }
 
-/** A form as the JSON object that it stands for. */
 const objectOfForm = async (form: FormData): Promise<JsonObject> => {
   const fields = new Map<string, Field>()
   for (const [path, value] of form) {
@@ -92,7 +91,7 @@ const objectOfForm = async (form: FormData): Promise<JsonObject> => {
   return Object.fromEntries([...fields].map(([name, field]) => [name, jsonOf(field)]))
 }
 
-/** Reads the body as JSON, or as the form that OpenAI's clients send with or without a file. Throws as `readJson` does. */
+/** Reads the body as JSON, or as the form that OpenAI's clients send with or without a file. Throws like `readJson`. */
 export const readJsonOrForm = (boundOf: BodyBoundOf): EdgeMiddleware => {
   const json = readJson(boundOf)
   return async (ctx, next) => {

@@ -13,7 +13,7 @@ import { idIn } from '../path-id.ts'
 import { type SubmitParts, submitTask } from '../submit-task.ts'
 import { readGeneration } from './request.ts'
 
-/** POST /v1/videos, which is POST /v1/video/generations in OpenAI's words. */
+/** POST /v1/videos: POST /v1/video/generations in OpenAI's format. */
 export const createVideo =
   (parts: SubmitParts): EdgeMiddleware =>
   async (ctx) => {
@@ -39,7 +39,6 @@ export const retrieveVideo =
     ctx.body = openaiVideo(await taskAt(ctx, tasks))
   }
 
-/** The parameters of a download's query. */
 export const videoListParameters = { variant: { form: 'the file itself', schema: { enum: ['video'] } } }
 
 const refuseVariant = ({ query }: EdgeContext): void => {
@@ -47,14 +46,14 @@ const refuseVariant = ({ query }: EdgeContext): void => {
     throw new GatewayError('unsupported_value', 'Of a video only itself is kept.', { param: 'variant' })
 }
 
-/** Where the result can be fetched. Throws `not_found` as long as there is none. */
+/** Throws `not_found` as long as there is no result. */
 const resultOf = ({ status, results }: Task): string => {
   const url = status === 'SUCCESS' ? URL.parse(results[0]?.url ?? '') : null
   if (url === null) throw new GatewayError('not_found', `The task has no video to be downloaded: it is ${status}.`)
   return url.href
 }
 
-/** GET /v1/videos/{id}/content: leads to the vendor's copy. */
+/** GET /v1/videos/{id}/content: redirects to the vendor's copy. */
 export const downloadVideo =
   (tasks: VideoTasks): EdgeMiddleware =>
   async (ctx) => {

@@ -9,11 +9,9 @@ import type { VideoGenerationRequest } from './request.types.ts'
 
 export interface ReadGeneration {
   readonly request: VideoRequest
-  /** Where the caller wrote a member of the native format. */
   readonly pathOf: PathOf
 }
 
-/** A member of the native format, and where the caller wrote it. */
 interface Given {
   readonly name: string
   readonly path: string
@@ -67,7 +65,7 @@ const sizePattern = /^([1-9]\d{1,4})[x*]([1-9]\d{1,4})$/i
 /** 1792x1024 is sold as 16:9. */
 const shapeTolerance = 0.03
 
-/** The aspect ratio of a size; the resolution follows from the mode. */
+/** The resolution follows from the mode. */
 const shapeOf = (size: string | null | undefined): string | undefined => {
   if (size === undefined || size === null || size === '') return undefined
   if (Object.hasOwn(shapes, size)) return size
@@ -84,7 +82,10 @@ const shapeOf = (size: string | null | undefined): string | undefined => {
 const members = (from: JsonObject, prefix: string): readonly Given[] =>
   videoMemberNames.map((name) => ({ name, path: `${prefix}${name}`, value: from[name] }))
 
-/** All that was given, the strongest last: `metadata` counts before what stands beside it, an alias last of all. A model in it would be billed as another. */
+/**
+ * Later entries override earlier ones: `metadata` the top-level members, both of them the aliases. A model in
+ * `metadata` would be billed as another.
+ */
 const givenIn = (outer: VideoGenerationRequest): readonly Given[] =>
   [
     { name: 'model_name', path: 'model', value: outer.model },
@@ -107,14 +108,13 @@ const pathsIn = (given: readonly Given[]): PathOf => {
   }
 }
 
-/** The fields that were supplied choose what is made. */
 const kindOf = ({ image, image_tail, image_list, video_list, element_list }: VideoBody): VideoKind => {
   if (image_list !== undefined || video_list !== undefined) return 'omni-video'
   if (image !== undefined || image_tail !== undefined) return 'image2video'
   return element_list === undefined ? 'text2video' : 'omni-video'
 }
 
-/** The body of the generic surface, or of OpenAI's, as a request for a video. Throws with the path of what is wrong. */
+/** Throws with the path of what is wrong. */
 export const readGeneration = (value: unknown): ReadGeneration => {
   const given = givenIn(readOuter(value))
   const pathOf = pathsIn(given)
