@@ -14,6 +14,7 @@ import type { CatalogProvider } from '../../src/domain/routing/plan.ts'
 import type { Event } from '../../src/events/envelope.ts'
 import type { PriceSheet } from '../../src/events/types.ts'
 import { sharedLimits } from '../../src/runtime/limits.ts'
+import { until } from './clients.ts'
 import { prepareDataFolder } from './clusters.ts'
 
 export const runtime: Runtime = createRuntime(process.env['TEST_LOG_LEVEL'] ?? 'silent')
@@ -175,7 +176,14 @@ export class Operator implements CommandContext {
     })
   }
 
+  /** After a restart of NATS this connection may come back later than those of the gateways. */
   async caughtUp(): Promise<void> {
+    await until(() =>
+      this.log.lastSequence().then(
+        () => true,
+        () => false,
+      ),
+    )
     await this.tail.reached(await this.log.lastSequence())
   }
 
