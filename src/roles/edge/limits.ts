@@ -3,7 +3,6 @@ export const edgeLimits = {
   // Requests
   requestBodyBytesMax: 20 * 1024 * 1024, // Images and audio travel inline; OpenAI's own bound is 20 MB an image.
   unfundedBodyBytesMax: 256 * 1024, // Of a workspace without credit: room for free requests, and for repeats of paid ones.
-  discardsMax: 64, // Answered requests whose clients still send their body; beyond, the connection that waited longest is closed.
   discardPiecesMax: 4, // In one turn, of all of these, 64 KB each: with the next line 25 MB/s, some 5 % of a core.
   discardTurnMs: 10,
   formPartsMax: 256, // Of a video's form: the native format has some thirty members, and lists of a few items.

@@ -4,7 +4,8 @@ import { edgeLimits } from './limits.ts'
 /**
  * Discards the rest of a body once its request is answered: closing a connection while its client sends would lose the
  * response. Node would read as fast as it comes, and a few large bodies would take all the time of the process; here
- * all of them together get so many pieces a turn, and the rest waits at its sender.
+ * all of them together get so many pieces a turn, and the rest waits at its sender. A connection that waits is bounded as any
+ * other, by the time for a request and the connections of an edge: one that is ended early may carry the client's next request.
  */
 export class UnreadBodies {
   /** The one that has waited longest for a piece comes first. */
@@ -25,8 +26,6 @@ export class UnreadBodies {
   }
 
   #discard(request: IncomingMessage): void {
-    const [longest] = this.#waiting
-    if (longest !== undefined && this.#waiting.size >= edgeLimits.discardsMax) longest.destroy()
     this.#waiting.add(request)
     request.pause().on('data', () => request.pause())
     request.once('close', () => this.#waiting.delete(request))
